@@ -1,0 +1,83 @@
+# Programs on top, rules below. Objects and programs go to build/; `make install` copies them.
+PREFIX     ?= /usr/local
+SYSCONFDIR ?= /etc
+LIBEXECDIR ?= $(PREFIX)/libexec/rtf
+BINDIR     ?= $(PREFIX)/bin
+MANDIR     ?= $(PREFIX)/share/man
+UNITDIR    ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+
+B       ?= build
+CC      ?= cc
+CFLAGS  ?= -O2 -g
+WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+SANITIZE =
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) -Ilib -Ilibexec -Ilibexec/broker -Iplugins $(SANITIZE) $(CFLAGS)
+
+BIN      = rtf-run rtf-wait
+LIBEXEC  = rtf-brokerd rtf-attach rtf-detach rtf-names
+PLUGINS  = edf rm fp rr
+MAN      = $(notdir $(basename $(wildcard man/*.scd)))
+
+BROKER_SRC = $(wildcard libexec/broker/*.c)
+PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c) $(BROKER_SRC)
+
+PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
+
+.PHONY: all programs man check lint install clean
+all: programs man
+programs: $(PROGRAMS)
+man: $(MAN:%=$(B)/man/%)
+
+objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c lib/client.c lib/units.c)
+$(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/units.c)
+$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/one-shot.c libexec/enforce.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c libexec/enforce.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/thread.c lib/paragraph.c lib/units.c)
+$(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
+
+$(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson
+$(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
+
+$(PROGRAMS):
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/man/%: man/%.scd
+	@mkdir -p $(@D)
+	scdoc < $< > $@.new && mv $@.new $@
+
+check: all
+	test/run
+
+lint:
+	shellcheck $$(git ls-files | while read -r f; do head -n 1 "$$f" | grep -qE '^#!.*(/sh|bash)' && echo "$$f"; done)
+	clang-tidy --quiet --warnings-as-errors='*' $(SOURCES) -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins
+
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
+	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)
+	install $(LIBEXEC:%=$(B)/libexec/%) $(DESTDIR)$(LIBEXECDIR)
+	install $(PLUGINS:%=$(B)/libexec/plugins/%) $(DESTDIR)$(LIBEXECDIR)/plugins
+	for page in $(MAN); do \
+	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
+	for file in plugins.conf acl.conf; do \
+	    test -e $(DESTDIR)$(SYSCONFDIR)/rtf/$$file || install -m 644 etc/$$file $(DESTDIR)$(SYSCONFDIR)/rtf/$$file; done
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' etc/rtf.service > $(DESTDIR)$(UNITDIR)/rtf.service
+	install -D -m 644 etc/rtf.sysusers $(DESTDIR)$(SYSUSERSDIR)/rtf.conf
+	install -D -m 644 etc/rtf.tmpfiles $(DESTDIR)$(TMPFILESDIR)/rtf.conf
+
+clean:
+	rm -rf build
+
+-include $(patsubst %.c,$(B)/obj/%.d,$(SOURCES))

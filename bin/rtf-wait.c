@@ -1,0 +1,142 @@
+/* Waits for the broker's answer to a wish and prints it. */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "client.h"
+
+enum { EXIT_ATTACH_FAIL = 76 };
+enum { KEY_TOKEN = 256, KEY_TIMEOUT, KEY_SPOOL };
+
+struct options {
+    const char *token, *spool;
+    uint64_t timeout; /* 0: none */
+    char name[RTF_NAME_MAX + 1];
+};
+
+const char *argp_program_version = "rtf-wait " RTF_VERSION;
+
+static const struct argp_option option_table[] = {
+    {"token", KEY_TOKEN, "TEXT", 0, "Wait for the answer to the wish with this token", 0},
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this: 800us, 5ms, 1s", 0},
+    {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
+    {0}};
+
+static void take_time(struct argp_state *state, const char *text, uint64_t *time)
+{
+    const char *wrong = rtf_take_time(text, time);
+    if (wrong != NULL)
+        argp_failure(state, EX_USAGE, 0, "--timeout %s: %s", text, wrong);
+}
+
+/* NAME or NAME.json, as a shell completes it. */
+static void take_name(struct argp_state *state, const char *text, char name[static RTF_NAME_MAX + 1])
+{
+    static const char suffix[] = ".json";
+    size_t length = strlen(text), tail = sizeof suffix - 1;
+    if (length > tail && strcmp(text + length - tail, suffix) == 0)
+        length -= tail;
+    if (name[0] != '\0')
+        argp_error(state, "one NAME is enough");
+    snprintf(name, RTF_NAME_MAX + 1, "%.*s", (int)length, text);
+    if (length > RTF_NAME_MAX || !rtf_name_ok(name))
+        argp_failure(state, EX_USAGE, 0, "%s: " RTF_NAME_RULE, text);
+}
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case KEY_TOKEN: options->token = argument; break;
+    case KEY_TIMEOUT: take_time(state, argument, &options->timeout); break;
+    case KEY_SPOOL: options->spool = argument; break;
+    case ARGP_KEY_ARG: take_name(state, argument, options->name); break;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "the name of a wish is missing"); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static int status_of_outcome(enum rtf_outcome outcome)
+{
+    switch (outcome) {
+    case RTF_NO_BROKER: return EX_UNAVAILABLE;
+    case RTF_DENIED: return EX_NOPERM;
+    case RTF_TIMEOUT: return EX_TEMPFAIL;
+    case RTF_GONE: return EX_NOINPUT;
+    default: return EX_OSERR;
+    }
+}
+
+static int status_of_verdict(const json_t *verdict)
+{
+    static const struct {
+        const char *result;
+        int status;
+    } table[] = {{"OK", EX_OK},
+                 {"SCHEDULE_FAIL", EX_TEMPFAIL},
+                 {"ACL_FAIL", EX_NOPERM},
+                 {"BAD_SPEC", EX_DATAERR},
+                 {"ATTACH_FAIL", EXIT_ATTACH_FAIL}};
+    const char *result = rtf_string(verdict, "result");
+    const char *retry = rtf_string(json_object_get(verdict, "refusal"), "retry");
+    for (size_t i = 0; result != NULL && i < sizeof table / sizeof *table; i++)
+        if (strcmp(result, table[i].result) == 0)
+            return table[i].status == EXIT_ATTACH_FAIL && retry != NULL && strcmp(retry, "when-freed") == 0
+                       ? EX_TEMPFAIL
+                       : table[i].status;
+    return EX_SOFTWARE;
+}
+
+static int print_verdict(const struct rtf_verdict *verdict)
+{
+    size_t length = strlen(verdict->text);
+    const char *end = length > 0 && verdict->text[length - 1] == '\n' ? "" : "\n";
+    if (printf("%s%s", verdict->text, end) >= 0 && fflush(stdout) == 0)
+        return status_of_verdict(verdict->json);
+    fprintf(stderr, "rtf-wait: cannot print the verdict: %s\n", strerror(errno));
+    return EX_IOERR;
+}
+
+static enum rtf_outcome wait_for(struct rtf_client *client, const struct options *options,
+                                 struct rtf_verdict *verdict)
+{
+    struct rtf_wait wait = {.name = options->name, .token = options->token, .timeout = options->timeout,
+                            .interrupt = -1};
+    enum rtf_outcome outcome = rtf_open(client, options->spool);
+    if (outcome == RTF_OK)
+        outcome = rtf_enter(client, false);
+    return outcome == RTF_OK ? rtf_wait(client, &wait, verdict) : outcome;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = option_table,
+        .parser = take_option,
+        .args_doc = "NAME",
+        .doc = "Wait until the rtf broker has answered the wish NAME, and print its answer.\v"
+               "Exit status: 0 OK, 65 BAD_SPEC, 66 no such wish, 69 no broker, 75 SCHEDULE_FAIL or no answer "
+               "in time, 76 ATTACH_FAIL, 77 ACL_FAIL, 64 wrong usage."};
+    struct options options = {.spool = RTF_SPOOL};
+    struct rtf_client client;
+    struct rtf_verdict verdict;
+    rtf_hold_standard_fds();
+    argp_err_exit_status = EX_USAGE;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+        return EX_USAGE;
+    enum rtf_outcome outcome = wait_for(&client, &options, &verdict);
+    int status;
+    if (outcome == RTF_OK) {
+        status = print_verdict(&verdict);
+        rtf_free_verdict(&verdict);
+    } else {
+        status = status_of_outcome(outcome);
+        fprintf(stderr, "rtf-wait: %s\n", client.why);
+    }
+    rtf_close(&client);
+    return status;
+}

@@ -1,0 +1,474 @@
+#include "client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "units.h"
+
+enum { VERDICT_MAX = 1 << 20, FILE_NAME = NAME_MAX + 1 };
+
+__attribute__((format(printf, 3, 4)))
+static enum rtf_outcome fail(struct rtf_client *client, enum rtf_outcome outcome, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(client->why, sizeof client->why, format, values);
+    va_end(values);
+    return outcome;
+}
+
+static enum rtf_outcome fail_errno(struct rtf_client *client, const char *file)
+{
+    return fail(client, RTF_ERROR, "%s/%s: %s", client->spool, file, strerror(errno));
+}
+
+/* EACCES at a file of the spool nearly always means: not in the group. */
+static enum rtf_outcome denied(struct rtf_client *client, const char *file)
+{
+    struct stat status;
+    if (fstatat(client->root, file, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_gid == getegid() ||
+        group_member(status.st_gid))
+        return fail(client, RTF_DENIED, "%s/%s: %s", client->spool, file, strerror(EACCES));
+    char number[16];
+    snprintf(number, sizeof number, "%u", status.st_gid);
+    const struct group *group = getgrgid(status.st_gid);
+    return fail(client, RTF_DENIED,
+                "you are not in group %s, which may use %s (a new member must log in again)",
+                group != NULL ? group->gr_name : number, client->spool);
+}
+
+bool rtf_name_ok(const char *name)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@:-";
+    size_t length = strspn(name, allowed);
+    return length > 0 && length <= RTF_NAME_MAX && name[length] == '\0' && strchr(".@:-", name[0]) == NULL;
+}
+
+const char *rtf_take_time(const char *text, uint64_t *microseconds)
+{
+    uint64_t number;
+    if (parse_time(text, microseconds))
+        return NULL;
+    if (parse_number(text, UINT64_MAX, &number))
+        return "a time needs a unit (us, ms or s)";
+    return "a time is a whole number and a unit (us, ms or s), 1us to 3600s";
+}
+
+bool rtf_make_token(char token[static RTF_TOKEN])
+{
+    uint64_t number;
+    if (getrandom(&number, sizeof number, 0) != sizeof number)
+        return false;
+    snprintf(token, RTF_TOKEN, "%016llx", (unsigned long long)number);
+    return true;
+}
+
+void rtf_hold_standard_fds(void)
+{
+    /* O_PATH and not /dev/null: reads and writes fail as on the closed descriptor that we were given. The
+     * lowest free number is what open returns, so this fills 0 to 2 and gives back the first above. */
+    int fd;
+    do {
+        fd = open("/", O_PATH | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+enum rtf_outcome rtf_open(struct rtf_client *client, const char *spool)
+{
+    *client = (struct rtf_client){.spool = spool, .root = -1, .specs = -1, .alive = -1, .directory = -1};
+    client->root = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (client->root >= 0)
+        client->specs = openat(client->root, "specs", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (client->specs >= 0)
+        return RTF_OK;
+    if (errno == ENOENT)
+        return fail(client, RTF_NO_BROKER, "no broker has made a spool at %s", spool);
+    return fail(client, RTF_ERROR, "%s: %s", spool, strerror(errno));
+}
+
+enum rtf_outcome rtf_connect(struct rtf_client *client)
+{
+    int fd = openat(client->root, "alive", O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES)
+        return denied(client, "alive");
+    if (fd < 0 && (errno == ENXIO || errno == ENOENT))
+        return fail(client, RTF_NO_BROKER, "no broker is running on %s", client->spool);
+    if (fd < 0)
+        return fail_errno(client, "alive");
+    struct stat status;
+    if (fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode)) {
+        close(fd);
+        return fail(client, RTF_ERROR, "%s/alive is not a FIFO", client->spool);
+    }
+    client->alive = fd;
+    return RTF_OK;
+}
+
+/* Account names may hold more than wish names (DOMAIN\user), but nothing that leads elsewhere. */
+static bool user_ok(const char *user)
+{
+    size_t length = strlen(user);
+    return length > 0 && length <= NAME_MAX && user[0] != '.' && strchr(user, '/') == NULL;
+}
+
+/* False with errno when there is no such directory, or EPERM when it is somebody else's. */
+static bool open_own(struct rtf_client *client, const char *user)
+{
+    struct stat status;
+    int fd = openat(client->specs, user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &status) < 0 || status.st_uid != geteuid()) {
+        close(fd);
+        errno = EPERM;
+        return false;
+    }
+    client->directory = fd;
+    snprintf(client->user, sizeof client->user, "%s", user);
+    return true;
+}
+
+enum rtf_outcome rtf_enter(struct rtf_client *client, bool create)
+{
+    char decimal[16];
+    snprintf(decimal, sizeof decimal, "%u", geteuid());
+    const char *user = getenv("USER");
+    if (user != NULL && user_ok(user) && open_own(client, user))
+        return RTF_OK;
+    if (open_own(client, decimal))
+        return RTF_OK;
+
+    /* Only now, as the account database may be far away and slow. */
+    const struct passwd *account = getpwuid(geteuid());
+    user = account != NULL && user_ok(account->pw_name) ? account->pw_name : decimal;
+    bool there = !create || mkdirat(client->specs, user, 0700) == 0 || errno == EEXIST;
+    if (there && open_own(client, user))
+        return RTF_OK;
+    if (errno == EACCES)
+        return denied(client, "specs");
+    if (errno == ENOENT)
+        return fail(client, RTF_GONE, "there is no directory %s/specs/%s", client->spool, user);
+    if (errno == EPERM)
+        return fail(client, RTF_ERROR, "%s/specs/%s belongs to somebody else", client->spool, user);
+    return fail(client, RTF_ERROR, "%s/specs/%s: %s", client->spool, user, strerror(errno));
+}
+
+static bool write_all(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(fd, text, length);
+        if (written < 0 && errno != EINTR)
+            return false;
+        if (written > 0) {
+            text += written;
+            length -= (size_t)written;
+        }
+    }
+    return true;
+}
+
+/* Complete and closed before it gets its real name: the broker reads a wish once no writer has it open. */
+static bool write_file(int directory, const char *file, const char *text, ino_t *inode)
+{
+    struct stat status;
+    int fd = openat(directory, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    bool written = write_all(fd, text, strlen(text)) && fstat(fd, &status) == 0;
+    int reason = errno;
+    if (close(fd) < 0 && written) {
+        written = false;
+        reason = errno;
+    }
+    if (written)
+        *inode = status.st_ino;
+    else
+        unlinkat(directory, file, 0);
+    errno = reason;
+    return written;
+}
+
+enum rtf_outcome rtf_put(struct rtf_client *client, const char *name, const char *text, ino_t *inode)
+{
+    char file[FILE_NAME], aside[FILE_NAME], token[RTF_TOKEN];
+    if (!rtf_make_token(token))
+        return fail(client, RTF_ERROR, "no random numbers: %s", strerror(errno));
+    snprintf(file, sizeof file, "%s.json", name);
+    /* A name of our own: what a killed client left behind must not stop the next one. */
+    snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
+    if (write_file(client->directory, aside, text, inode)) {
+        if (renameat2(client->directory, aside, client->directory, file, RENAME_NOREPLACE) == 0)
+            return RTF_OK;
+        int reason = errno;
+        unlinkat(client->directory, aside, 0);
+        errno = reason;
+    }
+    if (errno == EEXIST)
+        return fail(client, RTF_TAKEN, "%s/specs/%s/%s exists", client->spool, client->user, file);
+    return fail(client, RTF_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+}
+
+/* What NAME.SUFFIX is, links not followed. */
+static bool entry(const struct rtf_client *client, const char *name, const char *suffix, struct stat *status)
+{
+    char file[FILE_NAME];
+    snprintf(file, sizeof file, "%s.%s", name, suffix);
+    return fstatat(client->directory, file, status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void rtf_withdraw(const struct rtf_client *client, const char *name, ino_t inode)
+{
+    char file[FILE_NAME];
+    struct stat status;
+    if (!entry(client, name, "json", &status) || status.st_ino != inode)
+        return;
+    /* The answer first: while our wish is there, nobody else's answer can bear this name. */
+    snprintf(file, sizeof file, "%s.verdict", name);
+    unlinkat(client->directory, file, 0);
+    snprintf(file, sizeof file, "%s.json", name);
+    unlinkat(client->directory, file, 0);
+}
+
+/* The whole file with a final zero byte; NULL if there is none or it cannot be an answer. */
+static char *read_text(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > VERDICT_MAX)
+        return NULL;
+    size_t length = 0, size = (size_t)status.st_size;
+    char *text = malloc(size + 1);
+    while (text != NULL && length < size) {
+        ssize_t got = read(fd, text + length, size - length);
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    if (text != NULL)
+        text[length] = '\0';
+    return text;
+}
+
+static bool read_verdict(const struct rtf_client *client, const char *name, struct rtf_verdict *verdict)
+{
+    char file[FILE_NAME];
+    *verdict = (struct rtf_verdict){0};
+    snprintf(file, sizeof file, "%s.verdict", name);
+    int fd = openat(client->directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    verdict->text = read_text(fd);
+    close(fd);
+    if (verdict->text != NULL)
+        verdict->json = json_loads(verdict->text, 0, NULL);
+    if (json_is_object(verdict->json))
+        return true;
+    rtf_free_verdict(verdict);
+    return false;
+}
+
+const char *rtf_string(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static bool echoes(const json_t *json, const char *wanted)
+{
+    const char *token = rtf_string(json, "token");
+    return token != NULL && strcmp(token, wanted) == 0;
+}
+
+/* Inode and change time: a file that was replaced or rewritten since has another stamp. */
+static bool stamped(const json_t *stamp, const struct stat *status)
+{
+    const struct timespec *time = &status->st_ctim;
+    char changed[40];
+    const char *text = rtf_string(stamp, "changed");
+    snprintf(changed, sizeof changed, "%lld.%09ld", (long long)time->tv_sec, time->tv_nsec);
+    return text != NULL && strcmp(text, changed) == 0 &&
+           json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
+}
+
+/* Without a NAME.tid the answer must have seen none either, or have seen it go. */
+static bool answers_no_tid(const json_t *json)
+{
+    const json_t *stamp = json_object_get(json, "tid");
+    const char *request = rtf_string(json, "request");
+    return stamp == NULL || json_is_null(stamp) ||
+           (request != NULL && (strcmp(request, "detach") == 0 || strcmp(request, "exit") == 0));
+}
+
+/* Whether it has seen the files just as they are now; NULL: not there. */
+static bool answers(const json_t *json, const struct stat *wish, const struct stat *tid)
+{
+    const json_t *stamp = json_object_get(json, "spec");
+    if (wish == NULL && tid == NULL)
+        return false;
+    if (wish != NULL ? !stamped(stamp, wish) : stamp != NULL && !json_is_null(stamp))
+        return false;
+    return tid != NULL ? stamped(json_object_get(json, "tid"), tid) : answers_no_tid(json);
+}
+
+/* The broker moves a directory aside that it does not accept: nothing in it will be answered. */
+static bool moved(const struct rtf_client *client)
+{
+    struct stat named, ours;
+    return fstatat(client->specs, client->user, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
+           fstat(client->directory, &ours) < 0 || named.st_ino != ours.st_ino;
+}
+
+enum rtf_outcome rtf_look(struct rtf_client *client, const struct rtf_wait *wait, struct rtf_verdict *verdict)
+{
+    struct stat wish, tid;
+    bool has_verdict = read_verdict(client, wait->name, verdict);
+    bool has_wish = entry(client, wait->name, "json", &wish);
+    bool has_tid = entry(client, wait->name, "tid", &tid);
+    if (has_verdict) {
+        bool ours = wait->token != NULL
+                        ? echoes(verdict->json, wait->token)
+                        : answers(verdict->json, has_wish ? &wish : NULL, has_tid ? &tid : NULL);
+        if (ours)
+            return RTF_OK;
+        rtf_free_verdict(verdict);
+    }
+    if (moved(client))
+        return fail(client, RTF_GONE, "the broker has not accepted the directory %s/specs/%s", client->spool,
+                    client->user);
+    if (wait->inode != 0 && (!has_wish || wish.st_ino != wait->inode))
+        return fail(client, RTF_GONE, "the wish %s was removed or replaced", wait->name);
+    if (!has_wish && !has_tid)
+        return fail(client, RTF_GONE, "there is no wish %s in %s/specs/%s", wait->name, client->spool,
+                    client->user);
+    return RTF_PENDING;
+}
+
+/* One wish is watched through its own inode: the broker closes it once the answer is in place, and no other
+ * wish of this user wakes us. Several files are watched through the directory. */
+static int start_watch(struct rtf_client *client, const struct rtf_wait *wait)
+{
+    const uint32_t self = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF;
+    const uint32_t all = self | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
+    char path[PATH_MAX];
+    int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", client->directory);
+    bool watching = inotify_add_watch(fd, path, wait->inode != 0 ? self : all) >= 0;
+    if (watching && wait->inode != 0) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d/%s.json", client->directory, wait->name);
+        const uint32_t mask = IN_DONT_FOLLOW | IN_CLOSE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
+        watching = inotify_add_watch(fd, path, mask) >= 0;
+    }
+    if (watching)
+        return fd;
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    return -1;
+}
+
+static void drain(int fd)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    while (read(fd, events, sizeof events) > 0)
+        ;
+}
+
+/* Sleeps. RTF_PENDING: look again, something happened; anything else: look for the last time. */
+static enum rtf_outcome doze(struct rtf_client *client, const struct rtf_wait *wait, int events, int timer)
+{
+    struct pollfd fds[] = {{.fd = events, .events = POLLIN},
+                           {.fd = client->alive},
+                           {.fd = timer, .events = POLLIN},
+                           {.fd = wait->interrupt, .events = POLLIN}};
+    if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
+        return errno == EINTR ? RTF_PENDING : fail(client, RTF_ERROR, "poll: %s", strerror(errno));
+    drain(events);
+    if (fds[3].revents != 0)
+        return fail(client, RTF_INTERRUPTED, "interrupted");
+    if (fds[1].revents != 0)
+        return fail(client, RTF_NO_BROKER, "the broker on %s ended before it answered", client->spool);
+    if (fds[2].revents != 0)
+        return fail(client, RTF_TIMEOUT, "no answer to %s within the time allowed", wait->name);
+    return RTF_PENDING;
+}
+
+/* The watches are set, so an answer that comes between a look and the sleep after it ends that sleep. */
+static enum rtf_outcome watch(struct rtf_client *client, const struct rtf_wait *wait, int events, int timer,
+                              struct rtf_verdict *verdict)
+{
+    enum rtf_outcome end = RTF_PENDING;
+    for (;;) {
+        enum rtf_outcome seen = rtf_look(client, wait, verdict);
+        if (seen != RTF_PENDING)
+            return seen;
+        if (end != RTF_PENDING)
+            return end;
+        if (client->alive < 0)
+            end = rtf_connect(client);
+        if (client->alive >= 0)
+            end = doze(client, wait, events, timer);
+        if (end == RTF_INTERRUPTED)
+            return end;
+    }
+}
+
+static int start_timer(uint64_t microseconds)
+{
+    struct itimerspec timer = {.it_value = {.tv_sec = (time_t)(microseconds / 1000000),
+                                            .tv_nsec = (long)(microseconds % 1000000) * 1000}};
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (fd >= 0)
+        timerfd_settime(fd, 0, &timer, NULL);
+    return fd;
+}
+
+enum rtf_outcome rtf_wait(struct rtf_client *client, const struct rtf_wait *wait, struct rtf_verdict *verdict)
+{
+    int timer = wait->timeout != 0 ? start_timer(wait->timeout) : -1;
+    int events = start_watch(client, wait);
+    int reason = errno;
+    enum rtf_outcome outcome;
+    if (events >= 0 && (timer >= 0 || wait->timeout == 0)) {
+        outcome = watch(client, wait, events, timer, verdict);
+    } else {
+        outcome = rtf_look(client, wait, verdict);
+        if (outcome == RTF_PENDING)
+            outcome = fail(client, RTF_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
+    }
+    if (events >= 0)
+        close(events);
+    if (timer >= 0)
+        close(timer);
+    return outcome;
+}
+
+void rtf_free_verdict(struct rtf_verdict *verdict)
+{
+    json_decref(verdict->json);
+    free(verdict->text);
+    *verdict = (struct rtf_verdict){0};
+}
+
+void rtf_close(struct rtf_client *client)
+{
+    int *fds[] = {&client->root, &client->specs, &client->alive, &client->directory};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+}

@@ -1,0 +1,201 @@
+#include "thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "schedattr.h"
+#include "units.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+enum { PF_KTHREAD_FLAG = 0x00200000 }; /* include/linux/sched.h; shown in /proc/PID/stat field 9 */
+
+static const struct {
+    const char *name;
+    unsigned number;
+} policies[] = {
+    [POLICY_OTHER] = {"other", SCHED_NORMAL}, [POLICY_BATCH] = {"batch", SCHED_BATCH},
+    [POLICY_IDLE] = {"idle", SCHED_IDLE},     [POLICY_FIFO] = {"fifo", SCHED_FIFO},
+    [POLICY_RR] = {"rr", SCHED_RR},           [POLICY_DEADLINE] = {"deadline", SCHED_DEADLINE},
+};
+enum { POLICIES = sizeof policies / sizeof *policies };
+
+const char *policy_name(enum policy policy)
+{
+    return policies[policy].name;
+}
+
+bool policy_from_name(const char *name, enum policy *policy)
+{
+    for (int i = 0; i < POLICIES; i++)
+        if (strcmp(policies[i].name, name) == 0) {
+            *policy = (enum policy)i;
+            return true;
+        }
+    return false;
+}
+
+int thread_open(pid_t tid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+    if (fd >= 0 || errno != EINVAL)
+        return fd;
+    struct identity identity;
+    if (!thread_identify(tid, &identity))
+        return -1;
+    return (int)syscall(SYS_pidfd_open, identity.process, 0);
+}
+
+bool thread_has_ended(int pidfd)
+{
+    struct pollfd poll_one = {.fd = pidfd, .events = POLLIN};
+    return poll(&poll_one, 1, 0) > 0;
+}
+
+static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        if (errno == ENOENT)
+            errno = ESRCH;
+        return false;
+    }
+    ssize_t got = read(fd, text, size - 1);
+    int error = errno;
+    close(fd);
+    if (got <= 0) {
+        errno = got == 0 ? ESRCH : error;
+        return false;
+    }
+    text[got] = '\0';
+    return true;
+}
+
+bool thread_identify(pid_t tid, struct identity *identity)
+{
+    char text[4096];
+    char state;
+    unsigned flags;
+    unsigned long long start;
+    *identity = (struct identity){.tid = tid};
+    if (!read_proc(tid, "stat", text, sizeof text))
+        return false;
+    /* The name in parentheses is the user's and may hold anything: the fields start behind the last ')'. */
+    const char *fields = strrchr(text, ')');
+    if (fields == NULL || sscanf(fields + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                                 &state, &flags, &start) != 3) {
+        errno = EPROTO;
+        return false;
+    }
+    identity->start = start;
+    identity->kernel = (flags & PF_KTHREAD_FLAG) != 0;
+    identity->ended = state == 'Z' || state == 'X';
+    if (!read_proc(tid, "status", text, sizeof text))
+        return false;
+    const char *process = strstr(text, "\nTgid:"), *uids = strstr(text, "\nUid:");
+    if (process == NULL || uids == NULL || sscanf(process, "\nTgid: %d", &identity->process) != 1 ||
+        sscanf(uids, "\nUid: %u %u %u", &identity->real_uid, &identity->effective_uid, &identity->saved_uid) != 3) {
+        errno = EPROTO;
+        return false;
+    }
+    return true;
+}
+
+bool thread_attributes(pid_t tid, struct attributes *attributes)
+{
+    struct kernel_sched_attr kernel = {.size = sizeof kernel};
+    memset(attributes, 0, sizeof *attributes);
+    if (sched_getattr_of(tid, &kernel) != 0 ||
+        sched_getaffinity(tid, sizeof attributes->cpus, &attributes->cpus) != 0)
+        return false;
+    for (int i = 0; i < POLICIES; i++)
+        if (policies[i].number == kernel.policy)
+            attributes->policy = (enum policy)i;
+    attributes->reset_on_fork = (kernel.flags & SCHED_FLAG_RESET_ON_FORK) != 0;
+    attributes->priority = (int)kernel.priority;
+    attributes->nice = kernel.nice;
+    attributes->runtime = kernel.runtime / 1000;
+    attributes->deadline = kernel.deadline / 1000;
+    attributes->period = kernel.period / 1000;
+    return true;
+}
+
+int64_t thread_started(const struct identity *identity)
+{
+    struct timespec real, boot;
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    int64_t booted = ((int64_t)real.tv_sec - boot.tv_sec) * 1000000000 + real.tv_nsec - boot.tv_nsec;
+    return booted + (int64_t)identity->start * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+static const char *with_prefix(char name[static 48], const char *prefix, const char *key)
+{
+    snprintf(name, 48, "%s%s", prefix, key);
+    return name;
+}
+
+void attributes_add(struct paragraph_output *output, const char *prefix, const struct attributes *attributes)
+{
+    char name[48], cpus[CPU_LIST_TEXT];
+    paragraph_add(output, with_prefix(name, prefix, "policy"), "%s", policy_name(attributes->policy));
+    if (attributes->reset_on_fork)
+        paragraph_add(output, with_prefix(name, prefix, "reset_on_fork"), "1");
+    if (attributes->priority != 0)
+        paragraph_add(output, with_prefix(name, prefix, "priority"), "%d", attributes->priority);
+    if (attributes->policy == POLICY_OTHER || attributes->policy == POLICY_BATCH)
+        paragraph_add(output, with_prefix(name, prefix, "nice"), "%d", attributes->nice);
+    if (attributes->policy == POLICY_DEADLINE) {
+        paragraph_add_number(output, with_prefix(name, prefix, "runtime"), attributes->runtime);
+        paragraph_add_number(output, with_prefix(name, prefix, "deadline"), attributes->deadline);
+        paragraph_add_number(output, with_prefix(name, prefix, "period"), attributes->period);
+    }
+    paragraph_add(output, with_prefix(name, prefix, "cpus"), "%s", format_cpus(&attributes->cpus, cpus));
+}
+
+static bool get_number(const struct paragraph *paragraph, const char *prefix, const char *key, uint64_t max,
+                       uint64_t *number)
+{
+    char name[48];
+    *number = 0;
+    return paragraph_get_number(paragraph, with_prefix(name, prefix, key), max, number) >= 0;
+}
+
+bool attributes_get(const struct paragraph *paragraph, const char *prefix, struct attributes *attributes)
+{
+    char name[48];
+    uint64_t reset, priority;
+    memset(attributes, 0, sizeof *attributes);
+    const char *policy = paragraph_get(paragraph, with_prefix(name, prefix, "policy"));
+    if (policy == NULL || !policy_from_name(policy, &attributes->policy))
+        return false;
+    const char *cpus = paragraph_get(paragraph, with_prefix(name, prefix, "cpus"));
+    if (cpus == NULL || !parse_cpus(cpus, &attributes->cpus))
+        return false;
+    if (!get_number(paragraph, prefix, "reset_on_fork", 1, &reset) ||
+        !get_number(paragraph, prefix, "priority", PRIORITY_MAX, &priority) ||
+        !get_number(paragraph, prefix, "runtime", UINT64_MAX / 1000, &attributes->runtime) ||
+        !get_number(paragraph, prefix, "deadline", UINT64_MAX / 1000, &attributes->deadline) ||
+        !get_number(paragraph, prefix, "period", UINT64_MAX / 1000, &attributes->period))
+        return false;
+    attributes->reset_on_fork = reset != 0;
+    attributes->priority = (int)priority;
+    const char *nice = paragraph_get(paragraph, with_prefix(name, prefix, "nice"));
+    if (nice != NULL) {
+        uint64_t size;
+        bool negative = nice[0] == '-';
+        if (!parse_number(nice + negative, 20, &size))
+            return false;
+        attributes->nice = negative ? -(int)size : (int)size;
+    }
+    return true;
+}

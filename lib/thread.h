@@ -1,0 +1,57 @@
+/* What the kernel says of a thread: who it is and how it is scheduled. Reads only; the calls that change
+ * anything are in libexec/enforce.c.
+ *
+ * A thread is named by its id and its start time (/proc/TID/stat field 22, clock ticks since boot): an id
+ * alone is reused. A pidfd opened before looking, and not readable afterwards, proves that the two looks
+ * saw one thread. */
+#ifndef RTF_THREAD_H
+#define RTF_THREAD_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "paragraph.h"
+
+enum policy { POLICY_OTHER, POLICY_BATCH, POLICY_IDLE, POLICY_FIFO, POLICY_RR, POLICY_DEADLINE };
+
+/* Everything that an attachment changes, and so everything that a detachment puts back. */
+struct attributes {
+    enum policy policy;
+    bool reset_on_fork;
+    int priority;                       /* FIFO and RR: 1..99; else 0 */
+    int nice;                           /* OTHER and BATCH: -20..19; else 0 */
+    uint64_t runtime, deadline, period; /* DEADLINE: us; else 0 */
+    cpu_set_t cpus;                     /* the affinity */
+};
+
+struct identity {
+    pid_t tid, process;
+    uint64_t start;                             /* clock ticks since boot */
+    uid_t real_uid, effective_uid, saved_uid;
+    bool kernel;                                /* a kernel thread */
+    bool ended;                                 /* dead or a zombie */
+};
+
+const char *policy_name(enum policy policy);
+bool policy_from_name(const char *name, enum policy *policy);
+
+/* Readable from the moment the thread ends. -1 with errno; ESRCH when there is no such thread. Before Linux
+ * 6.9 a thread that does not lead its process is watched through its process. */
+int thread_open(pid_t tid);
+bool thread_has_ended(int pidfd);
+
+/* False with errno (ESRCH when there is no such thread). */
+bool thread_identify(pid_t tid, struct identity *identity);
+bool thread_attributes(pid_t tid, struct attributes *attributes);
+
+/* When the thread started, as CLOCK_REALTIME in ns, cut to the clock tick. */
+int64_t thread_started(const struct identity *identity);
+
+/* The attributes as lines of a paragraph, each key behind `prefix`: policy, reset_on_fork, priority, nice,
+ * runtime, deadline, period, cpus. Lines of other policies are left out. */
+void attributes_add(struct paragraph_output *output, const char *prefix, const struct attributes *attributes);
+bool attributes_get(const struct paragraph *paragraph, const char *prefix, struct attributes *attributes);
+
+#endif

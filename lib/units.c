@@ -1,0 +1,126 @@
+#include "units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Reads digits at *text and moves it behind them. */
+static bool take_number(const char **text, uint64_t max, uint64_t *value)
+{
+    const char *digit = *text;
+    uint64_t number = 0;
+    for (; *digit >= '0' && *digit <= '9'; digit++) {
+        uint64_t next;
+        if (__builtin_mul_overflow(number, 10, &next) || __builtin_add_overflow(next, (uint64_t)(*digit - '0'), &number))
+            return false;
+    }
+    if (digit == *text || number > max)
+        return false;
+    *text = digit;
+    *value = number;
+    return true;
+}
+
+bool parse_number(const char *text, uint64_t max, uint64_t *value)
+{
+    return take_number(&text, max, value) && *text == '\0';
+}
+
+bool parse_time(const char *text, uint64_t *microseconds)
+{
+    static const struct {
+        const char *name;
+        uint64_t microseconds;
+    } units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}};
+    uint64_t number;
+    if (!take_number(&text, TIME_MAX, &number) || number == 0)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text, units[i].name) == 0 && number <= TIME_MAX / units[i].microseconds) {
+            *microseconds = number * units[i].microseconds;
+            return true;
+        }
+    return false;
+}
+
+bool parse_utilization(const char *text, uint64_t *billionths)
+{
+    uint64_t whole, fraction = 0;
+    if (!take_number(&text, 1000000, &whole))
+        return false;
+    if (*text == '.') {
+        const char *start = ++text;
+        if (!take_number(&text, ONE_CPU - 1, &fraction) || text - start > 9)
+            return false;
+        for (ptrdiff_t digits = text - start; digits < 9; digits++)
+            fraction *= 10;
+    }
+    if (*text != '\0')
+        return false;
+    *billionths = whole * ONE_CPU + fraction;
+    return true;
+}
+
+char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT])
+{
+    int length = snprintf(text, UTILIZATION_TEXT, "%llu.%09llu", (unsigned long long)(billionths / ONE_CPU),
+                          (unsigned long long)(billionths % ONE_CPU));
+    while (text[length - 1] == '0')
+        text[--length] = '\0';
+    if (text[length - 1] == '.')
+        text[--length] = '\0';
+    return text;
+}
+
+uint64_t utilization(uint64_t runtime, uint64_t window)
+{
+    unsigned __int128 scaled = (unsigned __int128)runtime * ONE_CPU;
+    unsigned __int128 share = (scaled + window - 1) / window;
+    return share > UINT64_MAX ? UINT64_MAX : (uint64_t)share;
+}
+
+uint64_t runtime_within(uint64_t billionths, uint64_t window)
+{
+    unsigned __int128 runtime = (unsigned __int128)billionths * window / ONE_CPU;
+    return runtime > UINT64_MAX ? UINT64_MAX : (uint64_t)runtime;
+}
+
+bool parse_cpus(const char *text, cpu_set_t *cpus)
+{
+    CPU_ZERO(cpus);
+    for (;;) {
+        uint64_t first, last;
+        if (!take_number(&text, CPU_SETSIZE - 1, &first))
+            return false;
+        last = first;
+        if (*text == '-') {
+            text++;
+            if (!take_number(&text, CPU_SETSIZE - 1, &last) || last < first)
+                return false;
+        }
+        for (uint64_t cpu = first; cpu <= last; cpu++)
+            CPU_SET(cpu, cpus);
+        if (*text == '\0')
+            return true;
+        if (*text++ != ',')
+            return false;
+    }
+}
+
+char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, cpus))
+            continue;
+        int last = cpu;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, cpus))
+            last++;
+        const char *comma = length == 0 ? "" : ",";
+        int added = last == cpu ? snprintf(text + length, CPU_LIST_TEXT - length, "%s%d", comma, cpu)
+                                : snprintf(text + length, CPU_LIST_TEXT - length, "%s%d-%d", comma, cpu, last);
+        length += (size_t)added;
+        cpu = last;
+    }
+    return text;
+}

@@ -1,0 +1,43 @@
+/* Numbers as people and protocols write them, in exact integers.
+ *
+ * Times are microseconds. Utilisation is in billionths of a CPU, rounded up: what is charged is never less
+ * than what is used (paper 000, eq. 1). */
+#ifndef RTF_UNITS_H
+#define RTF_UNITS_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ONE_CPU UINT64_C(1000000000) /* utilisation 1.0 */
+#define TIME_MAX UINT64_C(3600000000) /* one hour in us: longer runtimes and periods are typing errors */
+
+enum { PRIORITY_MAX = 99, UTILIZATION_TEXT = 24, CPU_LIST_TEXT = 4096 };
+
+/* Plain decimal digits within [0, max]; nothing before, between or after them. */
+bool parse_number(const char *text, uint64_t max, uint64_t *value);
+
+/* "8ms", "250us", "2s": digits and one unit, in [1us, TIME_MAX]. A bare number is refused: chrt(1) would
+ * read it as ns, ReTiF as us, systemd as s. */
+bool parse_time(const char *text, uint64_t *microseconds);
+
+/* "0.5", "1", "2.25": at most nine decimals, for configuration files. */
+bool parse_utilization(const char *text, uint64_t *billionths);
+
+/* The shortest decimal that is exact: 250000000 is "0.25". Returns text. */
+char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]);
+
+/* ceil(runtime / window) in billionths; window > 0. Saturates at UINT64_MAX. */
+uint64_t utilization(uint64_t runtime, uint64_t window);
+
+/* The largest runtime with utilization(runtime, window) <= billionths. */
+uint64_t runtime_within(uint64_t billionths, uint64_t window);
+
+/* "0-3,6" as in taskset -c and cpuset.cpus; CPUs below CPU_SETSIZE. False on anything else and on no CPU. */
+bool parse_cpus(const char *text, cpu_set_t *cpus);
+
+/* The same list in its shortest form. Returns text. */
+char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT]);
+
+#endif

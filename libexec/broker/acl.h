@@ -1,0 +1,56 @@
+/* Access rules: acl.conf(5), paper 000 section 4. Default deny, intersection, aggregates per subject.
+ *
+ * A subject is a pair (domain, plugin); what its grants use in all is kept in a counter, and so is what one
+ * uid uses of a plugin, for max_user_utilization. A grant holds the list of counters that it was charged to,
+ * and exactly those are given back. Charging happens when a request is checked, before any plugin is asked:
+ * two requests under way cannot both pass. */
+#ifndef RTF_ACL_H
+#define RTF_ACL_H
+
+#include "names.h"
+#include "wish.h"
+
+struct acl;
+
+/* Reads and checks the file. NULL: *reason is "acl.conf:7: ..." and nothing has changed. plugin_index finds
+ * a plugin by name, -1 if there is none. */
+struct acl *acl_load(const char *path, int (*plugin_index)(const char *name), char reason[static REASON_BYTES]);
+void acl_free(struct acl *acl);
+
+/* Calls `each` with every user name and @group that the rules name. */
+void acl_names(const struct acl *acl, void (*each)(const char *name));
+
+/* A uid that the rules name by number may have a directory without being in the group. */
+bool acl_names_uid(const struct acl *acl, uid_t uid);
+
+/* May `account` have this of `plugin`? What `old` (NULL, or the grant to be replaced) holds does not count
+ * against it. True: *ceiling is the largest runtime it may get (UINT64_MAX: no bound), and the weight of
+ * min(desired, ceiling) has been charged to *hold. False: refusal and reason say why; *ceiling is the largest
+ * runtime that would pass, 0 if none would. */
+bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
+               const struct grant *old, struct charge *hold, uint64_t *ceiling, struct refusal *refusal,
+               char reason[static REASON_BYTES]);
+
+/* Bounds on the POSIX priority of a plan. The range within which every priority passes, for asking first. */
+bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,
+                         char reason[static REASON_BYTES]);
+
+/* What a grant weighs against max_utilization: its runtime over min(T, D); a whole CPU without either. */
+uint64_t acl_weight(const struct spec *spec, uint64_t runtime);
+
+/* Charges `amount` to all counters of (account, plugin). */
+void acl_charge(struct acl *acl, const struct account *account, int plugin, uint64_t amount, struct charge *charge);
+
+/* Gives back what *charge holds and empties it. */
+void acl_release(struct charge *charge);
+
+/* Turns what was held for a request into what its grant weighs. */
+void acl_settle(struct charge *charge, uint64_t amount);
+
+/* True while every counter that is in use holds zero: the books are exactly empty. */
+bool acl_is_settled(const struct acl *acl);
+
+/* Reports, as events, the counters that are over the bounds of the rules in force. */
+void acl_report_overdrawn(const struct acl *acl);
+
+#endif

@@ -1,0 +1,214 @@
+#include "attach.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "coprocess.h"
+#include "event.h"
+
+static const int64_t answer_within = INT64_C(5000000000);
+enum { TRIES = 2 };
+
+struct message {
+    TAILQ_ENTRY(message) next;
+    uint64_t id;
+    int fd, tries;
+    bool sent;
+    struct paragraph_output text;
+};
+TAILQ_HEAD(message_list, message);
+
+static struct coprocess helper = {.source = {SOURCE_HELPER, 0}, .in = -1, .out = -1};
+static struct message_list messages = TAILQ_HEAD_INITIALIZER(messages);
+static char program[4096];
+static int shared_lock = -1;
+static uint64_t last_id;
+static int64_t progress; /* of the last answer, or of the first message after a pause */
+
+static bool restart(void)
+{
+    static char serve[] = "--serve";
+    char *argv[] = {program, serve, NULL};
+    struct message *message;
+    coprocess_kill(&helper);
+    TAILQ_FOREACH(message, &messages, next)
+        message->sent = false;
+    progress = monotonic_now();
+    return coprocess_start(&helper, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, true, shared_lock);
+}
+
+bool helper_start(const char *path, int lock)
+{
+    snprintf(program, sizeof program, "%s", path);
+    shared_lock = lock;
+    return restart();
+}
+
+void helper_stop(void)
+{
+    coprocess_kill(&helper);
+}
+
+/* Sends as much as the socket takes; the rest when it is ready again. */
+static void send_waiting(void)
+{
+    struct message *message;
+    bool full = false;
+    TAILQ_FOREACH(message, &messages, next) {
+        if (message->sent)
+            continue;
+        if (!coprocess_send_fd(&helper, message->text.data, message->text.length, message->fd)) {
+            full = true;
+            break;
+        }
+        message->sent = true;
+    }
+    if (full != helper.writing && helper.in >= 0) {
+        helper.writing = full;
+        loop_change(helper.in, full ? EPOLLIN | EPOLLOUT : EPOLLIN, &helper.source);
+    }
+}
+
+static struct message *begin(const char *op)
+{
+    struct message *message = calloc(1, sizeof *message);
+    if (message == NULL)
+        abort();
+    message->id = ++last_id;
+    message->fd = -1;
+    paragraph_add(&message->text, "op", "%s", op);
+    paragraph_add_number(&message->text, "id", message->id);
+    return message;
+}
+
+static uint64_t finish(struct message *message)
+{
+    paragraph_close(&message->text);
+    if (TAILQ_EMPTY(&messages))
+        progress = monotonic_now();
+    TAILQ_INSERT_TAIL(&messages, message, next);
+    send_waiting();
+    return message->id;
+}
+
+static uint64_t about_thread(const char *op, pid_t tid, uint64_t start, const struct attributes *attributes, int fd)
+{
+    struct message *message = begin(op);
+    message->fd = fd;
+    paragraph_add_number(&message->text, "tid", (uint64_t)tid);
+    paragraph_add_number(&message->text, "start", start);
+    attributes_add(&message->text, "", attributes);
+    return finish(message);
+}
+
+uint64_t helper_apply(pid_t tid, uint64_t start, const struct attributes *plan, int wish_fd)
+{
+    return about_thread("apply", tid, start, plan, wish_fd);
+}
+
+uint64_t helper_adjust(pid_t tid, uint64_t start, const struct attributes *plan)
+{
+    struct attributes wanted = *plan;
+    wanted.reset_on_fork = true;
+    return about_thread("adjust", tid, start, &wanted, -1);
+}
+
+uint64_t helper_restore(pid_t tid, uint64_t start, const struct attributes *former)
+{
+    return about_thread("restore", tid, start, former, -1);
+}
+
+uint64_t helper_rt_runtime(const char *value)
+{
+    struct message *message = begin("rt_runtime");
+    paragraph_add(&message->text, "value", "%s", value);
+    return finish(message);
+}
+
+static void forget(struct message *message)
+{
+    TAILQ_REMOVE(&messages, message, next);
+    paragraph_output_free(&message->text);
+    free(message);
+    progress = monotonic_now();
+}
+
+/* Starts it again; what has been tried too often is given up by helper_receive. */
+static void lost(const char *why)
+{
+    struct message *first = TAILQ_FIRST(&messages);
+    event_broker("error", "the attach helper %s and is started again", why);
+    if (first != NULL)
+        first->tries++;
+    if (!restart())
+        event_broker("error", "the attach helper cannot be started");
+    send_waiting();
+}
+
+void helper_ready(void)
+{
+    if (helper.pid == 0)
+        return;
+    if (!coprocess_read(&helper))
+        lost("ended");
+    else
+        send_waiting();
+}
+
+bool helper_receive(struct helper_event *event)
+{
+    struct paragraph said;
+    const char *why;
+    struct message *first = TAILQ_FIRST(&messages);
+    if (first == NULL)
+        return false;
+    *event = (struct helper_event){.id = first->id};
+    if (first->tries >= TRIES) {
+        event->answer = HELPER_NO;
+        snprintf(event->reason, sizeof event->reason, "the attach helper failed twice over it");
+        forget(first);
+        return true;
+    }
+    int taken = paragraph_take(&helper.input, &said, &why);
+    if (taken == 0)
+        return false;
+    const char *answer = taken < 0 ? NULL : paragraph_get(&said, "answer"), *reason = taken < 0 ? NULL : paragraph_get(&said, "reason");
+    uint64_t id;
+    if (answer == NULL || paragraph_get_number(&said, "id", UINT64_MAX, &id) != 1 || id != first->id) {
+        lost("babbled");
+        return helper_receive(event);
+    }
+    event->answer = strcmp(answer, "ok") == 0 ? HELPER_OK : strcmp(answer, "gone") == 0 ? HELPER_GONE : HELPER_NO;
+    snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
+    forget(first);
+    return true;
+}
+
+int64_t helper_deadline(void)
+{
+    return TAILQ_EMPTY(&messages) ? INT64_MAX : progress + answer_within;
+}
+
+void helper_expire(int64_t now)
+{
+    if (helper_deadline() <= now)
+        lost("hung");
+}
+
+bool helper_drain(int seconds, struct helper_event *last)
+{
+    int64_t until = monotonic_now() + (int64_t)seconds * 1000000000;
+    while (!TAILQ_EMPTY(&messages)) {
+        if (helper_receive(last))
+            continue;
+        struct pollfd one = {.fd = helper.in, .events = (short)(helper.writing ? POLLIN | POLLOUT : POLLIN)};
+        int64_t left = (until - monotonic_now()) / 1000000;
+        if (left <= 0 || poll(&one, 1, (int)left) <= 0)
+            return false;
+        helper_ready();
+    }
+    return true;
+}

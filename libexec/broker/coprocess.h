@@ -1,0 +1,45 @@
+/* A program that the broker keeps running beside itself and talks paragraphs with: plugins and the account
+ * lookup over two pipes, the attach helper over a socket. Writing never waits: what a pipe does not take is
+ * kept until it is ready. */
+#ifndef RTF_COPROCESS_H
+#define RTF_COPROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "loop.h"
+#include "paragraph.h"
+
+struct coprocess {
+    struct source source;
+    pid_t pid;             /* 0: not running */
+    int in, out;           /* read from, write to; the same for a socket; -1: closed */
+    bool socket, writing;  /* writing: waits for the pipe to take more */
+    struct paragraph_input input;
+    struct paragraph_output output;
+};
+
+/* As whom a coprocess runs: (uid_t)-1 as the broker itself. */
+struct identity_to_run_as {
+    uid_t uid;
+    gid_t gid;
+};
+
+/* Starts argv[0] (an absolute path). With `socket` its descriptor 0 is one end of a SOCK_SEQPACKET pair, else
+ * 0 and 1 are pipes. keep_fd >= 0 is left open in it. False with errno. */
+bool coprocess_start(struct coprocess *coprocess, char *const argv[], struct identity_to_run_as as, bool socket, int keep_fd);
+
+/* Ends it with everything it started, and forgets what was not sent or parsed. */
+void coprocess_kill(struct coprocess *coprocess);
+
+/* Sends what has been added to coprocess->output. False: it is gone or not reading. */
+bool coprocess_flush(struct coprocess *coprocess);
+
+/* One datagram, with the descriptor fd. Only for a socket. */
+bool coprocess_send_fd(struct coprocess *coprocess, const void *bytes, size_t length, int fd);
+
+/* Reads what is there. False at its end. */
+bool coprocess_read(struct coprocess *coprocess);
+
+#endif

@@ -1,0 +1,164 @@
+#include "event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SCHEMA = 1, RARE_LINES = 10 };
+static const int64_t rare_window = INT64_C(10000000000);
+static const char log_name[] = "events.ndjson";
+
+static int log_directory = -1, log_file = -1;
+static bool echo_to_stderr;
+static uint64_t lost;
+
+static const char *const kind_names[] = {
+    [CREATE] = "create",   [CHANGE] = "change", [ATTACH] = "attach", [DETACH] = "detach",
+    [RECOVER] = "recover", [UPDATE] = "update", [EXIT] = "exit",     [RELEASE] = "release",
+};
+static const char *const result_names[] = {
+    [RESULT_OK] = "OK", [SCHEDULE_FAIL] = "SCHEDULE_FAIL", [ACL_FAIL] = "ACL_FAIL", [BAD_SPEC] = "BAD_SPEC", [ATTACH_FAIL] = "ATTACH_FAIL",
+};
+
+const char *kind_name(enum kind kind)
+{
+    return kind_names[kind];
+}
+
+const char *result_name(enum result result)
+{
+    return result_names[result];
+}
+
+char *format_now(char text[static 40])
+{
+    struct timespec time;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &time);
+    gmtime_r(&time.tv_sec, &utc);
+    size_t length = strftime(text, 24, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text + length, 40 - length, ".%06ldZ", time.tv_nsec / 1000);
+    return text;
+}
+
+void event_reopen(void)
+{
+    if (log_file >= 0)
+        close(log_file);
+    log_file = openat(log_directory, log_name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0640);
+}
+
+void event_start(int directory, bool echo)
+{
+    log_directory = directory;
+    echo_to_stderr = echo;
+    event_reopen();
+}
+
+/* A line is written whole or taken back: a full disk must not leave half a JSON object. */
+static void write_line(const char *line, size_t length)
+{
+    if (log_file < 0)
+        event_reopen();
+    off_t end = lseek(log_file, 0, SEEK_END);
+    ssize_t put = log_file < 0 ? -1 : write(log_file, line, length);
+    if (put == (ssize_t)length)
+        return;
+    lost++;
+    if (put > 0 && end >= 0)
+        (void)ftruncate(log_file, end);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text == NULL ? json_null() : json_string(text);
+}
+
+static json_t *number_or_null(int64_t number, bool present)
+{
+    return present ? json_integer(number) : json_null();
+}
+
+static void write_event(const struct event *event, uint64_t left_out)
+{
+    char now[40];
+    bool user = event->user != NULL;
+    json_t *line = json_object();
+    json_object_set_new(line, "schema", json_integer(SCHEMA));
+    json_object_set_new(line, "time", json_string(format_now(now)));
+    json_object_set_new(line, "stage", json_string(event->stage));
+    json_object_set_new(line, "uid", number_or_null(user ? (int64_t)event->user->uid : 0, user));
+    json_object_set_new(line, "user", text_or_null(user ? event->user->name : NULL));
+    json_object_set_new(line, "name", text_or_null(event->name));
+    json_object_set_new(line, "request", text_or_null(event->request));
+    json_object_set_new(line, "decision", json_string(event->decision));
+    json_object_set_new(line, "reason", text_or_null(event->reason));
+    json_object_set_new(line, "plugin", text_or_null(event->plugin));
+    json_object_set_new(line, "tid", number_or_null(event->tid, event->tid != 0));
+    json_object_set_new(line, "us", number_or_null(event->microseconds, event->microseconds >= 0));
+    json_object_set_new(line, "token", text_or_null(event->token));
+    if (left_out > 0)
+        json_object_set_new(line, "left_out", json_integer((json_int_t)left_out));
+    char *text = json_dumps(line, JSON_COMPACT | JSON_ENSURE_ASCII);
+    json_decref(line);
+    if (text == NULL)
+        return;
+    size_t length = strlen(text);
+    text[length] = '\n'; /* over the terminator: one write, one line */
+    write_line(text, length + 1);
+    if (echo_to_stderr)
+        (void)!write(STDERR_FILENO, text, length + 1);
+    free(text);
+}
+
+static void report_lost(void)
+{
+    if (lost == 0)
+        return;
+    uint64_t count = lost;
+    char reason[80];
+    lost = 0;
+    snprintf(reason, sizeof reason, "the log could not be written for a time, %llu lines are missing", (unsigned long long)count);
+    struct event event = {.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1};
+    write_event(&event, 0);
+    if (lost > 0)
+        lost = count; /* still full: the notice itself is not one of the lines */
+}
+
+void event_write(const struct event *event)
+{
+    report_lost();
+    write_event(event, 0);
+}
+
+void event_write_rarely(const struct event *event, int64_t *window, unsigned *count)
+{
+    int64_t now = monotonic_now();
+    uint64_t left_out = 0;
+    if (now - *window >= rare_window || *window == 0) {
+        left_out = *count > RARE_LINES ? *count - RARE_LINES : 0;
+        *window = now;
+        *count = 0;
+    }
+    if (++*count > RARE_LINES)
+        return;
+    report_lost();
+    write_event(event, left_out);
+}
+
+void event_broker(const char *decision, const char *format, ...)
+{
+    char reason[REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    struct event event = {.stage = "broker", .decision = decision, .reason = reason, .microseconds = -1};
+    event_write(&event);
+}

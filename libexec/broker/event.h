@@ -1,0 +1,38 @@
+/* log/events.ndjson: one JSON object a line, everything that happened (rtf-events(5)). A log that cannot be
+ * written never stops anything: lines are counted as lost and the count is logged when it works again. */
+#ifndef RTF_EVENT_H
+#define RTF_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wish.h"
+
+/* Absent fields: NULL, and uid -1, tid 0, microseconds -1. */
+struct event {
+    const char *stage, *request, *decision, *reason, *plugin;
+    const struct user *user;
+    const char *name, *token;
+    pid_t tid;
+    int64_t microseconds;
+};
+
+/* `directory` is the open log/. echo: to stderr as well. */
+void event_start(int directory, bool echo);
+void event_reopen(void);
+void event_write(const struct event *event);
+
+/* For what a user can cause as often as he likes: at most ten lines in ten seconds for each user, and then
+ * how many were left out. */
+void event_write_rarely(const struct event *event, int64_t *window, unsigned *count);
+
+/* What concerns the broker itself. */
+void event_broker(const char *decision, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "2026-01-02T03:04:05.123456Z" of now. Returns text. */
+char *format_now(char text[static 40]);
+
+const char *kind_name(enum kind kind);
+const char *result_name(enum result result);
+
+#endif

@@ -1,0 +1,152 @@
+#include "ledger.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "spec.h"
+#include "units.h"
+
+static uint64_t by_cpu[CPU_SETSIZE];
+static uint64_t *by_plugin[PLUGINS_MAX]; /* [CPU] */
+static uint64_t global[PLUGINS_MAX];
+
+static bool fault(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool fault(char *reason, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, REASON_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool is_subset(const cpu_set_t *part, const cpu_set_t *whole)
+{
+    cpu_set_t both;
+    CPU_AND(&both, part, whole);
+    return CPU_EQUAL(&both, part);
+}
+
+static bool is_global(int plugin)
+{
+    const struct plugin_line *line = plugin_line(plugin);
+    return line->deadline && line->partition == PARTITION_GLOBAL;
+}
+
+bool plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime, const struct attributes *plan,
+                     char reason[static REASON_BYTES])
+{
+    const struct plugin_line *line = plugin_line(plugin);
+    char cpus[CPU_LIST_TEXT];
+    uint64_t deadline = spec->deadline != 0 ? spec->deadline : spec->period;
+    uint64_t most = spec->desired_runtime != 0 ? spec->desired_runtime : spec->runtime;
+    if (!is_subset(&plan->cpus, &line->cpus))
+        return fault(reason, "it offers CPU %.200s, which is not its own", format_cpus(&plan->cpus, cpus));
+    if (is_global(plugin) && !CPU_EQUAL(&plan->cpus, &line->cpus))
+        return fault(reason, "under partition=global a plan has all of its CPUs, not %.200s", format_cpus(&plan->cpus, cpus));
+    if (line->deadline != (plan->policy == POLICY_DEADLINE) ||
+        (!line->deadline && plan->policy != POLICY_FIFO && plan->policy != POLICY_RR))
+        return fault(reason, "it offers the policy %s, which its line does not allow", policy_name(plan->policy));
+    if (!line->deadline && (plan->priority < line->lowest || plan->priority > line->highest))
+        return fault(reason, "it offers priority %d, its range is %d-%d", plan->priority, line->lowest, line->highest);
+    if (line->deadline && (plan->priority != 0 || plan->runtime == 0 || plan->period == 0))
+        return fault(reason, "a deadline plan has a runtime, a period and no priority");
+    if (plan->period != spec->period || plan->deadline != deadline)
+        return fault(reason, "it offers another period or deadline than was asked");
+    if (plan->runtime < spec->runtime || plan->runtime > most || plan->runtime > max_runtime)
+        return fault(reason, "it offers a runtime of %lluus, which is not within what was asked and allowed", (unsigned long long)plan->runtime);
+    return true;
+}
+
+static uint64_t *sums_of(int plugin)
+{
+    if (by_plugin[plugin] == NULL)
+        by_plugin[plugin] = calloc(CPU_SETSIZE, sizeof **by_plugin);
+    if (by_plugin[plugin] == NULL)
+        abort();
+    return by_plugin[plugin];
+}
+
+static uint64_t part_of(const struct grant *grant, int plugin, int cpu)
+{
+    if (grant == NULL || (plugin >= 0 && grant->plugin != plugin) || (cpu >= 0 && !CPU_ISSET((size_t)cpu, &grant->plan.cpus)))
+        return 0;
+    return grant->utilization;
+}
+
+static bool fits_global(const struct grant *grant, const struct grant *old, char *reason)
+{
+    const struct plugin_line *line = plugin_line(grant->plugin);
+    char used_text[UTILIZATION_TEXT], most_text[UTILIZATION_TEXT];
+    uint64_t used = global[grant->plugin] - part_of(old, grant->plugin, -1);
+    uint64_t most = line->threshold * (uint64_t)CPU_COUNT(&line->cpus);
+    return used + grant->utilization <= most ||
+           fault(reason, "its CPUs would hold more than %s: %s is promised", format_utilization(most, most_text), format_utilization(used, used_text));
+}
+
+static bool fits_cpu(const struct grant *grant, const struct grant *old, int cpu, char *reason)
+{
+    const struct plugin_line *line = plugin_line(grant->plugin);
+    char text[UTILIZATION_TEXT], most[UTILIZATION_TEXT];
+    bool old_counts = old != NULL && !is_global(old->plugin);
+    uint64_t own = sums_of(grant->plugin)[cpu] - (old_counts ? part_of(old, grant->plugin, cpu) : 0);
+    uint64_t all = by_cpu[cpu] - (old_counts ? part_of(old, -1, cpu) : 0);
+    if (own + grant->utilization > line->threshold)
+        return fault(reason, "CPU %d would hold more than its threshold of %s: %s is promised", cpu, format_utilization(line->threshold, most),
+                     format_utilization(own, text));
+    if (all + grant->utilization > ONE_CPU)
+        return fault(reason, "CPU %d is shared and would be promised more than once: %s is", cpu, format_utilization(all, text));
+    return true;
+}
+
+bool ledger_fits(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES])
+{
+    if (grant->utilization == 0 || grant->spec.ignore_admission)
+        return true;
+    if (is_global(grant->plugin))
+        return fits_global(grant, old, reason);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET((size_t)cpu, &grant->plan.cpus) && !fits_cpu(grant, old, cpu, reason))
+            return false;
+    return true;
+}
+
+/* Unsigned sums: adding the two's complement subtracts exactly. */
+static void book(const struct grant *grant, uint64_t amount)
+{
+    if (is_global(grant->plugin)) {
+        global[grant->plugin] += amount;
+        return;
+    }
+    uint64_t *own = sums_of(grant->plugin);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET((size_t)cpu, &grant->plan.cpus)) {
+            own[cpu] += amount;
+            by_cpu[cpu] += amount;
+        }
+}
+
+void ledger_add(const struct grant *grant)
+{
+    book(grant, grant->utilization);
+}
+
+void ledger_remove(const struct grant *grant)
+{
+    book(grant, -grant->utilization);
+}
+
+uint64_t ledger_of_cpu(int cpu)
+{
+    return by_cpu[cpu];
+}
+
+bool ledger_is_empty(void)
+{
+    for (int plugin = 0; plugin < PLUGINS_MAX; plugin++)
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+            if (global[plugin] != 0 || by_cpu[cpu] != 0 || (by_plugin[plugin] != NULL && by_plugin[plugin][cpu] != 0))
+                return false;
+    return true;
+}

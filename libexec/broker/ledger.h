@@ -1,0 +1,27 @@
+/* The broker's own books of CPUs, so that a plugin that lies cannot promise more than the administrator set:
+ * per plugin line and CPU, threshold=; over all lines and per CPU, one CPU. Integers, exact: after any
+ * sequence of grants and releases the sums are zero again.
+ *
+ * A plan on several CPUs weighs fully on each of them, except under partition=global, where the kernel
+ * balances one sum over the whole domain. A plan without a runtime weighs nothing: nothing is promised. */
+#ifndef RTF_LEDGER_H
+#define RTF_LEDGER_H
+
+#include "plugins.h"
+#include "wish.h"
+
+/* Is this plan one that the plugin may make for this spec? False: *reason names what is not its own. */
+bool plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime, const struct attributes *plan,
+                     char reason[static REASON_BYTES]);
+
+/* Would the sums hold with `grant` in and `old` (or NULL) out? False: *reason says which does not. */
+bool ledger_fits(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES]);
+
+void ledger_add(const struct grant *grant);
+void ledger_remove(const struct grant *grant);
+
+/* What is promised on a CPU, over all plugins (except global sums), in billionths. */
+uint64_t ledger_of_cpu(int cpu);
+bool ledger_is_empty(void);
+
+#endif

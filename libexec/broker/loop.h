@@ -1,0 +1,31 @@
+/* The one place that waits. Every descriptor that can become ready belongs to a source; main dispatches on
+ * its kind. Nothing polls: without events and without a pending deadline the broker sleeps. */
+#ifndef RTF_LOOP_H
+#define RTF_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+enum source_kind { SOURCE_SIGNALS, SOURCE_SPOOL, SOURCE_PLUGIN, SOURCE_HELPER, SOURCE_NAMES, SOURCE_THREAD };
+
+struct source {
+    enum source_kind kind;
+    int index;
+};
+
+enum { LOOP_EVENTS = 64 };
+
+void loop_start(void);
+bool loop_add(int fd, uint32_t events, struct source *source);
+void loop_change(int fd, uint32_t events, struct source *source);
+void loop_remove(int fd);
+
+/* Waits until something is ready or `deadline` (CLOCK_MONOTONIC, ns; INT64_MAX: for ever) has passed.
+ * Returns how many events it wrote. */
+int loop_wait(struct epoll_event events[static LOOP_EVENTS], int64_t deadline);
+
+int64_t monotonic_now(void);
+int64_t realtime_now(void);
+
+#endif

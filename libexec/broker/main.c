@@ -1,0 +1,467 @@
+/* rtf-brokerd(8): options, set-up, the loop. What is done with what happens is in order.c. */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "directories.h"
+#include "event.h"
+#include "names.h"
+#include "order.h"
+#include "recover.h"
+#include "state.h"
+#include "units.h"
+
+enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, TURN_EVENTS = 512 };
+
+struct options {
+    bool foreground, check, put_back;
+    const char *spool, *config, *group, *plugin_user;
+};
+
+static char libexec[3900], acl_path[4096];
+static struct source signal_source = {SOURCE_SIGNALS, 0}, spool_source = {SOURCE_SPOOL, 0};
+static int signals_fd = -1, stop_signal;
+static bool spool_may_have_more;
+
+/* ---- options ---- */
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    uint64_t number;
+    switch (key) {
+    case 'f':
+        options->foreground = true;
+        return 0;
+    case 's':
+        options->spool = argument;
+        return 0;
+    case 'c':
+        options->config = argument;
+        return 0;
+    case 'g':
+        options->group = argument;
+        return 0;
+    case OPTION_PLUGIN_USER:
+        options->plugin_user = argument;
+        return 0;
+    case OPTION_MAX_WISHES:
+        if (!parse_number(argument, 10000000, &number) || number == 0)
+            argp_error(state, "--max-wishes takes a number from 1 to 10000000");
+        max_wishes = (int)number;
+        return 0;
+    case OPTION_CHECK:
+        options->check = true;
+        return 0;
+    case OPTION_PUT_BACK:
+        options->put_back = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_usage(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option argp_options[] = {
+    {"foreground", 'f', NULL, 0, "Stay in the foreground, and log to standard error as well", 0},
+    {"spool", 's', "DIR", 0, "The spool (default /var/spool/rtf)", 0},
+    {"config", 'c', "DIR", 0, "Where plugins.conf and acl.conf are (default /etc/rtf)", 0},
+    {"group", 'g', "GROUP", 0, "Name or number of the group whose members may use it (default rtf)", 0},
+    {"plugin-user", OPTION_PLUGIN_USER, "USER", 0, "As whom plugins run (default rtf-plugin, else nobody)", 0},
+    {"max-wishes", OPTION_MAX_WISHES, "N", 0, "The most wishes that one user may have (default 1000)", 0},
+    {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them, and end", 0},
+    {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
+    {0}};
+
+static void die(int code, const char *reason)
+{
+    fprintf(stderr, "rtf-brokerd: %s\n", reason);
+    exit(code);
+}
+
+static void die_errno(int code, const char *what)
+{
+    fprintf(stderr, "rtf-brokerd: %s: %s\n", what, strerror(errno));
+    exit(code);
+}
+
+static gid_t find_group(const char *name)
+{
+    uint64_t number;
+    char reason[160];
+    const struct group *group = getgrnam(name);
+    if (group != NULL)
+        return group->gr_gid;
+    if (parse_number(name, UINT32_MAX - 1, &number))
+        return (gid_t)number;
+    snprintf(reason, sizeof reason, "there is no group \"%.80s\"; make it, or name another with --group", name);
+    die(EX_CONFIG, reason);
+    return 0;
+}
+
+static struct identity_to_run_as find_plugin_user(const char *name)
+{
+    uint64_t number;
+    const struct passwd *account = getpwnam(name == NULL ? "rtf-plugin" : name);
+    if (account == NULL && name == NULL)
+        account = getpwnam("nobody");
+    if (account != NULL && account->pw_uid != 0)
+        return (struct identity_to_run_as){account->pw_uid, account->pw_gid};
+    if (account != NULL || name == NULL || !parse_number(name, UINT32_MAX - 1, &number) || number == 0)
+        die(EX_CONFIG, "--plugin-user must name an unprivileged account or uid");
+    return (struct identity_to_run_as){(uid_t)number, (gid_t)number};
+}
+
+/* ---- set-up ---- */
+
+/* Parts are looked for beside this program, so that a build tree and an installation work alike. */
+static void find_libexec(void)
+{
+    ssize_t length = readlink("/proc/self/exe", libexec, sizeof libexec - 1);
+    if (length < 0)
+        die_errno(EX_OSERR, "/proc/self/exe");
+    libexec[length] = '\0';
+    *strrchr(libexec, '/') = '\0';
+}
+
+static const char *part(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", libexec, name);
+    return path;
+}
+
+static void clean_process(void)
+{
+    struct rlimit files;
+    for (int fd = 0; fd < 3; fd++) /* or the spool would become somebody's standard output */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            exit(EX_OSERR);
+    umask(0077);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGIO, SIG_IGN); /* a writer that runs into a read lease signals its holder */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+/* A broker that its own grants can starve cannot take them back: it runs above them all, the helper with it,
+ * the plugins one below, for they may run away. Inherited by all that is started from here. */
+static void outrank_grants(void)
+{
+    struct sched_param param = {.sched_priority = plugins_highest_priority() + 2};
+    if (param.sched_priority < 3)
+        param.sched_priority = 3;
+    if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
+        event_broker("warning", "the broker cannot run above what it grants: sched_setscheduler: %s", strerror(errno));
+    (void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+}
+
+static void catch_signals(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signals_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (signals_fd < 0 || !loop_add(signals_fd, EPOLLIN, &signal_source))
+        die_errno(EX_OSERR, "signalfd");
+}
+
+static struct acl *load_rules(char *reason)
+{
+    return acl_load(acl_path, plugin_index, reason);
+}
+
+static void read_configuration(const struct options *options)
+{
+    char path[4096], directory[4096], reason[REASON_BYTES];
+    snprintf(path, sizeof path, "%s/plugins.conf", options->config);
+    snprintf(acl_path, sizeof acl_path, "%s/acl.conf", options->config);
+    snprintf(directory, sizeof directory, "%s", part("plugins"));
+    if (!plugins_load(path, directory, reason))
+        die(EX_CONFIG, reason);
+    rules = load_rules(reason);
+    if (rules == NULL)
+        die(EX_CONFIG, reason);
+}
+
+static void start(const struct options *options, int lock)
+{
+    char reason[REASON_BYTES];
+    event_start(spool.log, options->foreground);
+    outrank_grants();
+    if (!helper_start(part("rtf-attach"), lock))
+        die_errno(EX_OSERR, part("rtf-attach"));
+    if (!names_start(part("rtf-names")))
+        die_errno(EX_OSERR, part("rtf-names"));
+    if (!plugins_start(find_plugin_user(options->plugin_user), reason))
+        die(EX_CONFIG, reason);
+    if (!spool_watch(&spool_source))
+        die_errno(EX_OSERR, "inotify");
+    if (!recover(reason) || !spool_announce(reason)) {
+        plugins_stop();
+        die(EX_OSERR, reason);
+    }
+    acl_names(rules, names_warn_unknown);
+    event_broker("started", "%d plugins, spool %.300s", plugins_count(), options->spool);
+}
+
+/* ---- the loop ---- */
+
+static void reload(void)
+{
+    char reason[REASON_BYTES];
+    struct acl *fresh = load_rules(reason);
+    event_reopen();
+    if (fresh == NULL) {
+        event_broker("error", "%s; the rules in force stay", reason);
+        fprintf(stderr, "rtf-brokerd: %s; the rules in force stay\n", reason);
+        return;
+    }
+    order_new_rules(fresh);
+    acl_names(fresh, names_warn_unknown);
+    directories_rescan(); /* a uid that is named now may have one */
+    event_broker("reloaded", "acl.conf was read again and the log opened again");
+}
+
+static void reap(void)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+static void take_signals(void)
+{
+    struct signalfd_siginfo info;
+    while (read(signals_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGHUP)
+            reload();
+        else if (info.ssi_signo == SIGCHLD)
+            reap();
+        else
+            stop_signal = (int)info.ssi_signo;
+    }
+}
+
+/* A turn takes so many and no more: a user who floods must not keep answers from the others. */
+static void take_spool_events(void)
+{
+    struct spool_event event;
+    int taken = 0;
+    while (taken++ < TURN_EVENTS && spool_next(&event))
+        spool_event(&event);
+    spool_may_have_more = taken > TURN_EVENTS;
+}
+
+static void take_plugin_events(int plugin)
+{
+    struct plugin_event event;
+    while (plugin_receive(plugin, &event))
+        order_plugin_event(plugin, &event);
+}
+
+static void take_helper_events(void)
+{
+    struct helper_event event;
+    while (helper_receive(&event))
+        order_helper_event(&event);
+}
+
+static void take_accounts(bool alive)
+{
+    struct account *account;
+    bool was_alive = alive;
+    while ((account = names_receive(&alive)) != NULL) {
+        directories_of(account);
+        order_account_known(account);
+    }
+    if (!was_alive || !alive) {
+        event_broker("error", "the account lookup ended or hung and is started again");
+        (void)names_restart();
+    }
+}
+
+static void dispatch(const struct epoll_event *ready)
+{
+    struct source *source = ready->data.ptr;
+    bool alive;
+    switch (source->kind) {
+    case SOURCE_SIGNALS:
+        take_signals();
+        break;
+    case SOURCE_SPOOL:
+        take_spool_events();
+        break;
+    case SOURCE_PLUGIN:
+        plugin_read(source->index);
+        take_plugin_events(source->index);
+        break;
+    case SOURCE_HELPER:
+        helper_ready();
+        take_helper_events();
+        break;
+    case SOURCE_NAMES:
+        names_writable();
+        names_read(&alive);
+        take_accounts(alive);
+        break;
+    case SOURCE_THREAD:
+        order_thread_ended((struct attachment *)source);
+        break;
+    }
+}
+
+static int64_t earliest(int64_t one, int64_t other)
+{
+    return one < other ? one : other;
+}
+
+static int64_t next_deadline(void)
+{
+    if (spool_may_have_more)
+        return 0;
+    return earliest(earliest(plugins_deadline(), helper_deadline()), earliest(names_deadline(), order_deadline()));
+}
+
+/* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
+static void expire(void)
+{
+    int64_t now = monotonic_now();
+    if (spool_may_have_more)
+        take_spool_events();
+    if (next_deadline() > now)
+        return;
+    plugins_expire(now);
+    for (int i = 0; i < plugins_count(); i++)
+        take_plugin_events(i);
+    helper_expire(now);
+    take_helper_events();
+    if (names_deadline() <= now)
+        take_accounts(false);
+    order_expire(now);
+}
+
+static void tidy_journal(void)
+{
+    char reason[REASON_BYTES];
+    if (state_is_bloated() && !journal_afresh(reason))
+        event_broker("error", "%s", reason);
+}
+
+static void serve(void)
+{
+    struct epoll_event ready[LOOP_EVENTS];
+    while (stop_signal == 0) {
+        plugins_flush();
+        int count = loop_wait(ready, next_deadline());
+        for (int i = 0; i < count; i++)
+            dispatch(&ready[i]);
+        expire();
+        order_sweep();
+        tidy_journal();
+    }
+}
+
+static void stop(void)
+{
+    event_broker("stopping", "%s", stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
+    if (stop_signal == SIGINT)
+        leave_in_force();
+    else
+        lay_down();
+    helper_stop();
+    names_stop();
+    plugins_stop();
+}
+
+/* Without --foreground the caller gets its shell back when clients can be served. */
+static int go_to_background(void)
+{
+    int ends[2];
+    char ready;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        die_errno(EX_OSERR, "pipe");
+    pid_t child = fork();
+    if (child < 0)
+        die_errno(EX_OSERR, "fork");
+    if (child == 0) {
+        close(ends[0]);
+        setsid();
+        return ends[1];
+    }
+    close(ends[1]);
+    if (read(ends[0], &ready, 1) == 1)
+        _exit(EX_OK);
+    int status;
+    (void)waitpid(child, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE);
+}
+
+static void say_ready(int fd)
+{
+    if (fd < 0)
+        return;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; null >= 0 && i < 3; i++)
+        (void)dup2(null, i);
+    if (null >= 0)
+        close(null);
+    (void)!write(fd, "", 1);
+    close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {argp_options, parse_option, NULL, "Serve a spool of real-time reservations.", NULL, NULL, NULL};
+    struct options options = {.spool = "/var/spool/rtf", .config = "/etc/rtf", .group = "rtf"};
+    char reason[REASON_BYTES];
+    int lock, ready = -1;
+    argp_err_exit_status = EX_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    clean_process();
+    find_libexec();
+    if (!options.put_back)
+        read_configuration(&options);
+    if (options.check)
+        return EX_OK;
+    if (geteuid() != 0)
+        die(EX_NOPERM, "must be started by root");
+    if (!options.foreground && !options.put_back)
+        ready = go_to_background();
+    loop_start();
+    if (!spool_open(options.spool, find_group(options.group), &lock, reason))
+        die(EX_UNAVAILABLE, reason);
+    if (options.put_back) {
+        if (!helper_start(part("rtf-attach"), lock) || !put_back_kernel(reason))
+            die(EX_OSERR, reason);
+        helper_stop();
+        return EX_OK;
+    }
+    catch_signals();
+    start(&options, lock);
+    say_ready(ready);
+    serve();
+    stop();
+    return EX_OK;
+}

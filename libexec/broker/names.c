@@ -1,0 +1,232 @@
+#include "names.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "coprocess.h"
+#include "event.h"
+#include "units.h"
+
+static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000);
+
+static struct account *accounts, nameless;
+static struct coprocess lookup = {.source = {SOURCE_NAMES, 0}, .in = -1, .out = -1};
+static char program[4096];
+
+/* Questions are answered in order. */
+struct question {
+    STAILQ_ENTRY(question) next;
+    struct account *account;
+    char name[80]; /* of a question about a name in acl.conf */
+};
+static STAILQ_HEAD(, question) questions = STAILQ_HEAD_INITIALIZER(questions);
+static int64_t oldest = INT64_MAX;
+
+bool names_start(const char *path)
+{
+    snprintf(program, sizeof program, "%s", path);
+    return names_restart();
+}
+
+bool names_restart(void)
+{
+    char *argv[] = {program, NULL};
+    coprocess_kill(&lookup);
+    return coprocess_start(&lookup, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, false, -1);
+}
+
+void names_stop(void)
+{
+    coprocess_kill(&lookup);
+}
+
+struct account *account_find(uid_t uid)
+{
+    struct account *account;
+    HASH_FIND(hh, accounts, &uid, sizeof uid, account);
+    if (account != NULL)
+        return account;
+    account = calloc(1, sizeof *account);
+    if (account == NULL)
+        abort();
+    account->uid = uid;
+    TAILQ_INIT(&account->waiting);
+    HASH_ADD(hh, accounts, uid, sizeof account->uid, account);
+    return account;
+}
+
+struct account *account_bucket(struct account *account)
+{
+    return account->name != NULL || account->uid == 0 ? account : &nameless;
+}
+
+/* Changes whenever one of the two files does; a directory server is covered by fresh_for. */
+static uint64_t files_stamp(void)
+{
+    static const char *const files[] = {"/etc/passwd", "/etc/group"};
+    uint64_t stamp = 0;
+    struct stat status;
+    for (int i = 0; i < 2; i++)
+        if (stat(files[i], &status) == 0)
+            stamp = stamp * 31 + status.st_ino + (uint64_t)status.st_ctim.tv_sec * 1000003 + (uint64_t)status.st_ctim.tv_nsec;
+    return stamp;
+}
+
+static struct question *ask(struct account *account)
+{
+    struct question *question = calloc(1, sizeof *question);
+    if (question == NULL)
+        abort();
+    question->account = account;
+    if (STAILQ_EMPTY(&questions))
+        oldest = monotonic_now();
+    STAILQ_INSERT_TAIL(&questions, question, next);
+    return question;
+}
+
+bool account_ready(struct account *account)
+{
+    if (account->state == ACCOUNT_ASKED)
+        return false;
+    uint64_t stamp = files_stamp();
+    int64_t now = monotonic_now();
+    if (account->state == ACCOUNT_KNOWN && account->files_stamp == stamp && now - account->asked < fresh_for)
+        return true;
+    account->state = ACCOUNT_ASKED;
+    account->asked = now;
+    account->files_stamp = stamp;
+    ask(account);
+    paragraph_add(&lookup.output, "op", "user");
+    paragraph_add(&lookup.output, "id", "0");
+    paragraph_add_number(&lookup.output, "uid", account->uid);
+    paragraph_close(&lookup.output);
+    (void)coprocess_flush(&lookup);
+    return false;
+}
+
+void names_warn_unknown(const char *name)
+{
+    struct question *question = ask(NULL);
+    snprintf(question->name, sizeof question->name, "%s", name);
+    paragraph_add(&lookup.output, "op", "known");
+    paragraph_add(&lookup.output, "id", "0");
+    paragraph_add(&lookup.output, "name", "%s", name);
+    paragraph_close(&lookup.output);
+    (void)coprocess_flush(&lookup);
+}
+
+static int count_items(const char *list)
+{
+    int count = *list == '\0' ? 0 : 1;
+    for (; *list != '\0'; list++)
+        count += *list == ',';
+    return count;
+}
+
+static void forget_groups(struct account *account)
+{
+    for (char **group = account->groups; group != NULL && *group != NULL; group++)
+        free(*group);
+    free(account->groups);
+    free(account->gids);
+    free(account->name);
+    account->groups = NULL;
+    account->gids = NULL;
+    account->name = NULL;
+    account->gid_count = 0;
+}
+
+static void learn(struct account *account, const struct paragraph *answer)
+{
+    const char *name = paragraph_get(answer, "name"), *groups = paragraph_get(answer, "groups"), *gids = paragraph_get(answer, "gids");
+    forget_groups(account);
+    account->state = ACCOUNT_KNOWN;
+    if (name == NULL || groups == NULL || gids == NULL)
+        return;
+    char *group_list = strdup(groups), *gid_list = strdup(gids), *item, *rest;
+    account->name = strdup(name);
+    account->groups = calloc((size_t)count_items(groups) + 1, sizeof *account->groups);
+    account->gids = calloc((size_t)count_items(gids) + 1, sizeof *account->gids);
+    if (group_list == NULL || gid_list == NULL || account->name == NULL || account->groups == NULL || account->gids == NULL)
+        abort();
+    rest = group_list;
+    for (int i = 0; (item = strsep(&rest, ",")) != NULL; i++)
+        account->groups[i] = strdup(item);
+    rest = gid_list;
+    while ((item = strsep(&rest, ",")) != NULL) {
+        uint64_t gid;
+        if (parse_number(item, UINT32_MAX, &gid))
+            account->gids[account->gid_count++] = (gid_t)gid;
+    }
+    free(group_list);
+    free(gid_list);
+}
+
+void names_read(bool *alive)
+{
+    *alive = coprocess_read(&lookup);
+}
+
+void names_wait(bool *alive)
+{
+    struct pollfd one = {.fd = lookup.in, .events = POLLIN};
+    int64_t left = (names_deadline() - monotonic_now()) / 1000000;
+    (void)coprocess_flush(&lookup);
+    *alive = left > 0 && poll(&one, 1, (int)left) > 0 && coprocess_read(&lookup);
+}
+
+void names_writable(void)
+{
+    (void)coprocess_flush(&lookup);
+}
+
+static struct account *take_question(const struct paragraph *answer)
+{
+    struct question *question = STAILQ_FIRST(&questions);
+    struct account *account = question->account;
+    STAILQ_REMOVE_HEAD(&questions, next);
+    oldest = STAILQ_EMPTY(&questions) ? INT64_MAX : monotonic_now();
+    if (account != NULL && answer != NULL)
+        learn(account, answer);
+    else if (account != NULL)
+        account->state = ACCOUNT_FAILED;
+    else if (answer != NULL && strcmp(paragraph_get(answer, "answer"), "ok") != 0)
+        event_broker("warning", "acl.conf names %s, which the account database does not know", question->name);
+    free(question);
+    return account;
+}
+
+struct account *names_receive(bool *alive)
+{
+    struct paragraph answer;
+    const char *why;
+    while (!STAILQ_EMPTY(&questions)) {
+        int taken = *alive ? paragraph_take(&lookup.input, &answer, &why) : -1;
+        if (taken == 0)
+            return NULL;
+        if (taken == 1 && paragraph_get(&answer, "answer") == NULL)
+            taken = -1;
+        if (taken < 0)
+            *alive = false;
+        struct account *account = take_question(taken == 1 ? &answer : NULL);
+        if (account != NULL)
+            return account;
+    }
+    return NULL;
+}
+
+int64_t names_deadline(void)
+{
+    return oldest == INT64_MAX ? INT64_MAX : oldest + answer_within;
+}
+
+bool account_has_gid(const struct account *account, gid_t gid)
+{
+    for (int i = 0; i < account->gid_count; i++)
+        if (account->gids[i] == gid)
+            return true;
+    return false;
+}

@@ -1,0 +1,65 @@
+/* Who a uid is: its account name and groups, asked from the account database through rtf-names, so that a
+ * slow directory server makes only those wait whose account is not known yet. */
+#ifndef RTF_NAMES_H
+#define RTF_NAMES_H
+
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "wish.h"
+
+enum account_state { ACCOUNT_UNKNOWN, ACCOUNT_ASKED, ACCOUNT_KNOWN, ACCOUNT_FAILED };
+
+TAILQ_HEAD(request_list, request);
+
+/* One for each uid that has been seen; they stay. */
+struct account {
+    uid_t uid;
+    enum account_state state;
+    char *name;            /* NULL: no such account */
+    char **groups;         /* their names, NULL at the end; NULL without account */
+    gid_t *gids;
+    int gid_count;
+    int64_t asked;         /* CLOCK_MONOTONIC, ns */
+    uint64_t files_stamp;  /* of /etc/passwd and /etc/group then */
+    int wishes;            /* counted against the limit; for accounts without a name see account_bucket */
+    int64_t rare_window;
+    unsigned rare_count;
+    struct user *users;    /* its directories */
+    struct request_list waiting; /* requests that wait for the account */
+    UT_hash_handle hh;
+};
+
+/* Starts PROGRAM. False: it could not be started. */
+bool names_start(const char *program);
+bool names_restart(void);
+struct account *account_find(uid_t uid);
+
+/* True: the account is known (or failed) and not older than /etc/passwd, /etc/group and ten seconds. False:
+ * it has been asked for; names_receive will return it. */
+bool account_ready(struct account *account);
+
+/* Asks whether acl.conf's NAME or @NAME exists; the answer is only a warning in the log. */
+void names_warn_unknown(const char *name);
+
+/* Reads what the coprocess answered; called until it returns NULL. *alive is false when it is gone: the
+ * accounts it owed are failed, and returned one by one. */
+struct account *names_receive(bool *alive);
+void names_read(bool *alive);
+void names_writable(void);
+
+/* At the start, when there is nothing else to do: waits for an answer, or until one is overdue. */
+void names_wait(bool *alive);
+
+/* When the oldest question has waited too long; INT64_MAX. */
+int64_t names_deadline(void);
+
+bool account_has_gid(const struct account *account, gid_t gid);
+
+/* uids without an account share one: 65,536 subordinate uids are one stranger. */
+struct account *account_bucket(struct account *account);
+
+void names_stop(void);
+
+#endif

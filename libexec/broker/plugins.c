@@ -1,0 +1,653 @@
+#include "plugins.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "spec.h"
+#include "units.h"
+
+/* 98 and 99 stay for the plugins and the broker, which must outrank what they grant. */
+enum { HIGHEST_GRANTED = 97, WORDS_MAX = 32, PROTOCOL = 1 };
+static const int64_t second = INT64_C(1000000000), default_timeout = INT64_C(50000000), greeting_within = INT64_C(5000000000);
+static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000), good_behaviour = INT64_C(60000000000);
+
+enum op { OP_ACCEPT, OP_SCHEDULE, OP_RELEASE, OP_LOAD };
+
+struct pending {
+    STAILQ_ENTRY(pending) next;
+    uint64_t id;
+    enum op op;
+    int64_t since;
+};
+STAILQ_HEAD(pending_list, pending);
+
+struct plugin {
+    struct plugin_line line;
+    struct coprocess process;
+    enum { DOWN, GREETING, UP } state;
+    struct pending_list pending, lost; /* lost: owed when it went down */
+    int64_t since;       /* GREETING: when it was started; else: of its last sign of life */
+    int64_t restart_at, pause;
+    bool unsent;
+};
+
+static struct plugin plugins[PLUGINS_MAX];
+static int count;
+static uint64_t last_id;
+static struct identity_to_run_as run_as;
+
+/* ---- plugins.conf ---- */
+
+static bool wrong(char *reason, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool wrong(char *reason, int line, const char *format, ...)
+{
+    va_list arguments;
+    int length = snprintf(reason, REASON_BYTES, "plugins.conf:%d: ", line);
+    va_start(arguments, format);
+    vsnprintf(reason + length, REASON_BYTES - (size_t)length, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool parse_range(const char *word, struct plugin_line *line, char *reason)
+{
+    char low[8] = "";
+    uint64_t first, last;
+    const char *dash = strchr(word, '-');
+    if (strcmp(word, "-") == 0 || strcmp(word, "100-100") == 0 || strcmp(word, "100") == 0) {
+        line->deadline = true;
+        return true;
+    }
+    snprintf(low, sizeof low, "%.*s", dash == NULL ? 7 : (int)(dash - word), word);
+    if (!parse_number(low, PRIORITY_MAX, &first) || !parse_number(dash == NULL ? low : dash + 1, PRIORITY_MAX, &last) || first < 1 ||
+        last < first)
+        return wrong(reason, line->line, "a priority range is LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"", HIGHEST_GRANTED, word);
+    if (last > HIGHEST_GRANTED)
+        return wrong(reason, line->line, "priorities above %d are kept for the broker, which must outrank what it grants: \"%.40s\"",
+                     HIGHEST_GRANTED, word);
+    line->lowest = (int)first;
+    line->highest = (int)last;
+    return true;
+}
+
+static void online_cpus(cpu_set_t *cpus)
+{
+    char text[CPU_LIST_TEXT];
+    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+    CPU_ZERO(cpus);
+    CPU_SET(0, cpus);
+    if (file != NULL && fgets(text, sizeof text, file) != NULL) {
+        text[strcspn(text, "\n")] = '\0';
+        (void)parse_cpus(text, cpus);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+static bool parse_cpu_word(const char *word, struct plugin_line *line, char *reason)
+{
+    cpu_set_t online, both;
+    online_cpus(&online);
+    if (strcmp(word, "all") == 0) {
+        line->cpus = online;
+        return true;
+    }
+    if (!parse_cpus(word, &line->cpus))
+        return wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
+    CPU_AND(&both, &line->cpus, &online);
+    if (!CPU_EQUAL(&both, &line->cpus))
+        fprintf(stderr, "rtf-brokerd: plugins.conf:%d: some of the CPUs %s are not online: nothing can be attached there\n", line->line, word);
+    return true;
+}
+
+/* The broker's own words; every word but timeout= goes to the plugin as well. */
+static bool parse_word(const char *word, struct plugin_line *line, char *reason)
+{
+    const char *value = strchr(word, '=');
+    uint64_t number;
+    if (value == NULL || value == word || strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
+        return wrong(reason, line->line, "a word is KEY=VALUE, not \"%.40s\"", word);
+    value++;
+    if (strncmp(word, "timeout=", 8) == 0) {
+        if (!parse_time(value, &number))
+            return wrong(reason, line->line, "timeout= takes a time such as 50ms, not \"%.40s\"", value);
+        line->timeout = (int64_t)number * 1000;
+        return true;
+    }
+    if (strncmp(word, "partition=", 10) == 0) {
+        if (!line->deadline)
+            return wrong(reason, line->line, "partition= is for plugins with the range -");
+        if (strcmp(value, "unthrottled") != 0 && strcmp(value, "global") != 0)
+            return wrong(reason, line->line, "partition= takes unthrottled or global, not \"%.40s\"", value);
+        line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : PARTITION_GLOBAL;
+    }
+    if (strncmp(word, "threshold=", 10) == 0 && (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU))
+        return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
+    size_t length = line->words == NULL ? 0 : strlen(line->words);
+    char *words = realloc(line->words, length + strlen(word) + 2);
+    if (words == NULL)
+        abort();
+    snprintf(words + length, strlen(word) + 2, "%s%s", length == 0 ? "" : " ", word);
+    line->words = words;
+    return true;
+}
+
+static bool is_printable(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < 0x20 || *text > 0x7e)
+            return false;
+    return true;
+}
+
+static bool parse_line(char *words[], int word_count, const char *directory, struct plugin_line *line, char *reason)
+{
+    char path[4096];
+    for (int i = 0; i < word_count; i++)
+        if (!is_printable(words[i]))
+            return wrong(reason, line->line, "only printable ASCII is allowed");
+    if (word_count < 4)
+        return wrong(reason, line->line, "a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]");
+    if (!name_is_valid(words[0], strlen(words[0]), PLUGIN_NAME_BYTES - 1))
+        return wrong(reason, line->line, "a name has 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"", PLUGIN_NAME_BYTES - 1, words[0]);
+    if (plugin_index(words[0]) >= 0)
+        return wrong(reason, line->line, "the name %s stands in line %d already", words[0], plugins[plugin_index(words[0])].line.line);
+    snprintf(line->name, sizeof line->name, "%s", words[0]);
+    if (words[1][0] == '/')
+        snprintf(path, sizeof path, "%s", words[1]);
+    else if (strchr(words[1], '/') == NULL)
+        snprintf(path, sizeof path, "%s/%s", directory, words[1]);
+    else
+        return wrong(reason, line->line, "a program is a bare name or an absolute path, not \"%.80s\"", words[1]);
+    if (access(path, X_OK) != 0)
+        return wrong(reason, line->line, "%.200s: %s", path, strerror(errno));
+    line->program = strdup(path);
+    if (!parse_range(words[2], line, reason) || !parse_cpu_word(words[3], line, reason))
+        return false;
+    for (int i = 4; i < word_count; i++)
+        if (!parse_word(words[i], line, reason))
+            return false;
+    return true;
+}
+
+static int split(char *line, char *words[WORDS_MAX])
+{
+    int word_count = 0;
+    line[strcspn(line, "#\n")] = '\0';
+    for (char *rest = line, *word; word_count < WORDS_MAX && (word = strsep(&rest, " \t\r")) != NULL;)
+        if (*word != '\0')
+            words[word_count++] = word;
+    return word_count;
+}
+
+bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES])
+{
+    char *text = NULL, *words[WORDS_MAX];
+    size_t size = 0;
+    bool good = true;
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
+        return false;
+    }
+    for (int number = 1; good && getline(&text, &size, file) >= 0; number++) {
+        int word_count = split(text, words);
+        if (word_count == 0)
+            continue;
+        if (count == PLUGINS_MAX) {
+            good = wrong(reason, number, "more than %d plugins", PLUGINS_MAX);
+            break;
+        }
+        struct plugin *plugin = &plugins[count];
+        plugin->line = (struct plugin_line){.line = number, .threshold = ONE_CPU, .timeout = default_timeout};
+        plugin->process = (struct coprocess){.source = {SOURCE_PLUGIN, count}, .in = -1, .out = -1};
+        STAILQ_INIT(&plugin->pending);
+        STAILQ_INIT(&plugin->lost);
+        good = parse_line(words, word_count, directory, &plugin->line, reason);
+        count += good;
+    }
+    free(text);
+    fclose(file);
+    if (good && count == 0) {
+        snprintf(reason, REASON_BYTES, "%.300s: names no plugin", path);
+        return false;
+    }
+    return good;
+}
+
+int plugins_count(void)
+{
+    return count;
+}
+
+int plugin_index(const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(plugins[i].line.name, name) == 0)
+            return i;
+    return -1;
+}
+
+const struct plugin_line *plugin_line(int plugin)
+{
+    return &plugins[plugin].line;
+}
+
+bool plugin_is_up(int plugin)
+{
+    return plugins[plugin].state == UP;
+}
+
+int plugins_highest_priority(void)
+{
+    int highest = 0;
+    for (int i = 0; i < count; i++)
+        if (plugins[i].line.highest > highest)
+            highest = plugins[i].line.highest;
+    return highest;
+}
+
+bool plugins_share_cpu(int plugin, int other)
+{
+    cpu_set_t both;
+    CPU_AND(&both, &plugins[plugin].line.cpus, &plugins[other].line.cpus);
+    return plugin != other && CPU_COUNT(&both) > 0;
+}
+
+/* ---- starting and ending ---- */
+
+static bool spawn(struct plugin *plugin)
+{
+    char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[WORDS_MAX + 4], *words;
+    int argc = 0;
+    snprintf(name, sizeof name, "name=%s", plugin->line.name);
+    snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&plugin->line.cpus, list));
+    if (plugin->line.deadline)
+        snprintf(priority, sizeof priority, "priority=-");
+    else
+        snprintf(priority, sizeof priority, "priority=%d-%d", plugin->line.lowest, plugin->line.highest);
+    argv[argc++] = plugin->line.program;
+    argv[argc++] = name;
+    argv[argc++] = cpus;
+    argv[argc++] = priority;
+    words = plugin->line.words == NULL ? NULL : strdup(plugin->line.words);
+    for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;)
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    bool started = coprocess_start(&plugin->process, argv, run_as, false, -1);
+    free(words);
+    plugin->state = started ? GREETING : DOWN;
+    plugin->since = monotonic_now();
+    return started;
+}
+
+static bool greet(struct plugin *plugin, const struct paragraph *greeting, char *why, size_t size)
+{
+    const char *answer = paragraph_get(greeting, "answer"), *tests = paragraph_get(greeting, "tests");
+    const char *reason = paragraph_get(greeting, "reason");
+    uint64_t protocol;
+    if (paragraph_get_number(greeting, "protocol", 1000, &protocol) != 1 || answer == NULL) {
+        snprintf(why, size, "its greeting is not protocol=1 and answer=");
+        return false;
+    }
+    if (strcmp(answer, "ok") != 0 || protocol != PROTOCOL) {
+        snprintf(why, size, "%.200s", strcmp(answer, "ok") == 0 ? "it speaks another protocol than 1" : reason == NULL ? "it gave no reason" : reason);
+        return false;
+    }
+    plugin->line.tests = tests != NULL && (strcmp(tests, "sufficient") == 0 || strcmp(tests, "exact") == 0);
+    plugin->state = UP;
+    return true;
+}
+
+/* At start only: the broker has nothing else to do yet. */
+static bool await_greeting(struct plugin *plugin, char *reason)
+{
+    struct paragraph greeting;
+    const char *why = "it closed its output";
+    char text[256];
+    int64_t until = monotonic_now() + greeting_within;
+    for (;;) {
+        int taken = paragraph_take(&plugin->process.input, &greeting, &why);
+        if (taken == 1) {
+            if (greet(plugin, &greeting, text, sizeof text))
+                return true;
+            return wrong(reason, plugin->line.line, "the plugin %s refuses to start: %s", plugin->line.name, text);
+        }
+        struct pollfd one = {.fd = plugin->process.in, .events = POLLIN};
+        int64_t left = (until - monotonic_now()) / 1000000;
+        if (taken == 0 && (left <= 0 || poll(&one, 1, (int)left) <= 0))
+            return wrong(reason, plugin->line.line, "the plugin %s did not greet within %d s (does it flush its output?)", plugin->line.name,
+                         (int)(greeting_within / second));
+        if (taken < 0 || !coprocess_read(&plugin->process))
+            return wrong(reason, plugin->line.line, "the plugin %s (%.150s) did not greet: %s", plugin->line.name, plugin->line.program, why);
+    }
+}
+
+/* A test proves nothing about a task that may be preempted by others without a declared runtime, nor beside
+ * global EDF, whose tasks may be on any of its CPUs at any time. */
+static bool check_neighbours(char *reason)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++) {
+            const struct plugin_line *tested = &plugins[i].line, *other = &plugins[j].line;
+            if (!tested->tests || !plugins_share_cpu(i, j))
+                continue;
+            if (other->deadline && other->partition == PARTITION_GLOBAL && !(tested->deadline && tested->partition == PARTITION_GLOBAL && i < j))
+                return wrong(reason, tested->line, "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
+                                                   "different CPUs or %s partition=unthrottled", tested->name, other->name, other->name);
+            if (!other->tests && !other->deadline && !tested->deadline && other->highest >= tested->lowest)
+                return wrong(reason, tested->line, "%s tests its tasks, but %s on the same CPU does not, and its priorities reach %d: it must stay below %d",
+                             tested->name, other->name, other->highest, tested->lowest);
+        }
+    return true;
+}
+
+bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES])
+{
+    run_as = as;
+    for (int i = 0; i < count; i++)
+        if (!spawn(&plugins[i]))
+            return wrong(reason, plugins[i].line.line, "%.200s: %s", plugins[i].line.program, strerror(errno));
+    for (int i = 0; i < count; i++)
+        if (!await_greeting(&plugins[i], reason))
+            return false;
+    return check_neighbours(reason);
+}
+
+void plugins_stop(void)
+{
+    for (int i = 0; i < count; i++)
+        coprocess_kill(&plugins[i].process);
+}
+
+void plugin_fail(int index, const char *reason)
+{
+    struct plugin *plugin = &plugins[index];
+    int64_t now = monotonic_now();
+    struct event event = {.stage = "plugin", .decision = "killed", .reason = reason, .plugin = plugin->line.name, .microseconds = -1};
+    event_write(&event);
+    coprocess_kill(&plugin->process);
+    STAILQ_CONCAT(&plugin->lost, &plugin->pending);
+    bool behaved = plugin->state == UP && now - plugin->restart_at > good_behaviour;
+    plugin->state = DOWN;
+    plugin->unsent = false;
+    plugin->restart_at = behaved ? now : now + plugin->pause;
+    plugin->pause = behaved || plugin->pause == 0 ? first_pause : plugin->pause * 2 > longest_pause ? longest_pause : plugin->pause * 2;
+}
+
+/* ---- asking ---- */
+
+static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_t task)
+{
+    static const char *const names[] = {"accept", "schedule", "release", "load"};
+    struct paragraph_output *output = &plugin->process.output;
+    struct pending *pending = calloc(1, sizeof *pending);
+    if (pending == NULL)
+        abort();
+    pending->id = ++last_id;
+    pending->op = op;
+    pending->since = monotonic_now();
+    if (plugin->state != UP) {
+        /* What it has to know it is told when it is back; an accept is answered at once. */
+        STAILQ_INSERT_TAIL(&plugin->lost, pending, next);
+        return NULL;
+    }
+    STAILQ_INSERT_TAIL(&plugin->pending, pending, next);
+    plugin->unsent = true;
+    paragraph_add(output, "op", "%s", names[op]);
+    paragraph_add_number(output, "id", pending->id);
+    paragraph_add_number(output, "task", task);
+    return output;
+}
+
+static void add_if(struct paragraph_output *output, const char *key, uint64_t value)
+{
+    if (value != 0)
+        paragraph_add_number(output, key, value);
+}
+
+uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit)
+{
+    struct paragraph_output *output = begin(&plugins[index], OP_ACCEPT, task);
+    if (output == NULL)
+        return last_id;
+    add_if(output, "runtime", spec->runtime);
+    add_if(output, "period", spec->period);
+    add_if(output, "deadline", spec->deadline);
+    add_if(output, "desired_runtime", spec->desired_runtime);
+    add_if(output, "priority", (uint64_t)spec->priority);
+    add_if(output, "ignore_admission", spec->ignore_admission);
+    if (max_runtime != UINT64_MAX)
+        paragraph_add_number(output, "max_runtime", max_runtime);
+    if (commit)
+        paragraph_add(output, "commit", "if-ok");
+    paragraph_close(output);
+    return last_id;
+}
+
+uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant)
+{
+    char cpus[CPU_LIST_TEXT];
+    const struct attributes *plan = &grant->plan;
+    struct paragraph_output *output = begin(&plugins[index], OP_SCHEDULE, task);
+    if (output == NULL)
+        return last_id;
+    paragraph_add(output, "cpus", "%s", format_cpus(&plan->cpus, cpus));
+    paragraph_add(output, "policy", "%s", policy_name(plan->policy));
+    add_if(output, "priority", (uint64_t)plan->priority);
+    add_if(output, "runtime", plan->runtime);
+    add_if(output, "deadline", plan->deadline);
+    add_if(output, "period", plan->period);
+    add_if(output, "accepted_runtime", plan->runtime);
+    add_if(output, "desired_runtime", grant->spec.desired_runtime);
+    add_if(output, "requested_priority", (uint64_t)grant->spec.priority);
+    add_if(output, "ignore_admission", grant->spec.ignore_admission);
+    paragraph_close(output);
+    return last_id;
+}
+
+uint64_t plugin_release(int index, uint64_t task)
+{
+    struct paragraph_output *output = begin(&plugins[index], OP_RELEASE, task);
+    if (output != NULL)
+        paragraph_close(output);
+    return last_id;
+}
+
+void plugin_load(int index, uint64_t task, const struct grant *grant)
+{
+    char cpus[CPU_LIST_TEXT];
+    struct paragraph_output *output = begin(&plugins[index], OP_LOAD, task);
+    if (output == NULL)
+        return;
+    if (grant != NULL) {
+        paragraph_add(output, "cpus", "%s", format_cpus(&grant->plan.cpus, cpus));
+        add_if(output, "runtime", grant->plan.runtime);
+        add_if(output, "period", grant->plan.period);
+        add_if(output, "deadline", grant->plan.deadline);
+    }
+    paragraph_close(output);
+}
+
+void plugins_flush(void)
+{
+    for (int i = 0; i < count; i++) {
+        struct plugin *plugin = &plugins[i];
+        if (!plugin->unsent)
+            continue;
+        plugin->unsent = false;
+        if (!coprocess_flush(&plugin->process))
+            plugin_fail(i, "it does not read");
+    }
+}
+
+/* ---- hearing ---- */
+
+void plugin_read(int index)
+{
+    struct plugin *plugin = &plugins[index];
+    if (plugin->process.pid == 0)
+        return;
+    if (plugin->process.writing)
+        (void)coprocess_flush(&plugin->process);
+    if (!coprocess_read(&plugin->process) && plugin->process.input.length == plugin->process.input.taken)
+        plugin_fail(index, "it ended");
+}
+
+static bool take_plan(const struct paragraph *said, struct plugin_event *event)
+{
+    uint64_t priority = 0, accepted = 0;
+    const char *policy = paragraph_get(said, "policy"), *cpus = paragraph_get(said, "cpus");
+    struct attributes *plan = &event->plan;
+    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) || !parse_cpus(cpus, &plan->cpus))
+        return false;
+    if (paragraph_get_number(said, "priority", PRIORITY_MAX, &priority) < 0 ||
+        paragraph_get_number(said, "runtime", TIME_MAX, &plan->runtime) < 0 ||
+        paragraph_get_number(said, "deadline", TIME_MAX, &plan->deadline) < 0 ||
+        paragraph_get_number(said, "period", TIME_MAX, &plan->period) < 0 ||
+        paragraph_get_number(said, "accepted_runtime", TIME_MAX, &accepted) < 0)
+        return false;
+    plan->priority = (int)priority;
+    return accepted == 0 || accepted == plan->runtime;
+}
+
+static bool take_update(const struct paragraph *said, struct plugin_event *event)
+{
+    uint64_t priority;
+    const char *cpus = paragraph_get(said, "cpus");
+    int stated = paragraph_get_number(said, "priority", PRIORITY_MAX, &priority);
+    event->kind = PLUGIN_UPDATE;
+    event->has_cpus = cpus != NULL;
+    event->has_priority = stated == 1;
+    if (stated < 0 || paragraph_get_number(said, "update", UINT64_MAX, &event->task) != 1 ||
+        (cpus != NULL && !parse_cpus(cpus, &event->plan.cpus)))
+        return false;
+    if (stated == 1)
+        event->plan.priority = (int)priority;
+    return true;
+}
+
+static bool take_answer(struct plugin *plugin, const struct paragraph *said, struct plugin_event *event)
+{
+    const char *answer = paragraph_get(said, "answer"), *reason = paragraph_get(said, "reason");
+    struct pending *pending = STAILQ_FIRST(&plugin->pending);
+    uint64_t id;
+    int echoed = paragraph_get_number(said, "id", UINT64_MAX, &id);
+    if (answer == NULL || pending == NULL || echoed < 0 || (echoed == 1 && id != pending->id) ||
+        paragraph_get_number(said, "nearest", TIME_MAX, &event->nearest) < 0)
+        return false;
+    event->kind = PLUGIN_ANSWER;
+    event->id = pending->id;
+    const char *retry = paragraph_get(said, "retry");
+    event->never = retry != NULL && strcmp(retry, "never") == 0;
+    snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
+    bool accept = pending->op == OP_ACCEPT, good = true;
+    if (strcmp(answer, "no") == 0)
+        event->answer = ANSWER_NO;
+    else if (strcmp(answer, "ok") == 0 || (accept && strcmp(answer, "partial") == 0)) {
+        event->answer = answer[0] == 'o' ? ANSWER_OK : ANSWER_PARTIAL;
+        good = !accept || take_plan(said, event);
+    } else
+        good = false;
+    if (good) {
+        STAILQ_REMOVE_HEAD(&plugin->pending, next);
+        free(pending);
+    }
+    return good;
+}
+
+static bool take_said(struct plugin *plugin, const struct paragraph *said, struct plugin_event *event, char *why, size_t size)
+{
+    plugin->since = monotonic_now();
+    if (plugin->state == GREETING) {
+        event->kind = PLUGIN_UP;
+        return greet(plugin, said, why, size);
+    }
+    snprintf(why, size, "it answered what rtf-plugin(7) does not allow");
+    if (paragraph_get(said, "update") != NULL)
+        return take_update(said, event);
+    return take_answer(plugin, said, event);
+}
+
+/* What it owed when it went down. Only those who asked something are waiting. */
+static bool take_lost(struct plugin *plugin, struct plugin_event *event)
+{
+    struct pending *pending = STAILQ_FIRST(&plugin->lost);
+    if (pending == NULL)
+        return false;
+    *event = (struct plugin_event){.kind = PLUGIN_ANSWER, .id = pending->id, .answer = ANSWER_RESTARTING};
+    snprintf(event->reason, sizeof event->reason, "the plugin is being restarted");
+    STAILQ_REMOVE_HEAD(&plugin->lost, next);
+    free(pending);
+    return true;
+}
+
+bool plugin_receive(int index, struct plugin_event *event)
+{
+    struct plugin *plugin = &plugins[index];
+    struct paragraph said;
+    const char *form;
+    char why[256];
+    if (take_lost(plugin, event))
+        return true;
+    if (plugin->state == DOWN)
+        return false;
+    int taken = paragraph_take(&plugin->process.input, &said, &form);
+    if (taken == 0)
+        return false;
+    *event = (struct plugin_event){0};
+    if (taken < 0)
+        snprintf(why, sizeof why, "it babbles: %s", form);
+    else if (take_said(plugin, &said, event, why, sizeof why)) {
+        if (event->kind == PLUGIN_UP) {
+            struct event up = {.stage = "plugin", .decision = "started", .plugin = plugin->line.name, .microseconds = -1};
+            event_write(&up);
+        }
+        return true;
+    }
+    plugin_fail(index, why);
+    return take_lost(plugin, event);
+}
+
+static int64_t deadline_of(const struct plugin *plugin)
+{
+    const struct pending *oldest = STAILQ_FIRST(&plugin->pending);
+    if (plugin->state == DOWN)
+        return plugin->restart_at;
+    if (plugin->state == GREETING)
+        return plugin->since + greeting_within;
+    if (oldest == NULL)
+        return INT64_MAX;
+    return (oldest->since > plugin->since ? oldest->since : plugin->since) + plugin->line.timeout;
+}
+
+int64_t plugins_deadline(void)
+{
+    int64_t earliest = INT64_MAX;
+    for (int i = 0; i < count; i++) {
+        int64_t deadline = STAILQ_EMPTY(&plugins[i].lost) ? deadline_of(&plugins[i]) : 0;
+        if (deadline < earliest)
+            earliest = deadline;
+    }
+    return earliest;
+}
+
+void plugins_expire(int64_t now)
+{
+    for (int i = 0; i < count; i++) {
+        struct plugin *plugin = &plugins[i];
+        if (deadline_of(plugin) > now)
+            continue;
+        if (plugin->state != DOWN)
+            plugin_fail(i, plugin->state == GREETING ? "it did not greet in time" : "it did not answer in time");
+        else if (!spawn(plugin))
+            plugin->restart_at = now + longest_pause;
+    }
+}

@@ -1,0 +1,277 @@
+#include "recover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "directories.h"
+#include "event.h"
+#include "ledger.h"
+#include "names.h"
+#include "order.h"
+#include "state.h"
+
+static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
+static char former_rt_runtime[24]; /* "": not changed by us */
+
+/* ---- the kernel-wide setting ---- */
+
+static bool read_rt_runtime(char text[static 24])
+{
+    FILE *file = fopen(rt_runtime_file, "re");
+    bool good = file != NULL && fgets(text, 24, file) != NULL;
+    if (file != NULL)
+        fclose(file);
+    if (good)
+        text[strcspn(text, "\n")] = '\0';
+    return good;
+}
+
+static bool write_rt_runtime(const char *value, char *reason)
+{
+    struct helper_event last = {.answer = HELPER_OK};
+    (void)helper_rt_runtime(value);
+    if (helper_drain(5, &last) && last.answer == HELPER_OK)
+        return true;
+    snprintf(reason, REASON_BYTES, "sched_rt_runtime_us could not be set to %s: %.300s", value, last.reason);
+    return false;
+}
+
+static bool wants_unthrottled(void)
+{
+    for (int i = 0; i < plugins_count(); i++)
+        if (plugin_line(i)->deadline && plugin_line(i)->partition == PARTITION_UNTHROTTLED)
+            return true;
+    return false;
+}
+
+/* The former value is in the journal before the new one is in the kernel. */
+static bool set_kernel(const char *recorded, char *reason)
+{
+    char now[24];
+    snprintf(former_rt_runtime, sizeof former_rt_runtime, "%s", recorded);
+    if (!wants_unthrottled()) {
+        if (former_rt_runtime[0] != '\0' && !write_rt_runtime(former_rt_runtime, reason))
+            event_broker("error", "%s", reason); /* EBUSY while tasks above it run: not worth refusing to serve */
+        else
+            former_rt_runtime[0] = '\0';
+        return true;
+    }
+    if (!read_rt_runtime(now)) {
+        snprintf(reason, REASON_BYTES, "%s: %s", rt_runtime_file, strerror(errno));
+        return false;
+    }
+    if (former_rt_runtime[0] == '\0' && strcmp(now, "-1") != 0)
+        snprintf(former_rt_runtime, sizeof former_rt_runtime, "%s", now);
+    return journal_afresh(reason) && (strcmp(now, "-1") == 0 || write_rt_runtime("-1", reason));
+}
+
+static void restore_kernel(void)
+{
+    char reason[REASON_BYTES];
+    if (former_rt_runtime[0] == '\0')
+        return;
+    if (write_rt_runtime(former_rt_runtime, reason))
+        former_rt_runtime[0] = '\0';
+    else
+        event_broker("error", "%s", reason);
+}
+
+/* ---- the journal ---- */
+
+bool journal_afresh(char reason[static REASON_BYTES])
+{
+    if (!state_begin(reason))
+        return false;
+    bool good = former_rt_runtime[0] == '\0' || state_rt_runtime(former_rt_runtime);
+    for (const struct wish *wish = wish_first(); good && wish != NULL; wish = wish->hh_task.next)
+        if (!wish->over_limit)
+            good = state_wish(wish);
+    if (!good)
+        snprintf(reason, REASON_BYTES, "state/journal: %s", strerror(errno));
+    return good && state_commit(reason);
+}
+
+/* ---- taking up ---- */
+
+/* A thread that somebody was promised and that nobody answers for any more. */
+static void restore_orphan(const struct recorded_wish *recorded)
+{
+    struct identity identity;
+    if (recorded->attached && thread_identify(recorded->tid, &identity) && identity.start == recorded->start)
+        (void)helper_restore(recorded->tid, recorded->start, &recorded->former);
+}
+
+static bool same_plan(const struct attributes *plan, const struct attributes *now)
+{
+    if (plan->policy != now->policy || !CPU_EQUAL(&plan->cpus, &now->cpus) || !now->reset_on_fork)
+        return false;
+    if (plan->policy == POLICY_DEADLINE)
+        return plan->runtime == now->runtime && plan->deadline == now->deadline && plan->period == now->period;
+    return plan->priority == now->priority;
+}
+
+static void take_up_thread(struct wish *wish, const struct recorded_wish *recorded, bool *apply)
+{
+    struct identity identity;
+    struct attributes now;
+    int pidfd = thread_open(recorded->tid);
+    bool there = pidfd >= 0 && thread_identify(recorded->tid, &identity) && identity.start == recorded->start && !identity.ended &&
+                 !thread_has_ended(pidfd);
+    if (!there && pidfd >= 0) {
+        close(pidfd);
+        pidfd = -1;
+    }
+    wish->attachment = attachment_new(wish, recorded->tid, recorded->start, pidfd, recorded->by_file, &recorded->former);
+    if (!there || !attachment_watch(wish->attachment))
+        wish->exited = true;
+    else
+        *apply = !thread_attributes(recorded->tid, &now) || !same_plan(&wish->grant->plan, &now);
+}
+
+static bool take_up_grant(struct wish *wish, const struct recorded_wish *recorded)
+{
+    char reason[REASON_BYTES];
+    struct grant grant = recorded->grant;
+    grant.plugin = plugin_index(recorded->plugin);
+    if (!recorded->granted || grant.plugin < 0)
+        return false;
+    grant.utilization = grant_utilization(&grant);
+    if (!plan_is_its_own(grant.plugin, &grant.spec, UINT64_MAX, &grant.plan, reason) || !ledger_fits(&grant, NULL, reason)) {
+        event_broker("warning", "the grant of %s/%s does not fit plugins.conf any more and is asked again: %.300s", recorded->user,
+                     recorded->name, reason);
+        return false;
+    }
+    struct grant *own = malloc(sizeof *own);
+    if (own == NULL)
+        abort();
+    *own = grant;
+    acl_charge(rules, wish->user->account, grant.plugin, acl_weight(&grant.spec, grant.plan.runtime), &own->charge);
+    grant_book(wish, own);
+    (void)plugin_schedule(grant.plugin, wish->task, own);
+    return true;
+}
+
+/* Returns true when the kernel does not show what the grant says, and the call has to be made again. */
+static bool take_up(const struct recorded_wish *recorded, bool same_boot)
+{
+    bool apply = false;
+    struct user *user = spool_user_find(recorded->user);
+    if (user == NULL || user->account == NULL || user->account->state != ACCOUNT_KNOWN || !user->adopted) {
+        if (same_boot)
+            restore_orphan(recorded);
+        return false;
+    }
+    struct wish *wish = wish_find(user, recorded->name, true);
+    memcpy(wish->token, recorded->token, sizeof wish->token);
+    if (!same_boot) {
+        wish->recovered = true; /* asked again, in the order of old */
+        return false;
+    }
+    if (recorded->granted && !take_up_grant(wish, recorded)) {
+        restore_orphan(recorded);
+        wish->recovered = true;
+        return false;
+    }
+    wish->judged = recorded->judged;
+    wish->judged_tid = recorded->judged_tid;
+    if (recorded->attached && wish->grant != NULL)
+        take_up_thread(wish, recorded, &apply);
+    /* Decided, written down, and then killed before the owner was told? */
+    struct stamp verdict = spool_stamp(user, recorded->name, ".verdict");
+    if (verdict.inode == 0 || verdict.seconds * 1000000000 + verdict.nanoseconds < recorded->time - 20000000) {
+        if (wish->grant == NULL && wish->judged.inode != 0)
+            wish->judged = (struct stamp){0}; /* why it was refused went with the old broker */
+        else if (wish->grant != NULL && !apply && !wish->exited)
+            wish->answered = true;
+    }
+    return apply;
+}
+
+/* The account database is asked for all directories at once, and waited for: nothing is served yet. */
+static void settle_accounts(void)
+{
+    bool alive = true;
+    struct account *account;
+    directories_rescan();
+    while (names_deadline() != INT64_MAX) {
+        names_wait(&alive);
+        while ((account = names_receive(&alive)) != NULL)
+            directories_of(account);
+        if (!alive)
+            alive = names_restart();
+    }
+}
+
+bool recover(char reason[static REASON_BYTES])
+{
+    struct recorded_state state;
+    if (!state_read(&state, reason))
+        return false;
+    directories_hold(true);
+    settle_accounts();
+    for (int i = 0; i < state.count; i++)
+        tasks_from(state.wishes[i].task);
+    bool *apply = calloc((size_t)state.count + 1, sizeof *apply);
+    if (apply == NULL)
+        abort();
+    for (int i = 0; i < state.count; i++)
+        apply[i] = take_up(&state.wishes[i], state.same_boot);
+    bool good = set_kernel(state.same_boot ? state.rt_runtime : "", reason) && journal_afresh(reason);
+    directories_hold(false);
+    for (int i = 0; good && i < state.count; i++) {
+        struct user *user = spool_user_find(state.wishes[i].user);
+        struct wish *wish = user == NULL ? NULL : wish_find(user, state.wishes[i].name, false);
+        if (wish == NULL)
+            continue;
+        if (apply[i])
+            begin_recover(wish);
+        else if (wish->answered)
+            answer_again(wish, RECOVER, "the grant is in force");
+        if (!apply[i])
+            wish_examine(wish);
+    }
+    if (good)
+        directories_rescan();
+    free(apply);
+    state_free(&state);
+    return good;
+}
+
+/* ---- laying down ---- */
+
+void lay_down(void)
+{
+    struct helper_event last;
+    (void)helper_drain(5, &last); /* what is under way comes first, or it would undo what follows */
+    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
+        if (wish->attachment != NULL)
+            (void)helper_restore(wish->attachment->tid, wish->attachment->start, &wish->attachment->former);
+    if (!helper_drain(10, &last))
+        event_broker("error", "the attach helper did not answer: some threads may still be real-time");
+    restore_kernel();
+    char reason[REASON_BYTES];
+    if (!journal_afresh(reason))
+        event_broker("error", "%s", reason);
+}
+
+void leave_in_force(void)
+{
+    struct helper_event last;
+    (void)helper_drain(5, &last);
+    (void)state_left();
+}
+
+bool put_back_kernel(char reason[static REASON_BYTES])
+{
+    struct recorded_state state;
+    if (!state_read(&state, reason))
+        return false;
+    bool good = true;
+    if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
+        good = write_rt_runtime(state.rt_runtime, reason);
+    state_free(&state);
+    return good;
+}

@@ -1,0 +1,23 @@
+/* The two ends of the broker's life: taking up what state/ says was in force, and laying it down. */
+#ifndef RTF_RECOVER_H
+#define RTF_RECOVER_H
+
+#include <stdbool.h>
+
+#include "wish.h"
+
+/* Takes up the grants and threads of the broker before, then reads the directories. False: *reason. */
+bool recover(char reason[static REASON_BYTES]);
+
+/* Writes state/journal anew, without what has been superseded. False: *reason; the old one stays. */
+bool journal_afresh(char reason[static REASON_BYTES]);
+
+/* SIGTERM: every thread gets its former attributes back, and the kernel its settings; wishes and grants stay
+ * in state/ for the next start. SIGINT: all stays in force. */
+void lay_down(void);
+void leave_in_force(void);
+
+/* Only the kernel-wide setting, after a broker that did not come to it: rtf-brokerd --put-back. */
+bool put_back_kernel(char reason[static REASON_BYTES]);
+
+#endif

@@ -1,0 +1,265 @@
+#include "spec.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "units.h"
+
+enum { TID_MAX = 4194304, COMMENT_MAX = 1024 }; /* PID_MAX_LIMIT of the kernel */
+
+bool name_is_valid(const char *name, size_t length, size_t max)
+{
+    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@:-";
+    if (length == 0 || length > max || memchr(first, name[0], sizeof first - 1) == NULL)
+        return false;
+    for (size_t i = 1; i < length; i++)
+        if (memchr(rest, name[i], sizeof rest - 1) == NULL)
+            return false;
+    return true;
+}
+
+uint64_t spec_window(const struct spec *spec)
+{
+    if (spec->period == 0 || (spec->deadline != 0 && spec->deadline < spec->period))
+        return spec->deadline;
+    return spec->period;
+}
+
+/* A value's fault; the caller puts key and line before it. */
+static bool fault(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool fault(char *reason, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, REASON_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+typedef bool take_value(const json_t *value, void *into, char *reason);
+
+static bool take_time(const json_t *value, void *into, char *reason)
+{
+    uint64_t *time = into;
+    if (json_is_integer(value) && json_integer_value(value) >= 1 && (uint64_t)json_integer_value(value) <= TIME_MAX) {
+        *time = (uint64_t)json_integer_value(value);
+        return true;
+    }
+    if (json_is_string(value) && parse_time(json_string_value(value), time))
+        return true;
+    return fault(reason, "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms or s, from 1us to 3600s");
+}
+
+static bool take_integer(const json_t *value, json_int_t max, json_int_t *into, char *reason)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 1 || json_integer_value(value) > max)
+        return fault(reason, "must be a whole number from 1 to %lld", (long long)max);
+    *into = json_integer_value(value);
+    return true;
+}
+
+static bool take_priority(const json_t *value, void *into, char *reason)
+{
+    json_int_t number = 0;
+    if (!take_integer(value, PRIORITY_MAX, &number, reason))
+        return false;
+    *(int *)into = (int)number;
+    return true;
+}
+
+static bool take_tid(const json_t *value, void *into, char *reason)
+{
+    json_int_t number = 0;
+    if (!take_integer(value, TID_MAX, &number, reason))
+        return false;
+    *(pid_t *)into = (pid_t)number;
+    return true;
+}
+
+static bool take_flag(const json_t *value, void *into, char *reason)
+{
+    if (!json_is_boolean(value))
+        return fault(reason, "must be true or false");
+    *(bool *)into = json_is_true(value);
+    return true;
+}
+
+static bool take_lifetime(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    bool thread = text != NULL && strcmp(text, "thread") == 0;
+    if (!thread && (text == NULL || strcmp(text, "spec") != 0))
+        return fault(reason, "must be \"spec\" or \"thread\"");
+    *(bool *)into = thread;
+    return true;
+}
+
+static bool take_name(const json_t *value, char *into, size_t max, char *reason)
+{
+    const char *text = json_string_value(value);
+    if (text == NULL || !name_is_valid(text, json_string_length(value), max))
+        return fault(reason, "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]", max);
+    memcpy(into, text, json_string_length(value) + 1);
+    return true;
+}
+
+static bool take_plugin(const json_t *value, void *into, char *reason)
+{
+    return take_name(value, into, PLUGIN_NAME_BYTES - 1, reason);
+}
+
+static bool take_token(const json_t *value, void *into, char *reason)
+{
+    return take_name(value, into, TOKEN_BYTES - 1, reason);
+}
+
+static bool take_comment(const json_t *value, void *into, char *reason)
+{
+    (void)into; /* for the owner's eyes: it goes nowhere */
+    if (!json_is_string(value) || json_string_length(value) > COMMENT_MAX)
+        return fault(reason, "must be a string of at most %d bytes", COMMENT_MAX);
+    return true;
+}
+
+static const struct {
+    const char *key;
+    take_value *take;
+    size_t offset;
+} keys[] = {
+    {"runtime", take_time, offsetof(struct spec, runtime)},
+    {"period", take_time, offsetof(struct spec, period)},
+    {"deadline", take_time, offsetof(struct spec, deadline)},
+    {"desired_runtime", take_time, offsetof(struct spec, desired_runtime)},
+    {"priority", take_priority, offsetof(struct spec, priority)},
+    {"plugin", take_plugin, offsetof(struct spec, plugin)},
+    {"ignore_admission", take_flag, offsetof(struct spec, ignore_admission)},
+    {"attach", take_tid, offsetof(struct spec, attach)},
+    {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
+    {"token", take_token, offsetof(struct spec, token)},
+    {"comment", take_comment, 0},
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+/* jansson keeps no places. A key stands in the text as "key" and a colon; inside another string its quotes
+ * would be escaped, so the first such place is the key's. 0: written with escapes, not found. */
+static int line_of_key(const char *text, size_t length, const char *key)
+{
+    char quoted[72];
+    int size = snprintf(quoted, sizeof quoted, "\"%s\"", key);
+    if (size < 0 || (size_t)size >= sizeof quoted)
+        return 0;
+    const char *end = text + length;
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), quoted, (size_t)size)) != NULL; at++) {
+        const char *next = at + size;
+        while (next < end && memchr(" \t\r\n", *next, 4) != NULL)
+            next++;
+        if (next == end || *next != ':')
+            continue;
+        int line = 1;
+        for (const char *newline = text; newline < at; newline++)
+            line += *newline == '\n';
+        return line;
+    }
+    return 0;
+}
+
+/* A key is shown only when it is plain: a user's control characters have no place in a log. */
+static void name_key(const char *text, size_t length, const char *key, char shown[static 96])
+{
+    int line = line_of_key(text, length, key);
+    const char *plain = name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?";
+    if (line > 0)
+        snprintf(shown, 96, "key \"%s\" (line %d)", plain, line);
+    else
+        snprintf(shown, 96, "key \"%s\"", plain);
+}
+
+static bool take_key(const char *text, size_t length, const char *key, const json_t *value, struct spec *spec, char *reason)
+{
+    char shown[96], why[REASON_BYTES];
+    name_key(text, length, key, shown);
+    for (int i = 0; i < KEYS; i++) {
+        if (strcmp(keys[i].key, key) != 0)
+            continue;
+        if (keys[i].take(value, (char *)spec + keys[i].offset, why))
+            return true;
+        return fault(reason, "%s %.300s", shown, why);
+    }
+    return fault(reason, "%s is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
+                         "ignore_admission, attach, lifetime, token and comment", shown);
+}
+
+/* What follows from the definitions of Q, Qd, D and T, whatever plugin is asked. */
+static bool check_relations(const struct spec *spec, char *reason)
+{
+    uint64_t window = spec_window(spec);
+    const char *bound = window == spec->deadline && window != 0 ? "deadline" : "period";
+    if (spec->deadline != 0 && spec->period != 0 && spec->deadline > spec->period)
+        return fault(reason, "key \"deadline\" must not exceed the period: %lluus against %lluus", (unsigned long long)spec->deadline,
+                     (unsigned long long)spec->period);
+    if (window != 0 && spec->runtime > window)
+        return fault(reason, "key \"runtime\" must not exceed the %s: %lluus against %lluus", bound, (unsigned long long)spec->runtime,
+                     (unsigned long long)window);
+    if (spec->desired_runtime == 0)
+        return true;
+    if (spec->runtime == 0)
+        return fault(reason, "key \"desired_runtime\" needs the key \"runtime\" beside it");
+    if (spec->desired_runtime < spec->runtime)
+        return fault(reason, "key \"desired_runtime\" must not be below the runtime: %lluus against %lluus",
+                     (unsigned long long)spec->desired_runtime, (unsigned long long)spec->runtime);
+    if (window != 0 && spec->desired_runtime > window)
+        return fault(reason, "key \"desired_runtime\" must not exceed the %s: %lluus against %lluus", bound,
+                     (unsigned long long)spec->desired_runtime, (unsigned long long)window);
+    return true;
+}
+
+static void make_plain(char *text)
+{
+    for (char *at = text; *at != '\0'; at++)
+        if (*at < 0x20 || *at > 0x7e)
+            *at = '?';
+}
+
+bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES])
+{
+    json_error_t error;
+    const char *key;
+    json_t *value;
+    *spec = (struct spec){0};
+    if (length > SPEC_BYTES_MAX)
+        return fault(reason, "is longer than %d bytes", SPEC_BYTES_MAX);
+    json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (object == NULL) {
+        make_plain(error.text); /* jansson quotes the offending text */
+        return fault(reason, "is not one JSON object: line %d, column %d: %.120s", error.line, error.column, error.text);
+    }
+    bool good = json_is_object(object) || fault(reason, "must be one JSON object, such as {\"runtime\": \"8ms\", \"period\": \"40ms\"}");
+    if (good)
+        json_object_foreach(object, key, value) {
+            good = take_key(text, length, key, value, spec, reason);
+            if (!good)
+                break;
+        }
+    json_decref(object);
+    return good && check_relations(spec, reason);
+}
+
+bool spec_parse_tid(const char *text, size_t length, pid_t *tid)
+{
+    char digits[16];
+    uint64_t number;
+    if (length > 0 && text[length - 1] == '\n')
+        length--;
+    if (length == 0 || length >= sizeof digits || memchr(text, '\0', length) != NULL)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    if (!parse_number(digits, TID_MAX, &number) || number == 0)
+        return false;
+    *tid = (pid_t)number;
+    return true;
+}

@@ -1,0 +1,565 @@
+#include "spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "spec.h"
+
+struct spool spool = {.root = -1, .specs = -1, .log = -1, .state = -1, .stage = -1, .alive = -1};
+
+static struct user *users, *users_by_watch;
+static struct wish *busy_wishes;
+static int inotify = -1, specs_watch = -1;
+
+static const uint32_t directory_events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
+
+/* ---- the spool itself ---- */
+
+static int make_directory(int parent, const char *name, uid_t uid, gid_t gid, mode_t mode, char *reason)
+{
+    struct stat status;
+    if (mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {
+        snprintf(reason, REASON_BYTES, "cannot make %s: %s", name, strerror(errno));
+        return -1;
+    }
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0 || (status.st_uid != 0 && status.st_uid != geteuid())) {
+        snprintf(reason, REASON_BYTES, "%s must be a directory of root's: %s", name, fd < 0 ? strerror(errno) : "it is somebody else's");
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    if (fchown(fd, uid, gid) != 0 || fchmod(fd, mode) != 0) {
+        snprintf(reason, REASON_BYTES, "cannot set owner and mode of %s: %s", name, strerror(errno));
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* rename(2) does not cross file systems: where specs/ is one of its own, verdicts are staged inside it. */
+static int open_stage(char *reason)
+{
+    struct stat specs, stage;
+    int fd = make_directory(spool.root, "stage", 0, 0, 0700, reason);
+    if (fd < 0 || fstat(spool.specs, &specs) != 0 || fstat(fd, &stage) != 0 || specs.st_dev == stage.st_dev)
+        return fd;
+    close(fd);
+    return make_directory(spool.specs, ".stage", 0, 0, 0700, reason);
+}
+
+static void wake_up(int signal_number)
+{
+    (void)signal_number;
+}
+
+/* A broker that was killed may have left a helper in the middle of its last call. It shares the lock and ends
+ * at once, so waiting a little is right; two seconds are another broker. */
+static int take_lock(char *reason)
+{
+    struct sigaction interrupt = {.sa_handler = wake_up};
+    int lock = openat(spool.state, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (lock < 0) {
+        snprintf(reason, REASON_BYTES, "cannot open state/lock: %s", strerror(errno));
+        return -1;
+    }
+    sigaction(SIGALRM, &interrupt, NULL);
+    alarm(2);
+    int got = flock(lock, LOCK_EX);
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+    if (got == 0)
+        return lock;
+    snprintf(reason, REASON_BYTES, "another broker serves this spool");
+    close(lock);
+    return -1;
+}
+
+bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES])
+{
+    const struct group *adm = getgrnam("adm");
+    spool.group = group;
+    if (mkdir(path, 0755) != 0 && errno != EEXIST) {
+        snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
+        return false;
+    }
+    spool.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (spool.root < 0) {
+        snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
+        return false;
+    }
+    (void)fchmod(spool.root, 0755);
+    spool.state = make_directory(spool.root, "state", 0, 0, 0700, reason);
+    *lock = spool.state < 0 ? -1 : take_lock(reason);
+    if (*lock < 0)
+        return false;
+    spool.specs = make_directory(spool.root, "specs", 0, group, 03730, reason);
+    spool.log = spool.specs < 0 ? -1 : make_directory(spool.root, "log", 0, adm == NULL ? 0 : adm->gr_gid, 02750, reason);
+    spool.stage = spool.log < 0 ? -1 : open_stage(reason);
+    return spool.stage >= 0;
+}
+
+bool spool_announce(char reason[static REASON_BYTES])
+{
+    struct stat status;
+    if (mkfifoat(spool.root, "alive", 0600) != 0 && errno != EEXIST) {
+        snprintf(reason, REASON_BYTES, "cannot make alive: %s", strerror(errno));
+        return false;
+    }
+    spool.alive = openat(spool.root, "alive", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (spool.alive < 0 || fstat(spool.alive, &status) != 0 || !S_ISFIFO(status.st_mode) ||
+        fchown(spool.alive, 0, spool.group) != 0 || fchmod(spool.alive, 0620) != 0) {
+        snprintf(reason, REASON_BYTES, "alive must be a FIFO: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+bool spool_watch(struct source *source)
+{
+    char path[64];
+    inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", spool.specs);
+    specs_watch = inotify < 0 ? -1 : inotify_add_watch(inotify, path, IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_ONLYDIR);
+    return specs_watch >= 0 && loop_add(inotify, EPOLLIN, source);
+}
+
+/* ---- events ---- */
+
+static char event_bytes[64 * 1024] __attribute__((aligned(__alignof__(struct inotify_event))));
+static size_t event_length, event_taken;
+
+static bool strip_ending(const char *name, char stripped[static 256])
+{
+    static const char *const endings[] = {".json", ".tid"};
+    size_t length = strlen(name);
+    for (int i = 0; i < 2; i++) {
+        size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(name + length - ending, endings[i]) == 0 && name_is_valid(name, length - ending, NAME_BYTES - 1)) {
+            memcpy(stripped, name, length - ending);
+            stripped[length - ending] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Names that only the broker's own answers and unfinished writing have. */
+static bool is_silent(const char *name)
+{
+    size_t length = strlen(name);
+    return name[0] == '.' || (length > 8 && strcmp(name + length - 8, ".verdict") == 0);
+}
+
+static bool take_event(const struct inotify_event *raw, struct spool_event *event)
+{
+    *event = (struct spool_event){0};
+    if ((raw->mask & IN_Q_OVERFLOW) != 0) {
+        event->kind = SPOOL_OVERFLOW;
+        return true;
+    }
+    HASH_FIND(hh_busy, busy_wishes, &raw->wd, sizeof raw->wd, event->wish);
+    if (event->wish != NULL) {
+        event->kind = SPOOL_WISH;
+        event->user = event->wish->user;
+        snprintf(event->name, sizeof event->name, "%s", event->wish->name);
+        spool_forget_busy(event->wish);
+        return true;
+    }
+    if (raw->len == 0 || raw->name[0] == '.')
+        return false;
+    if (raw->wd == specs_watch) {
+        event->kind = (raw->mask & (IN_DELETE | IN_MOVED_FROM)) != 0 ? SPOOL_DIRECTORY_GONE : SPOOL_DIRECTORY;
+        snprintf(event->name, sizeof event->name, "%s", raw->name);
+        return true;
+    }
+    HASH_FIND(hh_watch, users_by_watch, &raw->wd, sizeof raw->wd, event->user);
+    if (event->user == NULL || is_silent(raw->name))
+        return false;
+    event->kind = strip_ending(raw->name, event->name) ? SPOOL_WISH : SPOOL_OTHER_NAME;
+    if (event->kind == SPOOL_OTHER_NAME)
+        snprintf(event->name, sizeof event->name, "%s", raw->name);
+    return true;
+}
+
+bool spool_next(struct spool_event *event)
+{
+    for (;;) {
+        if (event_taken >= event_length) {
+            ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
+            if (got <= 0)
+                return false;
+            event_length = (size_t)got;
+            event_taken = 0;
+        }
+        const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
+        event_taken += sizeof *raw + raw->len;
+        if (take_event(raw, event))
+            return true;
+    }
+}
+
+/* ---- directories ---- */
+
+struct user *spool_users(void)
+{
+    return users;
+}
+
+struct user *spool_user_find(const char *name)
+{
+    struct user *user;
+    HASH_FIND_STR(users, name, user);
+    return user;
+}
+
+struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, bool *exists)
+{
+    struct stat status;
+    char path[64];
+    *exists = fstatat(spool.specs, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    *uid = status.st_uid;
+    *is_directory = *exists && S_ISDIR(status.st_mode);
+    if (!*is_directory || strlen(name) >= NAME_BYTES)
+        return NULL;
+    struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    int fd = (int)syscall(SYS_openat2, spool.specs, name, &how, sizeof how);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    *uid = status.st_uid;
+    struct user *user = calloc(1, sizeof *user);
+    if (user == NULL)
+        abort();
+    snprintf(user->name, sizeof user->name, "%s", name);
+    user->uid = status.st_uid;
+    user->directory = fd;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    user->watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR);
+    HASH_ADD_STR(users, name, user);
+    if (user->watch >= 0)
+        HASH_ADD(hh_watch, users_by_watch, watch, sizeof user->watch, user);
+    return user;
+}
+
+void spool_user_leave(struct user *user)
+{
+    if (user->gone)
+        return;
+    user->gone = true;
+    HASH_DELETE(hh, users, user);
+    if (user->watch >= 0) {
+        HASH_DELETE(hh_watch, users_by_watch, user);
+        (void)inotify_rm_watch(inotify, user->watch);
+    }
+}
+
+void spool_user_close(struct user *user)
+{
+    spool_user_leave(user);
+    close(user->directory);
+    free(user);
+}
+
+void spool_user_adopt(struct user *user)
+{
+    struct stat status;
+    user->adopted = true;
+    if (fstat(user->directory, &status) != 0)
+        return;
+    if (status.st_gid != spool.group)
+        (void)fchown(user->directory, (uid_t)-1, spool.group);
+    if ((status.st_mode & 07777) != 02700)
+        (void)fchmod(user->directory, 02700);
+}
+
+bool spool_move_aside(const char *name, uid_t uid)
+{
+    char aside[NAME_MAX + 1];
+    if (unlinkat(spool.specs, name, AT_REMOVEDIR) == 0)
+        return true; /* empty: nothing is lost */
+    for (int i = 0; i < 1000; i++) {
+        snprintf(aside, sizeof aside, ".aside-%u-%d-%.200s", uid, i, name);
+        if (renameat2(spool.specs, name, spool.specs, aside, RENAME_NOREPLACE) == 0)
+            return true;
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
+/* ---- files ---- */
+
+static struct stamp stamp_of(const struct stat *status)
+{
+    return (struct stamp){status->st_ino, status->st_ctim.tv_sec, status->st_ctim.tv_nsec};
+}
+
+bool stamp_equal(const struct stamp *one, const struct stamp *other)
+{
+    return one->inode == other->inode && one->seconds == other->seconds && one->nanoseconds == other->nanoseconds;
+}
+
+static const char *file_name(char joined[static NAME_MAX + 1], const char *name, const char *ending)
+{
+    snprintf(joined, NAME_MAX + 1, "%.64s%s", name, ending);
+    return joined;
+}
+
+struct stamp spool_stamp(const struct user *user, const char *name, const char *ending)
+{
+    char joined[NAME_MAX + 1];
+    struct stat status;
+    if (user->gone || fstatat(user->directory, file_name(joined, name, ending), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return (struct stamp){0};
+    return stamp_of(&status);
+}
+
+static void bad(struct file *file, const char *reason)
+{
+    file->state = FILE_BAD;
+    snprintf(file->reason, sizeof file->reason, "%s", reason);
+}
+
+/* Why openat2 did not open what is there. */
+static void explain_open(const struct user *user, const char *joined, int error, struct file *file)
+{
+    struct stat status;
+    if (error == ENOENT || fstatat(user->directory, joined, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        file->state = FILE_ABSENT;
+        return;
+    }
+    file->stamp = stamp_of(&status);
+    if (S_ISLNK(status.st_mode))
+        bad(file, "is a symbolic link; it must be a regular file");
+    else if (error == EXDEV)
+        bad(file, "is on another file system; it must be a plain file in the directory");
+    else if (error == EAGAIN || error == EWOULDBLOCK)
+        bad(file, "is under a write lease; it must be free to read");
+    else if (!S_ISREG(status.st_mode))
+        bad(file, "is a socket or a device; it must be a regular file");
+    else {
+        file->state = FILE_BAD;
+        snprintf(file->reason, sizeof file->reason, "cannot be opened: %s", strerror(error));
+    }
+}
+
+static bool judge_status(const struct user *user, const struct stat *status, struct file *file)
+{
+    if (S_ISDIR(status->st_mode))
+        bad(file, "is a directory; it must be a regular file");
+    else if (S_ISFIFO(status->st_mode))
+        bad(file, "is a FIFO; it must be a regular file");
+    else if (!S_ISREG(status->st_mode))
+        bad(file, "is a socket or a device; it must be a regular file");
+    else if (status->st_uid != user->uid) {
+        file->state = FILE_BAD;
+        snprintf(file->reason, sizeof file->reason, "belongs to uid %u; it must belong to uid %u as its directory does", status->st_uid, user->uid);
+    } else if (status->st_size > FILE_BYTES_MAX)
+        bad(file, "is longer than 64 KiB");
+    else
+        return true;
+    return false;
+}
+
+static void read_text(struct file *file, size_t size)
+{
+    file->text = malloc(size + 1);
+    ssize_t got = file->text == NULL ? -1 : pread(file->fd, file->text, size, 0);
+    if (got < 0) {
+        free(file->text);
+        file->text = NULL;
+        bad(file, "cannot be read");
+        return;
+    }
+    file->length = (size_t)got;
+    file->state = FILE_READ;
+}
+
+void spool_file_open(const struct user *user, const char *name, const char *ending, const struct stamp *known, struct file *file)
+{
+    char joined[NAME_MAX + 1];
+    struct stat status;
+    struct open_how how = {.flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    *file = (struct file){.fd = -1, .state = FILE_ABSENT};
+    if (user->gone)
+        return;
+    file_name(joined, name, ending);
+    file->fd = (int)syscall(SYS_openat2, user->directory, joined, &how, sizeof how);
+    if (file->fd < 0) {
+        explain_open(user, joined, errno, file);
+        return;
+    }
+    if (fstat(file->fd, &status) != 0) {
+        bad(file, "cannot be judged");
+        return;
+    }
+    file->stamp = stamp_of(&status);
+    if (!judge_status(user, &status, file))
+        return;
+    if (stamp_equal(&file->stamp, known)) {
+        file->state = FILE_READ;
+        return;
+    }
+    /* Refused while somebody has the file open for writing; holds later writers off until it is read. */
+    if (fcntl(file->fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN) {
+        file->state = FILE_BUSY;
+        return;
+    }
+    /* What was written between fstat and the lease is of this reading too. */
+    if (fstat(file->fd, &status) == 0) {
+        file->stamp = stamp_of(&status);
+        if (judge_status(user, &status, file))
+            read_text(file, (size_t)status.st_size);
+    }
+    (void)fcntl(file->fd, F_SETLEASE, F_UNLCK);
+}
+
+void spool_file_close(struct file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file->text);
+    *file = (struct file){.fd = -1, .state = FILE_ABSENT};
+}
+
+void spool_forget_busy(struct wish *wish)
+{
+    if (wish->busy_watch < 0)
+        return;
+    HASH_DELETE(hh_busy, busy_wishes, wish);
+    (void)inotify_rm_watch(inotify, wish->busy_watch);
+    wish->busy_watch = -1;
+}
+
+bool spool_watch_busy(struct wish *wish, const char *ending)
+{
+    char joined[NAME_MAX + 1], path[64];
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
+    if (wish->busy_watch >= 0)
+        return true;
+    int fd = (int)syscall(SYS_openat2, wish->user->directory, file_name(joined, wish->name, ending), &how, sizeof how);
+    if (fd < 0)
+        return true; /* gone again: its event is on the way */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int watch = inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_MASK_CREATE);
+    if (watch >= 0) {
+        wish->busy_watch = watch;
+        HASH_ADD(hh_busy, busy_wishes, busy_watch, sizeof wish->busy_watch, wish);
+    }
+    close(fd);
+    /* It may have been closed before the watch was there: look once more. */
+    struct file again;
+    spool_file_open(wish->user, wish->name, ending, &(struct stamp){0}, &again);
+    bool busy = again.state == FILE_BUSY;
+    spool_file_close(&again);
+    if (!busy)
+        spool_forget_busy(wish);
+    return busy;
+}
+
+void spool_remove(const struct user *user, const char *name, const char *ending, uint64_t inode)
+{
+    char joined[NAME_MAX + 1], aside[NAME_MAX + 1];
+    struct stat status;
+    file_name(joined, name, ending);
+    if (user->gone || fstatat(user->directory, joined, &status, AT_SYMLINK_NOFOLLOW) != 0 || (inode != 0 && status.st_ino != inode))
+        return;
+    if (inode == 0) {
+        (void)unlinkat(user->directory, joined, 0);
+        return;
+    }
+    /* Between looking and removing the owner may have put a new wish there: it is taken away under a private
+     * name first, and given back if it is not the one that was meant. */
+    snprintf(aside, sizeof aside, ".%.230s.ended", joined);
+    if (renameat2(user->directory, joined, user->directory, aside, RENAME_NOREPLACE) != 0) {
+        (void)unlinkat(user->directory, aside, 0);
+        if (renameat2(user->directory, joined, user->directory, aside, RENAME_NOREPLACE) != 0)
+            return;
+    }
+    if (fstatat(user->directory, aside, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino != inode &&
+        renameat2(user->directory, aside, user->directory, joined, RENAME_NOREPLACE) == 0)
+        return;
+    (void)unlinkat(user->directory, aside, 0);
+}
+
+bool spool_put_verdict(const struct user *user, const char *name, const char *text, size_t length)
+{
+    static unsigned serial;
+    char joined[NAME_MAX + 1], staged[32];
+    if (user->gone) {
+        errno = ENOENT;
+        return false;
+    }
+    snprintf(staged, sizeof staged, "%u", serial++);
+    int fd = openat(spool.stage, staged, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    ssize_t put = write(fd, text, length);
+    bool good = put == (ssize_t)length && fchown(fd, user->uid, spool.group) == 0;
+    int error = put >= 0 && put != (ssize_t)length ? ENOSPC : errno;
+    close(fd);
+    if (good) {
+        good = renameat(spool.stage, staged, user->directory, file_name(joined, name, ".verdict")) == 0;
+        error = errno;
+    }
+    if (!good)
+        (void)unlinkat(spool.stage, staged, 0);
+    errno = error;
+    return good;
+}
+
+/* ---- scanning ---- */
+
+static DIR *open_again(int directory)
+{
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+    if (listing == NULL && fd >= 0)
+        close(fd);
+    return listing;
+}
+
+void spool_scan_user(struct user *user, void (*each)(struct user *, const char *, bool))
+{
+    char name[256];
+    const struct dirent *entry;
+    DIR *listing = user->gone ? NULL : open_again(user->directory);
+    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+        if (is_silent(entry->d_name))
+            continue;
+        if (strip_ending(entry->d_name, name))
+            each(user, name, false);
+        else
+            each(user, entry->d_name, true);
+    }
+    if (listing != NULL)
+        closedir(listing);
+}
+
+void spool_scan_directories(void (*each)(const char *))
+{
+    const struct dirent *entry;
+    DIR *listing = open_again(spool.specs);
+    while (listing != NULL && (entry = readdir(listing)) != NULL)
+        if (entry->d_name[0] != '.')
+            each(entry->d_name);
+    if (listing != NULL)
+        closedir(listing);
+}

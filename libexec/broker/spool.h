@@ -1,0 +1,94 @@
+/* The spool: users' directories and what is in them. Events are hints, the directories are the truth.
+ *
+ * Every file is a stranger's. It is opened beneath its user's directory without following links or mounts
+ * and without waiting, and judged by what was opened: a regular file of the directory's owner, at most 64
+ * KiB, that no writer has open. A read lease tells the last and holds writers off while it is read. */
+#ifndef RTF_SPOOL_H
+#define RTF_SPOOL_H
+
+#include "wish.h"
+
+enum { FILE_BYTES_MAX = 64 * 1024 };
+
+/* The open directories of the spool. */
+struct spool {
+    int root, specs, log, state, stage, alive;
+    gid_t group;
+};
+
+extern struct spool spool;
+
+/* Makes what is missing, with its owners and modes (spool/manifest), opens it, and locks state/ against a
+ * second broker. False: *reason. The lock's descriptor is returned for the helper, which shares it: the next
+ * broker starts when both are gone. */
+bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES]);
+
+/* Only now can clients see that a broker is there. */
+bool spool_announce(char reason[static REASON_BYTES]);
+bool spool_watch(struct source *source);
+
+enum spool_event_kind { SPOOL_DIRECTORY, SPOOL_DIRECTORY_GONE, SPOOL_WISH, SPOOL_OTHER_NAME, SPOOL_OVERFLOW };
+
+struct spool_event {
+    enum spool_event_kind kind;
+    char name[256];     /* DIRECTORY, DIRECTORY_GONE, OTHER_NAME; WISH: the wish's, without its ending */
+    struct user *user;  /* WISH, OTHER_NAME */
+    struct wish *wish;  /* WISH: set when a writer closed a file that was found busy; else NULL */
+};
+
+/* The next event; false when there is none for now. */
+bool spool_next(struct spool_event *event);
+
+/* ---- directories ---- */
+
+/* Opens specs/NAME. NULL: it is not a directory, or not there; *uid is the owner of what is there and
+ * *is_directory what it is. The user is watched and entered, not adopted. */
+struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, bool *exists);
+struct user *spool_user_find(const char *name);
+void spool_user_close(struct user *user);
+
+/* Its directory is gone or moved away: nothing is in it any more. It is closed when its wishes are. */
+void spool_user_leave(struct user *user);
+struct user *spool_users(void);
+
+/* Mode 2700 and the spool's group, whatever it was. */
+void spool_user_adopt(struct user *user);
+
+/* Renames what stands in specs/ under a name that is not its owner's, so that it keeps nobody out. */
+bool spool_move_aside(const char *name, uid_t uid);
+
+/* ---- files ---- */
+
+enum file_state { FILE_ABSENT, FILE_BUSY, FILE_BAD, FILE_READ };
+
+struct file {
+    enum file_state state;
+    int fd;             /* open while the request lasts; -1 */
+    struct stamp stamp;
+    char *text;         /* READ: its bytes, for the caller to free */
+    size_t length;
+    char reason[160];   /* BAD: what it is and what is allowed */
+};
+
+/* known: a stamp that need not be read again (state READ, text NULL). */
+void spool_file_open(const struct user *user, const char *name, const char *ending, const struct stamp *known, struct file *file);
+void spool_file_close(struct file *file);
+bool stamp_equal(const struct stamp *one, const struct stamp *other);
+struct stamp spool_stamp(const struct user *user, const char *name, const char *ending);
+
+/* A writer has the file open: its closing will be a SPOOL_WISH event of `wish`. False: it was closed already. */
+bool spool_watch_busy(struct wish *wish, const char *ending);
+void spool_forget_busy(struct wish *wish);
+
+/* Removes user's NAME.ending if it still is the file of that inode, without a race against a new one. */
+void spool_remove(const struct user *user, const char *name, const char *ending, uint64_t inode);
+
+/* Puts `text` at NAME.verdict, atomically, owned by the user. False with errno. */
+bool spool_put_verdict(const struct user *user, const char *name, const char *text, size_t length);
+
+/* Calls `each` with every name in a directory that may be a wish's, with its ending taken off; a name with
+ * two files comes twice. */
+void spool_scan_user(struct user *user, void (*each)(struct user *user, const char *name, bool other));
+void spool_scan_directories(void (*each)(const char *name));
+
+#endif

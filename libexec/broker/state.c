@@ -1,0 +1,338 @@
+#include "state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugins.h"
+#include "spool.h"
+#include "units.h"
+
+static const char journal_name[] = "journal", new_name[] = "journal.new";
+enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4 };
+
+static int journal = -1;
+static off_t length, begun_length;
+static struct paragraph_output output;
+
+/* ---- writing ---- */
+
+/* A record is there whole or not at all. */
+static bool append(void)
+{
+    paragraph_close(&output);
+    ssize_t put = journal < 0 ? -1 : write(journal, output.data, output.length);
+    bool good = put == (ssize_t)output.length;
+    int error = put >= 0 && !good ? ENOSPC : errno;
+    if (put > 0 && !good)
+        (void)!ftruncate(journal, length);
+    if (good)
+        length += put;
+    output.length = 0;
+    errno = error;
+    return good;
+}
+
+static void add_stamp(const char *key, const struct stamp *stamp)
+{
+    if (stamp->inode != 0)
+        paragraph_add(&output, key, "%llu:%lld.%09ld", (unsigned long long)stamp->inode, (long long)stamp->seconds, stamp->nanoseconds);
+}
+
+static void add_if(const char *key, uint64_t number)
+{
+    if (number != 0)
+        paragraph_add_number(&output, key, number);
+}
+
+static void add_grant(const struct grant *grant)
+{
+    char cpus[CPU_LIST_TEXT];
+    paragraph_add(&output, "plugin", "%s", plugin_line(grant->plugin)->name);
+    paragraph_add(&output, "policy", "%s", policy_name(grant->plan.policy));
+    paragraph_add(&output, "cpus", "%s", format_cpus(&grant->plan.cpus, cpus));
+    add_if("priority", (uint64_t)grant->plan.priority);
+    add_if("accepted_runtime", grant->plan.runtime);
+    add_if("period", grant->spec.period);
+    add_if("deadline", grant->spec.deadline);
+    add_if("runtime", grant->spec.runtime);
+    add_if("desired_runtime", grant->spec.desired_runtime);
+    add_if("requested_priority", (uint64_t)grant->spec.priority);
+    add_if("ignore_admission", grant->spec.ignore_admission);
+    add_if("lifetime_thread", grant->spec.lifetime_thread);
+    add_if("attach", (uint64_t)grant->spec.attach);
+    if (grant->spec.plugin[0] != '\0')
+        paragraph_add(&output, "requested_plugin", "%s", grant->spec.plugin);
+}
+
+static void name_wish(const char *record, const struct wish *wish)
+{
+    paragraph_add(&output, "record", "%s", record);
+    paragraph_add(&output, "user", "%s", wish->user->name);
+    paragraph_add(&output, "name", "%s", wish->name);
+}
+
+bool state_wish(const struct wish *wish)
+{
+    name_wish("wish", wish);
+    paragraph_add_number(&output, "task", wish->task);
+    paragraph_add_number(&output, "time", (uint64_t)realtime_now());
+    add_stamp("judged", &wish->judged);
+    add_stamp("judged_tid", &wish->judged_tid);
+    if (wish->token[0] != '\0')
+        paragraph_add(&output, "token", "%s", wish->token);
+    if (wish->grant != NULL)
+        add_grant(wish->grant);
+    if (wish->attachment != NULL) {
+        paragraph_add_number(&output, "tid", (uint64_t)wish->attachment->tid);
+        paragraph_add_number(&output, "start", wish->attachment->start);
+        add_if("by_file", wish->attachment->by_file);
+        attributes_add(&output, "former_", &wish->attachment->former);
+    }
+    return append();
+}
+
+bool state_gone(const struct wish *wish)
+{
+    name_wish("gone", wish);
+    return append();
+}
+
+bool state_rt_runtime(const char *former)
+{
+    paragraph_add(&output, "record", "kernel");
+    paragraph_add(&output, "rt_runtime", "%s", former);
+    return append();
+}
+
+bool state_left(void)
+{
+    paragraph_add(&output, "record", "left");
+    return append();
+}
+
+static void read_boot(char boot[static 64])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file == NULL || fgets(boot, 64, file) == NULL)
+        strcpy(boot, "unknown");
+    boot[strcspn(boot, "\n")] = '\0';
+    if (file != NULL)
+        fclose(file);
+}
+
+bool state_begin(char reason[static REASON_BYTES])
+{
+    char boot[64];
+    int fd = openat(spool.state, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        snprintf(reason, REASON_BYTES, "state/%s: %s", new_name, strerror(errno));
+        return false;
+    }
+    if (journal >= 0)
+        close(journal);
+    journal = fd;
+    length = 0;
+    read_boot(boot);
+    paragraph_add(&output, "record", "boot");
+    paragraph_add(&output, "boot", "%s", boot);
+    if (append())
+        return true;
+    snprintf(reason, REASON_BYTES, "state/%s: %s", new_name, strerror(errno));
+    return false;
+}
+
+bool state_commit(char reason[static REASON_BYTES])
+{
+    if (renameat(spool.state, new_name, spool.state, journal_name) != 0) {
+        snprintf(reason, REASON_BYTES, "state/%s: %s", journal_name, strerror(errno));
+        return false;
+    }
+    begun_length = length;
+    return true;
+}
+
+bool state_is_bloated(void)
+{
+    return length > BLOAT_BYTES && length > begun_length * BLOAT_TIMES;
+}
+
+/* ---- reading ---- */
+
+/* The records so far, found again by user and name. */
+struct known {
+    char key[2 * NAME_BYTES];
+    int index;
+    UT_hash_handle hh;
+};
+
+static bool get_stamp(const struct paragraph *record, const char *key, struct stamp *stamp)
+{
+    unsigned long long inode;
+    long long seconds;
+    const char *text = paragraph_get(record, key);
+    *stamp = (struct stamp){0};
+    if (text == NULL)
+        return true;
+    if (sscanf(text, "%llu:%lld.%ld", &inode, &seconds, &stamp->nanoseconds) != 3)
+        return false;
+    stamp->inode = inode;
+    stamp->seconds = seconds;
+    return true;
+}
+
+static bool get_text(const struct paragraph *record, const char *key, char *into, size_t size)
+{
+    const char *text = paragraph_get(record, key);
+    snprintf(into, size, "%s", text == NULL ? "" : text);
+    return text == NULL || strlen(text) < size;
+}
+
+static uint64_t get(const struct paragraph *record, const char *key)
+{
+    uint64_t number = 0;
+    return paragraph_get_number(record, key, UINT64_MAX, &number) == 1 ? number : 0;
+}
+
+static bool get_grant(const struct paragraph *record, struct recorded_wish *wish)
+{
+    struct grant *grant = &wish->grant;
+    const char *policy = paragraph_get(record, "policy"), *cpus = paragraph_get(record, "cpus");
+    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &grant->plan.policy) || !parse_cpus(cpus, &grant->plan.cpus))
+        return false;
+    grant->spec.period = get(record, "period");
+    grant->spec.deadline = get(record, "deadline");
+    grant->spec.runtime = get(record, "runtime");
+    grant->spec.desired_runtime = get(record, "desired_runtime");
+    grant->spec.priority = (int)get(record, "requested_priority");
+    grant->spec.ignore_admission = get(record, "ignore_admission") != 0;
+    grant->spec.lifetime_thread = get(record, "lifetime_thread") != 0;
+    grant->spec.attach = (pid_t)get(record, "attach");
+    grant->plan.priority = (int)get(record, "priority");
+    grant->plan.runtime = get(record, "accepted_runtime");
+    grant->plan.period = grant->spec.period;
+    grant->plan.deadline = grant->spec.deadline != 0 ? grant->spec.deadline : grant->spec.period;
+    return get_text(record, "requested_plugin", grant->spec.plugin, sizeof grant->spec.plugin);
+}
+
+static bool get_wish(const struct paragraph *record, struct recorded_wish *wish)
+{
+    *wish = (struct recorded_wish){.task = get(record, "task"), .time = (int64_t)get(record, "time")};
+    if (!get_text(record, "user", wish->user, sizeof wish->user) || !get_text(record, "name", wish->name, sizeof wish->name) ||
+        !get_text(record, "token", wish->token, sizeof wish->token) || !get_text(record, "plugin", wish->plugin, sizeof wish->plugin) ||
+        !get_stamp(record, "judged", &wish->judged) || !get_stamp(record, "judged_tid", &wish->judged_tid))
+        return false;
+    wish->granted = wish->plugin[0] != '\0';
+    wish->attached = paragraph_get(record, "tid") != NULL;
+    if (wish->granted && !get_grant(record, wish))
+        return false;
+    wish->tid = (pid_t)get(record, "tid");
+    wish->start = get(record, "start");
+    wish->by_file = get(record, "by_file") != 0;
+    return !wish->attached || attributes_get(record, "former_", &wish->former);
+}
+
+static void remember(struct recorded_state *state, struct known **known, const struct recorded_wish *wish, bool gone)
+{
+    static int capacity;
+    char key[2 * NAME_BYTES];
+    struct known *found;
+    snprintf(key, sizeof key, "%s/%s", wish->user, wish->name);
+    HASH_FIND_STR(*known, key, found);
+    if (found != NULL) {
+        state->wishes[found->index] = *wish;
+        if (gone) {
+            state->wishes[found->index].name[0] = '\0';
+            HASH_DEL(*known, found);
+            free(found);
+        }
+        return;
+    }
+    if (gone)
+        return;
+    if (state->count == 0)
+        capacity = 0;
+    if (state->count == capacity) {
+        capacity = capacity == 0 ? 64 : capacity * 2;
+        state->wishes = realloc(state->wishes, (size_t)capacity * sizeof *state->wishes);
+    }
+    found = calloc(1, sizeof *found);
+    if (found == NULL || state->wishes == NULL)
+        abort();
+    memcpy(found->key, key, sizeof key);
+    found->index = state->count;
+    state->wishes[state->count++] = *wish;
+    HASH_ADD_STR(*known, key, found);
+}
+
+static bool take_record(struct recorded_state *state, struct known **known, const struct paragraph *record)
+{
+    char boot[64];
+    struct recorded_wish wish;
+    const char *kind = paragraph_get(record, "record");
+    if (kind == NULL)
+        return false;
+    state->left_in_force = strcmp(kind, "left") == 0;
+    if (strcmp(kind, "boot") == 0) {
+        read_boot(boot);
+        const char *recorded = paragraph_get(record, "boot");
+        state->same_boot = recorded != NULL && strcmp(recorded, boot) == 0;
+    } else if (strcmp(kind, "kernel") == 0)
+        return get_text(record, "rt_runtime", state->rt_runtime, sizeof state->rt_runtime);
+    else if (strcmp(kind, "wish") == 0 || strcmp(kind, "gone") == 0) {
+        if (!get_wish(record, &wish))
+            return false;
+        remember(state, known, &wish, kind[0] == 'g');
+    }
+    return true;
+}
+
+static void drop_gone(struct recorded_state *state)
+{
+    int kept = 0;
+    for (int i = 0; i < state->count; i++)
+        if (state->wishes[i].name[0] != '\0')
+            state->wishes[kept++] = state->wishes[i];
+    state->count = kept;
+}
+
+bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
+{
+    struct paragraph_input input = {0};
+    struct paragraph record;
+    struct known *known = NULL, *one, *next;
+    const char *why = "a record that is not understood";
+    bool good = true;
+    *state = (struct recorded_state){.same_boot = true};
+    int fd = openat(spool.state, journal_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT) {
+        snprintf(reason, REASON_BYTES, "state/%s: %s", journal_name, strerror(errno));
+        return false;
+    }
+    while (good && fd >= 0 && paragraph_fill(&input, fd) > 0) {
+        int taken;
+        while (good && (taken = paragraph_take(&input, &record, &why)) != 0)
+            good = taken == 1 && take_record(state, &known, &record);
+    }
+    HASH_ITER(hh, known, one, next) {
+        HASH_DEL(known, one);
+        free(one);
+    }
+    paragraph_input_free(&input);
+    if (fd >= 0)
+        close(fd);
+    drop_gone(state);
+    if (!good)
+        snprintf(reason, REASON_BYTES, "state/%s is damaged: %s; move it away to start without it", journal_name, why);
+    return good;
+}
+
+void state_free(struct recorded_state *state)
+{
+    free(state->wishes);
+    *state = (struct recorded_state){0};
+}

@@ -1,0 +1,125 @@
+/* What flows through the broker: a wish, the request that is under way for it, the grant it ends in.
+ *
+ * A wish is NAME.json of one user's directory. It lives as long as one of these does: its files, its grant,
+ * its attachment, a request. Times are microseconds, 0 is "not stated". */
+#ifndef RTF_WISH_H
+#define RTF_WISH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uthash.h>
+
+#include "loop.h"
+#include "thread.h"
+
+enum { NAME_BYTES = 65, TOKEN_BYTES = 65, PLUGIN_NAME_BYTES = 33, REASON_BYTES = 512, PLUGINS_MAX = 64 };
+
+/* One state of one file; inode 0 is "no file". */
+struct stamp {
+    uint64_t inode;
+    int64_t seconds;
+    long nanoseconds;
+};
+
+struct spec {
+    uint64_t runtime, desired_runtime, period, deadline;
+    int priority; /* 1..99 */
+    pid_t attach;
+    bool ignore_admission, lifetime_thread;
+    char plugin[PLUGIN_NAME_BYTES], token[TOKEN_BYTES];
+};
+
+/* What an access rule's sums hold of one grant; acl.c's. */
+struct counter;
+struct charge {
+    uint64_t amount;
+    int count;
+    struct counter **counters;
+};
+
+/* A plan that is in force. plan.runtime is the accepted runtime Qa, plan.deadline the relative deadline:
+ * set when the spec states them, whatever the policy. utilization is 0 without a runtime. */
+struct grant {
+    int plugin;
+    struct attributes plan;
+    struct spec spec;
+    uint64_t utilization;
+    struct charge charge;
+};
+
+struct attachment {
+    struct source source;
+    struct wish *wish;
+    pid_t tid;
+    uint64_t start;
+    int pidfd;
+    bool by_file; /* asked for by NAME.tid, not by the key attach */
+    struct attributes former;
+    UT_hash_handle hh; /* by tid */
+};
+
+struct account;
+struct request;
+
+/* A directory in specs/. */
+struct user {
+    char name[NAME_BYTES];
+    uid_t uid;
+    int directory; /* O_RDONLY | O_DIRECTORY */
+    int watch;
+    bool adopted, gone;
+    struct account *account;
+    struct wish *wishes;
+    struct user *next_of_account;
+    UT_hash_handle hh;       /* by name */
+    UT_hash_handle hh_watch; /* by watch */
+};
+
+struct wish {
+    struct user *user;
+    char name[NAME_BYTES];
+    char token[TOKEN_BYTES];             /* of the last wish that was judged */
+    uint64_t task;                       /* its number towards plugins */
+    struct stamp judged, judged_tid;     /* the files that have had their answer */
+    struct grant *grant;
+    struct attachment *attachment;
+    struct request *request;             /* at most one at a time */
+    struct account *counted;             /* whose number of wishes it is part of */
+    int busy_watch;                      /* waits for a writer to close a file; -1 */
+    bool dirty, exited, recovered, over_limit, answered;
+    UT_hash_handle hh;                   /* by name within the user */
+    UT_hash_handle hh_task;              /* by task */
+    UT_hash_handle hh_busy;              /* by busy_watch */
+};
+
+enum kind { CREATE, CHANGE, ATTACH, DETACH, RECOVER, UPDATE, EXIT, RELEASE };
+enum result { RESULT_OK, SCHEDULE_FAIL, ACL_FAIL, BAD_SPEC, ATTACH_FAIL };
+
+struct refusal {
+    char by[PLUGIN_NAME_BYTES];  /* a plugin, "access", "kernel", "broker" or "spec"; "" is no refusal */
+    char rule[256];              /* "acl.conf:7: @students EDF max_runtime 2000"; or "" */
+    char asked[32], available[32];
+    uint64_t nearest;            /* us; 0 is none */
+    bool never;                  /* no other task's end can change the answer */
+};
+
+enum answer { ANSWER_OK, ANSWER_PARTIAL, ANSWER_NO, ANSWER_RESTARTING };
+
+struct reply {
+    int plugin;
+    enum answer answer;
+    char reason[256];
+};
+
+/* What the owner is told: rtf-verdict(5). */
+struct outcome {
+    enum kind kind;
+    enum result result;
+    char reason[REASON_BYTES];
+    struct refusal refusal;
+    struct reply *replies;
+    int reply_count;
+};
+
+#endif

@@ -1,0 +1,234 @@
+#include "enforce.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "schedattr.h"
+#include "units.h"
+
+static const unsigned kernel_policy[] = {
+    [POLICY_OTHER] = SCHED_NORMAL, [POLICY_BATCH] = SCHED_BATCH, [POLICY_IDLE] = SCHED_IDLE,
+    [POLICY_FIFO] = SCHED_FIFO,    [POLICY_RR] = SCHED_RR,       [POLICY_DEADLINE] = SCHED_DEADLINE,
+};
+
+static enum enforced refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static enum enforced refuse(char *reason, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, ENFORCE_REASON, format, arguments);
+    va_end(arguments);
+    return ENFORCE_REFUSED;
+}
+
+/* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1. */
+static int hold(pid_t tid, uint64_t start, struct identity *identity)
+{
+    int pidfd = thread_open(tid);
+    if (pidfd < 0)
+        return -1;
+    if (!thread_identify(tid, identity) || identity->start != start || identity->ended || thread_has_ended(pidfd)) {
+        close(pidfd);
+        return -1;
+    }
+    return pidfd;
+}
+
+static enum enforced check_owner(const struct identity *identity, uid_t owner, char *reason)
+{
+    if (identity->kernel)
+        return refuse(reason, "thread %d is a kernel thread", (int)identity->tid);
+    if (owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner))
+        return ENFORCED;
+    return refuse(reason, "thread %d runs as uid %u (effective %u, saved %u), the wish is of uid %u", (int)identity->tid,
+                  identity->real_uid, identity->effective_uid, identity->saved_uid, owner);
+}
+
+static int set_attributes(pid_t tid, const struct attributes *wanted)
+{
+    struct kernel_sched_attr kernel = {
+        .size = sizeof kernel,
+        .policy = kernel_policy[wanted->policy],
+        .flags = wanted->reset_on_fork ? SCHED_FLAG_RESET_ON_FORK : 0,
+        .priority = (unsigned)wanted->priority,
+        .nice = wanted->nice,
+        .runtime = wanted->runtime * 1000,
+        .deadline = wanted->deadline * 1000,
+        .period = wanted->period * 1000,
+    };
+    return sched_setattr_of(tid, &kernel);
+}
+
+/* With RT_GROUP_SCHED a cpu cgroup starts with no real-time runtime, and then even root gets EPERM. */
+static bool cgroup_without_runtime(pid_t tid, char group[static 256])
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%d/cgroup", (int)tid);
+    FILE *file = fopen(path, "re");
+    bool found = false;
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *name = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+        if (name == NULL)
+            continue;
+        *name++ = '\0';
+        found = (strcmp(controllers + 1, "cpu") == 0 || strcmp(controllers + 1, "cpu,cpuacct") == 0) && strcmp(name, "/") != 0;
+        if (found)
+            snprintf(group, 256, "%.255s", name);
+    }
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+static enum enforced explain(int error, pid_t tid, const struct attributes *wanted, char *reason)
+{
+    char group[256], cpus[CPU_LIST_TEXT], share[UTILIZATION_TEXT];
+    if (error == ESRCH)
+        return ENFORCE_GONE;
+    if (error == EBUSY && wanted->policy == POLICY_DEADLINE)
+        return refuse(reason, "the kernel's own admission test refuses %s of a CPU: its SCHED_DEADLINE bandwidth is taken, "
+                              "by tasks outside rtf or by ones that ended less than a period ago",
+                      format_utilization(utilization(wanted->runtime, wanted->period), share));
+    if (error == EPERM && wanted->policy == POLICY_DEADLINE)
+        return refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
+                              "CPUs %.200s are less than that", format_cpus(&wanted->cpus, cpus));
+    if (error == EPERM && cgroup_without_runtime(tid, group))
+        return refuse(reason, "thread %d is in the cpu cgroup %.200s, which has no real-time runtime (cpu.rt_runtime_us)", (int)tid, group);
+    if (error == EINVAL)
+        return refuse(reason, "the kernel takes no %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
+                      policy_name(wanted->policy), wanted->priority, (unsigned long long)wanted->runtime,
+                      (unsigned long long)wanted->deadline, (unsigned long long)wanted->period);
+    return refuse(reason, "sched_setattr of thread %d: %s", (int)tid, strerror(error));
+}
+
+static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
+{
+    char cpus[CPU_LIST_TEXT];
+    cpu_set_t now;
+    if (sched_setaffinity(tid, sizeof *wanted, wanted) != 0) {
+        if (errno == ESRCH)
+            return ENFORCE_GONE;
+        return refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid, format_cpus(wanted, cpus),
+                      errno == EINVAL ? "they are offline or outside its cpuset" : strerror(errno));
+    }
+    /* The kernel cuts the mask to the thread's cpuset and the CPUs online without a word. */
+    if (sched_getaffinity(tid, sizeof now, &now) == 0 && !CPU_EQUAL(&now, wanted))
+        return refuse(reason, "of the CPUs %.200s some are offline or outside the cpuset of thread %d", format_cpus(wanted, cpus), (int)tid);
+    return ENFORCED;
+}
+
+/* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
+ * (measured on 6.1 and 6.18). Shrunk first to what rounds to nothing, it has nothing to leak. */
+static void shrink(pid_t tid)
+{
+    struct kernel_sched_attr least = {
+        .size = sizeof least,
+        .policy = SCHED_DEADLINE,
+        .flags = SCHED_FLAG_RESET_ON_FORK,
+        .runtime = 1024,
+        .deadline = UINT64_C(4000000000),
+        .period = UINT64_C(4000000000),
+    };
+    (void)sched_setattr_of(tid, &least);
+}
+
+static enum enforced put_back(pid_t tid, const struct attributes *former, char *reason)
+{
+    struct attributes now;
+    if (!thread_attributes(tid, &now))
+        return errno == ESRCH ? ENFORCE_GONE : refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
+    if (now.policy == POLICY_DEADLINE && former->policy != POLICY_DEADLINE)
+        shrink(tid);
+    enum enforced done = ENFORCED;
+    if (set_attributes(tid, former) != 0) {
+        int error = errno;
+        /* Whatever it was before, it must not stay real-time without a grant. */
+        struct attributes ordinary = {.policy = POLICY_OTHER};
+        if (error != ESRCH)
+            (void)set_attributes(tid, &ordinary);
+        done = explain(error, tid, former, reason);
+    }
+    if (done == ENFORCE_GONE)
+        return done;
+    enum enforced moved = set_cpus(tid, &former->cpus, reason);
+    return done == ENFORCED ? moved : done;
+}
+
+enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted,
+                            char reason[static ENFORCE_REASON])
+{
+    struct identity identity;
+    struct attributes former;
+    int pidfd = hold(tid, start, &identity);
+    if (pidfd < 0)
+        return ENFORCE_GONE;
+    enum enforced done = check_owner(&identity, owner, reason);
+    if (done == ENFORCED && !thread_attributes(tid, &former))
+        done = ENFORCE_GONE;
+    if (done != ENFORCED) {
+        close(pidfd);
+        return done;
+    }
+    /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves
+     * SCHED_DEADLINE, whose affinity the kernel guards, is demoted first. */
+    if (former.policy == POLICY_DEADLINE && wanted->policy != POLICY_DEADLINE) {
+        struct attributes ordinary = {.policy = POLICY_OTHER};
+        shrink(tid);
+        (void)set_attributes(tid, &ordinary);
+    }
+    if (!CPU_EQUAL(&former.cpus, &wanted->cpus))
+        done = set_cpus(tid, &wanted->cpus, reason);
+    if (done == ENFORCED && set_attributes(tid, wanted) != 0)
+        done = explain(errno, tid, wanted, reason);
+    /* It may have changed its uid, or ended, under our hands. */
+    if (done == ENFORCED && !thread_identify(tid, &identity))
+        done = ENFORCE_GONE;
+    if (done == ENFORCED && !thread_has_ended(pidfd))
+        done = check_owner(&identity, owner, reason);
+    bool ended = thread_has_ended(pidfd);
+    if (done == ENFORCE_REFUSED && !ended) {
+        char ignored[ENFORCE_REASON];
+        (void)put_back(tid, &former, ignored);
+    }
+    close(pidfd);
+    return ended ? ENFORCE_GONE : done;
+}
+
+enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted, char reason[static ENFORCE_REASON])
+{
+    struct identity identity;
+    struct attributes now;
+    int pidfd = hold(tid, start, &identity);
+    if (pidfd < 0)
+        return ENFORCE_GONE;
+    enum enforced done = ENFORCED;
+    if (!thread_attributes(tid, &now))
+        done = ENFORCE_GONE;
+    else if (now.policy != wanted->policy)
+        done = refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),
+                      policy_name(wanted->policy));
+    if (done == ENFORCED && !CPU_EQUAL(&now.cpus, &wanted->cpus))
+        done = set_cpus(tid, &wanted->cpus, reason);
+    if (done == ENFORCED && now.priority != wanted->priority && set_attributes(tid, wanted) != 0)
+        done = explain(errno, tid, wanted, reason);
+    close(pidfd);
+    return done;
+}
+
+enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes *former, char reason[static ENFORCE_REASON])
+{
+    struct identity identity;
+    int pidfd = hold(tid, start, &identity);
+    if (pidfd < 0)
+        return ENFORCE_GONE;
+    enum enforced done = put_back(tid, former, reason);
+    close(pidfd);
+    return done;
+}

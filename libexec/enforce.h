@@ -1,0 +1,28 @@
+/* The only scheduling calls of the project: what rtf-attach and rtf-detach do to a thread.
+ *
+ * Every call names the thread by id and start time, holds a pidfd over the call and looks again after it,
+ * so that nothing is done to a thread that took the id over. A refusal by the kernel is explained. */
+#ifndef RTF_ENFORCE_H
+#define RTF_ENFORCE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "thread.h"
+
+enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED };
+enum { ENFORCE_REASON = 400 };
+
+/* Who may be touched: threads whose real, effective and saved uid are `owner`; anybody's when owner is 0. */
+enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted,
+                            char reason[static ENFORCE_REASON]);
+
+/* Moves a thread that runs under FIFO or RR to another priority or other CPUs. */
+enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted,
+                             char reason[static ENFORCE_REASON]);
+
+/* Puts the former attributes back: first out of the real-time class, then off its CPUs. */
+enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes *former,
+                              char reason[static ENFORCE_REASON]);
+
+#endif

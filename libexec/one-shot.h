@@ -1,0 +1,22 @@
+/* What rtf-attach and rtf-detach share when a person calls them: words on the command line are the lines of
+ * one paragraph. Faults are said on stderr. */
+#ifndef RTF_ONE_SHOT_H
+#define RTF_ONE_SHOT_H
+
+#include <stdbool.h>
+
+#include "paragraph.h"
+#include "thread.h"
+
+/* *words points into *input. */
+bool one_shot_words(struct paragraph_input *input, struct paragraph *words, char **argv, int argc);
+
+/* The thread of tid=; with start= it must be the one that started then. */
+bool one_shot_thread(const struct paragraph *words, struct identity *identity);
+
+void one_shot_print(const struct identity *identity, const struct attributes *attributes);
+
+/* Replaces what a paragraph's value may not hold. Returns text. */
+char *make_printable(char *text);
+
+#endif

@@ -1,0 +1,221 @@
+/* rtf-attach(8): makes a thread real-time. One-shot from a command line, or kept running by the broker as
+ * `rtf-attach --serve`, with a SOCK_SEQPACKET socket as standard input: each datagram is one paragraph, and
+ * `apply` carries the open wish, whose owner is read here, not believed.
+ *
+ *   op=apply   id tid start + attributes, the wish's fd   the thread must be the wish owner's
+ *   op=adjust  id tid start + attributes                  priority and CPUs of a thread under FIFO or RR
+ *   op=restore id tid start + attributes                  what it was before
+ *   op=rt_runtime id value                                writes sched_rt_runtime_us
+ *
+ * Each is answered by id=, answer=ok|gone|no and, for no, reason=. */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "enforce.h"
+#include "one-shot.h"
+#include "paragraph.h"
+#include "units.h"
+
+static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
+
+static enum enforced no(char *reason, const char *text)
+{
+    snprintf(reason, ENFORCE_REASON, "%s", text);
+    return ENFORCE_REFUSED;
+}
+
+static bool named_thread(const struct paragraph *request, pid_t *tid, uint64_t *start)
+{
+    uint64_t number;
+    if (paragraph_get_number(request, "tid", INT32_MAX, &number) != 1 || number == 0 ||
+        paragraph_get_number(request, "start", UINT64_MAX, start) != 1)
+        return false;
+    *tid = (pid_t)number;
+    return true;
+}
+
+static enum enforced serve_apply(const struct paragraph *request, int wish, char *reason)
+{
+    struct attributes wanted;
+    struct stat status;
+    pid_t tid;
+    uint64_t start;
+    if (!named_thread(request, &tid, &start) || !attributes_get(request, "", &wanted))
+        return no(reason, "apply without tid, start or attributes");
+    if (wish < 0 || fstat(wish, &status) != 0 || !S_ISREG(status.st_mode))
+        return no(reason, "apply without the open wish");
+    if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
+        return no(reason, "apply of a policy that is not real-time");
+    wanted.reset_on_fork = true; /* or one grant would make a thousand real-time children */
+    return enforce_apply(tid, start, status.st_uid, &wanted, reason);
+}
+
+static enum enforced serve_known(const struct paragraph *request, char *reason,
+                                 enum enforced (*enforce)(pid_t, uint64_t, const struct attributes *, char *))
+{
+    struct attributes wanted;
+    pid_t tid;
+    uint64_t start;
+    if (!named_thread(request, &tid, &start) || !attributes_get(request, "", &wanted))
+        return no(reason, "a request without tid, start or attributes");
+    return enforce(tid, start, &wanted, reason);
+}
+
+static enum enforced write_rt_runtime(const struct paragraph *request, char *reason)
+{
+    const char *value = paragraph_get(request, "value");
+    uint64_t number;
+    if (value == NULL || (strcmp(value, "-1") != 0 && !parse_number(value, INT32_MAX, &number)))
+        return no(reason, "rt_runtime without a value");
+    int fd = open(rt_runtime_file, O_WRONLY | O_CLOEXEC);
+    ssize_t written = fd < 0 ? -1 : write(fd, value, strlen(value));
+    if (written < 0)
+        snprintf(reason, ENFORCE_REASON, "%s: %s", rt_runtime_file, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return written < 0 ? ENFORCE_REFUSED : ENFORCED;
+}
+
+static enum enforced serve_one(const struct paragraph *request, int wish, char *reason)
+{
+    const char *op = paragraph_get(request, "op");
+    if (op != NULL && strcmp(op, "apply") == 0)
+        return serve_apply(request, wish, reason);
+    if (op != NULL && strcmp(op, "adjust") == 0)
+        return serve_known(request, reason, enforce_adjust);
+    if (op != NULL && strcmp(op, "restore") == 0)
+        return serve_known(request, reason, enforce_restore);
+    if (op != NULL && strcmp(op, "rt_runtime") == 0)
+        return write_rt_runtime(request, reason);
+    return no(reason, "unknown op");
+}
+
+/* One datagram and the descriptor it may carry. Returns its length, 0 at the end, -1 on error. */
+static ssize_t receive(char *bytes, size_t size, int *wish)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = bytes, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t got;
+    do
+        got = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
+    if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+        memcpy(wish, CMSG_DATA(header), sizeof *wish);
+    return got;
+}
+
+static int serve(void)
+{
+    static const char *const answers[] = {[ENFORCED] = "ok", [ENFORCE_GONE] = "gone", [ENFORCE_REFUSED] = "no"};
+    struct paragraph_input input = {0};
+    struct paragraph_output output = {0};
+    char bytes[PARAGRAPH_BYTES];
+    for (;;) {
+        struct paragraph request;
+        const char *why, *id;
+        char reason[ENFORCE_REASON] = "";
+        int wish = -1;
+        ssize_t got = receive(bytes, sizeof bytes, &wish);
+        if (got == 0)
+            return EX_OK; /* the broker is gone; what it granted stays */
+        if (got < 0)
+            return EX_OSERR;
+        if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1 ||
+            (id = paragraph_get(&request, "id")) == NULL)
+            return EX_DATAERR;
+        enum enforced done = serve_one(&request, wish, reason);
+        if (wish >= 0)
+            close(wish);
+        paragraph_add(&output, "id", "%s", id);
+        paragraph_add(&output, "answer", "%s", answers[done]);
+        if (done == ENFORCE_REFUSED)
+            paragraph_add(&output, "reason", "%s", make_printable(reason));
+        paragraph_close(&output);
+        if (send(STDIN_FILENO, output.data, output.length, MSG_NOSIGNAL) < 0)
+            return EX_OK;
+        paragraph_drop(&output, output.length);
+    }
+}
+
+/* The state before goes to standard output first, in the form that rtf-detach reads. */
+static int attach_once(const struct paragraph *words)
+{
+    struct identity identity;
+    struct attributes wanted, former;
+    char reason[ENFORCE_REASON] = "";
+    if (!one_shot_thread(words, &identity))
+        return EX_NOINPUT;
+    if (!thread_attributes(identity.tid, &former)) {
+        fprintf(stderr, "rtf-attach: thread %d: %s\n", (int)identity.tid, strerror(errno));
+        return EX_NOINPUT;
+    }
+    if (!attributes_get(words, "", &wanted)) {
+        fprintf(stderr, "rtf-attach: policy= and cpus= are needed, and a priority= of 1..99 or runtime=, deadline=, period= in us\n");
+        return EX_USAGE;
+    }
+    wanted.reset_on_fork = true;
+    one_shot_print(&identity, &former);
+    enum enforced done = enforce_apply(identity.tid, identity.start, 0, &wanted, reason);
+    if (done == ENFORCED)
+        return EX_OK;
+    fprintf(stderr, "rtf-attach: %s\n", done == ENFORCE_GONE ? "the thread has ended" : reason);
+    return done == ENFORCE_GONE ? EX_NOINPUT : EX_NOPERM;
+}
+
+struct options {
+    bool serve;
+    char **words;
+    int count;
+};
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    (void)argument;
+    switch (key) {
+    case 's':
+        options->serve = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        options->words = state->argv + state->next;
+        options->count = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        if (!options->serve)
+            argp_usage(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_option argp_options[] = {
+        {"serve", 's', NULL, 0, "answer the broker on standard input, a SOCK_SEQPACKET socket", 0}, {0}};
+    static const struct argp argp = {argp_options, parse_option, "tid=TID policy=POLICY cpus=LIST [KEY=VALUE...]",
+                                     "Make a thread real-time and print what it was.", NULL, NULL, NULL};
+    struct options options = {0};
+    struct paragraph_input input = {0};
+    struct paragraph words;
+    argp_err_exit_status = EX_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    if (options.serve)
+        return serve();
+    if (!one_shot_words(&input, &words, options.words, options.count))
+        return EX_USAGE;
+    return attach_once(&words);
+}

@@ -1,0 +1,116 @@
+#include "cpus.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plugin.h"
+#include "units.h"
+
+static int cpu_compare(const struct cpu *a, const struct cpu *b)
+{
+    if (a->sums.load != b->sums.load)
+        return a->sums.load < b->sums.load ? -1 : 1;
+    if (a->tasks != b->tasks)
+        return a->tasks < b->tasks ? -1 : 1;
+    return a->number - b->number;
+}
+
+RB_GENERATE(cpu_tree, cpu, by_load, cpu_compare)
+
+static void add_cpu(struct cpus *cpus, int number)
+{
+    struct cpu *cpu = &cpus->cpu[cpus->count];
+    cpu->number = number;
+    cpu->place = (uint16_t)cpus->count++;
+    LIST_INIT(&cpu->shares);
+    RB_INSERT(cpu_tree, &cpus->tree, cpu);
+}
+
+void cpus_init(struct cpus *cpus, const cpu_set_t *set, bool pooled, bool ties_by_tasks)
+{
+    *cpus = (struct cpus){.pooled = pooled, .ties_by_tasks = ties_by_tasks, .set = *set};
+    cpus->cpu = plugin_allocate(pooled ? 1 : (size_t)CPU_COUNT(set), sizeof *cpus->cpu);
+    for (size_t number = 0; number < CPU_SETSIZE; number++) {
+        cpus->place[number] = -1;
+        if (!CPU_ISSET(number, set))
+            continue;
+        if (!pooled || cpus->count == 0)
+            add_cpu(cpus, (int)number);
+        cpus->place[number] = (int16_t)(cpus->count - 1);
+    }
+}
+
+int cpus_place(const struct cpus *cpus, const cpu_set_t *set)
+{
+    if (cpus->pooled)
+        return CPU_EQUAL(set, &cpus->set) ? 0 : -1;
+    if (CPU_COUNT(set) != 1)
+        return -1;
+    size_t number = 0;
+    while (!CPU_ISSET(number, set))
+        number++;
+    return cpus->place[number];
+}
+
+void cpus_take(struct cpus *cpus, struct share *share)
+{
+    struct cpu *cpu = &cpus->cpu[share->place];
+    RB_REMOVE(cpu_tree, &cpus->tree, cpu);
+    if (share->weight > 0) {
+        LIST_INSERT_HEAD(&cpu->shares, share, beside);
+        cpu->sums.counted++;
+    }
+    cpu->sums.load += share->weight;
+    cpu->sums.log += share->log;
+    cpu->tasks += cpus->ties_by_tasks;
+    RB_INSERT(cpu_tree, &cpus->tree, cpu);
+}
+
+void cpus_give_back(struct cpus *cpus, struct share *share)
+{
+    struct cpu *cpu = &cpus->cpu[share->place];
+    RB_REMOVE(cpu_tree, &cpus->tree, cpu);
+    if (share->weight > 0)
+        LIST_REMOVE(share, beside);
+    cpu->sums = cpu_sums_without(cpu, share);
+    cpu->tasks -= cpus->ties_by_tasks;
+    RB_INSERT(cpu_tree, &cpus->tree, cpu);
+}
+
+struct sums cpu_sums_without(const struct cpu *cpu, const struct share *gone)
+{
+    struct sums sums = cpu->sums;
+    if (gone == NULL || gone->place != cpu->place)
+        return sums;
+    sums.load -= gone->weight;
+    sums.log -= gone->log;
+    sums.counted -= gone->weight > 0;
+    return sums;
+}
+
+struct cpu *cpus_least_loaded(struct cpus *cpus, const struct share *gone)
+{
+    struct cpu *first = RB_MIN(cpu_tree, &cpus->tree);
+    if (gone == NULL)
+        return first;
+    struct cpu relieved = cpus->cpu[gone->place];
+    relieved.sums = cpu_sums_without(&relieved, gone);
+    relieved.tasks -= cpus->ties_by_tasks;
+    return cpu_compare(&relieved, first) < 0 ? &cpus->cpu[gone->place] : first;
+}
+
+char *cpu_list(const struct cpus *cpus, const struct cpu *cpu, char text[static CPU_NAME_TEXT])
+{
+    if (cpus->pooled)
+        return format_cpus(&cpus->set, text);
+    snprintf(text, CPU_NAME_TEXT, "%d", cpu->number);
+    return text;
+}
+
+char *cpu_name(const struct cpus *cpus, const struct cpu *cpu, char text[static CPU_NAME_TEXT])
+{
+    char list[CPU_NAME_TEXT];
+    bool several = cpus->pooled && CPU_COUNT(&cpus->set) > 1;
+    snprintf(text, CPU_NAME_TEXT, "%s %.4096s", several ? "CPUs" : "CPU", cpu_list(cpus, cpu, list));
+    return text;
+}

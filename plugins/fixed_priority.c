@@ -1,0 +1,102 @@
+/* The requested priorities' order kept inside the plugin's range, on the CPU with the fewest tasks. Nothing
+ * is tested: a task counts one, whatever else it declares. */
+#include "fixed_priority.h"
+
+#include "ranked.h"
+
+enum { REJECT = 1 }; /* its place in the values of exhausted= */
+
+static struct {
+    struct ranked ranked;
+    const char *policy;
+    int exhausted;
+} fixed;
+
+static const struct word words[] = {
+    {"exhausted", {"share", "reject"}, &fixed.exhausted},
+    {0},
+};
+
+static const char *setup(struct config *config)
+{
+    if (config->high == 0)
+        return "needs a range of POSIX priorities: priority=LOW-HIGH";
+    ranked_init(&fixed.ranked, config, fixed.policy);
+    return NULL;
+}
+
+static bool has_room(const struct cpu *cpu, uint32_t key, const struct task *old)
+{
+    return fixed.exhausted != REJECT || levels_have_room(&fixed.ranked.levels, cpu->place, key, old);
+}
+
+/* The task's own CPU if it is a change, else the one with the fewest tasks; another one only where
+ * exhausted=reject leaves no level on that. */
+static const struct cpu *choose(uint32_t key, const struct task *old)
+{
+    struct cpus *cpus = &fixed.ranked.books.cpus;
+    struct cpu *cpu = old != NULL ? &cpus->cpu[old->share.place] : RB_MIN(cpu_tree, &cpus->tree);
+    if (has_room(cpu, key, old))
+        return cpu;
+    RB_FOREACH(cpu, cpu_tree, &cpus->tree)
+        if (has_room(cpu, key, old))
+            return cpu;
+    return NULL;
+}
+
+static const char *fixed_accept(const struct request *request, struct paragraph_output *out)
+{
+    const struct task *old = books_find(&fixed.ranked.books, request->task);
+    const struct cpu *cpu;
+    uint32_t key = (uint32_t)request->priority;
+    if (key == 0)
+        answer_no(out, "needs a priority");
+    else if ((cpu = choose(key, old)) == NULL)
+        answer_no(out, "on every CPU all levels of %d-%d are taken by other priorities than %u",
+                  fixed.ranked.levels.low, fixed.ranked.levels.high, key);
+    else if (request->runtime > request->max_runtime) {
+        answer_above(out, request, request->max_runtime);
+        answer_nearest(out, request->max_runtime);
+    } else {
+        struct rank rank = {.key = key, .level = (int)key, .weight = 1};
+        ranked_grant(&fixed.ranked, request, cpu->place, &rank, NULL, out);
+    }
+    return NULL;
+}
+
+static const char *fixed_schedule(const struct request *request, struct paragraph_output *out)
+{
+    uint64_t key = request->requested_priority > 0 ? request->requested_priority : request->priority;
+    if (key == 0)
+        return "a plan without requested_priority";
+    struct rank rank = {.key = (uint32_t)key, .level = (int)request->priority, .weight = 1};
+    ranked_schedule(&fixed.ranked, request, &rank, out);
+    return NULL;
+}
+
+static const char *fixed_release(const struct request *request, struct paragraph_output *out)
+{
+    ranked_release(&fixed.ranked, request->task, out);
+    return NULL;
+}
+
+/* Others' tasks are no reason to choose another CPU, as long as nothing is tested. */
+static const char *fixed_load(const struct request *request)
+{
+    (void)request;
+    return NULL;
+}
+
+int fixed_priority_main(int argc, char **argv, const char *policy)
+{
+    static const struct plugin plugin = {
+        .words = words,
+        .setup = setup,
+        .accept = fixed_accept,
+        .schedule = fixed_schedule,
+        .release = fixed_release,
+        .load = fixed_load,
+    };
+    fixed.policy = policy;
+    return plugin_main(argc, argv, &plugin);
+}

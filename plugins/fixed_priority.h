@@ -1,0 +1,7 @@
+/* All of fp and rr, which differ in the policy only (paper 000, section 5.3). */
+#ifndef RTF_FIXED_PRIORITY_H
+#define RTF_FIXED_PRIORITY_H
+
+int fixed_priority_main(int argc, char **argv, const char *policy);
+
+#endif

@@ -1,0 +1,346 @@
+#include "plugin.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+void plugin_out_of_memory(void)
+{
+    fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+    exit(EX_OSERR);
+}
+
+void *plugin_allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL)
+        plugin_out_of_memory();
+    return memory;
+}
+
+/* ---- Words ---- */
+
+/* "21-40", "30", or "-" and the paper's "100-100" for no POSIX priority at all. */
+static bool parse_range(const char *text, struct config *config)
+{
+    config->low = config->high = 0;
+    if (strcmp(text, "-") == 0 || strcmp(text, "100-100") == 0)
+        return true;
+    char low_text[4];
+    const char *dash = strchrnul(text, '-');
+    if (dash - text > 2)
+        return false;
+    snprintf(low_text, sizeof low_text, "%.*s", (int)(dash - text), text);
+    uint64_t low, high;
+    if (!parse_number(low_text, PRIORITY_MAX, &low) ||
+        !parse_number(*dash == '\0' ? low_text : dash + 1, PRIORITY_MAX, &high) || low == 0 || high < low)
+        return false;
+    config->low = (int)low;
+    config->high = (int)high;
+    return true;
+}
+
+/* NULL, or what is allowed. */
+static const char *take_own_word(const struct word *word, const char *value)
+{
+    static char allowed[160];
+    size_t length = 0;
+    for (int i = 0; i < WORD_VALUES && word->values[i] != NULL; i++) {
+        if (strcmp(value, word->values[i]) == 0) {
+            *word->choice = i;
+            return NULL;
+        }
+        length += (size_t)snprintf(allowed + length, sizeof allowed - length, "%s%s", i == 0 ? "" : " or ",
+                                   word->values[i]);
+    }
+    return allowed;
+}
+
+static const char *take_common_word(const char *key, const char *value, struct config *config)
+{
+    if (strcmp(key, "cpus") == 0)
+        return parse_cpus(value, &config->cpus) ? NULL : "a list of CPUs such as 0-3,6";
+    if (strcmp(key, "priority") == 0)
+        return parse_range(value, config) ? NULL : "LOW-HIGH within 1-99, or - for a deadline plugin";
+    if (strcmp(key, "threshold") == 0)
+        return parse_utilization(value, &config->threshold) && config->threshold <= ONE_CPU
+                   ? NULL : "decimals from 0 to 1";
+    if (strcmp(key, "name") == 0 || strcmp(key, "partition") == 0)
+        return NULL; /* the broker passes them to all; who makes no use of them has nothing to say */
+    return "no such word";
+}
+
+/* argv comes from a configuration file: shown to people only as far as it is printable. */
+static const char *printable(const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++)
+        if (*at < 0x20 || *at > 0x7e)
+            return "(not printable)";
+    return text;
+}
+
+static bool given_before(char **words, int count, const char *key, size_t length)
+{
+    for (int i = 1; i < count; i++)
+        if (strncmp(words[i], key, length + 1) == 0) /* with its '=' */
+            return true;
+    return false;
+}
+
+/* NULL, or what is allowed. text is KEY=VALUE, length that of KEY. */
+static const char *take_word(const struct plugin *plugin, const char *text, size_t length,
+                             struct config *config)
+{
+    char key[24];
+    if (length >= sizeof key)
+        return "no such word";
+    memcpy(key, text, length);
+    key[length] = '\0';
+    for (const struct word *word = plugin->words; word != NULL && word->key != NULL; word++)
+        if (strcmp(word->key, key) == 0)
+            return take_own_word(word, text + length + 1);
+    return take_common_word(key, text + length + 1, config);
+}
+
+/* NULL, or why the plugin does not start. A word nobody knows is most likely a typing error, and the
+ * administrator should hear of it before the first task does. */
+static const char *configure(const struct plugin *plugin, int argc, char **argv, struct config *config)
+{
+    static char why[256];
+    *config = (struct config){.low = -1, .threshold = THRESHOLD_UNSET, .tests = "none"};
+    for (int i = 1; i < argc; i++) {
+        const char *equals = strchr(argv[i], '=');
+        const char *allowed = "KEY=VALUE";
+        if (equals != NULL && given_before(argv, i, argv[i], (size_t)(equals - argv[i])))
+            allowed = "each word once";
+        else if (equals != NULL)
+            allowed = take_word(plugin, argv[i], (size_t)(equals - argv[i]), config);
+        if (allowed != NULL) {
+            snprintf(why, sizeof why, "%.60s: %s", printable(argv[i]), allowed);
+            return why;
+        }
+    }
+    if (CPU_COUNT(&config->cpus) == 0)
+        return "cpus= is missing: a list of CPUs such as 0-3,6";
+    if (config->low < 0)
+        return "priority= is missing: LOW-HIGH, or - for a deadline plugin";
+    return plugin->setup(config);
+}
+
+/* ---- Answers ---- */
+
+void answer_no(struct paragraph_output *out, const char *format, ...)
+{
+    char reason[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    paragraph_add(out, "answer", "no");
+    paragraph_add(out, "reason", "%s", reason);
+}
+
+void answer_above(struct paragraph_output *out, const struct request *request, uint64_t ceiling)
+{
+    answer_no(out, "the runtime is %" PRIu64 "us, %s %" PRIu64 "us", request->runtime,
+              ceiling == request->max_runtime ? "the access rules allow"
+                                              : "the smaller of period and deadline is",
+              ceiling);
+}
+
+void answer_nearest(struct paragraph_output *out, uint64_t runtime)
+{
+    if (runtime > 0)
+        paragraph_add_number(out, "nearest", runtime);
+}
+
+static void add_stated(struct paragraph_output *out, const char *key, uint64_t value)
+{
+    if (value > 0)
+        paragraph_add_number(out, key, value);
+}
+
+void answer_plan(struct paragraph_output *out, const struct request *request, const char *cpus,
+                 const char *policy, int priority, uint64_t accepted_runtime)
+{
+    paragraph_add(out, "cpus", "%s", cpus);
+    paragraph_add(out, "policy", "%s", policy);
+    add_stated(out, "priority", (uint64_t)priority);
+    add_stated(out, "runtime", accepted_runtime);
+    add_stated(out, "deadline", request->deadline > 0 ? request->deadline : request->period);
+    add_stated(out, "period", request->period);
+    add_stated(out, "accepted_runtime", accepted_runtime);
+}
+
+/* ---- Requests ---- */
+
+static const struct {
+    const char *key;
+    size_t at;
+    uint64_t min, max;
+} numbers[] = {
+    {"runtime", offsetof(struct request, runtime), 1, TIME_MAX},
+    {"period", offsetof(struct request, period), 1, TIME_MAX},
+    {"deadline", offsetof(struct request, deadline), 1, TIME_MAX},
+    {"desired_runtime", offsetof(struct request, desired_runtime), 1, TIME_MAX},
+    {"accepted_runtime", offsetof(struct request, accepted_runtime), 1, TIME_MAX},
+    {"max_runtime", offsetof(struct request, max_runtime), 0, UINT64_MAX},
+    {"priority", offsetof(struct request, priority), 1, PRIORITY_MAX},
+    {"requested_priority", offsetof(struct request, requested_priority), 1, PRIORITY_MAX},
+};
+
+/* NULL or what is malformed. */
+static const char *parse_request(const struct paragraph *paragraph, struct request *request)
+{
+    *request = (struct request){.max_runtime = TIME_MAX};
+    if (paragraph_get_number(paragraph, "task", UINT64_MAX, &request->task) != 1)
+        return "task= is no number";
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        uint64_t value;
+        int found = paragraph_get_number(paragraph, numbers[i].key, numbers[i].max, &value);
+        if (found < 0 || (found > 0 && value < numbers[i].min))
+            return numbers[i].key;
+        if (found > 0)
+            memcpy((char *)request + numbers[i].at, &value, sizeof value);
+    }
+    uint64_t ignore = 0;
+    if (paragraph_get_number(paragraph, "ignore_admission", 1, &ignore) < 0)
+        return "ignore_admission";
+    request->ignore_admission = ignore == 1;
+    const char *commit = paragraph_get(paragraph, "commit");
+    if (commit != NULL && strcmp(commit, "if-ok") != 0)
+        return "commit";
+    request->commit = commit != NULL;
+    const char *cpus = paragraph_get(paragraph, "cpus");
+    if (cpus != NULL && !parse_cpus(cpus, &request->cpus))
+        return "cpus";
+    request->has_cpus = cpus != NULL;
+    return NULL;
+}
+
+/* The handlers that answer ok whatever they did. NULL or what is malformed. */
+static const char *obey(const struct plugin *plugin, const char *op, const struct request *request,
+                        struct paragraph_output *out)
+{
+    const char *why;
+    if (strcmp(op, "schedule") == 0)
+        why = plugin->schedule(request, out);
+    else if (strcmp(op, "release") == 0)
+        why = plugin->release(request, out);
+    else
+        why = plugin->load(request);
+    paragraph_add(out, "answer", "ok");
+    return why;
+}
+
+/* One request and its answer. NULL or what is malformed. */
+static const char *answer(const struct plugin *plugin, const struct paragraph *paragraph,
+                          struct paragraph_output *out)
+{
+    uint64_t id;
+    int has_id = paragraph_get_number(paragraph, "id", UINT64_MAX, &id);
+    const char *op = paragraph_get(paragraph, "op");
+    if (op == NULL || has_id < 0)
+        return op == NULL ? "no op=" : "id= is no number";
+    struct request request;
+    const char *why = NULL;
+    bool is_accept = strcmp(op, "accept") == 0;
+    if (!is_accept && strcmp(op, "schedule") != 0 && strcmp(op, "release") != 0 && strcmp(op, "load") != 0)
+        answer_no(out, "no such op");
+    else if ((why = parse_request(paragraph, &request)) == NULL)
+        why = is_accept ? plugin->accept(&request, out) : obey(plugin, op, &request, out);
+    if (has_id > 0)
+        paragraph_add_number(out, "id", id);
+    paragraph_close(out);
+    return why;
+}
+
+static bool flush(struct paragraph_output *out)
+{
+    size_t done = 0;
+    while (done < out->length) {
+        ssize_t written = write(STDOUT_FILENO, out->data + done, out->length - done);
+        if (written < 0 && errno != EINTR)
+            return false;
+        if (written > 0)
+            done += (size_t)written;
+    }
+    paragraph_drop(out, done);
+    return true;
+}
+
+static int malformed(const char *why)
+{
+    fprintf(stderr, "%s: malformed request: %s\n", program_invocation_short_name, why);
+    return EX_DATAERR;
+}
+
+static int fill(struct paragraph_input *input, bool *ended)
+{
+    ssize_t got;
+    do
+        got = paragraph_fill(input, STDIN_FILENO);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        fprintf(stderr, "%s: reading: %s\n", program_invocation_short_name, strerror(errno));
+        return EX_IOERR;
+    }
+    *ended = got == 0;
+    return got == 0 && input->length > input->taken ? malformed("the input ends inside a paragraph") : EX_OK;
+}
+
+/* Until end-of-file. What has been read is answered before more is waited for, in one go. */
+static int serve(const struct plugin *plugin, struct paragraph_input *input, struct paragraph_output *out)
+{
+    bool ended = false;
+    int status = EX_OK;
+    while (!ended && status == EX_OK) {
+        struct paragraph paragraph;
+        const char *why = NULL;
+        int taken = paragraph_take(input, &paragraph, &why);
+        if (taken == 0) {
+            if (!flush(out))
+                return EX_IOERR;
+            status = fill(input, &ended);
+            continue;
+        }
+        size_t before = out->length;
+        if (taken > 0)
+            why = answer(plugin, &paragraph, out);
+        if (why != NULL) {
+            out->length = before; /* the answers to earlier requests still count */
+            flush(out);
+            status = malformed(why);
+        }
+    }
+    return status;
+}
+
+int plugin_main(int argc, char **argv, const struct plugin *plugin)
+{
+    struct paragraph_input input = {0};
+    struct paragraph_output out = {0};
+    struct config config;
+    const char *why = configure(plugin, argc, argv, &config);
+    paragraph_add(&out, "protocol", "1");
+    if (why != NULL)
+        answer_no(&out, "%s", why);
+    else {
+        paragraph_add(&out, "answer", "ok");
+        paragraph_add(&out, "tests", "%s", config.tests);
+    }
+    paragraph_close(&out);
+    int status = EX_OK;
+    if (why == NULL)
+        status = serve(plugin, &input, &out);
+    else if (!flush(&out))
+        status = EX_IOERR;
+    paragraph_input_free(&input);
+    paragraph_output_free(&out);
+    return status;
+}

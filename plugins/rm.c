@@ -1,0 +1,263 @@
+/* rm - rate monotonic on SCHED_FIFO, partitioned by worst fit (paper 000, section 5.2)
+ *
+ * The shorter the period, the higher the priority (eq. 5). Beyond the paper's necessary test there are two
+ * sufficient ones; a task that declares no runtime is not tested and weighs nothing. */
+#include "hyperbolic.h"
+#include "ranked.h"
+
+enum admission { HYPERBOLIC, LIU_LAYLAND, NECESSARY };
+enum { EXACT_TASKS = 4096 }; /* the exact test looks at all of a CPU's tasks: this bounds one answer's time */
+
+static struct {
+    struct ranked ranked;
+    int admission;
+    uint64_t limit; /* of the sum of utilisations: no test passes above one CPU */
+} rm;
+
+static const struct word words[] = {
+    {"admission", {"hyperbolic", "liu-layland", "necessary"}, &rm.admission},
+    {0},
+};
+
+static const char *setup(struct config *config)
+{
+    if (config->high == 0)
+        return "needs a range of POSIX priorities: priority=LOW-HIGH";
+    rm.limit = least(config->threshold, ONE_CPU);
+    ranked_init(&rm.ranked, config, "fifo");
+    rm.ranked.books.log = rm.admission == HYPERBOLIC ? log2_above : NULL;
+    config->tests = rm.admission == NECESSARY ? "necessary" : "sufficient";
+    return NULL;
+}
+
+/* ---- The tests ---- */
+
+enum outcome { FITS, TOO_MUCH, TOO_COMPLEX };
+
+/* A utilisation that is tried. */
+struct ask {
+    uint32_t weight;
+    uint64_t log;
+};
+
+static struct ask ask_for(uint32_t weight)
+{
+    return (struct ask){.weight = weight, .log = rm.admission == HYPERBOLIC ? log2_above(weight) : 0};
+}
+
+/* prod(1 + U_i) <= 2 over the CPU's tasks but `gone`, and weight. */
+static bool product_fits(const struct cpu *cpu, const struct share *gone, uint32_t weight)
+{
+    static uint32_t factors[EXACT_TASKS];
+    size_t count = 0;
+    const struct share *share;
+    factors[count++] = weight;
+    LIST_FOREACH(share, &cpu->shares, beside)
+        if (share != gone)
+            factors[count++] = share->weight;
+    return product_within_two(factors, count);
+}
+
+/* Each logarithm in the sum is too large by less than LOG_ERROR, none is too small. */
+static enum outcome test_hyperbolic(const struct cpu *cpu, const struct share *gone, struct ask ask)
+{
+    struct sums sums = cpu_sums_without(cpu, gone);
+    uint64_t count = sums.counted + 1;
+    unsigned __int128 log = sums.log + ask.log;
+    if (log <= LOG_ONE)
+        return FITS;
+    if (log - LOG_ONE >= (unsigned __int128)count * LOG_ERROR)
+        return TOO_MUCH;
+    if (count > EXACT_TASKS)
+        return TOO_COMPLEX;
+    return product_fits(cpu, gone, ask.weight) ? FITS : TOO_MUCH;
+}
+
+/* U <= n (2^(1/n) - 1), that is n log2(1 + U/n) <= 1. */
+static enum outcome test_liu_layland(uint64_t load, uint64_t count)
+{
+    uint32_t average = (uint32_t)((load + count - 1) / count);
+    return (unsigned __int128)count * log2_above(average) <= LOG_ONE ? FITS : TOO_MUCH;
+}
+
+static enum outcome test(const struct cpu *cpu, const struct share *gone, struct ask ask)
+{
+    struct sums sums = cpu_sums_without(cpu, gone);
+    if (sums.load + ask.weight > rm.limit)
+        return TOO_MUCH;
+    if (rm.admission == HYPERBOLIC)
+        return test_hyperbolic(cpu, gone, ask);
+    if (rm.admission == LIU_LAYLAND)
+        return test_liu_layland(sums.load + ask.weight, sums.counted + 1);
+    return FITS;
+}
+
+/* ---- The choice of a CPU ---- */
+
+/* A change stays where it is if it can; else worst fit. The bounds depend on more than the sum of
+ * utilisations, so a more loaded CPU may take what the least loaded one cannot. NULL: none can. */
+static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
+{
+    struct cpus *cpus = &rm.ranked.books.cpus;
+    const struct cpu *own = gone == NULL ? NULL : &cpus->cpu[gone->place];
+    if (own != NULL && test(own, gone, ask) == FITS)
+        return own;
+    struct cpu *cpu;
+    RB_FOREACH(cpu, cpu_tree, &cpus->tree) {
+        if (cpu == own)
+            continue;
+        if (cpu->sums.load + ask.weight > rm.limit)
+            return NULL; /* and all that follow are loaded more */
+        if (test(cpu, gone, ask) == FITS)
+            return cpu;
+    }
+    return NULL;
+}
+
+/* The most that can still be granted, and where. */
+struct best {
+    const struct cpu *cpu;
+    uint32_t weight;
+    struct ask more; /* what another CPU has to take to be better */
+};
+
+static void improve(struct best *best, const struct cpu *cpu, const struct share *gone)
+{
+    if (best->weight == ONE_CPU || test(cpu, gone, best->more) != FITS)
+        return;
+    uint32_t fits = best->more.weight, fails = ONE_CPU + 1;
+    while (fails - fits > 1) {
+        uint32_t middle = fits + (fails - fits) / 2;
+        if (test(cpu, gone, ask_for(middle)) == FITS)
+            fits = middle;
+        else
+            fails = middle;
+    }
+    *best = (struct best){cpu, fits, ask_for(fits < ONE_CPU ? fits + 1 : fits)};
+}
+
+static struct best find_best(const struct share *gone)
+{
+    struct cpus *cpus = &rm.ranked.books.cpus;
+    struct best best = {.cpu = cpus_least_loaded(cpus, gone), .more = ask_for(1)};
+    const struct cpu *own = gone == NULL ? NULL : &cpus->cpu[gone->place];
+    if (own != NULL)
+        improve(&best, own, gone);
+    struct cpu *cpu;
+    RB_FOREACH(cpu, cpu_tree, &cpus->tree) {
+        if (cpu == own)
+            continue;
+        if (cpu->sums.load + best.more.weight > rm.limit)
+            break;
+        improve(&best, cpu, gone);
+    }
+    return best;
+}
+
+/* ---- The requests ---- */
+
+/* What keeps a CPU from taking more than `weight`. */
+static const char *what_binds(const struct cpu *cpu, const struct share *gone, uint32_t weight)
+{
+    static const char *const bounds[] = {"hyperbolic bound", "bound of Liu and Layland"};
+    if (cpu_sums_without(cpu, gone).load + weight >= rm.limit)
+        return rm.limit < ONE_CPU ? "threshold" : "necessary test";
+    return bounds[rm.admission];
+}
+
+static void refuse(const struct request *request, const struct share *gone, uint64_t ceiling,
+                   struct paragraph_output *out)
+{
+    struct best best = find_best(gone);
+    struct ask ask = ask_for(charge(request->runtime, request->period));
+    char name[CPU_NAME_TEXT], left[UTILIZATION_TEXT], asked[UTILIZATION_TEXT];
+    cpu_name(&rm.ranked.books.cpus, best.cpu, name);
+    if (request->runtime > ceiling)
+        answer_above(out, request, ceiling);
+    else if (test(best.cpu, gone, ask) == TOO_COMPLEX)
+        answer_no(out, "%s has more than %d tasks, too many for the exact test that this needs", name,
+                  EXACT_TASKS);
+    else
+        answer_no(out, "%s has %s left by the %s, %s asked", name, format_utilization(best.weight, left),
+                  what_binds(best.cpu, gone, best.weight), format_utilization(ask.weight, asked));
+    uint64_t runtime = runtime_within(best.weight, request->period);
+    answer_nearest(out, request->ignore_admission ? ceiling : least(ceiling, runtime));
+}
+
+/* The CPU for a request, whose weight is 0 when it declares no runtime. NULL: no CPU. */
+static const struct cpu *choose(const struct request *request, const struct share *gone, uint32_t weight)
+{
+    struct cpus *cpus = &rm.ranked.books.cpus;
+    if (request->runtime == 0) /* it weighs nothing and fits anywhere */
+        return gone != NULL ? &cpus->cpu[gone->place] : RB_MIN(cpu_tree, &cpus->tree);
+    const struct cpu *cpu = find_cpu(gone, ask_for(weight));
+    return cpu == NULL && request->ignore_admission ? cpus_least_loaded(cpus, gone) : cpu;
+}
+
+static struct rank rank_of(uint64_t runtime, uint64_t period, int level)
+{
+    return (struct rank){
+        .key = (uint32_t)(TIME_MAX - period),
+        .level = level,
+        .weight = runtime > 0 ? charge(runtime, period) : 0,
+    };
+}
+
+static const char *rm_accept(const struct request *request, struct paragraph_output *out)
+{
+    if (request->period == 0) {
+        answer_no(out, "needs a period");
+        return NULL;
+    }
+    const struct share *gone = books_share(books_find(&rm.ranked.books, request->task));
+    uint64_t ceiling = least(request->period, request->max_runtime);
+    const char *partial = NULL;
+    if (request->deadline > 0 && request->deadline < request->period) {
+        ceiling = least(ceiling, request->deadline);
+        partial = "a deadline below the period is not tested, it counts as the period";
+    }
+    if (request->runtime == 0)
+        partial = "nothing is tested without a runtime, only the order of periods is kept";
+    struct rank rank = rank_of(request->runtime, request->period, 0);
+    const struct cpu *cpu = choose(request, gone, rank.weight);
+    if (cpu == NULL || request->runtime > ceiling)
+        refuse(request, gone, ceiling, out);
+    else
+        ranked_grant(&rm.ranked, request, cpu->place, &rank, partial, out);
+    return NULL;
+}
+
+static const char *rm_schedule(const struct request *request, struct paragraph_output *out)
+{
+    if (request->period == 0)
+        return "a plan without period";
+    uint64_t runtime = request->accepted_runtime > 0 ? request->accepted_runtime : request->runtime;
+    struct rank rank = rank_of(runtime, request->period, (int)request->priority);
+    ranked_schedule(&rm.ranked, request, &rank, out);
+    return NULL;
+}
+
+static const char *rm_release(const struct request *request, struct paragraph_output *out)
+{
+    ranked_release(&rm.ranked, request->task, out);
+    return NULL;
+}
+
+static const char *rm_load(const struct request *request)
+{
+    books_load(&rm.ranked.books, request);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct plugin plugin = {
+        .words = words,
+        .setup = setup,
+        .accept = rm_accept,
+        .schedule = rm_schedule,
+        .release = rm_release,
+        .load = rm_load,
+    };
+    return plugin_main(argc, argv, &plugin);
+}

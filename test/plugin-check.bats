@@ -1,0 +1,245 @@
+# contrib/plugin-check finds what is wrong with a plugin, and nothing is wrong with ours.
+# Faults are made by fixtures/plugins/bent, which spoils what a good plugin says in one way at a time.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup() {
+    check=$RTF_SOURCE/contrib/plugin-check
+    bent=$BATS_TEST_DIRNAME/fixtures/plugins/bent
+    scratch=$(mktemp -d)
+}
+
+teardown() {
+    rm -rf "$scratch"
+}
+
+# finds FAULT SENTENCE PLUGIN [OPTION...]: one of the sentences on stderr says this, and the status is 1
+finds() {
+    local fault=$1 sentence=$2 plugin=$3
+    shift 3
+    FAULT=none PLUGIN=$plugin run "$check" --steps 200 "$@" "$bent"
+    [ "$status" -eq 0 ] # so it is the fault that is found
+    FAULT=$fault PLUGIN=$plugin run --separate-stderr "$check" --steps 1000 "$@" "$bent"
+    echo "$fault: $status: $stderr"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"$sentence"* ]]
+    [[ $output != *" 0 faults" ]]
+    [ "$(wc -l <<<"$output")" -eq 1 ]
+}
+
+# clean PLUGIN [OPTION...]: 10000 steps, one line, nothing on stderr
+clean() {
+    local plugin=$1
+    shift
+    run --separate-stderr "$check" --steps 10000 "$@" "$plugin"
+    echo "$*: $status: $output $stderr"
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ $output =~ ^"plugin-check: ${plugin##*/}: 10000 steps, "([0-9]+)" granted, "([0-9]+)" refused, 0 faults"$ ]]
+    [ "${BASH_REMATCH[1]}" -gt 50 ]
+    [ "${BASH_REMATCH[2]}" -gt 50 ]
+}
+
+on_harmonic() {
+    finds "$1" "$2" "$RTF_SOURCE/contrib/plugins/harmonic" --words threshold=0.8
+}
+
+ours() {
+    echo "$RTF_LIBEXEC/plugins/$1"
+}
+
+@test "no flush: names the buffer, not only the silence" {
+    on_harmonic no-flush "came only at the end of its input: it holds its output back"
+}
+
+@test "waiting for the byte after the empty line is told from other silence" {
+    on_harmonic next-byte 'came only when the next request began'
+}
+
+@test "taking one read for one request" {
+    on_harmonic whole-reads "is not answered before it"
+}
+
+@test "a plugin that hangs, exits, or ends with another status than 0" {
+    on_harmonic hangs "it hangs"
+    on_harmonic exits "exited with status 3"
+    on_harmonic ends-badly "exited with status 4"
+}
+
+@test "garbage, a duplicate key, an answer nobody asked for" {
+    on_harmonic garbage "each line is KEY=VALUE"
+    on_harmonic twice "answer stands twice"
+    on_harmonic unasked "nothing comes unasked"
+}
+
+@test "answers in another order than the requests, without ids" {
+    on_harmonic last-first "are answered in order"
+}
+
+@test "a CPU, a priority or a policy out of bounds" {
+    on_harmonic wrong-cpu "within cpus=0-1"
+    on_harmonic wrong-priority "within priority=11-30"
+    on_harmonic wrong-policy "policy= is deadline, fifo or rr"
+}
+
+@test "more than the threshold" {
+    on_harmonic over-threshold "at most 0.8"
+}
+
+@test "a period that lost its digits, a runtime above the desired one, a refusal without reason" {
+    on_harmonic rounded "period= is a whole number"
+    on_harmonic too-much "at most the desired runtime"
+    on_harmonic no-reason "has a reason="
+}
+
+@test "nearest off by one, in both directions" {
+    on_harmonic nearest-high "is granted when it is asked for"
+    on_harmonic nearest-low "was said to be the largest runtime"
+}
+
+@test "a question that commits" {
+    on_harmonic question-commits "accept without commit changes nothing"
+}
+
+@test "a refused change that loses the old reservation" {
+    on_harmonic refused-change-loses-old "a refused change keeps the old reservation"
+}
+
+@test "releases that are forgotten" {
+    on_harmonic forgets-releases "the sums are zero again"
+}
+
+@test "a plugin that stumbles over keys it does not know" {
+    on_harmonic known-keys-only "unknown keys are ignored"
+}
+
+@test "an update of a task it does not hold" {
+    on_harmonic foreign-update "update= names a task that this plugin holds"
+}
+
+@test "sums of floating point numbers that drift" {
+    run --separate-stderr "$check" --steps 3000 --priority - --model none "$BATS_TEST_DIRNAME/fixtures/plugins/drifting"
+    echo "$output $stderr"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"when all is released the answers are those of the start"* ]]
+}
+
+@test "edf: more than equation 3, less than equation 4, not the least loaded CPU" {
+    words="partition=unthrottled threshold=0.8"
+    finds over-threshold "equation 3" "$(ours edf)" --model edf --words "$words"
+    finds no-desired "equation 4" "$(ours edf)" --model edf --words "$words"
+    finds any-cpu "the least utilisation" "$(ours edf)" --model edf --words "$words"
+}
+
+@test "rm: a weaker test, levels turned round" {
+    finds weaker-test "the hyperbolic test fails" "$(ours rm)" --model rm
+    finds inversion "levels follow the periods" "$(ours rm)" --model rm
+}
+
+@test "fp and rr: levels turned round, another CPU than the one with fewest tasks" {
+    for plugin in fp rr; do
+        finds inversion "levels follow the requested priorities" "$(ours $plugin)" --model $plugin
+        finds any-cpu "the CPU with the fewest tasks" "$(ours $plugin)" --model $plugin
+    done
+}
+
+@test "wrong usage is 64, a plugin that cannot be started is a fault" {
+    run "$check" --cpus none /bin/true
+    [ "$status" -eq 64 ]
+    run "$check" --priority 0-200 /bin/true
+    [ "$status" -eq 64 ]
+    run "$check"
+    [ "$status" -eq 64 ]
+    run "$check" "$scratch/absent"
+    [ "$status" -eq 1 ]
+    [[ $output == *"cannot be started"* ]]
+    run "$check" --priority - "$RTF_SOURCE/contrib/plugins/harmonic"
+    [ "$status" -eq 1 ]
+    [[ $output == *"declines to start"* ]]
+}
+
+@test "slots is right under every awk here, and says the same under each" {
+    for awk in mawk gawk; do
+        command -v $awk || skip "no $awk"
+        AWK=$awk clean "$RTF_SOURCE/contrib/plugins/slots"
+        AWK=$awk clean "$RTF_SOURCE/contrib/plugins/slots" --words slots=1 --cpus 0,2-3 --seed 2
+    done
+    for awk in mawk gawk; do
+        { printf 'op=accept\nid=%d\ntask=%d\nruntime=2500000000\nperiod=3600000000\n\n' 1 2 3 4 5 6
+          printf 'op=accept\nid=9\ntask=9\nruntime=9\nperiod=3600000001\ncommit=if-ok\n\n'; } |
+            AWK=$awk "$RTF_SOURCE/contrib/plugins/slots" name=S cpus=3,8-9 priority=7-9 slots=1 >"$scratch/$awk"
+    done
+    grep -qx nearest=3600000000 "$scratch/mawk" || grep -qx period=3600000000 "$scratch/mawk"
+    cmp "$scratch/mawk" "$scratch/gawk"
+}
+
+@test "harmonic is right" {
+    clean "$RTF_SOURCE/contrib/plugins/harmonic"
+    clean "$RTF_SOURCE/contrib/plugins/harmonic" --words threshold=0.7 --cpus 0,2-4 --priority 1-3 --seed 2
+}
+
+# between MARK and the end of the next literal block of the manual page
+literal() {
+    awk -v mark="# $1" '$0 == mark { on = 1 } on && /^```/ { n++; next } on && n == 1 { print } n == 2 { exit }' \
+        "$RTF_SOURCE/man/rtf-plugin.7.scd"
+}
+
+@test "the plugin in rtf-plugin(7) works" {
+    literal "A COMPLETE PLUGIN" >"$scratch/solo"
+    chmod +x "$scratch/solo"
+    shellcheck "$scratch/solo"
+    clean "$scratch/solo"
+    clean "$scratch/solo" --cpus 0,3-5 --priority 7
+}
+
+@test "the conversation in rtf-plugin(7) is what that plugin says" {
+    literal "A COMPLETE PLUGIN" >"$scratch/solo"
+    literal "AN EXAMPLE" >"$scratch/conversation"
+    sed -n 's/^< \{0,1\}//p' "$scratch/conversation" >"$scratch/expected"
+    sed -n 's/^> \{0,1\}//p' "$scratch/conversation" |
+        sh "$scratch/solo" name=SOLO cpus=2-3 priority=10-20 >"$scratch/said"
+    [ -s "$scratch/expected" ]
+    diff "$scratch/expected" "$scratch/said"
+}
+
+@test "rtf-plugin(7) can be made into a page" {
+    scdoc <"$RTF_SOURCE/man/rtf-plugin.7.scd" >/dev/null
+}
+
+# CPUs that are one, few, and many that do not exist
+in_all_sizes() {
+    for cpus in 0 0-3 64-127; do
+        clean "$@" --cpus $cpus
+    done
+}
+
+@test "edf: 10000 steps each, partitioned, global, low thresholds" {
+    in_all_sizes "$(ours edf)" --seed 11
+    in_all_sizes "$(ours edf)" --seed 12 --words "partition=unthrottled"
+    clean "$(ours edf)" --seed 13 --words "partition=unthrottled threshold=0.333333333" --cpus 1,5-6
+    clean "$(ours edf)" --seed 14 --words "partition=unthrottled threshold=1"
+    clean "$(ours edf)" --seed 15 --words "partition=global threshold=0.5" --cpus 0-3
+}
+
+@test "rm: 10000 steps each, every test, many levels and few" {
+    in_all_sizes "$(ours rm)" --seed 21
+    in_all_sizes "$(ours rm)" --seed 22 --priority 1-3
+    clean "$(ours rm)" --seed 23 --words admission=liu-layland
+    clean "$(ours rm)" --seed 24 --words admission=necessary --priority 5
+    clean "$(ours rm)" --seed 25 --words "admission=necessary threshold=0.9"
+    clean "$(ours rm)" --seed 26 --words threshold=0.5 --priority 1-97
+}
+
+@test "fp: 10000 steps each, many levels and few, sharing and rejecting" {
+    in_all_sizes "$(ours fp)" --seed 31
+    in_all_sizes "$(ours fp)" --seed 32 --priority 1-3
+    clean "$(ours fp)" --seed 33 --priority 1-3 --words exhausted=reject
+    clean "$(ours fp)" --seed 34 --priority 9 --words exhausted=reject --cpus 0-3
+}
+
+@test "rr: 10000 steps each, many levels and few, sharing and rejecting" {
+    in_all_sizes "$(ours rr)" --seed 41
+    in_all_sizes "$(ours rr)" --seed 42 --priority 1-3
+    clean "$(ours rr)" --seed 43 --priority 1-3 --words exhausted=reject
+    clean "$(ours rr)" --seed 44 --priority 9 --words exhausted=reject --cpus 0-3
+}
