@@ -236,7 +236,8 @@ static bool runs_as(const char *policy)
     return strcmp(policy, "rr") != 0 || own == SCHED_RR;
 }
 
-/* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; runtime 1200us would fit" */
+/* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; runtime 1200us would fit". The reason of a plugin's
+ * refusal comes with its first words, other reasons come without. */
 static void describe_refusal(const json_t *verdict, char why[static RTF_WHY])
 {
     const json_t *refusal = json_object_get(verdict, "refusal");
@@ -246,12 +247,14 @@ static void describe_refusal(const json_t *verdict, char why[static RTF_WHY])
     const char *reason = rtf_string(verdict, "reason");
     if (reason == NULL)
         reason = "no reason given";
-    char fits[64] = "";
+    char who[64] = "", fits[64] = "";
+    if (strstr(reason, "refused") == NULL)
+        snprintf(who, sizeof who, "%.40s%srefused: ", by != NULL ? by : "", by != NULL ? " " : "");
     if (json_is_integer(nearest))
         snprintf(fits, sizeof fits, "; runtime %lldus would fit", (long long)json_integer_value(nearest));
     bool show_rule = rule != NULL && strstr(reason, rule) == NULL;
-    snprintf(why, RTF_WHY, "%s%srefused: %s%s%s%s%s", by != NULL ? by : "", by != NULL ? " " : "", reason,
-             show_rule ? " (" : "", show_rule ? rule : "", show_rule ? ")" : "", fits);
+    snprintf(why, RTF_WHY, "%s%s%s%s%s%s", who, reason, show_rule ? " (" : "", show_rule ? rule : "",
+             show_rule ? ")" : "", fits);
 }
 
 /* Whether this verdict gives us what we asked for; else why not. */

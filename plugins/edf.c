@@ -4,6 +4,7 @@
  * partition=global:      one pool of CPUs, the kernel's own admission on. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "books.h"
 
@@ -25,13 +26,15 @@ static const struct word words[] = {
 
 static uint64_t kernel_setting(const char *path, uint64_t otherwise)
 {
+    char line[32] = "";
     uint64_t value;
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return otherwise;
-    uint64_t setting = fscanf(file, "%" SCNu64, &value) == 1 ? value : otherwise;
+    bool is_read = fgets(line, sizeof line, file) != NULL;
     fclose(file);
-    return setting;
+    line[strcspn(line, "\n")] = '\0';
+    return is_read && parse_number(line, UINT64_MAX, &value) ? value : otherwise;
 }
 
 static const char *setup(struct config *config)

@@ -7,16 +7,14 @@ import time
 from collections import namedtuple
 
 GREETING_SECONDS = 5.0
-ANSWER_SECONDS = 2.0  # the broker's default is BROKER_SECONDS; a loaded machine shall not look like a hang
+ANSWER_SECONDS = 3.0  # the broker waits BROKER_SECONDS; a loaded machine shall not look like a hang
 BROKER_SECONDS = 0.05
 PARAGRAPH_BYTES, PARAGRAPH_PAIRS = 8192, 40
-PRINTABLE = re.compile(rb"[\x20-\x7e\n]*\Z")
-KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
+PARAGRAPH = re.compile(rb"([a-z][a-z0-9_]*=[\x20-\x7e]*(\n|\Z))+\Z")
+ENDS_EARLY = "a plugin ends at the end of its input only, and this one {}"
+UNASKED = "each request has one answer, and nothing comes unasked"
 
 Reply = namedtuple("Reply", "updates closing")
-
-BUFFERED = ("came only at the end of its input: it holds its output back (C: fflush(stdout) after each answer; "
-            "awk: fflush(); Python: flush=True), or it reads its input in blocks (mawk without -W interactive)")
 
 
 class Lost(Exception):
@@ -27,23 +25,20 @@ class Lost(Exception):
         self.why, self.sent, self.got = why, sent, got
 
 
+def show(data):
+    return data[:200].decode("ascii", "backslashreplace").replace("\n", "\\n")
+
+
 def parse(block):
     """One paragraph without its empty line, as strictly as the broker reads it."""
-    if len(block) > PARAGRAPH_BYTES:
-        raise Lost(f"a paragraph has at most {PARAGRAPH_BYTES} bytes")
-    shown = block.decode("ascii", "backslashreplace")[:200].replace("\n", "\\n")
-    if not PRINTABLE.match(block):
-        raise Lost("a paragraph is printable ASCII", None, shown)
-    paragraph = {}
-    for line in block.decode("ascii").split("\n"):
-        key, equals, value = line.partition("=")
-        if not equals or not KEY.match(key):
-            raise Lost("each line is KEY=VALUE with a key of a-z, 0-9 and _", None, shown)
-        if key in paragraph:
-            raise Lost(f"a key stands once in a paragraph, and {key} stands twice", None, shown)
-        paragraph[key] = value
-    if len(paragraph) > PARAGRAPH_PAIRS:
-        raise Lost(f"a paragraph has at most {PARAGRAPH_PAIRS} lines", None, shown)
+    if not PARAGRAPH.match(block):
+        raise Lost("each line is KEY=VALUE: a-z, 0-9 and _ before the =, printable ASCII after it", None, show(block))
+    pairs = [line.split("=", 1) for line in block.decode("ascii").split("\n")]
+    paragraph = dict(pairs)
+    if len(paragraph) < len(pairs):
+        raise Lost("a key stands once in a paragraph, and one stands twice", None, show(block))
+    if len(pairs) > PARAGRAPH_PAIRS or len(block) > PARAGRAPH_BYTES:
+        raise Lost(f"a paragraph has at most {PARAGRAPH_PAIRS} lines and {PARAGRAPH_BYTES} bytes", None, show(block))
     return paragraph
 
 
@@ -61,7 +56,7 @@ class Plugin:
         os.set_blocking(self.input, False)
         self.poll = select.poll()
         self.poll.register(self.output, select.POLLIN)
-        self.unread, self.serial, self.asked, self.slow = b"", 0, 0, 0
+        self.unread, self.serial, self.slow = b"", 0, 0
         try:
             self.greeting = self.paragraph(GREETING_SECONDS, "the greeting comes within 5 s, unasked")
         except Lost:
@@ -69,18 +64,16 @@ class Plugin:
             raise
 
     def number(self, request):
-        """The request with the next id, its op first as the broker writes it."""
         self.serial += 1
         return {"op": request["op"], "id": self.serial, **request}
 
     def ask(self, request):
         request = self.number(request)
         if self.unread:
-            raise Lost("each request has one answer, and nothing comes unasked", None, repr(self.unread[:200]))
+            raise Lost(UNASKED, None, show(self.unread))
         start = time.monotonic()
         self.send(render(request))
         reply = self.reply(request)
-        self.asked += 1
         self.slow += time.monotonic() - start > BROKER_SECONDS
         return request, reply
 
@@ -102,38 +95,33 @@ class Plugin:
                 elif not writable:
                     raise Lost("a plugin reads requests until the end of its input, and this one stopped") from None
             except BrokenPipeError:
-                raise Lost(f"a plugin ends at the end of its input only, and this one {self.ending()}") from None
+                raise Lost(ENDS_EARLY.format(self.ending())) from None
 
     def fill(self):
         got = os.read(self.output, 65536)
         if not got:
-            raise Lost(f"a plugin ends at the end of its input only, and this one {self.ending()}")
+            raise Lost(ENDS_EARLY.format(self.ending()))
         self.unread += got
 
     def paragraph(self, seconds=ANSWER_SECONDS, demand="each request is answered at once"):
-        while True:
-            if self.unread.startswith(b"\n"):
-                raise Lost("there is no empty paragraph: one empty line ends an answer")
-            end = self.unread.find(b"\n\n")
-            if end >= 0:
-                block, self.unread = self.unread[:end], self.unread[end + 2:]
-                return parse(block)
-            if len(self.unread) >= PARAGRAPH_BYTES:
-                raise Lost(f"a paragraph has at most {PARAGRAPH_BYTES} bytes")
+        while b"\n\n" not in self.unread and not self.unread.startswith(b"\n"):
+            if len(self.unread) > PARAGRAPH_BYTES:
+                break
             if not self.poll.poll(seconds * 1000):
                 raise Lost(f"{demand}, and {self.why_silent()}")
             self.fill()
+        block, _, self.unread = self.unread.partition(b"\n\n")
+        return parse(block)
 
     def reply(self, request):
         updates = []
         try:
-            while True:
-                paragraph = self.paragraph()
-                if "answer" in paragraph:
-                    break
+            paragraph = self.paragraph()
+            while "answer" not in paragraph:
                 if "update" not in paragraph:
                     raise Lost("a paragraph has answer= or update=", None, paragraph)
                 updates.append(paragraph)
+                paragraph = self.paragraph()
             if paragraph.get("id", str(request["id"])) != str(request["id"]):
                 raise Lost("requests are answered in order, and an echoed id= is the request's", None, paragraph)
         except Lost as lost:
@@ -143,7 +131,7 @@ class Plugin:
     def why_silent(self):
         """Finds out what would have made it speak."""
         if self.unread:
-            return f"'{self.unread[:200]!r}' came without the empty line that ends a paragraph"
+            return f"'{show(self.unread)}' came without the empty line that ends a paragraph"
         try:
             self.send(render({"op": "release", "id": self.serial + 1, "task": 1}))
             if self.poll.poll(300):
@@ -153,16 +141,18 @@ class Plugin:
             self.process.stdin.close()
             if self.poll.poll(1000):
                 self.fill()
-                return "this answer " + BUFFERED
+                return ("this answer came only at the end of its input: it holds its output back (C: fflush(stdout) "
+                        "after each answer; awk: fflush(); Python: flush=True), or reads its input in blocks (mawk "
+                        "without -W interactive)")
         except Lost as lost:
             return lost.why
         return "nothing came, at the end of its input neither: it hangs"
 
     def ending(self):
         try:
-            status = self.process.wait(1)
+            status = self.process.wait(ANSWER_SECONDS)
         except subprocess.TimeoutExpired:
-            return "closed its output"
+            return "goes on without its output"
         return f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
 
     def close(self):
@@ -171,20 +161,14 @@ class Plugin:
         rest = self.unread
         if self.poll.poll(ANSWER_SECONDS * 1000):
             rest += os.read(self.output, 65536)
-        try:
-            status = self.process.wait(ANSWER_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise Lost("a plugin ends at the end of its input, and this one goes on") from None
         if rest:
-            raise Lost("each request has one answer, and nothing comes unasked", "end of input",
-                       rest[:200].decode("ascii", "replace").replace("\n", "\\n"))
-        if status != 0:
-            raise Lost(f"a plugin exits 0 at the end of its input, and this one {self.ending()}")
+            raise Lost(UNASKED, "end of input", show(rest))
+        ending = self.ending()
+        if ending != "exited with status 0":
+            raise Lost(f"a plugin exits 0 at the end of its input, and this one {ending}")
 
     def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
+        self.process.kill()  # nothing happens if it has ended
         self.process.wait()
         self.process.stdout.close()
-        if not self.process.stdin.closed:
-            self.process.stdin.close()
+        self.process.stdin.close()

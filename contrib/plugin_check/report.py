@@ -5,30 +5,25 @@ import sys
 ENOUGH = 100  # one wrong answer leads to more
 
 
-
 class Enough(Exception):
     """So many faults that more would not help."""
 
 
-def compact(paragraph):
-    if paragraph is None or isinstance(paragraph, str):
-        return paragraph
-    return " ".join(f"{key}={value}" for key, value in paragraph.items()) or "nothing"
+def compact(said):
+    return " ".join(f"{key}={value}" for key, value in said.items()) if isinstance(said, dict) else said
 
 
 class Report:
     def __init__(self):
-        self.count = 0
-        self.told = set()
-        self.step = "start"
+        self.step, self.told = "start", set()
+        self.count = self.steps = self.granted = self.refused = 0
 
     def fault(self, sent, got, demand):
         self.count += 1
+        kind = re.sub(r"\d+", "", demand.split(":")[0])
+        if kind not in self.told:  # the first of a kind teaches, the rest are counted
+            said = "".join(f"{verb} '{compact(what)}', " for verb, what in (("sent", sent), ("got", got)) if what)
+            print(f"plugin-check: {self.step}: {said}{'but ' if said else ''}{demand}", file=sys.stderr)
+            self.told.add(kind)
         if self.count >= ENOUGH:
             raise Enough
-        kind = re.sub(r"\d+", "", demand.split(":")[0])
-        if kind in self.told:  # the first of a kind teaches, the rest are counted
-            return
-        self.told.add(kind)
-        said = "".join(f"{verb} '{compact(what)}', " for verb, what in (("sent", sent), ("got", got)) if what)
-        print(f"plugin-check: {self.step}: {said}{'but ' if said else ''}{demand}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """Steps made by hand, each with a fresh plugin."""
 import time
-from fractions import Fraction
+from contextlib import contextmanager
 
 from .model import MODELS, Rm
 from .protocol import Lost, render
@@ -8,7 +8,7 @@ from .report import compact
 from .session import Session, number
 
 UNKNOWN = {"zz_unknown": "7", "from_a_later_broker": "a b=c"}
-PAUSE = 0.02  # long enough that a write is read on its own
+ASKER = 7000000  # tasks that are only asked about
 
 
 def wish(session, runtime, period, **more):
@@ -24,9 +24,9 @@ def probes(session):
             wish(session, 20000, 50000, desired_runtime=50000), wish(session, 3000, 80000, deadline=7000)]
     for period in (1000000, 30000, 4001):
         whole = wish(session, period, period)
-        nearest = number(session.question(7000000, whole)[2].get("nearest"))
-        asks += [whole] + ([{**whole, "runtime": nearest + more} for more in (0, 1)] if nearest else [])
-    return [(7000000 + index, asked) for index, asked in enumerate(asks)]
+        nearest = number(session.question(ASKER, whole)[1].get("nearest"))
+        asks += [whole] + [{**whole, "runtime": nearest + more} for more in (0, 1) if nearest]
+    return list(enumerate(asks, ASKER))
 
 
 def expect_same(session, asked, before, after, demand):
@@ -36,6 +36,118 @@ def expect_same(session, asked, before, after, demand):
             return
 
 
+@contextmanager
+def unchanged(session, demand, asked=None):
+    asked = asked or probes(session)
+    before = session.probe(asked)
+    yield
+    expect_same(session, asked, before, session.probe(asked), demand)
+
+
+def fill(session, percent, most=40):
+    """Tasks of this size until one is refused."""
+    for task in range(1, most + 1):
+        period = 100000 if task % 2 else 200000
+        if session.accept(task, wish(session, period * percent // 100, period))[0] is None:
+            break
+    return list(session.books.tasks)
+
+
+def conversation(session):
+    request, reply = session.ask("no_such_op", 1)
+    if reply.closing["answer"] != "no":
+        session.report.fault(request, reply.closing, "an unknown op gets answer=no and a reason")
+    session.release(424242)
+    session.unload(424243)
+    session.question(1, {})
+    plain = probes(session)
+    strange = [(task, {**asked, **UNKNOWN}) for task, asked in plain]
+    expect_same(session, strange, session.probe(plain), session.probe(strange), "unknown keys are ignored")
+    with unchanged(session, "a load that came and went is gone"):
+        for task, runtime in ((424243, 1000), (424244, None)):
+            session.load(task, session.setting.cpu_numbers[0], runtime, 100000)
+        for task in (424243, 424244):
+            session.unload(task)
+
+
+def large_numbers(session):
+    """Beyond 2^31, where a careless awk or a C int ends."""
+    with unchanged(session, "task numbers are told apart beyond 2^31 too"):
+        session.question(ASKER, wish(session, 2500000000, 3600000000))
+        for step in (lambda task: session.accept(task, wish(session, 1000, 100000)), session.release):
+            for task in (3000000001, 5, 2 ** 32 + 5):
+                step(task)
+
+
+def split_requests(session):
+    plugin = session.plugin
+    for size in (25, 1):
+        request = plugin.number({"op": "no_such_op", "task": 1, "runtime": 1000})
+        data, last = render(request)[:-1], b"\n"
+        for at in range(0, len(data), size):
+            plugin.send(data[at:at + size])
+            time.sleep(size / 1000)  # so that this piece is read on its own
+        if plugin.poll.poll(50):
+            raise Lost("a request may come in pieces, and ends with its empty line: it is not answered before it",
+                       data.decode().replace("\n", " "), plugin.paragraph())
+        plugin.send(last)
+        session.check_closing(request, plugin.reply(request).closing)
+
+
+def many_in_one_write(session):
+    """Each request has another answer than its neighbour, so that a wrong order shows without ids."""
+    for count in (2, 50, 2000):
+        requests = [{"op": ("release", "no_such_op")[i % 2], "task": 500000 + i} for i in range(count)]
+        for request, reply in session.plugin.ask_all(requests):
+            if (reply.closing["answer"] == "ok") != (request["op"] == "release"):
+                raise Lost(f"{count} requests in one stream are answered in order: release ok, an unknown op no",
+                           request, reply.closing)
+
+
+def questions_change_nothing(session):
+    with unchanged(session, "accept without commit changes nothing"):
+        for task in range(100, 160):
+            session.question(task, wish(session, 30000, 100000))
+
+
+def changes(session):
+    """A change that is only asked about, or refused, leaves the old reservation as it was."""
+    held = fill(session, 30)
+    others = (wish(session, 100000, 100000), wish(session, 10, 100000), {"runtime": 5000}, {})
+    state = probes(session) + [(task, session.books.tasks[task].asked) for task in held[:8]]
+    for task in held[-1:]:
+        with unchanged(session, "a question about a change changes nothing", state):
+            refused = [other for other in others if session.question(task, other)[1]["answer"] == "no"]
+        with unchanged(session, "a refused change keeps the old reservation", state):
+            for other in refused:
+                session.accept(task, other)
+        with unchanged(session, "a change to the same is granted and alters nothing", state):
+            session.accept(task, session.books.tasks[task].asked)
+
+
+def sums_return_to_zero(session):
+    with unchanged(session, "when all is released the sums are zero again"):
+        for percent in (10, 33, 7):
+            held = fill(session, percent)
+            for task in held[::2] + held[1::2]:
+                session.release(task)
+
+
+def product_of_two(session):
+    """0.25 and 0.6 on one CPU: (1 + 0.25) (1 + 0.6) is exactly 2."""
+    words = session.setting.words
+    if isinstance(session.model, Rm) and not {"threshold", "admission"} & set(words):
+        for task, cpu in enumerate(session.setting.cpu_numbers, 1):
+            session.load(9000 + task, cpu, 250000, 1000000)
+        if [bool(session.question(1, wish(session, us, 1000000))[0]) for us in (600000, 600001)] != [True, False]:
+            session.report.fault("600000 and 600001 of 1000000 us beside 0.25", None,
+                                 "the hyperbolic test is exact: a product of 2 is admitted, more is not")
+
+
+SCENARIOS = (conversation, large_numbers, split_requests, many_in_one_write, questions_change_nothing, changes,
+             sums_return_to_zero, product_of_two)
+
+
 def guess_model(setting, report):
     if setting.name in MODELS:
         return setting.name
@@ -43,131 +155,6 @@ def guess_model(setting, report):
     with Session(setting, MODELS["none"](setting), report) as session:
         session.question(1, wish(session, 1000, 100000))
         return {"deadline": "edf", "rr": "rr"}.get(session.policy, "none")
-
-
-def conversation(session):
-    request, reply = session.ask({"op": "no_such_op", "task": 1})
-    if reply.closing["answer"] != "no":
-        session.report.fault(request, reply.closing, "an unknown op gets answer=no and a reason")
-    session.release(424242)
-    session.unload(424243)
-    session.question(1, {})
-    for task, asked in probes(session):
-        plain = session.probe([(task, asked)])
-        expect_same(session, [(task, {**asked, **UNKNOWN})], plain, session.probe([(task, {**asked, **UNKNOWN})]),
-                    "unknown keys are ignored")
-    cpu = session.setting.cpu_numbers[0]
-    session.load(424243, cpu, 1000, 100000)
-    session.load(424244, cpu, None, 100000)
-    session.unload(424243)
-    session.unload(424244)
-
-
-def large_numbers(session):
-    """Beyond 2^31, where a careless awk or a C int ends."""
-    hour, tasks = 3600000000, (3000000001, 5, 2 ** 32 + 5)
-    before = session.probe(probes(session))
-    session.question(tasks[0], wish(session, 2500000000, hour))
-    for task in tasks:
-        session.accept(task, wish(session, 1000, 100000))
-    for task in tasks:
-        session.release(task)
-    expect_same(session, probes(session), before, session.probe(probes(session)), "task numbers differ beyond 2^31 too")
-
-
-def split_requests(session):
-    plugin = session.plugin
-    for size in (25, 1):
-        request = plugin.number({"op": "no_such_op", "task": 1, "runtime": 1000})
-        data = render(request)
-        for at in range(0, len(data) - 1, size):
-            plugin.send(data[at:min(at + size, len(data) - 1)])
-            time.sleep(PAUSE if size > 1 else PAUSE / 20)
-        if plugin.poll.poll(50):
-            session.report.fault(data[:-1].decode().replace("\n", " "), plugin.paragraph(),
-                                 "a request ends with its empty line, and is not answered before it")
-            raise Lost("a paragraph may come in several pieces")
-        plugin.send(data[-1:])
-        session.check_closing(request, plugin.reply(request).closing)
-
-
-def many_in_one_write(session):
-    """Requests of which each has another answer than its neighbour, so that a wrong order shows without ids."""
-    for count in (2, 50, 2000):
-        requests = [{"op": ("release", "no_such_op")[i % 2], "task": 500000 + i} for i in range(count)]
-        for request, reply in session.plugin.ask_all(requests):
-            if (reply.closing["answer"] == "ok") != (request["op"] == "release"):
-                session.report.fault(request, reply.closing, f"{count} requests in one stream are answered in order: "
-                                     "release ok, an unknown op no")
-                return
-
-
-def questions_change_nothing(session):
-    asked = [(7, wish(session, 30000, 100000))]
-    before = session.probe(asked)
-    for _ in range(60):
-        expect_same(session, asked, before, session.probe(asked), "accept without commit changes nothing")
-    everything = probes(session)
-    before = session.probe(everything)
-    for task in range(100, 160):
-        session.question(task, wish(session, 30000, 100000))
-    expect_same(session, everything, before, session.probe(everything), "accept without commit changes nothing")
-
-
-def changes(session):
-    """A change that is only asked about, or refused, leaves the old reservation as it was."""
-    held = fill(session)
-    if not held:
-        return
-    state = probes(session) + [(task, session.books.tasks[task].asked) for task in held[:8]]
-    before = session.probe(state)
-    target = held[-1]
-    for other in (wish(session, 100000, 100000), wish(session, 10, 100000), {"runtime": 5000}, {}):
-        session.question(target, other)
-    expect_same(session, state, before, session.probe(state), "a question about a change changes nothing")
-    for other in (wish(session, 100000, 100000), {"runtime": 5000}, {}):
-        if session.question(target, other)[0] == "no":
-            session.accept(target, other)
-            expect_same(session, state, before, session.probe(state), "a refused change keeps the old reservation")
-    session.accept(target, session.books.tasks[target].asked)
-    expect_same(session, state, before, session.probe(state), "a change to the same is granted and alters nothing")
-
-
-def fill(session, share=Fraction(3, 10), most=40):
-    held = []
-    for task in range(1, most + 1):
-        period = 100000 if task % 2 else 200000
-        if session.accept(task, wish(session, int(period * share), period))[1] is None:
-            break
-        held.append(task)
-    return held
-
-
-def sums_return_to_zero(session):
-    asked = probes(session)
-    before = session.probe(asked)
-    for share in (Fraction(1, 10), Fraction(1, 3), Fraction(7, 100)):
-        held = fill(session, share)
-        for task in held[::2] + held[1::2]:
-            session.release(task)
-        expect_same(session, asked, before, session.probe(asked), "when all is released the sums are zero again")
-
-
-def product_of_two(session):
-    """0.25 and 0.6 on one CPU: (1 + 0.25) (1 + 0.6) is exactly 2."""
-    if not isinstance(session.model, Rm) or session.model.words.get("admission", "hyperbolic") != "hyperbolic":
-        return
-    for task, cpu in enumerate(session.setting.cpu_numbers, 1):
-        session.load(9000 + task, cpu, 250000, 1000000)
-    if session.model.threshold >= Fraction(85, 100):
-        for runtime, fits in ((600001, False), (600000, True)):
-            if (session.question(1, wish(session, runtime, 1000000))[0] != "no") != fits:
-                session.report.fault(f"runtime={runtime} period=1000000 beside 0.25", None,
-                                     "the hyperbolic test is exact: a product of 2 is admitted, more is not")
-
-
-SCENARIOS = (conversation, large_numbers, split_requests, many_in_one_write, questions_change_nothing, changes,
-             sums_return_to_zero, product_of_two)
 
 
 def run_all(setting, model, report):

@@ -9,6 +9,7 @@
 #include "event.h"
 #include "order.h"
 #include "spec.h"
+#include "wishes.h"
 
 static bool held;
 

@@ -24,6 +24,7 @@
 #include "recover.h"
 #include "state.h"
 #include "units.h"
+#include "wishes.h"
 
 enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, TURN_EVENTS = 512 };
 
@@ -378,7 +379,7 @@ static void serve(void)
         for (int i = 0; i < count; i++)
             dispatch(&ready[i]);
         expire();
-        order_sweep();
+        attachments_sweep();
         tidy_journal();
     }
 }

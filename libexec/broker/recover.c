@@ -12,6 +12,7 @@
 #include "names.h"
 #include "order.h"
 #include "state.h"
+#include "wishes.h"
 
 static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
 static char former_rt_runtime[24]; /* "": not changed by us */
@@ -227,7 +228,7 @@ bool recover(char reason[static REASON_BYTES])
         if (wish == NULL)
             continue;
         if (apply[i])
-            begin_recover(wish);
+            order_recover(wish);
         else if (wish->answered)
             answer_again(wish, RECOVER, "the grant is in force");
         if (!apply[i])

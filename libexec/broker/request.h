@@ -1,4 +1,4 @@
-/* A request that is under way; order.c's. */
+/* A request that is under way: what is known of it so far, and what it waits for. */
 #ifndef RTF_REQUEST_H
 #define RTF_REQUEST_H
 
@@ -10,6 +10,9 @@
 
 /* What an answer that is waited for will be about. */
 enum step { STEP_ACCOUNT, STEP_ACCEPT, STEP_PROBE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY };
+
+/* What a stage wants to happen next; order.c does it. */
+enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED };
 
 struct request {
     struct wish *wish;
@@ -36,8 +39,29 @@ struct request {
     /* enforcing */
     struct grant *old;          /* put back when the kernel refuses the change */
     struct attachment *target;  /* the thread to be attached; becomes wish->attachment */
+    bool fresh;                 /* and was not attached before this request */
     TAILQ_ENTRY(request) of_account;
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };
+
+struct request *request_begin(struct wish *wish, enum kind kind);
+
+/* Closes its files, which wakes the owner, gives back what it held, and frees it. */
+void request_drop(struct request *request);
+
+/* What the owner will be told. */
+void say(struct request *request, enum result result, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void blame(struct request *request, const char *by, bool never);
+
+/* Writes down what holds now, once; from here on a crash finds it. False with errno. */
+bool request_record(struct request *request);
+
+/* Both return WAIT. */
+enum next wait_for_plugin(struct request *request, enum step step, uint64_t id);
+enum next wait_for_helper(struct request *request, enum step step, uint64_t id);
+
+/* The request that waits for this answer; NULL when nobody does. */
+struct request *take_waiting_for_plugin(uint64_t id);
+struct request *take_waiting_for_helper(uint64_t id);
 
 #endif

@@ -1,0 +1,285 @@
+#include "asking.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "ledger.h"
+#include "names.h"
+#include "plugins.h"
+#include "spec.h"
+#include "wishes.h"
+
+static void add_reply(struct request *request, int plugin, enum answer answer, const char *reason)
+{
+    struct outcome *outcome = &request->outcome;
+    if (outcome->replies == NULL)
+        outcome->replies = allocate((size_t)plugins_count() * sizeof *outcome->replies);
+    for (int i = 0; i < outcome->reply_count; i++)
+        if (outcome->replies[i].plugin == plugin)
+            outcome->reply_count = i; /* asked a second time */
+    struct reply *reply = &outcome->replies[outcome->reply_count++];
+    reply->plugin = plugin;
+    reply->answer = answer;
+    snprintf(reply->reason, sizeof reply->reason, "%s", reason);
+}
+
+static void note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never)
+{
+    add_reply(request, plugin, answer, reason);
+    /* The no that could become a yes is the one worth telling. */
+    if (request->no_plugin < 0 || (request->no_never && !never) || nearest > request->nearest) {
+        request->no_plugin = plugin;
+        request->no_never = never;
+        snprintf(request->no_reason, sizeof request->no_reason, "%s refused: %.400s", plugin_line(plugin)->name, reason);
+    }
+    if (nearest > request->nearest)
+        request->nearest = nearest;
+}
+
+static struct grant *make_grant(const struct request *request, int plugin, const struct attributes *plan)
+{
+    struct grant *grant = allocate(sizeof *grant);
+    grant->plugin = plugin;
+    grant->plan = *plan;
+    grant->spec = request->spec;
+    grant->spec.token[0] = '\0';
+    grant->utilization = grant_utilization(grant);
+    return grant;
+}
+
+/* The plugin holds a plan that will not be: back to what it had. */
+static void undo_plan(const struct request *request, int plugin)
+{
+    const struct grant *now = request->wish->grant;
+    if (now != NULL && now->plugin == plugin)
+        (void)plugin_schedule(plugin, request->wish->task, now);
+    else
+        (void)plugin_release(plugin, request->wish->task);
+}
+
+/* The grant is in force from here, unless the kernel refuses it to the attached thread. */
+static enum next commit(struct request *request, struct grant *grant)
+{
+    struct wish *wish = request->wish;
+    struct grant *old = wish->grant;
+    if (old != NULL) {
+        ledger_remove(old);
+        acl_release(&old->charge);
+        if (old->plugin != grant->plugin)
+            (void)plugin_release(old->plugin, wish->task);
+    }
+    request->old = old;
+    wish->grant = grant;
+    ledger_add(grant);
+    acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
+    tell_neighbours(wish, old, grant);
+    say(request, RESULT_OK, "%s grants it", plugin_line(grant->plugin)->name);
+    return ENFORCE;
+}
+
+/* Back to the grant before, in all books. */
+void uncommit(struct request *request)
+{
+    struct wish *wish = request->wish;
+    struct grant *refused = wish->grant, *old = request->old;
+    ledger_remove(refused);
+    acl_release(&refused->charge);
+    wish->grant = old;
+    request->old = NULL;
+    if (old != NULL) {
+        ledger_add(old);
+        acl_charge(rules, wish->user->account, old->plugin, acl_weight(&old->spec, old->plan.runtime), &old->charge);
+    }
+    undo_plan(request, refused->plugin);
+    if (old != NULL && old->plugin != refused->plugin)
+        (void)plugin_schedule(old->plugin, wish->task, old);
+    tell_neighbours(wish, refused, old);
+    free(refused);
+}
+
+/* The rules refuse the runtime, but would let a smaller one pass: how much of it would the plugin take? */
+static enum next probe(struct request *request)
+{
+    struct spec smaller = request->spec;
+    smaller.runtime = request->ceiling;
+    smaller.desired_runtime = 0;
+    return wait_for_plugin(request, STEP_PROBE, plugin_accept(request->plugin, request->wish->task, &smaller, request->ceiling, false));
+}
+
+static enum next probe_answered(struct request *request, const struct plugin_event *event)
+{
+    uint64_t nearest = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL ? request->ceiling : event->nearest;
+    if (nearest > request->nearest && nearest <= request->ceiling)
+        request->nearest = nearest;
+    return ASK;
+}
+
+static void keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
+{
+    if (request->denied)
+        return;
+    request->denied = true;
+    request->denial = *refusal;
+    snprintf(request->denial_reason, sizeof request->denial_reason, "%s", reason);
+}
+
+/* Whatever priority this plugin might plan would pass the rules: then accepting and scheduling is one step. */
+static bool any_priority_passes(const struct request *request, const struct plugin_line *line)
+{
+    struct refusal ignored;
+    char reason[REASON_BYTES];
+    const struct account *account = request->wish->user->account;
+    return line->deadline || (acl_priority_passes(rules, account, request->plugin, line->lowest, &ignored, reason) &&
+                              acl_priority_passes(rules, account, request->plugin, line->highest, &ignored, reason));
+}
+
+static enum next refuse(struct request *request)
+{
+    struct refusal *refusal = &request->outcome.refusal;
+    /* A plugin that was never going to take it says less than the rule that kept the others from being asked. */
+    if (request->no_plugin >= 0 && !(request->denied && request->no_never)) {
+        blame(request, plugin_line(request->no_plugin)->name, request->no_never);
+        refusal->nearest = request->nearest;
+        say(request, SCHEDULE_FAIL, "%s", request->no_reason);
+    } else if (request->denied) {
+        *refusal = request->denial;
+        refusal->nearest = request->nearest;
+        say(request, ACL_FAIL, "%s", request->denial_reason);
+    } else {
+        blame(request, "broker", true);
+        say(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\"", request->spec.plugin);
+    }
+    return ANSWER;
+}
+
+enum next ask_next(struct request *request)
+{
+    struct wish *wish = request->wish;
+    while (++request->plugin < plugins_count()) {
+        const struct plugin_line *line = plugin_line(request->plugin);
+        struct refusal refusal;
+        char reason[REASON_BYTES];
+        if (request->spec.plugin[0] != '\0' && strcmp(request->spec.plugin, line->name) != 0)
+            continue;
+        if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, wish->grant, &request->hold,
+                      &request->ceiling, &refusal, reason)) {
+            request->commit = any_priority_passes(request, line);
+            return wait_for_plugin(request, STEP_ACCEPT,
+                                   plugin_accept(request->plugin, wish->task, &request->spec, request->ceiling, request->commit));
+        }
+        keep_denial(request, &refusal, reason);
+        if (request->ceiling > 0 && request->ceiling < request->spec.runtime)
+            return probe(request);
+    }
+    if (request->partial == NULL)
+        return refuse(request);
+    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(request->partial->plugin, wish->task, request->partial));
+}
+
+static void drop_partial(struct request *request)
+{
+    if (request->partial == NULL)
+        return;
+    acl_release(&request->partial->charge);
+    free(request->partial);
+    request->partial = NULL;
+}
+
+/* The plugin's offer cannot be taken: it is as if it had not been asked. */
+static enum next turn_down(struct request *request, struct grant *grant, bool committed)
+{
+    if (committed)
+        undo_plan(request, request->plugin);
+    acl_release(&request->hold);
+    free(grant);
+    return ASK;
+}
+
+/* Another plugin's task on a shared CPU may have crossed with the answer: by now this one has heard of it and
+ * is asked again. A second time it is a lie. */
+static enum next overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
+{
+    enum next next = turn_down(request, grant, committed);
+    if (!request->retried) {
+        request->retried = true;
+        request->plugin--;
+    } else {
+        plugin_fail(request->plugin, reason);
+        note_no(request, request->plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
+    }
+    return next;
+}
+
+/* The plugin's plan has passed every check. */
+static enum next take_offer(struct request *request, struct grant *grant, enum answer answer, bool committed)
+{
+    grant->charge = request->hold;
+    request->hold = (struct charge){0};
+    if (committed)
+        return commit(request, grant);
+    if (answer == ANSWER_PARTIAL && request->partial != NULL) { /* the first that said partial wins */
+        acl_release(&grant->charge);
+        free(grant);
+        return ASK;
+    }
+    drop_partial(request);
+    request->partial = grant;
+    if (answer == ANSWER_PARTIAL)
+        return ASK;
+    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->wish->task, grant));
+}
+
+static enum next accept_answered(struct request *request, const struct plugin_event *event)
+{
+    int plugin = request->plugin;
+    char reason[REASON_BYTES];
+    if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING) {
+        uint64_t nearest = event->nearest < request->ceiling ? event->nearest : request->ceiling;
+        note_no(request, plugin, event->answer, event->reason, nearest, event->never);
+        return turn_down(request, NULL, false);
+    }
+    if (!plan_is_its_own(plugin, &request->spec, request->ceiling, &event->plan, reason)) {
+        plugin_fail(plugin, reason);
+        note_no(request, plugin, ANSWER_RESTARTING, "the plugin gave an answer that it may not give", 0, false);
+        return turn_down(request, NULL, false);
+    }
+    struct grant *grant = make_grant(request, plugin, &event->plan);
+    bool committed = request->commit && event->answer == ANSWER_OK;
+    if (!ledger_fits(grant, request->wish->grant, reason))
+        return overfull(request, grant, committed, reason);
+    if (grant->plan.priority != 0 && !acl_priority_passes(rules, request->wish->user->account, plugin, grant->plan.priority,
+                                                          &request->denial, request->denial_reason)) {
+        request->denied = true;
+        return turn_down(request, grant, committed);
+    }
+    add_reply(request, plugin, event->answer, event->reason);
+    return take_offer(request, grant, event->answer, committed);
+}
+
+static enum next schedule_answered(struct request *request, const struct plugin_event *event)
+{
+    struct grant *grant = request->partial;
+    const char *name = plugin_line(grant->plugin)->name;
+    char reason[REASON_BYTES];
+    bool scheduled = event->answer == ANSWER_OK;
+    /* While others were asked its place may have been taken, or the plugin may have gone. */
+    if (ledger_fits(grant, request->wish->grant, reason) && scheduled) {
+        request->partial = NULL;
+        return commit(request, grant);
+    }
+    if (scheduled)
+        undo_plan(request, grant->plugin);
+    say(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
+    blame(request, name, false);
+    drop_partial(request);
+    return ANSWER;
+}
+
+enum next plugin_answered(struct request *request, const struct plugin_event *event)
+{
+    if (request->step == STEP_PROBE)
+        return probe_answered(request, event);
+    return request->step == STEP_SCHEDULE ? schedule_answered(request, event) : accept_answered(request, event);
+}

@@ -1,0 +1,18 @@
+/* Who can serve a wish: for each plugin in order the access rules, the plugin, the ledger.
+ *
+ * The first plugin that answers ok wins; else the first that said partial; else nothing has changed. */
+#ifndef RTF_ASKING_H
+#define RTF_ASKING_H
+
+#include "request.h"
+
+/* Asks the next plugin that may be asked; when there is none left, decides. */
+enum next ask_next(struct request *request);
+
+/* What the plugin that was asked said. ENFORCE: the grant is in all books, and request->old is the one before. */
+enum next plugin_answered(struct request *request, const struct plugin_event *event);
+
+/* The kernel did not take the change: back to request->old, in all books. */
+void uncommit(struct request *request);
+
+#endif

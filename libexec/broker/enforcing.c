@@ -1,0 +1,179 @@
+#include "enforcing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asking.h"
+#include "attach.h"
+#include "event.h"
+#include "wishes.h"
+
+static bool elsewhere(const struct wish *wish, pid_t tid, uint64_t start)
+{
+    const struct attachment *other = attachment_find(tid);
+    return other != NULL && other->wish != wish && other->start == start;
+}
+
+/* A file that is older than the thread it names means another thread, long gone. The kernel's clock tick and
+ * the coarse time of files blur this by 20 ms. */
+static bool is_older(const struct stamp *file, const struct identity *identity)
+{
+    return file->seconds * 1000000000 + file->nanoseconds + INT64_C(20000000) < thread_started(identity);
+}
+
+/* The thread the owner means, or why it is not to be had. */
+static struct attachment *look_at_target(struct request *request, pid_t tid, bool by_file)
+{
+    struct wish *wish = request->wish;
+    struct identity identity;
+    struct attributes former;
+    uid_t uid = wish->user->uid;
+    int pidfd = thread_open(tid);
+    bool there = pidfd >= 0 && thread_identify(tid, &identity);
+    const struct stamp *file = by_file ? &request->tid.stamp : &request->json.stamp;
+    const char *name = by_file ? ".tid" : ".json";
+    if (!there || identity.ended || thread_has_ended(pidfd))
+        say(request, ATTACH_FAIL, "there is no thread %d", (int)tid);
+    else if (identity.kernel)
+        say(request, ATTACH_FAIL, "thread %d is a kernel thread", (int)tid);
+    else if (uid != 0 && (identity.real_uid != uid || identity.effective_uid != uid || identity.saved_uid != uid))
+        say(request, ATTACH_FAIL, "thread %d is not yours: it runs as uid %u (effective %u, saved %u), you are %u", (int)tid, identity.real_uid,
+            identity.effective_uid, identity.saved_uid, uid);
+    else if (is_older(file, &identity)) {
+        say(request, ATTACH_FAIL, "%s%s is older than thread %d: it means another one that had this id", wish->name, name, (int)tid);
+        if (by_file) { /* it can only ever do harm */
+            spool_remove(wish->user, wish->name, ".tid", request->tid.stamp.inode);
+            request->tid.stamp = (struct stamp){0};
+        }
+    } else if (elsewhere(wish, tid, identity.start))
+        say(request, ATTACH_FAIL, "thread %d is attached to another reservation already", (int)tid);
+    else if (!thread_attributes(tid, &former))
+        say(request, ATTACH_FAIL, "there is no thread %d", (int)tid);
+    else
+        return attachment_new(wish, tid, identity.start, pidfd, by_file, &former);
+    if (pidfd >= 0)
+        close(pidfd);
+    return NULL;
+}
+
+static enum next no_thread(struct request *request, const char *by, bool never)
+{
+    blame(request, by, never);
+    request->recorded = false;
+    return ANSWER;
+}
+
+static enum next apply(struct request *request)
+{
+    struct wish *wish = request->wish;
+    request->fresh = request->target != NULL;
+    request->target = NULL;
+    /* Former attributes reach state/ before the call that changes them. */
+    if (request_record(request))
+        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment->tid, wish->attachment->start, &wish->grant->plan, request->json.fd));
+    say(request, ATTACH_FAIL, "the broker cannot write its state: %s", strerror(errno));
+    if (request->fresh)
+        attachment_end(wish);
+    else if (request->old != NULL)
+        uncommit(request);
+    return no_thread(request, "broker", false);
+}
+
+static enum next adopt_target(struct request *request)
+{
+    struct wish *wish = request->wish;
+    wish->attachment = request->target;
+    wish->exited = false;
+    if (attachment_watch(wish->attachment))
+        return apply(request);
+    say(request, ATTACH_FAIL, "thread %d cannot be watched: %s", (int)wish->attachment->tid, strerror(errno));
+    request->target = NULL;
+    attachment_end(wish);
+    return no_thread(request, "broker", false);
+}
+
+enum next detach(struct request *request)
+{
+    const struct attachment *attachment = request->wish->attachment;
+    return wait_for_helper(request, STEP_DETACH, helper_restore(attachment->tid, attachment->start, &attachment->former));
+}
+
+/* Nothing to schedule: it is enough that the grant is written down. */
+static enum next grant_only(struct request *request)
+{
+    struct wish *wish = request->wish;
+    if (request_record(request) || request->old != NULL)
+        return ANSWER;
+    say(request, SCHEDULE_FAIL, "the broker cannot write its state: %s", strerror(errno));
+    blame(request, "broker", false);
+    grant_unbook(wish, true);
+    return ANSWER;
+}
+
+static bool is_attached(const struct attachment *now, pid_t tid)
+{
+    struct identity identity;
+    return now != NULL && now->tid == tid && thread_identify(tid, &identity) && identity.start == now->start;
+}
+
+enum next enforce(struct request *request)
+{
+    struct wish *wish = request->wish;
+    const struct attachment *now = wish->attachment;
+    bool by_file = request->outcome.kind == ATTACH;
+    pid_t wanted = by_file ? request->spec.attach : now != NULL && now->by_file ? now->tid : wish->grant->spec.attach;
+    if (wanted == 0 && now == NULL)
+        return grant_only(request);
+    if (is_attached(now, wanted))
+        return apply(request);
+    if (wanted != 0) {
+        request->target = look_at_target(request, wanted, by_file);
+        if (request->target == NULL)
+            blame(request, "broker", true);
+    }
+    if (now != NULL)
+        return detach(request); /* even if the other is not to be had: the file no longer names this one */
+    return request->target != NULL ? adopt_target(request) : ANSWER;
+}
+
+static enum next detached(struct request *request, const struct helper_event *event)
+{
+    struct wish *wish = request->wish;
+    if (event->answer == HELPER_NO)
+        event_broker("error", "thread %d was not restored: %.400s", (int)wish->attachment->tid, event->reason);
+    attachment_end(wish);
+    request->recorded = false;
+    if (request->outcome.kind == RELEASE)
+        return RELEASED;
+    return request->target != NULL ? adopt_target(request) : ANSWER;
+}
+
+static enum next applied(struct request *request, const struct helper_event *event)
+{
+    struct wish *wish = request->wish;
+    if (event->answer == HELPER_OK)
+        return ANSWER;
+    if (event->answer == HELPER_GONE) {
+        say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
+        attachment_end(wish);
+        if (wish->grant->spec.lifetime_thread)
+            spool_remove(wish->user, wish->name, ".json", wish->judged.inode);
+        return no_thread(request, "broker", true);
+    }
+    say(request, ATTACH_FAIL, "%.480s", event->reason);
+    /* The helper has put back what it found: what the old grant gave, if the thread was attached under it, else
+     * the former attributes. */
+    if (request->old != NULL && !request->fresh)
+        uncommit(request);
+    else
+        attachment_end(wish);
+    return no_thread(request, "kernel", false);
+}
+
+enum next helper_answered(struct request *request, const struct helper_event *event)
+{
+    return request->step == STEP_DETACH ? detached(request, event) : applied(request, event);
+}

@@ -1,0 +1,16 @@
+/* Making the kernel follow the grant: which thread is attached, which should be? */
+#ifndef RTF_ENFORCING_H
+#define RTF_ENFORCING_H
+
+#include "attach.h"
+#include "request.h"
+
+/* The grant is wish->grant; the thread is named by the key attach or by NAME.tid. */
+enum next enforce(struct request *request);
+
+/* Gives the attached thread its former attributes back. */
+enum next detach(struct request *request);
+
+enum next helper_answered(struct request *request, const struct helper_event *event);
+
+#endif

@@ -1,0 +1,117 @@
+#include "request.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "state.h"
+#include "wishes.h"
+
+static struct request *asked_plugins, *asked_helper;
+
+enum next wait_for_plugin(struct request *request, enum step step, uint64_t id)
+{
+    request->step = step;
+    request->answer_id = id;
+    request->waiting = true;
+    HASH_ADD(hh, asked_plugins, answer_id, sizeof request->answer_id, request);
+    return WAIT;
+}
+
+enum next wait_for_helper(struct request *request, enum step step, uint64_t id)
+{
+    request->step = step;
+    request->answer_id = id;
+    request->waiting = true;
+    HASH_ADD(hh, asked_helper, answer_id, sizeof request->answer_id, request);
+    return WAIT;
+}
+
+static struct request *take(struct request **table, uint64_t id)
+{
+    struct request *request;
+    HASH_FIND(hh, *table, &id, sizeof id, request);
+    if (request != NULL) {
+        HASH_DEL(*table, request);
+        request->waiting = false;
+    }
+    return request;
+}
+
+struct request *take_waiting_for_plugin(uint64_t id)
+{
+    return take(&asked_plugins, id);
+}
+
+struct request *take_waiting_for_helper(uint64_t id)
+{
+    return take(&asked_helper, id);
+}
+
+struct request *request_begin(struct wish *wish, enum kind kind)
+{
+    struct request *request = allocate(sizeof *request);
+    request->wish = wish;
+    request->outcome.kind = kind;
+    request->started = monotonic_now();
+    request->plugin = request->no_plugin = -1;
+    request->json.fd = request->tid.fd = -1;
+    wish->request = request;
+    wish->dirty = false;
+    return request;
+}
+
+void say(struct request *request, enum result result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(request->outcome.reason, sizeof request->outcome.reason, format, arguments);
+    va_end(arguments);
+    request->outcome.result = result;
+}
+
+void blame(struct request *request, const char *by, bool never)
+{
+    struct refusal *refusal = &request->outcome.refusal;
+    if (refusal->by[0] == '\0')
+        snprintf(refusal->by, sizeof refusal->by, "%s", by);
+    refusal->never = never;
+}
+
+/* From here on a crash finds what has been decided. False: it could not be written down. */
+bool request_record(struct request *request)
+{
+    struct wish *wish = request->wish;
+    if (wish->over_limit)
+        return true; /* it is told, and forgotten */
+    if (request->recorded)
+        return true;
+    if (request->json.fd >= 0 || request->json.state == FILE_BAD)
+        wish->judged = request->json.stamp;
+    if (request->outcome.kind == ATTACH)
+        wish->judged_tid = request->tid.stamp;
+    else if (request->outcome.kind == DETACH)
+        wish->judged_tid = (struct stamp){0};
+    if (request->has_spec)
+        memcpy(wish->token, request->spec.token, sizeof wish->token);
+    request->recorded = state_wish(wish);
+    return request->recorded;
+}
+
+void request_drop(struct request *request)
+{
+    request->wish->request = NULL;
+    acl_release(&request->hold);
+    if (request->partial != NULL)
+        acl_release(&request->partial->charge);
+    if (request->target != NULL)
+        attachment_bury(request->target);
+    free(request->partial);
+    free(request->old);
+    free(request->outcome.replies);
+    spool_file_close(&request->json); /* and this wakes the owner */
+    spool_file_close(&request->tid);
+    free(request);
+}

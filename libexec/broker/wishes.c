@@ -1,0 +1,179 @@
+#include "wishes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "acl.h"
+#include "ledger.h"
+#include "names.h"
+#include "plugins.h"
+#include "spec.h"
+#include "spool.h"
+#include "units.h"
+
+struct acl *rules;
+int max_wishes = 1000;
+
+static struct wish *tasks;
+static uint64_t last_task;
+static struct attachment *attachments; /* by tid */
+static struct attachment *ended[LOOP_EVENTS * 4];
+static int ended_count;
+
+void *allocate(size_t size)
+{
+    void *memory = calloc(1, size);
+    if (memory == NULL)
+        abort(); /* state/ brings a new broker back to here */
+    return memory;
+}
+
+/* ---- wishes ---- */
+
+void tasks_from(uint64_t first)
+{
+    if (first > last_task)
+        last_task = first;
+}
+
+struct wish *wish_first(void)
+{
+    return tasks;
+}
+
+struct wish *wish_of_task(uint64_t task)
+{
+    struct wish *wish;
+    HASH_FIND(hh_task, tasks, &task, sizeof task, wish);
+    return wish;
+}
+
+struct wish *wish_find(struct user *user, const char *name, bool create)
+{
+    struct wish *wish;
+    HASH_FIND_STR(user->wishes, name, wish);
+    if (wish != NULL || !create)
+        return wish;
+    wish = allocate(sizeof *wish);
+    wish->user = user;
+    snprintf(wish->name, sizeof wish->name, "%s", name);
+    wish->busy_watch = -1;
+    wish->task = ++last_task;
+
+    struct account *bucket = account_bucket(user->account);
+    wish->over_limit = user->uid != 0 && bucket->wishes >= max_wishes;
+    if (!wish->over_limit) {
+        wish->counted = bucket;
+        bucket->wishes++;
+    }
+    HASH_ADD_STR(user->wishes, name, wish);
+    HASH_ADD(hh_task, tasks, task, sizeof wish->task, wish);
+    return wish;
+}
+
+void wish_forget(struct wish *wish)
+{
+    spool_forget_busy(wish);
+    if (wish->counted != NULL)
+        wish->counted->wishes--;
+    HASH_DELETE(hh, wish->user->wishes, wish);
+    HASH_DELETE(hh_task, tasks, wish);
+    free(wish);
+}
+
+/* ---- the books ---- */
+
+uint64_t grant_utilization(const struct grant *grant)
+{
+    /* Under fixed priorities a task loads its CPU by Q/T, however short its deadline. */
+    bool density = plugin_line(grant->plugin)->deadline || grant->spec.period == 0;
+    uint64_t window = density ? spec_window(&grant->spec) : grant->spec.period;
+    return grant->plan.runtime == 0 || window == 0 ? 0 : utilization(grant->plan.runtime, window);
+}
+
+void tell_neighbours(struct wish *wish, const struct grant *before, const struct grant *after)
+{
+    for (int i = 0; i < plugins_count(); i++) {
+        bool did = before != NULL && plugins_share_cpu(before->plugin, i);
+        bool does = after != NULL && plugins_share_cpu(after->plugin, i);
+        if (does)
+            plugin_load(i, wish->task, after);
+        else if (did)
+            plugin_load(i, wish->task, NULL);
+    }
+}
+
+void grant_book(struct wish *wish, struct grant *grant)
+{
+    wish->grant = grant;
+    ledger_add(grant);
+    tell_neighbours(wish, NULL, grant);
+}
+
+void grant_unbook(struct wish *wish, bool tell_plugin)
+{
+    struct grant *grant = wish->grant;
+    if (grant == NULL)
+        return;
+    ledger_remove(grant);
+    acl_release(&grant->charge);
+    if (tell_plugin)
+        (void)plugin_release(grant->plugin, wish->task);
+    tell_neighbours(wish, grant, NULL);
+    wish->grant = NULL;
+    free(grant);
+}
+
+/* ---- attachments ---- */
+
+struct attachment *attachment_find(pid_t tid)
+{
+    struct attachment *attachment;
+    HASH_FIND(hh, attachments, &tid, sizeof tid, attachment);
+    return attachment;
+}
+
+struct attachment *attachment_new(struct wish *wish, pid_t tid, uint64_t start, int pidfd, bool by_file, const struct attributes *former)
+{
+    struct attachment *attachment = allocate(sizeof *attachment);
+    *attachment = (struct attachment){.source = {SOURCE_THREAD, 0}, .wish = wish, .tid = tid, .start = start, .pidfd = pidfd,
+                                      .by_file = by_file, .former = *former};
+    return attachment;
+}
+
+bool attachment_watch(struct attachment *attachment)
+{
+    struct attachment *other = attachment_find(attachment->tid);
+    if (other != NULL)
+        return other == attachment;
+    HASH_ADD(hh, attachments, tid, sizeof attachment->tid, attachment);
+    return loop_add(attachment->pidfd, EPOLLIN, &attachment->source);
+}
+
+void attachment_bury(struct attachment *attachment)
+{
+    if (attachment->pidfd >= 0)
+        close(attachment->pidfd);
+    attachment->pidfd = -1;
+    attachment->wish = NULL;
+    if (ended_count < (int)(sizeof ended / sizeof *ended))
+        ended[ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */
+}
+
+void attachments_sweep(void)
+{
+    while (ended_count > 0)
+        free(ended[--ended_count]);
+}
+
+void attachment_end(struct wish *wish)
+{
+    struct attachment *attachment = wish->attachment;
+    if (attachment == NULL)
+        return;
+    if (attachment_find(attachment->tid) == attachment)
+        HASH_DEL(attachments, attachment);
+    wish->attachment = NULL;
+    attachment_bury(attachment);
+}

@@ -1,0 +1,50 @@
+/* The tables of wishes and attached threads, and what a grant is booked in: ledger, access rules' sums,
+ * neighbouring plugins. */
+#ifndef RTF_WISHES_H
+#define RTF_WISHES_H
+
+#include "acl.h"
+#include "wish.h"
+
+/* The access rules in force. */
+extern struct acl *rules;
+extern int max_wishes;
+
+/* Zeroed; ends the broker when there is none, for state/ brings it back to here. */
+void *allocate(size_t size);
+
+/* NULL when `create` is false and there is none. */
+struct wish *wish_find(struct user *user, const char *name, bool create);
+struct wish *wish_of_task(uint64_t task);
+void wish_forget(struct wish *wish);
+
+/* All wishes in the order of their making: this, and then wish->hh_task.next. */
+struct wish *wish_first(void);
+
+/* Numbers up to this one have been given to an earlier broker's tasks. */
+void tasks_from(uint64_t first);
+
+/* What a grant weighs in the ledger. */
+uint64_t grant_utilization(const struct grant *grant);
+
+/* Plugins that share CPUs hear of one another's tasks. */
+void tell_neighbours(struct wish *wish, const struct grant *before, const struct grant *after);
+
+/* Puts a charged grant into the ledger and makes it the wish's. */
+void grant_book(struct wish *wish, struct grant *grant);
+
+/* Takes the wish's grant out of all books and frees it. */
+void grant_unbook(struct wish *wish, bool tell_plugin);
+
+struct attachment *attachment_find(pid_t tid);
+struct attachment *attachment_new(struct wish *wish, pid_t tid, uint64_t start, int pidfd, bool by_file, const struct attributes *former);
+
+/* From here on the end of the thread is an event. False with errno, or when another wish has the thread. */
+bool attachment_watch(struct attachment *attachment);
+void attachment_end(struct wish *wish);
+
+/* Freed by attachments_sweep, when the events in hand have been dealt with: one of them may point here. */
+void attachment_bury(struct attachment *attachment);
+void attachments_sweep(void);
+
+#endif

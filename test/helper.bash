@@ -1,0 +1,134 @@
+# What all tests share: a broker on a private spool, unprivileged users, and the kernel's view of a thread.
+#
+# Users are numeric uids without accounts; GROUP is the spool's group. Every process that a test starts is
+# recorded in $WORK/pids and ended in teardown, which also proves that the machine is as it was.
+
+GROUP=20000
+ALICE=20017
+BOB=20018
+CAROL=20019
+
+setup() {
+    WORK=$(mktemp -d /tmp/rtf-test.XXXXXX)
+    chmod 755 "$WORK"
+    SPOOL=$WORK/spool
+    CONFIG=$WORK/etc
+    SPECS=$SPOOL/specs
+    EVENTS=$SPOOL/log/events.ndjson
+    mkdir "$CONFIG"
+    : >"$WORK/pids"
+    BROKER=
+    RT_RUNTIME=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 2" "$BOB - max_utilization 2" "$CAROL - max_utilization 2"
+    if declare -F prepare >/dev/null; then prepare; fi
+}
+
+teardown() {
+    if declare -F tidy >/dev/null; then tidy; fi
+    if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then
+        broker_stop TERM
+    fi
+    while read -r pid; do
+        kill -CONT "$pid" 2>/dev/null || true
+        kill -KILL "$pid" 2>/dev/null || true
+    done <"$WORK/pids"
+    # A broker that a test killed leaves its parts, which end at end-of-file.
+    eventually none_of_ours
+    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
+    rm -rf "$WORK"
+}
+
+none_of_ours() { ! pgrep -f "$RTF_STAGE/usr/libexec/rtf/" >/dev/null; }
+
+configure_plugins() { printf '%s\n' "$@" >"$CONFIG/plugins.conf"; }
+configure_rules() { printf '%s\n' "$@" >"$CONFIG/acl.conf"; }
+
+# broker_start [OPTION...]: returns when clients can be served. Its output is in $WORK/broker.out.
+broker_start() {
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" "$@" >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves || { cat "$WORK/broker.out" >&2; return 1; }
+}
+
+# The FIFO has a reader; or the broker has ended, which the caller will find out.
+broker_serves() {
+    kill -0 "$BROKER" 2>/dev/null || return 0
+    [ -p "$SPOOL/alive" ] && dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null
+}
+
+# broker_stop SIGNAL: and waits for its end.
+broker_stop() {
+    kill -"$1" "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    BROKER=
+}
+
+# eventually COMMAND...: tries until it succeeds, at most ten seconds.
+eventually() {
+    local deadline=$((SECONDS + 10))
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || { echo "did not come true: $*" >&2; return 1; }
+        sleep 0.01
+    done
+}
+
+# as UID COMMAND...: as that user, who is in the spool's group.
+as() {
+    local uid=$1
+    shift
+    setpriv --reuid "$uid" --regid "$uid" --groups "$GROUP" -- "$@"
+}
+
+# stranger UID COMMAND...: as a user who is not.
+stranger() {
+    local uid=$1
+    shift
+    setpriv --reuid "$uid" --regid "$uid" --clear-groups -- "$@"
+}
+
+# wish UID NAME JSON: drops it as a careful user does, and waits for the verdict, which is printed.
+wish() {
+    put "$@"
+    verdict "$1" "$2"
+}
+
+# put UID NAME JSON: only drops it.
+put() {
+    as "$1" sh -c 'mkdir -p "$1" && cd "$1" && printf "%s\n" "$3" >".$2.new" && mv ".$2.new" "$2.json"' sh "$SPECS/$1" "$2" "$3"
+}
+
+# verdict UID NAME: waits until it answers the files that are there, and prints it.
+verdict() {
+    as "$1" env USER="$1" "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s "$2" || true
+}
+
+# field EXPRESSION JSON: what jq says, raw.
+field() { jq -r "$1" <<<"$2"; }
+
+# attach UID NAME TID: through NAME.tid; prints the verdict.
+attach() {
+    as "$1" sh -c 'echo "$2" >"$1"' sh "$SPECS/$1/$2.tid" "$3"
+    verdict "$1" "$2"
+}
+
+# sleeper [UID]: a sleeping process of that user; its pid in $SLEEPER.
+sleeper() {
+    if [ -n "${1:-}" ]; then
+        setpriv --reuid "$1" --regid "$1" --clear-groups -- sleep 300 >/dev/null 2>&1 3>&- &
+    else
+        sleep 300 >/dev/null 2>&1 3>&- &
+    fi
+    SLEEPER=$!
+    echo "$SLEEPER" >>"$WORK/pids"
+    eventually is_sleep "$SLEEPER"
+}
+
+is_sleep() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sleep ]; }
+
+# kernel TID: policy, priority, nice, runtime/deadline/period in us, affinity, reset-on-fork, on one line, as
+# "fifo 15 nice=0 0/0/0 cpus=1 reset=1".
+kernel() { "$RTF_SOURCE/test/kernel-view" "$1"; }
+
+is_policy() { [[ $(kernel "$1") == "$2 "* ]]; }

@@ -1,0 +1,20 @@
+# Runs once: installs what was built into a scratch tree that every uid can reach, wherever the checkout is.
+# With RTF_STAGE set (test/run sets it) the tree is there already.
+setup_suite() {
+    RTF_SOURCE=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+    export RTF_SOURCE
+    if [ -z "${RTF_STAGE:-}" ]; then
+        RTF_STAGE=$(mktemp -d /tmp/rtf-stage.XXXXXX)
+        RTF_STAGE_IS_OURS=yes
+        chmod 755 "$RTF_STAGE"
+        make -s -C "$RTF_SOURCE" install DESTDIR="$RTF_STAGE" PREFIX=/usr >&2
+    fi
+    export RTF_STAGE RTF_STAGE_IS_OURS
+    export RTF_BIN=$RTF_STAGE/usr/bin RTF_LIBEXEC=$RTF_STAGE/usr/libexec/rtf
+}
+
+teardown_suite() {
+    if [ "${RTF_STAGE_IS_OURS:-}" = yes ]; then
+        rm -rf "$RTF_STAGE"
+    fi
+}
