@@ -87,15 +87,59 @@ static bool cgroup_without_runtime(pid_t tid, char group[static 256])
     return found;
 }
 
+/* The kernel's own account of the domain that the CPU is in: what it allows and what is taken, in 2^-20 of a
+ * CPU summed over the domain. Only where debugfs is mounted. */
+static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
+{
+    char line[256];
+    unsigned long long allowed = 0, taken = 0;
+    int cpu = -1;
+    bool found = false;
+    FILE *file = fopen("/sys/kernel/debug/sched/debug", "re");
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "dl_rq[%d]", &cpu);
+        if (cpu < 0 || !CPU_ISSET((size_t)cpu, cpus))
+            continue;
+        (void)sscanf(line, " .dl_bw->bw : %llu", &allowed);
+        found = sscanf(line, " .dl_bw->total_bw : %llu", &taken) == 1;
+    }
+    if (file != NULL)
+        fclose(file);
+    if (found)
+        snprintf(text, 96, "%llu.%03llu taken, %llu.%03llu allowed for each CPU of the domain", taken >> 20, (taken & 0xfffff) * 1000 >> 20,
+                 allowed >> 20, (allowed & 0xfffff) * 1000 >> 20);
+    return found;
+}
+
+/* Without it: what the administrator allows real-time scheduling in all. */
+static void kernel_limit(char text[static 96])
+{
+    long runtime = 0, period = 1;
+    FILE *file = fopen("/proc/sys/kernel/sched_rt_runtime_us", "re");
+    if (file != NULL) {
+        (void)!fscanf(file, "%ld", &runtime);
+        fclose(file);
+    }
+    file = fopen("/proc/sys/kernel/sched_rt_period_us", "re");
+    if (file != NULL) {
+        (void)!fscanf(file, "%ld", &period);
+        fclose(file);
+    }
+    snprintf(text, 96, "%ldus in %ldus are allowed on each CPU, fair servers included", runtime, period);
+}
+
 static enum enforced explain(int error, pid_t tid, const struct attributes *wanted, char *reason)
 {
-    char group[256], cpus[CPU_LIST_TEXT], share[UTILIZATION_TEXT];
+    char group[256], cpus[CPU_LIST_TEXT], share[UTILIZATION_TEXT], totals[96];
     if (error == ESRCH)
         return ENFORCE_GONE;
-    if (error == EBUSY && wanted->policy == POLICY_DEADLINE)
-        return refuse(reason, "the kernel's own admission test refuses %s of a CPU: its SCHED_DEADLINE bandwidth is taken, "
-                              "by tasks outside rtf or by ones that ended less than a period ago",
-                      format_utilization(utilization(wanted->runtime, wanted->period), share));
+    if (error == EBUSY && wanted->policy == POLICY_DEADLINE) {
+        if (!kernel_totals(&wanted->cpus, totals))
+            kernel_limit(totals);
+        return refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf have the rest, or ones "
+                              "that ended less than a period ago",
+                      format_utilization(utilization(wanted->runtime, wanted->period), share), totals);
+    }
     if (error == EPERM && wanted->policy == POLICY_DEADLINE)
         return refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
                               "CPUs %.200s are less than that", format_cpus(&wanted->cpus, cpus));

@@ -49,7 +49,7 @@ static const char *setup(struct config *config)
     edf.period_min = kernel_setting("/proc/sys/kernel/sched_deadline_period_min_us", 100);
     edf.period_max = kernel_setting("/proc/sys/kernel/sched_deadline_period_max_us", 4194304);
     cpus_init(&edf.books.cpus, &config->cpus, pooled, false);
-    config->tests = "sufficient";
+    config->tests = pooled ? "necessary" : "sufficient"; /* a sum over several CPUs only bounds lateness */
     return NULL;
 }
 
@@ -76,14 +76,14 @@ static bool ignores_test(const struct request *request)
 static bool is_possible(const struct request *request, struct paragraph_output *out)
 {
     if (request->period == 0)
-        answer_no(out, "needs a period");
+        answer_never(out, "needs a period");
     else if (request->runtime == 0)
-        answer_no(out, "needs a runtime");
+        answer_never(out, "needs a runtime");
     else if (request->deadline > request->period)
-        answer_no(out, "the deadline is %" PRIu64 "us, SCHED_DEADLINE allows up to the period, %" PRIu64 "us",
+        answer_never(out, "the deadline is %" PRIu64 "us, SCHED_DEADLINE allows up to the period, %" PRIu64 "us",
                   request->deadline, request->period);
     else if (request->period < edf.period_min || request->period > edf.period_max)
-        answer_no(out, "the period is %" PRIu64 "us, the kernel allows %" PRIu64 "us to %" PRIu64 "us",
+        answer_never(out, "the period is %" PRIu64 "us, the kernel allows %" PRIu64 "us to %" PRIu64 "us",
                   request->period, edf.period_min, edf.period_max);
     else
         return true;
@@ -106,9 +106,11 @@ static void refuse_load(const struct request *request, const struct cpu *cpu, ui
     const struct cpus *cpus = &edf.books.cpus;
     char name[CPU_NAME_TEXT], left_text[UTILIZATION_TEXT], whole[UTILIZATION_TEXT], asked[UTILIZATION_TEXT];
     bool plural = cpus->pooled && CPU_COUNT(&cpus->set) > 1;
-    answer_no(out, "%s %s %s of %s left, %s asked%s", cpu_name(cpus, cpu, name), plural ? "have" : "has",
+    uint64_t share = utilization(request->runtime, window(request));
+    void (*say)(struct paragraph_output *, const char *, ...) = share > edf.capacity ? answer_never : answer_no;
+    say(out, "%s %s %s of %s left, %s asked%s", cpu_name(cpus, cpu, name), plural ? "have" : "has",
               format_utilization(left, left_text), format_utilization(edf.capacity, whole),
-              format_utilization(utilization(request->runtime, window(request)), asked),
+              format_utilization(share, asked),
               request->ignore_admission ? ", and the kernel's own test cannot be ignored" : "");
 }
 
@@ -118,7 +120,7 @@ static void refuse(const struct request *request, const struct task *old, uint64
     const struct cpu *cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
     uint64_t left = room(cpu, old);
     if (request->runtime < KERNEL_RUNTIME_MIN)
-        answer_no(out, "the runtime is %" PRIu64 "us, the kernel's least is %dus", request->runtime,
+        answer_never(out, "the runtime is %" PRIu64 "us, the kernel's least is %dus", request->runtime,
                   KERNEL_RUNTIME_MIN);
     else if (request->runtime > ceiling)
         answer_above(out, request, ceiling);

@@ -50,7 +50,7 @@ static const char *fixed_accept(const struct request *request, struct paragraph_
     const struct cpu *cpu;
     uint32_t key = (uint32_t)request->priority;
     if (key == 0)
-        answer_no(out, "needs a priority");
+        answer_never(out, "needs a priority");
     else if ((cpu = choose(key, old)) == NULL)
         answer_no(out, "on every CPU all levels of %d-%d are taken by other priorities than %u",
                   fixed.ranked.levels.low, fixed.ranked.levels.high, key);

@@ -134,20 +134,34 @@ static const char *configure(const struct plugin *plugin, int argc, char **argv,
 
 /* ---- Answers ---- */
 
-void answer_no(struct paragraph_output *out, const char *format, ...)
+static void add_no(struct paragraph_output *out, const char *format, va_list arguments)
 {
     char reason[512];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(reason, sizeof reason, format, arguments);
-    va_end(arguments);
     paragraph_add(out, "answer", "no");
     paragraph_add(out, "reason", "%s", reason);
 }
 
+void answer_no(struct paragraph_output *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_no(out, format, arguments);
+    va_end(arguments);
+}
+
+void answer_never(struct paragraph_output *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_no(out, format, arguments);
+    va_end(arguments);
+    paragraph_add(out, "retry", "never");
+}
+
 void answer_above(struct paragraph_output *out, const struct request *request, uint64_t ceiling)
 {
-    answer_no(out, "the runtime is %" PRIu64 "us, %s %" PRIu64 "us", request->runtime,
+    answer_never(out, "the runtime is %" PRIu64 "us, %s %" PRIu64 "us", request->runtime,
               ceiling == request->max_runtime ? "the access rules allow"
                                               : "the smaller of period and deadline is",
               ceiling);

@@ -58,6 +58,9 @@ int plugin_main(int argc, char **argv, const struct plugin *plugin);
 /* answer=no and the reason. */
 void answer_no(struct paragraph_output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for what no other task's end can change: retry=never. */
+void answer_never(struct paragraph_output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* The lines of a plan. Periods and deadlines are as asked; a deadline not stated is the period.
  * accepted_runtime 0 and priority 0: none. */
 void answer_plan(struct paragraph_output *out, const struct request *request, const char *cpus,

@@ -206,7 +206,7 @@ static struct rank rank_of(uint64_t runtime, uint64_t period, int level)
 static const char *rm_accept(const struct request *request, struct paragraph_output *out)
 {
     if (request->period == 0) {
-        answer_no(out, "needs a period");
+        answer_never(out, "needs a period");
         return NULL;
     }
     const struct share *gone = books_share(books_find(&rm.ranked.books, request->task));

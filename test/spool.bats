@@ -1,26 +1,789 @@
+# The spool: what each thing that a user does with a file means, and what can be in the way. What files are
+# called is in names.bats; what becomes of threads in threads.bats.
 load helper
 
-@test "a wish that is dropped is granted, and its removal releases it" {
-    broker_start
-    run wish $ALICE cam '{"runtime": "2ms", "period": "10ms"}'
-    [ "$(field .result "$output")" = OK ]
-    [ "$(field .grant.accepted_runtime "$output")" = 2000 ]
-    rm "$SPECS/$ALICE/cam.json"
-    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+PERIODIC='{"runtime": "1ms", "period": "20ms"}'
+OTHER='{"runtime": "2ms", "period": "50ms", "deadline": "40ms"}'
+
+prepare() {
+    HOME_OF_ALICE=$WORK/home
+    install -d -m 700 -o $ALICE -g $ALICE "$HOME_OF_ALICE"
+    ROUNDS=0
 }
 
-@test "a thread attached through NAME.tid runs as granted, and gets its former attributes back" {
+# here UID SCRIPT: a shell script of that user in his own directory, which it makes if need be.
+here() {
+    as "$1" env HOME="$HOME_OF_ALICE" sh -c "mkdir -p '$SPECS/$1' && cd '$SPECS/$1' && $2"
+}
+
+# in_background SCRIPT: one of Alice's in her directory.
+in_background() {
+    as $ALICE mkdir -p "$SPECS/$ALICE"
+    as $ALICE bash -c "cd '$SPECS/$ALICE' && $1" >"$WORK/background" 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+}
+
+# A place where a script waits for the test: `read _ <$WORK/go`.
+stop_sign() {
+    mkfifo "$WORK/go"
+    chmod 666 "$WORK/go"
+}
+
+# is_granted UID NAME JQ: has a grant for which JQ is true.
+is_granted() {
+    local answer
+    answer=$(verdict "$1" "$2")
+    [ "$(field "$3" "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
+}
+
+is_periodic() { is_granted "$1" "$2" '.result == "OK" and .grant.runtime == 1000 and .grant.period == 20000'; }
+is_other() { is_granted "$1" "$2" '.result == "OK" and .grant.runtime == 2000 and .grant.period == 50000 and .grant.deadline == 40000'; }
+
+# is_bad NAME TEXT: Alice's is told to be a BAD_SPEC in a sentence that starts with the file and has TEXT.
+is_bad() {
+    local answer
+    answer=$(verdict $ALICE "$1")
+    [ "$(field .result "$answer")" = BAD_SPEC ] && [ "$(field .grant "$answer")" = null ] &&
+        [ "$(field .refusal.by "$answer")" = spec ] && [ "$(field .refusal.retry "$answer")" = never ] &&
+        [[ $(field .reason "$answer") == "$1."*"$2"* ]] || { echo "$1: $answer" >&2; return 1; }
+}
+
+# Nobody else notices. As the broker takes events in their order, it has also looked at all that came before.
+bob_is_answered() {
+    ROUNDS=$((ROUNDS + 1))
+    put $BOB "round$ROUNDS" '{"runtime": 100, "period": "100ms"}'
+    is_granted $BOB "round$ROUNDS" '.request == "create" and .result == "OK"'
+    rm "$SPECS/$BOB/round$ROUNDS.json"
+}
+
+no() { if "$@"; then return 1; fi; }
+
+# told UID NAME [RESULT]: how many verdicts were written for it.
+told() {
+    jq -s --arg user "$1" --arg name "$2" --arg result "${3:-}" \
+        '[.[] | select(.stage == "verdict" and .user == $user and .name == $name and ($result == "" or .decision == $result))] | length' "$EVENTS"
+}
+
+# stamp FILE: as verdicts write it.
+stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
+
+# ---- a file appears ----
+
+@test "a wish that is written aside and renamed is granted" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >.new && mv .new cam.json"
+    is_periodic $ALICE cam
+    [ "$(told $ALICE cam)" = 1 ]
+}
+
+@test "a wish that a shell redirects into place is granted" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >cam.json"
+    is_periodic $ALICE cam
+    [ "$(told $ALICE cam)" = 1 ]
+}
+
+@test "a wish that cp, cp -a or install puts there is granted" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >~/wish && touch -d 2001-01-01 ~/wish"
+    here $ALICE 'cp ~/wish plain.json'
+    is_periodic $ALICE plain
+    here $ALICE 'cp -a ~/wish preserved.json'
+    is_periodic $ALICE preserved
+    here $ALICE 'install -m 644 ~/wish installed.json'
+    is_periodic $ALICE installed
+}
+
+@test "a wish that is moved in from another directory or another file system is granted" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >~/wish && mv ~/wish near.json"
+    is_periodic $ALICE near
+    far=$(as $ALICE mktemp /dev/shm/rtf-test.XXXXXX)
+    here $ALICE "echo '$PERIODIC' >'$far' && mv '$far' far.json"
+    is_periodic $ALICE far
+}
+
+@test "a wish that is linked in is granted, and its removal leaves the other name" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >~/wish && ln ~/wish cam.json"
+    is_periodic $ALICE cam
+    here $ALICE 'ln cam.json twin.json'
+    is_periodic $ALICE twin
+    is_periodic $ALICE cam
+    here $ALICE 'rm cam.json'
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    is_periodic $ALICE twin
+    [ "$(cat "$HOME_OF_ALICE/wish")" = "$PERIODIC" ]
+}
+
+@test "a wish that is there before the broker starts is granted" {
+    broker_start
+    broker_stop TERM
+    here $ALICE "echo '$PERIODIC' >cam.json"
+    broker_start
+    is_periodic $ALICE cam
+}
+
+@test "a wish that is renamed to another name is released and asked again" {
+    broker_start
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    here $ALICE 'mv cam.json radio.json'
+    is_periodic $ALICE radio
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ "$(field .request "$(verdict $ALICE radio)")" = create ]
+}
+
+# ---- a file changes ----
+
+# changes_to_other SCRIPT: with a thread attached; the kernel has it when the verdict has.
+changes_to_other() {
+    sleeper $ALICE
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/20000/20000 cpus=0-1 reset=1" ]
+    here $ALICE "$1"
+    is_other $ALICE cam
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/40000/50000 cpus=0-1 reset=1" ]
+    is_granted $ALICE cam ".thread.tid == $SLEEPER"
+}
+
+@test "a wish that is replaced changes the grant and its thread" {
+    broker_start
+    changes_to_other "echo '$OTHER' >.new && mv .new cam.json"
+    is_granted $ALICE cam '.request == "change"'
+    [ "$(told $ALICE cam)" = 3 ]
+}
+
+@test "a wish that is rewritten in place changes the grant and its thread" {
+    broker_start
+    changes_to_other "echo '$OTHER' >cam.json"
+    is_granted $ALICE cam '.request == "change"'
+    [ "$(told $ALICE cam)" = 3 ]
+}
+
+@test "a wish that is overwritten without truncation, or by sed -i, changes the grant and its thread" {
+    broker_start
+    changes_to_other "printf '%-80s' '$OTHER' | dd of=cam.json conv=notrunc status=none"
+    here $ALICE "sed -i 's/2ms/3ms/' cam.json"
+    is_granted $ALICE cam '.result == "OK" and .request == "change" and .grant.runtime == 3000'
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 3000/40000/50000 cpus=0-1 reset=1" ]
+}
+
+@test "an editor that keeps a backup and writes a new file leaves a grant" {
+    broker_start
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    here $ALICE "mv cam.json cam.json~ && echo '$OTHER' >cam.json && rm cam.json~"
+    is_other $ALICE cam
+    here $ALICE "cp cam.json .cam.json.bak && : >cam.json && echo '$PERIODIC' >cam.json"
+    is_periodic $ALICE cam
+}
+
+@test "a refused change says so and leaves the old grant and its thread" {
     broker_start
     sleeper $ALICE
-    renice -n 5 -p "$SLEEPER" >/dev/null
-    taskset -pc 1 "$SLEEPER" >/dev/null
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
     before=$(kernel "$SLEEPER")
-    wish $ALICE cam '{"runtime": "2ms", "period": "10ms", "deadline": "8ms"}'
-    run attach $ALICE cam "$SLEEPER"
-    [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
-    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/8000/10000 cpus=0-1 reset=1" ]
-    as $ALICE rm "$SPECS/$ALICE/cam.tid"
-    run verdict $ALICE cam
-    [ "$(field .request "$output")" = detach ]
+    for refused in '{"runtime": "1500ms", "period": "2s"}' '{"runtime": "30ms", "period": "20ms"}' '{"plugin": "none"}' 'not JSON' ''; do
+        here $ALICE "printf '%s' '$refused' >cam.json"
+        is_granted $ALICE cam '.request == "change" and (.result == "BAD_SPEC" or .result == "SCHEDULE_FAIL") and .refusal != null and (.reason | length) > 0'
+        is_granted $ALICE cam ".grant.runtime == 1000 and .grant.period == 20000 and .thread == {\"tid\": $SLEEPER, \"state\": \"attached\"}"
+        [ "$(kernel "$SLEEPER")" = "$before" ]
+        [ "$(cat "$SPECS/$ALICE/cam.json")" = "$refused" ]
+    done
+    here $ALICE "echo '$OTHER' >cam.json"
+    is_other $ALICE cam
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/40000/50000 cpus=0-1 reset=1" ]
+}
+
+@test "what a refused change asked for is not charged" {
+    configure_rules "$ALICE - max_utilization 0.5"
+    broker_start
+    wish $ALICE cam '{"runtime": "4ms", "period": "10ms"}' >/dev/null
+    here $ALICE "echo '{\"runtime\": \"6ms\", \"period\": \"10ms\"}' >cam.json"
+    is_granted $ALICE cam '.result == "ACL_FAIL" and .grant.runtime == 4000'
+    wish $ALICE rest '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    is_granted $ALICE rest '.result == "OK"'
+    wish $ALICE more '{"runtime": 2, "period": "1ms"}' >/dev/null
+    is_granted $ALICE more '.result == "ACL_FAIL" and .grant == null'
+}
+
+@test "a verdict never mixes two grants, nor does the kernel" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    cat >"$WORK/reader.py" <<'END'
+import ctypes, json, os, struct, sys
+verdict, tid, stop = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+number = {"x86_64": 315, "aarch64": 275}[os.uname().machine]
+libc, buffer, seen, reads = ctypes.CDLL(None), ctypes.create_string_buffer(48), set(), 0
+while not os.path.exists(stop):
+    text = open(verdict).read()
+    grant = json.loads(text)["grant"]
+    seen.add("verdict %(runtime)d %(accepted_runtime)d %(period)d %(deadline)d %(utilization)d" % grant)
+    libc.syscall(number, tid, buffer, 48, 0)
+    seen.add("kernel %d %d %d" % tuple(n // 1000 for n in struct.unpack("<IIQiIQQQ", buffer.raw)[5:]))
+    reads += 1
+print(*sorted(seen), sep="\n")
+print("enough" if reads >= 200 else "only %d" % reads)
+END
+    as $ALICE /usr/bin/python3 "$WORK/reader.py" "$SPECS/$ALICE/cam.verdict" "$SLEEPER" "$WORK/stop" >"$WORK/seen" 2>&1 3>&- &
+    reader=$!
+    echo "$reader" >>"$WORK/pids"
+    here $ALICE "
+        for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+            for wish in '$OTHER' '$PERIODIC'; do
+                echo \"\$wish\" >.new && mv .new cam.json && USER=$ALICE '$RTF_BIN/rtf-wait' --spool '$SPOOL' --timeout 10s cam >/dev/null || exit
+                echo \"\$wish \" >cam.json && USER=$ALICE '$RTF_BIN/rtf-wait' --spool '$SPOOL' --timeout 10s cam >/dev/null || exit
+            done
+        done"
+    touch "$WORK/stop"
+    wait "$reader"
+    [ "$(cat "$WORK/seen")" = "kernel 1000 20000 20000
+kernel 2000 40000 50000
+verdict 1000 1000 20000 20000 50000000
+verdict 2000 2000 50000 40000 50000000
+enough" ] || { cat "$WORK/seen"; false; }
+}
+
+# ---- a file goes ----
+
+@test "a removed wish is released: thread as before, capacity free, .tid and .verdict gone" {
+    configure_rules "$ALICE - max_utilization 0.1"
+    broker_start
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    wish $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" deadline
+    here $ALICE 'rm cam.json'
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ ! -e "$SPECS/$ALICE/cam.tid" ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
+    wish $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    is_granted $ALICE next '.result == "OK"'
+    [ "$(jq -s '[.[] | select(.stage == "release")] | length' "$EVENTS")" = 1 ]
+}
+
+@test "a refused wish that is removed leaves nothing behind" {
+    broker_start
+    wish $ALICE cam '{"runtime": "2ms"' >/dev/null
+    is_bad cam 'is not one JSON object'
+    here $ALICE 'rm cam.json'
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ -z "$(ls -A "$SPECS/$ALICE")" ]
+}
+
+@test "a directory that is removed takes all its wishes along" {
+    configure_rules "$ALICE - max_utilization 0.2"
+    broker_start
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    wish $ALICE one '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    wish $ALICE two '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    wish $ALICE refused '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    attach $ALICE one "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" deadline
+    as $ALICE sh -c 'until rm -r "$1" 2>/dev/null; do :; done' sh "$SPECS/$ALICE"
+    eventually [ "$(jq -s '[.[] | select(.stage == "release")] | length' "$EVENTS")" = 3 ]
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+    wish $ALICE all '{"runtime": "4ms", "period": "20ms"}' >/dev/null
+    is_granted $ALICE all '.result == "OK" and .request == "create"'
+}
+
+releases() { [ "$(jq -s '[.[] | select(.stage == "release")] | length' "$EVENTS")" = "$1" ]; }
+
+@test "a directory that is renamed away takes all its wishes along" {
+    configure_rules "$ALICE - max_utilization 0.2"
+    broker_start
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    wish $ALICE one '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    wish $ALICE two '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    attach $ALICE one "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" deadline
+    as $ALICE mv "$SPECS/$ALICE" "$HOME_OF_ALICE/old"
+    eventually releases 2
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+    wish $ALICE all '{"runtime": "4ms", "period": "20ms"}' >/dev/null
+    is_granted $ALICE all '.result == "OK" and .request == "create"'
+    # What stands in the old one means nothing any more.
+    as $ALICE sh -c 'echo "$1" >"$2/old/three.json"' sh "$PERIODIC" "$HOME_OF_ALICE"
+    bob_is_answered
+    [ ! -e "$HOME_OF_ALICE/old/three.verdict" ]
+    [ "$(told $ALICE three)" = 0 ]
+}
+
+@test "a directory that is renamed away and back is asked again" {
+    broker_start
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    as $ALICE mv "$SPECS/$ALICE" "$HOME_OF_ALICE/old"
+    eventually releases 1
+    as $ALICE mv "$HOME_OF_ALICE/old" "$SPECS/$ALICE"
+    eventually was_told $ALICE cam 2
+    is_periodic $ALICE cam
+}
+
+# ---- when it is read ----
+
+@test "a slow writer is waited for" {
+    broker_start
+    stop_sign
+    in_background "exec 9>cam.json; printf '{\"runtime\": ' >&9; read -r _ <'$WORK/go'; printf '1000, \"period\": 20000}' >&9"
+    eventually test -s "$SPECS/$ALICE/cam.json"
+    bob_is_answered
+    # Nor does a rescan, or an event about the file, take half of it.
+    chmod 640 "$SPECS/$ALICE/cam.json"
+    kill -HUP "$BROKER"
+    eventually grep -q '"reloaded"' "$EVENTS"
+    bob_is_answered
+    [ "$(told $ALICE cam)" = 0 ]
+    [ ! -e "$SPECS/$ALICE/cam.verdict" ]
+    echo go >"$WORK/go"
+    eventually test -e "$SPECS/$ALICE/cam.verdict"
+    is_periodic $ALICE cam
+    [ "$(told $ALICE cam)" = 1 ]
+}
+
+@test "a slow rewriter in place keeps the old grant until it is done" {
+    broker_start
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    stop_sign
+    in_background "exec 9>cam.json; printf '{\"runtime\": ' >&9; read -r _ <'$WORK/go'; printf '2000, \"period\": 50000, \"deadline\": 40000}' >&9"
+    eventually grep -q '^{"runtime": $' "$SPECS/$ALICE/cam.json"
+    chmod 640 "$SPECS/$ALICE/cam.json"
+    bob_is_answered
+    [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000 ]
+    echo go >"$WORK/go"
+    eventually was_told $ALICE cam 2
+    is_other $ALICE cam
+    [ "$(told $ALICE cam BAD_SPEC)" = 0 ]
+}
+
+@test "a file that is renamed in while its writer has it open is waited for" {
+    broker_start
+    stop_sign
+    in_background "exec 9>.draft; printf '{\"runtime\": ' >&9; mv .draft cam.json; read -r _ <'$WORK/go'; printf '1000, \"period\": 20000}' >&9"
+    eventually test -s "$SPECS/$ALICE/cam.json"
+    bob_is_answered
+    [ "$(told $ALICE cam)" = 0 ]
+    echo go >"$WORK/go"
+    eventually test -e "$SPECS/$ALICE/cam.verdict"
+    is_periodic $ALICE cam
+    [ "$(told $ALICE cam)" = 1 ]
+}
+
+@test "a file that is linked in while its writer has it open elsewhere is waited for, under each of its names" {
+    broker_start
+    stop_sign
+    in_background "exec 9>'$HOME_OF_ALICE/draft'; printf '{\"runtime\": ' >&9; ln '$HOME_OF_ALICE/draft' cam.json
+        ln '$HOME_OF_ALICE/draft' twin.json; read -r _ <'$WORK/go'; printf '1000, \"period\": 20000}' >&9"
+    eventually test -s "$SPECS/$ALICE/twin.json"
+    bob_is_answered
+    [ "$(told $ALICE cam)" = 0 ]
+    echo go >"$WORK/go"
+    eventually test -e "$SPECS/$ALICE/cam.verdict"
+    is_periodic $ALICE cam
+    eventually test -e "$SPECS/$ALICE/twin.verdict"
+    is_periodic $ALICE twin
+}
+
+@test "a file that is half written when the broker starts is waited for" {
+    broker_start
+    broker_stop TERM
+    stop_sign
+    in_background "exec 9>cam.json; printf '{\"runtime\": ' >&9; read -r _ <'$WORK/go'; printf '1000, \"period\": 20000}' >&9"
+    eventually test -s "$SPECS/$ALICE/cam.json"
+    broker_start
+    bob_is_answered
+    [ "$(told $ALICE cam)" = 0 ]
+    echo go >"$WORK/go"
+    eventually test -e "$SPECS/$ALICE/cam.verdict"
+    is_periodic $ALICE cam
+}
+
+@test "a file that is only being read elsewhere is answered" {
+    broker_start
+    stop_sign
+    in_background "echo '$PERIODIC' >.new; exec 9<.new; mv .new cam.json; read -r _ <'$WORK/go'"
+    eventually test -e "$SPECS/$ALICE/cam.json"
+    is_periodic $ALICE cam
+}
+
+# ---- refused, restarted ----
+
+@test "a refused wish stays refused, also across a restart, until it is rewritten or touched" {
+    broker_start
+    wish $ALICE bad '{"runtime": "2ms", "periodd": "20ms"}' >/dev/null
+    is_bad bad periodd
+    wish $ALICE big '{"runtime": "2500ms", "period": "2500ms"}' >/dev/null
+    is_granted $ALICE big '.result == "SCHEDULE_FAIL"'
+    before=$(cat "$SPECS/$ALICE/bad.verdict" "$SPECS/$ALICE/big.verdict")
+    files=$(stamp "$SPECS/$ALICE/bad.json"; stamp "$SPECS/$ALICE/big.json")
+    bob_is_answered
+    for signal in TERM INT KILL; do
+        broker_stop $signal
+        broker_start
+        bob_is_answered
+        [ "$(cat "$SPECS/$ALICE/bad.verdict" "$SPECS/$ALICE/big.verdict")" = "$before" ]
+    done
+    [ "$(stamp "$SPECS/$ALICE/bad.json"; stamp "$SPECS/$ALICE/big.json")" = "$files" ]
+    [ "$(told $ALICE bad)" = 1 ]
+
+    here $ALICE 'touch bad.json'
+    is_bad bad periodd
+    [ "$(told $ALICE bad)" = 2 ]
+    [ "$(jq -c .spec "$SPECS/$ALICE/bad.verdict")" = "$(stamp "$SPECS/$ALICE/bad.json")" ]
+    here $ALICE "echo '$PERIODIC' >bad.json"
+    is_periodic $ALICE bad
+}
+
+@test "touch asks again, and is granted what has become free" {
+    configure_rules "$ALICE - max_utilization 0.1"
+    broker_start
+    wish $ALICE first '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    wish $ALICE second '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    is_granted $ALICE second '.result == "ACL_FAIL" and .refusal.retry == "when-freed"'
+    here $ALICE 'rm first.json'
+    eventually test ! -e "$SPECS/$ALICE/first.verdict"
+    bob_is_told_nothing=$(told $ALICE second)
+    [ "$bob_is_told_nothing" = 1 ]
+    here $ALICE 'touch second.json'
+    is_granted $ALICE second '.result == "OK" and .request == "create"'
+}
+
+@test "a granted wish is not asked again after a restart, one that changed meanwhile is" {
+    broker_start
+    wish $ALICE same "$PERIODIC" >/dev/null
+    wish $ALICE changed "$PERIODIC" >/dev/null
+    wish $ALICE gone "$PERIODIC" >/dev/null
+    before=$(cat "$SPECS/$ALICE/same.verdict")
+    broker_stop INT
+    here $ALICE "echo '$OTHER' >changed.json; rm gone.json"
+    broker_start
+    is_other $ALICE changed
+    eventually test ! -e "$SPECS/$ALICE/gone.verdict"
+    bob_is_answered
+    [ "$(cat "$SPECS/$ALICE/same.verdict")" = "$before" ]
+    [ "$(told $ALICE same)" = 1 ]
+}
+
+@test "after a reboot the wishes that survived are asked again, in the order of old" {
+    configure_rules "$ALICE - max_utilization 0.3"
+    broker_start
+    for name in delta alpha charlie; do
+        wish $ALICE $name '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    done
+    wish $ALICE bravo '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    is_granted $ALICE bravo '.result == "ACL_FAIL"'
+    broker_stop TERM
+    # Another boot: the journal is of one that is not this.
+    sed -i 's/^boot=.*/boot=00000000-0000-0000-0000-000000000000/' "$SPOOL/state/journal"
+    grep -q '^boot=0000' "$SPOOL/state/journal"
+    lines=$(wc -l <"$EVENTS")
+    broker_start
+    eventually test "$(tail -n +$((lines + 1)) "$EVENTS" | jq -s '[.[] | select(.stage == "verdict")] | length')" -ge 4
+    [ "$(tail -n +$((lines + 1)) "$EVENTS" | jq -r 'select(.stage == "verdict") | [.name, .request, .decision] | join(" ")')" = "delta recover OK
+alpha recover OK
+charlie recover OK
+bravo recover ACL_FAIL" ]
+    is_granted $ALICE delta '.result == "OK" and .grant.runtime == 1000'
+}
+
+# ---- hostile ----
+
+@test "a symbolic link is told to be one, whatever it points to" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >~/wish; ln -s ~/wish near.json; ln -s nowhere dangling.json; ln -s /dev/zero endless.json
+        ln -s '$SPOOL/state/journal' secret.json; mkdir .real; echo '$PERIODIC' >.real/wish; ln -s .real/wish inside.json"
+    for name in near dangling endless secret inside; do
+        is_bad $name 'is a symbolic link; it must be a regular file'
+    done
+    bob_is_answered
+}
+
+@test "a FIFO, a directory, a device and a socket are told to be what they are, and none is waited for" {
+    broker_start
+    here $ALICE 'mkfifo pipe.json; mkdir folder.json; mkdir -p full.json; : >full.json/file'
+    mknod "$SPECS/$ALICE/device.json" c 1 3
+    chown $ALICE "$SPECS/$ALICE/device.json"
+    /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$SPECS/$ALICE/socket.json"
+    chown $ALICE "$SPECS/$ALICE/socket.json"
+    is_bad pipe 'is a FIFO; it must be a regular file'
+    is_bad folder 'is a directory; it must be a regular file'
+    is_bad full 'is a directory; it must be a regular file'
+    is_bad device 'device; it must be a regular file'
+    is_bad socket 'is a socket'
+    bob_is_answered
+    here $ALICE "rmdir folder.json; echo '$PERIODIC' >folder.json"
+    is_periodic $ALICE folder
+}
+
+@test "a file of another owner is told to be one, and counts once it is given to the directory's owner" {
+    broker_start
+    as $ALICE mkdir "$SPECS/$ALICE"
+    echo "$PERIODIC" >"$SPECS/$ALICE/.new"
+    chown $BOB "$SPECS/$ALICE/.new"
+    mv "$SPECS/$ALICE/.new" "$SPECS/$ALICE/cam.json"
+    is_bad cam "belongs to uid $BOB; it must belong to uid $ALICE"
+    bob_is_answered
+    chown $ALICE "$SPECS/$ALICE/cam.json"
+    is_periodic $ALICE cam
+}
+
+@test "a wish that is given to somebody else is no wish any more, and the old grant stays" {
+    broker_start
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    chown $BOB "$SPECS/$ALICE/cam.json"
+    is_granted $ALICE cam '.result == "BAD_SPEC" and .grant.runtime == 1000'
+}
+
+@test "a hard link of somebody else's file counts for nobody" {
+    broker_start
+    echo "$PERIODIC" >"$WORK/bobs"
+    chown $BOB "$WORK/bobs"
+    chmod 666 "$WORK/bobs" # else the kernel does not let her link it (fs.protected_hardlinks)
+    here $ALICE "ln '$WORK/bobs' cam.json"
+    is_bad cam "belongs to uid $BOB"
+    bob_is_answered
+}
+
+@test "a file under a write lease is not waited for" {
+    broker_start
+    stop_sign
+    here $ALICE "echo '$PERIODIC' >.new"
+    in_background "exec /usr/bin/python3 -c '
+import fcntl, os, signal
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fd = os.open(\".new\", os.O_RDONLY)
+fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+os.rename(\".new\", \"cam.json\")
+open(\"$WORK/go\").read()'"
+    eventually test -e "$SPECS/$ALICE/cam.json"
+    is_bad cam 'is under a write lease; it must be free to read'
+    bob_is_answered
+    echo >"$WORK/go"
+    here $ALICE "echo '$PERIODIC' >.new && mv .new cam.json"
+    is_periodic $ALICE cam
+}
+
+@test "an empty file, 65 KiB and a file of the greatest size are told so" {
+    broker_start
+    here $ALICE ": >empty.json; printf '%66560s' '$PERIODIC' >long.json; printf '%65537s' '$PERIODIC' >longer.json; printf '%65536s' '$PERIODIC' >fits.json
+        truncate -s 8E enormous.json 2>/dev/null || truncate -s 1T enormous.json"
+    is_bad empty 'is not one JSON object: line 1'
+    is_bad long 'is longer than 64 KiB'
+    is_bad longer 'is longer than 64 KiB'
+    is_bad enormous 'is longer than 64 KiB'
+    is_periodic $ALICE fits
+    bob_is_answered
+}
+
+@test "a .tid is opened as carefully as a .json" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    bad_tid() {
+        here $ALICE "rm -rf cam.tid && $1"
+        is_granted $ALICE cam ".result == \"BAD_SPEC\" and .request == \"attach\" and (.reason | startswith(\"cam.tid $2\")) and .grant != null and .thread == null"
+        is_policy "$SLEEPER" other
+    }
+    bad_tid "echo $SLEEPER >~/tid; ln -s ~/tid cam.tid" 'is a symbolic link'
+    bad_tid 'mkfifo cam.tid' 'is a FIFO'
+    bad_tid 'mkdir cam.tid' 'is a directory'
+    bad_tid "printf '%66560d' $SLEEPER >cam.tid" 'is longer than 64 KiB'
+    here $ALICE 'rm cam.tid'
+    echo "$SLEEPER" >"$SPECS/$ALICE/.new"
+    chown $BOB "$SPECS/$ALICE/.new"
+    mv "$SPECS/$ALICE/.new" "$SPECS/$ALICE/cam.tid"
+    is_granted $ALICE cam ".result == \"BAD_SPEC\" and (.reason | startswith(\"cam.tid belongs to uid $BOB\")) and .thread == null"
+    is_policy "$SLEEPER" other
+    bob_is_answered
+}
+
+@test "who writes into his own verdict fools himself, and the next answer replaces it" {
+    broker_start
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    here $ALICE "echo '{\"grant\": {\"runtime\": 1000000}}' >cam.verdict"
+    bob_is_answered
+    [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000000 ]
+    here $ALICE 'rm cam.verdict && ln -s ~/elsewhere cam.verdict && touch cam.json'
+    is_periodic $ALICE cam
+    [ ! -L "$SPECS/$ALICE/cam.verdict" ]
+    [ ! -e "$HOME_OF_ALICE/elsewhere" ]
+    # Where no verdict can be put, the grant is as good; it is told when it can be.
+    here $ALICE "rm cam.verdict && mkdir -p cam.verdict/full && echo '$OTHER' >cam.json"
+    eventually test "$(jq -s '[.[] | select(.name == "cam" and .decision == "error")] | length' "$EVENTS")" -ge 1
+    bob_is_answered
+    here $ALICE 'rm -r cam.verdict'
+    eventually test -f "$SPECS/$ALICE/cam.verdict"
+    is_other $ALICE cam
+}
+
+# ---- who sees what ----
+
+@test "a verdict is its owner's, mode 0600, and the wish is left as it was" {
+    broker_start
+    here $ALICE "umask 022; echo '$PERIODIC' >cam.json"
+    before=$(stamp "$SPECS/$ALICE/cam.json")
+    is_periodic $ALICE cam
+    [ "$(stat -c '%u %g %a %F' "$SPECS/$ALICE/cam.verdict")" = "$ALICE $GROUP 600 regular file" ]
+    [ "$(stamp "$SPECS/$ALICE/cam.json")" = "$before" ]
+    [ "$(jq -c .spec "$SPECS/$ALICE/cam.verdict")" = "$before" ]
+    [ "$(stat -c '%u %a' "$SPECS/$ALICE/cam.json")" = "$ALICE 644" ]
+}
+
+@test "nobody can list the users, nor see, make or remove anything in another's directory" {
+    broker_start
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    bob_is_answered
+    no as $BOB ls "$SPECS"
+    no as $BOB ls "$SPECS/$ALICE"
+    no as $BOB cat "$SPECS/$ALICE/cam.json"
+    no as $BOB cat "$SPECS/$ALICE/cam.verdict"
+    no as $BOB stat "$SPECS/$ALICE/cam.json"
+    no as $BOB sh -c 'echo {} >"$1"' sh "$SPECS/$ALICE/forged.json"
+    no as $BOB rm -f "$SPECS/$ALICE/cam.json"
+    no as $BOB mv "$SPECS/$ALICE" "$SPECS/.stolen"
+    no as $BOB rmdir "$SPECS/$ALICE"
+    no as $BOB ln "$SPECS/$ALICE/cam.json" "$SPECS/$BOB/cam.json"
+    no as $BOB ls "$SPOOL/state"
+    no as $BOB ls "$SPOOL/stage"
+    no as $BOB cat "$EVENTS"
+    no as $BOB cat "$SPOOL/alive"
+    no stranger $BOB ls "$SPECS/$BOB/."
+    is_periodic $ALICE cam
+}
+
+@test "a directory that is opened to others is closed again" {
+    broker_start
+    as $ALICE sh -c 'umask 0; mkdir "$1"' sh "$SPECS/$ALICE"
+    closed() { [ "$(stat -c '%u %g %a' "$SPECS/$ALICE")" = "$ALICE $GROUP 2700" ]; }
+    eventually closed
+    as $ALICE chmod 777 "$SPECS/$ALICE"
+    eventually closed
+    as $ALICE chmod 6755 "$SPECS/$ALICE"
+    eventually closed
+    as $ALICE chgrp $ALICE "$SPECS/$ALICE" 2>/dev/null || chgrp $ALICE "$SPECS/$ALICE"
+    eventually closed
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_periodic $ALICE cam
+}
+
+@test "the spool looks as spool/manifest says" {
+    broker_start
+    bob_is_answered
+    adm=$(getent group adm | cut -d: -f3)
+    checked=0
+    while read -r path type owner group mode _; do
+        case $path in '' | '#'*) continue ;; esac
+        case $group in rtf) group=$GROUP ;; adm) group=${adm:-0} ;; root) group=0 ;; esac
+        [ "$owner" = root ]
+        [ "$(find "$SPOOL/$path" -maxdepth 0 -printf '%y %U %G %04m')" = "$type 0 $group $mode" ] || { echo "$path"; false; }
+        checked=$((checked + 1))
+    done <"$RTF_SOURCE/spool/manifest"
+    [ "$checked" -ge 7 ]
+    # And a start puts right what was changed.
+    broker_stop TERM
+    chmod 777 "$SPECS" "$SPOOL/state" "$SPOOL/stage" "$SPOOL"
+    broker_start
+    [ "$(stat -c %a "$SPECS" "$SPOOL/state" "$SPOOL/stage" "$SPOOL" | paste -sd ' ')" = "3730 700 700 755" ]
+}
+
+@test "alive opens for writing only while a broker runs, and hangs up when it dies" {
+    broker_start
+    cat >"$WORK/watch.py" <<'END'
+import errno, os, select, sys
+try:
+    fd = os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK)
+except OSError as error:
+    sys.exit(errno.errorcode[error.errno])
+print("open", flush=True)
+poll = select.poll()
+poll.register(fd, 0)
+print("hung up" if poll.poll(10000) else "waited in vain")
+END
+    as $ALICE /usr/bin/python3 "$WORK/watch.py" "$SPOOL/alive" >"$WORK/watched" 3>&- &
+    watcher=$!
+    echo "$watcher" >>"$WORK/pids"
+    eventually grep -q open "$WORK/watched"
+    broker_stop KILL
+    wait "$watcher"
+    grep -qx 'hung up' "$WORK/watched"
+    run as $ALICE /usr/bin/python3 "$WORK/watch.py" "$SPOOL/alive"
+    [ "$status" -ne 0 ]
+    [ "$output" = ENXIO ]
+    run stranger $ALICE /usr/bin/python3 "$WORK/watch.py" "$SPOOL/alive"
+    [ "$output" = EACCES ]
+}
+
+# ---- waiting, space, limits ----
+
+@test "a client can watch its own file: when the broker closes it, the verdict is there" {
+    broker_start
+    as $ALICE mkdir "$SPECS/$ALICE"
+    here $ALICE "echo '{\"runtime\": \"1ms\", \"period\": \"20ms\", \"token\": \"t1\"}' >.new"
+    as $ALICE sh -c "inotifywait -q -t 10 -e close_nowrite '$SPECS/$ALICE/.new' >/dev/null && cat '$SPECS/$ALICE/cam.verdict'" >"$WORK/read" 2>&1 3>&- &
+    watcher=$!
+    echo "$watcher" >>"$WORK/pids"
+    eventually watches "$watcher"
+    here $ALICE 'mv .new cam.json'
+    wait "$watcher"
+    [ "$(jq -r .token "$WORK/read")" = t1 ]
+}
+
+@test "a client can watch its own directory: the verdict is renamed in, whole" {
+    broker_start
+    as $ALICE mkdir "$SPECS/$ALICE"
+    as $ALICE sh -c "inotifywait -q -t 10 -e moved_to --include '[.]verdict\$' '$SPECS/$ALICE' && jq -r .grant.runtime '$SPECS/$ALICE/cam.verdict'" >"$WORK/read" 2>&1 3>&- &
+    watcher=$!
+    echo "$watcher" >>"$WORK/pids"
+    eventually watches "$watcher"
+    here $ALICE "echo '$PERIODIC' >cam.json"
+    wait "$watcher"
+    [ "$(tail -n 1 "$WORK/read")" = 1000 ]
+}
+
+# watches PID: its child inotifywait has its watch.
+watches() {
+    local child
+    child=$(pgrep -P "$1" -x inotifywait) && grep -qs inotify "/proc/$child/fdinfo/"*
+}
+
+@test "a user may have so many wishes and no more, and others are not kept from theirs" {
+    broker_start --max-wishes 2
+    wish $ALICE one "$PERIODIC" >/dev/null
+    wish $ALICE two '{' >/dev/null
+    wish $ALICE three "$PERIODIC" >/dev/null
+    is_granted $ALICE three '.result == "ACL_FAIL" and .grant == null and .refusal.by == "broker" and .refusal.retry == "when-freed" and (.reason | test("2 wishes"))'
+    bob_is_answered
+    here $ALICE 'rm two.json'
+    eventually test ! -e "$SPECS/$ALICE/two.verdict"
+    here $ALICE 'touch three.json'
+    is_periodic $ALICE three
+}
+
+@test "specs/ may be a file system of its own, and a full one keeps nobody's grant from him" {
+    mkdir -p "$SPECS"
+    mount -t tmpfs -o size=1m tmpfs "$SPECS"
+    MOUNTED=$SPECS
+    broker_start
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_periodic $ALICE cam
+    as $CAROL sh -c 'mkdir "$1" && cat /dev/zero >"$1/.fill" 2>/dev/null' sh "$SPECS/$CAROL" || true
+    sleeper $ALICE
+    here $ALICE 'rm cam.verdict; mv cam.json radio.json'
+    eventually [ "$(jq -s '[.[] | select(.stage == "verdict" and .name == "radio" and .decision == "OK")] | length' "$EVENTS")" = 1 ]
+    as $CAROL rm "$SPECS/$CAROL/.fill"
+    eventually test -e "$SPECS/$ALICE/radio.verdict"
+    is_periodic $ALICE radio
+}
+
+tidy() {
+    if [ -n "${MOUNTED:-}" ]; then
+        if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then broker_stop TERM; fi
+        umount "$MOUNTED"
+        MOUNTED=
+    fi
 }

@@ -8,8 +8,6 @@ from fractions import Fraction
 from math import prod
 
 BILLION = 10 ** 9
-NO_SHARES = {}
-
 Task = namedtuple("Task", "asked plan")
 
 
@@ -46,10 +44,13 @@ class Books:
             self.rounded[place] = self.rounded.get(place, 0) + rounded_up(share)
 
     def discharge(self, task, place):
-        share = self.shares.get(place, NO_SHARES).pop(task, 0)
+        share = self.shares.get(place, {}).pop(task, 0)
         if share:
             self.exact[place] -= share
             self.rounded[place] -= rounded_up(share)
+
+    def least_loaded(self):
+        return min(self.cpus, key=self.rounded.__getitem__)
 
     def put(self, task, entry):
         self.tasks[task] = entry
@@ -75,16 +76,15 @@ class Books:
 
 
 class Model:
-    """Rules that hold for every plugin are in session.py; these are the ones of a kind of plugin."""
+    """A plugin of no known kind. Rules that hold for every plugin are in session.py."""
 
     def __init__(self, setting):
-        self.levels = setting.levels
-        self.words = setting.word_values
+        self.levels, self.words = setting.levels, setting.words
         self.threshold = Fraction(self.words.get("threshold", "1"))
         self.tests = "none"  # what the greeting says
 
     def weigh(self, plan):
-        window = min(plan.period, plan.deadline) if plan.period else 0
+        window = min(plan.period or 0, plan.deadline or 0)
         return Fraction(plan.runtime or 0, window) if window else Fraction(0)
 
     def judge(self, books, asked, answer, plan, old):
@@ -97,18 +97,14 @@ class Model:
         """What is wrong with the tasks of one place after a step."""
         return ()
 
-    def least_loaded(self, books):
-        return min(books.cpus, key=books.rounded.__getitem__)
-
     def misplaced(self, books, plan, old, fits):
         """Worst fit, unless a change stays where it was or the least loaded CPU has no room."""
-        cpu, best = plan.place, self.least_loaded(books)
-        if cpu not in books.rounded or isinstance(cpu, tuple):
-            return "this kind of plugin places a task on one CPU"
-        stays = old is not None and old.plan.place == cpu
-        if not stays and books.rounded[cpu] - len(books.shares[cpu]) > books.rounded[best] and fits(best):
-            return f"the CPU with the least utilisation is taken, which is {best}"
-        return None
+        cpu, best = plan.place, books.least_loaded()
+        if cpu not in books.cpus:
+            yield "this kind of plugin places a task on one CPU"
+        elif not (old and old.plan.place == cpu) and fits(best):
+            if books.rounded[cpu] - len(books.shares[cpu]) > books.rounded[best]:
+                yield f"the CPU with the least utilisation is taken, which is {best}"
 
 
 class Edf(Model):
@@ -117,73 +113,54 @@ class Edf(Model):
     def __init__(self, setting):
         super().__init__(setting)
         self.pinned = self.words.get("partition", "global") == "unthrottled"
-        default = "0.95" if self.pinned else "0.9"
-        self.threshold = Fraction(self.words.get("threshold", default))
+        self.threshold = Fraction(self.words.get("threshold", "0.95" if self.pinned else "0.9"))
+
+    def room(self, books, place, window):
+        """The largest runtime that fits, in exact and in rounded numbers."""
+        places, capacity = ([place], 1) if self.pinned else (list(books.exact), len(books.cpus))
+        free = self.threshold * capacity - sum(books.exact.get(place, 0) for place in places)
+        free_rounded = self.threshold * capacity * BILLION - sum(books.rounded.get(place, 0) for place in places)
+        return max(0, int(free * window // 1)), max(0, int(free_rounded * window // BILLION))
 
     def judge(self, books, asked, answer, plan, old):
-        if "period" not in asked or "runtime" not in asked:
+        if not {"period", "runtime"} <= set(asked):
             return ["edf needs a period and a runtime"] if plan else []
         runtime, window = asked["runtime"], min(asked["period"], asked.get("deadline", asked["period"]))
-        if plan and plan.runtime > window:
-            return ["a runtime longer than period or deadline is refused"]
-        if self.pinned:
-            place = plan.place if plan else self.least_loaded(books)
-            if place not in books.exact:
-                return ["partition=unthrottled places a task on one CPU"]
-            free = self.threshold - books.exact[place]
-            free_rounded = self.threshold * BILLION - books.rounded[place]
-        else:
-            capacity = self.threshold * len(books.cpus)
-            free = capacity - sum(books.exact.values())
-            free_rounded = capacity * BILLION - sum(books.rounded.values())
-        most = max(0, int(free * window // 1))
-        most_rounded = max(0, int(free_rounded * window // BILLION))
-        if not plan:
-            ignored = "ignore_admission" in asked and self.pinned
-            if runtime <= min(window, asked.get("max_runtime", window)) and (ignored or runtime <= most_rounded):
-                return [f"equation 3 admits it: up to {most_rounded} us of runtime fit"]
-            return []
-        return self.judge_grant(books, asked, plan, old, window, most, most_rounded)
+        most, most_rounded = self.room(books, plan.place if plan else books.least_loaded(), window)
+        limit = min(window, asked.get("max_runtime", window))
+        if plan:
+            return self.judge_grant(books, asked, plan, old, limit, (most_rounded, most))
+        ignored = "ignore_admission" in asked and self.pinned
+        fits = runtime <= limit and (ignored or runtime <= most_rounded)
+        return [f"equation 3 admits it: up to {most_rounded} us of runtime fit"] if fits else []
 
-    def judge_grant(self, books, asked, plan, old, window, most, most_rounded):
-        runtime = asked["runtime"]
-        if not self.pinned and plan.cpus != books.cpus:
-            yield "with partition=global the plan's cpus are all of the plugin's"
+    def judge_grant(self, books, asked, plan, old, limit, room):
+        runtime, window = asked["runtime"], min(plan.period, plan.deadline)
         if self.pinned:
-            wrong = self.misplaced(books, plan, old, lambda cpu: runtime * BILLION <= window * (
-                self.threshold * BILLION - books.rounded[cpu]))
-            if wrong:
-                yield wrong
-        if runtime > most and "ignore_admission" in asked:
+            yield from self.misplaced(books, plan, old, lambda cpu: runtime <= self.room(books, cpu, window)[1])
+        elif plan.cpus != books.cpus:
+            yield "with partition=global the plan's cpus are all of the plugin's"
+        goal = min(max(runtime, asked.get("desired_runtime", 0)), limit)
+        if runtime > room[1] and "ignore_admission" in asked:
             if not self.pinned:
                 yield "with partition=global the kernel tests too: ignore_admission cannot help"
-            if plan.runtime != runtime:
+            elif plan.runtime != runtime:
                 yield "a task that fails the test gets its minimum runtime (paper 5.1)"
-        elif plan.runtime > most:
-            yield f"equation 3 has room for {most} us of runtime at most"
-        else:
-            goal = min(max(runtime, asked.get("desired_runtime", 0)), asked.get("max_runtime", window), window)
-            if not min(goal, most_rounded) <= plan.runtime <= min(goal, most):
-                yield f"equation 4 gives {min(goal, most_rounded)} us"
+        elif plan.runtime > room[1]:
+            yield f"equation 3 has room for {room[1]} us of runtime at most"
+        elif not min(goal, room[0]) <= plan.runtime <= min(goal, room[1]):
+            yield f"equation 4 gives {min(goal, room[0])} us"
 
 
 class Ordered(Model):
     """Fixed priorities: on each CPU the more urgent task is never lower, and different urgencies share a
     level only when there are more of them than levels."""
-    equals_share = False
-    unit = ""
-
-    def urgency(self, entry):
-        raise NotImplementedError
 
     def settled(self, books, place):
-        if self.levels is None:  # a deadline plugin that was taken for this model: policy= has been reported
-            return
         ranks = {}
         for task in books.on.get(place, ()):
-            entry = books.tasks[task]
-            ranks.setdefault(self.urgency(entry), []).append(entry.plan.priority)
-        room = len(ranks) <= self.levels[1] - self.levels[0] + 1
+            ranks.setdefault(self.urgency(books.tasks[task]), []).append(books.tasks[task].plan.priority or 0)
+        room = self.levels is not None and len(ranks) <= self.levels[1] - self.levels[0] + 1
         below = None
         for rank in sorted(ranks):
             lowest, highest = min(ranks[rank]), max(ranks[rank])
@@ -199,12 +176,11 @@ class Ordered(Model):
 
 
 class Rm(Ordered):
-    unit = "periods"
+    unit, equals_share = "periods", False
 
     def __init__(self, setting):
         super().__init__(setting)
-        self.fits = {"hyperbolic": hyperbolic, "liu-layland": liu_layland,
-                     "necessary": necessary}[self.words.get("admission", "hyperbolic")]
+        self.test = self.words.get("admission", "hyperbolic")
 
     def urgency(self, entry):
         return -(entry.plan.period or 0)
@@ -214,7 +190,7 @@ class Rm(Ordered):
 
     def admits(self, shares, more, slack=0):
         shares = [share + slack for share in (*shares.values(), more)]
-        return self.fits(shares) and sum(shares) <= self.threshold
+        return TESTS[self.test](shares) and sum(shares) <= self.threshold
 
     def judge(self, books, asked, answer, plan, old):
         if "period" not in asked:
@@ -222,29 +198,26 @@ class Rm(Ordered):
         if "runtime" not in asked:
             return [] if answer == "partial" else ["rm answers partial to a task without runtime: it has no test"]
         window = min(asked["period"], asked.get("deadline", asked["period"]))
-        share = Fraction(asked["runtime"], asked["period"])
-        slack = Fraction(2, BILLION)  # for plugins that round, twice: the share and the bound
-        if not plan:
-            best = self.least_loaded(books)
-            allowed = asked["runtime"] <= min(window, asked.get("max_runtime", window))
-            if allowed and self.admits(books.shares[best], share, slack):
-                return [f"CPU {best} is the least loaded and its test admits this task"]
-            return []
         if answer == "ok" and window < asked["period"]:
             return ["rm answers partial when the deadline is below the period: its tests do not cover that"]
+        share = Fraction(asked["runtime"], asked["period"])
+
+        def surely_fits(cpu):  # also for plugins that round, twice: the share and the bound
+            return self.admits(books.shares[cpu], share, Fraction(2, BILLION))
+        if not plan:
+            best = books.least_loaded()
+            allowed = asked["runtime"] <= min(window, asked.get("max_runtime", window))
+            return [f"CPU {best} is the least loaded and its test admits this"] if allowed and surely_fits(best) else []
         if "ignore_admission" in asked:
             return []
-        wrong = self.misplaced(books, plan, old, lambda cpu: self.admits(books.shares[cpu], share, slack))
-        if wrong:
-            return [wrong]
-        if not self.admits(books.shares[plan.place], share):
-            return [f"the {self.words.get('admission', 'hyperbolic')} test fails on CPU {plan.place} with this task"]
-        return []
+        wrong = list(self.misplaced(books, plan, old, surely_fits))
+        if not wrong and not self.admits(books.shares[plan.place], share):
+            wrong.append(f"the {self.test} test fails on CPU {plan.place} with this task")
+        return wrong
 
 
 class Fp(Ordered):
-    unit = "requested priorities"
-    equals_share = True
+    unit, equals_share = "requested priorities", True
 
     def urgency(self, entry):
         return entry.asked.get("priority", 0)
@@ -252,25 +225,21 @@ class Fp(Ordered):
     def judge(self, books, asked, answer, plan, old):
         if "priority" not in asked:
             return ["this plugin needs a priority"] if plan else []
-        counts = {cpu: len(books.on[cpu]) for cpu in books.cpus}
-        fewest = [cpu for cpu in books.cpus if counts[cpu] == min(counts.values())]
-        if plan:
-            stays = old is not None and old.plan.place == plan.place
-            if not stays and plan.place not in fewest and self.words.get("exhausted") != "reject":
-                return [f"the CPU with the fewest tasks is taken, which is {fewest[0]}"]
-        if self.words.get("exhausted", "share") == "reject":
-            return self.judge_reject(books, asked, plan, fewest)
-        return [] if plan else ["without exhausted=reject every task that has a priority is granted"]
+        fewest = min(len(books.on[cpu]) for cpu in books.cpus)
+        candidates = [cpu for cpu in books.cpus if len(books.on[cpu]) == fewest]
+        if self.words.get("exhausted") != "reject":
+            if not plan:
+                return ["without exhausted=reject every task that has a priority is granted"]
+            stays = old and old.plan.place == plan.place
+            return [] if stays or plan.place in candidates else [
+                f"the CPU with the fewest tasks is taken, which is {candidates[0]}"]
 
-    def judge_reject(self, books, asked, plan, fewest):
         def exceeds(cpu):
             wishes = {books.tasks[task].asked["priority"] for task in books.on[cpu]} | {asked["priority"]}
             return len(wishes) > self.levels[1] - self.levels[0] + 1
         if plan and exceeds(plan.place):
             return ["with exhausted=reject a CPU has no more different requested priorities than levels"]
-        if not plan and not any(exceeds(cpu) for cpu in fewest):
-            return ["the CPU with the fewest tasks has levels left"]
-        return []
+        return [] if plan or any(map(exceeds, candidates)) else ["the CPU with the fewest tasks has levels left"]
 
 
 def hyperbolic(shares):
@@ -280,13 +249,9 @@ def hyperbolic(shares):
 
 def liu_layland(shares):
     """U <= n (2^(1/n) - 1), that is (1 + U/n)^n <= 2."""
-    count, total = len(shares), sum(shares)
-    each = count * total.denominator
-    return (each + total.numerator) ** count <= 2 * each ** count
+    each = len(shares) * sum(shares).denominator
+    return (each + sum(shares).numerator) ** len(shares) <= 2 * each ** len(shares)
 
 
-def necessary(shares):
-    return sum(shares) <= 1
-
-
+TESTS = {"hyperbolic": hyperbolic, "liu-layland": liu_layland, "necessary": lambda shares: sum(shares) <= 1}
 MODELS = {"edf": Edf, "rm": Rm, "fp": Fp, "rr": Fp, "none": Model}

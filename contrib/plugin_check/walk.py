@@ -5,8 +5,8 @@ from .session import Session, number
 
 PERIODS = (1000, 2000, 3000, 4000, 5000, 8000, 10000, 16000, 20000, 30000, 33333, 40000, 50000, 100000, 1000000)
 PRIORITIES = (1, 5, 9, 10, 11, 20, 30, 40, 50, 70, 98, 99)
-FOREIGN = 60000  # task numbers: other plugins' tasks, ours from FIRST, across 2^31
-FIRST = 2 ** 31 - 500
+PERCENTS = ((1, 5), (1, 5), (1, 5), (5, 30), (5, 30), (30, 100))
+FIRST, FOREIGN = 2 ** 31 - 500, 60000  # task numbers: ours, across 2^31; other plugins'
 RESTARTS = 5
 
 
@@ -14,14 +14,13 @@ class Walk:
     def __init__(self, setting, model, report, rng):
         self.setting, self.model, self.report, self.rng = setting, model, report, rng
         self.session = Session(setting, model, report)
-        self.next_task = FIRST
-        self.granted = self.refused = 0
-        self.draining = False
+        self.next_task, self.draining = FIRST, False
         self.most = min(14 * len(setting.cpu_numbers), 400)
         self.probes = probes(self.session)
         self.empty = self.session.probe(self.probes)
 
     def step(self):
+        """Fills the CPUs, empties them, and so on."""
         rng, tasks = self.rng, self.session.books.tasks
         self.draining = len(tasks) > (0 if self.draining else self.most) and rng.random() > 0.002
         choice = rng.random()
@@ -40,81 +39,73 @@ class Walk:
     def wish(self):
         rng = self.rng
         period = rng.choice(PERIODS) if rng.random() < 0.6 else rng.randint(1000, 1000000)
-        low, high = rng.choice(((1, 5), (1, 5), (1, 5), (5, 30), (5, 30), (30, 100)))
+        low, high = rng.choice(PERCENTS)
         runtime = max(2, period * rng.randint(low * 1000, high * 1000) // 100000)
         asked = {"runtime": runtime, "period": period}
-        if rng.random() < 0.15:
-            asked["deadline"] = rng.randint(runtime, period)
-        if rng.random() < 0.25:
-            asked["desired_runtime"] = rng.randint(runtime, 2 * runtime)
-        if rng.random() < (0.97 if self.setting.levels else 0.1):
-            asked["priority"] = rng.choice(PRIORITIES) if rng.random() < 0.6 else rng.randint(1, 99)
-        if rng.random() < 0.02:
-            asked["ignore_admission"] = 1
-        if rng.random() < 0.1:
-            asked["max_runtime"] = rng.randint(runtime, 2 * runtime)
+        for key, chance, value in (
+                ("deadline", 0.15, rng.randint(runtime, period)),
+                ("desired_runtime", 0.25, rng.randint(runtime, 2 * runtime)),
+                ("priority", 0.97 if self.setting.levels else 0.1,
+                 rng.choice(PRIORITIES) if rng.random() < 0.6 else rng.randint(1, 99)),
+                ("ignore_admission", 0.02, 1), ("max_runtime", 0.1, rng.randint(runtime, 2 * runtime))):
+            if rng.random() < chance:
+                asked[key] = value
         if rng.random() < 0.06:
             for key in rng.choice((("runtime", "desired_runtime", "max_runtime"), ("period",))):
                 asked.pop(key, None)
         return asked
 
     def accept(self, task, asked):
-        answer, plan, closing = self.session.accept(task, asked, self.rng.random() < 0.8, self.rng.random() < 0.8)
-        if plan:
-            self.granted += 1
-        elif answer == "no":
-            self.refused += 1
+        plan, closing = self.session.accept(task, asked, self.rng.random() < 0.8, self.rng.random() < 0.8)
+        self.report.granted += plan is not None
+        self.report.refused += closing["answer"] == "no"
+        if closing["answer"] == "no" and "runtime" in asked:
             self.check_nearest(task, asked, closing)
 
     def check_nearest(self, task, asked, closing):
-        if "runtime" not in asked:
-            return
+        def fault(runtime, got, demand):
+            self.report.fault({"op": "accept", "task": task, **asked, "runtime": runtime}, got, demand)
+
+        def ask(runtime):
+            return self.session.question(task, {**asked, "runtime": runtime})[1]
+        runtime, nearest = asked["runtime"], number(closing.get("nearest"))
         if "nearest" not in closing:
-            for runtime in (1, 2) if self.rng.random() < 0.3 else ():
-                if runtime < asked["runtime"] and self.session.question(task, {**asked, "runtime": runtime})[1]:
-                    self.report.fault({"op": "accept", "task": task, **asked}, closing, "a refusal names the nearest= "
-                                      f"runtime that would be granted, and {runtime} us would be")
-            return
-        nearest = number(closing["nearest"])
-        if not nearest or nearest >= asked["runtime"]:
-            self.report.fault({"op": "accept", "task": task, **asked}, closing,
-                              "nearest= is a runtime in us, smaller than the one asked")
-            return
-        resubmitted = {**asked, "runtime": nearest}
-        answer, _, again = self.session.question(task, resubmitted)
-        if answer == "no":
-            self.report.fault({"op": "accept", "task": task, **resubmitted}, again, "the nearest= of the answer before "
-                              "is granted when it is asked for")
-        answer, _, again = self.session.question(task, {**asked, "runtime": nearest + 1})
-        if answer != "no":
-            self.report.fault({"op": "accept", "task": task, **asked, "runtime": nearest + 1}, again,
-                              f"nearest={nearest} was said to be the largest runtime that is granted")
-        if self.rng.random() < 0.3:
-            self.session.accept(task, resubmitted)
+            for less in range(1, min(3, runtime)) if self.rng.random() < 0.3 else ():
+                if ask(less)["answer"] != "no":
+                    fault(runtime, closing, f"a refusal names the nearest= that would be granted, and {less} us would be")
+        elif not nearest or nearest >= runtime:
+            fault(runtime, closing, "nearest= is a runtime in us, smaller than the one asked")
+        else:
+            at, above = ask(nearest), ask(nearest + 1)
+            if at["answer"] == "no":
+                fault(nearest, at, "the nearest= of the answer before is granted when it is asked for")
+            if above["answer"] != "no":
+                fault(nearest + 1, above, f"nearest={nearest} was said to be the largest runtime that is granted")
+            if self.rng.random() < 0.3:
+                self.session.accept(task, {**asked, "runtime": nearest})
 
     def load(self):
         """Another plugin's task comes, changes or goes."""
-        rng, foreign = self.rng, self.session.books.foreign
-        task = FOREIGN + rng.randrange(2 * len(self.setting.cpu_numbers))
-        if task in foreign and rng.random() < 0.6:
+        rng = self.rng
+        task, period = FOREIGN + rng.randrange(2 * len(self.setting.cpu_numbers)), rng.choice(PERIODS)
+        if task in self.session.books.foreign and rng.random() < 0.6:
             self.session.unload(task)
         else:
-            period = rng.choice(PERIODS)
             runtime = max(1, period * rng.randint(1, 150) // 1000) if rng.random() < 0.75 else None
             self.session.load(task, rng.choice(self.setting.cpu_numbers), runtime, period)
 
     def restart(self):
         """What the broker does after a plugin died: a new one is fed with what the old one had granted."""
         old, self.session = self.session, Session(self.setting, self.model, self.report)
-        for task, (cpu, runtime, period) in old.books.foreign.items():
-            self.session.load(task, cpu, runtime, period)
-        tasks = list(old.books.tasks.items())
-        self.rng.shuffle(tasks)
-        self.session.feed(tasks)
-        asked = self.probes + [(task, self.wish()) for task in list(old.books.tasks)[:10]]
-        expect_same(self.session, asked, old.probe(asked), self.session.probe(asked),
-                    "after a restart and schedule for each task the answers are the same")
-        old.__exit__(None, None, None)
+        with old:
+            for task, load in old.books.foreign.items():
+                self.session.load(task, *load)
+            tasks = list(old.books.tasks.items())
+            self.rng.shuffle(tasks)
+            self.session.feed(tasks)
+            asked = self.probes + [(task, self.wish()) for task, _ in tasks[:10]]
+            expect_same(self.session, asked, old.probe(asked), self.session.probe(asked),
+                        "after a restart and schedule for each task the answers are the same")
 
     def finish(self):
         for task in list(self.session.books.tasks):
@@ -123,25 +114,23 @@ class Walk:
             self.session.unload(task)
         expect_same(self.session, self.probes, self.empty, self.session.probe(self.probes),
                     "when all is released the answers are those of the start")
-        plugin = self.session.plugin
-        if plugin.slow > 5 and plugin.slow * 100 > plugin.asked:
-            self.report.fault(None, None, f"{plugin.slow} of {plugin.asked} answers took longer than the "
-                              f"{BROKER_SECONDS * 1000:.0f} ms that the broker waits (see timeout=)")
+        slow, asked = self.session.plugin.slow, self.session.plugin.serial
+        if slow > 5 and slow * 100 > asked:
+            self.report.fault(None, None, f"the broker waits {BROKER_SECONDS * 1000:.0f} ms for an answer (see timeout=), "
+                              f"and {slow} of {asked} took longer")
 
 
 def walk(setting, model, report, rng, steps):
-    """(steps, granted, refused)"""
     report.step = "start of the random steps"
-    walker, done = Walk(setting, model, report, rng), 0
+    walker = Walk(setting, model, report, rng)
     try:
-        for done in range(1, steps + 1):
-            report.step = f"step {done}"
+        for report.steps in range(1, steps + 1):
+            report.step = f"step {report.steps}"
             walker.step()
-            if done % max(20, steps // RESTARTS) == 0:
+            if report.steps % max(20, steps // RESTARTS) == 0:
                 walker.restart()
         report.step = "end of the random steps"
         walker.finish()
         walker.session.plugin.close()
     finally:
         walker.session.plugin.kill()
-    return done, walker.granted, walker.refused

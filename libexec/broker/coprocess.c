@@ -155,7 +155,7 @@ bool coprocess_send_fd(struct coprocess *coprocess, const void *bytes, size_t le
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
     memset(&control, 0, sizeof control);
-    struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
+    struct iovec part = {.iov_base = (char *)bytes, .iov_len = length};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (fd >= 0) {
         message.msg_control = &control;

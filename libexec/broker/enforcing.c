@@ -51,7 +51,7 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     } else if (elsewhere(wish, tid, identity.start))
         say(request, ATTACH_FAIL, "thread %d is attached to another reservation already", (int)tid);
     else if (!thread_attributes(tid, &former))
-        say(request, ATTACH_FAIL, "there is no thread %d", (int)tid);
+        say(request, ATTACH_FAIL, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     else
         return attachment_new(wish, tid, identity.start, pidfd, by_file, &former);
     if (pidfd >= 0)

@@ -35,7 +35,7 @@ struct plugin {
     struct pending_list pending, lost; /* lost: owed when it went down */
     int64_t since;       /* GREETING: when it was started; else: of its last sign of life */
     int64_t restart_at, pause;
-    bool unsent;
+    bool unsent, ended; /* ended: at end-of-file; what it said before still counts */
 };
 
 static struct plugin plugins[PLUGINS_MAX];
@@ -377,7 +377,7 @@ void plugin_fail(int index, const char *reason)
     STAILQ_CONCAT(&plugin->lost, &plugin->pending);
     bool behaved = plugin->state == UP && now - plugin->restart_at > good_behaviour;
     plugin->state = DOWN;
-    plugin->unsent = false;
+    plugin->unsent = plugin->ended = false;
     plugin->restart_at = behaved ? now : now + plugin->pause;
     plugin->pause = behaved || plugin->pause == 0 ? first_pause : plugin->pause * 2 > longest_pause ? longest_pause : plugin->pause * 2;
 }
@@ -497,8 +497,7 @@ void plugin_read(int index)
         return;
     if (plugin->process.writing)
         (void)coprocess_flush(&plugin->process);
-    if (!coprocess_read(&plugin->process) && plugin->process.input.length == plugin->process.input.taken)
-        plugin_fail(index, "it ended");
+    plugin->ended = !coprocess_read(&plugin->process);
 }
 
 static bool take_plan(const struct paragraph *said, struct plugin_event *event)
@@ -600,8 +599,12 @@ bool plugin_receive(int index, struct plugin_event *event)
     if (plugin->state == DOWN)
         return false;
     int taken = paragraph_take(&plugin->process.input, &said, &form);
-    if (taken == 0)
+    if (taken == 0 && !plugin->ended)
         return false;
+    if (taken == 0) {
+        plugin_fail(index, "it ended");
+        return take_lost(plugin, event);
+    }
     *event = (struct plugin_event){0};
     if (taken < 0)
         snprintf(why, sizeof why, "it babbles: %s", form);

@@ -54,20 +54,20 @@ int plugins_highest_priority(void);
 bool plugins_share_cpu(int plugin, int other);
 
 /* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */
-uint64_t plugin_accept(int plugin, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit);
-uint64_t plugin_schedule(int plugin, uint64_t task, const struct grant *grant);
-uint64_t plugin_release(int plugin, uint64_t task);
+uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit);
+uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant);
+uint64_t plugin_release(int index, uint64_t task);
 
 /* Another plugin's task on a shared CPU: came or changed; went when grant is NULL. */
-void plugin_load(int plugin, uint64_t task, const struct grant *grant);
+void plugin_load(int index, uint64_t task, const struct grant *grant);
 
 void plugins_flush(void);
 
-void plugin_read(int plugin);
-bool plugin_receive(int plugin, struct plugin_event *event);
+void plugin_read(int index);
+bool plugin_receive(int index, struct plugin_event *event);
 
 /* It lied: killed, to be started again. */
-void plugin_fail(int plugin, const char *reason);
+void plugin_fail(int index, const char *reason);
 
 int64_t plugins_deadline(void);
 void plugins_expire(int64_t now);

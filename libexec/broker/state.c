@@ -119,7 +119,7 @@ static void read_boot(char boot[static 64])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     if (file == NULL || fgets(boot, 64, file) == NULL)
-        strcpy(boot, "unknown");
+        snprintf(boot, 64, "unknown");
     boot[strcspn(boot, "\n")] = '\0';
     if (file != NULL)
         fclose(file);
@@ -300,11 +300,22 @@ static void drop_gone(struct recorded_state *state)
     state->count = kept;
 }
 
+static void forget_keys(struct known **known)
+{
+    struct known *one = *known;
+    HASH_CLEAR(hh, *known); /* the table; its elements stay linked in their order */
+    while (one != NULL) {
+        struct known *next = one->hh.next;
+        free(one);
+        one = next;
+    }
+}
+
 bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
 {
     struct paragraph_input input = {0};
     struct paragraph record;
-    struct known *known = NULL, *one, *next;
+    struct known *known = NULL;
     const char *why = "a record that is not understood";
     bool good = true;
     *state = (struct recorded_state){.same_boot = true};
@@ -318,10 +329,7 @@ bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
         while (good && (taken = paragraph_take(&input, &record, &why)) != 0)
             good = taken == 1 && take_record(state, &known, &record);
     }
-    HASH_ITER(hh, known, one, next) {
-        HASH_DEL(known, one);
-        free(one);
-    }
+    forget_keys(&known);
     paragraph_input_free(&input);
     if (fd >= 0)
         close(fd);

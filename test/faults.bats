@@ -1,0 +1,345 @@
+# A plugin that goes wrong costs the request at hand, and no more. fixtures/plugins/faulty is a right plugin that
+# misbehaves once, at the accept after a fault was written into its switch.
+load helper
+
+prepare() {
+    cp "$BATS_TEST_DIRNAME/fixtures/plugins/faulty" "$WORK/faulty"
+    chmod 755 "$WORK/faulty"
+    mkdir -m 777 "$WORK/switch"
+    configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1000"
+    configure_plugins "EDF $WORK/faulty - all threshold=0.4 timeout=200ms good=$RTF_LIBEXEC/plugins/edf switch=$WORK/switch/EDF" \
+        "FP $WORK/faulty 11-20 all timeout=200ms good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
+}
+
+# A wish that any of the three can take, and one that is the plugin's own.
+any='{"runtime": "1ms", "period": "10ms", "priority": 15}'
+
+# switch_on PLUGIN FAULT...: at its next accept
+switch_on() {
+    echo "${*:2}" >"$WORK/switch/.new"
+    mv "$WORK/switch/.new" "$WORK/switch/$1"
+}
+
+# begin_with_grants: an attached thread of each of the two plugins, and 0.3 of 0.8 CPUs given away by EDF
+begin_with_grants() {
+    broker_start
+    sleeper $ALICE
+    edf_thread=$SLEEPER
+    sleeper $ALICE
+    fp_thread=$SLEEPER
+    wish $ALICE early '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    attach $ALICE early "$edf_thread" >/dev/null
+    wish $ALICE strong '{"priority": 14, "plugin": "FP"}' >/dev/null
+    attach $ALICE strong "$fp_thread" >/dev/null
+    [ "$(field .grant.utilization "$(wish $BOB big '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}')")" = 200000000 ]
+    edf_before=$(kernel "$edf_thread")
+    fp_before=$(kernel "$fp_thread")
+    [[ $edf_before == "deadline 0 "* ]]
+    [[ $fp_before == "fifo 14 "* ]]
+}
+
+# restarted PLUGIN COUNT: that often it has been started again
+restarted() {
+    [ "$(jq -c --arg plugin "$1" 'select(.stage == "plugin" and .plugin == $plugin and (.decision | startswith("start") or startswith("restart")))' "$EVENTS" | wc -l)" -ge "$2" ]
+}
+
+# left_of_edf MICROSECONDS: that is what EDF still has for a period of 10 ms, to the microsecond: it knows its earlier grants
+left_of_edf() {
+    local answer
+    answer=$(wish $BOB whole '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}')
+    echo "$answer" >"$WORK/left"
+    [ "$(field .refusal.nearest "$answer")" = "$1" ]
+}
+
+# all_is_as_before: the threads never noticed, and EDF counts what it gave before
+all_is_as_before() {
+    [ "$(kernel "$edf_thread")" = "$edf_before" ]
+    [ "$(kernel "$fp_thread")" = "$fp_before" ]
+    eventually left_of_edf 5000
+    [ "$(field .replies[0].answer "$(cat "$WORK/left")")" = no ]
+}
+
+# costs_only PLUGIN NEXT FAULT...: PLUGIN misbehaves, the wish goes to NEXT within a second, and PLUGIN is started again
+costs_only() {
+    local plugin=$1 next=$2 began answer elapsed
+    losses=$((${losses:-0} + 1))
+    echo "$*"
+    shift 2
+    switch_on "$plugin" "$@"
+    began=${EPOCHREALTIME/./}
+    case $plugin in
+    EDF) answer=$(wish $ALICE hit '{"runtime": "1ms", "period": "10ms", "priority": 15}') ;;
+    FP) answer=$(wish $ALICE hit '{"priority": 15}') ;;
+    esac
+    elapsed=$((${EPOCHREALTIME/./} - began))
+    echo "$elapsed us: $answer"
+    [ ! -e "$WORK/switch/$plugin" ] # it has misbehaved
+    [ "$elapsed" -lt 1000000 ]
+    [ "$(field .result "$answer")" = OK ]
+    [ "$(field .grant.plugin "$answer")" = "$next" ]
+    [ "$(field ".replies[] | select(.plugin == \"$plugin\") | .answer" "$answer")" = restarting ]
+    eventually restarted "$plugin" "$losses"
+    rm "$SPECS/$ALICE/hit.json"
+    eventually test ! -e "$SPECS/$ALICE/hit.verdict"
+}
+
+@test "a plugin that crashes on a request costs that request only" {
+    begin_with_grants
+    costs_only EDF FP crashes
+    all_is_as_before
+    costs_only EDF FP crashes
+    all_is_as_before
+    losses=0
+    costs_only FP RR crashes
+    all_is_as_before
+}
+
+@test "a plugin that crashes right after it has granted has granted" {
+    begin_with_grants
+    switch_on EDF crashes-after
+    run wish $ALICE hit '{"runtime": "1ms", "period": "10ms", "priority": 15}'
+    [ "$(field .grant.plugin "$output")" = EDF ]
+    eventually restarted EDF 1
+    eventually left_of_edf 4000
+    rm "$SPECS/$ALICE/hit.json"
+    all_is_as_before
+}
+
+@test "a plugin that breaks off in the middle of a sentence costs one request" {
+    begin_with_grants
+    costs_only EDF FP breaks-off
+    all_is_as_before
+}
+
+@test "a plugin that ends in the middle of a sentence which nobody asked for is started again, and the broker sleeps" {
+    begin_with_grants
+    switch_on EDF ends-unfinished
+    wish $ALICE hit "$any" >/dev/null
+    eventually restarted EDF 1
+    rm "$SPECS/$ALICE/hit.json"
+    all_is_as_before
+    before=$(cut -d ' ' -f 14,15 "/proc/$BROKER/stat")
+    sleep 0.3
+    [ "$(cut -d ' ' -f 14,15 "/proc/$BROKER/stat")" = "$before" ]
+}
+
+@test "a plugin that hangs costs one request, and that no longer than its timeout" {
+    begin_with_grants
+    costs_only EDF FP hangs
+    all_is_as_before
+    losses=0
+    costs_only FP RR hangs
+    all_is_as_before
+}
+
+@test "a plugin that answers too late has not answered" {
+    begin_with_grants
+    costs_only EDF FP late 0.4
+    all_is_as_before
+}
+
+@test "a plugin that babbles costs one request: words, bytes, a paragraph without end" {
+    begin_with_grants
+    costs_only EDF FP garbage
+    costs_only EDF FP binary
+    costs_only EDF FP endless
+    all_is_as_before
+}
+
+@test "an answer that nobody asked for is not believed" {
+    begin_with_grants
+    costs_only EDF FP other-id
+    all_is_as_before
+    switch_on EDF two-answers # the first one counts
+    run wish $ALICE hit "$any"
+    [ "$(field .result "$output")" = OK ]
+    eventually restarted EDF 2
+    rm "$SPECS/$ALICE/hit.json"
+    all_is_as_before
+}
+
+@test "a plugin that offers CPUs, a policy or a priority that are not its own costs one request" {
+    begin_with_grants
+    costs_only EDF FP set cpus 0-77
+    costs_only EDF FP set policy fifo
+    costs_only EDF FP set priority 15
+    all_is_as_before
+    losses=0
+    costs_only FP RR set priority 21
+    costs_only FP RR set policy deadline
+    costs_only FP RR set cpus 77
+    all_is_as_before
+}
+
+@test "a plugin that offers another runtime, period or deadline than was asked costs one request" {
+    begin_with_grants
+    costs_only EDF FP more runtime
+    costs_only EDF FP more period
+    costs_only EDF FP more deadline
+    all_is_as_before
+}
+
+@test "a plugin that promises more than the rules allow the user costs one request" {
+    configure_rules "$ALICE - max_utilization 2" "$ALICE - max_runtime 1ms" "$BOB - max_utilization 2"
+    broker_start
+    switch_on EDF set runtime 1001
+    run wish $ALICE hit '{"runtime": "1ms", "desired_runtime": "5ms", "period": "10ms", "priority": 15}'
+    [ "$(field .replies[0].answer "$output")" = restarting ]
+    eventually restarted EDF 1
+    run wish $BOB cam '{"runtime": "1ms", "desired_runtime": "5ms", "period": "10ms"}'
+    [ "$(field .grant.accepted_runtime "$output")" = 5000 ]
+}
+
+@test "a plugin that promises more than its threshold costs one request" {
+    begin_with_grants
+    losses=0
+    for time in 1 2; do
+        switch_on EDF promises 0-1
+        run wish $ALICE hit '{"runtime": "6ms", "period": "10ms", "priority": 15}' # 0.5 is left
+        # A first offer of this kind may be an honest crossing, and is asked again; then EDF is right and says no.
+        [ "$(field .grant.plugin "$output")" = FP ]
+        rm "$SPECS/$ALICE/hit.json"
+        eventually test ! -e "$SPECS/$ALICE/hit.verdict"
+    done
+    all_is_as_before
+}
+
+@test "a plugin that always promises more than its threshold never gets past it" {
+    sed -i 's/    doing = .*/    doing = ["promises", "0-1"] if asked["op"] == "accept" else []/' "$WORK/faulty"
+    broker_start
+    run wish $ALICE one '{"runtime": "8ms", "period": "10ms", "plugin": "EDF"}'
+    [ "$(field .grant.plugin "$output")" = EDF ]
+    run wish $ALICE two '{"runtime": "1us", "period": "1s", "priority": 15}'
+    [ "$(field .grant.plugin "$output")" != EDF ]
+    [ "$(field .replies[0].answer "$output")" = restarting ]
+}
+
+@test "a plugin that moves a task of another plugin, or one that nobody has, costs one request" {
+    begin_with_grants
+    costs_only EDF FP moves 31337 cpus 0-1
+    all_is_as_before
+    # Numbers are given in the order of the wishes: 2 is FP's.
+    costs_only EDF FP moves 2 cpus 0-1
+    all_is_as_before
+    losses=0
+    costs_only FP RR moves 1 priority 12
+    all_is_as_before
+}
+
+@test "a plugin that moves its own task to a CPU or priority that is not its own costs one request" {
+    begin_with_grants
+    costs_only EDF FP moves 1 cpus 77
+    losses=0
+    costs_only FP RR moves 2 priority 21
+    costs_only FP RR moves 2 cpus 0,77
+    all_is_as_before
+}
+
+@test "a change that meets a fault leaves the old grant in force" {
+    begin_with_grants
+    switch_on EDF crashes
+    run wish $ALICE early '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
+    [ "$(field .result "$output")" = SCHEDULE_FAIL ]
+    [ "$(field .grant.runtime "$output")" = 1000 ]
+    [ "$(field .refusal.retry "$output")" = when-freed ]
+    all_is_as_before
+    run wish $ALICE early '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
+    [ "$(field .grant.runtime "$output")" = 2000 ]
+    [[ $(kernel "$edf_thread") == *" 2000/10000/10000 "* ]]
+}
+
+@test "while one plugin hangs, wishes for the others are answered" {
+    sed -i 's/timeout=200ms/timeout=2s/' "$CONFIG/plugins.conf"
+    begin_with_grants
+    switch_on EDF hangs
+    put $ALICE slow "$any"
+    eventually test ! -e "$WORK/switch/EDF"
+    began=${EPOCHREALTIME/./}
+    run wish $BOB quick '{"priority": 12, "plugin": "FP"}'
+    [ "$(field .grant.plugin "$output")" = FP ]
+    as $ALICE rm "$SPECS/$ALICE/strong.tid"
+    run verdict $ALICE strong
+    [ "$(field .request "$output")" = detach ]
+    [ $((${EPOCHREALTIME/./} - began)) -lt 1000000 ]
+    [ ! -e "$SPECS/$ALICE/slow.verdict" ] # all of that while it hung
+    run verdict $ALICE slow
+    [ "$(field .grant.plugin "$output")" = FP ]
+}
+
+# pid_of PLUGIN: of the running process of that line
+pid_of() { pgrep -P "$BROKER" -f " name=$1 "; }
+
+@test "a plugin killed at rest is started again and knows its grants" {
+    begin_with_grants
+    kill -KILL "$(pid_of EDF)"
+    eventually restarted EDF 1
+    kill -KILL "$(pid_of FP)"
+    eventually restarted FP 1
+    all_is_as_before
+    run wish $ALICE late '{"priority": 20, "plugin": "FP"}'
+    [ "$(field .grant.priority "$output")" = 20 ] # above 14, which it knows
+}
+
+@test "a plugin that is stopped costs one request, and a thousand wishes at once are answered" {
+    begin_with_grants
+    kill -STOP "$(pid_of EDF)"
+    run wish $ALICE hit "$any"
+    [ "$(field .grant.plugin "$output")" = FP ]
+    [ "$(field .replies[0].answer "$output")" = restarting ]
+    rm "$SPECS/$ALICE/hit.json"
+    all_is_as_before
+    kill -STOP "$(pid_of EDF)"
+    as $BOB /usr/bin/python3 - "$SPECS/$BOB" <<'END'
+import os, sys
+os.chdir(sys.argv[1])
+for number in range(900):
+    with open(".new", "w") as file:
+        file.write('{"runtime": 1, "period": 1000000, "priority": 15}')
+    os.rename(".new", f"w{number}.json")
+END
+    eventually count_is 901 "$SPECS/$BOB" verdict # and big's
+    [ "$(cd "$SPECS/$BOB" && cat w*.verdict | jq -r .result | sort | uniq -c | tr -s ' ')" = " 900 OK" ]
+    rm "$SPECS/$BOB"/w*.json
+    all_is_as_before
+}
+
+# count_is NUMBER DIRECTORY ENDING
+count_is() {
+    set -- "$1" "$2"/*."$3"
+    [ $(($# - 1)) -eq "$1" ]
+}
+
+@test "a plugin whose program has gone comes back when it does, and has missed nothing" {
+    begin_with_grants
+    mv "$WORK/faulty" "$WORK/away"
+    kill -KILL "$(pid_of EDF)"
+    run wish $ALICE hit "$any"
+    [ "$(field .grant.plugin "$output")" = FP ]
+    # Detaching, releasing and attaching need no plugin.
+    rm "$SPECS/$BOB/big.json" "$SPECS/$ALICE/hit.json"
+    eventually test ! -e "$SPECS/$BOB/big.verdict"
+    as $ALICE rm "$SPECS/$ALICE/early.tid"
+    run verdict $ALICE early
+    [ "$(field .request "$output")" = detach ]
+    [[ $(kernel "$edf_thread") == "other 0 "* ]]
+    run attach $ALICE early "$edf_thread"
+    [ "$(kernel "$edf_thread")" = "$edf_before" ]
+    mv "$WORK/away" "$WORK/faulty"
+    eventually restarted EDF 1
+    eventually left_of_edf 7000
+}
+
+@test "a plugin that crashes on everything is not started more often than it can be of use" {
+    printf '#!/bin/sh\nprintf "protocol=1\\nanswer=ok\\n\\n"\n[ ! -e "%s" ] || exit 3\ncat >/dev/null\n' "$WORK/broken" >"$WORK/brief"
+    chmod 755 "$WORK/brief"
+    configure_plugins "BRIEF $WORK/brief 1-10 all" 'FP fp 11-20 all'
+    broker_start
+    touch "$WORK/broken"
+    kill -KILL "$(pid_of BRIEF)"
+    eventually restarted BRIEF 3
+    began=${EPOCHREALTIME/./}
+    run wish $ALICE cam '{"priority": 15}'
+    [ "$(field .grant.plugin "$output")" = FP ]
+    sleep 1
+    [ "$(jq -c 'select(.stage == "plugin" and .plugin == "BRIEF")' "$EVENTS" | wc -l)" -lt 20 ]
+}
