@@ -26,7 +26,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c) $(BROK
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check lint install clean
+.PHONY: all programs man check check-sanitized lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -57,7 +57,12 @@ $(B)/man/%: man/%.scd
 	scdoc < $< > $@.new && mv $@.new $@
 
 check: all
-	test/run
+	test/run $(TESTS)
+
+# The same tests with programs that stop at the first wrong access or undefined result.
+check-sanitized:
+	$(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
+	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
 
 lint:
 	shellcheck $$(git ls-files | while read -r f; do head -n 1 "$$f" | grep -qE '^#!.*(/sh|bash)' && echo "$$f"; done)

@@ -235,7 +235,7 @@ class Fp(Ordered):
                 f"the CPU with the fewest tasks is taken, which is {candidates[0]}"]
 
         def exceeds(cpu):
-            wishes = {books.tasks[task].asked["priority"] for task in books.on[cpu]} | {asked["priority"]}
+            wishes = {self.urgency(books.tasks[task]) for task in books.on.get(cpu, ())} | {asked["priority"]}
             return len(wishes) > self.levels[1] - self.levels[0] + 1
         if plan and exceeds(plan.place):
             return ["with exhausted=reject a CPU has no more different requested priorities than levels"]

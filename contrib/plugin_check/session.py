@@ -151,7 +151,7 @@ class Session:
             ("cpus" not in closing, "a plan has cpus="),
             (("priority" in closing) == deadline_only, "a plan has a priority, unless its policy is deadline"),
             (policy not in ("deadline", "fifo", "rr"), "policy= is deadline, fifo or rr"),
-            ((policy == "deadline") != deadline_only, f"the policy suits the range {self.setting.priority}: deadline with -"),
+            ((policy == "deadline") != deadline_only, f"with priority={self.setting.priority} the policy is another"),
             (policy != self.policy, f"a plugin has one policy, and this one said {self.policy} before"),
             (any(key in closing and cut[key] is None for key in TIMES), "a time is a whole number of us"),
             (cut["period"] != asked.get("period"), "the plan's period is the one asked, if any"),

@@ -42,12 +42,12 @@ class Walk:
         low, high = rng.choice(PERCENTS)
         runtime = max(2, period * rng.randint(low * 1000, high * 1000) // 100000)
         asked = {"runtime": runtime, "period": period}
+        priority = rng.choice(PRIORITIES) if rng.random() < 0.6 else rng.randint(1, 99)
         for key, chance, value in (
-                ("deadline", 0.15, rng.randint(runtime, period)),
+                ("deadline", 0.15, rng.randint(runtime, period)), ("ignore_admission", 0.02, 1),
                 ("desired_runtime", 0.25, rng.randint(runtime, 2 * runtime)),
-                ("priority", 0.97 if self.setting.levels else 0.1,
-                 rng.choice(PRIORITIES) if rng.random() < 0.6 else rng.randint(1, 99)),
-                ("ignore_admission", 0.02, 1), ("max_runtime", 0.1, rng.randint(runtime, 2 * runtime))):
+                ("max_runtime", 0.1, rng.randint(runtime, 2 * runtime)),
+                ("priority", 0.97 if self.setting.levels else 0.1, priority)):
             if rng.random() < chance:
                 asked[key] = value
         if rng.random() < 0.06:
@@ -72,7 +72,7 @@ class Walk:
         if "nearest" not in closing:
             for less in range(1, min(3, runtime)) if self.rng.random() < 0.3 else ():
                 if ask(less)["answer"] != "no":
-                    fault(runtime, closing, f"a refusal names the nearest= that would be granted, and {less} us would be")
+                    fault(runtime, closing, f"a refusal names the nearest= that is granted, and {less} us would be")
         elif not nearest or nearest >= runtime:
             fault(runtime, closing, "nearest= is a runtime in us, smaller than the one asked")
         else:
@@ -116,8 +116,8 @@ class Walk:
                     "when all is released the answers are those of the start")
         slow, asked = self.session.plugin.slow, self.session.plugin.serial
         if slow > 5 and slow * 100 > asked:
-            self.report.fault(None, None, f"the broker waits {BROKER_SECONDS * 1000:.0f} ms for an answer (see timeout=), "
-                              f"and {slow} of {asked} took longer")
+            self.report.fault(None, None, f"the broker waits {BROKER_SECONDS * 1000:.0f} ms for an answer unless "
+                              f"timeout= says otherwise: {slow} of {asked} took longer")
 
 
 def walk(setting, model, report, rng, steps):

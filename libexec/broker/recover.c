@@ -101,7 +101,7 @@ bool journal_afresh(char reason[static REASON_BYTES])
 static void restore_orphan(const struct recorded_wish *recorded)
 {
     struct identity identity;
-    if (recorded->attached && thread_identify(recorded->tid, &identity) && identity.start == recorded->start)
+    if (recorded->attached && !recorded->laid_down && thread_identify(recorded->tid, &identity) && identity.start == recorded->start)
         (void)helper_restore(recorded->tid, recorded->start, &recorded->former);
 }
 
@@ -130,6 +130,9 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
         wish->exited = true;
     else
         *apply = !thread_attributes(recorded->tid, &now) || !same_plan(&wish->grant->plan, &now);
+    /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
+    if (*apply && recorded->laid_down)
+        wish->attachment->former = now;
 }
 
 static bool take_up_grant(struct wish *wish, const struct recorded_wish *recorded)
@@ -248,8 +251,10 @@ void lay_down(void)
     struct helper_event last;
     (void)helper_drain(5, &last); /* what is under way comes first, or it would undo what follows */
     for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        if (wish->attachment != NULL)
+        if (wish->attachment != NULL) {
             (void)helper_restore(wish->attachment->tid, wish->attachment->start, &wish->attachment->former);
+            wish->attachment->laid_down = true;
+        }
     if (!helper_drain(10, &last))
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
     restore_kernel();

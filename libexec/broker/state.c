@@ -91,6 +91,7 @@ bool state_wish(const struct wish *wish)
         paragraph_add_number(&output, "tid", (uint64_t)wish->attachment->tid);
         paragraph_add_number(&output, "start", wish->attachment->start);
         add_if("by_file", wish->attachment->by_file);
+        add_if("laid_down", wish->attachment->laid_down);
         attributes_add(&output, "former_", &wish->attachment->former);
     }
     return append();
@@ -233,6 +234,7 @@ static bool get_wish(const struct paragraph *record, struct recorded_wish *wish)
     wish->tid = (pid_t)get(record, "tid");
     wish->start = get(record, "start");
     wish->by_file = get(record, "by_file") != 0;
+    wish->laid_down = get(record, "laid_down") != 0;
     return !wish->attached || attributes_get(record, "former_", &wish->former);
 }
 

@@ -23,7 +23,7 @@ struct recorded_wish {
     struct stamp judged, judged_tid;
     bool granted;
     struct grant grant;
-    bool attached, by_file;
+    bool attached, by_file, laid_down;
     pid_t tid;
     uint64_t start;
     struct attributes former;

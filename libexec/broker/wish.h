@@ -54,7 +54,8 @@ struct attachment {
     pid_t tid;
     uint64_t start;
     int pidfd;
-    bool by_file; /* asked for by NAME.tid, not by the key attach */
+    bool by_file;   /* asked for by NAME.tid, not by the key attach */
+    bool laid_down; /* put back at the broker's end, to be attached again by the next */
     struct attributes former;
     UT_hash_handle hh; /* by tid */
 };

@@ -1,0 +1,517 @@
+# kill -9 at any moment, a stop, a restart: the ledger, state/ and the kernel agree afterwards.
+load helper
+
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.4' 'FP fp 11-20 all'
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$CAROL - max_utilization 100"
+}
+
+tidy() {
+    if [ -n "${STREAM:-}" ]; then kill "$STREAM" 2>/dev/null || true; fi
+    if mountpoint -q "$SPECS"; then
+        if [ -n "$BROKER" ]; then broker_stop TERM; fi
+        eventually umount "$SPECS"
+    fi
+}
+
+cam='{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}'
+
+# broker_dies: by kill -9, and its parts with it
+broker_dies() {
+    kill -KILL "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    BROKER=
+}
+
+# attached_sleeper UID NAME JSON: $SLEEPER is attached to it; its attributes before are in $FORMER, those after in $GRANTED
+attached_sleeper() {
+    sleeper "$1"
+    renice -n 5 -p "$SLEEPER" >/dev/null
+    taskset -pc 1 "$SLEEPER" >/dev/null
+    FORMER=$(kernel "$SLEEPER")
+    wish "$1" "$2" "$3"
+    attach "$1" "$2" "$SLEEPER"
+    GRANTED=$(kernel "$SLEEPER")
+    [ "$GRANTED" != "$FORMER" ]
+}
+
+# detach UID NAME: prints the verdict
+detach() {
+    as "$1" rm "$SPECS/$1/$2.tid"
+    verdict "$1" "$2"
+}
+
+# left_of_edf MICROSECONDS: so much, and no more, is left for a period of one second
+left_of_edf() {
+    local answer
+    answer=$(wish $CAROL whole '{"runtime": "1s", "period": "1s", "plugin": "EDF"}')
+    echo "$answer"
+    [ "$(field .refusal.nearest "$answer")" = "$1" ]
+}
+
+@test "threads stay as they are when the broker is killed, and get back what they had before it was" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    edf_thread=$SLEEPER
+    attached_sleeper $ALICE fast '{"priority": 15}'
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    broker_dies
+    eventually none_of_ours
+    [ "$(kernel "$edf_thread")" = "deadline 0 nice=0 1000/10000/10000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    broker_start
+    [ "$(kernel "$edf_thread")" = "deadline 0 nice=0 1000/10000/10000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    left_of_edf 700000
+    run detach $ALICE cam
+    [ "$(field .request "$output")" = detach ]
+    [ "$(kernel "$edf_thread")" = "$FORMER" ]
+    rm "$SPECS/$ALICE/fast.json"
+    eventually test ! -e "$SPECS/$ALICE/fast.verdict"
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+}
+
+@test "SIGTERM demotes every thread and keeps the wishes, and the next start attaches them again" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    broker_stop TERM
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+    [ -e "$SPECS/$ALICE/cam.json" ]
+    broker_start
+    eventually is_policy "$SLEEPER" deadline
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    run verdict $ALICE cam
+    [ "$(field .request "$output")" = recover ]
+    [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
+    left_of_edf 700000
+    detach $ALICE cam >/dev/null
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+}
+
+@test "SIGINT leaves all in force for a restart" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    broker_stop INT
+    eventually none_of_ours
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    broker_start
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    left_of_edf 700000
+    detach $ALICE cam >/dev/null
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+}
+
+@test "what was removed while no broker ran is released at the next start" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    first=$SLEEPER
+    attached_sleeper $BOB cam "$cam"
+    second=$SLEEPER
+    attached_sleeper $ALICE stays "$cam"
+    broker_dies
+    rm "$SPECS/$ALICE/cam.json"
+    as $BOB rm -r "$SPECS/$BOB"
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ ! -e "$SPECS/$ALICE/cam.tid" ]
+    eventually is_policy "$first" other
+    eventually is_policy "$second" other
+    [ "$(kernel "$first")" = "$FORMER" ]
+    [ "$(kernel "$second")" = "$FORMER" ]
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    left_of_edf 700000
+}
+
+@test "a .tid that was removed while no broker ran is detached, one that was written is attached" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    first=$SLEEPER
+    wish $ALICE other "$cam" >/dev/null
+    sleeper $ALICE
+    broker_dies
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/other.tid" "$SLEEPER"
+    broker_start
+    run verdict $ALICE cam
+    [ "$(field .request "$output")" = detach ]
+    [ "$(field .thread "$output")" = null ]
+    [ "$(kernel "$first")" = "$FORMER" ]
+    run verdict $ALICE other
+    [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
+    is_policy "$SLEEPER" deadline
+}
+
+@test "a thread that ended while no broker ran is let go at the next start" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    first=$SLEEPER
+    sleeper $ALICE
+    wish $ALICE once "{\"priority\": 12, \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
+    is_policy "$SLEEPER" fifo
+    broker_dies
+    kill -KILL "$first" "$SLEEPER"
+    wait "$first" "$SLEEPER" 2>/dev/null || true
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE/cam.tid"
+    eventually test ! -e "$SPECS/$ALICE/once.json"
+    eventually test ! -e "$SPECS/$ALICE/once.verdict"
+    run verdict $ALICE cam
+    [ "$(field .request "$output")" = exit ]
+    [ "$(field .thread "$output")" = null ]
+    [ "$(field .grant.runtime "$output")" = 1000 ]
+    left_of_edf 700000
+}
+
+@test "a wish that was changed while no broker ran is asked again, whether its thread was demoted or not" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    broker_dies
+    put $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
+    broker_start
+    run verdict $ALICE cam
+    [ "$(field .grant.runtime "$output")" = 2000 ]
+    [[ $(kernel "$SLEEPER") == *" 2000/10000/10000 "* ]]
+    left_of_edf 600000
+    broker_stop TERM
+    put $ALICE cam '{"runtime": "1ms", "period": "5ms", "plugin": "EDF"}'
+    broker_start
+    run verdict $ALICE cam
+    [ "$(field .grant.period "$output")" = 5000 ]
+    [[ $(kernel "$SLEEPER") == *" 1000/5000/5000 "* ]]
+    detach $ALICE cam >/dev/null
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+}
+
+@test "wishes that were added while no broker ran are asked in the order of their times" {
+    broker_start
+    wish $ALICE first '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    broker_dies
+    for name in m z a q; do # 0.5 of 0.8 are left
+        put $ALICE $name '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}'
+        sleep 0.01 # their times have the grain of a clock tick
+    done
+    put $ALICE first '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
+    broker_start
+    [ "$(field .grant.runtime "$(verdict $ALICE first)")" = 2000 ]
+    for name in m z; do
+        run verdict $ALICE $name
+        [ "$(field .grant.runtime "$output")" = 3000 ]
+    done
+    for name in a q; do
+        run verdict $ALICE $name
+        [ "$(field .result "$output")" = SCHEDULE_FAIL ]
+    done
+}
+
+@test "of wishes that compete, those that came first have the grant after a restart, too" {
+    broker_start
+    names='q b z a m'
+    for name in $names; do
+        wish $ALICE $name '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    done
+    for signal in KILL TERM INT; do
+        kill -$signal "$BROKER"
+        wait "$BROKER" || true
+        broker_start
+        for name in $names; do
+            run verdict $ALICE $name
+            case $name in
+            q | b) [ "$(field .grant.runtime "$output")" = 3000 ] ;;
+            *) [ "$(field .result "$output")" = SCHEDULE_FAIL ] ;;
+            esac
+        done
+    done
+    # After a reboot all are asked again, in the order of old.
+    broker_stop INT
+    grep -q '^boot=' "$SPOOL/state/journal"
+    sed -i 's/^boot=.*/boot=another/' "$SPOOL/state/journal"
+    broker_start
+    for name in $names; do
+        run verdict $ALICE $name
+        case $name in
+        q | b) [ "$(field '.request + " " + (.grant.runtime | tostring)' "$output")" = "recover 3000" ] ;;
+        *) [ "$(field .result "$output")" = SCHEDULE_FAIL ] ;;
+        esac
+    done
+}
+
+@test "a .tid from before a reboot is removed, never obeyed" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    broker_stop TERM
+    # Another thread has the number now: one that started after the file was written.
+    sed -i 's/^boot=.*/boot=another/' "$SPOOL/state/journal"
+    touch -d '2001-01-01' "$SPECS/$ALICE/cam.tid"
+    sleeper $ALICE
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" 1
+    broker_start
+    run verdict $ALICE cam
+    [ "$(field .grant.runtime "$output")" = 1000 ]
+    [ "$(field .thread "$output")" = null ]
+}
+
+# stream UID NAMES...: as that user: writes, attaches, changes, detaches, removes, without waiting
+stream() {
+    setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- /usr/bin/python3 - "$SPECS/$1" "$SEED" "${@:2}" 3>&- >/dev/null <<'END' &
+import os, random, sys, time
+os.makedirs(sys.argv[1], exist_ok=True)
+os.chdir(sys.argv[1])
+random.seed(int(sys.argv[2]))
+threads = sys.argv[3:]
+
+
+def put(name, text):
+    with open(".new", "w") as file:
+        file.write(text)
+    os.rename(".new", name)
+
+
+def remove(name):
+    try:
+        os.unlink(name)
+    except OSError:
+        pass
+
+
+while True:
+    place = random.randrange(len(threads))
+    name = f"w{place}"
+    step = random.randrange(10)
+    if step < 4:
+        put(f"{name}.json", '{"runtime": %d, "period": 100000, "plugin": "EDF"}' % random.randrange(1000, 20000))
+    elif step < 5:
+        put(f"{name}.json", '{"priority": %d, "plugin": "FP"}' % random.randrange(11, 20))
+    elif step < 8 and os.path.exists(f"{name}.json"):
+        put(f"{name}.tid", threads[place])
+    elif step < 9:
+        remove(f"{name}.tid")
+    else:
+        remove(f"{name}.json")
+        remove(f"{name}.tid")
+    time.sleep(random.random() * 0.004)
+END
+    STREAM=$!
+    echo "$STREAM" >>"$WORK/pids"
+}
+
+# stream_ends: and every wish that is there has its verdict
+stream_ends() {
+    kill "$STREAM" 2>/dev/null || true
+    wait "$STREAM" 2>/dev/null || true
+    STREAM=
+    eventually all_are_answered
+}
+
+all_are_answered() {
+    local file name
+    for file in "$SPECS/$ALICE"/w*.json; do
+        [ -e "$file" ] || continue
+        name=$(basename "$file" .json)
+        as $ALICE "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s "$name" >"$WORK/answer.$name" 2>/dev/null || [ -s "$WORK/answer.$name" ] || return 1
+    done
+    for file in "$SPECS/$ALICE"/w*.verdict; do
+        [ ! -e "$file" ] || [ -e "${file%.verdict}.json" ] || [ -e "${file%.verdict}.tid" ] || return 1
+    done
+}
+
+# verdict_view FILE: what test/kernel-view should show of its thread
+verdict_view() {
+    jq -r 'if .thread == null then "none"
+           elif .grant.policy == "deadline" then "deadline 0 nice=0 \(.grant.accepted_runtime)/\(.grant.deadline)/\(.grant.period) cpus=\(.grant.cpus) reset=1"
+           else "\(.grant.policy) \(.grant.priority) nice=0 0/0/0 cpus=\(.grant.cpus) reset=1" end' "$1"
+}
+
+# all_agree THREAD...: w0's thread, w1's, ...: the kernel has what the verdicts say, and EDF counts what they say
+all_agree() {
+    local place=0 thread expected file used=0
+    for thread; do
+        file=$SPECS/$ALICE/w$place.verdict
+        expected=none
+        if [ -e "$file" ]; then
+            expected=$(verdict_view "$file")
+            used=$((used + $(jq 'if .grant.plugin == "EDF" then .grant.utilization else 0 end' "$file")))
+        fi
+        if [ "$expected" = none ]; then expected="other 0 nice=0 0/0/0 cpus=0-1 reset=0"; fi
+        if [ "$(kernel "$thread")" != "$expected" ]; then
+            echo "w$place: expected $expected, is $(kernel "$thread"): $(cat "$file" 2>/dev/null)"
+            return 1
+        fi
+        place=$((place + 1))
+    done
+    left_of_edf $(((800000000 - used) / 1000))
+}
+
+# eight threads of $ALICE, in the array $threads
+eight_threads() {
+    threads=()
+    for place in 0 1 2 3 4 5 6 7; do
+        sleeper $ALICE
+        threads+=("$SLEEPER")
+    done
+}
+
+@test "the broker is killed a dozen times in a stream of wishes, and all agree after each start" {
+    eight_threads
+    broker_start
+    RANDOM=4711
+    for round in 1 2 3 4; do
+        SEED=$round stream $ALICE "${threads[@]}"
+        for kill in 1 2 3; do
+            sleep "0.0$((RANDOM % 90 + 10))"
+            broker_dies
+            broker_start
+        done
+        stream_ends
+        all_agree "${threads[@]}"
+    done
+}
+
+@test "plugins and helper are killed a dozen times in a stream of wishes, and all agree" {
+    eight_threads
+    broker_start
+    RANDOM=815
+    for round in 1 2; do
+        SEED=1$round stream $ALICE "${threads[@]}"
+        for part in rtf-attach plugins/edf rtf-attach plugins/fp rtf-attach rtf-names; do
+            sleep "0.0$((RANDOM % 90 + 10))"
+            pid=$(pgrep -P "$BROKER" -f "$part") || continue # a plugin may be waiting for its restart
+            kill -KILL "$pid" || true
+        done
+        stream_ends
+        eventually edf_is_up
+        all_agree "${threads[@]}"
+    done
+}
+
+edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/whole.verdict")" = no ]; }
+
+@test "a helper that is killed at rest is started again, and the next thread attached" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    pid=$(pgrep -P "$BROKER" -f rtf-attach)
+    kill -KILL "$pid"
+    detach $ALICE cam >/dev/null
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+    [ "$(pgrep -P "$BROKER" -f rtf-attach)" != "$pid" ]
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+}
+
+@test "a journal that is torn at its end is taken up to there" {
+    for bytes in 1 2 40; do
+        broker_start
+        attached_sleeper $ALICE "cam$bytes" "$cam"
+        wish $ALICE "last$bytes" "$cam" >/dev/null
+        broker_dies
+        truncate -s -$bytes "$SPOOL/state/journal"
+        broker_start
+        [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+        run verdict $ALICE "last$bytes"
+        [ "$(field .grant.runtime "$output")" = 1000 ]
+        rm "$SPECS/$ALICE/last$bytes.json"
+        detach $ALICE "cam$bytes" >/dev/null
+        [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+    done
+    left_of_edf 500000 # three of a tenth
+}
+
+@test "a journal that is damaged in the middle stops the start, with a sentence" {
+    broker_start
+    wish $ALICE one "$cam" >/dev/null
+    wish $ALICE two "$cam" >/dev/null
+    broker_dies
+    sed -i '0,/^record=wish/s//rec\x01rd/' "$SPOOL/state/journal"
+    : >"$WORK/broker.out"
+    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    [ "$status" -eq 71 ]
+    [[ $output == *"state/journal is damaged"* ]]
+    rm "$SPOOL/state/journal"
+    broker_start
+    left_of_edf 600000
+}
+
+@test "an overflowing queue of events loses nothing" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    wish $ALICE gone "$cam" >/dev/null
+    wish $ALICE changed "$cam" >/dev/null
+    sleeper $ALICE
+    kill -STOP "$BROKER"
+    as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
+import os, sys
+os.chdir(sys.argv[1])
+open(".a", "w").close()
+for number in range(9000): # two events each; the queue has 16384 places
+    os.rename(".a", ".b")
+    os.rename(".b", ".a")
+END
+    put $ALICE fresh "$cam"
+    put $BOB first "$cam"
+    put $ALICE changed '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
+    as $ALICE rm "$SPECS/$ALICE/gone.json" "$SPECS/$ALICE/cam.tid"
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/changed.tid" "$SLEEPER"
+    kill -CONT "$BROKER"
+    [ "$(field .grant.runtime "$(verdict $ALICE fresh)")" = 1000 ]
+    [ "$(field .grant.runtime "$(verdict $BOB first)")" = 1000 ]
+    run verdict $ALICE changed
+    [ "$(field .grant.runtime "$output")" = 2000 ]
+    [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
+    [ "$(field .request "$(verdict $ALICE cam)")" = detach ]
+    eventually test ! -e "$SPECS/$ALICE/gone.verdict"
+    jq -e -n 'any(inputs; .decision == "overflow")' "$EVENTS"
+    left_of_edf 300000
+}
+
+@test "specs/ may be a file system of its own" {
+    mkdir -p -m 755 "$SPOOL" "$SPECS"
+    mount -t tmpfs -o size=8m none "$SPECS"
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    run verdict $ALICE cam
+    [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
+    [ "$(stat -c '%u %a' "$SPECS/$ALICE/cam.verdict")" = "$ALICE 600" ]
+    broker_dies
+    broker_start
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+    [ -z "$(ls -A "$SPECS/.stage")" ]
+}
+
+rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
+
+@test "partition=unthrottled lifts the kernel's limit, pins to the least loaded CPU, and SIGTERM puts the limit back" {
+    configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
+    sleeper $ALICE
+    first=$SLEEPER
+    sleeper $ALICE
+    broker_start
+    [ "$(rt_runtime)" = -1 ]
+    wish $ALICE one "{\"runtime\": \"3ms\", \"period\": \"10ms\", \"attach\": $first}" >/dev/null
+    wish $ALICE two "{\"runtime\": \"1ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}" >/dev/null
+    views="$(kernel "$first"), $(kernel "$SLEEPER")"
+    run wish $ALICE three '{"runtime": "2ms", "period": "10ms"}'
+    broker_stop TERM
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+    [ "$views" = "deadline 0 nice=0 3000/10000/10000 cpus=0 reset=1, deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1" ]
+    [ "$(field .grant.cpus "$output")" = 1 ]
+    [ "$(kernel "$first")" = "other 0 nice=0 0/0/0 cpus=0-1 reset=0" ]
+}
+
+@test "the kernel's limit is put back after kill -9: by --put-back, or by the next start with another configuration" {
+    configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
+    broker_start
+    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group "$GROUP" && refused=no || refused=yes
+    under=$(rt_runtime)
+    broker_dies
+    after=$(rt_runtime)
+    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group "$GROUP"
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+    [ "$under $after $refused" = "-1 -1 yes" ]
+    broker_start
+    broker_dies
+    configure_plugins 'FP fp 11-20 all'
+    broker_start
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+}
