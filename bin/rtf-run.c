@@ -12,6 +12,9 @@
 #include "client.h"
 #include "units.h"
 
+/* A broker answers within milliseconds. One that runs but is stuck must not hold up a cron job for ever. */
+#define ANSWER_WITHIN UINT64_C(30000000)
+
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { /* long options without a letter */
     KEY_DESIRED = 256,
@@ -62,7 +65,7 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "How to ask", 2},
     {"name", KEY_NAME, "NAME", 0, "Name of the wish (default: run-PID)", 2},
     {"comment", KEY_COMMENT, "TEXT", 0, "A note to put into the wish", 2},
-    {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this for the answer", 2},
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this for the answer (default: 30s)", 2},
     {"fallback", KEY_FALLBACK, NULL, 0, "Run CMD without a reservation if there is none to be had", 2},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 2},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the wish and do nothing", 2},
@@ -342,7 +345,7 @@ int main(int argc, char **argv)
         .doc = "Run CMD with real-time scheduling that the rtf broker has reserved for it.\v"
                "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if it is not "
                "found, else CMD's own."};
-    struct options options = {.spool = RTF_SPOOL};
+    struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
     rtf_hold_standard_fds();
     argp_err_exit_status = EXIT_OURS;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0)

@@ -285,12 +285,6 @@ const char *rtf_string(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-static bool echoes(const json_t *json, const char *wanted)
-{
-    const char *token = rtf_string(json, "token");
-    return token != NULL && strcmp(token, wanted) == 0;
-}
-
 /* Inode and change time: a file that was replaced or rewritten since has another stamp. */
 static bool stamped(const json_t *stamp, const struct stat *status)
 {
@@ -322,6 +316,18 @@ static bool answers(const json_t *json, const struct stat *wish, const struct st
     return tid != NULL ? stamped(json_object_get(json, "tid"), tid) : answers_no_tid(json);
 }
 
+/* What the broker could not read it answers without a token: then, too, the stamps tell. */
+static bool wanted(const json_t *json, const char *ours, const struct stat *wish, const struct stat *tid)
+{
+    const char *token = rtf_string(json, "token");
+    const char *result = rtf_string(json, "result");
+    if (ours != NULL && token != NULL)
+        return strcmp(token, ours) == 0;
+    if (ours != NULL && (result == NULL || strcmp(result, "BAD_SPEC") != 0))
+        return false;
+    return answers(json, wish, tid);
+}
+
 /* The broker moves a directory aside that it does not accept: nothing in it will be answered. */
 static bool moved(const struct rtf_client *client)
 {
@@ -336,14 +342,9 @@ enum rtf_outcome rtf_look(struct rtf_client *client, const struct rtf_wait *wait
     bool has_verdict = read_verdict(client, wait->name, verdict);
     bool has_wish = entry(client, wait->name, "json", &wish);
     bool has_tid = entry(client, wait->name, "tid", &tid);
-    if (has_verdict) {
-        bool ours = wait->token != NULL
-                        ? echoes(verdict->json, wait->token)
-                        : answers(verdict->json, has_wish ? &wish : NULL, has_tid ? &tid : NULL);
-        if (ours)
-            return RTF_OK;
-        rtf_free_verdict(verdict);
-    }
+    if (has_verdict && wanted(verdict->json, wait->token, has_wish ? &wish : NULL, has_tid ? &tid : NULL))
+        return RTF_OK;
+    rtf_free_verdict(verdict);
     if (moved(client))
         return fail(client, RTF_GONE, "the broker has not accepted the directory %s/specs/%s", client->spool,
                     client->user);

@@ -50,7 +50,7 @@ struct rtf_verdict {
 
 struct rtf_wait {
     const char *name;
-    const char *token; /* the answer must echo it; NULL: must be stamped with the files that are there now */
+    const char *token; /* the answer must echo it; NULL: must bear the stamps of the files as they are now */
     ino_t inode;       /* watch this wish alone, as rtf_put made it; 0: whatever bears the name */
     uint64_t timeout;  /* 0: none */
     int interrupt;     /* a descriptor, or -1; only polled, so that a pending signal stays pending */

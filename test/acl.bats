@@ -11,27 +11,967 @@ DAN=20024 # rtfdan: not in rtf
 TEAM=20050
 
 prepare() {
+    declare -gA HOMES=([0]=root [$ANN]=rtfann [$BEN]=rtfben [$CAT]=rtfcat [$DAN]=rtfdan)
     ACCOUNTS=$WORK/accounts
     mkdir "$ACCOUNTS"
     cp /etc/passwd /etc/group "$ACCOUNTS"
     printf '%s::/:/bin/sh\n' rtfann:x:$ANN:$ANN rtfben:x:$BEN:$TEAM rtfcat:x:$CAT:$CAT rtfdan:x:$DAN:$DAN >>"$ACCOUNTS/passwd"
-    printf '%s\n' "rtf:x:$GROUP:rtfann,rtfben,rtfcat" "rtfteam:x:$TEAM:rtfann" >>"$ACCOUNTS/group"
-    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 1-60 all'
+    groups_are rtfann,rtfben,rtfcat rtfann
+    # No test here is about a plugin that is late.
+    configure_plugins 'EDF edf - all partition=global threshold=0.9 timeout=10s' 'FP fp 1-60 all timeout=10s'
 }
 
-# broker [OPTION...]: helper.bash's broker_start with those accounts. exec keeps the pid.
+# groups_are MEMBERS MEMBERS: of rtf and rtfteam; written into the same file, for it is mounted.
+groups_are() {
+    { sed "/^rtf:/d; /^rtfteam:/d" /etc/group && printf '%s\n' "rtf:x:$GROUP:$1" "rtfteam:x:$TEAM:$2"; } >"$ACCOUNTS/group"
+}
+
+# broker: helper.bash's broker_start with those accounts. exec keeps the pid.
 broker() {
     # shellcheck disable=SC2016
     unshare --mount --propagation private sh -c '
         mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/group" /etc/group && shift && exec "$@"' sh "$ACCOUNTS" \
-        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" "$@" >>"$WORK/broker.out" 2>&1 3>&- &
+        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves || { cat "$WORK/broker.out" >&2; return 1; }
 }
 
-@test "10,000 random operations are answered as a model says, and leave every sum exact" {
-    configure_plugins 'EDF edf - 0 partition=global threshold=0.9' 'RM rm 1-90 1 admission=necessary' 'FP fp 1-90 2' 'RR rr 1-90 3'
+# broker_with RULE...
+broker_with() {
+    configure_rules "$@"
     broker
-    "$RTF_SOURCE/test/acl-storm" --spool "$SPOOL" --config "$CONFIG" --etc "$ACCOUNTS" --broker "$BROKER" --steps 10000
+}
+
+# reload [RULE...]: with SIGHUP; returns when they are in force.
+reload() {
+    [ $# -eq 0 ] || configure_rules "$@"
+    RELOADS=$(grep -c '"reloaded"' "$EVENTS" || true)
+    kill -HUP "$BROKER"
+    eventually reloaded
+}
+
+reloaded() { [ "$(grep -c '"reloaded"' "$EVENTS")" -gt "$RELOADS" ]; }
+
+# events STAGE DECISION: their reasons, one a line.
+events() { jq -r --arg stage "$1" --arg decision "$2" 'select(.stage == $stage and .decision == $decision).reason' "$EVENTS"; }
+
+says() { # STAGE DECISION REASON
+    events "$1" "$2" | grep -qxF -- "$3"
+}
+
+home_of() { HOME_OF=$SPECS/${HOMES[$1]:-$1}; } # UID: his directory, named as his account if he has one; in $HOME_OF
+
+# given_directory UID: made for him by root, who alone can where he is not in the group.
+given_directory() {
+    home_of "$1"
+    mkdir -p "$HOME_OF"
+    chown "$1" "$HOME_OF"
+}
+
+# drop UID: each line of input is NAME JSON. All appear one after another, in the order of their names.
+drop() {
+    home_of "$1"
+    # shellcheck disable=SC2016
+    as "$1" sh -ec '
+        [ -d "$1/.new" ] || mkdir -p "$1/.new"
+        cd "$1"
+        while read -r name json; do printf "%s\n" "$json" >".new/$name.json"; done
+        mv .new/*.json .' sh "$HOME_OF"
+}
+
+# judged UID: lines NAME JSON | ANSWER on the input, new names in order; drops all, and each must be answered so.
+judged() {
+    local name rest wishes='' expected='' verdicts=() got
+    home_of "$1"
+    while read -r name rest; do
+        wishes+="$name ${rest%% | *}"$'\n'
+        expected+="$name ${rest#* | }"$'\n'
+        verdicts+=("$HOME_OF/$name.verdict")
+    done
+    drop "$1" <<<"${wishes%$'\n'}"
+    eventually all_exist "${verdicts[@]}"
+    got=$(jq -r '"\(input_filename | sub(".*/"; "") | rtrimstr(".verdict")) \(.result) \(.reason)"' "${verdicts[@]}")
+    [ "$got" = "${expected%$'\n'}" ] || diff <(echo -n "$expected") - <<<"$got" >&2
+}
+
+all_exist() {
+    local file
+    for file; do [ -e "$file" ] || return; done
+}
+
+# gone UID NAME: removes that wish; returns when it is released.
+gone() {
+    home_of "$1"
+    rm "$HOME_OF/$2.json"
+    eventually test ! -e "$HOME_OF/$2.verdict"
+}
+
+all_gone() { # UID
+    home_of "$1"
+    rm -f "$HOME_OF"/*.json
+    eventually no_verdict
+}
+
+no_verdict() { [ -z "$(compgen -G "$HOME_OF/*.verdict")" ]; }
+
+# spec [KEY=VALUE...]: a wish of 0.0025 CPUs.
+spec() {
+    local plugin=FP runtime=100 period=50000 deadline=40000 priority=20
+    local "$@"
+    printf '{"plugin": "%s", "runtime": %s, "period": %s, "deadline": %s, "priority": %s}' \
+        "$plugin" "$runtime" "$period" "$deadline" "$priority"
+}
+
+# share MILLIONTHS [PLUGIN]: a wish of so much of a CPU.
+share() { printf '{"plugin": "%s", "runtime": %s, "period": 1000000, "priority": 20}' "${2:-FP}" "$1"; }
+
+# ask UID NAME JSON: drops it alone; the verdict is in $VERDICT.
+ask() {
+    home_of "$1"
+    if [ -e "$HOME_OF/$2.verdict" ]; then
+        drop "$1" <<<"$2 $3"
+        VERDICT=$(as "$1" env USER="${HOMES[$1]:-$1}" "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s "$2") || true
+    else
+        drop "$1" <<<"$2 $3"
+        eventually test -e "$HOME_OF/$2.verdict"
+        VERDICT=$(<"$HOME_OF/$2.verdict")
+    fi
+}
+
+# is EXPRESSION VALUE: of $VERDICT; shows what it is instead.
+is() {
+    local got
+    got=$(field "$1" "$VERDICT")
+    [ "$got" = "$2" ] || { echo "$1 is $got, not $2: $VERDICT" >&2; return 1; }
+}
+
+# granted UID NAME JSON
+granted() {
+    ask "$@"
+    is .result OK
+}
+
+# denied UID NAME JSON REASON
+denied() {
+    ask "$1" "$2" "$3"
+    is '"\(.result) \(.reason)"' "ACL_FAIL $4"
+}
+
+# refusal_is BY RULE ASKED AVAILABLE NEAREST RETRY: null is -
+refusal_is() {
+    is '.refusal | [.by, .rule, .asked, .available, .nearest, .retry] | map(. // "-") | join("|")' "$(IFS='|'; echo "$*")"
+}
+
+nothing_opens() { # UID PLUGIN
+    echo "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for $(who "$1") on $2"
+}
+
+who() { # as sentences name him
+    echo "${HOMES[$1]:-a user without account} (uid $1)"
+}
+
+# ---- each property, for each domain, with and without a plugin ----
+
+# PROPERTY BOUND | two wishes that keep to it, the second one to the full | one that does not | what is said
+bounds() {
+    cat <<'END'
+max_runtime 1ms | runtime=999 | runtime=1000 | runtime=1001 | 1001us asked
+min_period 20ms | period=20001 deadline=15000 | period=20000 deadline=15000 | period=19999 deadline=15000 | 19999us asked
+max_period 100000 | period=99999 | period=100000 | period=100001 | 100001us asked
+min_deadline 10000us | deadline=10001 | deadline=10000 | deadline=9999 | 9999us asked
+max_deadline 90ms | period=100000 deadline=89999 | period=100000 deadline=90000 | period=100000 deadline=90001 | 90001us asked
+min_priority 12 | priority=13 | priority=12 | priority=11 | 11 asked
+max_priority 30 | priority=29 | priority=30 | priority=31 | 31 asked
+END
+}
+
+# bound_rules DOMAIN PLUGIN: line 1 opens; the bounds follow.
+bound_rules() {
+    echo '- - max_utilization 100'
+    bounds | sed "s/ *|.*//; s/^/$1 $2 /"
+}
+
+# bound_wishes DOMAIN PLUGIN FP-BOUND EDF-BOUND: what one user wishes, and what he is answered if the rules of
+# DOMAIN PLUGIN bind (yes, no) him on FP and on EDF.
+bound_wishes() {
+    local rule below at above said answer line=1 property
+    while IFS='|' read -r rule below at above said; do
+        line=$((line + 1)) property=${rule%% *}
+        answer="ACL_FAIL acl.conf:$line: $1 $2 ${rule% }:$said"
+        # shellcheck disable=SC2086
+        {
+            echo "$property-1 $(spec $below) | OK FP grants it"
+            echo "$property-2 $(spec $at) | OK FP grants it"
+            [ "$3" = yes ] || echo "$property-3 $(spec $above) | OK FP grants it"
+            [ "$3" = no ] || echo "$property-3 $(spec $above) | $answer"
+            [ "$4" = yes ] || echo "$property-4 $(spec plugin=EDF $above) | OK EDF grants it"
+            [ "$4" = no ] || echo "$property-4 $(spec plugin=EDF $above) | $answer"
+        }
+    done < <(bounds)
+}
+
+# bounds_bind DOMAIN UID...: these, and nobody else.
+bounds_bind() {
+    local domain=$1 plugin user rules fp edf
+    shift
+    for plugin in - FP; do
+        mapfile -t rules < <(bound_rules "$domain" $plugin)
+        reload "${rules[@]}"
+        for user in $ANN $BEN $CAT; do
+            fp=no edf=no
+            if [[ " $* " == *" $user "* ]]; then
+                fp=yes
+                [ $plugin = FP ] || edf=yes
+            fi
+            bound_wishes "$domain" $plugin $fp $edf | judged "$user"
+            all_gone "$user"
+        done
+    done
+}
+
+@test "times and priorities below, at and above each bound, for a user's name and for his uid" {
+    broker
+    bounds_bind rtfann $ANN
+    bounds_bind $ANN $ANN
+}
+
+@test "times and priorities below, at and above each bound, for a group's name and for its gid" {
+    broker
+    bounds_bind @rtfteam $ANN $BEN
+    bounds_bind @$TEAM $ANN $BEN
+}
+
+@test "times and priorities below, at and above each bound, for everybody" {
+    broker
+    bounds_bind - $ANN $BEN $CAT
+}
+
+# sum_binds PROPERTY DOMAIN PLUGIN: half a CPU for DOMAIN on PLUGIN; the others have rules of their own.
+sum_binds() {
+    local rule="$2 $3 $1 0.5" deny="ACL_FAIL acl.conf:1: $2 $3 $1 0.5" edf='OK EDF grants it' ben cat user
+    local full="$deny: 0.5 used, 0.000001 asked" ok='OK FP grants it'
+    reload "$rule" '- EDF max_utilization 0.5' "$CAT - max_utilization 10"
+    [ "$3" = FP ] || edf="$deny: 0.5 used, 0.000002 asked"
+    judged $ANN <<END
+a $(share 300000) | $ok
+b $(share 200001) | $deny: 0.3 used, 0.200001 asked
+c $(share 200000) | $ok
+d $(share 1) | $full
+e $(share 2 EDF) | $edf
+END
+    gone $ANN c
+    judged $ANN <<END
+f $(share 200001) | $deny: 0.3 used, 0.200001 asked
+g $(share 200000) | $ok
+END
+    # Who shares her sum, who has one of his own, who is not in the domain.
+    case $1:$2 in
+    max_utilization:-) ben=shares cat=shares ;;
+    max_utilization:@*) ben=shares cat=outside ;;
+    max_user_utilization:-) ben=own cat=own ;;
+    max_user_utilization:@*) ben=own cat=outside ;;
+    *) ben=closed cat=outside ;;
+    esac
+    for user in "$BEN $ben" "$CAT $cat"; do
+        case $user in
+        *shares) judged "${user% *}" <<<"a $(share 1) | $full" ;;
+        *own) printf '%s\n' "a $(share 500000) | $ok" "b $(share 1) | $full" | judged "${user% *}" ;;
+        *outside) judged "${user% *}" <<<"a $(share 300000) | $ok" ;;
+        *closed) judged "${user% *}" <<<"a $(share 1) | ACL_FAIL $(nothing_opens $BEN FP)" ;;
+        esac
+    done
+    for user in $ANN $BEN $CAT; do all_gone "$user"; done
+}
+
+@test "max_utilization below, at and above its bound, for each domain, with and without a plugin" {
+    broker
+    for domain in rtfann $ANN @rtfteam @$TEAM -; do
+        sum_binds max_utilization $domain -
+        sum_binds max_utilization $domain FP
+    done
+}
+
+@test "max_user_utilization below, at and above its bound, for each domain, with and without a plugin" {
+    broker
+    for domain in rtfann $ANN @rtfteam @$TEAM -; do
+        sum_binds max_user_utilization $domain -
+        sum_binds max_user_utilization $domain FP
+    done
+}
+
+@test "ignore_adm_test for each domain, with and without a plugin: some rule says true and none says false" {
+    local ignoring='{"plugin": "FP", "priority": 20, "runtime": 10, "period": 10000, "ignore_admission": true}' ok='OK FP grants it'
+    local domain plugin edf others others_false deny
+    no_rule() { echo "ACL_FAIL no rule in acl.conf allows ignore_adm_test for $(who "$1") on $2"; }
+    broker_with '- - max_utilization 100'
+    judged $ANN <<<"a $ignoring | $(no_rule $ANN FP)"
+    for domain in rtfann $ANN @rtfteam @$TEAM -; do
+        for plugin in - FP; do
+            edf='OK EDF grants it' others=$ok others_false=$ok
+            deny="ACL_FAIL acl.conf:2: $domain $plugin ignore_adm_test false: the wish asks to pass over the admission test"
+            [ $plugin = - ] || edf=$(no_rule $ANN EDF)
+            [ "$domain" = - ] || others=$(no_rule $CAT FP)
+            [ "$domain" != - ] || others_false=$deny
+            reload '- - max_utilization 100' "$domain $plugin ignore_adm_test true"
+            printf '%s\n' "b $ignoring | $ok" "c ${ignoring/FP/EDF} | $edf" | judged $ANN
+            judged $CAT <<<"b $ignoring | $others"
+            reload '- - max_utilization 100' "$domain $plugin ignore_adm_test false" '- - ignore_adm_test true'
+            printf '%s\n' "d $ignoring | $deny" "e ${ignoring/true/false} | $ok" | judged $ANN
+            judged $CAT <<<"c $ignoring | $others_false"
+            all_gone $ANN
+            all_gone $CAT
+        done
+    done
+}
+
+# ---- how rules work together ----
+
+@test "an empty file refuses everybody but root, on every plugin" {
+    : >"$CONFIG/acl.conf"
+    broker
+    denied $ANN a "$(share 1)" "$(nothing_opens $ANN FP)"
+    refusal_is access - - - - never
+    denied $BEN a "$(share 2 EDF)" "$(nothing_opens $BEN EDF)"
+    denied $CAT a '{"runtime": 10, "period": 10000, "priority": 1}' "$(nothing_opens $CAT EDF)"
+    is '.grant, .thread' $'null\nnull'
+    is '.replies | length' 0
+    granted 0 a "$(share 300000)"
+    granted 0 b "$(share 300000 EDF)"
+    reload '# nothing but words' ''
+    denied $ANN b "$(share 1)" "$(nothing_opens $ANN FP)"
+}
+
+@test "a bound alone does not open, nor does an opening of another plugin" {
+    broker_with '- - max_runtime 10ms' 'rtfann - min_period 1ms' '@rtf FP max_priority 50' '- - ignore_adm_test true' \
+        'rtfann EDF max_utilization 0.5'
+    denied $ANN a "$(share 1)" "$(nothing_opens $ANN FP)"
+    granted $ANN b "$(share 2 EDF)"
+    granted $ANN c '{"runtime": 10, "period": 10000, "priority": 1}'
+    is .grant.plugin EDF
+    reload 'rtfann EDF max_utilization 0' 'rtfann FP max_utilization 1'
+    granted $ANN d '{"runtime": 10, "period": 10000, "priority": 1}' # where one is closed, the next one is asked
+    is .grant.plugin FP
+}
+
+@test "the paper's example: 0.5 for a user anywhere, 0.3 for all on one plugin" {
+    broker_with 'rtfann - max_utilization 0.5' '- FP max_utilization 0.3'
+    anywhere='acl.conf:1: rtfann - max_utilization 0.5' there='acl.conf:2: - FP max_utilization 0.3'
+    denied $ANN a "$(share 300001)" "$there: 0 used, 0.300001 asked"
+    granted $ANN b "$(share 300000)"
+    denied $ANN c "$(share 1)" "$there: 0.3 used, 0.000001 asked"
+    denied $ANN d "$(share 200001 EDF)" "$anywhere: 0.3 used, 0.200001 asked"
+    granted $ANN e "$(share 200000 EDF)"
+    denied $ANN f "$(share 1)" "$anywhere: 0.5 used, 0.000001 asked"
+    # Of that plugin somebody else gets what she leaves, and nothing elsewhere.
+    denied $CAT a "$(share 1)" "$there: 0.3 used, 0.000001 asked"
+    denied $CAT b "$(share 2 EDF)" "$(nothing_opens $CAT EDF)"
+    gone $ANN b
+    granted $CAT c "$(share 200000)"
+    denied $ANN g "$(share 100001)" "$there: 0.2 used, 0.100001 asked"
+    granted $ANN h "$(share 100000)"
+}
+
+@test "the rules of a user and of his groups must all hold, in any order, and the first that does not is told" {
+    user='rtfann - max_utilization 0.4' group='@rtfteam - max_utilization 0.6' all='- - max_utilization 0.9'
+    broker_with "$user" "$group" "$all"
+    denied $ANN a "$(share 600001)" "acl.conf:1: $user: 0 used, 0.600001 asked"
+    granted $ANN b "$(share 400000)"
+    denied $ANN c "$(share 1)" "acl.conf:1: $user: 0.4 used, 0.000001 asked"
+    granted $BEN a "$(share 200000)"
+    denied $BEN b "$(share 1)" "acl.conf:2: $group: 0.6 used, 0.000001 asked"
+    denied $ANN d "$(share 1)" "acl.conf:1: $user: 0.4 used, 0.000001 asked"
+    granted 0 a "$(share 100000)"
+    reload "$group" "$all" "$user"
+    denied $ANN e "$(share 1)" "acl.conf:1: $group: 0.6 used, 0.000001 asked"
+    reload '@rtfteam - max_runtime 2ms' 'rtfann - max_utilization 0.9' 'rtfann - max_runtime 3ms' '- - max_runtime 1ms'
+    denied $ANN f '{"plugin": "FP", "priority": 9, "runtime": "4ms", "period": "100ms"}' 'acl.conf:1: @rtfteam - max_runtime 2ms: 4000us asked'
+    is .refusal.nearest 1000 # what passes all of them
+}
+
+@test "a group's members share its sum, and each has his own under max_user_utilization" {
+    broker_with '@rtf - max_user_utilization 0.25' '@rtf - max_utilization 0.6'
+    each='acl.conf:1: @rtf - max_user_utilization 0.25' together='acl.conf:2: @rtf - max_utilization 0.6'
+    granted $ANN a "$(share 250000)"
+    granted $BEN a "$(share 250000)"
+    denied $ANN b "$(share 1)" "$each: 0.25 used, 0.000001 asked"
+    denied $CAT a "$(share 100001)" "$together: 0.5 used, 0.100001 asked"
+    granted $CAT b "$(share 100000)"
+    denied $CAT c "$(share 1)" "$together: 0.6 used, 0.000001 asked"
+    gone $ANN a
+    granted $CAT d "$(share 150000)"
+    denied $CAT e "$(share 1)" "$each: 0.25 used, 0.000001 asked"
+}
+
+@test "a wish without runtime, or without period, weighs one whole CPU" {
+    no_runtime='{"plugin": "FP", "priority": 9, "period": 10000}' no_period='{"plugin": "FP", "priority": 9, "runtime": 10}'
+    broker_with 'rtfann - max_utilization 0.999999999' 'rtfben - max_utilization 1' 'rtfcat - max_utilization 1'
+    sentence='acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked'
+    denied $ANN a "$no_runtime" "$sentence (a wish without runtime weighs a whole CPU)"
+    refusal_is access 'acl.conf:1: rtfann - max_utilization 0.999999999' 1 0.999999999 - never
+    denied $ANN b "$no_period" "$sentence (a wish without period weighs a whole CPU)"
+    refusal_is access 'acl.conf:1: rtfann - max_utilization 0.999999999' 1 0.999999999 - never
+    granted $BEN a "$no_runtime"
+    denied $BEN b "$(share 1)" 'acl.conf:2: rtfben - max_utilization 1: 1 used, 0.000001 asked'
+    granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 10, "deadline": 100}' # a deadline is a window
+    denied $CAT b "$no_period" 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a wish without period weighs a whole CPU)'
+    refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - when-freed
+    gone $CAT a
+    granted $CAT c "$no_period"
+}
+
+@test "a wish without runtime fails any max_runtime; what else is not stated passes its bounds" {
+    broker_with '- - max_utilization 10' '- - max_runtime 3600s' '- - min_period 10ms' '- - max_period 20ms' '- - min_deadline 9ms' \
+        '- - max_deadline 20ms' '- - min_priority 9' '- - max_priority 9'
+    denied $ANN a '{"plugin": "FP", "priority": 9, "period": 10000}' 'acl.conf:2: - - max_runtime 3600s: the wish states no runtime'
+    refusal_is access 'acl.conf:2: - - max_runtime 3600s' - - - never
+    granted $ANN b '{"plugin": "FP", "priority": 9, "runtime": 10}'
+    granted $ANN c '{"plugin": "EDF", "runtime": 10, "period": 10000}'
+    # The deadline that is not stated is the period.
+    denied $ANN d '{"plugin": "EDF", "runtime": 10, "period": 21000, "deadline": 20000}' 'acl.conf:4: - - max_period 20ms: 21000us asked'
+    reload '- - max_utilization 10' '- - max_deadline 20ms' '- - min_deadline 9ms'
+    denied $ANN e '{"plugin": "EDF", "runtime": 10, "period": 20001}' 'acl.conf:2: - - max_deadline 20ms: 20001us asked'
+    denied $ANN f '{"plugin": "EDF", "runtime": 10, "period": 8999}' 'acl.conf:3: - - min_deadline 9ms: 8999us asked'
+    granted $ANN g '{"plugin": "EDF", "runtime": 10, "period": 20001, "deadline": 20000}'
+}
+
+# ---- what a refusal says ----
+
+@test "a full sum says what is used, asked and left; the nearest is granted, a microsecond more is not" {
+    broker_with '# comment' $'\t@rtf   -\tmax_utilization  0.5 # half'
+    rule='acl.conf:2: @rtf - max_utilization 0.5'
+    granted $CAT a "$(share 400000)"
+    denied $ANN a '{"plugin": "EDF", "runtime": "2ms", "period": "10007us"}' "$rule: 0.4 used, 0.199860098 asked"
+    refusal_is access "$rule" 0.199860098 0.1 1000 when-freed
+    denied $ANN b '{"plugin": "EDF", "runtime": 1001, "period": "10007us"}' "$rule: 0.4 used, 0.10002998 asked"
+    granted $ANN c '{"plugin": "EDF", "runtime": 1000, "period": "10007us"}'
+    gone $ANN c
+    # More than the rule would ever give is never granted, though a part of it would.
+    denied $ANN d "$(share 500001)" "$rule: 0.4 used, 0.500001 asked"
+    refusal_is access "$rule" 0.500001 0.1 100000 never
+    granted $BEN a "$(share 100000)"
+    denied $ANN e "$(share 1)" "$rule: 0.5 used, 0.000001 asked"
+    refusal_is access "$rule" 0.000001 0 - when-freed
+}
+
+@test "a bound says what is asked and allowed, and never" {
+    broker_with '- - max_utilization 10' 'rtfann - max_runtime 2ms' 'rtfann - max_period 100ms' '@rtf - max_priority 30'
+    denied $ANN a '{"plugin": "FP", "priority": 9, "runtime": 2001, "period": 10000}' 'acl.conf:2: rtfann - max_runtime 2ms: 2001us asked'
+    refusal_is access 'acl.conf:2: rtfann - max_runtime 2ms' 2001us 2000us 2000 never
+    denied $ANN b '{"plugin": "FP", "priority": 9, "runtime": 2000, "period": 100001}' 'acl.conf:3: rtfann - max_period 100ms: 100001us asked'
+    refusal_is access 'acl.conf:3: rtfann - max_period 100ms' 100001us 100000us - never
+    denied $CAT a '{"plugin": "FP", "priority": 31, "runtime": 2000, "period": 10000}' 'acl.conf:4: @rtf - max_priority 30: 31 asked'
+    refusal_is access 'acl.conf:4: @rtf - max_priority 30' 31 30 - never
+}
+
+@test "no runtime is called nearest where another rule would refuse every runtime" {
+    broker_with '- - max_utilization 10' '- - max_runtime 2ms' '- - max_period 10ms' '- - max_priority 30'
+    denied $ANN a '{"plugin": "FP", "priority": 9, "runtime": 3000, "period": 10001}' 'acl.conf:2: - - max_runtime 2ms: 3000us asked'
+    is .refusal.nearest null
+    denied $ANN b '{"plugin": "FP", "priority": 31, "runtime": 3000, "period": 10000}' 'acl.conf:2: - - max_runtime 2ms: 3000us asked'
+    is .refusal.nearest null
+    denied $ANN c '{"plugin": "FP", "runtime": 3000, "period": 10000}' 'acl.conf:2: - - max_runtime 2ms: 3000us asked'
+    is .refusal.nearest null # the plugin needs a priority
+}
+
+@test "no runtime is called nearest to a wish that may not pass over the admission test" {
+    broker_with '- - max_utilization 10' '- - max_runtime 2ms'
+    ask $ANN a '{"plugin": "FP", "priority": 9, "runtime": 3000, "period": 10000, "ignore_admission": true}'
+    is .result ACL_FAIL
+    is '.refusal | .nearest, .retry' $'null\nnever'
+}
+
+@test "a wish that one rule refuses for good is refused for good, though another rule is only full" {
+    broker_with '- - max_utilization 0.5' '- - max_runtime 100ms'
+    granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 4500, "period": 10000}'
+    denied $ANN a "$(share 100001)" 'acl.conf:1: - - max_utilization 0.5: 0.45 used, 0.100001 asked'
+    is '.refusal | .nearest, .retry' $'50000\nnever'
+}
+
+@test "a wish that one plugin's rules refuse for good may succeed when another plugin's have room again" {
+    broker_with '- EDF max_utilization 0' '- FP max_utilization 0.5'
+    granted $CAT a "$(share 400000)"
+    ask $ANN a '{"priority": 9, "runtime": 2000, "period": 10000}'
+    is .result ACL_FAIL
+    is '.refusal | .nearest, .retry' $'1000\nwhen-freed'
+    gone $CAT a
+    granted $ANN b '{"priority": 9, "runtime": 2000, "period": 10000}'
+}
+
+# ---- plans and changes ----
+
+@test "the priority that rm plans is checked against max_priority and min_priority, and a refused plan leaves nothing behind" {
+    configure_plugins 'RM rm 21-40 0 timeout=10s' 'FP fp 1-20 1 timeout=10s'
+    wish='{"runtime": 4000, "period": 10000, "plugin": "RM"}'
+    broker_with '- - max_utilization 1'
+    granted $ANN a "$wish"
+    planned=$(field .grant.priority "$VERDICT")
+    gone $ANN a
+    reload '- - max_utilization 1' "- RM max_priority $planned" "- - min_priority $planned"
+    granted $ANN b "$wish"
+    is .grant.priority "$planned"
+    gone $ANN b
+    reload '- - max_utilization 1' "rtfann RM max_priority $((planned - 1))"
+    denied $ANN c "$wish" "acl.conf:2: rtfann RM max_priority $((planned - 1)): $planned planned"
+    is '.refusal | .by, .retry' $'access\nnever'
+    is .grant null
+    reload '- - max_utilization 1' "@rtf RM min_priority $((planned + 1))"
+    denied $ANN d "$wish" "acl.conf:2: @rtf RM min_priority $((planned + 1)): $planned planned"
+    # The next plugin is asked.
+    granted $ANN e '{"runtime": 4000, "period": 10000, "priority": 41}'
+    is .grant.plugin FP
+    gone $ANN e
+    # Neither the rules nor the plugin count what was refused.
+    reload '- - max_utilization 1'
+    granted $ANN f '{"runtime": 10000, "period": 10000, "plugin": "RM"}'
+}
+
+@test "no runtime is called nearest where the priority that would be planned is refused" {
+    configure_plugins 'RM rm 21-40 0 timeout=10s'
+    broker_with '- - max_utilization 1' '- - max_priority 20' '- - max_runtime 1ms'
+    denied $ANN a '{"runtime": 2000, "period": 10000}' 'acl.conf:3: - - max_runtime 1ms: 2000us asked'
+    is .refusal.nearest null
+}
+
+@test "one plugin's refused plan and another plugin's rule are not mixed in what is told" {
+    configure_plugins 'EDF edf - 1 partition=global timeout=10s' 'RM rm 21-40 0 timeout=10s'
+    broker_with '- - max_utilization 1' '- EDF max_runtime 1ms' '- RM max_priority 20'
+    denied $ANN a '{"runtime": 2000, "period": 10000}' 'acl.conf:2: - EDF max_runtime 1ms: 2000us asked'
+    refusal_is access 'acl.conf:2: - EDF max_runtime 1ms' 2000us 1000us 1000 never
+}
+
+@test "what one plugin offers in part does not count against the same wish on the next plugin" {
+    configure_plugins 'RM rm 21-40 0 timeout=10s' 'FP fp 1-20 1 timeout=10s'
+    broker_with '- - max_utilization 1'
+    granted $ANN a '{"priority": 9, "period": 10000}' # RM: in part, for want of a runtime
+    is '.grant.plugin, .replies[0].answer' $'FP\npartial'
+    denied $CAT a "$(share 1)" 'acl.conf:1: - - max_utilization 1: 1 used, 0.000001 asked'
+    gone $ANN a
+    granted $CAT b "$(share 1000000)"
+}
+
+@test "the desired runtime is cut to what each rule leaves, and what was accepted is charged" {
+    broker_with 'rtfann - max_runtime 12ms' '@rtfteam - max_utilization 0.5' 'rtfcat - max_user_utilization 0.333333333' '- - max_utilization 10'
+    granted $ANN a '{"plugin": "EDF", "runtime": "8ms", "desired_runtime": "40ms", "period": "40ms"}'
+    is '.grant | .runtime, .desired_runtime, .accepted_runtime, .utilization' $'8000\n40000\n12000\n300000000'
+    granted $BEN a '{"plugin": "EDF", "runtime": "1ms", "desired_runtime": "40ms", "period": "40ms"}'
+    is .grant.accepted_runtime 8000
+    denied $BEN b "$(share 1)" 'acl.conf:2: @rtfteam - max_utilization 0.5: 0.5 used, 0.000001 asked'
+    granted $CAT a '{"plugin": "EDF", "runtime": 2, "desired_runtime": 10007, "period": 10007}'
+    is '.grant | .accepted_runtime, .utilization' $'3335\n333266714'
+    denied $CAT c '{"plugin": "FP", "priority": 9, "runtime": 67, "period": 1000000}' \
+        'acl.conf:3: rtfcat - max_user_utilization 0.333333333: 0.333266714 used, 0.000067 asked'
+    granted $CAT d '{"plugin": "FP", "priority": 9, "runtime": 66, "period": 1000000}'
+    # A runtime that does not fit itself is refused, whatever is desired.
+    denied $ANN b '{"plugin": "EDF", "runtime": "13ms", "desired_runtime": "20ms", "period": "400ms"}' 'acl.conf:1: rtfann - max_runtime 12ms: 13000us asked'
+}
+
+@test "a change past a bound is refused: the old grant stays, in the books and in the kernel" {
+    broker_with 'rtfann - max_utilization 0.5' '- EDF max_runtime 40ms'
+    sleeper $ANN
+    granted $ANN a "{\"plugin\": \"EDF\", \"runtime\": \"3ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}"
+    before=$(kernel "$SLEEPER")
+    [[ $before == "deadline 0 "*" 3000/10000/10000 "* ]]
+    denied $ANN a "{\"plugin\": \"EDF\", \"runtime\": 5001, \"period\": \"10ms\", \"attach\": $SLEEPER}" \
+        'acl.conf:1: rtfann - max_utilization 0.5: 0 used, 0.5001 asked'
+    is '.request, .grant.accepted_runtime, .thread.tid' $'change\n3000\n'"$SLEEPER"
+    refusal_is access 'acl.conf:1: rtfann - max_utilization 0.5' 0.5001 0.5 5000 never
+    denied $ANN a "{\"plugin\": \"EDF\", \"runtime\": 40001, \"period\": \"100ms\", \"attach\": $SLEEPER}" 'acl.conf:2: - EDF max_runtime 40ms: 40001us asked'
+    is .grant.accepted_runtime 3000
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+    denied $ANN b "$(share 200001)" 'acl.conf:1: rtfann - max_utilization 0.5: 0.3 used, 0.200001 asked'
+    granted $ANN c "$(share 200000)"
+    # To the bound, as if the old one were not there; and down again, which gives back the rest.
+    denied $ANN a "{\"plugin\": \"EDF\", \"runtime\": 3001, \"period\": \"10ms\", \"attach\": $SLEEPER}" \
+        'acl.conf:1: rtfann - max_utilization 0.5: 0.2 used, 0.3001 asked'
+    gone $ANN c
+    granted $ANN a "{\"plugin\": \"EDF\", \"runtime\": 5000, \"period\": \"10ms\", \"attach\": $SLEEPER}"
+    [[ $(kernel "$SLEEPER") == "deadline 0 "*" 5000/10000/10000 "* ]]
+    denied $ANN d "$(share 1)" 'acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked'
+    granted $ANN a "{\"plugin\": \"EDF\", \"runtime\": 1000, \"period\": \"10ms\", \"attach\": $SLEEPER}"
+    granted $ANN e "$(share 400000)"
+}
+
+@test "a change to another plugin moves the charge with it" {
+    broker_with '- EDF max_utilization 0.5' '- FP max_utilization 0.5'
+    granted $ANN a "$(share 500000 EDF)"
+    granted $CAT a "$(share 500000)"
+    denied $ANN a "$(share 1)" 'acl.conf:2: - FP max_utilization 0.5: 0.5 used, 0.000001 asked'
+    is .grant.plugin EDF
+    gone $CAT a
+    granted $ANN a "$(share 500000)"
+    is .grant.plugin FP
+    granted $CAT b "$(share 500000 EDF)"
+    denied $CAT c "$(share 1)" 'acl.conf:2: - FP max_utilization 0.5: 0.5 used, 0.000001 asked'
+    gone $ANN a
+    granted $CAT d "$(share 500000)"
+}
+
+@test "a release gives back exactly what was charged, thirds and sevenths too" {
+    rule='acl.conf:1: @rtf - max_utilization 1'
+    of() { echo "{\"plugin\": \"FP\", \"priority\": 9, \"runtime\": $1, \"period\": $2}"; }
+    broker_with '@rtf - max_utilization 1'
+    granted $ANN a "$(of 1 3)"
+    granted $BEN b "$(of 1 3)"
+    granted $ANN c "$(of 1 7)"
+    granted $CAT d "$(of 1 10007)"
+    denied $ANN e "$(of 1 5)" "$rule: 0.809623742 used, 0.2 asked" # each rounded up to a billionth
+    gone $ANN a
+    granted $CAT d "$(of 2 10007)"
+    granted $ANN e "$(of 1 3)"
+    denied $BEN f "$(of 1 5)" "$rule: 0.809723672 used, 0.2 asked"
+    for user in $BEN $CAT $ANN; do all_gone "$user"; done
+    granted $CAT g "$(of 1000000000 1000000000)"
+    denied $ANN f "$(of 1 1000000000)" "$rule: 1 used, 0.000000001 asked"
+}
+
+@test "a grant that ends with its thread, its directory, or for want of a thread is given back, too" {
+    broker_with '@rtf - max_utilization 0.3'
+    sleeper $ANN
+    ended=$SLEEPER
+    kill -KILL "$ended"
+    eventually test ! -e "/proc/$ended"
+    ask $ANN a "{\"plugin\": \"EDF\", \"runtime\": 3000, \"period\": 10000, \"attach\": $ended, \"lifetime\": \"thread\"}"
+    is '.result, .grant' $'ATTACH_FAIL\nnull'
+    sleeper $ANN
+    granted $ANN b "{\"plugin\": \"EDF\", \"runtime\": 3000, \"period\": 10000, \"attach\": $SLEEPER, \"lifetime\": \"thread\"}"
+    kill -KILL "$SLEEPER"
+    eventually test ! -e "$SPECS/rtfann/b.verdict"
+    granted $CAT a "$(share 300000)"
+    rm -rf "$SPECS/rtfcat" # the broker may be faster with a verdict
+    eventually says_released rtfcat
+    granted $BEN a "$(share 300000)"
+    denied $ANN c "$(share 1)" 'acl.conf:1: @rtf - max_utilization 0.3: 0.3 used, 0.000001 asked'
+}
+
+says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user == $user)' "$EVENTS" >/dev/null; }
+
+@test "after a restart the sums are those of the grants that are in force, under the rules of then" {
+    broker_with '@rtf - max_utilization 0.5'
+    granted $ANN a "$(share 300000)"
+    granted $CAT a "$(share 100000)"
+    broker_stop INT
+    broker
+    denied $BEN a "$(share 100001)" 'acl.conf:1: @rtf - max_utilization 0.5: 0.4 used, 0.100001 asked'
+    broker_stop KILL
+    eventually none_of_ours
+    broker_with '- - max_utilization 0.6' '@rtfteam - max_utilization 0.3'
+    denied $BEN b "$(share 1)" 'acl.conf:2: @rtfteam - max_utilization 0.3: 0.3 used, 0.000001 asked'
+    granted $CAT b "$(share 200000)"
+    gone $ANN a
+    granted $BEN c "$(share 300000)"
+}
+
+@test "sums that the rules allow but one CPU does not hold cost nobody the plugin" {
+    configure_plugins 'FP fp 1-60 0 timeout=10s'
+    broker_with '- - max_utilization 10'
+    granted $ANN a "$(share 600000)"
+    ask $ANN b "$(share 600000)" # granted or refused, for nothing is tested
+    granted $CAT a "$(share 1000)"
+    [ "$(events plugin killed)" = '' ]
+}
+
+@test "root is not restricted, and not counted" {
+    broker_with '- - max_utilization 0.1' 'root - max_utilization 0.1' '0 - max_runtime 1us' '- - max_priority 1' '- - max_period 1ms'
+    granted 0 a '{"plugin": "FP", "priority": 60, "runtime": 500000, "period": 1000000, "ignore_admission": true}'
+    granted 0 b '{"plugin": "FP", "priority": 60}'
+    granted 0 c '{"plugin": "EDF", "runtime": "10ms", "desired_runtime": "20ms", "period": "100ms"}'
+    is .grant.accepted_runtime 20000
+    granted $ANN a '{"plugin": "FP", "priority": 1, "runtime": 100, "period": 1000}'
+    denied $ANN b '{"plugin": "FP", "priority": 1, "runtime": 1, "period": 1000}' 'acl.conf:1: - - max_utilization 0.1: 0.1 used, 0.001 asked'
+    gone 0 a
+    denied $ANN c '{"plugin": "FP", "priority": 1, "runtime": 1, "period": 1000}' 'acl.conf:1: - - max_utilization 0.1: 0.1 used, 0.001 asked'
+}
+
+# ---- new rules ----
+
+@test "after SIGHUP older grants over the new bounds stay, are told in the log, count, and are given back exactly" {
+    broker_with '- - max_utilization 1'
+    sleeper $ANN
+    granted $ANN a "{\"plugin\": \"EDF\", \"runtime\": \"3ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}"
+    granted $ANN b "$(share 200000)"
+    granted $CAT a "$(share 100000)"
+    before=$(kernel "$SLEEPER") verdict=$(<"$SPECS/rtfann/a.verdict")
+    reload '@rtf - max_utilization 0.35' 'rtfann - max_utilization 0.25' 'rtfcat FP max_utilization 0.1' '@rtfteam FP max_user_utilization 0.1'
+    says broker warning 'acl.conf:1: @rtf - max_utilization 0.35: 0.6 is in use by older grants, which stay'
+    says broker warning 'acl.conf:2: rtfann - max_utilization 0.25: 0.5 is in use by older grants, which stay'
+    [[ $(events broker warning) != *acl.conf:3* ]] # that one is full and not over
+    [ "$(<"$SPECS/rtfann/a.verdict")" = "$verdict" ]
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+    denied $ANN c "$(share 1)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.6 used, 0.000001 asked'
+    # A change is a new request: what it had is counted out, and then it must hold.
+    denied $ANN b "$(share 100000)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.4 used, 0.1 asked'
+    is .grant.accepted_runtime 200000
+    gone $ANN a
+    [[ $(kernel "$SLEEPER") == "other 0 "* ]]
+    denied $ANN d "$(share 50001)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.3 used, 0.050001 asked'
+    denied $ANN e "$(share 50000)" 'acl.conf:4: @rtfteam FP max_user_utilization 0.1: 0.2 used, 0.05 asked'
+    granted $ANN f "$(share 50000 EDF)"
+    all_gone $ANN
+    all_gone $CAT
+    granted $ANN g "$(share 100000)"
+    granted $ANN h "$(share 150000 EDF)"
+    granted $CAT b "$(share 100000)"
+    denied $BEN a "$(share 1)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.35 used, 0.000001 asked'
+}
+
+@test "after SIGHUP a user's older grants over a new max_user_utilization are told in the log" {
+    broker_with '- - max_utilization 1'
+    granted $ANN a "$(share 200000)"
+    granted $CAT a "$(share 100000)"
+    reload '@rtf - max_user_utilization 0.1'
+    events broker warning | grep -E '^acl.conf:1: @rtf - max_user_utilization 0.1: 0.2 .*older grants'
+    [ "$(events broker warning | grep -c 'older grants')" -eq 1 ] # for what is full is not over
+}
+
+@test "after SIGHUP a grant that no rule opens any more stays until it is released" {
+    broker_with 'rtfann - max_utilization 1'
+    granted $ANN a "$(share 200000)"
+    reload 'rtfcat - max_utilization 1'
+    is_granted() { jq -e .grant "$SPECS/rtfann/a.verdict" >/dev/null; }
+    is_granted
+    denied $ANN b "$(share 1)" "$(nothing_opens $ANN FP)"
+    is_granted
+    gone $ANN a
+    denied $ANN a "$(share 1)" "$(nothing_opens $ANN FP)"
+    reload 'rtfann - max_utilization 0.2'
+    granted $ANN c "$(share 200000)"
+}
+
+@test "while rules are read again and again, each wish is judged by the old ones or the new ones, never by none" {
+    broker_with '- - max_utilization 10' '- - max_runtime 1ms'
+    first=$'- - max_runtime 1ms\n- - max_utilization 9' second=$'- - max_utilization 10\n- - max_runtime 1ms'
+    (
+        while [ ! -e "$WORK/enough" ]; do
+            for rules in "$first" "$second"; do
+                echo "$rules" >"$CONFIG/acl.new" && mv "$CONFIG/acl.new" "$CONFIG/acl.conf"
+                kill -HUP "$BROKER"
+            done
+            sleep 0.001
+        done
+    ) 3>&- &
+    hupper=$!
+    echo $hupper >>"$WORK/pids"
+    for _ in 1 2 3 4 5; do
+        for wish in {10..49}; do echo "w$wish {\"plugin\": \"FP\", \"priority\": 9, \"runtime\": 10$((wish % 2)), \"period\": 100000}"; done | drop $ANN
+        for wish in {10..29}; do echo "x$wish {\"plugin\": \"FP\", \"priority\": 9, \"runtime\": 1001, \"period\": 100000}"; done | drop $CAT
+        for user in $ANN:w:40 $CAT:x:20; do
+            IFS=: read -r uid letter count <<<"$user"
+            home_of "$uid"
+            eventually eval "[ \$(compgen -G '$HOME_OF/$letter*.verdict' | wc -l) -eq $count ]"
+        done
+        [ "$(cat "$SPECS"/rtfann/*.verdict | jq -r .result | sort | uniq -c | xargs)" = '40 OK' ]
+        [ "$(cat "$SPECS"/rtfcat/*.verdict | jq -r '.reason | sub("^acl.conf:[12]"; "acl.conf:N")' | sort | uniq -c | xargs)" = \
+            '20 acl.conf:N: - - max_runtime 1ms: 1001us asked' ]
+        all_gone $ANN
+        all_gone $CAT
+    done
+    touch "$WORK/enough"
+    wait $hupper
+    [ "$(grep -c '"reloaded"' "$EVENTS")" -gt 5 ]
+}
+
+@test "a file with a wrong line, or that others can write, is refused at SIGHUP with its place, and the rules in force stay" {
+    broker_with '- - max_utilization 0.5'
+    wrong() { # SENTENCE
+        kill -HUP "$BROKER"
+        eventually says broker error "$1; the rules in force stay"
+        denied $ANN "$2" "$(share 500001)" 'acl.conf:1: - - max_utilization 0.5: 0 used, 0.500001 asked'
+    }
+    configure_rules '- - max_utilization 1' 'rtfann EDF2 max_utilization 1'
+    wrong 'acl.conf:2: plugins.conf has no plugin "EDF2"; - means any' a
+    configure_rules '- - max_utilization 1'
+    chmod 664 "$CONFIG/acl.conf"
+    wrong "$CONFIG/acl.conf: must be a regular file of root's that nobody else can write (mode 0644 at most)" b
+    chmod 644 "$CONFIG/acl.conf"
+    chown $ANN "$CONFIG/acl.conf"
+    : >"$SPOOL/log/events.ndjson"
+    wrong "$CONFIG/acl.conf: must be a regular file of root's that nobody else can write (mode 0644 at most)" c
+    rm "$CONFIG/acl.conf"
+    wrong "$CONFIG/acl.conf: No such file or directory" d
+    reload '- - max_utilization 1'
+    granted $ANN e "$(share 500001)"
+}
+
+@test "each wrong line is named with its place and what is allowed, and the broker does not start" {
+    times='takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not'
+    while IFS='|' read -r line sentence; do
+        configure_rules '# a comment' "$line"
+        run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+        [ "$status" -eq 78 ]
+        [ "$output" = "rtf-brokerd: acl.conf:2: $sentence" ] || { echo "$line: $output"; false; }
+    done <<END
+@rtf - max_runtime|a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 3
+@rtf - max_runtime 20 ms|a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5 or more
+@ - max_runtime 20ms|a domain is a user name, a uid, @group or -, not "@"
+@rtf edf max_runtime 20ms|plugins.conf has no plugin "edf"; - means any
+@rtf - max_period 0|max_period $times "0"
+@rtf - max_runtime -5|max_runtime $times "-5"
+@rtf - min_period 1.5ms|min_period $times "1.5ms"
+@rtf - min_deadline 3601s|min_deadline $times "3601s"
+@rtf - max_deadline 20min|max_deadline $times "20min"
+@rtf - max_utilization 50%|max_utilization takes CPUs in decimals, such as 0.5 or 2, not "50%"
+@rtf - max_utilization 0.1234567891|max_utilization takes CPUs in decimals, such as 0.5 or 2, not "0.1234567891"
+@rtf - max_utilization -1|max_utilization takes CPUs in decimals, such as 0.5 or 2, not "-1"
+@rtf - max_user_utilization 0,5|max_user_utilization takes CPUs in decimals, such as 0.5 or 2, not "0,5"
+@rtf - max_priority 0|max_priority takes a priority from 1 to 100, not "0"
+@rtf - min_priority 101|min_priority takes a priority from 1 to 100, not "101"
+@rtf - ignore_adm_test yes|ignore_adm_test takes true or false, not "yes"
+END
+    configure_rules '@rtf - max_utilisation 1'
+    run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+    [ "$status" -eq 78 ]
+    [[ $output == 'rtf-brokerd: acl.conf:1: unknown property "max_utilisation": max_utilization, max_user_utilization, max_runtime, '* ]]
+    [[ $output == *' or ignore_adm_test' ]]
+    configure_rules '@rtf - max_priority 100' $'\t@rtf\tEDF max_period 3600s# all of it' '' '- - max_utilization 0'
+    run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+# ---- who is who ----
+
+@test "a user or group in the rules that nobody is called is a warning, at start and at SIGHUP" {
+    broker_with 'rtfnobody - max_utilization 1' '@rtfnogroup FP max_runtime 1ms' 'rtfann - max_utilization 1' '@rtfteam - max_runtime 1s' \
+        '29999 - max_utilization 1' '@29999 - max_utilization 1'
+    eventually says broker warning 'acl.conf names rtfnobody, which the account database does not know'
+    eventually says broker warning 'acl.conf names @rtfnogroup, which the account database does not know'
+    [ "$(events broker warning | grep -c 'account database')" -eq 2 ]
+    granted $ANN a "$(share 1)"
+    reload 'rtfsomebody - max_utilization 1' 'rtfann - max_utilization 1'
+    eventually says broker warning 'acl.conf names rtfsomebody, which the account database does not know'
+    [ "$(events broker warning | grep -c 'account database')" -eq 3 ]
+}
+
+@test "who has two directories, by name and by uid, has one sum" {
+    broker_with '@rtf - max_user_utilization 0.3'
+    granted $ANN a "$(share 200000)"
+    HOMES[$ANN]=$ANN
+    denied $ANN a "$(share 100001)" 'acl.conf:1: @rtf - max_user_utilization 0.3: 0.2 used, 0.100001 asked'
+    granted $ANN b "$(share 100000)"
+}
+
+@test "the rules of every group bind, in however many groups a user is" {
+    for number in {1001..1200}; do echo "rtfgroup$number:x:3$number:rtfann"; done >"$WORK/many"
+    rules=('@rtf - max_utilization 0.9')
+    for number in {1001..1200}; do rules+=("@rtfgroup$number - max_utilization 0.8"); done
+    { cat "$WORK/many" && cat "$ACCOUNTS/group"; } >"$ACCOUNTS/new" && cat "$ACCOUNTS/new" >"$ACCOUNTS/group"
+    broker_with "${rules[@]}" '@rtfteam - max_utilization 0.3'
+    granted $ANN a "$(share 200000)"
+    denied $ANN b "$(share 100001)" 'acl.conf:202: @rtfteam - max_utilization 0.3: 0.2 used, 0.100001 asked'
+    denied $BEN a "$(share 100001)" 'acl.conf:202: @rtfteam - max_utilization 0.3: 0.2 used, 0.100001 asked'
+    all_gone $ANN
+    granted $BEN b "$(share 300000)"
+}
+
+@test "the rules of every group bind, however long their names are together" {
+    for number in {1001..1200}; do echo "rtfgroup-with-a-long-name$number:x:3$number:rtfann"; done >"$WORK/many"
+    { cat "$WORK/many" && cat "$ACCOUNTS/group"; } >"$ACCOUNTS/new" && cat "$ACCOUNTS/new" >"$ACCOUNTS/group"
+    broker_with '@rtf - max_utilization 0.9' '@rtfteam - max_runtime 1ms' "@$TEAM - max_runtime 2ms"
+    denied $ANN a '{"plugin": "FP", "priority": 9, "runtime": 1001, "period": 10000}' 'acl.conf:2: @rtfteam - max_runtime 1ms: 1001us asked'
+    granted $ANN b '{"plugin": "FP", "priority": 9, "runtime": 1000, "period": 10000}'
+}
+
+@test "a membership that changes counts at the next request; what was charged before is given back as it was charged" {
+    team='acl.conf:1: @rtfteam - max_utilization 0.3' all='acl.conf:2: - - max_utilization 0.8'
+    broker_with '@rtfteam - max_utilization 0.3' '- - max_utilization 0.8'
+    granted $ANN a "$(share 300000)"
+    granted $CAT a "$(share 200000)"
+    groups_are rtfann,rtfben,rtfcat rtfann,rtfcat # cat joins
+    denied $CAT b "$(share 1)" "$team: 0.3 used, 0.000001 asked"
+    gone $ANN a
+    granted $CAT c "$(share 300000)" # her first one is not in that sum
+    gone $CAT a
+    denied $ANN b "$(share 1)" "$team: 0.3 used, 0.000001 asked"
+    groups_are rtfann,rtfben,rtfcat rtfann # and leaves
+    granted $CAT d "$(share 500000)"
+    denied $CAT e "$(share 1)" "$all: 0.8 used, 0.000001 asked"
+    denied $ANN c "$(share 1)" "$team: 0.3 used, 0.000001 asked"
+    gone $CAT c # charged when she was a member
+    granted $ANN d "$(share 300000)"
+    denied $ANN e "$(share 1)" "$team: 0.3 used, 0.000001 asked"
+}
+
+@test "who leaves the spool's group is refused at his next request, keeps what he has, and is served again when he is back" {
+    broker_with '- - max_utilization 1'
+    granted $ANN a "$(share 1000)"
+    groups_are rtfben,rtfcat rtfann
+    denied $ANN b "$(share 1)" "uid $ANN is no longer a member of the spool's group $GROUP"
+    refusal_is access - - - - never
+    denied $ANN a "$(share 1)" "uid $ANN is no longer a member of the spool's group $GROUP"
+    is .grant.accepted_runtime 1000
+    groups_are rtfann,rtfben,rtfcat rtfann
+    granted $ANN c "$(share 1)"
+}
+
+@test "a user without account is known by his uid only: rules for groups, even his process's, and for names pass him by" {
+    broker_with "$ALICE - max_utilization 0.3" "@$GROUP - max_utilization 0.1" '@rtf - max_runtime 1us' "$BOB - max_utilization 0.2" \
+        '- FP max_utilization 0.4'
+    denied $ALICE a "$(share 300001)" "acl.conf:1: $ALICE - max_utilization 0.3: 0 used, 0.300001 asked"
+    granted $ALICE b "$(share 300000)"
+    denied $BOB a "$(share 100001)" 'acl.conf:5: - FP max_utilization 0.4: 0.3 used, 0.100001 asked'
+    granted $BOB b "$(share 200000 EDF)"
+    denied $BOB c "$(share 2 EDF)" "acl.conf:4: $BOB - max_utilization 0.2: 0.2 used, 0.000002 asked"
+    reload '- FP max_utilization 0.4' "$ALICE FP max_runtime 1s" "$BOB - max_runtime 1s"
+    denied $ALICE c "$(share 2 EDF)" "$(nothing_opens $ALICE EDF)"
+}
+
+@test "a uid that the rules name by number needs no group, neither an account's nor his process's" {
+    broker_with "$ALICE - max_utilization 0.3" "$DAN - max_utilization 0.2"
+    for user in $ALICE $DAN; do
+        given_directory "$user"
+        # He cannot even reach specs/, but what root opened for him he can use.
+        (
+            home_of "$user"
+            cd "$HOME_OF"
+            # shellcheck disable=SC2016
+            stranger "$user" sh -c 'printf "%s\n" "$1" >.new && mv .new a.json' sh "$(share 200000)"
+        )
+        home_of "$user"
+        eventually test -e "$HOME_OF/a.verdict"
+        VERDICT=$(<"$HOME_OF/a.verdict")
+        is .result OK
+    done
+    denied $DAN b "$(share 1)" "acl.conf:2: $DAN - max_utilization 0.2: 0.2 used, 0.000001 asked"
+    # Named no longer: what he has stays, more he does not get.
+    reload "$ALICE - max_utilization 0.3" 'rtfdan - max_utilization 0.2'
+    denied $DAN c "$(share 1)" "uid $DAN is no longer a member of the spool's group $GROUP"
+    jq -e .grant "$SPECS/rtfdan/a.verdict"
+}
+
+@test "who is neither in the group nor named by uid is not served, and is told so in the log; at SIGHUP he may be" {
+    sentence="its owner is not a member of the spool's group, and acl.conf does not name his uid"
+    broker_with '- - max_utilization 1' 'rtfdan - max_utilization 1' "@$DAN - max_utilization 1"
+    for user in $DAN $ALICE; do
+        given_directory "$user"
+        drop "$user" <<<"a $(share 1)"
+    done
+    ignored() {
+        jq -e --argjson uid "$1" --arg reason "$sentence" -s \
+            'any(.stage == "spool" and .uid == $uid and .decision == "ignored" and .reason == $reason)' "$EVENTS"
+    }
+    eventually ignored $DAN
+    eventually ignored $ALICE
+    granted $ANN a "$(share 1)" # whoever comes after him is served
+    [ ! -e "$SPECS/rtfdan/a.verdict" ]
+    [ ! -e "$SPECS/$ALICE/a.verdict" ]
+    reload '- - max_utilization 1' "$ALICE - max_utilization 1"
+    eventually test -e "$SPECS/$ALICE/a.verdict"
+    [ "$(jq -r .result "$SPECS/$ALICE/a.verdict")" = OK ]
+    [ ! -e "$SPECS/rtfdan/a.verdict" ]
+    groups_are rtfann,rtfdan rtfann # dan joins, and wishes again: the first one is answered as well
+    granted $DAN b "$(share 1)"
+    eventually test -e "$SPECS/rtfdan/a.verdict"
+}
+
+@test "10,000 random operations are answered as a model says, and leave every sum exact" {
+    configure_plugins 'EDF edf - 0 partition=global threshold=0.9 timeout=10s' 'RM rm 1-90 1 admission=necessary timeout=10s' \
+        'FP fp 1-90 2 timeout=10s' 'RR rr 1-90 3 timeout=10s'
+    broker
+    run "$RTF_SOURCE/test/acl-storm" --spool "$SPOOL" --config "$CONFIG" --etc "$ACCOUNTS" --broker "$BROKER" --steps 10000
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output =~ ([0-9]+)" ACL_FAIL, "([0-9]+)" OK," ]]
+    [ "${BASH_REMATCH[1]}" -gt 1000 ]
+    [ "${BASH_REMATCH[2]}" -gt 1000 ]
 }

@@ -250,6 +250,43 @@ left_of_edf() {
     [ "$(field .thread "$output")" = null ]
 }
 
+@test "grants that plugins.conf has no place for any more are asked again, and their threads not left real-time" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    gone=$SLEEPER
+    wish $ALICE any '{"runtime": "1ms", "period": "10ms", "priority": 15}' >/dev/null # EDF's
+    sleeper $ALICE
+    attach $ALICE any "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" deadline
+    broker_dies
+    configure_plugins 'FP fp 11-20 0'
+    broker_start
+    run verdict $ALICE any
+    eventually is_policy "$SLEEPER" fifo
+    [ "$(kernel "$SLEEPER")" = "fifo 15 nice=0 0/0/0 cpus=0 reset=1" ]
+    eventually is_policy "$gone" other
+    [ "$(kernel "$gone")" = "$FORMER" ]
+    [ "$(jq -c '[.grant, .thread]' "$SPECS/$ALICE/cam.verdict")" = "[null,null]" ]
+    as $ALICE rm "$SPECS/$ALICE/any.tid"
+    eventually is_policy "$SLEEPER" other
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=0-1 reset=0" ]
+}
+
+@test "grants stay under narrower rules, and those of a user who may no longer have any end" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    stays=$SLEEPER
+    attached_sleeper $BOB cam "$cam"
+    broker_dies
+    configure_rules "$ALICE - max_utilization 0.05" "$CAROL - max_utilization 100"
+    broker_start
+    [ "$(kernel "$stays")" = "$GRANTED" ]
+    [ "$(field .result "$(wish $ALICE more "$cam")")" = ACL_FAIL ]
+    eventually is_policy "$SLEEPER" other
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+    left_of_edf 700000
+}
+
 # stream UID NAMES...: as that user: writes, attaches, changes, detaches, removes, without waiting
 stream() {
     setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- /usr/bin/python3 - "$SPECS/$1" "$SEED" "${@:2}" 3>&- >/dev/null <<'END' &
@@ -502,16 +539,31 @@ rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
 @test "the kernel's limit is put back after kill -9: by --put-back, or by the next start with another configuration" {
     configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
     broker_start
-    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group "$GROUP" && refused=no || refused=yes
-    under=$(rt_runtime)
     broker_dies
     after=$(rt_runtime)
     "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group "$GROUP"
     [ "$(rt_runtime)" = "$RT_RUNTIME" ]
-    [ "$under $after $refused" = "-1 -1 yes" ]
+    [ "$after" = -1 ]
     broker_start
     broker_dies
     configure_plugins 'FP fp 11-20 all'
     broker_start
     [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+}
+
+@test "--put-back and a second broker leave a spool alone that a broker serves" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    for option in --put-back --foreground; do
+        "$RTF_LIBEXEC/rtf-brokerd" $option --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >"$WORK/$option" 2>&1 3>&- &
+        echo "$!" >>"$WORK/pids"
+    done
+    for pid in $(tail -n 2 "$WORK/pids"); do
+        wait "$pid" && status=0 || status=$?
+        [ "$status" -eq 69 ]
+    done
+    grep -q "another broker serves this spool" "$WORK/--put-back"
+    grep -q "another broker serves this spool" "$WORK/--foreground"
+    [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
+    left_of_edf 700000
 }

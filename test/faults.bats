@@ -138,6 +138,18 @@ costs_only() {
     all_is_as_before
 }
 
+@test "an answer that the broker was kept from reading is not late" {
+    begin_with_grants
+    switch_on EDF late 0.1
+    put $ALICE hit "$any"
+    eventually test ! -e "$WORK/switch/EDF"
+    kill -STOP "$BROKER"
+    sleep 0.5
+    kill -CONT "$BROKER"
+    run verdict $ALICE hit
+    [ "$(field .grant.plugin "$output")" = EDF ]
+}
+
 @test "a plugin that babbles costs one request: words, bytes, a paragraph without end" {
     begin_with_grants
     costs_only EDF FP garbage
@@ -182,7 +194,7 @@ costs_only() {
 @test "a plugin that promises more than the rules allow the user costs one request" {
     configure_rules "$ALICE - max_utilization 2" "$ALICE - max_runtime 1ms" "$BOB - max_utilization 2"
     broker_start
-    switch_on EDF set runtime 1001
+    switch_on EDF more runtime
     run wish $ALICE hit '{"runtime": "1ms", "desired_runtime": "5ms", "period": "10ms", "priority": 15}'
     [ "$(field .replies[0].answer "$output")" = restarting ]
     eventually restarted EDF 1

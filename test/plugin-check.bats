@@ -97,6 +97,10 @@ ours() {
     on_harmonic nearest-low "was said to be the largest runtime"
 }
 
+@test "retry=never for what other tasks take" {
+    on_harmonic never "retry=never was said to this before"
+}
+
 @test "a question that commits" {
     on_harmonic question-commits "accept without commit changes nothing"
 }

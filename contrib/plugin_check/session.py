@@ -123,6 +123,7 @@ class Session:
         self.broken(request, closing, (
             (op in ("schedule", "release", "load") and answer != "ok", f"{op} cannot be refused"),
             (answer not in ("ok", "partial", "no"), "answer= is ok, partial or no"),
+            (closing.get("retry") not in (None, "never", "when-freed"), "retry= is never or when-freed"),
             (answer != "ok" and not closing.get("reason"), f"answer={answer} has a reason= for people")))
 
     def wrong_bounds(self, paragraph):

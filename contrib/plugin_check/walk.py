@@ -14,7 +14,7 @@ class Walk:
     def __init__(self, setting, model, report, rng):
         self.setting, self.model, self.report, self.rng = setting, model, report, rng
         self.session = Session(setting, model, report)
-        self.next_task, self.draining = FIRST, False
+        self.next_task, self.draining, self.nevers = FIRST, False, []
         self.most = min(14 * len(setting.cpu_numbers), 400)
         self.probes = probes(self.session)
         self.empty = self.session.probe(self.probes)
@@ -59,6 +59,8 @@ class Walk:
         plan, closing = self.session.accept(task, asked, self.rng.random() < 0.8, self.rng.random() < 0.8)
         self.report.granted += plan is not None
         self.report.refused += closing["answer"] == "no"
+        if closing.get("retry") == "never":
+            self.nevers.append((task, asked))
         if closing["answer"] == "no" and "runtime" in asked:
             self.check_nearest(task, asked, closing)
 
@@ -114,6 +116,11 @@ class Walk:
             self.session.unload(task)
         expect_same(self.session, self.probes, self.empty, self.session.probe(self.probes),
                     "when all is released the answers are those of the start")
+        for task, asked in self.nevers:
+            plan, closing = self.session.question(task, asked)
+            if plan:
+                self.report.fault({"op": "accept", "task": task, **asked}, closing, "retry=never was said to this "
+                                  "before, and the end of other tasks made it possible")
         slow, asked = self.session.plugin.slow, self.session.plugin.serial
         if slow > 5 and slow * 100 > asked:
             self.report.fault(None, None, f"the broker waits {BROKER_SECONDS * 1000:.0f} ms for an answer unless "

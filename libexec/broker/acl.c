@@ -317,17 +317,20 @@ struct question {
     uint64_t ceiling;
     struct refusal *refusal;
     char *reason;
-    bool denied, denied_for_good; /* for good: no runtime, however small, would pass */
+    bool denied, never;
+    bool denied_for_good; /* no runtime, however small, would pass */
 };
 
 /* The first rule that refuses is the one that is told. */
-static void deny(struct question *question, const struct rule *rule, bool for_good, const char *format, ...)
+enum remedy { WHEN_FREED, SMALLER_RUNTIME, NONE };
+static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-static void deny(struct question *question, const struct rule *rule, bool for_good, const char *format, ...)
+static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
 {
     char why[200];
     va_list arguments;
-    question->denied_for_good |= for_good;
+    question->never |= remedy != WHEN_FREED;
+    question->denied_for_good |= remedy == NONE;
     if (question->denied)
         return;
     question->denied = true;
@@ -336,8 +339,15 @@ static void deny(struct question *question, const struct rule *rule, bool for_go
     va_end(arguments);
     snprintf(question->refusal->by, sizeof question->refusal->by, "access");
     snprintf(question->refusal->rule, sizeof question->refusal->rule, "acl.conf:%d: %s", rule->line, rule->text);
-    question->refusal->never = true;
     snprintf(question->reason, REASON_BYTES, "acl.conf:%d: %s: %s", rule->line, rule->text, why);
+}
+
+static void tell_priority(struct refusal *refusal, int asked, uint64_t available)
+{
+    if (refusal->asked[0] != '\0')
+        return;
+    snprintf(refusal->asked, sizeof refusal->asked, "%d", asked);
+    snprintf(refusal->available, sizeof refusal->available, "%llu", (unsigned long long)available);
 }
 
 static void tell_time(struct refusal *refusal, uint64_t asked, uint64_t available)
@@ -363,13 +373,13 @@ static void judge_utilization(struct question *question, const struct rule *rule
     if (asked <= left)
         return;
     bool first = !question->denied;
-    deny(question, rule, question->spec->runtime == 0 || window == 0, "%s used, %s asked%s",
+    bool fixed = question->spec->runtime == 0 || window == 0;
+    deny(question, rule, asked <= rule->value ? WHEN_FREED : fixed ? NONE : SMALLER_RUNTIME, "%s used, %s asked%s",
          format_utilization(used, used_text), format_utilization(asked, asked_text),
          question->spec->runtime == 0 ? " (a wish without runtime weighs a whole CPU)"
          : window == 0                ? " (a wish without period weighs a whole CPU)"
                                       : "");
     if (first) {
-        question->refusal->never = asked > rule->value; /* more than the rule would ever give */
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%s", asked_text);
         snprintf(question->refusal->available, sizeof question->refusal->available, "%s", format_utilization(left, left_text));
     }
@@ -379,13 +389,13 @@ static void judge_runtime(struct question *question, const struct rule *rule)
 {
     uint64_t asked = question->spec->runtime;
     if (asked == 0) {
-        deny(question, rule, true, "the wish states no runtime");
+        deny(question, rule, NONE, "the wish states no runtime");
         return;
     }
     if (rule->value < question->ceiling)
         question->ceiling = rule->value;
     if (asked > rule->value) {
-        deny(question, rule, false, "%lluus asked", (unsigned long long)asked);
+        deny(question, rule, SMALLER_RUNTIME, "%lluus asked", (unsigned long long)asked);
         tell_time(question->refusal, asked, rule->value);
     }
 }
@@ -394,7 +404,7 @@ static void judge_time(struct question *question, const struct rule *rule, uint6
 {
     if (stated == 0 || (least ? stated >= rule->value : stated <= rule->value))
         return;
-    deny(question, rule, true, "%lluus asked", (unsigned long long)stated);
+    deny(question, rule, NONE, "%lluus asked", (unsigned long long)stated);
     tell_time(question->refusal, stated, rule->value);
 }
 
@@ -424,12 +434,14 @@ static void judge_rule(struct question *question, const struct rule *rule)
         break;
     case MIN_PRIORITY:
     case MAX_PRIORITY:
-        if (spec->priority != 0 && !priority_passes(rule, spec->priority))
-            deny(question, rule, true, "%d asked", spec->priority);
+        if (spec->priority == 0 || priority_passes(rule, spec->priority))
+            break;
+        deny(question, rule, NONE, "%d asked", spec->priority);
+        tell_priority(question->refusal, spec->priority, rule->value);
         break;
     case IGNORE_ADM_TEST:
         if (spec->ignore_admission && rule->value == 0)
-            deny(question, rule, true, "the wish asks to pass over the admission test");
+            deny(question, rule, NONE, "the wish asks to pass over the admission test");
         break;
     case PROPERTIES:
         break;
@@ -438,9 +450,11 @@ static void judge_rule(struct question *question, const struct rule *rule)
 
 static void deny_by_default(struct question *question, const char *plugin_name, const char *what)
 {
-    question->denied = question->denied_for_good = true;
+    question->never = question->denied_for_good = true;
+    if (question->denied)
+        return;
+    question->denied = true;
     snprintf(question->refusal->by, sizeof question->refusal->by, "access");
-    question->refusal->never = true;
     snprintf(question->reason, REASON_BYTES, "no rule in acl.conf %s for %s (uid %u) on %s", what,
              question->account->name == NULL ? "a user without account" : question->account->name, question->account->uid, plugin_name);
 }
@@ -467,9 +481,10 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
     }
     if (!opens)
         deny_by_default(&question, plugin_name, "opens anything (max_utilization or max_user_utilization)");
-    else if (spec->ignore_admission && !may_ignore && !question.denied)
+    else if (spec->ignore_admission && !may_ignore)
         deny_by_default(&question, plugin_name, "allows ignore_adm_test");
     *ceiling = question.denied_for_good ? 0 : question.ceiling;
+    refusal->never = question.never;
     if (question.denied)
         return false;
     uint64_t most = spec->desired_runtime == 0 ? spec->runtime : spec->desired_runtime;
@@ -484,8 +499,11 @@ bool acl_priority_passes(struct acl *acl, const struct account *account, int plu
     for (int i = 0; account->uid != 0 && i < acl->count; i++) {
         const struct rule *rule = &acl->rules[i];
         if ((rule->property == MIN_PRIORITY || rule->property == MAX_PRIORITY) && matches(rule, account, plugin) &&
-            !priority_passes(rule, priority))
-            deny(&question, rule, true, "%d planned", priority);
+            !priority_passes(rule, priority)) {
+            deny(&question, rule, NONE, "%d planned", priority);
+            tell_priority(refusal, priority, rule->value);
+            refusal->never = true;
+        }
     }
     return !question.denied;
 }

@@ -118,8 +118,10 @@ static enum next probe_answered(struct request *request, const struct plugin_eve
 
 static void keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
 {
-    if (request->denied)
+    if (request->denied) { /* the first is told; but what any of them may allow later may be asked again later */
+        request->denial.never &= refusal->never;
         return;
+    }
     request->denied = true;
     request->denial = *refusal;
     snprintf(request->denial_reason, sizeof request->denial_reason, "%s", reason);

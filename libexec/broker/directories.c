@@ -11,7 +11,7 @@
 #include "spec.h"
 #include "wishes.h"
 
-static bool held;
+static bool held, rescanning;
 
 /* A name as it may stand in a log. */
 static const char *shown(const char *name, char text[static 80])
@@ -53,27 +53,66 @@ static bool is_named_for(const struct user *user)
     return strcmp(user->name, decimal) == 0 || (user->account->name != NULL && strcmp(user->name, user->account->name) == 0);
 }
 
-static bool may_have_one(const struct account *account)
+/* What a scan has found, to be looked at in the order in which it came: what was first shall be asked first. */
+struct find {
+    uint64_t task;
+    int64_t time; /* change time of the wish, ns; 0 when it has gone */
+};
+static struct find *finds;
+static size_t find_count, find_room;
+
+static void remember(const struct wish *wish)
 {
-    return account->uid == 0 || account_has_gid(account, spool.group) || acl_names_uid(rules, account->uid);
+    struct stamp stamp = spool_stamp(wish->user, wish->name, ".json");
+    if (find_count == find_room) {
+        find_room = find_room == 0 ? 64 : find_room * 2;
+        finds = realloc(finds, find_room * sizeof *finds);
+        if (finds == NULL)
+            abort();
+    }
+    finds[find_count++] = (struct find){wish->task, stamp.seconds * 1000000000 + stamp.nanoseconds};
+}
+
+static int by_time(const void *one, const void *other)
+{
+    const struct find *a = one, *b = other;
+    return a->time != b->time ? a->time < b->time ? -1 : 1 : a->task < b->task ? -1 : a->task > b->task;
+}
+
+static void look_at_finds(void)
+{
+    qsort(finds, find_count, sizeof *finds, by_time);
+    for (size_t i = 0; i < find_count; i++) {
+        struct wish *wish = wish_of_task(finds[i].task);
+        if (wish != NULL)
+            wish_examine(wish);
+    }
+    free(finds);
+    finds = NULL;
+    find_count = find_room = 0;
+}
+
+static void report_name(struct user *user, const char *name)
+{
+    report(user, name, user->account, "ignored", "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
 }
 
 static void found(struct user *user, const char *name, bool other)
 {
     if (other)
-        report(user, name, user->account, "ignored", "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
-    else
-        wish_examine(wish_find(user, name, true));
+        report_name(user, name);
+    else if (wish_find(user, name, false) == NULL)
+        remember(wish_find(user, name, true));
 }
 
+/* All that is known of, whether its files are there or not, and all that is new. */
 static void scan(struct user *user)
 {
-    struct wish *wish, *next;
     if (held)
         return;
+    for (const struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
+        remember(wish);
     spool_scan_user(user, found);
-    HASH_ITER(hh, user->wishes, wish, next)
-        wish_examine(wish); /* those whose files have gone */
 }
 
 static void let_go(struct user *user)
@@ -100,12 +139,10 @@ static void judge(struct user *user)
         (void)spool_move_aside(name, account->uid);
         return;
     }
-    if (!may_have_one(account)) {
-        report(user, user->name, account, "ignored", "its owner is not a member of the spool's group, and acl.conf does not name his uid");
-        return;
-    }
     spool_user_adopt(user);
     scan(user);
+    if (!rescanning)
+        look_at_finds();
 }
 
 void directory_appeared(const char *name)
@@ -168,10 +205,13 @@ void directories_rescan(void)
     HASH_ITER(hh, spool_users(), user, next)
         if (fstatat(spool.specs, user->name, &now, AT_SYMLINK_NOFOLLOW) != 0 || fstat(user->directory, &opened) != 0 || now.st_ino != opened.st_ino)
             directory_gone(user->name);
-    spool_scan_directories(directory_appeared);
+    rescanning = true;
     HASH_ITER(hh, spool_users(), user, next)
         if (user->adopted)
             scan(user);
+    spool_scan_directories(directory_appeared); /* and with them what is in those that are new */
+    rescanning = false;
+    look_at_finds();
 }
 
 void directories_hold(bool hold)
@@ -194,14 +234,16 @@ void spool_event(const struct spool_event *event)
         break;
     case SPOOL_OTHER_NAME:
         if (event->user->adopted)
-            found(event->user, event->name, true);
+            report_name(event->user, event->name);
         break;
     case SPOOL_WISH:
         if (event->wish != NULL)
             wish_examine(event->wish);
-        else if (event->user->adopted)
-            wish_examine(wish_find(event->user, event->name, true));
-        else if (account_ready(event->user->account))
+        else if (event->user->adopted) {
+            struct wish *wish = wish_find(event->user, event->name, true);
+            wish->newborn = event->newborn;
+            wish_examine(wish);
+        } else if (account_ready(event->user->account))
             judge(event->user); /* its owner may have joined the group */
         break;
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +53,8 @@ void event_reopen(void)
     if (log_file >= 0)
         close(log_file);
     log_file = openat(log_directory, log_name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0640);
+    if (log_file >= 0)
+        (void)fchmod(log_file, 0640); /* whatever the umask; the group is the directory's */
 }
 
 void event_start(int directory, bool echo)

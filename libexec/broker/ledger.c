@@ -68,11 +68,19 @@ static uint64_t *sums_of(int plugin)
     return by_plugin[plugin];
 }
 
+/* A plugin may add exact fractions where the ledger rounds each up; that is no lie. */
+enum { ROUNDING = 1000 };
+
+static uint64_t weight(const struct grant *grant)
+{
+    return plugin_line(grant->plugin)->promises ? grant->utilization : 0;
+}
+
 static uint64_t part_of(const struct grant *grant, int plugin, int cpu)
 {
     if (grant == NULL || (plugin >= 0 && grant->plugin != plugin) || (cpu >= 0 && !CPU_ISSET((size_t)cpu, &grant->plan.cpus)))
         return 0;
-    return grant->utilization;
+    return weight(grant);
 }
 
 static bool fits_global(const struct grant *grant, const struct grant *old, char *reason)
@@ -81,7 +89,7 @@ static bool fits_global(const struct grant *grant, const struct grant *old, char
     char used_text[UTILIZATION_TEXT], most_text[UTILIZATION_TEXT];
     uint64_t used = global[grant->plugin] - part_of(old, grant->plugin, -1);
     uint64_t most = line->threshold * (uint64_t)CPU_COUNT(&line->cpus);
-    return used + grant->utilization <= most ||
+    return used + weight(grant) <= most + ROUNDING ||
            fault(reason, "its CPUs would hold more than %s: %s is promised", format_utilization(most, most_text), format_utilization(used, used_text));
 }
 
@@ -92,17 +100,17 @@ static bool fits_cpu(const struct grant *grant, const struct grant *old, int cpu
     bool old_counts = old != NULL && !is_global(old->plugin);
     uint64_t own = sums_of(grant->plugin)[cpu] - (old_counts ? part_of(old, grant->plugin, cpu) : 0);
     uint64_t all = by_cpu[cpu] - (old_counts ? part_of(old, -1, cpu) : 0);
-    if (own + grant->utilization > line->threshold)
+    if (own + weight(grant) > line->threshold + ROUNDING)
         return fault(reason, "CPU %d would hold more than its threshold of %s: %s is promised", cpu, format_utilization(line->threshold, most),
                      format_utilization(own, text));
-    if (all + grant->utilization > ONE_CPU)
+    if (all + weight(grant) > ONE_CPU + ROUNDING)
         return fault(reason, "CPU %d is shared and would be promised more than once: %s is", cpu, format_utilization(all, text));
     return true;
 }
 
 bool ledger_fits(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES])
 {
-    if (grant->utilization == 0 || grant->spec.ignore_admission)
+    if (weight(grant) == 0 || grant->spec.ignore_admission)
         return true;
     if (is_global(grant->plugin))
         return fits_global(grant, old, reason);
@@ -129,12 +137,12 @@ static void book(const struct grant *grant, uint64_t amount)
 
 void ledger_add(const struct grant *grant)
 {
-    book(grant, grant->utilization);
+    book(grant, weight(grant));
 }
 
 void ledger_remove(const struct grant *grant)
 {
-    book(grant, -grant->utilization);
+    book(grant, -weight(grant));
 }
 
 uint64_t ledger_of_cpu(int cpu)

@@ -3,7 +3,8 @@
  * sequence of grants and releases the sums are zero again.
  *
  * A plan on several CPUs weighs fully on each of them, except under partition=global, where the kernel
- * balances one sum over the whole domain. A plan without a runtime weighs nothing: nothing is promised. */
+ * balances one sum over the whole domain. A plan without a runtime weighs nothing, nor does one of a plugin
+ * that tests nothing and has no threshold=: nothing is promised. */
 #ifndef RTF_LEDGER_H
 #define RTF_LEDGER_H
 

@@ -96,11 +96,34 @@ void order_expire(int64_t now)
     }
 }
 
+/* A link that came or went has changed the stamp of the same file under its other names, without an event. */
+static struct wish *stale_link(const struct user *user, uint64_t inode)
+{
+    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next) {
+        struct stamp now;
+        if (wish->judged.inode != inode || wish->request != NULL || wish->busy_watch >= 0)
+            continue;
+        now = spool_stamp(user, wish->name, ".json");
+        if (!stamp_equal(&now, &wish->judged))
+            return wish;
+    }
+    return NULL;
+}
+
+static void examine_links(const struct user *user, uint64_t inode)
+{
+    struct wish *wish;
+    while ((wish = stale_link(user, inode)) != NULL)
+        wish_examine(wish); /* begins a request for it, or ends it */
+}
+
 static void answer(struct request *request)
 {
     struct wish *wish = request->wish;
     bool new_grant = (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL;
-    bool over_limit = wish->over_limit && !wish->dirty;
+    bool over_limit = wish->over_limit && !wish->dirty, linked = request->json.linked && !wish->user->gone;
+    struct user *user = wish->user;
+    uint64_t inode = request->json.stamp.inode;
     /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
     if (request->outcome.result == ATTACH_FAIL && wish->grant != NULL && wish->grant->spec.lifetime_thread && wish->attachment == NULL) {
         grant_unbook(wish, true);
@@ -115,6 +138,8 @@ static void answer(struct request *request)
         wish_forget(wish);
     else
         wish_examine(wish);
+    if (linked)
+        examine_links(user, inode);
 }
 
 static void released(struct request *request)
@@ -130,10 +155,15 @@ static void released(struct request *request)
         spool_remove(wish->user, wish->name, ".tid", wish->judged_tid.inode);
     spool_remove(wish->user, wish->name, ".verdict", 0);
     event_write(&event);
+    struct user *user = wish->user;
+    uint64_t inode = wish->linked && !user->gone ? wish->judged.inode : 0;
     wish->judged = wish->judged_tid = (struct stamp){0};
     wish->token[0] = '\0';
+    wish->linked = false;
     request_drop(request);
     wish_examine(wish);
+    if (inode != 0)
+        examine_links(user, inode);
 }
 
 /* Does what a stage wants next, until an answer has to be waited for. */
@@ -180,7 +210,7 @@ static void move(struct wish *wish, const struct plugin_event *event)
     ledger_add(grant);
     if (event->has_cpus)
         tell_neighbours(wish, &before, grant);
-    (void)state_wish(wish);
+    (void)wish_record(wish);
 }
 
 static void update(int plugin, const struct plugin_event *event)
@@ -257,7 +287,7 @@ static void judge_identity(struct request *request)
         blame(request, "access", false);
         advance(request, ANSWER);
     } else if (account->uid != 0 && !account_has_gid(account, spool.group) && !acl_names_uid(rules, account->uid)) {
-        say(request, ACL_FAIL, "uid %u is no longer a member of the spool's group %u", account->uid, spool.group);
+        say(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", account->uid, spool.group);
         blame(request, "access", true);
         advance(request, ANSWER);
     } else
@@ -371,7 +401,7 @@ static void thread_ended(struct wish *wish)
         spool_remove(wish->user, wish->name, ".json", wish->judged.inode);
         return; /* without its file, the wish is released */
     }
-    (void)state_wish(wish);
+    (void)wish_record(wish);
     answer_again(wish, EXIT, reason);
 }
 
@@ -391,7 +421,8 @@ void order_recover(struct wish *wish)
 {
     struct request *request = request_begin(wish, RECOVER);
     spool_file_open(wish->user, wish->name, ".json", &wish->judged, &request->json);
-    if (request->json.fd < 0) { /* it is being released */
+    if (request->json.fd < 0 || !stamp_equal(&request->json.stamp, &wish->judged)) {
+        /* Removed or changed meanwhile: that is what is to be answered, and the thread follows. */
         request_drop(request);
         wish_examine(wish);
         return;
@@ -415,6 +446,13 @@ static void forget_if_empty(struct wish *wish)
         spool_user_close(user);
 }
 
+/* Between making a file and getting the right to write into it, open(2) lets events and a lease pass: what is
+ * empty and has only just been made will be written and closed. */
+static bool is_unwritten(const struct wish *wish, const struct file *file)
+{
+    return wish->newborn && file->state == FILE_READ && file->text != NULL && file->length == 0 && !file->linked;
+}
+
 void wish_examine(struct wish *wish)
 {
     struct file json, tid;
@@ -433,6 +471,11 @@ void wish_examine(struct wish *wish)
         spool_file_close(&json);
         spool_file_open(wish->user, wish->name, ".json", &wish->judged, &json);
     }
+    if (is_unwritten(wish, &json)) {
+        spool_file_close(&json);
+        forget_if_empty(wish);
+        return;
+    }
     if (json.state == FILE_ABSENT && wish->judged.inode != 0) {
         begin_release(wish);
         return;
@@ -444,7 +487,7 @@ void wish_examine(struct wish *wish)
         }
     spool_file_open(wish->user, wish->name, ".tid", &wish->judged_tid, &tid);
     bool busy = tid.state == FILE_BUSY && spool_watch_busy(wish, ".tid");
-    if (!busy && !stamp_equal(&tid.stamp, &wish->judged_tid)) {
+    if (!busy && !is_unwritten(wish, &tid) && !stamp_equal(&tid.stamp, &wish->judged_tid)) {
         judge_tid(wish, &json, &tid);
         return;
     }

@@ -128,8 +128,11 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
             return wrong(reason, line->line, "partition= takes unthrottled or global, not \"%.40s\"", value);
         line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : PARTITION_GLOBAL;
     }
-    if (strncmp(word, "threshold=", 10) == 0 && (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU))
-        return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
+    if (strncmp(word, "threshold=", 10) == 0) {
+        if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)
+            return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
+        line->promises = true;
+    }
     size_t length = line->words == NULL ? 0 : strlen(line->words);
     char *words = realloc(line->words, length + strlen(word) + 2);
     if (words == NULL)
@@ -302,6 +305,7 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
         return false;
     }
     plugin->line.tests = tests != NULL && (strcmp(tests, "sufficient") == 0 || strcmp(tests, "exact") == 0);
+    plugin->line.promises |= tests != NULL && strcmp(tests, "none") != 0;
     plugin->state = UP;
     return true;
 }

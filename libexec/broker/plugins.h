@@ -18,7 +18,8 @@ struct plugin_line {
     char *program; /* absolute */
     int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
     bool deadline;       /* plans SCHED_DEADLINE */
-    bool tests;          /* its ok means that a test was passed */
+    bool tests;          /* its ok proves something: tests=sufficient or exact in its greeting */
+    bool promises;       /* its tasks count in the ledger: it tests at all, or threshold= was given */
     cpu_set_t cpus;
     enum partition partition;
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */

@@ -179,6 +179,7 @@ static bool take_up(const struct recorded_wish *recorded, bool same_boot)
         wish->recovered = true;
         return false;
     }
+    wish->decided = recorded->time;
     wish->judged = recorded->judged;
     wish->judged_tid = recorded->judged_tid;
     if (recorded->attached && wish->grant != NULL)

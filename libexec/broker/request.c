@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "acl.h"
-#include "state.h"
 #include "wishes.h"
 
 static struct request *asked_plugins, *asked_helper;
@@ -84,19 +83,18 @@ void blame(struct request *request, const char *by, bool never)
 bool request_record(struct request *request)
 {
     struct wish *wish = request->wish;
-    if (wish->over_limit)
-        return true; /* it is told, and forgotten */
     if (request->recorded)
         return true;
     if (request->json.fd >= 0 || request->json.state == FILE_BAD)
         wish->judged = request->json.stamp;
+    wish->linked |= request->json.linked;
     if (request->outcome.kind == ATTACH)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH)
         wish->judged_tid = (struct stamp){0};
     if (request->has_spec)
         memcpy(wish->token, request->spec.token, sizeof wish->token);
-    request->recorded = state_wish(wish);
+    request->recorded = wish->over_limit || wish_record(wish); /* the one over the limit is told, and forgotten */
     return request->recorded;
 }
 

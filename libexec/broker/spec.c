@@ -144,44 +144,35 @@ static const struct {
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* jansson keeps no places. A key stands in the text as "key" and a colon; inside another string its quotes
- * would be escaped, so the first such place is the key's. 0: written with escapes, not found. */
-static int line_of_key(const char *text, size_t length, const char *key)
+/* jansson keeps no places, but it keeps the keys' order: the n-th key that it hands out is the n-th string at
+ * depth 1 with a colon behind it. The text is known to be one good JSON object. */
+static int line_of_key(const char *text, size_t length, int number)
 {
-    char quoted[72];
-    int size = snprintf(quoted, sizeof quoted, "\"%s\"", key);
-    if (size < 0 || (size_t)size >= sizeof quoted)
-        return 0;
-    const char *end = text + length;
-    for (const char *at = text; (at = memmem(at, (size_t)(end - at), quoted, (size_t)size)) != NULL; at++) {
-        const char *next = at + size;
-        while (next < end && memchr(" \t\r\n", *next, 4) != NULL)
-            next++;
-        if (next == end || *next != ':')
-            continue;
-        int line = 1;
-        for (const char *newline = text; newline < at; newline++)
-            line += *newline == '\n';
-        return line;
+    int line = 1, depth = 0, line_of_string = 1;
+    for (const char *at = text; at < text + length; at++) {
+        if (*at == '"') {
+            line_of_string = line;
+            while (*++at != '"')
+                at += *at == '\\';
+        } else if (*at == ':' && depth == 1 && number-- == 0)
+            return line_of_string;
+        line += *at == '\n';
+        depth += *at == '{' || *at == '[';
+        depth -= *at == '}' || *at == ']';
     }
-    return 0;
+    return line;
 }
 
 /* A key is shown only when it is plain: a user's control characters have no place in a log. */
-static void name_key(const char *text, size_t length, const char *key, char shown[static 96])
+static void name_key(const char *text, size_t length, const char *key, int number, char shown[static 112])
 {
-    int line = line_of_key(text, length, key);
     const char *plain = name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?";
-    if (line > 0)
-        snprintf(shown, 96, "key \"%s\" (line %d)", plain, line);
-    else
-        snprintf(shown, 96, "key \"%s\"", plain);
+    snprintf(shown, 112, "key \"%s\" (line %d)", plain, line_of_key(text, length, number));
 }
 
-static bool take_key(const char *text, size_t length, const char *key, const json_t *value, struct spec *spec, char *reason)
+static bool take_key(const char *shown, const char *key, const json_t *value, struct spec *spec, char *reason)
 {
-    char shown[96], why[REASON_BYTES];
-    name_key(text, length, key, shown);
+    char why[REASON_BYTES];
     for (int i = 0; i < KEYS; i++) {
         if (strcmp(keys[i].key, key) != 0)
             continue;
@@ -193,28 +184,33 @@ static bool take_key(const char *text, size_t length, const char *key, const jso
                          "ignore_admission, attach, lifetime, token and comment", shown);
 }
 
-/* What follows from the definitions of Q, Qd, D and T, whatever plugin is asked. */
-static bool check_relations(const struct spec *spec, char *reason)
+/* What follows from the definitions of Q, Qd, D and T, whatever plugin is asked. NULL, or the key that is
+ * wrong beside the others, and why. */
+static const char *check_relations(const struct spec *spec, char *why)
 {
     uint64_t window = spec_window(spec);
     const char *bound = window == spec->deadline && window != 0 ? "deadline" : "period";
-    if (spec->deadline != 0 && spec->period != 0 && spec->deadline > spec->period)
-        return fault(reason, "key \"deadline\" must not exceed the period: %lluus against %lluus", (unsigned long long)spec->deadline,
-                     (unsigned long long)spec->period);
-    if (window != 0 && spec->runtime > window)
-        return fault(reason, "key \"runtime\" must not exceed the %s: %lluus against %lluus", bound, (unsigned long long)spec->runtime,
-                     (unsigned long long)window);
+    if (spec->deadline != 0 && spec->period != 0 && spec->deadline > spec->period) {
+        fault(why, "must not exceed the period: %lluus against %lluus", (unsigned long long)spec->deadline, (unsigned long long)spec->period);
+        return "deadline";
+    }
+    if (window != 0 && spec->runtime > window) {
+        fault(why, "must not exceed the %s: %lluus against %lluus", bound, (unsigned long long)spec->runtime, (unsigned long long)window);
+        return "runtime";
+    }
     if (spec->desired_runtime == 0)
-        return true;
+        return NULL;
     if (spec->runtime == 0)
-        return fault(reason, "key \"desired_runtime\" needs the key \"runtime\" beside it");
-    if (spec->desired_runtime < spec->runtime)
-        return fault(reason, "key \"desired_runtime\" must not be below the runtime: %lluus against %lluus",
-                     (unsigned long long)spec->desired_runtime, (unsigned long long)spec->runtime);
-    if (window != 0 && spec->desired_runtime > window)
-        return fault(reason, "key \"desired_runtime\" must not exceed the %s: %lluus against %lluus", bound,
-                     (unsigned long long)spec->desired_runtime, (unsigned long long)window);
-    return true;
+        fault(why, "needs the key \"runtime\" beside it");
+    else if (spec->desired_runtime < spec->runtime)
+        fault(why, "must not be below the runtime: %lluus against %lluus", (unsigned long long)spec->desired_runtime,
+              (unsigned long long)spec->runtime);
+    else if (window != 0 && spec->desired_runtime > window)
+        fault(why, "must not exceed the %s: %lluus against %lluus", bound, (unsigned long long)spec->desired_runtime,
+              (unsigned long long)window);
+    else
+        return NULL;
+    return "desired_runtime";
 }
 
 static void make_plain(char *text)
@@ -224,28 +220,54 @@ static void make_plain(char *text)
             *at = '?';
 }
 
-bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES])
+static json_t *parse_object(const char *text, size_t length, char *reason)
 {
     json_error_t error;
-    const char *key;
-    json_t *value;
-    *spec = (struct spec){0};
-    if (length > SPEC_BYTES_MAX)
-        return fault(reason, "is longer than %d bytes", SPEC_BYTES_MAX);
-    json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    if (object == NULL) {
-        make_plain(error.text); /* jansson quotes the offending text */
-        return fault(reason, "is not one JSON object: line %d, column %d: %.120s", error.line, error.column, error.text);
+    if (length > SPEC_BYTES_MAX) {
+        fault(reason, "is longer than %d bytes", SPEC_BYTES_MAX);
+        return NULL;
     }
-    bool good = json_is_object(object) || fault(reason, "must be one JSON object, such as {\"runtime\": \"8ms\", \"period\": \"40ms\"}");
-    if (good)
+    json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (object == NULL && json_error_code(&error) == json_error_numeric_overflow)
+        fault(reason, "line %d: a number is too big: no key takes more than %llu", error.line, (unsigned long long)TIME_MAX);
+    else if (object == NULL) {
+        make_plain(error.text); /* jansson quotes the offending text */
+        fault(reason, "is not one JSON object: line %d, column %d: %.120s", error.line, error.column, error.text);
+    } else if (!json_is_object(object)) {
+        fault(reason, "must be one JSON object, such as {\"runtime\": \"8ms\", \"period\": \"40ms\"}");
+        json_decref(object);
+        object = NULL;
+    }
+    return object;
+}
+
+bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES])
+{
+    char shown[112], why[REASON_BYTES];
+    const char *key, *wrong;
+    json_t *value;
+    int number = 0;
+    bool good = true;
+    *spec = (struct spec){0};
+    json_t *object = parse_object(text, length, reason);
+    if (object == NULL)
+        return false;
+    json_object_foreach(object, key, value) {
+        name_key(text, length, key, number++, shown);
+        good = take_key(shown, key, value, spec, reason);
+        if (!good)
+            break;
+    }
+    wrong = good ? check_relations(spec, why) : NULL;
+    number = 0;
+    if (wrong != NULL)
         json_object_foreach(object, key, value) {
-            good = take_key(text, length, key, value, spec, reason);
-            if (!good)
-                break;
+            name_key(text, length, key, number++, shown);
+            if (strcmp(key, wrong) == 0)
+                good = fault(reason, "%s %.300s", shown, why);
         }
     json_decref(object);
-    return good && check_relations(spec, reason);
+    return good;
 }
 
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid)

@@ -189,6 +189,7 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
     if (event->user == NULL || is_silent(raw->name))
         return false;
     event->kind = strip_ending(raw->name, event->name) ? SPOOL_WISH : SPOOL_OTHER_NAME;
+    event->newborn = (raw->mask & IN_CREATE) != 0;
     if (event->kind == SPOOL_OTHER_NAME)
         snprintf(event->name, sizeof event->name, "%s", raw->name);
     return true;
@@ -205,8 +206,13 @@ bool spool_next(struct spool_event *event)
             event_taken = 0;
         }
         const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
-        event_taken += sizeof *raw + raw->len;
-        if (take_event(raw, event))
+        struct wish *another = NULL;
+        bool taken = take_event(raw, event);
+        if (taken && event->wish != NULL)
+            HASH_FIND(hh_busy, busy_wishes, &raw->wd, sizeof raw->wd, another);
+        if (another == NULL)
+            event_taken += sizeof *raw + raw->len;
+        if (taken)
             return true;
     }
 }
@@ -425,6 +431,7 @@ void spool_file_open(const struct user *user, const char *name, const char *endi
     /* What was written between fstat and the lease is of this reading too. */
     if (fstat(file->fd, &status) == 0) {
         file->stamp = stamp_of(&status);
+        file->linked = status.st_nlink > 1;
         if (judge_status(user, &status, file))
             read_text(file, (size_t)status.st_size);
     }
@@ -443,8 +450,11 @@ void spool_forget_busy(struct wish *wish)
 {
     if (wish->busy_watch < 0)
         return;
+    struct wish *other;
     HASH_DELETE(hh_busy, busy_wishes, wish);
-    (void)inotify_rm_watch(inotify, wish->busy_watch);
+    HASH_FIND(hh_busy, busy_wishes, &wish->busy_watch, sizeof wish->busy_watch, other);
+    if (other == NULL)
+        (void)inotify_rm_watch(inotify, wish->busy_watch);
     wish->busy_watch = -1;
 }
 
@@ -458,7 +468,7 @@ bool spool_watch_busy(struct wish *wish, const char *ending)
     if (fd < 0)
         return true; /* gone again: its event is on the way */
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int watch = inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_MASK_CREATE);
+    int watch = inotify_add_watch(inotify, path, IN_CLOSE_WRITE);
     if (watch >= 0) {
         wish->busy_watch = watch;
         HASH_ADD(hh_busy, busy_wishes, busy_watch, sizeof wish->busy_watch, wish);

@@ -34,9 +34,11 @@ struct spool_event {
     char name[256];     /* DIRECTORY, DIRECTORY_GONE, OTHER_NAME; WISH: the wish's, without its ending */
     struct user *user;  /* WISH, OTHER_NAME */
     struct wish *wish;  /* WISH: set when a writer closed a file that was found busy; else NULL */
+    bool newborn;       /* WISH: open(2) made it, and may not have got to its writing yet */
 };
 
-/* The next event; false when there is none for now. */
+/* The next event; false when there is none for now. A file may be awaited under several names (hard links):
+ * each gets its event. */
 bool spool_next(struct spool_event *event);
 
 /* ---- directories ---- */
@@ -65,6 +67,7 @@ struct file {
     enum file_state state;
     int fd;             /* open while the request lasts; -1 */
     struct stamp stamp;
+    bool linked;        /* it has another name somewhere, and whatever happens to that changes this stamp */
     char *text;         /* READ: its bytes, for the caller to free */
     size_t length;
     char reason[160];   /* BAD: what it is and what is allowed */

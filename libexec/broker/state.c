@@ -80,7 +80,7 @@ bool state_wish(const struct wish *wish)
 {
     name_wish("wish", wish);
     paragraph_add_number(&output, "task", wish->task);
-    paragraph_add_number(&output, "time", (uint64_t)realtime_now());
+    paragraph_add_number(&output, "time", (uint64_t)wish->decided);
     add_stamp("judged", &wish->judged);
     add_stamp("judged_tid", &wish->judged_tid);
     if (wish->token[0] != '\0')

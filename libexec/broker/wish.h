@@ -88,7 +88,10 @@ struct wish {
     struct request *request;             /* at most one at a time */
     struct account *counted;             /* whose number of wishes it is part of */
     int busy_watch;                      /* waits for a writer to close a file; -1 */
+    int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     bool dirty, exited, recovered, over_limit, answered;
+    bool newborn;                        /* the last event of it was that a file was made */
+    bool linked;                         /* NAME.json has another name somewhere */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */
     UT_hash_handle hh_busy;              /* by busy_watch */

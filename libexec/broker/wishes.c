@@ -10,6 +10,7 @@
 #include "plugins.h"
 #include "spec.h"
 #include "spool.h"
+#include "state.h"
 #include "units.h"
 
 struct acl *rules;
@@ -80,6 +81,12 @@ void wish_forget(struct wish *wish)
     HASH_DELETE(hh, wish->user->wishes, wish);
     HASH_DELETE(hh_task, tasks, wish);
     free(wish);
+}
+
+bool wish_record(struct wish *wish)
+{
+    wish->decided = realtime_now();
+    return state_wish(wish);
 }
 
 /* ---- the books ---- */

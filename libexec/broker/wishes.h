@@ -18,6 +18,9 @@ struct wish *wish_find(struct user *user, const char *name, bool create);
 struct wish *wish_of_task(uint64_t task);
 void wish_forget(struct wish *wish);
 
+/* Writes down what holds for the wish from now on. False with errno. */
+bool wish_record(struct wish *wish);
+
 /* All wishes in the order of their making: this, and then wish->hh_task.next. */
 struct wish *wish_first(void);
 

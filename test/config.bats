@@ -1,0 +1,569 @@
+# Configuration, start and reload of the broker: what is wrong is named with file and line, nothing is left behind,
+# and the rules in force stay.
+load helper
+
+EX_USAGE=64 EX_UNAVAILABLE=69 EX_NOPERM=77 EX_CONFIG=78
+
+# ends_with STATUS SENTENCE COMMAND...: and says that, or nothing at all if SENTENCE is empty.
+ends_with() {
+    local expected=$1 sentence=$2 status=0
+    shift 2
+    timeout -k 1 20 "$@" >"$WORK/out" 2>&1 3>&- || status=$?
+    echo "$status: $(cat "$WORK/out")"
+    [ "$status" -eq "$expected" ]
+    if [ -n "$sentence" ]; then
+        grep -qF -- "$sentence" "$WORK/out"
+    else
+        [ ! -s "$WORK/out" ]
+    fi
+}
+
+# check STATUS SENTENCE: --check of the configuration.
+check() { ends_with "$1" "$2" "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"; }
+
+# does_not_start STATUS SENTENCE [OPTION...]: and leaves no process behind.
+does_not_start() {
+    local expected=$1 sentence=$2
+    shift 2
+    ends_with "$expected" "$sentence" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" "$@"
+    eventually none_of_ours
+}
+
+# is_wrong FILE LINE SENTENCE TEXT...: the file has these lines, and is refused with place and SENTENCE.
+is_wrong() {
+    local file=$1 line=$2 sentence=$3
+    shift 3
+    printf '%b\n' "$@" >"$CONFIG/$file"
+    echo "--- $*"
+    check $EX_CONFIG "rtf-brokerd: $file:$line: $sentence"
+    ! LC_ALL=C grep -q '[^ -~]' "$WORK/out" || { echo "raw bytes"; return 1; }
+}
+
+# program NAME: an executable for plugins.conf from standard input, which plugins' own user can run.
+program() {
+    cat >"$WORK/$1"
+    chmod 755 "$WORK/$1"
+}
+
+last_event() { jq -r "select(.stage == \"broker\" and .decision == \"$1\") | .reason" "$EVENTS" | tail -n 1; }
+has_event() { [ -n "$(last_event "$1")" ]; }
+
+# reload: SIGHUP, and waits for what the broker says to it.
+reload() {
+    local before
+    before=$(reloads)
+    kill -HUP "$BROKER"
+    eventually is_reloaded "$before"
+}
+
+reloads() { jq -r 'select(.stage == "broker" and (.decision == "reloaded" or .decision == "error")) | .decision' "$EVENTS" | wc -l; }
+is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
+
+# ---- plugins.conf ----
+
+@test "a good configuration passes --check, which says and makes nothing" {
+    check 0 ''
+    [ ! -e "$SPOOL" ]
+    # Whoever may read the files may check them.
+    run stranger $ALICE "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+    [ "$status" -eq 0 ]
+}
+
+@test "comments, blank lines, tabs, carriage returns and every form of a column are read" {
+    printf '# all\n\n\t \nEDF\tedf\t-\tall partition=global threshold=0.9 # one\r\nF.p-1_ %s 1-97 0 timeout=70ms\nRR rr 7 0-0,1-1\nD edf 100-100 all\n' \
+        "$RTF_LIBEXEC/plugins/fp" >"$CONFIG/plugins.conf"
+    printf '# all\n\n%s\tEDF  max_utilization\t0.5 # one\r\n@%s F.p-1_ max_period 9000\n- - max_priority 100\n@nogroup RR min_period 5ms\nroot - ignore_adm_test false\n' \
+        $ALICE $GROUP >"$CONFIG/acl.conf"
+    check 0 ''
+}
+
+@test "a name in plugins.conf that is wrong or taken" {
+    sentence='a name has 1 to 32 characters [A-Za-z0-9_.@:-]'
+    for name in .x - @x a/b 'a=b' "$(printf 'p%.0s' $(seq 33))"; do
+        is_wrong plugins.conf 2 "$sentence" '# one' "$name fp 1-5 all"
+    done
+    is_wrong plugins.conf 3 'the name FP stands in line 1 already' 'FP fp 1-5 all' '' 'FP rr 6-9 all'
+    is_wrong plugins.conf 1 'only printable ASCII is allowed' 'F\xc3\xa9 fp 1-5 all'
+    is_wrong plugins.conf 1 'only printable ASCII is allowed' 'FP fp 1-5 all x=\x1b[31m'
+}
+
+@test "a program that is not there, is no program, or is a relative path" {
+    is_wrong plugins.conf 1 "$RTF_LIBEXEC/plugins/nope: No such file or directory" 'FP nope 1-5 all'
+    is_wrong plugins.conf 1 '/nonexistent/fp: No such file or directory' 'FP /nonexistent/fp 1-5 all'
+    is_wrong plugins.conf 1 '/etc/passwd: Permission denied' 'FP /etc/passwd 1-5 all'
+    is_wrong plugins.conf 1 'a program is a bare name or an absolute path' 'FP ./fp 1-5 all'
+    is_wrong plugins.conf 1 'a program is a bare name or an absolute path' 'FP plugins/fp 1-5 all'
+}
+
+@test "a program that is a directory" {
+    is_wrong plugins.conf 1 '/usr' 'FP /usr 1-5 all'
+}
+
+@test "a priority range that is wrong, or reaches into what the broker keeps for itself" {
+    for range in 0-5 5-1 x 1-x x-5 1- -5 1--5 +1-5 1-5-7 1,5 1-100 100-101 101 99999999999999999999 0; do
+        is_wrong plugins.conf 1 'a priority range is LOW-HIGH within 1-97, or - for SCHED_DEADLINE' "FP fp $range all"
+    done
+    for range in 98 99 90-98 1-99; do
+        is_wrong plugins.conf 1 'priorities above 97 are kept for the broker, which must outrank what it grants' "FP fp $range all"
+    done
+    is_wrong plugins.conf 1 'a priority range is LOW-HIGH within 1-97' 'FP fp 0000012rubbish all'
+    configure_plugins 'FP fp 97 all' 'RR rr 1-96 all'
+    check 0 ''
+}
+
+@test "a CPU list that is wrong" {
+    for cpus in x 0- 3-1 -1 0,,1 , 1024 0-1024 0-x 0x1 ALL; do
+        is_wrong plugins.conf 1 'a CPU list is written like 0-3,6 with CPUs below 1024, or all' "FP fp 1-5 $cpus"
+    done
+}
+
+@test "a line of plugins.conf with too few columns, and a file without any line" {
+    for line in FP 'FP fp' 'FP fp 1-5'; do
+        is_wrong plugins.conf 2 'a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]' '# one' "$line"
+    done
+    for text in '' '# nothing'; do
+        configure_plugins "$text"
+        check $EX_CONFIG "$CONFIG/plugins.conf: names no plugin"
+    done
+}
+
+@test "words that the broker reads and does not understand" {
+    for word in threshold =5 Threshold=1 thres-hold=1 5; do
+        is_wrong plugins.conf 1 'a word is KEY=VALUE' "FP fp 1-5 all $word"
+    done
+    for time in '' 50 0ms 50m -5ms 1.5ms 3601s; do
+        is_wrong plugins.conf 1 'timeout= takes a time such as 50ms' "FP fp 1-5 all timeout=$time"
+    done
+    for share in '' 1.1 2 -1 .5 0,5 50% 1e-1 0.1234567890 0.5.5; do
+        is_wrong plugins.conf 1 'threshold= takes a share of a CPU from 0 to 1' "EDF edf - all threshold=$share"
+    done
+    is_wrong plugins.conf 1 'partition= takes unthrottled or global' 'EDF edf - all partition=cpuset'
+    is_wrong plugins.conf 1 'partition= is for plugins with the range -' 'FP fp 1-5 all partition=global'
+}
+
+@test "no word of a long line is passed over" {
+    words=$(printf 'x=%d ' $(seq 40))
+    printf 'FP fp 1-5 all %s threshold=2\n' "$words" >"$CONFIG/plugins.conf"
+    check $EX_CONFIG 'rtf-brokerd: plugins.conf:1: '
+}
+
+@test "the 65th plugin is one too many" {
+    for n in $(seq 64); do echo "P$n fp 1-5 all"; done >"$CONFIG/plugins.conf"
+    check 0 ''
+    echo 'P65 fp 1-5 all' >>"$CONFIG/plugins.conf"
+    check $EX_CONFIG 'rtf-brokerd: plugins.conf:65: more than 64 plugins'
+}
+
+@test "plugins.conf that others can write or own is refused, as plugins.conf(5) says" {
+    for mode in 0664 0646 0666; do
+        chmod $mode "$CONFIG/plugins.conf"
+        check $EX_CONFIG plugins.conf
+    done
+    chmod 0644 "$CONFIG/plugins.conf"
+    chown $ALICE "$CONFIG/plugins.conf"
+    check $EX_CONFIG plugins.conf
+}
+
+# ---- acl.conf ----
+
+@test "a rule with too few or too many words" {
+    is_wrong acl.conf 2 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 1' '- - max_utilization 1' 'x'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 3' '- - max_utilization # 1'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5 or more' '- - max_utilization 1 2'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5 or more' '- - max_utilization 0.5 and so on'
+}
+
+@test "a domain that is none" {
+    for domain in @ "$(printf 'u%.0s' $(seq 64))" "@$(printf 'g%.0s' $(seq 64))"; do
+        is_wrong acl.conf 1 'a domain is a user name, a uid, @group or -' "$domain - max_utilization 1"
+    done
+}
+
+@test "a plugin in acl.conf that plugins.conf does not have" {
+    for plugin in RM edf EDF1 '*' all; do
+        is_wrong acl.conf 3 "plugins.conf has no plugin \"$plugin\"; - means any" '' '' "- $plugin max_utilization 1"
+    done
+}
+
+@test "a property that is none, and the list of those that are" {
+    for property in utilization MAX_RUNTIME max-runtime min_runtime '*' -; do
+        is_wrong acl.conf 1 "unknown property \"$property\": max_utilization, max_user_utilization, max_runtime, min_period, max_period, min_deadline, max_deadline, min_priority, max_priority or ignore_adm_test" \
+            "- - $property 1"
+    done
+}
+
+@test "values of rules that are wrong name the property and what it takes" {
+    for property in max_utilization max_user_utilization; do
+        for value in x -1 .5 1. 0,5 50% 1e3 0.1234567890 1000001 0.5.5; do
+            is_wrong acl.conf 1 "$property takes CPUs in decimals, such as 0.5 or 2, not \"$value\"" "- - $property $value"
+        done
+    done
+    for property in max_runtime min_period max_period min_deadline max_deadline; do
+        for value in x 0 0ms -5 1.5ms 5m 3600000001 3601s 1e30; do
+            is_wrong acl.conf 1 "$property takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"$value\"" "- - $property $value"
+        done
+    done
+    for property in min_priority max_priority; do
+        for value in x 0 101 -1 1-5 50.0; do
+            is_wrong acl.conf 1 "$property takes a priority from 1 to 100, not \"$value\"" "- - $property $value"
+        done
+    done
+    for value in yes 1 True TRUE ''; do
+        [ -z "$value" ] || is_wrong acl.conf 1 "ignore_adm_test takes true or false, not \"$value\"" "- - ignore_adm_test $value"
+    done
+}
+
+@test "bytes in acl.conf that are not printable ASCII are refused with their line, and not repeated" {
+    is_wrong acl.conf 2 '' '- - max_utilization 1' '- \x1b[31m max_utilization 1'
+    is_wrong acl.conf 2 '' '- - max_utilization 1' '- - \xff 1'
+    is_wrong acl.conf 2 '' '- - max_utilization 1' 'j\xf6rg - max_utilization 1'
+    # A NUL byte must not hide a rule.
+    is_wrong acl.conf 2 '' '- - max_utilization 1' '\0- - max_utilization 0'
+    is_wrong acl.conf 2 '' '- - max_utilization 1' '- - max_utilization 0\0.5'
+}
+
+@test "acl.conf that others can write, somebody else's, or no regular file" {
+    sentence='acl.conf: must be a regular file of root'
+    for mode in 0664 0646 0622 0666; do
+        chmod $mode "$CONFIG/acl.conf"
+        check $EX_CONFIG "$CONFIG/$sentence"
+        grep -q 0644 "$WORK/out"
+    done
+    for mode in 0644 0600 0400; do
+        chmod $mode "$CONFIG/acl.conf"
+        check 0 ''
+    done
+    chown $ALICE "$CONFIG/acl.conf"
+    check $EX_CONFIG "$CONFIG/$sentence"
+    rm "$CONFIG/acl.conf"
+    mkdir "$CONFIG/acl.conf"
+    check $EX_CONFIG "$CONFIG/acl.conf: "
+}
+
+@test "files that are missing are named with their path" {
+    rm "$CONFIG/acl.conf"
+    does_not_start $EX_CONFIG "rtf-brokerd: $CONFIG/acl.conf: No such file or directory"
+    rm "$CONFIG/plugins.conf"
+    does_not_start $EX_CONFIG "rtf-brokerd: $CONFIG/plugins.conf: No such file or directory"
+    check $EX_CONFIG "rtf-brokerd: $CONFIG/plugins.conf: No such file or directory"
+    [ ! -e "$SPOOL" ]
+}
+
+@test "users and groups that do not exist are a warning, a CPU that is not online as well" {
+    configure_plugins 'EDF edf - all' 'FP fp 11-20 0,1000'
+    configure_rules "$ALICE - max_utilization 1" 'nosuchuser - max_utilization 1' '@nosuchgroup - max_utilization 1'
+    broker_start
+    eventually grep -q nosuchuser "$EVENTS"
+    eventually grep -q nosuchgroup "$EVENTS"
+    grep -q 'plugins.conf:2: some of the CPUs 0,1000 are not online' "$WORK/broker.out"
+    [ "$(field .result "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
+}
+
+# ---- starting ----
+
+@test "wrong options end with 64 and say which" {
+    while read -r sentence options; do
+        # shellcheck disable=SC2086 # split on purpose
+        does_not_start $EX_USAGE "$sentence" $options
+    done <<'CASES'
+--nonsense --nonsense
+Usage somewhere
+--max-wishes --max-wishes 0
+--max-wishes --max-wishes many
+--max-wishes --max-wishes 10000001
+--spool --spool
+CASES
+    [ ! -e "$SPOOL" ]
+}
+
+@test "who is not root is sent away with 77" {
+    chmod 755 "$CONFIG"
+    mkdir -m 777 "$WORK/open"
+    for option in --foreground --put-back; do
+        ends_with $EX_NOPERM 'must be started by root' setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- \
+            "$RTF_LIBEXEC/rtf-brokerd" $option --spool "$WORK/open/spool" --config "$CONFIG" --group $GROUP
+    done
+    [ ! -e "$WORK/open/spool" ]
+}
+
+@test "a group that does not exist, and a plugin user that is root or unknown" {
+    does_not_start $EX_CONFIG 'there is no group "nosuchgroup"; make it, or name another with --group' --group nosuchgroup
+    [ ! -e "$SPOOL" ]
+    for user in root 0 nosuchuser; do
+        does_not_start $EX_CONFIG '--plugin-user must name an unprivileged account or uid' --plugin-user $user
+    done
+}
+
+@test "a spool that cannot be made or is no directory" {
+    does_not_start $EX_UNAVAILABLE "$WORK/absent/spool: No such file or directory" --spool "$WORK/absent/spool"
+    : >"$WORK/file"
+    does_not_start $EX_UNAVAILABLE "$WORK/file: Not a directory" --spool "$WORK/file"
+}
+
+@test "a plugin that refuses to start gives its reason" {
+    while IFS='|' read -r sentence line; do
+        configure_plugins 'OK fp 1-5 all' "$line"
+        does_not_start $EX_CONFIG "rtf-brokerd: plugins.conf:2: the plugin ${line%% *} refuses to start: $sentence"
+    done <<'CASES'
+admission=exact: density|EDF edf - all admission=exact
+admission=rta: hyperbolic or liu-layland or necessary|RM rm 21-40 all admission=rta
+exhausted=maybe: share or reject|FP fp 11-20 all exhausted=maybe
+treshold=0.5: no such word|EDF edf - all treshold=0.5
+a deadline plugin has no POSIX priorities|EDF edf 11-20 all
+needs a range of POSIX priorities|RM rm - all
+needs a range of POSIX priorities|RR rr - all
+CASES
+}
+
+@test "a plugin that does not greet properly is named" {
+    program quits <<<$'#!/bin/sh\nexit 3'
+    program babbles <<<$'#!/bin/sh\necho hello world\necho\nexec cat'
+    program newer <<<$'#!/bin/sh\nprintf "protocol=2\\nanswer=ok\\n\\n"\nexec cat'
+    program nameless <<<$'#!/bin/sh\nprintf "answer=ok\\n\\n"\nexec cat'
+    program curt <<<$'#!/bin/sh\nprintf "protocol=1\\nanswer=no\\n\\n"\nexec cat'
+    program interpreter <<<$'#!/nonexistent/sh\n'
+    while IFS='|' read -r name sentence; do
+        configure_plugins "P $WORK/$name 1-5 all"
+        does_not_start $EX_CONFIG "rtf-brokerd: plugins.conf:1: the plugin P"
+        grep -qF "$sentence" "$WORK/out"
+    done <<'CASES'
+quits|did not greet: it closed its output
+babbles|did not greet: a line without '='
+newer|it speaks another protocol than 1
+nameless|its greeting is not protocol=1 and answer=
+curt|it gave no reason
+interpreter|did not greet
+CASES
+}
+
+@test "a plugin that hangs at start is named after five seconds, and not left behind" {
+    : >"$WORK/pid"
+    chmod 666 "$WORK/pid"
+    program hangs <<<$'#!/bin/sh\necho $$ >'"$WORK/pid"$'\nexec sleep 60'
+    configure_plugins 'OK fp 11-20 all' "P $WORK/hangs 1-5 all"
+    does_not_start $EX_CONFIG 'rtf-brokerd: plugins.conf:2: the plugin P did not greet within 5 s'
+    cat "$WORK/pid" >>"$WORK/pids"
+    eventually has_ended "$(cat "$WORK/pid")"
+}
+
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
+@test "plugins that must not share a CPU are refused with the reason" {
+    while IFS='|' read -r place sentence lines; do
+        # shellcheck disable=SC2086 # the lines are separated by /
+        IFS=/ read -r -a lines <<<"$lines"
+        configure_plugins "${lines[@]}"
+        echo "--- ${lines[*]}"
+        does_not_start $EX_CONFIG "rtf-brokerd: plugins.conf:$place: $sentence"
+    done <<'CASES'
+2|RM tests its tasks, and global EDF (EDF) on the same CPU makes that test unsound|EDF edf - all partition=global/RM rm 21-40 0
+1|RM tests its tasks, and global EDF (EDF) on the same CPU makes that test unsound|RM rm 21-40 0/EDF edf - all
+2|TWO tests its tasks, and global EDF (ONE) on the same CPU makes that test unsound|ONE edf - all/TWO edf - all
+1|RM tests its tasks, but FP on the same CPU does not, and its priorities reach 30: it must stay below 21|RM rm 21-40 0/FP fp 30 0
+2|RM tests its tasks, but RR on the same CPU does not, and its priorities reach 21: it must stay below 21|RR rr 1-21 0/RM rm 21-40 0
+CASES
+    configure_plugins 'RM rm 21-40 0' 'FP fp 41-50 1' 'RR rr 1-20 all'
+    broker_start
+    broker_stop TERM
+}
+
+@test "a spool has one broker; another one, and --put-back, leave it alone" {
+    broker_start
+    before=$(pgrep -P "$BROKER" | sort; cat /proc/sys/kernel/sched_rt_runtime_us)
+    timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group $GROUP >"$WORK/put-back" 2>&1 3>&- &
+    second=$!
+    ends_with $EX_UNAVAILABLE 'rtf-brokerd: another broker serves this spool' \
+        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP
+    wait $second || [ $? -eq $EX_UNAVAILABLE ]
+    cat "$WORK/put-back"
+    [ "$(pgrep -P "$BROKER" | sort; cat /proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
+    [ "$(field .result "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
+}
+
+@test "brokers on two spools do not disturb one another" {
+    broker_start
+    first=$BROKER
+    SPOOL=$WORK/other SPECS=$WORK/other/specs broker_start
+    [ "$(SPOOL=$WORK/other SPECS=$WORK/other/specs wish $BOB cam '{"priority": 5}' | jq -r .result)" = OK ]
+    broker_stop TERM
+    BROKER=$first
+    [ "$(field .result "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
+    [ ! -e "$SPECS/$BOB" ]
+}
+
+@test "without --foreground it returns when clients can be served, and lets go of the caller" {
+    # The pipe ends when nobody holds its writing end any more: neither the broker nor what it started.
+    { timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP 2>&1 3>&-
+        echo "status $?"
+        as $ALICE dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc status=none 2>&1 && echo served
+        date +%s%N >"$WORK/returned"
+    } | cat >"$WORK/out" &
+    reader=$!
+    echo "$reader" >>"$WORK/pids"
+    eventually test -s "$WORK/returned"
+    BROKER=$(pgrep -f -- "rtf-brokerd --spool $SPOOL ")
+    echo "$BROKER" >>"$WORK/pids"
+    echo "found: $BROKER, said: $(cat "$WORK/out")"
+    [[ $BROKER =~ ^[0-9]+$ ]]
+    [ "$(field .result "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
+    [ "$(ps -o sid= -p "$BROKER" | tr -d ' ')" = "$BROKER" ]
+    kept=no
+    eventually has_ended "$reader" || kept=yes
+    kill -TERM "$BROKER"
+    eventually has_ended "$BROKER"
+    BROKER=
+    cat "$WORK/out"
+    [ "$(cat "$WORK/out")" = $'status 0\nserved' ]
+    [ $kept = no ]
+}
+
+@test "without --foreground a start that fails says why, with its status" {
+    configure_plugins 'EDF edf - all admission=exact'
+    ends_with $EX_CONFIG 'plugins.conf:1: the plugin EDF refuses to start: admission=exact: density' \
+        "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP
+    eventually none_of_ours
+    # No trace of a broker.
+    [ ! -p "$SPOOL/alive" ] || ! dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc status=none
+}
+
+# ---- the spool it makes ----
+
+# layout: what the spool has, as spool/manifest writes it.
+layout() {
+    local path group
+    while read -r path _; do
+        group=$(stat -c %g "$SPOOL/$path")
+        [ "$group" != $GROUP ] || group=rtf
+        [ "$group" != "$(getent group adm | cut -d: -f3)" ] || group=adm
+        [ "$group" != 0 ] || group=root
+        echo "$path $(find "$SPOOL/$path" -maxdepth 0 -printf '%y %u') $group $(stat -c %04a "$SPOOL/$path")"
+    done < <(manifest)
+}
+
+manifest() {
+    local adm=adm
+    getent group adm >/dev/null || adm=root
+    awk -v adm=$adm '!/^#/ && NF { sub("adm", adm, $4); print $1, $2, $3, $4, $5 }' "$RTF_SOURCE/spool/manifest"
+}
+
+@test "the spool is as spool/manifest says, and nothing else is in it" {
+    broker_start
+    diff <(manifest) <(layout)
+    # Below state/ and stage/ the broker is free.
+    diff <(manifest | cut -d' ' -f1 | sort) <(cd "$SPOOL" && find . -path ./state/\* -prune -o -path ./stage/\* -prune -o -print | sed 's,^\./,,' | sort)
+}
+
+@test "a spool with other modes and owners is put right at the start" {
+    broker_start
+    broker_stop TERM
+    chmod 777 "$SPOOL" "$SPOOL/specs" "$SPOOL/log" "$SPOOL/state" "$SPOOL/stage" "$SPOOL/alive"
+    chgrp 0 "$SPOOL/specs" "$SPOOL/log" "$SPOOL/alive"
+    broker_start
+    diff <(manifest) <(layout)
+}
+
+@test "a spool whose parts are somebody else's or links is refused" {
+    for part in state specs log stage; do
+        rm -rf "$SPOOL"
+        mkdir "$SPOOL"
+        ln -s /tmp "$SPOOL/$part"
+        does_not_start $EX_UNAVAILABLE "$part must be a directory of root's"
+        rm "$SPOOL/$part"
+        mkdir "$SPOOL/$part"
+        chown $ALICE "$SPOOL/$part"
+        does_not_start $EX_UNAVAILABLE "$part must be a directory of root's"
+    done
+    rm -rf "$SPOOL"
+    mkdir "$SPOOL"
+    : >"$SPOOL/alive"
+    does_not_start 71 'alive must be a FIFO'
+}
+
+# ---- reloading ----
+
+@test "SIGHUP takes new rules, and what is granted stays" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam '{"runtime": "2ms", "period": "10ms"}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    thread=$(kernel "$SLEEPER")
+    configure_rules "$ALICE - max_utilization 0.1"
+    reload
+    [ "$(last_event reloaded)" = "acl.conf was read again and the log opened again" ]
+    [[ $(last_event warning) == "acl.conf:1: $ALICE - max_utilization 0.1: 0.2 is in use"* ]]
+    [ "$(kernel "$SLEEPER")" = "$thread" ]
+    answer=$(wish $ALICE more '{"runtime": "100us", "period": "10ms"}')
+    [[ $(field .reason "$answer") == "acl.conf:1: $ALICE - max_utilization 0.1: 0.2 used, 0.01 asked" ]]
+}
+
+@test "SIGHUP with a wrong acl.conf keeps the rules in force and logs the place" {
+    broker_start
+    reasons=(
+        'acl.conf:2: plugins.conf has no plugin "NOPE"'
+        'acl.conf:2: max_utilization takes CPUs in decimals'
+        'acl.conf:2: '
+        'acl.conf:2: '
+        "$CONFIG/acl.conf: must be a regular file of root"
+        "$CONFIG/acl.conf: No such file or directory"
+    )
+    n=0
+    for line in '- NOPE max_utilization 1' '- - max_utilization 50%' '- - \xff 1' '- \x1b[31m max_utilization 1' writable absent; do
+        printf '%s - max_utilization 0\n%b\n' $ALICE "$line" >"$CONFIG/acl.conf"
+        case $line in
+        writable) configure_rules "$ALICE - max_utilization 0" && chmod 666 "$CONFIG/acl.conf" ;;
+        absent) rm "$CONFIG/acl.conf" ;;
+        esac
+        reload
+        reason=$(last_event error)
+        echo "$line: $reason"
+        [[ $reason == "${reasons[n]}"*"; the rules in force stay" ]]
+        n=$((n + 1))
+        [ "$(field .result "$(wish $ALICE "w$n" '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
+    done
+    configure_rules "$ALICE - max_utilization 0"
+    chmod 644 "$CONFIG/acl.conf"
+    reload
+    [ "$(field .result "$(wish $ALICE last '{"runtime": "1ms", "period": "10ms"}')")" = ACL_FAIL ]
+    ! LC_ALL=C grep -q '[^ -~]' "$WORK/broker.out" "$EVENTS" || false
+}
+
+@test "SIGHUP gives a uid that is named now what it wished before" {
+    configure_rules "$ALICE - max_utilization 1"
+    broker_start
+    put $BOB cam '{"runtime": "1ms", "period": "10ms"}'
+    eventually grep -q 'acl.conf does not name his uid' "$EVENTS"
+    [ ! -e "$SPECS/$BOB/cam.verdict" ]
+    configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
+    reload
+    [ "$(field .result "$(verdict $BOB cam)")" = OK ]
+}
+
+@test "plugins.conf is read at the start only" {
+    broker_start
+    configure_plugins 'broken'
+    reload
+    [ "$(last_event reloaded)" != "" ]
+    [ "$(field .result "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
+}
+
+# ---- the kernel-wide switch, briefly ----
+
+@test "--put-back writes back what a killed broker left changed, and nothing when there is nothing" {
+    configure_plugins 'EDF edf - 0-1 partition=unthrottled'
+    before=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+    broker_start
+    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = -1 ]
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    BROKER=
+    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = -1 ]
+    ends_with 0 '' "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group $GROUP
+    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
+    ends_with 0 '' "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group $GROUP
+    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
+}
+
+@test "--put-back needs no configuration" {
+    rm -r "$CONFIG"
+    ends_with 0 '' "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group $GROUP
+}

@@ -1,0 +1,154 @@
+# Many at once: each gets its own answer, and nobody is woken for another's.
+load helper
+
+# The 20 users of this crowd.
+users=$(seq 21000 21019)
+
+prepare() {
+    configure_plugins 'FP fp 11-20 all' 'SLOW '"$WORK/slow"' 1-10 all timeout=3s'
+    printf '#!/bin/sh\nprintf "protocol=1\\nanswer=ok\\n\\n"\nwhile read -r line; do case $line in op=accept) sleep 1; printf "answer=no\\nreason=never\\n\\n" ;; esac; done\n' >"$WORK/slow"
+    chmod 755 "$WORK/slow"
+    {
+        for uid in $users; do echo "$uid - max_utilization 1000"; done
+        for uid in $ALICE $BOB 1 2; do echo "$uid - max_utilization 10000"; done
+    } >"$CONFIG/acl.conf"
+    mkdir -m 1777 "$WORK/out"
+}
+
+@test "500 clients of 20 users wish at once, and each gets its own verdict and its own thread" {
+    broker_start
+    began=$SECONDS
+    runs=
+    for uid in $users; do
+        as "$uid" sh -c 'for n in $(seq 25); do
+                "$1/rtf-run" --spool "$2" --plugin FP --priority 15 -v --timeout 20s sh -c "echo \$\$" >"$3/$4.$n" 2>&1 &
+            done; wait' sh "$RTF_BIN" "$SPOOL" "$WORK/out" "$uid" 3>&- &
+        runs="$runs $!"
+        echo "$!" >>"$WORK/pids"
+    done
+    wait $runs
+    [ $((SECONDS - began)) -le 20 ]
+    # In each file: the verdict that this client was shown, and its own process id.
+    cat "$WORK/out"/* >"$WORK/all"
+    [ "$(wc -l <"$WORK/all")" -eq 1000 ]
+    jq -s -e '[range(0; length; 2) as $i | select(.[$i].result == "OK" and .[$i].thread.tid == .[$i + 1])] | length == 500' "$WORK/all"
+    [ "$(jq -r 'select(type == "object") | .token' "$WORK/all" | sort -u | wc -l)" -eq 500 ]
+    [ "$(jq -r 'select(.stage == "verdict" and .request == "create" and .decision != "error") | .token' "$EVENTS" | sort -u | wc -l)" -eq 500 ]
+    # They have ended, and so have their wishes.
+    eventually nothing_left
+    run wish $ALICE after '{"priority": 15, "plugin": "FP"}'
+    [ "$(field .result "$output")" = OK ]
+}
+
+nothing_left() { [ -z "$(find "$SPECS" -name '*.json' -o -name '*.verdict' -o -name '*.tid')" ]; }
+
+@test "a client is woken once, by its own answer, while as many others of the same user are answered" {
+    broker_start
+    as $ALICE mkdir "$SPECS/$ALICE"
+    for wish in '{"priority": 15, "plugin": "FP"}' '{"priority": 0}'; do
+        run as $ALICE sh -c 'cd "$1" && "$2" 100 "$3"' sh "$SPECS/$ALICE" "$BATS_TEST_DIRNAME/fixtures/crowd" "$wish"
+        echo "$output"
+        [ "$output" = "100 answered, 0 woken for nothing" ]
+        as $ALICE sh -c 'rm "$1"/*.json' sh "$SPECS/$ALICE"
+        eventually nothing_left
+    done
+}
+
+@test "a burst of wishes does not make a plugin look late that is not" {
+    # A two-hundredth of a second would do for each of these; all of them together take the broker longer to read.
+    configure_plugins 'FP fp 11-20 all timeout=5ms'
+    broker_start
+    wish $ALICE first '{"priority": 15}' >/dev/null
+    for round in 1 2 3; do
+        kill -STOP "$BROKER"
+        as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
+import os, sys
+os.chdir(sys.argv[1])
+for number in range(500):
+    with open(".new", "w") as file:
+        file.write('{"priority": 15}')
+    os.rename(".new", f"w{number}.json")
+END
+        kill -CONT "$BROKER"
+        wish $ALICE "last$round" '{"priority": 15}' >/dev/null
+        run sh -c 'cat "$1"/w*.verdict | jq -r ".result + \": \" + .reason" | sort | uniq -c | tr -s " "' sh "$SPECS/$ALICE"
+        echo "$output"
+        [ "$output" = " 500 OK: FP grants it" ]
+    done
+    jq -c 'select(.stage == "plugin")' "$EVENTS"
+    [ "$(jq -c 'select(.stage == "plugin" and (.decision | startswith("kill")))' "$EVENTS" | wc -l)" -eq 0 ]
+}
+
+@test "wishes that are rewritten at the same moment keep what they have" {
+    configure_plugins 'EDF edf - all'
+    configure_rules "$ALICE - max_utilization 0.8"
+    broker_start
+    for name in one two; do
+        [ "$(field .result "$(wish $ALICE $name '{"runtime": "3ms", "period": "10ms"}')")" = OK ]
+    done
+    kill -STOP "$BROKER"
+    as $ALICE touch "$SPECS/$ALICE/one.json" "$SPECS/$ALICE/two.json"
+    kill -CONT "$BROKER"
+    for name in one two; do
+        [ "$(field '.request + " " + .result' "$(verdict $ALICE $name)")" = "change OK" ]
+    done
+}
+
+@test "rtf-run sleeps while fifty others of the same user come and go" {
+    broker_start
+    setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- strace -o "$WORK/out/trace" -e trace=poll,ppoll,execve \
+        "$RTF_BIN/rtf-run" --spool "$SPOOL" --plugin SLOW --priority 5 true >"$WORK/out/slow" 2>&1 3>&- &
+    slow=$!
+    echo "$slow" >>"$WORK/pids"
+    eventually grep -qs '^poll(\|^ppoll(' "$WORK/out/trace" # it waits
+    for n in $(seq 50); do
+        put $ALICE w$n '{"priority": 15, "plugin": "FP"}'
+        rm "$SPECS/$ALICE/w$n.json"
+    done
+    wait "$slow" || true
+    grep -q 'SLOW' "$WORK/out/slow"
+    [ "$(grep -c 'poll(' "$WORK/out/trace")" -eq 1 ]
+}
+
+@test "the wish beyond --max-wishes is told so, the others live on, and a removal makes room" {
+    broker_start --max-wishes 5
+    # Accounts have a limit each; uids without one share one, and root has none.
+    for uid in 1 2 $ALICE; do
+        for n in 1 2 3 4 5; do
+            [ "$(field .result "$(wish $uid w$n '{"priority": 15}')")" = OK ]
+        done
+    done
+    run wish 1 sixth '{"priority": 15}'
+    [ "$(field '.result + ": " + .reason' "$output")" = 'ACL_FAIL: you have 5 wishes already, the most that a user may have here' ]
+    [ "$(field '.refusal.by + " " + .refusal.retry' "$output")" = 'broker when-freed' ]
+    [ "$(field .grant "$output")" = null ]
+    run wish $BOB first '{"priority": 15}'
+    [ "$(field .result "$output")" = ACL_FAIL ]
+    # Nobody lost anything, and changes are free.
+    for uid in 1 2 $ALICE; do
+        run wish $uid w3 '{"priority": 16}'
+        [ "$(field '.request + " " + .result' "$output")" = 'change OK' ]
+    done
+    # A removal makes room, for one that is asked again.
+    rm "$SPECS/1/w2.json"
+    eventually test ! -e "$SPECS/1/w2.verdict"
+    as 1 touch "$SPECS/1/sixth.json"
+    run verdict 1 sixth
+    [ "$(field .result "$output")" = OK ]
+    run wish 1 seventh '{"priority": 15}'
+    [ "$(field .result "$output")" = ACL_FAIL ]
+    rm "$SPECS/1/seventh.json" "$SPECS/1/sixth.json"
+    eventually test ! -e "$SPECS/1/sixth.verdict"
+    [ "$(field .result "$(wish 1 eighth '{"priority": 15}')")" = OK ]
+    # After a restart those that were in are in.
+    broker_stop INT
+    broker_start --max-wishes 5
+    for name in w1 w3 w4 w5 eighth; do
+        [ "$(field .result "$(verdict 1 $name)")" = OK ]
+    done
+    [ "$(field .result "$(wish 1 ninth '{"priority": 15}')")" = ACL_FAIL ]
+    for n in 1 2 3 4 5 6 7; do
+        [ "$(field .result "$(wish 0 w$n '{"priority": 15}')")" = OK ]
+    done
+    eventually test ! -e "$SPECS/1/seventh.verdict" # the answer to a wish goes with it
+}

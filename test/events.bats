@@ -1,0 +1,387 @@
+# log/events.ndjson is what rtf-events(5) says; and a full disk costs lines and time, never a grant.
+load helper
+
+page=man/rtf-events.5.scd
+cam='{"runtime": "1ms", "period": "10ms"}'
+
+tidy() {
+    if [ -n "${FOLLOWER:-}" ]; then kill -- -"$FOLLOWER" 2>/dev/null || true; fi
+    for part in log state stage specs; do
+        if mountpoint -q "$SPOOL/$part"; then
+            if [ -n "$BROKER" ]; then broker_stop TERM; fi
+            eventually umount "$SPOOL/$part"
+        fi
+    done
+}
+
+# tiny PART SIZE: that directory of the spool is a file system of its own
+tiny() {
+    mkdir -p -m 755 "$SPOOL"
+    mkdir -p "$SPOOL/$1"
+    mount -t tmpfs -o "size=$2" none "$SPOOL/$1"
+}
+
+# fill_up DIRECTORY: to the last byte
+fill_up() {
+    cat /dev/zero >"$1/.filler" 2>/dev/null || true
+    [ "$(df --output=avail "$1" | tail -n 1)" -eq 0 ]
+}
+
+# broker_serves_all STAGE: something of everything that the log has lines for
+something_of_everything() {
+    sleeper $ALICE
+    wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "token": "t-1", "comment": "x"}'
+    attach $ALICE cam "$SLEEPER"
+    wish $ALICE cam '{"runtime": "2ms", "period": "10ms"}'
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    verdict $ALICE cam
+    attach $ALICE cam "$SLEEPER"
+    attach $ALICE cam 1
+    wish $ALICE huge '{"runtime": "10ms", "period": "10ms", "plugin": "EDF", "desired_runtime": "20ms"}'
+    wish $ALICE full '{"runtime": "9ms", "period": "10ms", "plugin": "EDF"}'
+    wish $ALICE shut '{"priority": 99, "runtime": "90ms", "period": "100ms"}'
+    wish $ALICE bad '{"runtime": "never"}'
+    as $ALICE touch "$SPECS/$ALICE/~not a wish"
+    as $ALICE mkdir "$SPECS/somebody"
+    rm "$SPECS/$ALICE/full.json"
+    kill -KILL "$(pgrep -P "$BROKER" -f 'name=RR')"
+    eventually logged '.stage == "plugin" and .plugin == "RR" and .decision != "killed" and .decision != "kill"'
+    kill -HUP "$BROKER"
+    eventually test ! -e "$SPECS/$ALICE/full.verdict"
+    eventually logged '.stage == "release"'
+    eventually test ! -e "$SPECS/somebody"
+}
+
+# logged CONDITION: there is a line like that
+logged() { jq -e -n --seq "any(inputs; $1)" <(sed 's/^/\x1e/' "$EVENTS") >/dev/null; }
+
+# every_line CONDITION: jq takes each for one object, and it is like that
+every_line() {
+    local lines
+    lines=$(wc -l <"$EVENTS")
+    jq -c "select($1 | not)" "$EVENTS" | head -n 3
+    [ "$(jq -c "select($1)" "$EVENTS" | wc -l)" -eq "$lines" ]
+}
+
+well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token"]
+    or keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "left_out"])
+    and .schema == 1 and (.time | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}[.][0-9]{6}Z$"))
+    and (.stage | IN("spool", "spec", "acl", "accept", "ledger", "attach", "verdict", "release", "plugin", "broker"))
+    and (.uid | . == null or type == "number") and (.user | . == null or type == "string") and (.name | . == null or type == "string")
+    and (.request | . == null or IN("create", "change", "attach", "detach", "recover", "update", "exit", "release"))
+    and (.decision | type == "string") and (.reason | . == null or type == "string") and (.plugin | . == null or type == "string")
+    and (.tid | . == null or type == "number") and (.us | . == null or (type == "number" and . >= 0))
+    and (.token | . == null or type == "string") and (.left_out // 1 | type == "number")'
+
+@test "every line is one object with the keys of rtf-events(5), in their order and of their types" {
+    broker_start
+    something_of_everything >/dev/null
+    broker_stop TERM
+    every_line "$well_formed"
+    # In the page's table the keys come in the same order.
+    [ "$(sed -n '/^# FIELDS/,/^# STAGES/s/^|  \([a-z_\\]*\)$/\1/p' "$RTF_SOURCE/$page" | tr -d '\\' | tr '\n' ' ')" = \
+        "schema time stage uid user name request decision reason plugin tid us token left_out " ]
+}
+
+@test "each verdict and each release is exactly one line, with the words of rtf-events(5)" {
+    broker_start
+    something_of_everything >/dev/null
+    wish $ALICE last "$cam" >/dev/null
+    [ "$(jq -r 'select(.stage == "verdict") | [.name, .request] | join(" ")' "$EVENTS" | tr '\n' ,)" = \
+        'cam create,cam attach,cam change,cam detach,cam attach,cam attach,huge create,full create,shut create,bad create,last create,' ]
+    [ "$(jq -r 'select(.stage == "release") | .name' "$EVENTS")" = full ]
+    [ "$(jq -r 'select(.stage == "verdict" and .name == "cam") | .token' "$EVENTS" | head -n 1)" = t-1 ]
+    jq -e -n --arg tid "$SLEEPER" 'any(inputs; .stage == "verdict" and .request == "attach" and .tid == ($tid | tonumber))' "$EVENTS"
+    every_line '.stage != "verdict" or (.us != null and .uid != null)'
+    every_line '.stage != "verdict" or (.decision | IN("ok", "refused"))'
+    [ "$(jq -r 'select(.name == "last" and .stage == "verdict") | .decision' "$EVENTS")" = ok ]
+    [ "$(jq -r 'select(.name == "bad" and .stage == "verdict") | .decision' "$EVENTS")" = refused ]
+}
+
+@test "the other stages tell how it came to that" {
+    broker_start
+    something_of_everything >/dev/null
+    broker_stop TERM
+    for stage in spec acl accept attach spool plugin broker release; do
+        echo "$stage"
+        logged ".stage == \"$stage\""
+    done
+    logged '.stage == "spec" and .name == "bad"'
+    logged '.stage == "accept" and .name == "huge" and .plugin == "EDF"'
+    logged '.stage == "spool" and .decision == "ignored"'
+    every_line '(.stage | IN("plugin", "broker") | not) or (.decision | IN("ok", "refused", "ignored", "error", "start", "stop", "kill", "restart", "reload", "rotate", "warning"))'
+}
+
+# of_page TEXT: the literal block of the page that has it, for this spool
+of_page() {
+    awk -v wanted="$1" '/^```/ { inside = !inside; if (!inside && index(block, wanted)) { printf "%s", block; exit } block = ""; next }
+        inside { block = block $0 "\n" }' "$RTF_SOURCE/$page" | sed "s,/var/spool/rtf,$SPOOL,g; s,\\\\\\\\$,\\\\,"
+}
+
+@test "tail -F events.ndjson | jq shows decisions as the page says, across a rotation" {
+    broker_start
+    of_page 'select(.stage == "verdict") |' >"$WORK/watch"
+    grep -q 'tail -F' "$WORK/watch"
+    setsid sh "$WORK/watch" >"$WORK/seen" 2>/dev/null 3>&- &
+    FOLLOWER=$!
+    echo "$FOLLOWER" >>"$WORK/pids"
+    wish $ALICE one "$cam" >/dev/null
+    eventually grep -q "$(printf '%s\tone\tcreate\t' $ALICE)" "$WORK/seen"
+    mv "$EVENTS" "$EVENTS.1"
+    kill -HUP "$BROKER"
+    eventually test -e "$EVENTS"
+    wish $ALICE two '{"runtime": 0}' >/dev/null
+    eventually grep -q "$(printf '%s\ttwo\tcreate\t' $ALICE)" "$WORK/seen"
+    kill -- -"$FOLLOWER"
+    wait "$FOLLOWER" 2>/dev/null || true
+    FOLLOWER=
+    [ "$(grep -c . "$WORK/seen")" -eq 2 ]
+    grep -E "^[0-9T:.Z-]+	$ALICE	one	create	ok	" "$WORK/seen"
+    grep -E "^[0-9T:.Z-]+	$ALICE	two	create	refused	" "$WORK/seen"
+}
+
+@test "the page's other commands find what they say" {
+    broker_start
+    something_of_everything >/dev/null
+    broker_stop TERM
+    of_page 'sort | uniq -c' >"$WORK/refusals"
+    run sh "$WORK/refusals"
+    [[ $output =~ ^\ *[1-9][0-9]*\ $ALICE$ ]]
+    of_page '{median:' >"$WORK/median"
+    run sh "$WORK/median"
+    [ "$(field '.median <= .worst' "$output")" = true ]
+    of_page '.user == "lab" and' | sed "s/lab/$ALICE/" >"$WORK/user"
+    [ "$(sh "$WORK/user" | wc -l)" -eq 10 ]
+    of_page '.decision == "error"' | sed "s/tail -F/cat/; s/--unbuffered//" >"$WORK/trouble"
+    sh "$WORK/trouble" | jq -e -n 'any(inputs; .plugin == "RR") and all(inputs; .stage == "plugin")'
+    [ "$(sh "$WORK/trouble" | jq -c 'select(.stage == "plugin" and .plugin != "RR")' | wc -l)" -eq 0 ]
+}
+
+@test "after a rename and SIGHUP the log goes on in a new file, and no line is lost" {
+    broker_start
+    wish $ALICE one "$cam" >/dev/null
+    mv "$EVENTS" "$EVENTS.1"
+    wish $ALICE two "$cam" >/dev/null # still into the old one
+    kill -HUP "$BROKER"
+    eventually test -s "$EVENTS"
+    wish $ALICE three "$cam" >/dev/null
+    rm "$SPECS/$ALICE/one.json"
+    eventually logged '.stage == "release"'
+    [ "$(stat -c '%U %G %a' "$EVENTS")" = "root adm 640" ]
+    [ "$(jq -r 'select(.stage == "verdict") | .name' "$EVENTS.1" | tr '\n' ' ')" = "one two " ]
+    [ "$(jq -r 'select(.stage == "verdict") | .name' "$EVENTS" | tr '\n' ' ')" = "three " ]
+    logged '.stage == "broker" and (.decision | IN("reload", "rotate"))'
+}
+
+@test "names, tokens and comments cannot break a line" {
+    broker_start
+    for text in 'a\nb' 'a","decision":"ok' '\u0000' '\u001b[31mred' '☃' 'back\\slash' '\ud800' '{}'; do
+        n=$((${n:-0} + 1))
+        wish $ALICE "token$n" "{\"token\": \"$text\"}" >/dev/null
+        wish $ALICE "comment$n" "{\"priority\": 12, \"comment\": \"$text\"}" >/dev/null
+        wish $ALICE "key$n" "{\"$text\": 1}" >/dev/null
+        wish $ALICE "plugin$n" "{\"plugin\": \"$text\"}" >/dev/null
+    done
+    as $ALICE sh -c 'cd "$1" && printf "\377\376{\"token\": \"\300\"}" >bytes.json && printf "a\nb" >bytes.tid' sh "$SPECS/$ALICE"
+    verdict $ALICE bytes >/dev/null
+    # At most ten of these are logged in ten seconds for each user, so three users.
+    as $ALICE sh -c 'cd "$1" && printf "" | tee "a
+b.json" "c\",\"decision\":\"ok.json" "$(printf "\033[31m.json")" "☃.json" "$(printf "\377\376.json")" "d\\.json" "%s%n.tid"' sh "$SPECS/$ALICE" >/dev/null
+    as $BOB sh -c 'cd "$1" && mkdir "e
+f" "g\"," "$(printf "\377\376")" "☃"' sh "$SPECS"
+    as $CAROL sh -c 'cd "$1" && echo 1 >"h
+i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
+    wish $ALICE last "$cam" >/dev/null
+    broker_stop TERM
+    every_line "$well_formed"
+    [ "$(jq -c 'select(.stage == "spool") | .uid' "$EVENTS" | sort | uniq -c | tr -s ' \n' ' ')" = " 7 $ALICE 4 $BOB 2 $CAROL " ]
+    ! grep -P '[^\x20-\x7e]' "$EVENTS"
+}
+
+@test "a full log/ stops nothing, and the lines that were lost are counted when it works again" {
+    tiny log 64k
+    broker_start
+    wish $ALICE before "$cam" >/dev/null
+    fill_up "$SPOOL/log"
+    room=$((4096 - $(stat -c %s "$EVENTS") % 4096)) # the rest of its last page
+    for n in $(seq $((room / 250 + 3))); do
+        run wish $ALICE w$n '{"runtime": "1us", "period": "1s"}'
+        [ "$(field .result "$output")" = OK ] || [ "$(field .result "$output")" = SCHEDULE_FAIL ]
+    done
+    sleeper $ALICE
+    wish $ALICE cam "$cam" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" deadline
+    every_line "$well_formed" # no half line
+    kept=$(jq -c 'select(.stage == "verdict")' "$EVENTS" | wc -l)
+    rm "$SPOOL/log/.filler"
+    wish $ALICE after "$cam" >/dev/null
+    every_line "$well_formed"
+    lost=$(jq -r 'select(.stage == "broker" and .decision == "error") | .reason' "$EVENTS")
+    [[ $lost =~ ([0-9]+)\ lines ]]
+    [ "$((kept + BASH_REMATCH[1]))" -ge "$((1 + room / 250 + 3 + 2))" ]
+    [ "$(tail -n 1 "$EVENTS" | jq -r '.name')" = after ]
+}
+
+@test "a log that cannot be written stops nothing, and is taken up when it can be" {
+    mkdir -p "$SPOOL/log/events.ndjson"
+    broker_start
+    run wish $ALICE one "$cam"
+    [ "$(field .result "$output")" = OK ]
+    rmdir "$EVENTS"
+    run wish $ALICE two "$cam"
+    [ "$(field .result "$output")" = OK ]
+    eventually logged '.name == "two"'
+    logged '.stage == "broker" and .decision == "error" and (.reason | test("[1-9][0-9]* lines"))'
+    mv "$EVENTS" "$EVENTS.1"
+    mkdir "$EVENTS"
+    kill -HUP "$BROKER"
+    run wish $ALICE three "$cam"
+    [ "$(field .result "$output")" = OK ]
+    rmdir "$EVENTS"
+    run wish $ALICE four "$cam"
+    [ "$(field .result "$output")" = OK ]
+    eventually logged '.name == "four"'
+    every_line "$well_formed"
+}
+
+@test "with a full state/ a wish is granted or refused with a sentence, nothing is lost, and service resumes" {
+    tiny state 64k
+    broker_start
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    wish $ALICE early "$cam" >/dev/null
+    attach $ALICE early "$SLEEPER" >/dev/null
+    fill_up "$SPOOL/state"
+    refused=
+    for n in $(seq 50); do # the rest of its last page
+        run wish $BOB w$n '{"runtime": "10us", "period": "10ms"}'
+        if [ "$(field .result "$output")" != OK ]; then
+            refused=w$n
+            break
+        fi
+    done
+    [ -n "$refused" ]
+    [[ $(field .reason "$output") == *"state"* ]]
+    [ "$(field '.refusal.by + " " + .refusal.retry' "$output")" = "broker when-freed" ]
+    [ "$(field .grant "$output")" = null ]
+    # Threads cannot be attached now, but they can be let go.
+    run wish $ALICE other "$cam"
+    as $ALICE rm "$SPECS/$ALICE/early.tid"
+    [ "$(field .request "$(verdict $ALICE early)")" = detach ]
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+    run attach $ALICE early "$SLEEPER"
+    [ "$(field .result "$output")" = ATTACH_FAIL ]
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+    rm "$SPOOL/state/.filler"
+    run wish $BOB $refused "$cam"
+    [ "$(field .grant.runtime "$output")" = 1000 ]
+    as $ALICE touch "$SPECS/$ALICE/early.tid" # asks again
+    run verdict $ALICE early
+    [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
+    # And it is all there after a crash.
+    rm "$SPECS/$ALICE/other.json"
+    eventually test ! -e "$SPECS/$ALICE/other.verdict"
+    held=$(cat "$SPECS"/*/*.verdict | jq -s 'map(.grant.utilization // 0) | add')
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/10000/10000 cpus=0-1 reset=1" ]
+    wish $CAROL half '{"runtime": "900ms", "period": "1s", "plugin": "EDF"}' >/dev/null
+    run wish $CAROL whole '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'
+    [ "$(field .refusal.nearest "$output")" = $(((900000000 - held) / 1000)) ]
+}
+
+@test "a journal that cannot be written afresh is still a journal" {
+    tiny state 4400k
+    tiny specs 16m # quicker than a disk
+    configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"
+    broker_start
+    wish $BOB first "$cam" >/dev/null
+    # It is written afresh when it has passed 4 MiB; there is no room for that then.
+    dd if=/dev/zero of="$SPOOL/state/.filler" bs=1k count=296 status=none || true
+    as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
+import os, sys, time
+os.makedirs(sys.argv[1], exist_ok=True)
+os.chdir(sys.argv[1])
+
+
+def put(name, text):
+    with open(".new", "w") as file:
+        file.write(text)
+    os.rename(".new", name)
+
+
+for turn in range(22):
+    for number in range(600):
+        put("w%063d.json" % number, '{"runtime": %d, "desired_runtime": 9, "period": 1000000, "token": "%064d"}' % (2 + turn % 5, turn))
+    done = time.time() + 10
+    put("last.json", '{"runtime": 2, "period": 1000000, "token": "t%d"}' % turn)
+    while time.time() < done:
+        try:
+            if '"t%d"' % turn in open("last.verdict").read():
+                break
+        except OSError:
+            pass
+        time.sleep(0.002)
+END
+    eventually logged '.stage == "broker" and (.reason | test("journal"))'
+    rm "$SPOOL/state/.filler"
+    sleeper $BOB
+    before=$(kernel "$SLEEPER")
+    attach $BOB first "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" deadline
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start
+    as $BOB rm "$SPECS/$BOB/first.tid"
+    verdict $BOB first >/dev/null
+    [ "$(kernel "$SLEEPER")" = "$before" ] # which is in the journal only
+}
+
+@test "with a full stage/ the verdict is written as soon as there is room, and rtf-run gets it" {
+    tiny specs 256k
+    broker_start
+    wish $ALICE early "$cam" >/dev/null
+    as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 8s -T 1ms -P 10ms sh -c 'echo ran' >"$WORK/ran" 2>&1 3>&- &
+    wait $!
+    [ "$(cat "$WORK/ran")" = ran ]
+    put $ALICE late "$cam"
+    verdict $ALICE late >/dev/null
+    kill -STOP "$BROKER"
+    put $ALICE late '{"runtime": "2ms", "period": "10ms"}'
+    setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 8s -T 1ms -P 10ms \
+        sh -c 'echo ran' >"$WORK/ran" 2>&1 3>&- &
+    runner=$!
+    echo "$runner" >>"$WORK/pids"
+    eventually test -e "$SPECS/$ALICE/run-$runner.json"
+    fill_up "$SPECS"
+    kill -CONT "$BROKER"
+    eventually logged '.stage == "verdict" and .decision == "error" and .name == "late"'
+    eventually logged '.stage == "verdict" and .decision == "error" and (.name | startswith("run-"))'
+    [ "$(jq .grant.runtime "$SPECS/$ALICE/late.verdict")" = 1000 ]
+    rm "$SPECS/.filler"
+    run verdict $ALICE late
+    [ "$(field .grant.runtime "$output")" = 2000 ]
+    began=${EPOCHREALTIME/./}
+    wait "$runner" || true
+    [ "$(cat "$WORK/ran")" = ran ]
+    [ $((${EPOCHREALTIME/./} - began)) -lt 4000000 ] # it did not look at the end of its patience only
+}
+
+@test "a verdict that was late does not come after a newer one" {
+    tiny specs 256k
+    broker_start
+    wish $ALICE cam "$cam" >/dev/null
+    fill_up "$SPECS"
+    as $ALICE chmod 644 "$SPECS/$ALICE/cam.json" # another change time: to be judged again
+    eventually logged '.stage == "verdict" and .decision == "error" and .name == "cam" and .request == "change"'
+    rm "$SPECS/.filler"
+    sleeper $ALICE
+    run attach $ALICE cam "$SLEEPER"
+    [ "$(field .request "$output")" = attach ]
+    sleep 1.2 # a verdict that is owed is tried again after a second
+    run verdict $ALICE cam
+    [ "$(field .request "$output")" = attach ]
+    [ "$(field .reason "$output")" = "thread $SLEEPER is attached" ]
+}

@@ -1,0 +1,100 @@
+# Idle means asleep, and what comes and goes leaves nothing behind.
+load helper
+
+prepare() { configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"; }
+
+# parts: the broker and all that it started
+parts() { echo "$BROKER" $(pgrep -P "$BROKER"); }
+
+tidy() {
+    if mountpoint -q "$SPOOL"; then
+        if [ -n "$BROKER" ]; then broker_stop TERM; fi
+        eventually umount "$SPOOL"
+    fi
+}
+
+# switches: how often each of them has run
+switches() {
+    for pid in $(parts); do
+        echo "$(tr '\0' ' ' <"/proc/$pid/cmdline" | cut -c -60): $(grep ctxt_switches "/proc/$pid/status" | tr -s '\t\n' ' ')"
+    done
+}
+
+# descriptors: how many each has; memory: resident KiB of each
+descriptors() { for pid in $(parts); do ls "/proc/$pid/fd" | wc -l; done; }
+memory() { for pid in $(parts); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; done; }
+
+@test "while nothing happens nobody wakes up, with threads attached to every plugin" {
+    broker_start
+    for wish in '{"runtime": "1ms", "period": "10ms"}' '{"priority": 15}' '{"priority": 5, "plugin": "RR"}'; do
+        n=$((${n:-0} + 1))
+        sleeper $ALICE
+        wish $ALICE w$n "$wish" >/dev/null
+        attach $ALICE w$n "$SLEEPER" >/dev/null
+    done
+    wish $BOB refused '{"runtime": 0}' >/dev/null
+    [ "$(parts | wc -w)" -eq 6 ] # broker, helper, names, three plugins
+    sleep 0.2
+    before=$(switches)
+    sleep 2
+    diff <(echo "$before") <(switches)
+}
+
+# cycles NUMBER: create, attach, change, be refused, detach and release, by $ALICE, that often
+cycles() {
+    setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 - "$SPECS/$ALICE" "$1" "$2" 3>&- <<'END'
+import os, sys, time
+os.makedirs(sys.argv[1], exist_ok=True)
+os.chdir(sys.argv[1])
+number, thread = int(sys.argv[2]), sys.argv[3]
+BATCH = 100 # below that many at once, the user would have reason to wait
+
+
+def put(name, text):
+    with open(".new", "w") as file:
+        file.write(text)
+    os.rename(".new", name)
+
+
+def wait(condition, what):
+    until = time.time() + 10
+    while not condition():
+        if time.time() > until:
+            sys.exit(f"did not come true: {what}")
+        time.sleep(0.001)
+
+
+for batch in range(number // BATCH):
+    names = [f"w{batch % 3}-{place}" for place in range(BATCH)]
+    for place, name in enumerate(names):
+        put(f"{name}.json", ('{"runtime": 10, "period": 100000}', '{"priority": 15}', '{"priority": 5, "plugin": "RR"}', '{"runtime": "no"}')[place % 4])
+    wait(lambda: all(os.path.exists(f"{name}.verdict") for name in names), "all have a verdict")
+    put(f"{names[0]}.tid", thread)
+    wait(lambda: f'"tid":{thread}' in open(f"{names[0]}.verdict").read(), f"{names[0]} is attached")
+    for name in names:
+        os.unlink(f"{name}.json")
+    wait(lambda: not any(os.path.exists(f"{name}.verdict") for name in names), "all are released")
+END
+}
+
+@test "10,000 create and release cycles leave memory and descriptors where they were" {
+    mkdir "$SPOOL"
+    mount -t tmpfs -o size=64m,mode=755 none "$SPOOL" # quicker than a disk
+    broker_start
+    sleeper $ALICE
+    cycles 2000 "$SLEEPER" || { jq -c 'select(.name == "w0-0" or .stage == "plugin" or .stage == "broker")' "$EVENTS" | tail -n 12; false; }
+    descriptors_before=$(descriptors)
+    memory_before=$(memory)
+    cycles 10000 "$SLEEPER" || { jq -c 'select(.name == "w0-0" or .stage == "plugin" or .stage == "broker")' "$EVENTS" | tail -n 12; false; }
+    echo "$descriptors_before / $(descriptors)"
+    echo "$memory_before / $(memory)"
+    [ "$(descriptors)" = "$descriptors_before" ]
+    paste <(echo "$memory_before") <(memory) | while read -r before after; do
+        [ $((after - before)) -le 256 ] # KiB: 26 bytes a cycle would be seen
+    done
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=0-1 reset=0" ]
+    run wish $ALICE whole '{"runtime": "1ms", "desired_runtime": "1s", "period": "1s"}'
+    [ "$(field .grant.accepted_runtime "$output")" = 1000000 ]
+    run wish $ALICE rest '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'
+    [ "$(field .refusal.nearest "$output")" = 800000 ] # of 1.8: the sums are exactly what they were
+}

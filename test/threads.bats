@@ -1,0 +1,831 @@
+# What becomes of threads: attached, changed, detached, ended; who may attach whose; what the kernel has.
+load helper
+
+RESERVED='"runtime": "1ms", "period": "20ms"'
+AS_RESERVED='deadline 0 nice=0 1000/20000/20000 cpus=0-1 reset=1'
+
+# Fixed priorities on one CPU each, so that the kernel's view can be written down.
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 1' 'RR rr 1-10 0'
+    ROUNDS=0
+}
+
+no() { if "$@"; then return 1; fi; }
+
+# shows TID VIEW: what the kernel has.
+shows() {
+    local view
+    view=$(kernel "$1")
+    [ "$view" = "$2" ] || { echo "thread $1 is $view" >&2; return 1; }
+}
+
+# says UID NAME JQ: his verdict answers the files that are there, and JQ is true of it.
+says() {
+    local answer
+    answer=$(verdict "$1" "$2")
+    [ "$(field "$3" "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
+}
+
+# refuses_attach UID NAME RESULT TEXT: said why, and nothing is attached.
+refuses_attach() {
+    local answer
+    answer=$(verdict "$1" "$2")
+    [ "$(field .result "$answer")" = "$3" ] && [ "$(field .thread "$answer")" = null ] && [ "$(field .refusal.by "$answer")" != null ] &&
+        [[ $(field .reason "$answer") == *"$4"* ]] || { echo "$1/$2: $answer" >&2; return 1; }
+}
+
+# Alice's reservation cam without a thread.
+reserve_cam() { wish $ALICE cam "{$RESERVED}" >/dev/null; }
+
+# Nobody else notices; and what came before has been looked at.
+bob_is_answered() {
+    ROUNDS=$((ROUNDS + 1))
+    put $BOB "round$ROUNDS" '{"priority": 5, "plugin": "RR"}'
+    says $BOB "round$ROUNDS" '.result == "OK"'
+    rm "$SPECS/$BOB/round$ROUNDS.json"
+}
+
+# dead_tid: one that is nobody's any more, in $DEAD.
+dead_tid() {
+    sleep 0 3>&- &
+    DEAD=$!
+    wait "$DEAD"
+}
+
+# end PID: and wait until it is gone.
+end() {
+    kill -KILL "$1"
+    eventually gone "$1"
+}
+
+gone() { ! kill -0 "$1" 2>/dev/null || [ "$(cut -d ' ' -f 3 "/proc/$1/stat" 2>/dev/null)" = Z ]; }
+
+# of_three_threads: a process of Alice's with two threads besides its first; their ids in $FIRST $SECOND $THIRD.
+# It obeys what is written to $WORK/order: "end" ends the second thread, "exec" makes the second thread exec.
+of_three_threads() {
+    mkfifo "$WORK/order"
+    chmod 666 "$WORK/order"
+    cat >"$WORK/three.py" <<'END'
+import os, sys, threading
+ids, order = {}, None
+told, ready = threading.Event(), threading.Barrier(3)
+def second():
+    ids[2] = threading.get_native_id()
+    ready.wait()
+    told.wait()
+    if order == "exec":
+        os.execv("/bin/sleep", ["sleep", "300"])
+def third():
+    ids[3] = threading.get_native_id()
+    ready.wait()
+    threading.Event().wait()
+threading.Thread(target=second, daemon=True).start()
+threading.Thread(target=third, daemon=True).start()
+ready.wait()
+print(os.getpid(), ids[2], ids[3], flush=True)
+order = open(sys.argv[1]).read().strip()
+told.set()
+threading.Event().wait()
+END
+    as $ALICE /usr/bin/python3 "$WORK/three.py" "$WORK/order" >"$WORK/three" 2>"$WORK/three.err" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/three"
+    read -r FIRST SECOND THIRD <"$WORK/three"
+    echo "$FIRST" >>"$WORK/pids"
+}
+
+# ---- attach ----
+
+@test "a thread is attached by NAME.tid, however it is written" {
+    broker_start
+    reserve_cam
+    for write in 'echo "$1" >cam.tid' 'printf %s "$1" >.t && mv .t cam.tid' 'echo "$1" >.t && cp .t cam.tid' 'echo "$1" >.t && ln -f .t cam.tid'; do
+        sleeper $ALICE
+        as $ALICE sh -c "cd '$SPECS/$ALICE' && $write" sh "$SLEEPER"
+        says $ALICE cam ".request == \"attach\" and .result == \"OK\" and .thread == {\"tid\": $SLEEPER, \"state\": \"attached\"}"
+        shows "$SLEEPER" "$AS_RESERVED"
+        as $ALICE rm "$SPECS/$ALICE/cam.tid"
+        says $ALICE cam '.request == "detach" and .thread == null and .grant.runtime == 1000'
+        shows "$SLEEPER" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+    done
+}
+
+@test "a thread is attached by the key attach, with one verdict for both" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER, \"token\": \"one\"}" >/dev/null
+    says $ALICE cam ".request == \"create\" and .result == \"OK\" and .token == \"one\" and .grant.runtime == 1000 and .thread.tid == $SLEEPER and .tid == null"
+    shows "$SLEEPER" "$AS_RESERVED"
+    bob_is_answered
+    [ "$(jq -s '[.[] | select(.stage == "verdict" and .name == "cam")] | length' "$EVENTS")" = 1 ]
+}
+
+@test "a rewrite without the key attach detaches" {
+    broker_start
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    shows "$SLEEPER" "$AS_RESERVED"
+    wish $ALICE cam "{$RESERVED}" >/dev/null
+    says $ALICE cam '.request == "change" and .result == "OK" and .grant.runtime == 1000 and .thread == null'
+    shows "$SLEEPER" "$before"
+}
+
+@test "a rewrite of the wish keeps what NAME.tid has attached" {
+    broker_start
+    sleeper $ALICE
+    reserve_cam
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    wish $ALICE cam '{"runtime": "2ms", "period": "40ms"}' >/dev/null
+    says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" 'deadline 0 nice=0 2000/40000/40000 cpus=0-1 reset=1'
+}
+
+@test "the key attach changed to another thread lets the first go and takes the second" {
+    broker_start
+    sleeper $ALICE
+    first=$SLEEPER
+    before=$(kernel "$first")
+    sleeper $ALICE
+    wish $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
+    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$first" "$before"
+    shows "$SLEEPER" "$AS_RESERVED"
+    # And one that cannot be had: the file no longer names the second.
+    dead_tid
+    wish $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
+    refuses_attach $ALICE cam ATTACH_FAIL "there is no thread $DEAD"
+    says $ALICE cam '.grant.runtime == 1000'
+    shows "$SLEEPER" "$before"
+}
+
+@test "NAME.tid rewritten to another thread lets the first go and takes the second" {
+    broker_start
+    reserve_cam
+    sleeper $ALICE
+    first=$SLEEPER
+    before=$(kernel "$first")
+    attach $ALICE cam "$first" >/dev/null
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    says $ALICE cam ".request == \"attach\" and .result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$first" "$before"
+    shows "$SLEEPER" "$AS_RESERVED"
+    as $ALICE sh -c 'cd "$1" && echo "$2" >.t && mv .t cam.tid' sh "$SPECS/$ALICE" "$first"
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $first"
+    shows "$SLEEPER" "$before"
+    shows "$first" "$AS_RESERVED"
+}
+
+@test "NAME.tid rewritten to the same thread keeps it attached" {
+    broker_start
+    reserve_cam
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    says $ALICE cam ".request == \"attach\" and .result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" "$AS_RESERVED"
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam '.thread == null'
+    shows "$SLEEPER" "$before"
+}
+
+@test "a NAME.tid that comes before NAME.json is obeyed when the grant is there" {
+    broker_start
+    sleeper $ALICE
+    as $ALICE mkdir "$SPECS/$ALICE"
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    refuses_attach $ALICE cam ATTACH_FAIL 'there is no cam.json beside cam.tid'
+    says $ALICE cam '.spec == null and .grant == null'
+    shows "$SLEEPER" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+    reserve_cam
+    eventually shows "$SLEEPER" "$AS_RESERVED"
+    says $ALICE cam ".request == \"attach\" and .result == \"OK\" and .thread.tid == $SLEEPER"
+}
+
+@test "a NAME.tid without a NAME.json leaves nothing behind when it goes" {
+    broker_start
+    sleeper $ALICE
+    as $ALICE mkdir "$SPECS/$ALICE"
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    refuses_attach $ALICE cam ATTACH_FAIL 'there is no cam.json beside cam.tid'
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    bob_is_answered
+    [ -z "$(ls -A "$SPECS/$ALICE")" ]
+}
+
+@test "a NAME.tid beside a refused wish is told to have no grant" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam '{"runtime": "1ms"}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    refuses_attach $ALICE cam ATTACH_FAIL 'cam.json has no grant to attach a thread to'
+    shows "$SLEEPER" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+}
+
+# ---- what the kernel has ----
+
+@test "an EDF grant of all CPUs is SCHED_DEADLINE with its runtime, deadline and period" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "{\"runtime\": \"3ms\", \"deadline\": \"25ms\", \"period\": \"50ms\", \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam '.grant.policy == "deadline" and .grant.cpus == "0-1" and .grant.priority == null'
+    shows "$SLEEPER" 'deadline 0 nice=0 3000/25000/50000 cpus=0-1 reset=1'
+}
+
+@test "a runtime that was desired and accepted is the one that the kernel has" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "{\"runtime\": \"1ms\", \"desired_runtime\": \"2ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam '.grant.runtime == 1000 and .grant.desired_runtime == 2000 and .grant.accepted_runtime == 2000'
+    shows "$SLEEPER" 'deadline 0 nice=0 2000/20000/20000 cpus=0-1 reset=1'
+}
+
+@test "an FP grant is SCHED_FIFO at its priority, pinned to its CPU" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam '.grant.policy == "fifo" and .grant.priority == 14 and .grant.cpus == "1"'
+    shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
+}
+
+@test "an RR grant is SCHED_RR at its priority, pinned to its CPU" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "{\"priority\": 4, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam '.grant.policy == "rr" and .grant.priority == 4 and .grant.cpus == "0"'
+    shows "$SLEEPER" 'rr 4 nice=0 0/0/0 cpus=0 reset=1'
+}
+
+@test "a change to another policy, priority or CPU is followed at once" {
+    broker_start
+    sleeper $ALICE
+    reserve_cam
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    changed() {
+        wish $ALICE cam "$1" >/dev/null
+        says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
+        shows "$SLEEPER" "$2"
+    }
+    changed '{"priority": 14, "plugin": "FP"}' 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
+    changed '{"priority": 16, "plugin": "FP"}' 'fifo 16 nice=0 0/0/0 cpus=1 reset=1'
+    changed '{"priority": 4, "plugin": "RR"}' 'rr 4 nice=0 0/0/0 cpus=0 reset=1'
+    changed "{$RESERVED}" "$AS_RESERVED"
+    changed '{"priority": 4, "plugin": "RR"}' 'rr 4 nice=0 0/0/0 cpus=0 reset=1'
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam '.thread == null'
+    shows "$SLEEPER" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+}
+
+@test "the children of an attached thread are ordinary" {
+    broker_start
+    mkfifo "$WORK/go"
+    chmod 666 "$WORK/go"
+    for wish in '"priority": 14, "plugin": "FP"' '"priority": 4, "plugin": "RR"' "$RESERVED"; do
+        as $ALICE sh -c 'echo $$; read -r _ <"$1"; sleep 300 & echo $!; wait' sh "$WORK/go" >"$WORK/parent" 3>&- &
+        echo "$!" >>"$WORK/pids"
+        eventually test -s "$WORK/parent"
+        parent=$(head -n 1 "$WORK/parent")
+        echo "$parent" >>"$WORK/pids"
+        wish $ALICE cam "{$wish, \"attach\": $parent}" >/dev/null
+        says $ALICE cam ".thread.tid == $parent"
+        echo go >"$WORK/go"
+        eventually [ -s "$WORK/parent" ]
+        two_lines() { [ "$(wc -l <"$WORK/parent")" = 2 ]; }
+        eventually two_lines
+        child=$(tail -n 1 "$WORK/parent")
+        echo "$child" >>"$WORK/pids"
+        [[ $(kernel "$child") == 'other 0 nice=0 '*' reset=0' ]]
+        no is_policy "$parent" other
+    done
+}
+
+@test "of a process with threads only the one that is named is attached" {
+    broker_start
+    of_three_threads
+    reserve_cam
+    attach $ALICE cam "$SECOND" >/dev/null
+    says $ALICE cam ".thread.tid == $SECOND"
+    shows "$SECOND" "$AS_RESERVED"
+    shows "$FIRST" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+    shows "$THIRD" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+    # The two others can have reservations of their own.
+    wish $ALICE radio "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $THIRD}" >/dev/null
+    says $ALICE radio ".thread.tid == $THIRD"
+    shows "$THIRD" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
+    shows "$FIRST" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+    # One of them ends, the process goes on.
+    echo end >"$WORK/order"
+    eventually test ! -e "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam '.request == "exit" and .thread == null'
+    kill -0 "$FIRST"
+    shows "$THIRD" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
+}
+
+# The kernel gives the process's id to the thread that execs. It must not stay real-time behind the broker's back.
+@test "an attached thread that execs is followed or let go, never lost sight of" {
+    broker_start
+    of_three_threads
+    reserve_cam
+    attach $ALICE cam "$SECOND" >/dev/null
+    echo exec >"$WORK/order"
+    eventually is_sleep "$FIRST"
+    known_or_ordinary() {
+        local answer
+        answer=$(cat "$SPECS/$ALICE/cam.verdict")
+        if [ "$(field .thread.tid "$answer")" = "$FIRST" ]; then
+            shows "$FIRST" "$AS_RESERVED"
+        else
+            [ "$(field .thread "$answer")" = null ] && shows "$FIRST" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+        fi
+    }
+    eventually known_or_ordinary 2>/dev/null || { cat "$SPECS/$ALICE/cam.verdict"; kernel "$FIRST"; false; }
+    rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    shows "$FIRST" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+}
+
+@test "the first thread of a process that execs stays attached" {
+    broker_start
+    reserve_cam
+    mkfifo "$WORK/go"
+    chmod 666 "$WORK/go"
+    as $ALICE sh -c 'echo $$; read -r _ <"$1"; exec sleep 300' sh "$WORK/go" >"$WORK/self" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/self"
+    self=$(cat "$WORK/self")
+    echo "$self" >>"$WORK/pids"
+    attach $ALICE cam "$self" >/dev/null
+    echo go >"$WORK/go"
+    eventually is_sleep "$self"
+    bob_is_answered
+    says $ALICE cam ".thread.tid == $self"
+    shows "$self" "$AS_RESERVED"
+}
+
+@test "a thread is never real-time outside its CPUs, while it is attached, changed and detached" {
+    broker_start
+    # Spins on CPU 0, to where FP, which has CPU 1, must not let it be real-time; at most a while.
+    as $ALICE taskset -c 0 timeout 30 sh -c 'echo $$; while :; do :; done' >"$WORK/self" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/self"
+    self=$(cat "$WORK/self")
+    echo "$self" >>"$WORK/pids"
+    cat >"$WORK/sampler.py" <<'END'
+import os, sys
+tid, stop = sys.argv[1], sys.argv[2]
+fd = os.open("/proc/%s/stat" % tid, os.O_RDONLY)
+def sample():
+    fields = os.pread(fd, 4096, 0).rsplit(b")", 1)[1].split()
+    return int(fields[36]), int(fields[37]), int(fields[38])  # 39 processor, 40 rt_priority, 41 policy
+samples = real_time = outside = 0
+while not os.path.exists(stop):
+    for _ in range(50):
+        cpu, priority, policy = sample()
+        samples += 1
+        real_time += policy == 1
+        # The three are not read in one instant: only what is still so a moment later has been so.
+        if policy == 1 and cpu != 1 and sample() == (cpu, priority, policy):
+            outside += 1
+print("samples" if samples > 1000 else "too few", "seen" if real_time else "never real-time", outside)
+END
+    /usr/bin/python3 "$WORK/sampler.py" "$self" "$WORK/stop" >"$WORK/samples" 2>&1 3>&- &
+    sampler=$!
+    echo "$sampler" >>"$WORK/pids"
+    wish $ALICE cam '{"priority": 14, "plugin": "FP"}' >/dev/null
+    for priority in 15 14 15 14 15 14 15 14; do
+        attach $ALICE cam "$self" >/dev/null
+        is_policy "$self" fifo
+        wish $ALICE cam "{\"priority\": $priority, \"plugin\": \"FP\"}" >/dev/null
+        shows "$self" "fifo $priority nice=0 0/0/0 cpus=1 reset=1"
+        as $ALICE rm "$SPECS/$ALICE/cam.tid"
+        says $ALICE cam '.thread == null'
+        shows "$self" 'other 0 nice=0 0/0/0 cpus=0 reset=0'
+    done
+    touch "$WORK/stop"
+    wait "$sampler"
+    kill -KILL "$self"
+    [ "$(cat "$WORK/samples")" = 'samples seen 0' ] || { cat "$WORK/samples"; false; }
+}
+
+# ---- as it was before ----
+
+# comes_back COMMAND...: a thread made so by root is as before after each policy, by detach and by release.
+comes_back() {
+    local wish
+    broker_start
+    sleeper $ALICE
+    "$@" "$SLEEPER" >/dev/null
+    before=$(kernel "$SLEEPER")
+    echo "before: $before"
+    for wish in "$RESERVED" '"priority": 14, "plugin": "FP"' '"priority": 4, "plugin": "RR"'; do
+        wish $ALICE cam "{$wish}" >/dev/null
+        attach $ALICE cam "$SLEEPER" >/dev/null
+        says $ALICE cam ".thread.tid == $SLEEPER"
+        no shows "$SLEEPER" "$before" 2>/dev/null
+        as $ALICE rm "$SPECS/$ALICE/cam.tid"
+        says $ALICE cam '.request == "detach" and .thread == null'
+        shows "$SLEEPER" "$before"
+
+        attach $ALICE cam "$SLEEPER" >/dev/null
+        no shows "$SLEEPER" "$before" 2>/dev/null
+        as $ALICE rm "$SPECS/$ALICE/cam.json"
+        eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+        shows "$SLEEPER" "$before"
+    done
+    # Through all three in one attachment, ended by the broker's own end.
+    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    wish $ALICE cam "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
+    wish $ALICE cam "{\"priority\": 4, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null
+    shows "$SLEEPER" 'rr 4 nice=0 0/0/0 cpus=0 reset=1'
+    broker_stop TERM
+    shows "$SLEEPER" "$before"
+}
+
+@test "a thread that root had reniced to -5 is so again" {
+    comes_back renice -n -5 -p
+    [ "$before" = 'other 0 nice=-5 0/0/0 cpus=0-1 reset=0' ]
+}
+
+@test "a SCHED_BATCH thread is so again" {
+    batch() { chrt -b -p 0 "$1" && renice -n 7 -p "$1"; }
+    comes_back batch
+    [ "$before" = 'batch 0 nice=7 0/0/0 cpus=0-1 reset=0' ]
+}
+
+@test "a SCHED_IDLE thread is so again" {
+    comes_back chrt -i -p 0
+    [ "$before" = 'idle 0 nice=0 0/0/0 cpus=0-1 reset=0' ]
+}
+
+@test "a thread that root had put under SCHED_FIFO is so again" {
+    comes_back chrt -f -p 7
+    [ "$before" = 'fifo 7 nice=0 0/0/0 cpus=0-1 reset=0' ]
+}
+
+@test "a thread with reset-on-fork of its own under SCHED_RR is so again" {
+    comes_back chrt -R -r -p 6
+    [ "$before" = 'rr 6 nice=0 0/0/0 cpus=0-1 reset=1' ]
+}
+
+@test "a thread with a narrowed affinity is so again" {
+    comes_back taskset -pc 1
+    [ "$before" = 'other 0 nice=0 0/0/0 cpus=1 reset=0' ]
+}
+
+# ---- the thread ends ----
+
+@test "when the attached thread ends its .tid goes, the verdict says exit, and the reservation stays" {
+    configure_rules "$ALICE - max_utilization 0.05" "$BOB - max_utilization 2"
+    broker_start
+    reserve_cam
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    end "$SLEEPER"
+    eventually test ! -e "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam ".request == \"exit\" and .result == \"OK\" and .grant.runtime == 1000 and .thread == null and (.reason | test(\"thread $SLEEPER has ended\"))"
+    [ -e "$SPECS/$ALICE/cam.json" ]
+    wish $ALICE more '{"runtime": 10, "period": "20ms"}' >/dev/null
+    says $ALICE more '.result == "ACL_FAIL"'
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    says $ALICE cam ".request == \"attach\" and .result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" "$AS_RESERVED"
+}
+
+@test "a thread named by the key attach ends: the reservation stays, and a rewrite can attach another" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    end "$SLEEPER"
+    exited() { [ "$(jq -r .request "$SPECS/$ALICE/cam.verdict")" = exit ]; }
+    eventually exited
+    says $ALICE cam '.grant.runtime == 1000 and .thread == null'
+    sleeper $ALICE
+    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" "$AS_RESERVED"
+}
+
+@test "a wish for the lifetime of its thread goes with it, files and capacity" {
+    configure_rules "$ALICE - max_utilization 0.05" "$BOB - max_utilization 2"
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $SLEEPER}" >/dev/null
+    shows "$SLEEPER" "$AS_RESERVED"
+    end "$SLEEPER"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ -z "$(ls -A "$SPECS/$ALICE")" ]
+    # So too when NAME.tid attached it.
+    sleeper $ALICE
+    wish $ALICE cam "{$RESERVED, \"lifetime\": \"thread\"}" >/dev/null
+    says $ALICE cam '.result == "OK" and .thread == null'
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    shows "$SLEEPER" "$AS_RESERVED"
+    end "$SLEEPER"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ -z "$(ls -A "$SPECS/$ALICE")" ]
+    reserve_cam
+    says $ALICE cam '.result == "OK"'
+}
+
+@test "a wish for the lifetime of its thread that cannot be attached gives the grant back" {
+    configure_rules "$ALICE - max_utilization 0.05" "$BOB - max_utilization 2"
+    broker_start
+    dead_tid
+    wish $ALICE cam "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $DEAD}" >/dev/null
+    refuses_attach $ALICE cam ATTACH_FAIL "there is no thread $DEAD"
+    says $ALICE cam '.grant == null'
+    wish $ALICE radio "{$RESERVED}" >/dev/null
+    says $ALICE radio '.result == "OK"'
+    # Without that lifetime it stays.
+    as $ALICE rm "$SPECS/$ALICE/radio.json"
+    eventually test ! -e "$SPECS/$ALICE/radio.verdict"
+    wish $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
+    refuses_attach $ALICE cam ATTACH_FAIL "there is no thread $DEAD"
+    says $ALICE cam '.grant.runtime == 1000'
+}
+
+@test "a thread that ends while the broker is away is noticed when it is back" {
+    broker_start
+    reserve_cam
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    ended=$SLEEPER
+    sleeper $ALICE
+    wish $ALICE radio "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $SLEEPER}" >/dev/null
+    broker_stop INT
+    shows "$ended" "$AS_RESERVED"
+    end "$ended"
+    end "$SLEEPER"
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam '.request == "exit" and .grant.runtime == 1000 and .thread == null'
+    eventually test ! -e "$SPECS/$ALICE/radio.verdict"
+    [ ! -e "$SPECS/$ALICE/radio.json" ]
+}
+
+# ---- refused ----
+
+# refused_by_both TID RESULT TEXT: as the key of a new wish, and as NAME.tid.
+refused_by_both() {
+    wish $ALICE key "{$RESERVED, \"attach\": $1}" >/dev/null
+    refuses_attach $ALICE key "$2" "$3"
+    as $ALICE rm "$SPECS/$ALICE/key.json"
+    attach $ALICE cam "$1" >/dev/null
+    refuses_attach $ALICE cam "$2" "$3"
+    says $ALICE cam '.grant.runtime == 1000'
+}
+
+@test "a thread that is dead, not yours, of the kernel, or process 1 is refused, and left alone" {
+    broker_start
+    reserve_cam
+    dead_tid
+    refused_by_both "$DEAD" ATTACH_FAIL "there is no thread $DEAD"
+    sleeper $BOB
+    bobs=$SLEEPER
+    before=$(kernel "$bobs"; kernel 1; kernel 2)
+    refused_by_both "$bobs" ATTACH_FAIL "thread $bobs is not yours: it runs as uid $BOB"
+    refused_by_both 2 ATTACH_FAIL 'thread 2 is a kernel thread'
+    refused_by_both 1 ATTACH_FAIL 'thread 1 is not yours: it runs as uid 0'
+    [ "$(kernel "$bobs"; kernel 1; kernel 2)" = "$before" ]
+    bob_is_answered
+}
+
+@test "a thread that is hers only by its real, effective or saved uid is not hers" {
+    broker_start
+    reserve_cam
+    cat >"$WORK/ids.py" <<'END'
+import os, sys
+os.setgroups([])
+os.setresuid(*map(int, sys.argv[1:]))
+print(os.getpid(), flush=True)
+sys.stdin.read()
+END
+    mkfifo "$WORK/never"
+    for ids in "$ALICE $ALICE $BOB" "$ALICE $BOB $ALICE" "$BOB $ALICE $ALICE" "$ALICE $ALICE 0"; do
+        # shellcheck disable=SC2086 # three words
+        /usr/bin/python3 "$WORK/ids.py" $ids <>"$WORK/never" >"$WORK/self" 3>&- &
+        echo "$!" >>"$WORK/pids"
+        self=$!
+        eventually test -s "$WORK/self"
+        refused_by_both "$self" ATTACH_FAIL "thread $self is not yours"
+        is_policy "$self" other
+        : >"$WORK/self"
+    done
+}
+
+@test "a zombie is no thread any more" {
+    broker_start
+    reserve_cam
+    as $ALICE sh -c 'sleep 0 & echo $!; exec sleep 300' >"$WORK/zombie" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/zombie"
+    zombie=$(cat "$WORK/zombie")
+    is_zombie() { [ "$(sed 's/.*) //' "/proc/$zombie/stat" | cut -c 1)" = Z ]; }
+    eventually is_zombie
+    refused_by_both "$zombie" ATTACH_FAIL "there is no thread $zombie"
+}
+
+@test "a thread can be attached to one reservation only" {
+    broker_start
+    reserve_cam
+    sleeper $ALICE
+    wish $ALICE first "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE first ".thread.tid == $SLEEPER"
+    refused_by_both "$SLEEPER" ATTACH_FAIL "thread $SLEEPER is attached to another reservation already"
+    shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
+    says $ALICE first ".thread.tid == $SLEEPER"
+    # Again by the same one: it stays.
+    as $ALICE touch "$SPECS/$ALICE/first.json"
+    says $ALICE first ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
+    # Free again, the other one can have it.
+    as $ALICE rm "$SPECS/$ALICE/first.json"
+    eventually test ! -e "$SPECS/$ALICE/first.verdict"
+    as $ALICE touch "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" "$AS_RESERVED"
+}
+
+@test "two wishes that ask for one thread in the same moment: one has it" {
+    broker_start
+    sleeper $ALICE
+    as $ALICE sh -c 'mkdir "$1" && cd "$1" && for name in 1 2 3 4 5 6 7 8; do echo "$2" >.$name; done
+        for name in 1 2 3 4 5 6 7 8; do mv .$name $name.json; done' sh "$SPECS/$ALICE" "{\"runtime\": 100, \"period\": \"20ms\", \"attach\": $SLEEPER}"
+    attached=0
+    for name in 1 2 3 4 5 6 7 8; do
+        answer=$(verdict $ALICE $name)
+        case "$(field '"\(.result) \(.thread.tid)"' "$answer")" in
+            "OK $SLEEPER") attached=$((attached + 1)) ;;
+            'ATTACH_FAIL null') ;;
+            *) echo "$answer"; false ;;
+        esac
+    done
+    [ "$attached" = 1 ]
+    shows "$SLEEPER" 'deadline 0 nice=0 100/20000/20000 cpus=0-1 reset=1'
+}
+
+@test "the key attach and NAME.tid together are refused, whichever comes first" {
+    broker_start
+    sleeper $ALICE
+    both='key "attach" and the file cam.tid both name a thread; one of them must go'
+    as $ALICE mkdir "$SPECS/$ALICE"
+    as $ALICE sh -c 'echo "$2" >"$1/cam.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
+    put $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}"
+    refuses_attach $ALICE cam BAD_SPEC "$both"
+    says $ALICE cam '.grant == null'
+    shows "$SLEEPER" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+    as $ALICE rm "$SPECS/$ALICE/cam.tid" "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+
+    # After a granted key: the thread stays attached by it, and nobody claims that it was detached.
+    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    says $ALICE cam ".result == \"BAD_SPEC\" and .request == \"attach\" and .thread.tid == $SLEEPER and (.reason | test(\"must go\"))"
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER and .reason != \"detached\""
+    shows "$SLEEPER" "$AS_RESERVED"
+
+    # After a granted NAME.tid: the change is refused, the old grant and thread stay.
+    wish $ALICE cam "{$RESERVED}" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    wish $ALICE cam "{\"runtime\": \"2ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam ".request == \"change\" and .result == \"BAD_SPEC\" and .grant.runtime == 1000 and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" "$AS_RESERVED"
+}
+
+@test "what is no thread id is told so: 0, below, text, two, huge, signs, blanks" {
+    broker_start
+    reserve_cam
+    for text in 0 -1 +5 4194305 99999999999999999999999 1e3 0x10 cam '' ' 12' '12 ' '12 13' '1.0'; do
+        attach $ALICE cam "$text" >/dev/null
+        refuses_attach $ALICE cam BAD_SPEC 'cam.tid must hold one thread id in decimal, from 1 to 4194304'
+    done
+    as $ALICE sh -c 'printf "12\n13\n" >"$1/cam.tid"' sh "$SPECS/$ALICE"
+    refuses_attach $ALICE cam BAD_SPEC 'cam.tid must hold one thread id in decimal'
+    as $ALICE sh -c 'printf "12\0" >"$1/cam.tid"' sh "$SPECS/$ALICE"
+    refuses_attach $ALICE cam BAD_SPEC 'cam.tid must hold one thread id in decimal'
+    for value in 0 -1 4194305 99999999999999999999999 '"12"' 1.0 null '[12]' true; do
+        wish $ALICE key "{$RESERVED, \"attach\": $value}" >/dev/null
+        says $ALICE key '.result == "BAD_SPEC" and .grant == null and (.reason | startswith("key.json"))'
+    done
+    wish $ALICE key "{$RESERVED, \"attach\": 0}" >/dev/null
+    refuses_attach $ALICE key BAD_SPEC 'key "attach" (line 1) must be a whole number from 1 to 4194304'
+    bob_is_answered
+}
+
+# ---- an id that has had another owner ----
+
+# reuse TID UID: a thread that has this very id comes into being, after the files in Alice's directory.
+reuse() {
+    cat >"$WORK/reuse.py" <<'END'
+import ctypes, os, struct, sys, time
+tid, uid, directory = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+newest = max(os.stat(os.path.join(directory, name)).st_ctime for name in os.listdir(directory))
+while time.time() < newest + 0.1:  # the kernel counts a thread's age in ticks of 10 ms
+    time.sleep(0.01)
+ids = (ctypes.c_int * 1)(tid)
+SIGCHLD, CLONE3 = 17, 435
+arguments = ctypes.create_string_buffer(struct.pack("<10Q", 0, 0, 0, 0, SIGCHLD, 0, 0, 0, ctypes.addressof(ids), 1))
+libc = ctypes.CDLL(None, use_errno=True)
+got = libc.syscall(CLONE3, arguments, 80)
+if got < 0:
+    sys.exit("clone3: " + os.strerror(ctypes.get_errno()))
+if got == 0:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    os.execv("/bin/sleep", ["sleep", "300"])
+END
+    /usr/bin/python3 "$WORK/reuse.py" "$1" "$2" "$SPECS/$ALICE" >/dev/null 3>&-
+    echo "$1" >>"$WORK/pids"
+    eventually is_sleep "$1"
+}
+
+@test "a NAME.tid that is older than the thread it names is removed, never obeyed" {
+    broker_start
+    dead_tid
+    as $ALICE mkdir "$SPECS/$ALICE"
+    attach $ALICE cam "$DEAD" >/dev/null
+    refuses_attach $ALICE cam ATTACH_FAIL 'there is no cam.json'
+    reuse "$DEAD" $ALICE
+    # That she gives it another modification time does not make it younger.
+    reserve_cam
+    eventually test ! -e "$SPECS/$ALICE/cam.tid"
+    refuses_attach $ALICE cam ATTACH_FAIL "cam.tid is older than thread $DEAD"
+    says $ALICE cam '.grant.runtime == 1000'
+    shows "$DEAD" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+    # Written again, it means this one.
+    attach $ALICE cam "$DEAD" >/dev/null
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $DEAD"
+    shows "$DEAD" "$AS_RESERVED"
+}
+
+@test "a key attach that is older than the thread it names is not obeyed" {
+    broker_start
+    broker_stop TERM
+    dead_tid
+    put $ALICE cam "{$RESERVED, \"attach\": $DEAD}"
+    reuse "$DEAD" $ALICE
+    broker_start
+    refuses_attach $ALICE cam ATTACH_FAIL "cam.json is older than thread $DEAD"
+    shows "$DEAD" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+}
+
+@test "after a reboot a NAME.tid is not obeyed, its wish is granted again" {
+    broker_start
+    reserve_cam
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    broker_stop TERM
+    # Another boot: the journal is of one that is not this, and the id has gone to another thread.
+    sed -i 's/^boot=.*/boot=00000000-0000-0000-0000-000000000000/' "$SPOOL/state/journal"
+    end "$SLEEPER"
+    wait "$SLEEPER" || true
+    reuse "$SLEEPER" $ALICE
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam '.grant.runtime == 1000 and .thread == null'
+    shows "$SLEEPER" 'other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+}
+
+# ---- root ----
+
+@test "root's wish may attach anybody's thread, but none of the kernel's" {
+    broker_start
+    for directory in 0 root; do
+        sleeper $BOB
+        mkdir "$SPECS/$directory"
+        echo "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >"$SPECS/$directory/cam.json"
+        USER=$directory "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s cam
+        [ "$(jq .thread.tid "$SPECS/$directory/cam.verdict")" = "$SLEEPER" ]
+        shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
+        [ "$(stat -c '%u %a' "$SPECS/$directory" "$SPECS/$directory/cam.verdict" | paste -sd ' ')" = '0 2700 0 600' ]
+        before=$(kernel 2)
+        echo '{"priority": 14, "plugin": "FP", "attach": 2}' >"$SPECS/$directory/kernel.json"
+        run env USER=$directory "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s kernel
+        [[ $(field .reason "$output") == 'thread 2 is a kernel thread' ]]
+        [ "$(kernel 2)" = "$before" ]
+        rm "$SPECS/$directory/"*.json
+        eventually rmdir "$SPECS/$directory" 2>/dev/null
+        is_policy "$SLEEPER" other
+    done
+}
+
+@test "what root has attached, its owner cannot attach, and gets back as it was" {
+    broker_start
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    mkdir "$SPECS/0"
+    echo "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >"$SPECS/0/cam.json"
+    USER=0 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s cam
+    reserve_cam
+    refused_by_both "$SLEEPER" ATTACH_FAIL "thread $SLEEPER is attached to another reservation already"
+    shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
+    rm "$SPECS/0/cam.json"
+    eventually shows "$SLEEPER" "$before" 2>/dev/null
+}
