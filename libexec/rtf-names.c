@@ -2,7 +2,8 @@
  * down). A filter over paragraphs on standard input and output:
  *
  *   op=user id=N uid=U   answer=ok, name= (absent: no such account), groups= (names, comma-separated),
- *                        gids= (all of the account's groups, comma-separated)
+ *                        gids= (all of the account's groups, comma-separated); when they are many, several
+ *                        paragraphs, answer=more before the last
  *   op=known id=N name=X   answer=ok when X is a user name, or with a leading @ a group name; else answer=no */
 #include <grp.h>
 #include <pwd.h>
@@ -15,7 +16,7 @@
 #include "paragraph.h"
 #include "units.h"
 
-enum { GROUPS = 512, LIST = 6000 };
+enum { GROUPS_MAX = 65536, LIST = 3000 }; /* the kernel's own limit; bytes of a list in one paragraph */
 
 /* Names that acl.conf can name: anything else (blanks, commas) is not worth a way to write it. */
 static bool name_is_plain(const char *name)
@@ -26,36 +27,67 @@ static bool name_is_plain(const char *name)
     return *name != '\0';
 }
 
+struct lists {
+    char names[LIST], gids[LIST];
+};
+
+static bool has_room(const char list[static LIST], const char *item)
+{
+    return strlen(list) + strlen(item) + 2 <= LIST;
+}
+
 static void append(char list[static LIST], const char *item)
 {
     size_t length = strlen(list);
-    if (length + strlen(item) + 2 <= LIST)
-        snprintf(list + length, LIST - length, "%s%s", length == 0 ? "" : ",", item);
+    snprintf(list + length, LIST - length, "%s%s", length == 0 ? "" : ",", item);
 }
 
-static void answer_user(struct paragraph_output *output, uid_t uid)
+static void add_lists(struct paragraph_output *output, struct lists *lists)
 {
-    static char names[LIST], gids[LIST];
-    gid_t groups[GROUPS];
-    int count = GROUPS;
-    const struct passwd *account = getpwuid(uid);
-    paragraph_add(output, "answer", "ok");
-    if (account == NULL || !name_is_plain(account->pw_name))
-        return;
-    paragraph_add(output, "name", "%.255s", account->pw_name);
-    if (getgrouplist(account->pw_name, account->pw_gid, groups, &count) < 0)
-        count = GROUPS;
-    names[0] = gids[0] = '\0';
+    paragraph_add(output, "groups", "%s", lists->names);
+    paragraph_add(output, "gids", "%s", lists->gids);
+    lists->names[0] = lists->gids[0] = '\0';
+}
+
+/* All of them or none: a group that was left out would be a bound that does not bind. */
+static bool add_groups(struct paragraph_output *output, const char *id, const gid_t *groups, int count)
+{
+    struct lists lists = {"", ""};
     for (int i = 0; i < count; i++) {
         char number[16];
-        snprintf(number, sizeof number, "%u", groups[i]);
-        append(gids, number);
         const struct group *group = getgrgid(groups[i]);
-        if (group != NULL && name_is_plain(group->gr_name))
-            append(names, group->gr_name);
+        const char *name = group != NULL && name_is_plain(group->gr_name) ? group->gr_name : NULL;
+        snprintf(number, sizeof number, "%u", groups[i]);
+        if (name != NULL && strlen(name) >= LIST / 2)
+            return false;
+        if (!has_room(lists.gids, number) || (name != NULL && !has_room(lists.names, name))) {
+            add_lists(output, &lists);
+            paragraph_add(output, "answer", "more");
+            paragraph_close(output);
+            paragraph_add(output, "id", "%s", id);
+        }
+        append(lists.gids, number);
+        if (name != NULL)
+            append(lists.names, name);
     }
-    paragraph_add(output, "groups", "%.4000s", names);
-    paragraph_add(output, "gids", "%.4000s", gids);
+    add_lists(output, &lists);
+    return true;
+}
+
+static void answer_user(struct paragraph_output *output, const char *id, uid_t uid)
+{
+    int count = GROUPS_MAX;
+    const struct passwd *account = getpwuid(uid);
+    if (account == NULL || !name_is_plain(account->pw_name)) {
+        paragraph_add(output, "answer", "ok");
+        return;
+    }
+    gid_t *groups = malloc(GROUPS_MAX * sizeof *groups);
+    bool all = groups != NULL && getgrouplist(account->pw_name, account->pw_gid, groups, &count) >= 0;
+    paragraph_add(output, "name", "%.255s", account->pw_name);
+    all = all && add_groups(output, id, groups, count);
+    paragraph_add(output, "answer", all ? "ok" : "no");
+    free(groups);
 }
 
 static void answer_known(struct paragraph_output *output, const char *name)
@@ -69,9 +101,11 @@ static void answer(struct paragraph_output *output, const struct paragraph *requ
     uint64_t uid;
     const char *op = paragraph_get(request, "op"), *name = paragraph_get(request, "name");
     const char *id = paragraph_get(request, "id");
-    paragraph_add(output, "id", "%s", id == NULL ? "" : id);
+    if (id == NULL)
+        id = "";
+    paragraph_add(output, "id", "%s", id);
     if (op != NULL && strcmp(op, "user") == 0 && paragraph_get_number(request, "uid", UINT32_MAX, &uid) == 1)
-        answer_user(output, (uid_t)uid);
+        answer_user(output, id, (uid_t)uid);
     else if (op != NULL && strcmp(op, "known") == 0 && name != NULL)
         answer_known(output, name);
     else

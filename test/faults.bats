@@ -40,7 +40,7 @@ begin_with_grants() {
 
 # restarted PLUGIN COUNT: that often it has been started again
 restarted() {
-    [ "$(jq -c --arg plugin "$1" 'select(.stage == "plugin" and .plugin == $plugin and (.decision | startswith("start") or startswith("restart")))' "$EVENTS" | wc -l)" -ge "$2" ]
+    [ "$(jq -c --arg plugin "$1" 'select(.stage == "plugin" and .plugin == $plugin and .decision == "restarted")' "$EVENTS" | wc -l)" -ge "$2" ]
 }
 
 # left_of_edf MICROSECONDS: that is what EDF still has for a period of 10 ms, to the microsecond: it knows its earlier grants
@@ -202,17 +202,14 @@ costs_only() {
     [ "$(field .grant.accepted_runtime "$output")" = 5000 ]
 }
 
-@test "a plugin that promises more than its threshold costs one request" {
+@test "a plugin that promises more than its threshold is asked once more, and is not believed" {
     begin_with_grants
-    losses=0
-    for time in 1 2; do
-        switch_on EDF promises 0-1
-        run wish $ALICE hit '{"runtime": "6ms", "period": "10ms", "priority": 15}' # 0.5 is left
-        # A first offer of this kind may be an honest crossing, and is asked again; then EDF is right and says no.
-        [ "$(field .grant.plugin "$output")" = FP ]
-        rm "$SPECS/$ALICE/hit.json"
-        eventually test ! -e "$SPECS/$ALICE/hit.verdict"
-    done
+    switch_on EDF promises 0-1
+    run wish $ALICE hit '{"runtime": "6ms", "period": "10ms", "priority": 15}' # 0.5 is left
+    # Such an offer may be an honest crossing with somebody else's; the second time EDF is right and says no.
+    [ "$(field .grant.plugin "$output")" = FP ]
+    [ "$(field '.replies[0].reason' "$output")" = "CPUs 0-1 have 0.5 of 0.8 left, 0.6 asked" ]
+    rm "$SPECS/$ALICE/hit.json"
     all_is_as_before
 }
 
@@ -221,7 +218,7 @@ costs_only() {
     broker_start
     run wish $ALICE one '{"runtime": "8ms", "period": "10ms", "plugin": "EDF"}'
     [ "$(field .grant.plugin "$output")" = EDF ]
-    run wish $ALICE two '{"runtime": "1us", "period": "1s", "priority": 15}'
+    run wish $ALICE two '{"runtime": "2us", "period": "1s", "priority": 15}'
     [ "$(field .grant.plugin "$output")" != EDF ]
     [ "$(field .replies[0].answer "$output")" = restarting ]
 }
@@ -261,7 +258,7 @@ costs_only() {
 }
 
 @test "while one plugin hangs, wishes for the others are answered" {
-    sed -i 's/timeout=200ms/timeout=2s/' "$CONFIG/plugins.conf"
+    sed -i 's/timeout=200ms/timeout=1500ms/' "$CONFIG/plugins.conf"
     begin_with_grants
     switch_on EDF hangs
     put $ALICE slow "$any"

@@ -68,7 +68,7 @@ said() {
     [ "$(replies "$(wish $ALICE one "$json")")" = "A:ok" ]
     [ "$(replies "$(wish $ALICE two "$json")")" = "A:no B:ok" ]
     [ "$(replies "$(wish $ALICE three "$json")")" = "A:no B:no FP:ok" ]
-    take_back $ALICE one
+    take_back $ALICE one three
     [ "$(replies "$(wish $ALICE four "$json")")" = "A:ok" ]
 }
 

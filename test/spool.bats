@@ -530,7 +530,7 @@ END
     grep -q '^boot=0000' "$SPOOL/state/journal"
     broker_start
     eventually logged 4 '.request == "recover"'
-    [ "$(jq -r 'select(.request == "recover" and .decision == "OK") | .name' "$EVENTS" | paste -sd ' ')" = 'delta alpha charlie' ]
+    [ "$(jq -r 'select(.request == "recover" and .decision == "ok") | .name' "$EVENTS" | paste -sd ' ')" = 'delta alpha charlie' ]
     is_granted $ALICE bravo '.request == "recover" and .result == "ACL_FAIL" and .grant == null'
     is_granted $ALICE delta '.result == "OK" and .grant.runtime == 1000'
 }
@@ -815,7 +815,7 @@ END
     as $CAROL sh -c 'mkdir "$1" && cat /dev/zero >"$1/.fill" 2>/dev/null' sh "$SPECS/$CAROL" || true
     sleeper $ALICE
     here $ALICE 'rm cam.verdict; mv cam.json radio.json'
-    eventually logged 1 '.stage == "verdict" and .name == "radio" and .decision == "OK"'
+    eventually logged 1 '.stage == "verdict" and .name == "radio" and .decision == "ok"'
     as $CAROL rm "$SPECS/$CAROL/.fill"
     eventually test -e "$SPECS/$ALICE/radio.verdict"
     is_periodic $ALICE radio

@@ -25,7 +25,7 @@ static const char *const property_names[PROPERTIES] = {
 };
 
 enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };
-enum { ANY_PLUGIN = -1, COUNTERS_MAX = 128 };
+enum { ANY_PLUGIN = -1 };
 
 struct rule {
     int line;
@@ -300,12 +300,17 @@ uint64_t acl_weight(const struct spec *spec, uint64_t runtime)
     return runtime == 0 || window == 0 ? ONE_CPU : utilization(runtime, window);
 }
 
-static uint64_t held_by(const struct grant *old, const struct counter *counter)
+static uint64_t part_of(const struct charge *charge, const struct counter *counter)
 {
-    for (int i = 0; old != NULL && i < old->charge.count; i++)
-        if (old->charge.counters[i] == counter)
-            return old->charge.amount;
+    for (int i = 0; i < charge->count; i++)
+        if (charge->parts[i].counter == counter)
+            return charge->parts[i].amount;
     return 0;
+}
+
+static uint64_t held_by(const struct grant *const own[2], const struct counter *counter)
+{
+    return (own[0] == NULL ? 0 : part_of(&own[0]->charge, counter)) + (own[1] == NULL ? 0 : part_of(&own[1]->charge, counter));
 }
 
 struct question {
@@ -313,7 +318,7 @@ struct question {
     const struct account *account;
     int plugin;
     const struct spec *spec;
-    const struct grant *old;
+    const struct grant *const *own;
     uint64_t ceiling;
     struct refusal *refusal;
     char *reason;
@@ -361,7 +366,7 @@ static void tell_time(struct refusal *refusal, uint64_t asked, uint64_t availabl
 static void judge_utilization(struct question *question, const struct rule *rule)
 {
     const struct counter *counter = counter_for(question->acl, rule, question->account);
-    uint64_t used = counter->used - held_by(question->old, counter);
+    uint64_t used = counter->used - held_by(question->own, counter);
     uint64_t left = used >= rule->value ? 0 : rule->value - used;
     uint64_t asked = acl_weight(question->spec, question->spec->runtime), window = spec_window(question->spec);
     char asked_text[UTILIZATION_TEXT], used_text[UTILIZATION_TEXT], left_text[UTILIZATION_TEXT];
@@ -460,10 +465,10 @@ static void deny_by_default(struct question *question, const char *plugin_name, 
 }
 
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
-               const struct grant *old, struct charge *hold, uint64_t *ceiling, struct refusal *refusal,
+               const struct grant *const own[2], struct charge *hold, uint64_t *ceiling, struct refusal *refusal,
                char reason[static REASON_BYTES])
 {
-    struct question question = {.acl = acl, .account = account, .plugin = plugin, .spec = spec, .old = old,
+    struct question question = {.acl = acl, .account = account, .plugin = plugin, .spec = spec, .own = own,
                                 .ceiling = UINT64_MAX, .refusal = refusal, .reason = reason};
     bool opens = false, may_ignore = false;
     *ceiling = UINT64_MAX;
@@ -489,6 +494,12 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
         return false;
     uint64_t most = spec->desired_runtime == 0 ? spec->runtime : spec->desired_runtime;
     acl_charge(acl, account, plugin, acl_weight(spec, most < *ceiling ? most : *ceiling), hold);
+    for (int i = 0; i < hold->count; i++) { /* only what is new, or rewriting two wishes at once would refuse one */
+        uint64_t held = held_by(own, hold->parts[i].counter), *amount = &hold->parts[i].amount;
+        uint64_t less = held < *amount ? held : *amount;
+        hold->parts[i].counter->used -= less;
+        *amount -= less;
+    }
     return true;
 }
 
@@ -510,50 +521,50 @@ bool acl_priority_passes(struct acl *acl, const struct account *account, int plu
 
 /* ---- charging ---- */
 
-static void add_counter(struct counter *list[COUNTERS_MAX], int *count, struct counter *counter)
+static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
 {
-    for (int i = 0; i < *count; i++)
-        if (list[i] == counter)
+    for (int i = 0; i < charge->count; i++)
+        if (charge->parts[i].counter == counter)
             return; /* two rules of one subject share its sum */
-    if (*count < COUNTERS_MAX)
-        list[(*count)++] = counter;
+    struct charged *parts = realloc(charge->parts, (size_t)(charge->count + 1) * sizeof *parts);
+    if (parts == NULL)
+        abort();
+    parts[charge->count++] = (struct charged){counter, amount};
+    charge->parts = parts;
+    counter->used += amount;
 }
 
 void acl_charge(struct acl *acl, const struct account *account, int plugin, uint64_t amount, struct charge *charge)
 {
-    struct counter *list[COUNTERS_MAX];
-    int count = 0;
-    *charge = (struct charge){.amount = amount};
+    *charge = (struct charge){0};
     for (int i = 0; account->uid != 0 && i < acl->count; i++)
         if (matches(&acl->rules[i], account, plugin)) {
             struct counter *counter = counter_for(acl, &acl->rules[i], account);
             if (counter != NULL)
-                add_counter(list, &count, counter);
+                add_part(charge, counter, amount);
         }
-    if (count == 0)
-        return;
-    charge->counters = calloc((size_t)count, sizeof *charge->counters);
-    if (charge->counters == NULL)
-        abort();
-    charge->count = count;
-    for (int i = 0; i < count; i++) {
-        charge->counters[i] = list[i];
-        list[i]->used += amount;
-    }
+}
+
+void acl_charge_again(struct acl *acl, const struct account *account, int plugin, struct charge *charge)
+{
+    uint64_t amount = charge->count == 0 ? 0 : charge->parts[0].amount;
+    free(charge->parts);
+    acl_charge(acl, account, plugin, amount, charge);
 }
 
 void acl_release(struct charge *charge)
 {
     acl_settle(charge, 0);
-    free(charge->counters);
+    free(charge->parts);
     *charge = (struct charge){0};
 }
 
 void acl_settle(struct charge *charge, uint64_t amount)
 {
-    for (int i = 0; i < charge->count; i++)
-        charge->counters[i]->used += amount - charge->amount; /* unsigned: wraps to the difference either way */
-    charge->amount = amount;
+    for (int i = 0; i < charge->count; i++) {
+        charge->parts[i].counter->used += amount - charge->parts[i].amount; /* unsigned: wraps to the difference either way */
+        charge->parts[i].amount = amount;
+    }
 }
 
 bool acl_is_settled(const struct acl *acl)
@@ -564,13 +575,26 @@ bool acl_is_settled(const struct acl *acl)
     return true;
 }
 
+static void report_overdrawn(const struct rule *rule, const char *who, uint64_t used)
+{
+    char text[UTILIZATION_TEXT];
+    if (used > rule->value)
+        event_broker("warning", "acl.conf:%d: %s: %s%s is in use by older grants, which stay", rule->line, rule->text, who,
+                     format_utilization(used, text));
+}
+
 void acl_report_overdrawn(const struct acl *acl)
 {
-    for (int i = 0; i < acl->count; i++) {
-        const struct rule *rule = &acl->rules[i];
-        char used[UTILIZATION_TEXT];
-        if (rule->property == MAX_UTILIZATION && rule->counter->used > rule->value)
-            event_broker("warning", "acl.conf:%d: %s: %s is in use by older grants, which stay", rule->line, rule->text,
-                         format_utilization(rule->counter->used, used));
-    }
+    for (int i = 0; i < acl->count; i++)
+        if (acl->rules[i].property == MAX_UTILIZATION)
+            report_overdrawn(&acl->rules[i], "", acl->rules[i].counter->used);
+}
+
+void acl_report_overdrawn_by(struct acl *acl, const struct account *account)
+{
+    char who[32];
+    snprintf(who, sizeof who, "by uid %u ", account->uid);
+    for (int i = 0; account->uid != 0 && i < acl->count; i++)
+        if (acl->rules[i].property == MAX_USER_UTILIZATION && in_domain(&acl->rules[i], account))
+            report_overdrawn(&acl->rules[i], who, user_counter(acl, account->uid, acl->rules[i].plugin)->used);
 }

@@ -23,12 +23,13 @@ void acl_names(const struct acl *acl, void (*each)(const char *name));
 /* A uid that the rules name by number may have a directory without being in the group. */
 bool acl_names_uid(const struct acl *acl, uid_t uid);
 
-/* May `account` have this of `plugin`? What `old` (NULL, or the grant to be replaced) holds does not count
- * against it. True: *ceiling is the largest runtime it may get (UINT64_MAX: no bound), and the weight of
- * min(desired, ceiling) has been charged to *hold. False: refusal and reason say why; *ceiling is the largest
+/* May `account` have this of `plugin`? What the same wish holds already, as a grant to be replaced or as
+ * another plugin's offer, does not count against it (`own`, two pointers, NULL where there is none). True:
+ * *ceiling is the largest runtime it may get (UINT64_MAX: no bound), and what min(desired, ceiling) weighs
+ * beyond `own` has been charged to *hold. False: refusal and reason say why; *ceiling is the largest
  * runtime that would pass, 0 if none would. */
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
-               const struct grant *old, struct charge *hold, uint64_t *ceiling, struct refusal *refusal,
+               const struct grant *const own[2], struct charge *hold, uint64_t *ceiling, struct refusal *refusal,
                char reason[static REASON_BYTES]);
 
 /* Bounds on the POSIX priority of a plan. The range within which every priority passes, for asking first. */
@@ -41,6 +42,9 @@ uint64_t acl_weight(const struct spec *spec, uint64_t runtime);
 /* Charges `amount` to all counters of (account, plugin). */
 void acl_charge(struct acl *acl, const struct account *account, int plugin, uint64_t amount, struct charge *charge);
 
+/* The same for a charge that was made under rules that are going: its counters are forgotten, not given back. */
+void acl_charge_again(struct acl *acl, const struct account *account, int plugin, struct charge *charge);
+
 /* Gives back what *charge holds and empties it. */
 void acl_release(struct charge *charge);
 
@@ -50,7 +54,8 @@ void acl_settle(struct charge *charge, uint64_t amount);
 /* True while every counter that is in use holds zero: the books are exactly empty. */
 bool acl_is_settled(const struct acl *acl);
 
-/* Reports, as events, the counters that are over the bounds of the rules in force. */
+/* Reports, as events, the subjects that are over the bounds of the rules in force: all, and this account. */
 void acl_report_overdrawn(const struct acl *acl);
+void acl_report_overdrawn_by(struct acl *acl, const struct account *account);
 
 #endif

@@ -28,6 +28,7 @@ static void add_reply(struct request *request, int plugin, enum answer answer, c
 static void note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never)
 {
     add_reply(request, plugin, answer, reason);
+    request_event(request, "accept", "refused", plugin, reason);
     /* The no that could become a yes is the one worth telling. */
     if (request->no_plugin < 0 || (request->no_never && !never) || nearest > request->nearest) {
         request->no_plugin = plugin;
@@ -100,24 +101,35 @@ void uncommit(struct request *request)
 }
 
 /* The rules refuse the runtime, but would let a smaller one pass: how much of it would the plugin take? */
-static enum next probe(struct request *request)
+static enum next probe(struct request *request, uint64_t runtime)
 {
     struct spec smaller = request->spec;
-    smaller.runtime = request->ceiling;
+    smaller.runtime = request->probed = runtime;
     smaller.desired_runtime = 0;
     return wait_for_plugin(request, STEP_PROBE, plugin_accept(request->plugin, request->wish->task, &smaller, request->ceiling, false));
 }
 
+static bool planned_priority_passes(const struct request *request, const struct attributes *plan, struct refusal *refusal, char *reason)
+{
+    return plan->priority == 0 ||
+           acl_priority_passes(rules, request->wish->user->account, request->plugin, plan->priority, refusal, reason);
+}
+
 static enum next probe_answered(struct request *request, const struct plugin_event *event)
 {
-    uint64_t nearest = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL ? request->ceiling : event->nearest;
-    if (nearest > request->nearest && nearest <= request->ceiling)
-        request->nearest = nearest;
+    struct refusal ignored = {0};
+    char reason[REASON_BYTES];
+    bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
+    if (!offered && event->nearest > 0 && event->nearest < request->probed)
+        return probe(request, event->nearest); /* smaller each time: it ends */
+    if (offered && request->probed > request->nearest && planned_priority_passes(request, &event->plan, &ignored, reason))
+        request->nearest = request->probed;
     return ASK;
 }
 
 static void keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
 {
+    request_event(request, "acl", "refused", request->plugin, reason);
     if (request->denied) { /* the first is told; but what any of them may allow later may be asked again later */
         request->denial.never &= refusal->never;
         return;
@@ -137,6 +149,14 @@ static bool any_priority_passes(const struct request *request, const struct plug
                               acl_priority_passes(rules, account, request->plugin, line->highest, &ignored, reason));
 }
 
+/* Nothing changes: the neighbours count again what was set aside. */
+static enum next leave_as_it_was(struct request *request)
+{
+    if (request->set_aside)
+        tell_neighbours(request->wish, NULL, request->wish->grant);
+    return ANSWER;
+}
+
 static enum next refuse(struct request *request)
 {
     struct refusal *refusal = &request->outcome.refusal;
@@ -153,7 +173,17 @@ static enum next refuse(struct request *request)
         blame(request, "broker", true);
         say(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\"", request->spec.plugin);
     }
-    return ANSWER;
+    return leave_as_it_was(request);
+}
+
+/* What another plugin holds for this wish is load to its neighbours, and must not count against the change. */
+static void set_aside(struct request *request)
+{
+    const struct wish *wish = request->wish;
+    if (wish->grant == NULL || !plugins_share_cpu(wish->grant->plugin, request->plugin))
+        return;
+    plugin_load(request->plugin, wish->task, NULL);
+    request->set_aside = true;
 }
 
 enum next ask_next(struct request *request)
@@ -165,15 +195,17 @@ enum next ask_next(struct request *request)
         char reason[REASON_BYTES];
         if (request->spec.plugin[0] != '\0' && strcmp(request->spec.plugin, line->name) != 0)
             continue;
-        if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, wish->grant, &request->hold,
-                      &request->ceiling, &refusal, reason)) {
+        const struct grant *const own[2] = {wish->grant, request->partial};
+        set_aside(request);
+        if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->ceiling,
+                      &refusal, reason)) {
             request->commit = any_priority_passes(request, line);
             return wait_for_plugin(request, STEP_ACCEPT,
                                    plugin_accept(request->plugin, wish->task, &request->spec, request->ceiling, request->commit));
         }
         keep_denial(request, &refusal, reason);
         if (request->ceiling > 0 && request->ceiling < request->spec.runtime)
-            return probe(request);
+            return probe(request, request->ceiling);
     }
     if (request->partial == NULL)
         return refuse(request);
@@ -204,6 +236,7 @@ static enum next turn_down(struct request *request, struct grant *grant, bool co
 static enum next overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
 {
     enum next next = turn_down(request, grant, committed);
+    request_event(request, "ledger", "refused", request->plugin, reason);
     if (!request->retried) {
         request->retried = true;
         request->plugin--;
@@ -239,10 +272,12 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
     char reason[REASON_BYTES];
     if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING) {
         uint64_t nearest = event->nearest < request->ceiling ? event->nearest : request->ceiling;
-        note_no(request, plugin, event->answer, event->reason, nearest, event->never);
-        return turn_down(request, NULL, false);
+        note_no(request, plugin, event->answer, event->reason, request->commit ? nearest : 0, event->never);
+        enum next next = turn_down(request, NULL, false);
+        return request->commit || nearest == 0 ? next : probe(request, nearest); /* would its priority pass? */
     }
     if (!plan_is_its_own(plugin, &request->spec, request->ceiling, &event->plan, reason)) {
+        request_event(request, "ledger", "refused", plugin, reason);
         plugin_fail(plugin, reason);
         note_no(request, plugin, ANSWER_RESTARTING, "the plugin gave an answer that it may not give", 0, false);
         return turn_down(request, NULL, false);
@@ -251,9 +286,9 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
     bool committed = request->commit && event->answer == ANSWER_OK;
     if (!ledger_fits(grant, request->wish->grant, reason))
         return overfull(request, grant, committed, reason);
-    if (grant->plan.priority != 0 && !acl_priority_passes(rules, request->wish->user->account, plugin, grant->plan.priority,
-                                                          &request->denial, request->denial_reason)) {
-        request->denied = true;
+    struct refusal refusal = {0};
+    if (!planned_priority_passes(request, &grant->plan, &refusal, reason)) {
+        keep_denial(request, &refusal, reason);
         return turn_down(request, grant, committed);
     }
     add_reply(request, plugin, event->answer, event->reason);
@@ -276,7 +311,7 @@ static enum next schedule_answered(struct request *request, const struct plugin_
     say(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
     blame(request, name, false);
     drop_partial(request);
-    return ANSWER;
+    return leave_as_it_was(request);
 }
 
 enum next plugin_answered(struct request *request, const struct plugin_event *event)

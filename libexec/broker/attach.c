@@ -194,7 +194,12 @@ int64_t helper_deadline(void)
 
 void helper_expire(int64_t now)
 {
-    if (helper_deadline() <= now)
+    if (helper_deadline() > now)
+        return;
+    helper_ready(); /* an answer that the broker was kept from reading is not late */
+    if (helper.input.length > helper.input.taken)
+        progress = now;
+    else if (helper_deadline() <= now)
         lost("hung");
 }
 

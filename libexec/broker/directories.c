@@ -134,7 +134,7 @@ static void judge(struct user *user)
         if (user->uid == 0)
             return;
         snprintf(name, sizeof name, "%s", user->name);
-        report(user, user->name, account, "moved aside", "a directory in specs/ is named as its owner, or as his uid");
+        report(user, user->name, account, "refused", "moved aside: a directory in specs/ is named as its owner, or as his uid");
         let_go(user);
         (void)spool_move_aside(name, account->uid);
         return;
@@ -161,7 +161,8 @@ void directory_appeared(const char *name)
         let_go(user);
     user = spool_user_open(name, &uid, &is_directory, &exists);
     if (user == NULL && exists) {
-        report(NULL, name, account_find(uid), "moved aside", "only directories belong in specs/");
+        struct user stranger = {.uid = uid};
+        report(&stranger, name, account_find(uid), "refused", "moved aside: only directories belong in specs/");
         if (!is_directory)
             (void)spool_move_aside(name, uid);
     }
@@ -219,6 +220,20 @@ void directories_hold(bool hold)
     held = hold;
 }
 
+int64_t directories_deadline(void)
+{
+    return spool_busy_deadline();
+}
+
+void directories_expire(int64_t now)
+{
+    struct wish *wish;
+    while ((wish = spool_busy_due(now)) != NULL) {
+        wish->look_at = INT64_MAX;
+        wish_examine(wish);
+    }
+}
+
 void spool_event(const struct spool_event *event)
 {
     switch (event->kind) {
@@ -229,7 +244,7 @@ void spool_event(const struct spool_event *event)
         directory_gone(event->name);
         break;
     case SPOOL_OVERFLOW:
-        event_broker("overflow", "events were lost: everything is looked at again");
+        event_broker("warning", "events were lost: everything is looked at again");
         directories_rescan();
         break;
     case SPOOL_OTHER_NAME:

@@ -18,6 +18,10 @@ void directories_rescan(void);
 /* While held, directories are adopted but their wishes are not looked at: recover.c comes first. */
 void directories_hold(bool hold);
 
+/* Files that were busy are looked at again. */
+int64_t directories_deadline(void);
+void directories_expire(int64_t now);
+
 void spool_event(const struct spool_event *event);
 
 #endif

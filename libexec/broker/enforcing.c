@@ -61,6 +61,7 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
 
 static enum next no_thread(struct request *request, const char *by, bool never)
 {
+    request_event(request, "attach", "refused", -1, request->outcome.reason);
     blame(request, by, never);
     request->recorded = false;
     return ANSWER;
@@ -131,8 +132,10 @@ enum next enforce(struct request *request)
         return apply(request);
     if (wanted != 0) {
         request->target = look_at_target(request, wanted, by_file);
-        if (request->target == NULL)
+        if (request->target == NULL) {
             blame(request, "broker", true);
+            request_event(request, "attach", "refused", -1, request->outcome.reason);
+        }
     }
     if (now != NULL)
         return detach(request); /* even if the other is not to be had: the file no longer names this one */
@@ -143,7 +146,9 @@ static enum next detached(struct request *request, const struct helper_event *ev
 {
     struct wish *wish = request->wish;
     if (event->answer == HELPER_NO)
-        event_broker("error", "thread %d was not restored: %.400s", (int)wish->attachment->tid, event->reason);
+        request_event(request, "attach", "error", -1, event->reason);
+    else
+        request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
     attachment_end(wish);
     request->recorded = false;
     if (request->outcome.kind == RELEASE)
@@ -154,8 +159,10 @@ static enum next detached(struct request *request, const struct helper_event *ev
 static enum next applied(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
-    if (event->answer == HELPER_OK)
+    if (event->answer == HELPER_OK) {
+        request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
+    }
     if (event->answer == HELPER_GONE) {
         say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
         attachment_end(wish);

@@ -78,9 +78,11 @@ static void write_line(const char *line, size_t length)
         (void)ftruncate(log_file, end);
 }
 
+/* What is not UTF-8 is shown as null: every line has every key. */
 static json_t *text_or_null(const char *text)
 {
-    return text == NULL ? json_null() : json_string(text);
+    json_t *string = text == NULL ? NULL : json_string(text);
+    return string == NULL ? json_null() : string;
 }
 
 static json_t *number_or_null(int64_t number, bool present)
@@ -97,7 +99,7 @@ static void write_event(const struct event *event, uint64_t left_out)
     json_object_set_new(line, "time", json_string(format_now(now)));
     json_object_set_new(line, "stage", json_string(event->stage));
     json_object_set_new(line, "uid", number_or_null(user ? (int64_t)event->user->uid : 0, user));
-    json_object_set_new(line, "user", text_or_null(user ? event->user->name : NULL));
+    json_object_set_new(line, "user", text_or_null(user && event->user->name[0] != '\0' ? event->user->name : NULL));
     json_object_set_new(line, "name", text_or_null(event->name));
     json_object_set_new(line, "request", text_or_null(event->request));
     json_object_set_new(line, "decision", json_string(event->decision));

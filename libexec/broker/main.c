@@ -26,7 +26,7 @@
 #include "units.h"
 #include "wishes.h"
 
-enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, TURN_EVENTS = 512 };
+enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, TURN_EVENTS = 32 };
 
 struct options {
     bool foreground, check, put_back;
@@ -342,24 +342,31 @@ static int64_t next_deadline(void)
 {
     if (spool_may_have_more)
         return 0;
-    return earliest(earliest(plugins_deadline(), helper_deadline()), earliest(names_deadline(), order_deadline()));
+    int64_t parts = earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
+    return earliest(parts, earliest(directories_deadline(), order_deadline()));
 }
 
 /* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
 static void expire(void)
 {
+    bool alive;
     int64_t now = monotonic_now();
     if (spool_may_have_more)
         take_spool_events();
-    if (next_deadline() > now)
+    else if (next_deadline() > now)
         return;
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)
         take_plugin_events(i);
     helper_expire(now);
     take_helper_events();
-    if (names_deadline() <= now)
-        take_accounts(false);
+    if (names_deadline() <= now) {
+        names_read(&alive);
+        take_accounts(alive);
+        if (names_deadline() <= now)
+            take_accounts(false);
+    }
+    directories_expire(now);
     order_expire(now);
 }
 
@@ -386,7 +393,7 @@ static void serve(void)
 
 static void stop(void)
 {
-    event_broker("stopping", "%s", stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
+    event_broker("stopped", "%s", stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
     if (stop_signal == SIGINT)
         leave_in_force();
     else

@@ -118,14 +118,6 @@ void names_warn_unknown(const char *name)
     (void)coprocess_flush(&lookup);
 }
 
-static int count_items(const char *list)
-{
-    int count = *list == '\0' ? 0 : 1;
-    for (; *list != '\0'; list++)
-        count += *list == ',';
-    return count;
-}
-
 static void forget_groups(struct account *account)
 {
     for (char **group = account->groups; group != NULL && *group != NULL; group++)
@@ -139,30 +131,56 @@ static void forget_groups(struct account *account)
     account->gid_count = 0;
 }
 
-static void learn(struct account *account, const struct paragraph *answer)
+static void *grow(void *list, int count, size_t size)
+{
+    void *longer = realloc(list, ((size_t)count + 2) * size);
+    if (longer == NULL)
+        abort();
+    return longer;
+}
+
+static void add_groups(struct account *account, const char *names)
+{
+    char *copy = strdup(names), *item;
+    int count = 0;
+    while (account->groups != NULL && account->groups[count] != NULL)
+        count++;
+    for (char *rest = copy; (item = strsep(&rest, ",")) != NULL;) {
+        account->groups = grow(account->groups, count, sizeof *account->groups);
+        account->groups[count++] = strdup(item);
+        account->groups[count] = NULL;
+    }
+    free(copy);
+}
+
+static void add_gids(struct account *account, const char *gids)
+{
+    char *copy = strdup(gids), *item;
+    uint64_t gid;
+    for (char *rest = copy; (item = strsep(&rest, ",")) != NULL;)
+        if (parse_number(item, UINT32_MAX, &gid)) {
+            account->gids = grow(account->gids, account->gid_count, sizeof *account->gids);
+            account->gids[account->gid_count++] = (gid_t)gid;
+        }
+    free(copy);
+}
+
+/* One paragraph of perhaps several. True: it was the last one. */
+static bool learn(struct account *account, const struct paragraph *answer)
 {
     const char *name = paragraph_get(answer, "name"), *groups = paragraph_get(answer, "groups"), *gids = paragraph_get(answer, "gids");
-    forget_groups(account);
-    account->state = ACCOUNT_KNOWN;
-    if (name == NULL || groups == NULL || gids == NULL)
-        return;
-    char *group_list = strdup(groups), *gid_list = strdup(gids), *item, *rest;
-    account->name = strdup(name);
-    account->groups = calloc((size_t)count_items(groups) + 1, sizeof *account->groups);
-    account->gids = calloc((size_t)count_items(gids) + 1, sizeof *account->gids);
-    if (group_list == NULL || gid_list == NULL || account->name == NULL || account->groups == NULL || account->gids == NULL)
-        abort();
-    rest = group_list;
-    for (int i = 0; (item = strsep(&rest, ",")) != NULL; i++)
-        account->groups[i] = strdup(item);
-    rest = gid_list;
-    while ((item = strsep(&rest, ",")) != NULL) {
-        uint64_t gid;
-        if (parse_number(item, UINT32_MAX, &gid))
-            account->gids[account->gid_count++] = (gid_t)gid;
-    }
-    free(group_list);
-    free(gid_list);
+    const char *outcome = paragraph_get(answer, "answer");
+    if (!account->learning)
+        forget_groups(account);
+    if (name != NULL && account->name == NULL)
+        account->name = strdup(name);
+    if (groups != NULL)
+        add_groups(account, groups);
+    if (gids != NULL)
+        add_gids(account, gids);
+    account->learning = strcmp(outcome, "more") == 0;
+    account->state = account->learning ? ACCOUNT_ASKED : strcmp(outcome, "ok") == 0 ? ACCOUNT_KNOWN : ACCOUNT_FAILED;
+    return !account->learning;
 }
 
 void names_read(bool *alive)
@@ -187,13 +205,15 @@ static struct account *take_question(const struct paragraph *answer)
 {
     struct question *question = STAILQ_FIRST(&questions);
     struct account *account = question->account;
+    oldest = monotonic_now();
+    if (account != NULL && answer != NULL && !learn(account, answer))
+        return NULL; /* more of it is to come */
     STAILQ_REMOVE_HEAD(&questions, next);
     oldest = STAILQ_EMPTY(&questions) ? INT64_MAX : monotonic_now();
-    if (account != NULL && answer != NULL)
-        learn(account, answer);
-    else if (account != NULL)
+    if (account != NULL && answer == NULL) {
         account->state = ACCOUNT_FAILED;
-    else if (answer != NULL && strcmp(paragraph_get(answer, "answer"), "ok") != 0)
+        account->learning = false;
+    } else if (account == NULL && answer != NULL && strcmp(paragraph_get(answer, "answer"), "ok") != 0)
         event_broker("warning", "acl.conf names %s, which the account database does not know", question->name);
     free(question);
     return account;

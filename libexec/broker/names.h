@@ -17,6 +17,7 @@ TAILQ_HEAD(request_list, request);
 struct account {
     uid_t uid;
     enum account_state state;
+    bool learning;         /* its answer is of several paragraphs, and the last is not here yet */
     char *name;            /* NULL: no such account */
     char **groups;         /* their names, NULL at the end; NULL without account */
     gid_t *gids;

@@ -49,12 +49,26 @@ static void owe(const struct wish *wish, const struct outcome *outcome)
         retry_at = monotonic_now() + retry_after;
 }
 
+/* What was owed is superseded by what is told now. */
+static void forget_owed(uint64_t task)
+{
+    struct owed *owed, *next;
+    for (owed = TAILQ_FIRST(&owed_verdicts); owed != NULL; owed = next) {
+        next = TAILQ_NEXT(owed, next);
+        if (owed->task == task) {
+            TAILQ_REMOVE(&owed_verdicts, owed, next);
+            free(owed);
+        }
+    }
+}
+
 static void tell(struct wish *wish, const struct outcome *outcome, int64_t microseconds)
 {
+    forget_owed(wish->task);
     bool written = verdict_write(wish, outcome);
     int error = errno;
     struct event event = {.stage = "verdict", .user = wish->user, .name = wish->name, .request = kind_name(outcome->kind),
-                          .decision = result_name(outcome->result), .reason = outcome->reason,
+                          .decision = outcome->result == RESULT_OK ? "ok" : "refused", .reason = outcome->reason,
                           .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
                           .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
                           .token = wish->token[0] == '\0' ? NULL : wish->token, .microseconds = microseconds};
@@ -87,43 +101,23 @@ void order_expire(int64_t now)
     retry_at = INT64_MAX;
     while ((owed = TAILQ_FIRST(&owed_verdicts)) != NULL) {
         struct wish *wish = wish_of_task(owed->task);
-        if (wish != NULL && wish->request == NULL && !verdict_write(wish, &owed->outcome)) {
-            retry_at = now + retry_after;
-            return;
+        if (wish != NULL && wish->request == NULL && !wish->user->gone) {
+            if (!verdict_write(wish, &owed->outcome)) {
+                retry_at = now + retry_after;
+                return;
+            }
+            spool_touch(wish->user, wish->name);
         }
         TAILQ_REMOVE(&owed_verdicts, owed, next);
         free(owed);
     }
 }
 
-/* A link that came or went has changed the stamp of the same file under its other names, without an event. */
-static struct wish *stale_link(const struct user *user, uint64_t inode)
-{
-    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next) {
-        struct stamp now;
-        if (wish->judged.inode != inode || wish->request != NULL || wish->busy_watch >= 0)
-            continue;
-        now = spool_stamp(user, wish->name, ".json");
-        if (!stamp_equal(&now, &wish->judged))
-            return wish;
-    }
-    return NULL;
-}
-
-static void examine_links(const struct user *user, uint64_t inode)
-{
-    struct wish *wish;
-    while ((wish = stale_link(user, inode)) != NULL)
-        wish_examine(wish); /* begins a request for it, or ends it */
-}
-
 static void answer(struct request *request)
 {
     struct wish *wish = request->wish;
     bool new_grant = (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL;
-    bool over_limit = wish->over_limit && !wish->dirty, linked = request->json.linked && !wish->user->gone;
-    struct user *user = wish->user;
-    uint64_t inode = request->json.stamp.inode;
+    bool over_limit = wish->over_limit && !wish->dirty;
     /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
     if (request->outcome.result == ATTACH_FAIL && wish->grant != NULL && wish->grant->spec.lifetime_thread && wish->attachment == NULL) {
         grant_unbook(wish, true);
@@ -138,8 +132,6 @@ static void answer(struct request *request)
         wish_forget(wish);
     else
         wish_examine(wish);
-    if (linked)
-        examine_links(user, inode);
 }
 
 static void released(struct request *request)
@@ -150,20 +142,18 @@ static void released(struct request *request)
                           .token = wish->token[0] == '\0' ? NULL : wish->token,
                           .microseconds = (monotonic_now() - request->started) / 1000};
     grant_unbook(wish, true);
+    forget_owed(wish->task);
     (void)state_gone(wish);
     if (wish->judged_tid.inode != 0)
         spool_remove(wish->user, wish->name, ".tid", wish->judged_tid.inode);
     spool_remove(wish->user, wish->name, ".verdict", 0);
     event_write(&event);
-    struct user *user = wish->user;
-    uint64_t inode = wish->linked && !user->gone ? wish->judged.inode : 0;
     wish->judged = wish->judged_tid = (struct stamp){0};
     wish->token[0] = '\0';
     wish->linked = false;
+    spool_forget_busy(wish);
     request_drop(request);
     wish_examine(wish);
-    if (inode != 0)
-        examine_links(user, inode);
 }
 
 /* Does what a stage wants next, until an answer has to be waited for. */
@@ -335,8 +325,10 @@ static void judge_json(struct wish *wish, struct file *json)
         }
         say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", wish->name, wish->name);
     }
-    if (!wish->over_limit)
+    if (!wish->over_limit) {
         blame(request, "spec", true);
+        request_event(request, "spec", "refused", -1, request->outcome.reason);
+    }
     advance(request, ANSWER);
 }
 
@@ -370,7 +362,9 @@ static void judge_tid(struct wish *wish, struct file *json, struct file *tid)
         advance(request, ENFORCE);
         return;
     }
-    blame(request, request->outcome.result == BAD_SPEC ? "spec" : "broker", true);
+    bool bad = request->outcome.result == BAD_SPEC;
+    blame(request, bad ? "spec" : "broker", true);
+    request_event(request, bad ? "spec" : "attach", "refused", -1, request->outcome.reason);
     advance(request, ANSWER);
 }
 
@@ -441,6 +435,7 @@ static void forget_if_empty(struct wish *wish)
     struct user *user = wish->user;
     if (!nothing_is_left(wish))
         return;
+    spool_remove(user, wish->name, ".verdict", 0); /* of a wish that was not kept in mind */
     wish_forget(wish);
     if (user->gone && user->wishes == NULL)
         spool_user_close(user);
@@ -463,13 +458,10 @@ void wish_examine(struct wish *wish)
     if (wish->exited)
         thread_ended(wish);
     spool_file_open(wish->user, wish->name, ".json", &wish->judged, &json);
-    if (json.state == FILE_BUSY && spool_watch_busy(wish, ".json")) {
-        spool_file_close(&json); /* its writer will close it */
-        return;
-    }
-    if (json.state == FILE_BUSY) { /* closed in this very moment */
+    if (json.state == FILE_BUSY) {
+        spool_watch_busy(wish, ".json");
         spool_file_close(&json);
-        spool_file_open(wish->user, wish->name, ".json", &wish->judged, &json);
+        return;
     }
     if (is_unwritten(wish, &json)) {
         spool_file_close(&json);
@@ -480,43 +472,54 @@ void wish_examine(struct wish *wish)
         begin_release(wish);
         return;
     }
-    if (json.state == FILE_READ || json.state == FILE_BAD)
-        if (!stamp_equal(&json.stamp, &wish->judged)) {
-            judge_json(wish, &json);
-            return;
-        }
+    if ((json.state == FILE_READ || json.state == FILE_BAD) && !stamp_equal(&json.stamp, &wish->judged)) {
+        spool_forget_busy(wish);
+        judge_json(wish, &json);
+        return;
+    }
     spool_file_open(wish->user, wish->name, ".tid", &wish->judged_tid, &tid);
-    bool busy = tid.state == FILE_BUSY && spool_watch_busy(wish, ".tid");
+    bool busy = tid.state == FILE_BUSY;
+    if (busy)
+        spool_watch_busy(wish, ".tid");
+    else if (!wish->linked)
+        spool_forget_busy(wish);
     if (!busy && !is_unwritten(wish, &tid) && !stamp_equal(&tid.stamp, &wish->judged_tid)) {
         judge_tid(wish, &json, &tid);
         return;
     }
     spool_file_close(&tid);
     spool_file_close(&json);
-    forget_if_empty(wish);
+    if (wish->linked && wish->judged.inode != 0 && !spool_watch_links(wish))
+        wish_examine(wish); /* a link came or went in this very moment */
+    else
+        forget_if_empty(wish);
 }
 
 /* ---- new rules ---- */
 
-static void charge_again(struct acl *acl, const struct user *user, int plugin, struct charge *charge)
+/* What is charged in full is known from what is granted; of a request that is under way only the part that
+ * was held, for the rest is its grant's. */
+static void charge_again(struct acl *acl, const struct wish *wish)
 {
-    uint64_t amount = charge->amount;
-    free(charge->counters); /* they go with the old rules */
-    acl_charge(acl, user->account, plugin, amount, charge);
+    const struct account *account = wish->user->account;
+    struct request *request = wish->request;
+    if (wish->grant != NULL) {
+        free(wish->grant->charge.parts);
+        acl_charge(acl, account, wish->grant->plugin, acl_weight(&wish->grant->spec, wish->grant->plan.runtime), &wish->grant->charge);
+    }
+    if (request != NULL && request->hold.count != 0)
+        acl_charge_again(acl, account, request->plugin, &request->hold);
+    if (request != NULL && request->partial != NULL)
+        acl_charge_again(acl, account, request->partial->plugin, &request->partial->charge);
 }
 
 void order_new_rules(struct acl *acl)
 {
-    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next) {
-        struct request *request = wish->request;
-        if (wish->grant != NULL)
-            charge_again(acl, wish->user, wish->grant->plugin, &wish->grant->charge);
-        if (request != NULL && request->hold.amount != 0)
-            charge_again(acl, wish->user, request->plugin, &request->hold);
-        if (request != NULL && request->partial != NULL)
-            charge_again(acl, wish->user, request->partial->plugin, &request->partial->charge);
-    }
+    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
+        charge_again(acl, wish);
     acl_free(rules);
     rules = acl;
     acl_report_overdrawn(acl);
+    for (const struct user *user = spool_users(); user != NULL; user = user->hh.next)
+        acl_report_overdrawn_by(acl, user->account);
 }

@@ -24,7 +24,6 @@ struct pending {
     STAILQ_ENTRY(pending) next;
     uint64_t id;
     enum op op;
-    int64_t since;
 };
 STAILQ_HEAD(pending_list, pending);
 
@@ -33,7 +32,7 @@ struct plugin {
     struct coprocess process;
     enum { DOWN, GREETING, UP } state;
     struct pending_list pending, lost; /* lost: owed when it went down */
-    int64_t since;       /* GREETING: when it was started; else: of its last sign of life */
+    int64_t since;       /* since when it owes something: its start, the sending, or its last sign of life */
     int64_t restart_at, pause;
     bool unsent, ended; /* ended: at end-of-file; what it said before still counts */
 };
@@ -359,9 +358,12 @@ bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES
     for (int i = 0; i < count; i++)
         if (!spawn(&plugins[i]))
             return wrong(reason, plugins[i].line.line, "%.200s: %s", plugins[i].line.program, strerror(errno));
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        struct event started = {.stage = "plugin", .decision = "started", .plugin = plugins[i].line.name, .microseconds = -1};
         if (!await_greeting(&plugins[i], reason))
             return false;
+        event_write(&started);
+    }
     return check_neighbours(reason);
 }
 
@@ -397,12 +399,13 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
         abort();
     pending->id = ++last_id;
     pending->op = op;
-    pending->since = monotonic_now();
     if (plugin->state != UP) {
         /* What it has to know it is told when it is back; an accept is answered at once. */
         STAILQ_INSERT_TAIL(&plugin->lost, pending, next);
         return NULL;
     }
+    if (STAILQ_EMPTY(&plugin->pending))
+        plugin->since = INT64_MAX; /* its time does not run before it is told */
     STAILQ_INSERT_TAIL(&plugin->pending, pending, next);
     plugin->unsent = true;
     paragraph_add(output, "op", "%s", names[op]);
@@ -487,6 +490,8 @@ void plugins_flush(void)
         if (!plugin->unsent)
             continue;
         plugin->unsent = false;
+        if (plugin->since == INT64_MAX)
+            plugin->since = monotonic_now();
         if (!coprocess_flush(&plugin->process))
             plugin_fail(i, "it does not read");
     }
@@ -614,7 +619,7 @@ bool plugin_receive(int index, struct plugin_event *event)
         snprintf(why, sizeof why, "it babbles: %s", form);
     else if (take_said(plugin, &said, event, why, sizeof why)) {
         if (event->kind == PLUGIN_UP) {
-            struct event up = {.stage = "plugin", .decision = "started", .plugin = plugin->line.name, .microseconds = -1};
+            struct event up = {.stage = "plugin", .decision = "restarted", .plugin = plugin->line.name, .microseconds = -1};
             event_write(&up);
         }
         return true;
@@ -625,14 +630,13 @@ bool plugin_receive(int index, struct plugin_event *event)
 
 static int64_t deadline_of(const struct plugin *plugin)
 {
-    const struct pending *oldest = STAILQ_FIRST(&plugin->pending);
     if (plugin->state == DOWN)
         return plugin->restart_at;
     if (plugin->state == GREETING)
         return plugin->since + greeting_within;
-    if (oldest == NULL)
+    if (STAILQ_EMPTY(&plugin->pending) || plugin->since == INT64_MAX)
         return INT64_MAX;
-    return (oldest->since > plugin->since ? oldest->since : plugin->since) + plugin->line.timeout;
+    return plugin->since + plugin->line.timeout;
 }
 
 int64_t plugins_deadline(void)
@@ -646,11 +650,26 @@ int64_t plugins_deadline(void)
     return earliest;
 }
 
+/* The broker itself may have been kept from looking (a suspend, SIGSTOP, a long turn): what is in the pipe by
+ * now is not late. */
+static bool has_spoken(int index)
+{
+    struct plugin *plugin = &plugins[index];
+    size_t before = plugin->process.input.length - plugin->process.input.taken;
+    plugin_read(index);
+    if (plugin->ended || plugin->process.input.length - plugin->process.input.taken == before)
+        return false;
+    plugin->since = monotonic_now();
+    return true;
+}
+
 void plugins_expire(int64_t now)
 {
     for (int i = 0; i < count; i++) {
         struct plugin *plugin = &plugins[i];
         if (deadline_of(plugin) > now)
+            continue;
+        if (plugin->state != DOWN && has_spoken(i))
             continue;
         if (plugin->state != DOWN)
             plugin_fail(i, plugin->state == GREETING ? "it did not greet in time" : "it did not answer in time");

@@ -84,15 +84,20 @@ static void restore_kernel(void)
 
 bool journal_afresh(char reason[static REASON_BYTES])
 {
-    if (!state_begin(reason))
+    if (!state_begin(reason)) {
+        state_abandon();
         return false;
+    }
     bool good = former_rt_runtime[0] == '\0' || state_rt_runtime(former_rt_runtime);
     for (const struct wish *wish = wish_first(); good && wish != NULL; wish = wish->hh_task.next)
         if (!wish->over_limit)
             good = state_wish(wish);
     if (!good)
         snprintf(reason, REASON_BYTES, "state/journal: %s", strerror(errno));
-    return good && state_commit(reason);
+    if (good && state_commit(reason))
+        return true;
+    state_abandon();
+    return false;
 }
 
 /* ---- taking up ---- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "acl.h"
+#include "event.h"
 #include "wishes.h"
 
 static struct request *asked_plugins, *asked_helper;
@@ -79,6 +80,17 @@ void blame(struct request *request, const char *by, bool never)
     refusal->never = never;
 }
 
+void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason)
+{
+    const struct wish *wish = request->wish;
+    struct event event = {.stage = stage, .user = wish->user, .name = wish->name, .request = kind_name(request->outcome.kind),
+                          .decision = decision, .reason = reason, .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
+                          .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
+                          .token = wish->token[0] == '\0' ? NULL : wish->token,
+                          .microseconds = (monotonic_now() - request->started) / 1000};
+    event_write(&event);
+}
+
 /* From here on a crash finds what has been decided. False: it could not be written down. */
 bool request_record(struct request *request)
 {
@@ -87,7 +99,8 @@ bool request_record(struct request *request)
         return true;
     if (request->json.fd >= 0 || request->json.state == FILE_BAD)
         wish->judged = request->json.stamp;
-    wish->linked |= request->json.linked;
+    if (request->json.fd >= 0)
+        wish->linked = request->json.linked || (wish->linked && request->json.text == NULL);
     if (request->outcome.kind == ATTACH)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH)

@@ -27,14 +27,14 @@ struct request {
 
     /* asking */
     int plugin;                 /* the one that is asked; -1 before the first */
-    bool retried, commit, denied, no_never;
+    bool retried, commit, denied, no_never, set_aside;
     uint64_t ceiling;           /* the rules' bound on the runtime, for the plugin that is asked */
     struct charge hold;         /* charged while it is asked */
     struct grant *partial;      /* the first that was offered in part, with its charge */
     struct refusal denial;      /* the rules' first no */
     char denial_reason[REASON_BYTES], no_reason[REASON_BYTES];
     int no_plugin;              /* whose no is told */
-    uint64_t nearest;
+    uint64_t nearest, probed;
 
     /* enforcing */
     struct grant *old;          /* put back when the kernel refuses the change */
@@ -52,6 +52,9 @@ void request_drop(struct request *request);
 /* What the owner will be told. */
 void say(struct request *request, enum result result, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void blame(struct request *request, const char *by, bool never);
+
+/* A line in the log on how it came to the verdict. plugin: -1 for none. */
+void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason);
 
 /* Writes down what holds now, once; from here on a crash finds it. False with errno. */
 bool request_record(struct request *request);

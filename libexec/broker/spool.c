@@ -458,30 +458,64 @@ void spool_forget_busy(struct wish *wish)
     wish->busy_watch = -1;
 }
 
-bool spool_watch_busy(struct wish *wish, const char *ending)
+static const int64_t first_look = 1000000, last_look = 512000000; /* ns */
+
+static void watch_inode(struct wish *wish, const char *ending)
 {
     char joined[NAME_MAX + 1], path[64];
     struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
-    if (wish->busy_watch >= 0)
-        return true;
     int fd = (int)syscall(SYS_openat2, wish->user->directory, file_name(joined, wish->name, ending), &how, sizeof how);
     if (fd < 0)
-        return true; /* gone again: its event is on the way */
+        return; /* gone again: its event is on the way */
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int watch = inotify_add_watch(inotify, path, IN_CLOSE_WRITE);
-    if (watch >= 0) {
-        wish->busy_watch = watch;
+    wish->busy_watch = inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_ATTRIB);
+    if (wish->busy_watch >= 0)
         HASH_ADD(hh_busy, busy_wishes, busy_watch, sizeof wish->busy_watch, wish);
-    }
     close(fd);
-    /* It may have been closed before the watch was there: look once more. */
-    struct file again;
-    spool_file_open(wish->user, wish->name, ending, &(struct stamp){0}, &again);
-    bool busy = again.state == FILE_BUSY;
-    spool_file_close(&again);
-    if (!busy)
-        spool_forget_busy(wish);
-    return busy;
+}
+
+void spool_watch_busy(struct wish *wish, const char *ending)
+{
+    if (wish->busy_watch < 0) {
+        watch_inode(wish, ending);
+        wish->look_pause = first_look;
+    }
+    wish->look_at = wish->look_pause > last_look ? INT64_MAX : monotonic_now() + wish->look_pause;
+    wish->look_pause *= 2;
+}
+
+bool spool_watch_links(struct wish *wish)
+{
+    if (wish->busy_watch < 0) {
+        watch_inode(wish, ".json");
+        wish->look_at = INT64_MAX;
+    }
+    struct stamp now = spool_stamp(wish->user, wish->name, ".json");
+    return stamp_equal(&now, &wish->judged) || wish->busy_watch < 0;
+}
+
+int64_t spool_busy_deadline(void)
+{
+    int64_t earliest = INT64_MAX;
+    for (const struct wish *wish = busy_wishes; wish != NULL; wish = wish->hh_busy.next)
+        if (wish->look_at < earliest)
+            earliest = wish->look_at;
+    return earliest;
+}
+
+struct wish *spool_busy_due(int64_t now)
+{
+    for (struct wish *wish = busy_wishes; wish != NULL; wish = wish->hh_busy.next)
+        if (wish->look_at <= now)
+            return wish;
+    return NULL;
+}
+
+void spool_touch(const struct user *user, const char *name)
+{
+    struct file file;
+    spool_file_open(user, name, ".json", &(struct stamp){0}, &file);
+    spool_file_close(&file);
 }
 
 void spool_remove(const struct user *user, const char *name, const char *ending, uint64_t inode)

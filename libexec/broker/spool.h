@@ -79,9 +79,22 @@ void spool_file_close(struct file *file);
 bool stamp_equal(const struct stamp *one, const struct stamp *other);
 struct stamp spool_stamp(const struct user *user, const char *name, const char *ending);
 
-/* A writer has the file open: its closing will be a SPOOL_WISH event of `wish`. False: it was closed already. */
-bool spool_watch_busy(struct wish *wish, const char *ending);
+/* A writer has the file open: its closing will be a SPOOL_WISH event of `wish`. */
+void spool_watch_busy(struct wish *wish, const char *ending);
 void spool_forget_busy(struct wish *wish);
+
+/* A link to NAME.json that comes or goes elsewhere changes its stamp without an event of the directory: the
+ * file itself is watched. False: its stamp is not wish->judged any more. */
+bool spool_watch_links(struct wish *wish);
+
+/* The kernel tells of a close before it has taken the writer's right away, so a file may look busy to whoever
+ * comes at once, with no event to follow. Such a wish is looked at again after 1, 2, 4 ... 512 ms; then only
+ * an event counts. The earliest time, and the next wish that is due. */
+int64_t spool_busy_deadline(void);
+struct wish *spool_busy_due(int64_t now);
+
+/* Opens and closes NAME.json: whoever watches it looks at his verdict again. */
+void spool_touch(const struct user *user, const char *name);
 
 /* Removes user's NAME.ending if it still is the file of that inode, without a race against a new one. */
 void spool_remove(const struct user *user, const char *name, const char *ending, uint64_t inode);

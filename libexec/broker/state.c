@@ -15,8 +15,8 @@
 static const char journal_name[] = "journal", new_name[] = "journal.new";
 enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4 };
 
-static int journal = -1;
-static off_t length, begun_length;
+static int journal = -1, old_journal = -1; /* old: in force until the new one is committed */
+static off_t length, old_length, begun_length, retry_length;
 static struct paragraph_output output;
 
 /* ---- writing ---- */
@@ -132,10 +132,10 @@ bool state_begin(char reason[static REASON_BYTES])
     int fd = openat(spool.state, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         snprintf(reason, REASON_BYTES, "state/%s: %s", new_name, strerror(errno));
-        return false;
+        return false; /* and nothing has begun */
     }
-    if (journal >= 0)
-        close(journal);
+    old_journal = journal;
+    old_length = length;
     journal = fd;
     length = 0;
     read_boot(boot);
@@ -153,13 +153,29 @@ bool state_commit(char reason[static REASON_BYTES])
         snprintf(reason, REASON_BYTES, "state/%s: %s", journal_name, strerror(errno));
         return false;
     }
+    if (old_journal >= 0)
+        close(old_journal);
+    old_journal = -1;
     begun_length = length;
+    retry_length = 0;
     return true;
+}
+
+void state_abandon(void)
+{
+    if (old_journal < 0)
+        return; /* the first one: there is nothing to go back to */
+    close(journal);
+    (void)unlinkat(spool.state, new_name, 0);
+    journal = old_journal;
+    length = old_length;
+    old_journal = -1;
+    retry_length = length * 2; /* not at every turn */
 }
 
 bool state_is_bloated(void)
 {
-    return length > BLOAT_BYTES && length > begun_length * BLOAT_TIMES;
+    return length > BLOAT_BYTES && length > begun_length * BLOAT_TIMES && length > retry_length;
 }
 
 /* ---- reading ---- */

@@ -44,6 +44,9 @@ void state_free(struct recorded_state *state);
 bool state_begin(char reason[static REASON_BYTES]);
 bool state_commit(char reason[static REASON_BYTES]);
 
+/* Instead of committing: the journal before goes on. */
+void state_abandon(void);
+
 /* Each appends one record. False with errno: nothing was appended. */
 bool state_wish(const struct wish *wish);
 bool state_gone(const struct wish *wish);

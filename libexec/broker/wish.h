@@ -30,12 +30,14 @@ struct spec {
     char plugin[PLUGIN_NAME_BYTES], token[TOKEN_BYTES];
 };
 
-/* What an access rule's sums hold of one grant; acl.c's. */
+/* What the access rules' sums hold of one grant; acl.c's. */
 struct counter;
 struct charge {
-    uint64_t amount;
     int count;
-    struct counter **counters;
+    struct charged {
+        struct counter *counter;
+        uint64_t amount;
+    } *parts;
 };
 
 /* A plan that is in force. plan.runtime is the accepted runtime Qa, plan.deadline the relative deadline:
@@ -88,10 +90,12 @@ struct wish {
     struct request *request;             /* at most one at a time */
     struct account *counted;             /* whose number of wishes it is part of */
     int busy_watch;                      /* waits for a writer to close a file; -1 */
+    int64_t look_at;                     /* and looks by itself then, CLOCK_MONOTONIC; INT64_MAX: no more */
+    int64_t look_pause;
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     bool dirty, exited, recovered, over_limit, answered;
     bool newborn;                        /* the last event of it was that a file was made */
-    bool linked;                         /* NAME.json has another name somewhere */
+    bool linked;                         /* NAME.json has, or had, another name somewhere */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */
     UT_hash_handle hh_busy;              /* by busy_watch */
