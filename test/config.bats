@@ -70,10 +70,10 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 }
 
 @test "comments, blank lines, tabs, carriage returns and every form of a column are read" {
-    printf '# all\n\n\t \nEDF\tedf\t-\tall partition=global threshold=0.9 # one\r\nF.p-1_ %s 1-97 0 timeout=70ms\nRR rr 7 0-0,1-1\nD edf 100-100 all\n' \
-        "$RTF_LIBEXEC/plugins/fp" >"$CONFIG/plugins.conf"
-    printf '# all\n\n%s\tEDF  max_utilization\t0.5 # one\r\n@%s F.p-1_ max_period 9000\n- - max_priority 100\n@nogroup RR min_period 5ms\nroot - ignore_adm_test false\n' \
-        $ALICE $GROUP >"$CONFIG/acl.conf"
+    printf '%b\n' '# all' '' '\t ' 'EDF\tedf\t-\tall partition=global threshold=0.9 # one\r' "F.p-1_ $RTF_LIBEXEC/plugins/fp 1-97 0 timeout=70ms" \
+        'RR rr 7 0-0,1-1' 'D edf 100-100 all' >"$CONFIG/plugins.conf"
+    printf '%b\n' '# all' '' "$ALICE\tEDF  max_utilization\t0.5 # one\r" "@$GROUP F.p-1_ max_period 9000" '- - max_priority 100' \
+        '@nogroup RR min_period 5ms' 'root - ignore_adm_test false' >"$CONFIG/acl.conf"
     check 0 ''
 }
 
@@ -112,7 +112,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 }
 
 @test "a CPU list that is wrong" {
-    for cpus in x 0- 3-1 -1 0,,1 , 1024 0-1024 0-x 0x1 ALL; do
+    for cpus in x 0- 3-1 -1 0,,1 ',' 1024 0-1024 0-x 0x1 ALL; do
         is_wrong plugins.conf 1 'a CPU list is written like 0-3,6 with CPUs below 1024, or all' "FP fp 1-5 $cpus"
     done
 }
@@ -169,8 +169,8 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 @test "a rule with too few or too many words" {
     is_wrong acl.conf 2 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 1' '- - max_utilization 1' 'x'
     is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 3' '- - max_utilization # 1'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5 or more' '- - max_utilization 1 2'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5 or more' '- - max_utilization 0.5 and so on'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5' '- - max_utilization 1 2'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5' '- - max_utilization 0.5 and so on'
 }
 
 @test "a domain that is none" {
@@ -186,9 +186,10 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 }
 
 @test "a property that is none, and the list of those that are" {
+    known='max_utilization, max_user_utilization, max_runtime, min_period, max_period, min_deadline, max_deadline, min_priority, '
+    known+='max_priority or ignore_adm_test'
     for property in utilization MAX_RUNTIME max-runtime min_runtime '*' -; do
-        is_wrong acl.conf 1 "unknown property \"$property\": max_utilization, max_user_utilization, max_runtime, min_period, max_period, min_deadline, max_deadline, min_priority, max_priority or ignore_adm_test" \
-            "- - $property 1"
+        is_wrong acl.conf 1 "unknown property \"$property\": $known" "- - $property 1"
     done
 }
 
@@ -200,7 +201,8 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     done
     for property in max_runtime min_period max_period min_deadline max_deadline; do
         for value in x 0 0ms -5 1.5ms 5m 3600000001 3601s 1e30; do
-            is_wrong acl.conf 1 "$property takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"$value\"" "- - $property $value"
+            is_wrong acl.conf 1 "$property takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"$value\"" \
+                "- - $property $value"
         done
     done
     for property in min_priority max_priority; do
@@ -208,8 +210,8 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
             is_wrong acl.conf 1 "$property takes a priority from 1 to 100, not \"$value\"" "- - $property $value"
         done
     done
-    for value in yes 1 True TRUE ''; do
-        [ -z "$value" ] || is_wrong acl.conf 1 "ignore_adm_test takes true or false, not \"$value\"" "- - ignore_adm_test $value"
+    for value in yes 1 True TRUE; do
+        is_wrong acl.conf 1 "ignore_adm_test takes true or false, not \"$value\"" "- - ignore_adm_test $value"
     done
 }
 
@@ -358,7 +360,6 @@ has_ended() { ! kill -0 "$1" 2>/dev/null; }
     done <<'CASES'
 2|RM tests its tasks, and global EDF (EDF) on the same CPU makes that test unsound|EDF edf - all partition=global/RM rm 21-40 0
 1|RM tests its tasks, and global EDF (EDF) on the same CPU makes that test unsound|RM rm 21-40 0/EDF edf - all
-2|TWO tests its tasks, and global EDF (ONE) on the same CPU makes that test unsound|ONE edf - all/TWO edf - all
 1|RM tests its tasks, but FP on the same CPU does not, and its priorities reach 30: it must stay below 21|RM rm 21-40 0/FP fp 30 0
 2|RM tests its tasks, but RR on the same CPU does not, and its priorities reach 21: it must stay below 21|RR rr 1-21 0/RM rm 21-40 0
 CASES
@@ -450,7 +451,8 @@ manifest() {
     broker_start
     diff <(manifest) <(layout)
     # Below state/ and stage/ the broker is free.
-    diff <(manifest | cut -d' ' -f1 | sort) <(cd "$SPOOL" && find . -path ./state/\* -prune -o -path ./stage/\* -prune -o -print | sed 's,^\./,,' | sort)
+    diff <(manifest | cut -d' ' -f1 | sort) \
+        <(cd "$SPOOL" && find . -path ./state/\* -prune -o -path ./stage/\* -prune -o -print | sed 's,^\./,,' | sort)
 }
 
 @test "a spool with other modes and owners is put right at the start" {
@@ -527,15 +529,20 @@ manifest() {
     ! LC_ALL=C grep -q '[^ -~]' "$WORK/broker.out" "$EVENTS" || false
 }
 
-@test "SIGHUP gives a uid that is named now what it wished before" {
+@test "SIGHUP lets a uid in that is named now, and keeps out one that is no longer" {
     configure_rules "$ALICE - max_utilization 1"
     broker_start
-    put $BOB cam '{"runtime": "1ms", "period": "10ms"}'
-    eventually grep -q 'acl.conf does not name his uid' "$EVENTS"
-    [ ! -e "$SPECS/$BOB/cam.verdict" ]
-    configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
+    json='{"runtime": "1ms", "period": "10ms"}'
+    answer=$(wish $BOB cam "$json")
+    [ "$(jq -c '[.result, .refusal.by, .grant]' <<<"$answer")" = '["ACL_FAIL","access",null]' ]
+    [[ $(field .reason "$answer") == *"uid $BOB"*"acl.conf"* ]]
+    [ "$(field .result "$(wish $ALICE cam "$json")")" = OK ]
+    configure_rules "$BOB - max_utilization 1"
     reload
+    as $BOB touch "$SPECS/$BOB/cam.json"
     [ "$(field .result "$(verdict $BOB cam)")" = OK ]
+    [ "$(field .result "$(wish $ALICE more "$json")")" = ACL_FAIL ]
+    [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000 ]
 }
 
 @test "plugins.conf is read at the start only" {

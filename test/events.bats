@@ -4,7 +4,7 @@ load helper
 page=man/rtf-events.5.scd
 cam='{"runtime": "1ms", "period": "10ms"}'
 
-prepare() { configure_rules "$ALICE - max_utilization 2" "$ALICE FP max_priority 17" "$BOB - max_utilization 2" "$CAROL - max_utilization 2"; }
+prepare() { configure_rules "$ALICE - max_utilization 20" "$ALICE FP max_priority 17" "$BOB - max_utilization 2" "$CAROL - max_utilization 2"; }
 
 tidy() {
     if [ -n "${FOLLOWER:-}" ]; then kill -- -"$FOLLOWER" 2>/dev/null || true; fi
@@ -38,8 +38,8 @@ something_of_everything() {
     verdict $ALICE cam
     attach $ALICE cam "$SLEEPER"
     attach $ALICE cam 1
-    wish $ALICE huge '{"runtime": "10ms", "period": "10ms", "plugin": "EDF", "desired_runtime": "20ms"}'
     wish $ALICE full '{"runtime": "9ms", "period": "10ms", "plugin": "EDF"}'
+    wish $ALICE huge '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}'
     wish $ALICE shut '{"priority": 18, "runtime": "1ms", "period": "10ms", "plugin": "FP"}'
     wish $ALICE bad '{"runtime": "never"}'
     as $ALICE touch "$SPECS/$ALICE/~not a wish"
@@ -89,7 +89,7 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     something_of_everything >/dev/null
     wish $ALICE last "$cam" >/dev/null
     [ "$(jq -r 'select(.stage == "verdict") | [.name, .request] | join(" ")' "$EVENTS" | tr '\n' ,)" = \
-        'cam create,cam attach,cam change,cam detach,cam attach,cam attach,huge create,full create,shut create,bad create,last create,' ]
+        'cam create,cam attach,cam change,cam detach,cam attach,cam attach,full create,huge create,shut create,bad create,last create,' ]
     [ "$(jq -r 'select(.stage == "release") | .name' "$EVENTS")" = full ]
     [ "$(jq -r 'select(.stage == "verdict" and .name == "cam") | .token' "$EVENTS" | head -n 1)" = t-1 ]
     jq -e -n --arg tid "$SLEEPER" 'any(inputs; .stage == "verdict" and .request == "attach" and .tid == ($tid | tonumber))' "$EVENTS"
@@ -107,7 +107,11 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
         echo "$stage"
         logged ".stage == \"$stage\""
     done
-    logged '.stage == "spec" and .name == "bad"'
+    logged '.stage == "spec" and .name == "bad" and .decision == "refused"'
+    logged '.stage == "acl" and .name == "shut" and .decision == "refused" and (.reason | startswith("acl.conf:2:"))'
+    logged '.stage == "attach" and .name == "cam" and .request == "attach" and .decision == "ok"'
+    logged '.stage == "attach" and .name == "cam" and .request == "attach" and .decision == "refused"'
+    logged '.stage == "attach" and .name == "cam" and .request == "detach" and .decision == "ok"'
     logged '.stage == "accept" and .name == "huge" and .plugin == "EDF"'
     logged '.stage == "spool" and .decision == "ignored"'
     every_line '(.stage | IN("plugin", "broker") | not) or (.decision | IN("ok", "refused", "ignored", "error", "started", "stopped", "killed", "restarted", "reloaded", "warning"))'

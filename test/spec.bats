@@ -314,7 +314,8 @@ BYTES
 
 @test "the same time in any unit, and any blanks around it, is the same wish" {
     broker_start
-    for json in '{"runtime":2000,"period":20000}' '{"runtime": "2000us", "period": "20ms"}' $'\r\n\t{ "period" : "20000us" ,\r\n"runtime" : "2ms" }\r\n\n'; do
+    for json in '{"runtime":2000,"period":20000}' '{"runtime": "2000us", "period": "20ms"}' \
+        $'\r\n\t{ "period" : "20000us" ,\r\n"runtime" : "2ms" }\r\n\n'; do
         takes "$json"
         [ "$(jq -c '.grant | [.runtime, .accepted_runtime, .period, .deadline, .utilization]' <<<"$answer")" = '[2000,2000,20000,20000,100000000]' ]
     done

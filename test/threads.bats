@@ -12,6 +12,9 @@ prepare() {
 
 no() { if "$@"; then return 1; fi; }
 
+# become UID COMMAND...: as `as`, in the background, so that the process id is the command's own.
+become() { exec setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- "${@:2}"; }
+
 # shows TID VIEW: what the kernel has.
 shows() {
     local view
@@ -87,7 +90,7 @@ order = open(sys.argv[1]).read().strip()
 told.set()
 threading.Event().wait()
 END
-    as $ALICE /usr/bin/python3 "$WORK/three.py" "$WORK/order" >"$WORK/three" 2>"$WORK/three.err" 3>&- &
+    become $ALICE /usr/bin/python3 "$WORK/three.py" "$WORK/order" >"$WORK/three" 2>"$WORK/three.err" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/three"
     read -r FIRST SECOND THIRD <"$WORK/three"
@@ -285,7 +288,8 @@ END
     mkfifo "$WORK/go"
     chmod 666 "$WORK/go"
     for wish in '"priority": 14, "plugin": "FP"' '"priority": 4, "plugin": "RR"' "$RESERVED"; do
-        as $ALICE sh -c 'echo $$; read -r _ <"$1"; sleep 300 & echo $!; wait' sh "$WORK/go" >"$WORK/parent" 3>&- &
+        : >"$WORK/parent"
+        become $ALICE sh -c 'echo $$; read -r _ <"$1"; sleep 300 & echo $!; wait' sh "$WORK/go" >>"$WORK/parent" 3>&- &
         echo "$!" >>"$WORK/pids"
         eventually test -s "$WORK/parent"
         parent=$(head -n 1 "$WORK/parent")
@@ -293,7 +297,6 @@ END
         wish $ALICE cam "{$wish, \"attach\": $parent}" >/dev/null
         says $ALICE cam ".thread.tid == $parent"
         echo go >"$WORK/go"
-        eventually [ -s "$WORK/parent" ]
         two_lines() { [ "$(wc -l <"$WORK/parent")" = 2 ]; }
         eventually two_lines
         child=$(tail -n 1 "$WORK/parent")
@@ -353,7 +356,7 @@ END
     reserve_cam
     mkfifo "$WORK/go"
     chmod 666 "$WORK/go"
-    as $ALICE sh -c 'echo $$; read -r _ <"$1"; exec sleep 300' sh "$WORK/go" >"$WORK/self" 3>&- &
+    become $ALICE sh -c 'echo $$; read -r _ <"$1"; exec sleep 300' sh "$WORK/go" >"$WORK/self" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/self"
     self=$(cat "$WORK/self")
@@ -369,7 +372,7 @@ END
 @test "a thread is never real-time outside its CPUs, while it is attached, changed and detached" {
     broker_start
     # Spins on CPU 0, to where FP, which has CPU 1, must not let it be real-time; at most a while.
-    as $ALICE taskset -c 0 timeout 30 sh -c 'echo $$; while :; do :; done' >"$WORK/self" 3>&- &
+    become $ALICE taskset -c 0 timeout 30 sh -c 'echo $$; while :; do :; done' >"$WORK/self" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/self"
     self=$(cat "$WORK/self")
@@ -607,21 +610,21 @@ sys.stdin.read()
 END
     mkfifo "$WORK/never"
     for ids in "$ALICE $ALICE $BOB" "$ALICE $BOB $ALICE" "$BOB $ALICE $ALICE" "$ALICE $ALICE 0"; do
+        : >"$WORK/self"
         # shellcheck disable=SC2086 # three words
-        /usr/bin/python3 "$WORK/ids.py" $ids <>"$WORK/never" >"$WORK/self" 3>&- &
-        echo "$!" >>"$WORK/pids"
+        /usr/bin/python3 "$WORK/ids.py" $ids <>"$WORK/never" >>"$WORK/self" 3>&- &
         self=$!
+        echo "$self" >>"$WORK/pids"
         eventually test -s "$WORK/self"
         refused_by_both "$self" ATTACH_FAIL "thread $self is not yours"
         is_policy "$self" other
-        : >"$WORK/self"
     done
 }
 
 @test "a zombie is no thread any more" {
     broker_start
     reserve_cam
-    as $ALICE sh -c 'sleep 0 & echo $!; exec sleep 300' >"$WORK/zombie" 3>&- &
+    become $ALICE sh -c 'sleep 0 & echo $!; exec sleep 300' >"$WORK/zombie" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/zombie"
     zombie=$(cat "$WORK/zombie")
@@ -716,6 +719,75 @@ END
     wish $ALICE key "{$RESERVED, \"attach\": 0}" >/dev/null
     refuses_attach $ALICE key BAD_SPEC 'key "attach" (line 1) must be a whole number from 1 to 4194304'
     bob_is_answered
+}
+
+@test "a change that the kernel refuses to the attached thread leaves the old grant and the thread as they were" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'OFF fp 11-20 1023' # a CPU that is not there
+    broker_start
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    shows "$SLEEPER" "$AS_RESERVED"
+    wish $ALICE cam "{\"priority\": 14, \"plugin\": \"OFF\", \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam ".request == \"change\" and .result == \"ATTACH_FAIL\" and .refusal.by == \"kernel\" and .grant.plugin == \"EDF\" and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" "$AS_RESERVED"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually shows "$SLEEPER" "$before" 2>/dev/null
+}
+
+@test "a change to another thread that the kernel refuses claims no thread that is not so in the kernel" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'OFF fp 11-20 1023'
+    broker_start
+    sleeper $ALICE
+    first=$SLEEPER
+    before=$(kernel "$first")
+    sleeper $ALICE
+    wish $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
+    wish $ALICE cam "{\"priority\": 14, \"plugin\": \"OFF\", \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE cam '.request == "change" and .result == "ATTACH_FAIL" and .refusal.by == "kernel"'
+    shows "$SLEEPER" "$before"
+    if [ "$(field .thread.tid "$(verdict $ALICE cam)")" = "$first" ]; then
+        says $ALICE cam '.grant.plugin == "EDF"'
+        shows "$first" "$AS_RESERVED"
+    else
+        says $ALICE cam '.thread == null'
+        shows "$first" "$before"
+    fi
+    # It is not taken: another reservation can have it.
+    wish $ALICE radio "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    says $ALICE radio ".result == \"OK\" and .thread.tid == $SLEEPER"
+}
+
+@test "an attach that the kernel refuses says why, and the reservation stays" {
+    configure_plugins 'OFF fp 11-20 1023'
+    broker_start
+    sleeper $ALICE
+    before=$(kernel "$SLEEPER")
+    wish $ALICE cam '{"priority": 14}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    refuses_attach $ALICE cam ATTACH_FAIL "thread $SLEEPER may not run on CPU 1023"
+    says $ALICE cam '.grant.plugin == "OFF" and .refusal.by == "kernel"'
+    shows "$SLEEPER" "$before"
+}
+
+@test "a NAME.tid is never read before it is written, however often it is rewritten" {
+    broker_start
+    reserve_cam
+    cat >"$WORK/writer.py" <<'END'
+import json, os, time
+for number in range(150):
+    with open("cam.tid", "w") as tid:
+        tid.write("1\n")
+    deadline = time.monotonic() + 3
+    while json.load(open("cam.verdict"))["tid"] != {"inode": os.stat("cam.tid").st_ino,
+                                                    "changed": "%d.%09d" % divmod(os.stat("cam.tid").st_ctime_ns, 10**9)}:
+        if time.monotonic() > deadline:
+            raise SystemExit("rewrite %d is not answered" % number)
+    if number % 2:
+        os.unlink("cam.tid")
+END
+    as $ALICE sh -c 'cd "$1" && exec /usr/bin/python3 "$2"' sh "$SPECS/$ALICE" "$WORK/writer.py"
+    [ "$(jq -s '[.[] | select(.stage == "verdict" and .name == "cam" and (.reason | test("must hold")))] | length' "$EVENTS")" = 0 ]
 }
 
 # ---- an id that has had another owner ----

@@ -1,14 +1,11 @@
 #include "acl.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "conf.h"
 #include "event.h"
 #include "spec.h"
 #include "units.h"
@@ -54,17 +51,6 @@ struct acl {
 
 /* ---- reading the file ---- */
 
-static bool wrong(char *reason, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static bool wrong(char *reason, int line, const char *format, ...)
-{
-    va_list arguments;
-    int length = snprintf(reason, REASON_BYTES, "acl.conf:%d: ", line);
-    va_start(arguments, format);
-    vsnprintf(reason + length, REASON_BYTES - (size_t)length, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
 static bool parse_domain(const char *word, struct rule *rule, char *reason)
 {
     uint64_t id;
@@ -75,7 +61,7 @@ static bool parse_domain(const char *word, struct rule *rule, char *reason)
         return true;
     }
     if (*name == '\0' || strlen(name) >= sizeof rule->name)
-        return wrong(reason, rule->line, "a domain is a user name, a uid, @group or -, not \"%.40s\"", word);
+        return conf_wrong(reason, "acl.conf", rule->line, "a domain is a user name, a uid, @group or -, not \"%.40s\"", word);
     snprintf(rule->name, sizeof rule->name, "%s", name);
     if (parse_number(name, UINT32_MAX - 1, &id)) {
         rule->domain = group ? GROUP_ID : USER_ID;
@@ -92,85 +78,53 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
     case MAX_UTILIZATION:
     case MAX_USER_UTILIZATION:
         return parse_utilization(word, &rule->value) ||
-               wrong(reason, rule->line, "%s takes CPUs in decimals, such as 0.5 or 2, not \"%.40s\"", property_names[rule->property], word);
+               conf_wrong(reason, "acl.conf", rule->line, "%s takes CPUs in decimals, such as 0.5 or 2, not \"%.40s\"", property_names[rule->property], word);
     case MIN_PRIORITY:
     case MAX_PRIORITY:
         return (parse_number(word, 100, &rule->value) && rule->value > 0) ||
-               wrong(reason, rule->line, "%s takes a priority from 1 to 100, not \"%.40s\"", property_names[rule->property], word);
+               conf_wrong(reason, "acl.conf", rule->line, "%s takes a priority from 1 to 100, not \"%.40s\"", property_names[rule->property], word);
     case IGNORE_ADM_TEST:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||
-               wrong(reason, rule->line, "ignore_adm_test takes true or false, not \"%.40s\"", word);
+               conf_wrong(reason, "acl.conf", rule->line, "ignore_adm_test takes true or false, not \"%.40s\"", word);
     default:
         return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value) ||
-               wrong(reason, rule->line, "%s takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"%.40s\"",
+               conf_wrong(reason, "acl.conf", rule->line, "%s takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"%.40s\"",
                      property_names[rule->property], word);
     }
 }
 
-static bool parse_rule(char *words[4], struct rule *rule, int (*plugin_index)(const char *), char *reason)
+static bool parse_rule(char *const words[], struct rule *rule, int (*plugin_index)(const char *), char *reason)
 {
     if (!parse_domain(words[0], rule, reason))
         return false;
     rule->plugin = strcmp(words[1], "-") == 0 ? ANY_PLUGIN : plugin_index(words[1]);
     if (rule->plugin == -1 && strcmp(words[1], "-") != 0)
-        return wrong(reason, rule->line, "plugins.conf has no plugin \"%.40s\"; - means any", words[1]);
+        return conf_wrong(reason, "acl.conf", rule->line, "plugins.conf has no plugin \"%.40s\"; - means any", words[1]);
     for (rule->property = 0; rule->property < PROPERTIES; rule->property++)
         if (strcmp(words[2], property_names[rule->property]) == 0)
             break;
     if (rule->property == PROPERTIES)
-        return wrong(reason, rule->line, "unknown property \"%.40s\": max_utilization, max_user_utilization, max_runtime, min_period, "
+        return conf_wrong(reason, "acl.conf", rule->line, "unknown property \"%.40s\": max_utilization, max_user_utilization, max_runtime, min_period, "
                                          "max_period, min_deadline, max_deadline, min_priority, max_priority or ignore_adm_test", words[2]);
     snprintf(rule->text, sizeof rule->text, "%.40s %.32s %s %.24s", words[0], words[1], words[2], words[3]);
     return parse_value(words[3], rule, reason);
 }
 
-/* Splits a line at blanks, up to a comment. Returns how many words there are, at most 5. */
-static int split(char *line, char *words[5])
+static bool add_line(struct acl *acl, const struct conf *conf, int (*plugin_index)(const char *), char *reason)
 {
-    int count = 0;
-    line[strcspn(line, "#\n")] = '\0';
-    for (char *rest = line, *word; count < 5 && (word = strsep(&rest, " \t\r")) != NULL;)
-        if (*word != '\0')
-            words[count++] = word;
-    return count;
-}
-
-static bool add_line(struct acl *acl, char *line, int number, int (*plugin_index)(const char *), char *reason)
-{
-    char *words[5];
-    int count = split(line, words);
-    if (count == 0)
-        return true;
-    if (count != 4)
-        return wrong(reason, number, "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d%s", count == 5 ? 5 : count,
-                     count == 5 ? " or more" : "");
+    if (conf->count != 4)
+        return conf_wrong(reason, conf->name, conf->line, "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
     struct rule *rules = realloc(acl->rules, (size_t)(acl->count + 1) * sizeof *rules);
     if (rules == NULL)
         abort();
     acl->rules = rules;
     struct rule *rule = &rules[acl->count];
-    *rule = (struct rule){.line = number};
-    if (!parse_rule(words, rule, plugin_index, reason))
+    *rule = (struct rule){.line = conf->line};
+    if (!parse_rule(conf->words, rule, plugin_index, reason))
         return false;
     acl->count++;
     return true;
-}
-
-/* A file that somebody else may write is somebody else's rules; judged on the open file. */
-static FILE *open_rules(const char *path, char *reason)
-{
-    struct stat status;
-    FILE *file = fopen(path, "re");
-    if (file == NULL || fstat(fileno(file), &status) != 0) {
-        snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
-        return NULL;
-    }
-    if (S_ISREG(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) && (status.st_mode & 022) == 0)
-        return file;
-    snprintf(reason, REASON_BYTES, "%.300s: must be a regular file of root's that nobody else can write (mode 0644 at most)", path);
-    fclose(file);
-    return NULL;
 }
 
 static struct counter *counter_of(struct acl *acl, const char *key)
@@ -201,23 +155,25 @@ static void name_subjects(struct acl *acl)
 
 struct acl *acl_load(const char *path, int (*plugin_index)(const char *), char reason[static REASON_BYTES])
 {
-    char *line = NULL;
-    size_t size = 0;
-    bool good = true;
-    FILE *file = open_rules(path, reason);
-    struct acl *acl = file == NULL ? NULL : calloc(1, sizeof *acl);
+    struct conf conf;
+    int got;
+    if (!conf_open(&conf, path, reason))
+        return NULL;
+    struct acl *acl = calloc(1, sizeof *acl);
     if (acl == NULL)
-        return NULL;
-    for (int number = 1; good && getline(&line, &size, file) >= 0; number++)
-        good = add_line(acl, line, number, plugin_index, reason);
-    free(line);
-    fclose(file);
-    if (!good) {
-        acl_free(acl);
-        return NULL;
+        abort();
+    while ((got = conf_next(&conf, reason)) == 1)
+        if (!add_line(acl, &conf, plugin_index, reason)) {
+            got = -1;
+            break;
+        }
+    conf_close(&conf);
+    if (got == 0) {
+        name_subjects(acl);
+        return acl;
     }
-    name_subjects(acl);
-    return acl;
+    acl_free(acl);
+    return NULL;
 }
 
 void acl_free(struct acl *acl)
@@ -575,26 +531,26 @@ bool acl_is_settled(const struct acl *acl)
     return true;
 }
 
-static void report_overdrawn(const struct rule *rule, const char *who, uint64_t used)
+static void report_overdrawn(const struct rule *rule, uint64_t used, const char *whose)
 {
     char text[UTILIZATION_TEXT];
     if (used > rule->value)
-        event_broker("warning", "acl.conf:%d: %s: %s%s is in use by older grants, which stay", rule->line, rule->text, who,
-                     format_utilization(used, text));
+        event_broker("warning", "acl.conf:%d: %s: %s is in use by older grants%s, which stay", rule->line, rule->text,
+                     format_utilization(used, text), whose);
 }
 
 void acl_report_overdrawn(const struct acl *acl)
 {
     for (int i = 0; i < acl->count; i++)
         if (acl->rules[i].property == MAX_UTILIZATION)
-            report_overdrawn(&acl->rules[i], "", acl->rules[i].counter->used);
+            report_overdrawn(&acl->rules[i], acl->rules[i].counter->used, "");
 }
 
 void acl_report_overdrawn_by(struct acl *acl, const struct account *account)
 {
-    char who[32];
-    snprintf(who, sizeof who, "by uid %u ", account->uid);
+    char whose[32];
+    snprintf(whose, sizeof whose, " of uid %u", account->uid);
     for (int i = 0; account->uid != 0 && i < acl->count; i++)
         if (acl->rules[i].property == MAX_USER_UTILIZATION && in_domain(&acl->rules[i], account))
-            report_overdrawn(&acl->rules[i], who, user_counter(acl, account->uid, acl->rules[i].plugin)->used);
+            report_overdrawn(&acl->rules[i], user_counter(acl, account->uid, acl->rules[i].plugin)->used, whose);
 }

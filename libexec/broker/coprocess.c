@@ -24,6 +24,8 @@ static void become(struct identity_to_run_as as)
         _exit(126);
 }
 
+bool coprocess_silent;
+
 /* Below the broker, which has to be able to end it, and above all that is granted. */
 static void step_down(void)
 {
@@ -44,6 +46,9 @@ static void run_child(char *const argv[], struct identity_to_run_as as, int in, 
     signal(SIGIO, SIG_DFL);
     if (keep_fd < 0)
         step_down();
+    int null = coprocess_silent ? open("/dev/null", O_WRONLY) : -1;
+    if (null >= 0 && dup2(null, STDERR_FILENO) < 0)
+        _exit(126);
     setsid(); /* so that all it starts can be killed with it */
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || chdir("/") != 0)
         _exit(126);

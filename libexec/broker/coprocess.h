@@ -20,6 +20,9 @@ struct coprocess {
     struct paragraph_output output;
 };
 
+/* What coprocesses say on standard error goes nowhere: the caller has his terminal back. */
+extern bool coprocess_silent;
+
 /* As whom a coprocess runs: (uid_t)-1 as the broker itself. */
 struct identity_to_run_as {
     uid_t uid;

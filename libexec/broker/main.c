@@ -17,6 +17,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "coprocess.h"
 #include "directories.h"
 #include "event.h"
 #include "names.h"
@@ -207,6 +208,13 @@ static void read_configuration(const struct options *options)
         die(EX_CONFIG, reason);
 }
 
+static void stop_parts(void)
+{
+    helper_stop();
+    names_stop();
+    plugins_stop();
+}
+
 static void start(const struct options *options, int lock)
 {
     char reason[REASON_BYTES];
@@ -216,12 +224,14 @@ static void start(const struct options *options, int lock)
         die_errno(EX_OSERR, part("rtf-attach"));
     if (!names_start(part("rtf-names")))
         die_errno(EX_OSERR, part("rtf-names"));
-    if (!plugins_start(find_plugin_user(options->plugin_user), reason))
+    if (!plugins_start(find_plugin_user(options->plugin_user), reason)) {
+        stop_parts();
         die(EX_CONFIG, reason);
+    }
     if (!spool_watch(&spool_source))
         die_errno(EX_OSERR, "inotify");
     if (!recover(reason) || !spool_announce(reason)) {
-        plugins_stop();
+        stop_parts();
         die(EX_OSERR, reason);
     }
     acl_names(rules, names_warn_unknown);
@@ -398,9 +408,7 @@ static void stop(void)
         leave_in_force();
     else
         lay_down();
-    helper_stop();
-    names_stop();
-    plugins_stop();
+    stop_parts();
 }
 
 /* Without --foreground the caller gets its shell back when clients can be served. */
@@ -457,6 +465,7 @@ int main(int argc, char **argv)
         die(EX_NOPERM, "must be started by root");
     if (!options.foreground && !options.put_back)
         ready = go_to_background();
+    coprocess_silent = !options.foreground && !options.put_back;
     loop_start();
     if (!spool_open(options.spool, find_group(options.group), &lock, reason))
         die(EX_UNAVAILABLE, reason);

@@ -113,11 +113,59 @@ void order_expire(int64_t now)
     }
 }
 
+static bool nothing_is_left(const struct wish *wish)
+{
+    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch < 0;
+}
+
+static void forget_if_empty(struct wish *wish)
+{
+    struct user *user = wish->user;
+    if (!nothing_is_left(wish))
+        return;
+    spool_remove(user, wish->name, ".verdict", 0); /* of a wish that was not kept in mind */
+    wish_forget(wish);
+    if (user->gone && user->wishes == NULL)
+        spool_user_close(user);
+}
+
+/* After an answer: mostly nothing has happened meanwhile, and then the owner's file is not opened again, for its
+ * closing would wake him for nothing. */
+static void examine_rest(struct wish *wish)
+{
+    struct stamp json = spool_stamp(wish->user, wish->name, ".json"), tid = spool_stamp(wish->user, wish->name, ".tid");
+    bool news = wish->dirty || wish->exited || wish->linked || !stamp_equal(&json, &wish->judged) || !stamp_equal(&tid, &wish->judged_tid);
+    if (news)
+        wish_examine(wish);
+    else
+        forget_if_empty(wish);
+}
+
+/* The wish of the same file that was judged when it had no second name: nothing watches it for that. */
+static struct wish *unaware_link(const struct user *user, uint64_t inode)
+{
+    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
+        if (wish->judged.inode == inode && !wish->linked && wish->request == NULL)
+            return wish;
+    return NULL;
+}
+
+static void examine_links(const struct user *user, uint64_t inode)
+{
+    struct wish *wish;
+    while ((wish = unaware_link(user, inode)) != NULL) {
+        wish->linked = true;
+        wish_examine(wish);
+    }
+}
+
 static void answer(struct request *request)
 {
     struct wish *wish = request->wish;
     bool new_grant = (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL;
-    bool over_limit = wish->over_limit && !wish->dirty;
+    bool over_limit = wish->over_limit && !wish->dirty, linked = request->json.linked && !wish->user->gone;
+    const struct user *user = wish->user;
+    uint64_t inode = request->json.stamp.inode;
     /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
     if (request->outcome.result == ATTACH_FAIL && wish->grant != NULL && wish->grant->spec.lifetime_thread && wish->attachment == NULL) {
         grant_unbook(wish, true);
@@ -131,7 +179,9 @@ static void answer(struct request *request)
     if (over_limit)
         wish_forget(wish);
     else
-        wish_examine(wish);
+        examine_rest(wish);
+    if (linked)
+        examine_links(user, inode);
 }
 
 static void released(struct request *request)
@@ -423,22 +473,6 @@ void order_recover(struct wish *wish)
     }
     say(request, RESULT_OK, "thread %d is attached again", (int)wish->attachment->tid);
     (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment->tid, wish->attachment->start, &wish->grant->plan, request->json.fd));
-}
-
-static bool nothing_is_left(const struct wish *wish)
-{
-    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch < 0;
-}
-
-static void forget_if_empty(struct wish *wish)
-{
-    struct user *user = wish->user;
-    if (!nothing_is_left(wish))
-        return;
-    spool_remove(user, wish->name, ".verdict", 0); /* of a wish that was not kept in mind */
-    wish_forget(wish);
-    if (user->gone && user->wishes == NULL)
-        spool_user_close(user);
 }
 
 /* Between making a file and getting the right to write into it, open(2) lets events and a lease pass: what is

@@ -2,19 +2,20 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "conf.h"
 #include "event.h"
 #include "spec.h"
 #include "units.h"
 
 /* 98 and 99 stay for the plugins and the broker, which must outrank what they grant. */
-enum { HIGHEST_GRANTED = 97, WORDS_MAX = 32, PROTOCOL = 1 };
+enum { HIGHEST_GRANTED = 97, PROTOCOL = 1 };
 static const int64_t second = INT64_C(1000000000), default_timeout = INT64_C(50000000), greeting_within = INT64_C(5000000000);
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000), good_behaviour = INT64_C(60000000000);
 
@@ -44,28 +45,20 @@ static struct identity_to_run_as run_as;
 
 /* ---- plugins.conf ---- */
 
-static bool wrong(char *reason, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static bool wrong(char *reason, int line, const char *format, ...)
-{
-    va_list arguments;
-    int length = snprintf(reason, REASON_BYTES, "plugins.conf:%d: ", line);
-    va_start(arguments, format);
-    vsnprintf(reason + length, REASON_BYTES - (size_t)length, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define wrong(reason, line, ...) conf_wrong(reason, "plugins.conf", line, __VA_ARGS__)
 
 static bool parse_range(const char *word, struct plugin_line *line, char *reason)
 {
-    char low[8] = "";
+    char low[16] = "";
     uint64_t first, last;
     const char *dash = strchr(word, '-');
     if (strcmp(word, "-") == 0 || strcmp(word, "100-100") == 0 || strcmp(word, "100") == 0) {
         line->deadline = true;
         return true;
     }
-    snprintf(low, sizeof low, "%.*s", dash == NULL ? 7 : (int)(dash - word), word);
-    if (!parse_number(low, PRIORITY_MAX, &first) || !parse_number(dash == NULL ? low : dash + 1, PRIORITY_MAX, &last) || first < 1 ||
+    size_t length = dash == NULL ? strlen(word) : (size_t)(dash - word);
+    snprintf(low, sizeof low, "%.*s", (int)length, word);
+    if (length >= sizeof low || !parse_number(low, PRIORITY_MAX, &first) || !parse_number(dash == NULL ? low : dash + 1, PRIORITY_MAX, &last) || first < 1 ||
         last < first)
         return wrong(reason, line->line, "a priority range is LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"", HIGHEST_GRANTED, word);
     if (last > HIGHEST_GRANTED)
@@ -141,20 +134,17 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
     return true;
 }
 
-static bool is_printable(const char *text)
+static bool check_program(const char *path, int line, char *reason)
 {
-    for (; *text != '\0'; text++)
-        if (*text < 0x20 || *text > 0x7e)
-            return false;
-    return true;
+    struct stat status;
+    if (stat(path, &status) != 0 || access(path, X_OK) != 0)
+        return wrong(reason, line, "%.200s: %s", path, strerror(errno));
+    return S_ISREG(status.st_mode) || wrong(reason, line, "%.200s is not a program", path);
 }
 
-static bool parse_line(char *words[], int word_count, const char *directory, struct plugin_line *line, char *reason)
+static bool parse_line(char *const words[], int word_count, const char *directory, struct plugin_line *line, char *reason)
 {
     char path[4096];
-    for (int i = 0; i < word_count; i++)
-        if (!is_printable(words[i]))
-            return wrong(reason, line->line, "only printable ASCII is allowed");
     if (word_count < 4)
         return wrong(reason, line->line, "a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]");
     if (!name_is_valid(words[0], strlen(words[0]), PLUGIN_NAME_BYTES - 1))
@@ -168,8 +158,8 @@ static bool parse_line(char *words[], int word_count, const char *directory, str
         snprintf(path, sizeof path, "%s/%s", directory, words[1]);
     else
         return wrong(reason, line->line, "a program is a bare name or an absolute path, not \"%.80s\"", words[1]);
-    if (access(path, X_OK) != 0)
-        return wrong(reason, line->line, "%.200s: %s", path, strerror(errno));
+    if (!check_program(path, line->line, reason))
+        return false;
     line->program = strdup(path);
     if (!parse_range(words[2], line, reason) || !parse_cpu_word(words[3], line, reason))
         return false;
@@ -179,49 +169,36 @@ static bool parse_line(char *words[], int word_count, const char *directory, str
     return true;
 }
 
-static int split(char *line, char *words[WORDS_MAX])
+static bool add_line(const struct conf *conf, const char *directory, char *reason)
 {
-    int word_count = 0;
-    line[strcspn(line, "#\n")] = '\0';
-    for (char *rest = line, *word; word_count < WORDS_MAX && (word = strsep(&rest, " \t\r")) != NULL;)
-        if (*word != '\0')
-            words[word_count++] = word;
-    return word_count;
+    struct plugin *plugin = &plugins[count];
+    if (count == PLUGINS_MAX)
+        return wrong(reason, conf->line, "more than %d plugins", PLUGINS_MAX);
+    plugin->line = (struct plugin_line){.line = conf->line, .threshold = ONE_CPU, .timeout = default_timeout};
+    plugin->process = (struct coprocess){.source = {SOURCE_PLUGIN, count}, .in = -1, .out = -1};
+    STAILQ_INIT(&plugin->pending);
+    STAILQ_INIT(&plugin->lost);
+    if (!parse_line(conf->words, conf->count, directory, &plugin->line, reason))
+        return false;
+    count++;
+    return true;
 }
 
 bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES])
 {
-    char *text = NULL, *words[WORDS_MAX];
-    size_t size = 0;
-    bool good = true;
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
+    struct conf conf;
+    int got;
+    if (!conf_open(&conf, path, reason))
         return false;
-    }
-    for (int number = 1; good && getline(&text, &size, file) >= 0; number++) {
-        int word_count = split(text, words);
-        if (word_count == 0)
-            continue;
-        if (count == PLUGINS_MAX) {
-            good = wrong(reason, number, "more than %d plugins", PLUGINS_MAX);
+    while ((got = conf_next(&conf, reason)) == 1)
+        if (!add_line(&conf, directory, reason)) {
+            got = -1;
             break;
         }
-        struct plugin *plugin = &plugins[count];
-        plugin->line = (struct plugin_line){.line = number, .threshold = ONE_CPU, .timeout = default_timeout};
-        plugin->process = (struct coprocess){.source = {SOURCE_PLUGIN, count}, .in = -1, .out = -1};
-        STAILQ_INIT(&plugin->pending);
-        STAILQ_INIT(&plugin->lost);
-        good = parse_line(words, word_count, directory, &plugin->line, reason);
-        count += good;
-    }
-    free(text);
-    fclose(file);
-    if (good && count == 0) {
+    conf_close(&conf);
+    if (got == 0 && count == 0)
         snprintf(reason, REASON_BYTES, "%.300s: names no plugin", path);
-        return false;
-    }
-    return good;
+    return got == 0 && count > 0;
 }
 
 int plugins_count(void)
@@ -267,7 +244,7 @@ bool plugins_share_cpu(int plugin, int other)
 
 static bool spawn(struct plugin *plugin)
 {
-    char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[WORDS_MAX + 4], *words;
+    char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[CONF_WORDS + 4], *words;
     int argc = 0;
     snprintf(name, sizeof name, "name=%s", plugin->line.name);
     snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&plugin->line.cpus, list));
@@ -358,13 +335,16 @@ bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES
     for (int i = 0; i < count; i++)
         if (!spawn(&plugins[i]))
             return wrong(reason, plugins[i].line.line, "%.200s: %s", plugins[i].line.program, strerror(errno));
-    for (int i = 0; i < count; i++) {
-        struct event started = {.stage = "plugin", .decision = "started", .plugin = plugins[i].line.name, .microseconds = -1};
+    for (int i = 0; i < count; i++)
         if (!await_greeting(&plugins[i], reason))
             return false;
+    if (!check_neighbours(reason))
+        return false;
+    for (int i = 0; i < count; i++) {
+        struct event started = {.stage = "plugin", .decision = "started", .plugin = plugins[i].line.name, .microseconds = -1};
         event_write(&started);
     }
-    return check_neighbours(reason);
+    return true;
 }
 
 void plugins_stop(void)

@@ -1,0 +1,286 @@
+# What files and directories are called: which names count, and what becomes of the others.
+load helper
+
+PERIODIC='{"runtime": "1ms", "period": "20ms"}'
+
+prepare() {
+    HOME_OF_BOB=$WORK/home
+    install -d -m 700 -o $BOB -g $BOB "$HOME_OF_BOB"
+    ROUNDS=0
+}
+
+# here UID SCRIPT: a shell script of that user in his own directory, which it makes if need be.
+here() { as "$1" sh -c "mkdir -p '$SPECS/$1' && cd '$SPECS/$1' && $2"; }
+
+# is_granted UID NAME
+is_granted() {
+    local answer
+    answer=$(verdict "$1" "$2")
+    [ "$(field '.result == "OK" and .grant != null' "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
+}
+
+# Nobody else notices. As the broker takes events in their order, it has also looked at all that came before.
+bob_is_answered() {
+    ROUNDS=$((ROUNDS + 1))
+    put $BOB "round$ROUNDS" '{"runtime": 100, "period": "100ms"}'
+    is_granted $BOB "round$ROUNDS"
+    rm "$SPECS/$BOB/round$ROUNDS.json"
+}
+
+no() { if "$@"; then return 1; fi; }
+
+# logged N JQ: exactly so many lines of the log are so.
+logged() { [ "$(jq -s "[.[] | select($2)] | length" "$EVENTS")" = "$1" ]; }
+
+looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
+
+# ---- wishes ----
+
+@test "a name is 1 to 64 letters, digits and _ . @ : - and starts with a letter, a digit or _" {
+    broker_start
+    longest=$(printf '%064d' 0)
+    for name in a 7 _ A-b a.b a@host a:1 a.json a.tid a.verdict a..b a- "$longest"; do
+        here $ALICE "echo '$PERIODIC' >'$name.json'"
+        is_granted $ALICE "$name"
+    done
+    logged 0 '.decision == "ignored"'
+}
+
+@test "other names are left alone and logged" {
+    broker_start
+    bob_is_answered
+    left_alone() {
+        local uid=$1 name
+        shift
+        for name in "$@"; do
+            here "$uid" "echo '$PERIODIC' >'./$name'"
+        done
+        bob_is_answered
+        for name in "$@"; do
+            [ "$(cat "$SPECS/$uid/$name")" = "$PERIODIC" ]
+            jq -se "any(.[]; .stage == \"spool\" and .decision == \"ignored\" and .uid == $uid and .name == \"$name\" and (.reason | test(\"a name is\")))" \
+                "$EVENTS" >/dev/null || { echo "$name" >&2; return 1; }
+        done
+        [ -z "$(find "$SPECS/$uid" -name '*.verdict')" ]
+    }
+    # Two events each, and ten lines are logged of one user.
+    left_alone $ALICE '-a.json' '@a.json' ':a.json' 'a b.json' 'a+b.json'
+    left_alone $CAROL 'a~.json' 'a.jsonx' 'cam' 'cam.txt'
+}
+
+@test "names with 65 characters, of 255, with newlines, escapes, no UTF-8 or many dots harm neither log nor others" {
+    broker_start
+    bob_is_answered
+    here $ALICE ": >'$(printf '%065d' 0).json'; : >'$(printf '%0250d' 0).json'; : >'
+a.json'; : >\"\$(printf 'a\\033[31mb.json')\"; : >\"\$(printf '\\377\\376.json')\"; : >'ä.json'; : >'\"},{.json'; : >'\$(reboot).json'"
+    bob_is_answered
+    jq -se 'all(.[]; .schema == 1)' "$EVENTS" >/dev/null
+    [ "$(grep -c '"ignored"' "$EVENTS")" -ge 8 ]
+    no grep -q "$(printf '\033')" "$EVENTS"
+    [ -z "$(find "$SPECS/$ALICE" -name '*.verdict')" ]
+    [ "$(find "$SPECS/$ALICE" -type f | tr -dc '\n' | wc -c)" -ge 8 ]
+}
+
+@test "dot files, .json and .tid alone, and verdicts of no wish are ignored without a word" {
+    broker_start
+    bob_is_answered
+    here $ALICE "for name in .cam.json .tid .json .cam.tid .a.verdict other.verdict; do echo '$PERIODIC' >\$name; done; mkdir .folder; mkfifo .pipe; ln -s /dev/zero .link"
+    bob_is_answered
+    no grep -q "\"uid\":$ALICE" "$EVENTS"
+    [ "$(find "$SPECS/$ALICE" -mindepth 1 | wc -l)" = 9 ]
+}
+
+@test "the log of ignored names is limited, and what was left out does not keep others waiting" {
+    broker_start
+    bob_is_answered
+    here $ALICE 'number=0; while [ $number -lt 500 ]; do : >"bad name $number"; number=$((number + 1)); done'
+    bob_is_answered
+    lines=$(grep -c '"ignored"' "$EVENTS")
+    [ "$lines" -ge 1 ]
+    [ "$lines" -le 20 ]
+    [ "$(find "$SPECS/$ALICE" -name 'bad name*' | wc -l)" = 500 ]
+    # The limit is hers: another user's is still told.
+    here $BOB ": >'bad name'"
+    bob_is_answered
+    grep '"ignored"' "$EVENTS" | grep -q "\"uid\":$BOB"
+    here $ALICE "echo '$PERIODIC' >cam.json"
+    is_granted $ALICE cam
+}
+
+@test "a name that is wrong becomes a wish when it is renamed, and a wish that is renamed to a wrong one goes" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >'my cam.json'"
+    here $ALICE "mv 'my cam.json' cam.json"
+    is_granted $ALICE cam
+    here $ALICE "mv cam.json 'my cam.json'"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ "$(cat "$SPECS/$ALICE/my cam.json")" = "$PERIODIC" ]
+}
+
+@test "a name is case-sensitive and its two files belong together" {
+    broker_start
+    sleeper $ALICE
+    here $ALICE "echo '$PERIODIC' >Cam.json; echo '{\"runtime\": \"2ms\", \"period\": \"20ms\"}' >cam.json"
+    is_granted $ALICE Cam
+    is_granted $ALICE cam
+    here $ALICE "echo $SLEEPER >Cam.tid"
+    is_granted $ALICE Cam
+    [ "$(kernel "$SLEEPER")" = 'deadline 0 nice=0 1000/20000/20000 cpus=0-1 reset=1' ]
+    [ "$(jq .thread "$SPECS/$ALICE/cam.verdict")" = null ]
+}
+
+# ---- directories ----
+
+@test "a directory is named by its owner's uid or account" {
+    configure_rules '1 - max_utilization 1' "$BOB - max_utilization 1"
+    broker_start
+    account=$(getent passwd 1 | cut -d: -f1)
+    for directory in 1 "$account"; do
+        as 1 sh -c 'mkdir "$1" && echo "$2" >"$1/cam.json"' sh "$SPECS/$directory" "$PERIODIC"
+        as 1 env USER="$directory" "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s cam >"$WORK/verdict"
+        [ "$(jq -r .result "$WORK/verdict")" = OK ]
+        looks "$SPECS/$directory" '%u %g %a' "1 $GROUP 2700"
+    done
+    # Nobody else's.
+    for directory in root daemon1 01 "+1" ' 1'; do
+        as 1 mkdir "$SPECS/$directory"
+        eventually test ! -e "$SPECS/$directory"
+    done
+}
+
+@test "an empty directory under another's name is taken away, so that it keeps nobody out" {
+    broker_start
+    as $BOB mkdir "$SPECS/$ALICE"
+    eventually test ! -e "$SPECS/$ALICE"
+    grep -q 'moved aside: a directory in specs/ is named as its owner' "$EVENTS"
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_granted $ALICE cam
+}
+
+@test "a filled directory under another's name is moved aside with all that is in it, and counts for nobody" {
+    broker_start
+    as $BOB sh -c 'mkdir "$1/dir" && echo "$2" >"$1/dir/cam.json" && mv "$1/dir" "$3"' sh "$HOME_OF_BOB" "$PERIODIC" "$SPECS/$ALICE"
+    eventually test ! -e "$SPECS/$ALICE"
+    aside=$(find "$SPECS" -mindepth 1 -maxdepth 1 -name '.*' -user $BOB)
+    [ "$(cat "$aside/cam.json")" = "$PERIODIC" ]
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_granted $ALICE cam
+    bob_is_answered
+    [ ! -e "$aside/cam.verdict" ]
+    as $BOB rm -r "$aside"
+    # Time and again.
+    for round in 1 2 3; do
+        as $BOB sh -c 'mkdir "$1/dir" && : >"$1/dir/file" && mv "$1/dir" "$2"' sh "$HOME_OF_BOB" "$SPECS/$CAROL"
+        eventually test ! -e "$SPECS/$CAROL"
+    done
+    wish $CAROL cam "$PERIODIC" >/dev/null
+    is_granted $CAROL cam
+}
+
+@test "what is no directory is moved out of the way" {
+    broker_start
+    as $BOB sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE" "$PERIODIC"
+    eventually test ! -e "$SPECS/$ALICE"
+    as $BOB ln -s "$HOME_OF_BOB" "$SPECS/$ALICE"
+    eventually test ! -L "$SPECS/$ALICE"
+    as $BOB mkfifo "$SPECS/$ALICE"
+    eventually test ! -e "$SPECS/$ALICE"
+    as $BOB ln -s "$HOME_OF_BOB" "$SPECS/$BOB"
+    eventually test ! -L "$SPECS/$BOB"
+    [ -z "$(find "$HOME_OF_BOB" -mindepth 1)" ]
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_granted $ALICE cam
+    bob_is_answered
+}
+
+@test "what was put under a wrong name while no broker ran is moved aside at the start" {
+    broker_start
+    broker_stop TERM
+    as $BOB sh -c 'mkdir "$1" && : >"$1/file"' sh "$SPECS/$ALICE"
+    as $BOB sh -c ': >"$1"' sh "$SPECS/$CAROL"
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE"
+    eventually test ! -e "$SPECS/$CAROL"
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_granted $ALICE cam
+}
+
+@test "a directory that its owner gives another name in specs/ is his no more, and its wishes are gone" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    as $ALICE mv "$SPECS/$ALICE" "$SPECS/elsewhere"
+    eventually is_policy "$SLEEPER" other
+    eventually test ! -e "$SPECS/elsewhere"
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_granted $ALICE cam
+}
+
+@test "a directory that starts with a dot is nobody's" {
+    broker_start
+    as $ALICE sh -c 'mkdir "$1" && echo "$2" >"$1/cam.json"' sh "$SPECS/.mine" "$PERIODIC"
+    bob_is_answered
+    [ ! -e "$SPECS/.mine/cam.verdict" ]
+    logged 0 ".uid == $ALICE"
+}
+
+@test "a directory that root makes for a user and gives away is adopted" {
+    broker_start
+    install -d -m 700 -o $ALICE -g $GROUP "$SPECS/$ALICE"
+    here $ALICE "echo '$PERIODIC' >cam.json"
+    is_granted $ALICE cam
+    eventually looks "$SPECS/$ALICE" '%u %g %a' "$ALICE $GROUP 2700"
+}
+
+@test "a directory that is given away is not its former owner's any more" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    chown $BOB "$SPECS/$ALICE"
+    eventually is_policy "$SLEEPER" other
+    eventually test ! -e "$SPECS/$ALICE"
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_granted $ALICE cam
+}
+
+@test "a stranger's wishes are refused until acl.conf names him, and when it no longer does" {
+    configure_rules "$BOB - max_utilization 1"
+    broker_start
+    # Made with the group's rights, by one whom neither the account database nor acl.conf knows.
+    wish $CAROL cam "$PERIODIC" >"$WORK/verdict"
+    jq -e ".result == \"ACL_FAIL\" and .grant == null and (.reason | test(\"uid $CAROL is not a member of the spool's group $GROUP\"))" "$WORK/verdict"
+    bob_is_answered
+    configure_rules "$BOB - max_utilization 1" "$CAROL - max_utilization 1"
+    kill -HUP "$BROKER"
+    eventually logged 1 '.decision == "reloaded"'
+    here $CAROL 'touch cam.json'
+    is_granted $CAROL cam
+    looks "$SPECS/$CAROL" %a 2700
+    configure_rules "$BOB - max_utilization 1"
+    kill -HUP "$BROKER"
+    eventually logged 2 '.decision == "reloaded"'
+    wish $CAROL more "$PERIODIC" >"$WORK/verdict"
+    jq -e '.result == "ACL_FAIL" and .grant == null' "$WORK/verdict"
+    # What he was granted stays.
+    is_granted $CAROL cam
+}
+
+@test "who is not in the group cannot make a directory" {
+    broker_start
+    no stranger $CAROL mkdir "$SPECS/$CAROL"
+    no stranger $CAROL ls "$SPECS"
+    [ ! -e "$SPECS/$CAROL" ]
+}
+
+@test "a stranger's mkdir, rename and removal in a row confuse nobody" {
+    broker_start
+    as $BOB sh -c 'for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        mkdir "$1/x$round"; mv "$1/x$round" "$1/$2" 2>/dev/null; rmdir "$1/$2" "$1/x$round" 2>/dev/null; done; true' sh "$SPECS" "$ALICE"
+    eventually test ! -e "$SPECS/$ALICE"
+    wish $ALICE cam "$PERIODIC" >/dev/null
+    is_granted $ALICE cam
+    bob_is_answered
+    kill -0 "$BROKER"
+}
