@@ -129,6 +129,15 @@ bool thread_attributes(pid_t tid, struct attributes *attributes)
     return true;
 }
 
+bool attributes_show(const struct attributes *plan, const struct attributes *now)
+{
+    if (plan->policy != now->policy || !CPU_EQUAL(&plan->cpus, &now->cpus) || !now->reset_on_fork)
+        return false;
+    if (plan->policy == POLICY_DEADLINE)
+        return plan->runtime == now->runtime && plan->deadline == now->deadline && plan->period == now->period;
+    return plan->priority == now->priority;
+}
+
 int64_t thread_started(const struct identity *identity)
 {
     struct timespec real, boot;

@@ -46,6 +46,9 @@ bool thread_has_ended(int pidfd);
 bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_attributes(pid_t tid, struct attributes *attributes);
 
+/* Does a thread with the attributes `now` run as `plan` says? */
+bool attributes_show(const struct attributes *plan, const struct attributes *now);
+
 /* When the thread started, as CLOCK_REALTIME in ns, cut to the clock tick. */
 int64_t thread_started(const struct identity *identity);
 

@@ -170,7 +170,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     is_wrong acl.conf 2 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 1' '- - max_utilization 1' 'x'
     is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 3' '- - max_utilization # 1'
     is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5' '- - max_utilization 1 2'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5' '- - max_utilization 0.5 and so on'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 7' '- - max_utilization 0.5 and so on'
 }
 
 @test "a domain that is none" {

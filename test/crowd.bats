@@ -112,7 +112,7 @@ END
 
 @test "the wish beyond --max-wishes is told so, the others live on, and a removal makes room" {
     broker_start --max-wishes 5
-    # Accounts have a limit each; uids without one share one, and root has none.
+    # Accounts have a limit each, and so have uids that acl.conf names; root has none.
     for uid in 1 2 $ALICE; do
         for n in 1 2 3 4 5; do
             [ "$(field .result "$(wish $uid w$n '{"priority": 15}')")" = OK ]
@@ -123,7 +123,12 @@ END
     [ "$(field '.refusal.by + " " + .refusal.retry' "$output")" = 'broker when-freed' ]
     [ "$(field .grant "$output")" = null ]
     run wish $BOB first '{"priority": 15}'
-    [ "$(field .result "$output")" = ACL_FAIL ]
+    [ "$(field .result "$output")" = OK ]
+    # All other uids without an account are one stranger, however many they are.
+    for n in 1 2 3 4 5; do
+        [[ $(field .reason "$(wish 20071 w$n '{"priority": 15}')") == *'not a member'* ]]
+    done
+    [[ $(field .reason "$(wish 20072 first '{"priority": 15}')") == 'you have 5 wishes already'* ]]
     # Nobody lost anything, and changes are free.
     for uid in 1 2 $ALICE; do
         run wish $uid w3 '{"priority": 16}'

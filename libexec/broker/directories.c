@@ -84,8 +84,10 @@ static void look_at_finds(void)
     qsort(finds, find_count, sizeof *finds, by_time);
     for (size_t i = 0; i < find_count; i++) {
         struct wish *wish = wish_of_task(finds[i].task);
-        if (wish != NULL)
-            wish_examine(wish);
+        if (wish == NULL)
+            continue;
+        wish->written = true;
+        wish_examine(wish);
     }
     free(finds);
     finds = NULL;
@@ -252,11 +254,12 @@ void spool_event(const struct spool_event *event)
             report_name(event->user, event->name);
         break;
     case SPOOL_WISH:
-        if (event->wish != NULL)
+        if (event->wish != NULL) {
+            event->wish->written = true;
             wish_examine(event->wish);
-        else if (event->user->adopted) {
+        } else if (event->user->adopted) {
             struct wish *wish = wish_find(event->user, event->name, true);
-            wish->newborn = event->newborn;
+            wish->written = !event->newborn;
             wish_examine(wish);
         } else if (account_ready(event->user->account))
             judge(event->user); /* its owner may have joined the group */

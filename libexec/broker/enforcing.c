@@ -53,10 +53,35 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     else if (!thread_attributes(tid, &former))
         say(request, ATTACH_FAIL, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     else
-        return attachment_new(wish, tid, identity.start, pidfd, by_file, &former);
+        return attachment_new(wish, &identity, pidfd, by_file, &former);
     if (pidfd >= 0)
         close(pidfd);
     return NULL;
+}
+
+/* When a thread that does not lead its process calls execve(2), its own id ends and it goes on under the
+ * leader's, with its policy (kernel-wide, reset-on-fork does not help): to watch only the old id would leave a
+ * real-time thread that nobody answers for. */
+bool follow_exec(struct wish *wish)
+{
+    struct attachment *old = wish->attachment;
+    struct identity identity;
+    struct attributes now;
+    if (old->process == old->tid || attachment_find(old->process) != NULL || wish->grant == NULL)
+        return false;
+    int pidfd = thread_open(old->process);
+    if (pidfd < 0)
+        return false;
+    bool goes_on = thread_identify(old->process, &identity) && !identity.ended && thread_attributes(old->process, &now) &&
+                   attributes_show(&wish->grant->plan, &now);
+    if (!goes_on) {
+        close(pidfd);
+        return false;
+    }
+    struct attachment *next = attachment_new(wish, &identity, pidfd, old->by_file, &old->former);
+    attachment_end(wish);
+    wish->attachment = next;
+    return attachment_watch(next);
 }
 
 static enum next no_thread(struct request *request, const char *by, bool never)

@@ -8,6 +8,9 @@
 /* The grant is wish->grant; the thread is named by the key attach or by NAME.tid. */
 enum next enforce(struct request *request);
 
+/* The attached thread's id has ended. True: the thread itself goes on as its process's first. */
+bool follow_exec(struct wish *wish);
+
 /* Gives the attached thread its former attributes back. */
 enum next detach(struct request *request);
 

@@ -58,7 +58,8 @@ int64_t names_deadline(void);
 
 bool account_has_gid(const struct account *account, gid_t gid);
 
-/* uids without an account share one: 65,536 subordinate uids are one stranger. */
+/* uids without an account share one: 65,536 subordinate uids are one stranger. (A uid that acl.conf names is
+ * none; wishes.c sees to that.) */
 struct account *account_bucket(struct account *account);
 
 void names_stop(void);

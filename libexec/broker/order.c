@@ -390,10 +390,9 @@ static void judge_tid(struct wish *wish, struct file *json, struct file *tid)
     request->tid = *tid;
     if (request->outcome.kind == DETACH) {
         say(request, RESULT_OK, "detached");
-        if (wish->attachment != NULL && wish->attachment->by_file)
-            advance(request, detach(request));
-        else
-            advance(request, ANSWER);
+        if (wish->attachment != NULL && !wish->attachment->by_file)
+            say(request, RESULT_OK, "%s.tid is gone; thread %d stays attached by the key \"attach\"", wish->name, (int)wish->attachment->tid);
+        advance(request, wish->attachment != NULL && wish->attachment->by_file ? detach(request) : ANSWER);
         return;
     }
     if (tid->state == FILE_BAD)
@@ -436,7 +435,14 @@ static void thread_ended(struct wish *wish)
     wish->exited = false;
     if (attachment == NULL)
         return;
-    snprintf(reason, sizeof reason, "thread %d has ended", (int)attachment->tid);
+    pid_t gone = attachment->tid;
+    if (follow_exec(wish)) {
+        snprintf(reason, sizeof reason, "thread %d called execve and goes on as %d", (int)gone, (int)wish->attachment->tid);
+        (void)wish_record(wish);
+        answer_again(wish, UPDATE, reason);
+        return;
+    }
+    snprintf(reason, sizeof reason, "thread %d has ended", (int)gone);
     if (attachment->by_file)
         spool_remove(wish->user, wish->name, ".tid", wish->judged_tid.inode);
     attachment_end(wish);
@@ -479,7 +485,7 @@ void order_recover(struct wish *wish)
  * empty and has only just been made will be written and closed. */
 static bool is_unwritten(const struct wish *wish, const struct file *file)
 {
-    return wish->newborn && file->state == FILE_READ && file->text != NULL && file->length == 0 && !file->linked;
+    return !wish->written && file->state == FILE_READ && file->text != NULL && file->length == 0 && !file->linked;
 }
 
 void wish_examine(struct wish *wish)

@@ -110,15 +110,6 @@ static void restore_orphan(const struct recorded_wish *recorded)
         (void)helper_restore(recorded->tid, recorded->start, &recorded->former);
 }
 
-static bool same_plan(const struct attributes *plan, const struct attributes *now)
-{
-    if (plan->policy != now->policy || !CPU_EQUAL(&plan->cpus, &now->cpus) || !now->reset_on_fork)
-        return false;
-    if (plan->policy == POLICY_DEADLINE)
-        return plan->runtime == now->runtime && plan->deadline == now->deadline && plan->period == now->period;
-    return plan->priority == now->priority;
-}
-
 static void take_up_thread(struct wish *wish, const struct recorded_wish *recorded, bool *apply)
 {
     struct identity identity;
@@ -130,11 +121,13 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
         close(pidfd);
         pidfd = -1;
     }
-    wish->attachment = attachment_new(wish, recorded->tid, recorded->start, pidfd, recorded->by_file, &recorded->former);
+    if (!there)
+        identity = (struct identity){.tid = recorded->tid, .process = recorded->tid, .start = recorded->start};
+    wish->attachment = attachment_new(wish, &identity, pidfd, recorded->by_file, &recorded->former);
     if (!there || !attachment_watch(wish->attachment))
         wish->exited = true;
     else
-        *apply = !thread_attributes(recorded->tid, &now) || !same_plan(&wish->grant->plan, &now);
+        *apply = !thread_attributes(recorded->tid, &now) || !attributes_show(&wish->grant->plan, &now);
     /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
     if (*apply && recorded->laid_down)
         wish->attachment->former = now;

@@ -59,7 +59,7 @@ struct request *request_begin(struct wish *wish, enum kind kind)
     request->plugin = request->no_plugin = -1;
     request->json.fd = request->tid.fd = -1;
     wish->request = request;
-    wish->dirty = false;
+    wish->dirty = wish->written = false;
     return request;
 }
 

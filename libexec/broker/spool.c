@@ -190,6 +190,8 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
         return false;
     event->kind = strip_ending(raw->name, event->name) ? SPOOL_WISH : SPOOL_OTHER_NAME;
     event->newborn = (raw->mask & IN_CREATE) != 0;
+    if (event->kind == SPOOL_OTHER_NAME && (raw->mask & (IN_CREATE | IN_MOVED_TO)) == 0)
+        return false; /* told when it appeared */
     if (event->kind == SPOOL_OTHER_NAME)
         snprintf(event->name, sizeof event->name, "%s", raw->name);
     return true;

@@ -53,7 +53,7 @@ struct grant {
 struct attachment {
     struct source source;
     struct wish *wish;
-    pid_t tid;
+    pid_t tid, process;
     uint64_t start;
     int pidfd;
     bool by_file;   /* asked for by NAME.tid, not by the key attach */
@@ -94,7 +94,7 @@ struct wish {
     int64_t look_pause;
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     bool dirty, exited, recovered, over_limit, answered;
-    bool newborn;                        /* the last event of it was that a file was made */
+    bool written;                        /* an event since the last judgement says more than that a file was made */
     bool linked;                         /* NAME.json has, or had, another name somewhere */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */

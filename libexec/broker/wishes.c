@@ -62,7 +62,7 @@ struct wish *wish_find(struct user *user, const char *name, bool create)
     wish->busy_watch = -1;
     wish->task = ++last_task;
 
-    struct account *bucket = account_bucket(user->account);
+    struct account *bucket = acl_names_uid(rules, user->uid) ? user->account : account_bucket(user->account);
     wish->over_limit = user->uid != 0 && bucket->wishes >= max_wishes;
     if (!wish->over_limit) {
         wish->counted = bucket;
@@ -141,10 +141,11 @@ struct attachment *attachment_find(pid_t tid)
     return attachment;
 }
 
-struct attachment *attachment_new(struct wish *wish, pid_t tid, uint64_t start, int pidfd, bool by_file, const struct attributes *former)
+struct attachment *attachment_new(struct wish *wish, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former)
 {
     struct attachment *attachment = allocate(sizeof *attachment);
-    *attachment = (struct attachment){.source = {SOURCE_THREAD, 0}, .wish = wish, .tid = tid, .start = start, .pidfd = pidfd,
+    *attachment = (struct attachment){.source = {SOURCE_THREAD, 0}, .wish = wish, .tid = identity->tid,
+                                      .process = identity->process, .start = identity->start, .pidfd = pidfd,
                                       .by_file = by_file, .former = *former};
     return attachment;
 }
