@@ -64,9 +64,16 @@ check-sanitized:
 	$(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
 
-lint:
-	shellcheck $$(git ls-files | while read -r f; do head -n 1 "$$f" | grep -qE '^#!.*(/sh|bash)' && echo "$$f"; done)
-	clang-tidy --quiet --warnings-as-errors='*' $(SOURCES) -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins
+SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* contrib/* contrib/plugins/* test/* 2>/dev/null)
+
+lint: $(SOURCES:%=$(B)/lint/%)
+	shellcheck $(SCRIPTS)
+
+# One stamp for each source: only what has changed is read again, and -j reads several at once.
+$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h plugins/*.h)
+	@mkdir -p $(@D)
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins
+	@touch $@
 
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
@@ -78,7 +85,8 @@ install: all
 	for file in plugins.conf acl.conf; do \
 	    test -e $(DESTDIR)$(SYSCONFDIR)/rtf/$$file || install -m 644 etc/$$file $(DESTDIR)$(SYSCONFDIR)/rtf/$$file; done
 	install -d $(DESTDIR)$(UNITDIR)
-	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' etc/rtf.service > $(DESTDIR)$(UNITDIR)/rtf.service
+	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' etc/rtf.service > $(B)/rtf.service
+	install -m 644 $(B)/rtf.service $(DESTDIR)$(UNITDIR)/rtf.service
 	install -D -m 644 etc/rtf.sysusers $(DESTDIR)$(SYSUSERSDIR)/rtf.conf
 	install -D -m 644 etc/rtf.tmpfiles $(DESTDIR)$(TMPFILESDIR)/rtf.conf
 

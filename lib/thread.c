@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -122,7 +123,7 @@ bool thread_attributes(pid_t tid, struct attributes *attributes)
             attributes->policy = (enum policy)i;
     attributes->reset_on_fork = (kernel.flags & SCHED_FLAG_RESET_ON_FORK) != 0;
     attributes->priority = (int)kernel.priority;
-    attributes->nice = kernel.nice;
+    attributes->nice = getpriority(PRIO_PROCESS, (id_t)tid); /* sched_getattr hides it under real-time policies */
     attributes->runtime = kernel.runtime / 1000;
     attributes->deadline = kernel.deadline / 1000;
     attributes->period = kernel.period / 1000;
@@ -161,7 +162,7 @@ void attributes_add(struct paragraph_output *output, const char *prefix, const s
         paragraph_add(output, with_prefix(name, prefix, "reset_on_fork"), "1");
     if (attributes->priority != 0)
         paragraph_add(output, with_prefix(name, prefix, "priority"), "%d", attributes->priority);
-    if (attributes->policy == POLICY_OTHER || attributes->policy == POLICY_BATCH)
+    if (attributes->nice != 0 || attributes->policy == POLICY_OTHER || attributes->policy == POLICY_BATCH)
         paragraph_add(output, with_prefix(name, prefix, "nice"), "%d", attributes->nice);
     if (attributes->policy == POLICY_DEADLINE) {
         paragraph_add_number(output, with_prefix(name, prefix, "runtime"), attributes->runtime);
@@ -202,7 +203,7 @@ bool attributes_get(const struct paragraph *paragraph, const char *prefix, struc
     if (nice != NULL) {
         uint64_t size;
         bool negative = nice[0] == '-';
-        if (!parse_number(nice + negative, 20, &size))
+        if (!parse_number(nice + negative, negative ? 20 : 19, &size))
             return false;
         attributes->nice = negative ? -(int)size : (int)size;
     }

@@ -21,7 +21,7 @@ struct attributes {
     enum policy policy;
     bool reset_on_fork;
     int priority;                       /* FIFO and RR: 1..99; else 0 */
-    int nice;                           /* OTHER and BATCH: -20..19; else 0 */
+    int nice;                           /* -20..19; under real-time policies kept for later */
     uint64_t runtime, deadline, period; /* DEADLINE: us; else 0 */
     cpu_set_t cpus;                     /* the affinity */
 };
@@ -53,7 +53,7 @@ bool attributes_show(const struct attributes *plan, const struct attributes *now
 int64_t thread_started(const struct identity *identity);
 
 /* The attributes as lines of a paragraph, each key behind `prefix`: policy, reset_on_fork, priority, nice,
- * runtime, deadline, period, cpus. Lines of other policies are left out. */
+ * runtime, deadline, period, cpus. Lines of other policies, and a nice value of 0 under them, are left out. */
 void attributes_add(struct paragraph_output *output, const char *prefix, const struct attributes *attributes);
 bool attributes_get(const struct paragraph *paragraph, const char *prefix, struct attributes *attributes);
 

@@ -140,7 +140,7 @@ static enum enforced explain(int error, pid_t tid, const struct attributes *want
                               "that ended less than a period ago",
                       format_utilization(utilization(wanted->runtime, wanted->period), share), totals);
     }
-    if (error == EPERM && wanted->policy == POLICY_DEADLINE)
+    if (error == EPERM && geteuid() == 0 && wanted->policy == POLICY_DEADLINE)
         return refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
                               "CPUs %.200s are less than that", format_cpus(&wanted->cpus, cpus));
     if (error == EPERM && cgroup_without_runtime(tid, group))
@@ -183,26 +183,39 @@ static void shrink(pid_t tid)
     (void)sched_setattr_of(tid, &least);
 }
 
+static bool is_real_time(enum policy policy)
+{
+    return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
+}
+
+static int make_ordinary(pid_t tid, const struct attributes *now)
+{
+    struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
+    if (now->policy == POLICY_DEADLINE)
+        shrink(tid);
+    return set_attributes(tid, &ordinary);
+}
+
+/* Out of the real-time class first, then off its CPUs, then, if it was real-time before, into that again: the
+ * affinity of a SCHED_DEADLINE thread is guarded by the kernel. */
 static enum enforced put_back(pid_t tid, const struct attributes *former, char *reason)
 {
     struct attributes now;
     if (!thread_attributes(tid, &now))
         return errno == ESRCH ? ENFORCE_GONE : refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
-    if (now.policy == POLICY_DEADLINE && former->policy != POLICY_DEADLINE)
-        shrink(tid);
-    enum enforced done = ENFORCED;
-    if (set_attributes(tid, former) != 0) {
-        int error = errno;
-        /* Whatever it was before, it must not stay real-time without a grant. */
-        struct attributes ordinary = {.policy = POLICY_OTHER};
-        if (error != ESRCH)
-            (void)set_attributes(tid, &ordinary);
-        done = explain(error, tid, former, reason);
+    now.nice = former->nice;
+    int done = is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
+    if (done == 0 && !is_real_time(former->policy)) {
+        if (now.policy == POLICY_DEADLINE)
+            shrink(tid);
+        done = set_attributes(tid, former);
     }
-    if (done == ENFORCE_GONE)
-        return done;
-    enum enforced moved = set_cpus(tid, &former->cpus, reason);
-    return done == ENFORCED ? moved : done;
+    if (done != 0)
+        return explain(errno, tid, former, reason);
+    enum enforced moved = CPU_EQUAL(&now.cpus, &former->cpus) ? ENFORCED : set_cpus(tid, &former->cpus, reason);
+    if (moved == ENFORCED && is_real_time(former->policy) && set_attributes(tid, former) != 0)
+        return explain(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
+    return moved;
 }
 
 enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted,
@@ -222,11 +235,8 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
     }
     /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves
      * SCHED_DEADLINE, whose affinity the kernel guards, is demoted first. */
-    if (former.policy == POLICY_DEADLINE && wanted->policy != POLICY_DEADLINE) {
-        struct attributes ordinary = {.policy = POLICY_OTHER};
-        shrink(tid);
-        (void)set_attributes(tid, &ordinary);
-    }
+    if (former.policy == POLICY_DEADLINE && (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former.cpus, &wanted->cpus)))
+        (void)make_ordinary(tid, &former);
     if (!CPU_EQUAL(&former.cpus, &wanted->cpus))
         done = set_cpus(tid, &wanted->cpus, reason);
     if (done == ENFORCED && set_attributes(tid, wanted) != 0)

@@ -11,10 +11,14 @@
 /* *words points into *input. */
 bool one_shot_words(struct paragraph_input *input, struct paragraph *words, char **argv, int argc);
 
-/* The thread of tid=; with start= it must be the one that started then. */
-bool one_shot_thread(const struct paragraph *words, struct identity *identity);
+/* The thread of tid=; with start= it must be the one that started then. EX_OK, EX_USAGE, or EX_NOINPUT: there
+ * is no such thread. */
+int one_shot_thread(const struct paragraph *words, struct identity *identity);
 
-void one_shot_print(const struct identity *identity, const struct attributes *attributes);
+/* All but the empty line that closes the paragraph: that comes when what it tells of has been done, so that a
+ * reader at the other end of a pipe does not undo it before. False with errno. */
+bool one_shot_print(const struct identity *identity, const struct attributes *attributes);
+bool one_shot_close(void);
 
 /* Replaces what a paragraph's value may not hold. Returns text. */
 char *make_printable(char *text);

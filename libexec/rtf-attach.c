@@ -150,29 +150,42 @@ static int serve(void)
     }
 }
 
-/* The state before goes to standard output first, in the form that rtf-detach reads. */
+static bool is_complete(const struct attributes *wanted)
+{
+    if (wanted->policy == POLICY_DEADLINE)
+        return wanted->priority == 0 && wanted->runtime != 0 && wanted->deadline != 0 && wanted->period != 0;
+    return (wanted->policy == POLICY_FIFO || wanted->policy == POLICY_RR) && wanted->priority != 0;
+}
+
+static int say(int code, const char *sentence)
+{
+    fprintf(stderr, "rtf-attach: %s\n", sentence);
+    return code;
+}
+
+/* The state before goes to standard output first, in the form that rtf-detach reads: what cannot be put back is
+ * not done. */
 static int attach_once(const struct paragraph *words)
 {
     struct identity identity;
     struct attributes wanted, former;
     char reason[ENFORCE_REASON] = "";
-    if (!one_shot_thread(words, &identity))
-        return EX_NOINPUT;
-    if (!thread_attributes(identity.tid, &former)) {
-        fprintf(stderr, "rtf-attach: thread %d: %s\n", (int)identity.tid, strerror(errno));
-        return EX_NOINPUT;
-    }
-    if (!attributes_get(words, "", &wanted)) {
-        fprintf(stderr, "rtf-attach: policy= and cpus= are needed, and a priority= of 1..99 or runtime=, deadline=, period= in us\n");
-        return EX_USAGE;
-    }
+    int code = one_shot_thread(words, &identity);
+    if (code != EX_OK)
+        return code;
+    if (!attributes_get(words, "", &wanted) || !is_complete(&wanted))
+        return say(EX_USAGE, "wanted are policy=fifo or rr with priority=1..99, or policy=deadline with runtime=, deadline= and "
+                             "period= in us, and cpus=");
+    if (!thread_attributes(identity.tid, &former))
+        return say(EX_NOINPUT, strerror(errno));
+    if (!one_shot_print(&identity, &former))
+        return say(EX_IOERR, "what the thread is now could not be written out, so nothing was done");
     wanted.reset_on_fork = true;
-    one_shot_print(&identity, &former);
     enum enforced done = enforce_apply(identity.tid, identity.start, 0, &wanted, reason);
+    (void)one_shot_close();
     if (done == ENFORCED)
         return EX_OK;
-    fprintf(stderr, "rtf-attach: %s\n", done == ENFORCE_GONE ? "the thread has ended" : reason);
-    return done == ENFORCE_GONE ? EX_NOINPUT : EX_NOPERM;
+    return done == ENFORCE_GONE ? say(EX_NOINPUT, "the thread has ended") : say(EX_NOPERM, reason);
 }
 
 struct options {

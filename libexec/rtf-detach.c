@@ -13,10 +13,11 @@ static int detach_once(const struct paragraph *words)
     struct identity identity;
     struct attributes former;
     char reason[ENFORCE_REASON] = "";
-    if (!one_shot_thread(words, &identity))
-        return EX_NOINPUT;
+    int code = one_shot_thread(words, &identity);
+    if (code != EX_OK)
+        return code;
     if (!attributes_get(words, "", &former)) {
-        fprintf(stderr, "rtf-detach: policy= and cpus= are needed, as rtf-attach prints them\n");
+        fprintf(stderr, "rtf-detach: policy= and cpus= are needed, and nice= within -20..19, as rtf-attach prints them\n");
         return EX_USAGE;
     }
     enum enforced done = enforce_restore(identity.tid, identity.start, &former, reason);

@@ -81,6 +81,9 @@ as() {
     setpriv --reuid "$uid" --regid "$uid" --groups "$GROUP" -- "$@"
 }
 
+# become UID COMMAND...: the same for the background, where $! has to be the command itself: become ... &
+become() { exec setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- "${@:2}"; }
+
 # stranger UID COMMAND...: as a user who is not.
 stranger() {
     local uid=$1

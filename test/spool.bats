@@ -58,9 +58,6 @@ bob_is_answered() {
 
 no() { if "$@"; then return 1; fi; }
 
-# become UID COMMAND...: as `as`, in the background, so that the process id is the command's own.
-become() { exec setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- "${@:2}"; }
-
 # told UID NAME [DECISION]: how many verdicts were written for it.
 told() {
     jq -s --arg user "$1" --arg name "$2" --arg decision "${3:-}" \

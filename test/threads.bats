@@ -12,8 +12,6 @@ prepare() {
 
 no() { if "$@"; then return 1; fi; }
 
-# become UID COMMAND...: as `as`, in the background, so that the process id is the command's own.
-become() { exec setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- "${@:2}"; }
 
 # shows TID VIEW: what the kernel has.
 shows() {

@@ -178,12 +178,13 @@ struct acl *acl_load(const char *path, int (*plugin_index)(const char *), char r
 
 void acl_free(struct acl *acl)
 {
-    struct counter *counter, *next;
     if (acl == NULL)
         return;
-    HASH_ITER(hh, acl->counters, counter, next) {
-        HASH_DEL(acl->counters, counter);
-        free(counter);
+    struct counter *counter = acl->counters;
+    HASH_CLEAR(hh, acl->counters); /* the table; its elements stay linked in their order */
+    for (struct counter *next; counter != NULL; counter = next) {
+        next = counter->hh.next;
+        free(counter); // NOLINT(clang-analyzer-unix.Malloc): the analyser loses track of uthash's links
     }
     free(acl->rules);
     free(acl);

@@ -48,9 +48,10 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
             spool_remove(wish->user, wish->name, ".tid", request->tid.stamp.inode);
             request->tid.stamp = (struct stamp){0};
         }
-    } else if (elsewhere(wish, tid, identity.start))
+    } else if (elsewhere(wish, tid, identity.start)) {
         say(request, ATTACH_FAIL, "thread %d is attached to another reservation already", (int)tid);
-    else if (!thread_attributes(tid, &former))
+        request->taken = true;
+    } else if (!thread_attributes(tid, &former))
         say(request, ATTACH_FAIL, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     else
         return attachment_new(wish, &identity, pidfd, by_file, &former);
@@ -158,7 +159,7 @@ enum next enforce(struct request *request)
     if (wanted != 0) {
         request->target = look_at_target(request, wanted, by_file);
         if (request->target == NULL) {
-            blame(request, "broker", true);
+            blame(request, "broker", !request->taken);
             request_event(request, "attach", "refused", -1, request->outcome.reason);
         }
     }

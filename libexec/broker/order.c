@@ -193,10 +193,10 @@ static void released(struct request *request)
                           .microseconds = (monotonic_now() - request->started) / 1000};
     grant_unbook(wish, true);
     forget_owed(wish->task);
-    (void)state_gone(wish);
     if (wish->judged_tid.inode != 0)
         spool_remove(wish->user, wish->name, ".tid", wish->judged_tid.inode);
     spool_remove(wish->user, wish->name, ".verdict", 0);
+    (void)state_gone(wish); /* last: a crash before it releases once more */
     event_write(&event);
     wish->judged = wish->judged_tid = (struct stamp){0};
     wish->token[0] = '\0';

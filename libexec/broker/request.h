@@ -40,6 +40,7 @@ struct request {
     struct grant *old;          /* put back when the kernel refuses the change */
     struct attachment *target;  /* the thread to be attached; becomes wish->attachment */
     bool fresh;                 /* and was not attached before this request */
+    bool taken;                 /* it was another wish's: that can change */
     TAILQ_ENTRY(request) of_account;
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };

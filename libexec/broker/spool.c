@@ -141,19 +141,19 @@ bool spool_watch(struct source *source)
 static char event_bytes[64 * 1024] __attribute__((aligned(__alignof__(struct inotify_event))));
 static size_t event_length, event_taken;
 
+static bool strip(const char *name, const char *ending, char stripped[static 256])
+{
+    size_t length = strlen(name), tail = strlen(ending);
+    if (length <= tail || strcmp(name + length - tail, ending) != 0 || !name_is_valid(name, length - tail, NAME_BYTES - 1))
+        return false;
+    memcpy(stripped, name, length - tail);
+    stripped[length - tail] = '\0';
+    return true;
+}
+
 static bool strip_ending(const char *name, char stripped[static 256])
 {
-    static const char *const endings[] = {".json", ".tid"};
-    size_t length = strlen(name);
-    for (int i = 0; i < 2; i++) {
-        size_t ending = strlen(endings[i]);
-        if (length > ending && strcmp(name + length - ending, endings[i]) == 0 && name_is_valid(name, length - ending, NAME_BYTES - 1)) {
-            memcpy(stripped, name, length - ending);
-            stripped[length - ending] = '\0';
-            return true;
-        }
-    }
-    return false;
+    return strip(name, ".json", stripped) || strip(name, ".tid", stripped);
 }
 
 /* Names that only the broker's own answers and unfinished writing have. */
@@ -588,11 +588,9 @@ void spool_scan_user(struct user *user, void (*each)(struct user *, const char *
     const struct dirent *entry;
     DIR *listing = user->gone ? NULL : open_again(user->directory);
     while (listing != NULL && (entry = readdir(listing)) != NULL) {
-        if (is_silent(entry->d_name))
-            continue;
-        if (strip_ending(entry->d_name, name))
+        if (strip_ending(entry->d_name, name) || strip(entry->d_name, ".verdict", name))
             each(user, name, false);
-        else
+        else if (!is_silent(entry->d_name))
             each(user, entry->d_name, true);
     }
     if (listing != NULL)

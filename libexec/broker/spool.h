@@ -103,7 +103,7 @@ void spool_remove(const struct user *user, const char *name, const char *ending,
 bool spool_put_verdict(const struct user *user, const char *name, const char *text, size_t length);
 
 /* Calls `each` with every name in a directory that may be a wish's, with its ending taken off; a name with
- * two files comes twice. */
+ * several files comes several times, and one of which only the answer is left comes as well. */
 void spool_scan_user(struct user *user, void (*each)(struct user *user, const char *name, bool other));
 void spool_scan_directories(void (*each)(const char *name));
 

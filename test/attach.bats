@@ -1,0 +1,423 @@
+# rtf-attach(8) and rtf-detach(8) by hand: a thread becomes real-time, and is afterwards what it was before.
+load helper
+
+prepare() {
+    ATTACH=$RTF_LIBEXEC/rtf-attach
+    DETACH=$RTF_LIBEXEC/rtf-detach
+    ALL_CPUS=$(cat /sys/devices/system/cpu/online)
+    LAST_CPU=${ALL_CPUS##*[-,]}
+    CGROUP=
+    FIFO="policy=fifo priority=10 cpus=$LAST_CPU"
+    RR="policy=rr priority=3 cpus=0"
+    DEADLINE="policy=deadline runtime=1000 deadline=10000 period=20000 cpus=$ALL_CPUS"
+}
+
+tidy() {
+    if [ -n "$CGROUP" ]; then
+        while read -r pid; do echo "$pid" >"${CGROUP%/*}/cgroup.procs" || true; done <"$CGROUP/cgroup.procs"
+        rmdir "$CGROUP"
+    fi
+}
+
+# refuses STATUS PATTERN PROGRAM WORD...: one line on standard error, like the pattern.
+refuses() {
+    local expected=$1 pattern=$2 status=0
+    shift 2
+    "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
+    # shellcheck disable=SC2053 # it is a pattern
+    [ "$status" -eq "$expected" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] && [[ $(cat "$WORK/err") == $pattern ]] && return 0
+    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/err")" >&2
+    return 1
+}
+
+# attached TID WORD...: what it was is in $WORK/former. Other real-time threads of the machine may have the
+# kernel's room for SCHED_DEADLINE for a moment.
+attached() {
+    local tid=$1
+    shift
+    # shellcheck disable=SC2068 # words
+    "$ATTACH" "tid=$tid" $@ >"$WORK/former" 2>"$WORK/err" || { cat "$WORK/err" >&2; return 1; }
+}
+
+# everything TID: also what the kernel keeps of the nice value under a real-time policy.
+everything() { echo "$(kernel "$1") own-nice=$(awk '{ sub(/.*\) /, ""); print $17 }' "/proc/$1/stat")"; }
+
+# round_trips TID: to each policy and back.
+round_trips() {
+    local tid=$1 before
+    before=$(everything "$tid")
+    eventually attached "$tid" "$FIFO"
+    [ "$(kernel "$tid")" = "fifo 10 nice=0 0/0/0 cpus=$LAST_CPU reset=1" ] || return 1
+    "$DETACH" <"$WORK/former"
+    same "$before" "$tid" fifo || return 1
+    eventually attached "$tid" "$RR"
+    [ "$(kernel "$tid")" = "rr 3 nice=0 0/0/0 cpus=0 reset=1" ] || return 1
+    "$DETACH" <"$WORK/former"
+    same "$before" "$tid" rr || return 1
+    eventually attached "$tid" "$DEADLINE"
+    [ "$(kernel "$tid")" = "deadline 0 nice=0 1000/10000/20000 cpus=$ALL_CPUS reset=1" ] || return 1
+    "$DETACH" <"$WORK/former"
+    same "$before" "$tid" deadline
+}
+
+same() { [ "$(everything "$2")" = "$1" ] || { echo "before: $1; after $3: $(everything "$2")" >&2; return 1; }; }
+
+@test "an ordinary thread, and one with a nice value, go there and back" {
+    sleeper
+    round_trips "$SLEEPER"
+    for nice in 7 19 -5 -20; do
+        renice -n "$nice" -p "$SLEEPER" >/dev/null
+        round_trips "$SLEEPER"
+    done
+}
+
+@test "a batch thread goes there and back" {
+    sleeper
+    renice -n 3 -p "$SLEEPER" >/dev/null
+    chrt -b -p 0 "$SLEEPER"
+    [[ $(kernel "$SLEEPER") == "batch 0 nice=3 "* ]]
+    round_trips "$SLEEPER"
+}
+
+@test "an idle thread goes there and back" {
+    sleeper
+    chrt -i -p 0 "$SLEEPER"
+    round_trips "$SLEEPER"
+    renice -n 4 -p "$SLEEPER" >/dev/null
+    round_trips "$SLEEPER"
+}
+
+@test "threads that were real-time before go there and back, with and without reset-on-fork" {
+    sleeper
+    chrt -f -p 7 "$SLEEPER"
+    round_trips "$SLEEPER"
+    chrt -R -f -p 7 "$SLEEPER"
+    [[ $(kernel "$SLEEPER") == "fifo 7 "*"reset=1" ]]
+    round_trips "$SLEEPER"
+    chrt -r -p 9 "$SLEEPER"
+    round_trips "$SLEEPER"
+    renice -n 6 -p "$SLEEPER" >/dev/null
+    round_trips "$SLEEPER"
+}
+
+@test "a thread that was under SCHED_DEADLINE before goes there and back" {
+    sleeper
+    renice -n 6 -p "$SLEEPER" >/dev/null
+    chrt -d -T 2000000 -D 30000000 -P 40000000 -p 0 "$SLEEPER"
+    [[ $(kernel "$SLEEPER") == "deadline 0 nice=0 2000/30000/40000 "* ]]
+    round_trips "$SLEEPER"
+    "$DETACH" tid="$SLEEPER" policy=other nice=0 cpus="$ALL_CPUS" # or its room would be lost, see CAVEATS
+}
+
+@test "a narrowed affinity comes back" {
+    sleeper
+    taskset -cp "$LAST_CPU" "$SLEEPER" >/dev/null
+    round_trips "$SLEEPER"
+    taskset -cp 0 "$SLEEPER" >/dev/null
+    chrt -f -p 7 "$SLEEPER"
+    round_trips "$SLEEPER"
+}
+
+@test "rtf-attach | rtf-detach in one pipeline leaves the thread as it was" {
+    sleeper
+    renice -n 7 -p "$SLEEPER" >/dev/null
+    for words in "$FIFO" "$RR" "$DEADLINE" "$FIFO" "$RR" "$FIFO" "$RR" "$FIFO" "$RR"; do
+        # shellcheck disable=SC2086 # words
+        "$ATTACH" tid="$SLEEPER" $words | "$DETACH"
+        [ "${PIPESTATUS[*]}" = '0 0' ]
+        [ "$(kernel "$SLEEPER")" = "other 0 nice=7 0/0/0 cpus=$ALL_CPUS reset=0" ]
+    done
+}
+
+@test "what it prints is a paragraph with id, start time and the former attributes" {
+    sleeper
+    renice -n 7 -p "$SLEEPER" >/dev/null
+    attached "$SLEEPER" "$FIFO"
+    start=$(awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$SLEEPER/stat")
+    [ "$(cat "$WORK/former"; echo .)" = "$(printf 'tid=%s\nstart=%s\npolicy=other\nnice=7\ncpus=%s\n\n.' "$SLEEPER" "$start" "$ALL_CPUS")" ]
+    attached "$SLEEPER" "$RR"
+    [ "$(cat "$WORK/former"; echo .)" = "$(printf 'tid=%s\nstart=%s\npolicy=fifo\nreset_on_fork=1\npriority=10\ncpus=%s\n\n.' "$SLEEPER" "$start" "$LAST_CPU")" ]
+    eventually attached "$SLEEPER" "$DEADLINE"
+    attached "$SLEEPER" "$RR"
+    [ "$(cat "$WORK/former"; echo .)" = "$(printf 'tid=%s\nstart=%s\npolicy=deadline\nreset_on_fork=1\nruntime=1000\ndeadline=10000\nperiod=20000\ncpus=%s\n\n.' "$SLEEPER" "$start" "$ALL_CPUS")" ]
+}
+
+@test "rtf-detach takes the lines as words too" {
+    sleeper
+    renice -n 7 -p "$SLEEPER" >/dev/null
+    attached "$SLEEPER" "$FIFO"
+    mapfile -t words <"$WORK/former"
+    "$DETACH" "${words[@]:0:5}"
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=7 0/0/0 cpus=$ALL_CPUS reset=0" ]
+    "$DETACH" tid="$SLEEPER" policy=batch nice=-3 cpus=0
+    [ "$(kernel "$SLEEPER")" = "batch 0 nice=-3 0/0/0 cpus=0 reset=0" ]
+    "$DETACH" tid="$SLEEPER" policy=fifo priority=4 reset_on_fork=1 cpus=0
+    [ "$(kernel "$SLEEPER")" = "fifo 4 nice=0 0/0/0 cpus=0 reset=1" ]
+}
+
+@test "one thread of several: the others are left alone" {
+    /usr/bin/python3 -c '
+import sys, threading, time
+thread = threading.Thread(target=time.sleep, args=(300,), daemon=True)
+thread.start()
+open(sys.argv[1], "w").write(f"{thread.native_id}\n")
+time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/tid"
+    tid=$(cat "$WORK/tid")
+    attached "$tid" "$FIFO"
+    [[ $(kernel "$tid") == "fifo 10 "* ]]
+    [[ $(kernel $!) == "other "*" cpus=$ALL_CPUS "* ]]
+    "$DETACH" <"$WORK/former"
+    [[ $(kernel "$tid") == "other "* ]]
+}
+
+@test "what an attached thread starts is ordinary" {
+    mkfifo "$WORK/go"
+    sh -c "read line <$WORK/go; sleep 300 & echo \$! >$WORK/child; wait" >/dev/null 2>&1 3>&- &
+    parent=$!
+    echo "$parent" >>"$WORK/pids"
+    eventually attached "$parent" "$DEADLINE"
+    echo >"$WORK/go"
+    eventually test -s "$WORK/child"
+    child=$(cat "$WORK/child")
+    echo "$child" >>"$WORK/pids"
+    [[ $(kernel "$child") == "other 0 nice=0 "*" reset=0" ]]
+    "$DETACH" <"$WORK/former"
+}
+
+@test "66: there is no such thread, or it has ended" {
+    sleeper
+    gone=$SLEEPER
+    start=$(awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$gone/stat")
+    # A zombie: its parent has become a program that does not wait for it.
+    sh -c "true & echo \$! >$WORK/zombie; exec sleep 300" >/dev/null 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually is_sleep $!
+    eventually is_zombie "$(cat "$WORK/zombie")"
+    kill "$gone"
+    wait "$gone" || true
+    for program in "$ATTACH" "$DETACH"; do
+        name=${program##*/}
+        # shellcheck disable=SC2086 # words
+        refuses 66 "$name: thread $gone: No such process" "$program" tid="$gone" $FIFO
+        # shellcheck disable=SC2086 # words
+        refuses 66 "$name: thread $gone: No such process" "$program" tid="$gone" start="$start" $FIFO
+        # shellcheck disable=SC2086 # words
+        refuses 66 "$name: the thread has ended" "$program" tid="$(cat "$WORK/zombie")" $FIFO
+        # shellcheck disable=SC2086 # words
+        refuses 66 "$name: thread 2147483647: No such process" "$program" tid=2147483647 $FIFO
+    done
+}
+
+is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
+
+@test "66: the id was reused: a thread with another start time is not touched" {
+    sleeper
+    start=$(awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$SLEEPER/stat")
+    for program in "$ATTACH" "$DETACH"; do
+        for wrong in 0 1 $((start + 1)) $((start - 1)) 18446744073709551615; do
+            # shellcheck disable=SC2086 # words
+            refuses 66 "${program##*/}: thread $SLEEPER has ended and its id was reused" "$program" tid="$SLEEPER" start="$wrong" $FIFO
+            [ ! -s "$WORK/out" ]
+        done
+        [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
+    done
+    attached "$SLEEPER" "start=$start $FIFO"
+    [[ $(kernel "$SLEEPER") == "fifo 10 "* ]]
+}
+
+@test "77: a kernel thread is refused and left as it is" {
+    before=$(kernel 2)
+    # shellcheck disable=SC2086 # words
+    refuses 77 'rtf-attach: thread 2 is a kernel thread' "$ATTACH" tid=2 $FIFO
+    # shellcheck disable=SC2086 # words
+    refuses 77 'rtf-attach: thread 2 is a kernel thread' "$ATTACH" tid=2 $DEADLINE
+    [ "$(kernel 2)" = "$before" ]
+}
+
+@test "64: words that are missing or wrong are named, and nothing is printed or done" {
+    sleeper
+    tid=tid=$SLEEPER
+    wrong() {
+        local pattern=$1
+        shift
+        refuses 64 "rtf-attach: $pattern" "$ATTACH" "$@" && [ ! -s "$WORK/out" ]
+    }
+    wrong 'tid= is needed, a thread id in decimal' policy=fifo priority=10 cpus=0
+    for text in '' 0 -1 x 1x 4294967296 99999999999999999999; do
+        wrong 'tid= is needed, a thread id in decimal' "tid=$text" policy=fifo priority=10 cpus=0
+    done
+    for text in '' -1 x 1.5; do wrong '*start*' $tid "start=$text" policy=fifo priority=10 cpus=0; done
+    wrong '*policy=*' $tid
+    wrong '*policy=*' $tid priority=10 cpus=0
+    wrong '*cpus=*' $tid policy=fifo priority=10
+    for text in other batch idle FIFO '' 1; do wrong '*policy*' $tid "policy=$text" priority=10 cpus=0; done
+    for text in '' x 1- -1 1-0 0,,1 0-99999; do wrong '*cpus=*' $tid policy=fifo priority=10 "cpus=$text"; done
+    for text in '' 100 -1 x 1.5; do wrong '*priority=*' $tid policy=fifo "priority=$text" cpus=0; done
+    wrong '*priority=*' $tid policy=fifo cpus=0
+    wrong '*priority=*' $tid policy=rr cpus=0
+    for words in '' 'runtime=1000' 'runtime=1000 period=20000' 'runtime=1ms deadline=20ms period=20ms' 'deadline=20000 period=20000'; do
+        # shellcheck disable=SC2086 # words
+        wrong '*runtime=*' $tid policy=deadline $words cpus="$ALL_CPUS"
+    done
+    wrong '*KEY=VALUE*' $tid policy
+    wrong '*KEY=VALUE*' $tid policy=fifo priority=10 cpus=0 tid=1
+    wrong '*KEY=VALUE*' $tid policy=fifo priority=10 cpus=0 TID=1
+    wrong '*KEY=VALUE*' $tid policy=fifo priority=10 ''
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
+    run "$ATTACH"
+    [ "$status" -eq 64 ]
+    run "$ATTACH" --no-such-option
+    [ "$status" -eq 64 ]
+}
+
+@test "64: rtf-detach says what it misses on standard input" {
+    sleeper
+    for text in '' 'policy=other' 'tid=1\n' "tid=$SLEEPER\npolicy\n\n" '\n' 'x\0y\n\n'; do
+        status=0
+        # shellcheck disable=SC2059 # it is a format
+        printf "$text" | "$DETACH" >"$WORK/out" 2>"$WORK/err" || status=$?
+        [ "$status" -eq 64 ]
+        [ "$(wc -l <"$WORK/err")" -eq 1 ]
+        [[ $(cat "$WORK/err") == "rtf-detach: standard input: "* ]]
+    done
+    refuses 64 'rtf-detach: policy= and cpus= are needed, as rtf-attach prints them' "$DETACH" tid="$SLEEPER"
+    refuses 64 'rtf-detach: *nice*' "$DETACH" tid="$SLEEPER" policy=other nice=20 cpus=0
+    refuses 64 'rtf-detach: tid= is needed, *' "$DETACH" policy=other cpus=0
+}
+
+@test "77: priorities and times outside the kernel's bounds; the thread is as it was" {
+    sleeper
+    renice -n 7 -p "$SLEEPER" >/dev/null
+    taskset -cp "$LAST_CPU" "$SLEEPER" >/dev/null
+    before=$(kernel "$SLEEPER")
+    for times in 'runtime=1 deadline=10000 period=10000' 'runtime=20000 deadline=10000 period=20000' \
+        'runtime=1000 deadline=20000 period=10000' 'runtime=1000 deadline=5000000 period=5000000'; do
+        # shellcheck disable=SC2086 # words
+        refuses 77 'rtf-attach: the kernel takes no deadline with *' "$ATTACH" tid="$SLEEPER" policy=deadline $times cpus="$ALL_CPUS"
+        [ "$(kernel "$SLEEPER")" = "$before" ]
+    done
+}
+
+@test "77: CPUs that are offline or outside the thread's cpuset; the thread is as it was" {
+    sleeper
+    renice -n 7 -p "$SLEEPER" >/dev/null
+    before=$(kernel "$SLEEPER")
+    refuses 77 "rtf-attach: thread $SLEEPER may not run on CPU 1000: they are offline or outside its cpuset" \
+        "$ATTACH" tid="$SLEEPER" policy=fifo priority=10 cpus=1000
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+    refuses 77 "rtf-attach: of the CPUs 0,1000 some are offline or outside the cpuset of thread $SLEEPER" \
+        "$ATTACH" tid="$SLEEPER" policy=rr priority=10 cpus=0,1000
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+}
+
+@test "77: SCHED_DEADLINE on fewer CPUs than the scheduling domain has is explained" {
+    sleeper
+    before=$(kernel "$SLEEPER")
+    refuses 77 'rtf-attach: the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the CPUs 0 are less than that' \
+        "$ATTACH" tid="$SLEEPER" policy=deadline runtime=1000 deadline=10000 period=10000 cpus=0
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+}
+
+@test "77: without root it is refused, with a reason that is true" {
+    sleeper $ALICE
+    # shellcheck disable=SC2086 # words
+    refuses 77 "rtf-attach: *Operation not permitted*" as $ALICE "$ATTACH" tid="$SLEEPER" $FIFO
+    # shellcheck disable=SC2086 # words
+    refuses 77 "rtf-attach: *Operation not permitted*" as $ALICE "$ATTACH" tid="$SLEEPER" $DEADLINE
+    sleeper $BOB
+    # shellcheck disable=SC2086 # words
+    refuses 77 "rtf-attach: *Operation not permitted*" as $ALICE "$ATTACH" tid="$SLEEPER" $FIFO
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
+}
+
+@test "77: the kernel's own admission test has no room: its numbers are told" {
+    # Each takes all of a CPU, so that the last cannot have one.
+    sleepers=()
+    for ((i = 0; i < $(nproc); i++)); do
+        sleeper
+        sleepers+=("$SLEEPER")
+    done
+    for tid in "${sleepers[@]}"; do
+        "$ATTACH" tid="$tid" policy=deadline runtime=20000 deadline=20000 period=20000 cpus="$ALL_CPUS" >"$WORK/former.$tid" 2>"$WORK/err" || break
+    done
+    for tid in "${sleepers[@]}"; do
+        if [ -s "$WORK/former.$tid" ]; then "$DETACH" <"$WORK/former.$tid"; fi
+    done
+    [[ $(cat "$WORK/err") == "rtf-attach: the kernel's own admission test refuses 1 of a CPU ("*[0-9]*"): "* ]]
+    [ "$(kernel "$tid")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
+}
+
+@test "77: a cpu cgroup without real-time runtime is named; SCHED_DEADLINE is not concerned" {
+    [ -w /sys/fs/cgroup/cpu/cpu.rt_runtime_us ] || skip "this kernel has no real-time group scheduling"
+    CGROUP=$(mktemp -d /sys/fs/cgroup/cpu/rtf-test.XXXXXX)
+    sleeper
+    echo "$SLEEPER" >"$CGROUP/cgroup.procs"
+    before=$(kernel "$SLEEPER")
+    for words in "$FIFO" "$RR"; do
+        # shellcheck disable=SC2086 # words
+        refuses 77 "rtf-attach: thread $SLEEPER is in the cpu cgroup /${CGROUP##*/}, which has no real-time runtime (cpu.rt_runtime_us)" \
+            "$ATTACH" tid="$SLEEPER" $words
+        [ "$(kernel "$SLEEPER")" = "$before" ]
+    done
+    eventually attached "$SLEEPER" "$DEADLINE"
+    "$DETACH" <"$WORK/former"
+    # The remedy that rtf-brokerd(8) tells.
+    echo 10000 >"$CGROUP/cpu.rt_runtime_us"
+    attached "$SLEEPER" "$FIFO"
+    "$DETACH" <"$WORK/former"
+    [ "$(kernel "$SLEEPER")" = "$before" ]
+}
+
+@test "no bandwidth is lost: half a CPU for a sleeping thread, sixty times" {
+    # A thread that sleeps when it is demoted would leave half a CPU in the kernel's books each time.
+    sleeper
+    for ((i = 0; i < 60; i++)); do
+        eventually attached "$SLEEPER" "policy=deadline runtime=5000 deadline=10000 period=10000 cpus=$ALL_CPUS"
+        "$DETACH" <"$WORK/former"
+    done
+    for ((i = 0; i < 60; i++)); do
+        eventually attached "$SLEEPER" "policy=deadline runtime=5000 deadline=10000 period=10000 cpus=$ALL_CPUS"
+        attached "$SLEEPER" "$FIFO"
+        "$DETACH" tid="$SLEEPER" policy=other nice=0 cpus="$ALL_CPUS"
+    done
+}
+
+@test "a running thread can be demoted, and attached again a little later" {
+    timeout 20 sh -c 'while :; do :; done' >/dev/null 2>&1 3>&- &
+    hog=$(eventually_child $!)
+    echo "$hog" >>"$WORK/pids"
+    for ((i = 0; i < 5; i++)); do
+        eventually attached "$hog" "policy=deadline runtime=4000 deadline=10000 period=10000 cpus=$ALL_CPUS"
+        [[ $(kernel "$hog") == "deadline 0 nice=0 4000/10000/10000 "* ]]
+        "$DETACH" <"$WORK/former"
+        [[ $(kernel "$hog") == "other "* ]]
+    done
+    kill "$hog"
+}
+
+eventually_child() { eventually pgrep -P "$1"; }
+
+@test "what it was is told before anything is done: if it cannot be told, nothing is" {
+    sleeper
+    status=0
+    # shellcheck disable=SC2086 # words
+    "$ATTACH" tid="$SLEEPER" $FIFO >/dev/full 2>"$WORK/err" || status=$?
+    [ "$status" -ne 0 ]
+    [ -s "$WORK/err" ]
+    [[ $(kernel "$SLEEPER") == "other "* ]]
+}
+
+@test "rtf-detach after the end of the thread, or twice, does no harm" {
+    sleeper
+    attached "$SLEEPER" "$FIFO"
+    "$DETACH" <"$WORK/former"
+    "$DETACH" <"$WORK/former"
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
+    kill "$SLEEPER"
+    wait "$SLEEPER" || true
+    status=0
+    "$DETACH" <"$WORK/former" 2>"$WORK/err" || status=$?
+    [ "$status" -eq 66 ]
+}

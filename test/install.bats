@@ -1,0 +1,262 @@
+# make install, make clean: what lands where, that it runs from there, and that nothing else is touched.
+load helper
+
+prepare() {
+    ROOT=$WORK/root
+    mkdir "$ROOT"
+    LISTED="755 etc
+755 etc/rtf
+644 etc/rtf/acl.conf
+644 etc/rtf/plugins.conf
+755 usr
+755 usr/bin
+755 usr/bin/rtf-run
+755 usr/bin/rtf-wait
+755 usr/lib
+755 usr/lib/systemd
+755 usr/lib/systemd/system
+644 usr/lib/systemd/system/rtf.service
+755 usr/lib/sysusers.d
+644 usr/lib/sysusers.d/rtf.conf
+755 usr/lib/tmpfiles.d
+644 usr/lib/tmpfiles.d/rtf.conf
+755 usr/libexec
+755 usr/libexec/rtf
+755 usr/libexec/rtf/plugins
+755 usr/libexec/rtf/plugins/edf
+755 usr/libexec/rtf/plugins/fp
+755 usr/libexec/rtf/plugins/rm
+755 usr/libexec/rtf/plugins/rr
+755 usr/libexec/rtf/rtf-attach
+755 usr/libexec/rtf/rtf-brokerd
+755 usr/libexec/rtf/rtf-detach
+755 usr/libexec/rtf/rtf-names
+755 usr/share
+755 usr/share/man
+755 usr/share/man/man1
+644 usr/share/man/man1/rtf-run.1
+644 usr/share/man/man1/rtf-wait.1
+755 usr/share/man/man5
+644 usr/share/man/man5/acl.conf.5
+644 usr/share/man/man5/plugins.conf.5
+644 usr/share/man/man5/rtf-events.5
+644 usr/share/man/man5/rtf-spec.5
+644 usr/share/man/man5/rtf-verdict.5
+755 usr/share/man/man7
+644 usr/share/man/man7/rtf-plugin.7
+644 usr/share/man/man7/rtf.7
+755 usr/share/man/man8
+644 usr/share/man/man8/rtf-attach.8
+644 usr/share/man/man8/rtf-brokerd.8"
+}
+
+installed() { make -s -C "${TREE:-$RTF_SOURCE}" install DESTDIR="$ROOT" "$@" </dev/null 3>&-; }
+
+# lists PATTERN...: what is in $ROOT, with modes, one a line.
+lists() { (cd "$ROOT" && find . -mindepth 1 -printf '%m %P\n' | LC_ALL=C sort -k 2); }
+
+# copy_tree: the checkout without what was built, in $TREE.
+copy_tree() {
+    TREE=$WORK/tree
+    mkdir "$TREE"
+    tar -C "$RTF_SOURCE" --exclude ./build --exclude ./.git -cf - . | tar -C "$TREE" -xf -
+}
+
+snapshot() { (cd "$TREE" && find . -printf '%y %m %P %l\n' | sort && find . -type f -exec sha256sum {} + | sort -k 2); }
+
+# parsed_root: a directory that systemd's tools take for a machine, with the files of $ROOT.
+parsed_root() {
+    echo 'root:x:0:0::/root:/bin/sh' >"$ROOT/etc/passwd"
+    printf 'root:x:0:\nadm:x:4:\n' >"$ROOT/etc/group"
+}
+
+@test "every file is installed with its mode, and nothing else, whatever the umask" {
+    for umask in 022 077 000; do
+        rm -rf "$ROOT" && mkdir -m 755 "$ROOT"
+        (umask "$umask" && installed PREFIX=/usr)
+        diff <(echo "$LISTED") <(lists) >&2 || { echo "umask $umask" >&2; false; }
+    done
+}
+
+@test "the list above is complete: every page, plugin and program of the source is in it" {
+    for page in "$RTF_SOURCE"/man/*.scd; do
+        page=$(basename "$page" .scd)
+        grep -q "^644 usr/share/man/man${page##*.}/$page$" <<<"$LISTED"
+    done
+    for source in bin/rtf-run.c bin/rtf-wait.c libexec/rtf-attach.c libexec/rtf-detach.c plugins/edf.c plugins/rm.c plugins/fp.c plugins/rr.c; do
+        [ -e "$RTF_SOURCE/$source" ]
+    done
+}
+
+@test "the prefix is /usr/local unless one is given, and configuration is in /etc all the same" {
+    installed
+    diff <(sed 's, usr, usr/local,' <<<"$LISTED" | sort -k 2) \
+        <(lists | grep -v ' usr$' | sort -k 2) >&2
+    grep -q '^ExecStart=/usr/local/libexec/rtf/rtf-brokerd ' "$ROOT/usr/local/lib/systemd/system/rtf.service"
+}
+
+@test "the unit names the installed broker, and no place is left to be filled in" {
+    installed PREFIX=/opt/rtf
+    unit=$ROOT/opt/rtf/lib/systemd/system/rtf.service
+    [ "$(grep -c '^Exec[A-Za-z]*=/opt/rtf/libexec/rtf/rtf-brokerd ' "$unit")" -eq 2 ]
+    run grep -rn '@[A-Z]*@' "$ROOT"/opt/rtf/lib "$ROOT/etc"
+    [ "$status" -eq 1 ]
+    # Nothing speaks of where it was built or staged.
+    run grep -rlF -e "$RTF_SOURCE/" -e "$ROOT" "$ROOT/etc" "$ROOT"/opt/rtf/lib "$ROOT"/opt/rtf/share
+    [ "$status" -eq 1 ]
+}
+
+@test "nothing is written outside: a user who can write nothing but DESTDIR can install" {
+    copy_tree
+    make -s -C "$TREE" -j2 CFLAGS=-O0 3>&-
+    chmod -R go-w,go+rX "$TREE"
+    before=$(snapshot)
+    chown $ALICE "$ROOT"
+    as $ALICE make -s -C "$TREE" install DESTDIR="$ROOT" PREFIX=/usr CFLAGS=-O0 </dev/null 3>&-
+    diff <(echo "$LISTED") <(lists) >&2
+    [ "$(snapshot)" = "$before" ]
+}
+
+@test "make clean leaves the tree as it was before make" {
+    copy_tree
+    before=$(snapshot)
+    make -s -C "$TREE" -j2 CFLAGS=-O0 3>&-
+    [ "$(snapshot)" != "$before" ]
+    make -s -C "$TREE" clean
+    diff <(echo "$before") <(snapshot) >&2
+}
+
+@test "make a second time has nothing to do" {
+    copy_tree
+    make -s -C "$TREE" -j2 CFLAGS=-O0 3>&-
+    before=$(find "$TREE/build" -type f -printf '%P %i %T@\n' | sort)
+    make -C "$TREE" CFLAGS=-O0 3>&- >"$WORK/out"
+    [ "$(find "$TREE/build" -type f -printf '%P %i %T@\n' | sort)" = "$before" ]
+    # And a changed header is seen by what includes it.
+    touch "$TREE/lib/client.h"
+    make -C "$TREE" CFLAGS=-O0 3>&- >"$WORK/out"
+    grep -q 'bin/rtf-run.o' "$WORK/out"
+}
+
+@test "a second install keeps edited configuration, and renews everything else" {
+    installed PREFIX=/usr
+    echo '# mine' >"$ROOT/etc/rtf/acl.conf"
+    : >"$ROOT/etc/rtf/plugins.conf"
+    chmod 600 "$ROOT/etc/rtf/acl.conf"
+    echo old >"$ROOT/usr/bin/rtf-wait"
+    echo old >"$ROOT/usr/lib/systemd/system/rtf.service"
+    installed PREFIX=/usr
+    [ "$(cat "$ROOT/etc/rtf/acl.conf")" = '# mine' ]
+    [ "$(stat -c %a "$ROOT/etc/rtf/acl.conf")" = 600 ]
+    [ ! -s "$ROOT/etc/rtf/plugins.conf" ]
+    cmp "$ROOT/usr/bin/rtf-wait" "$RTF_SOURCE/build/bin/rtf-wait"
+    grep -q '^ExecStart=/usr/libexec/' "$ROOT/usr/lib/systemd/system/rtf.service"
+    rm "$ROOT/etc/rtf/plugins.conf"
+    installed PREFIX=/usr
+    cmp "$ROOT/etc/rtf/plugins.conf" "$RTF_SOURCE/etc/plugins.conf"
+}
+
+@test "the programs run from there, also while they are installed anew" {
+    installed PREFIX=/opt/rtf
+    chmod 755 "$ROOT"
+    RTF_LIBEXEC=$ROOT/opt/rtf/libexec/rtf
+    cp "$ROOT/etc/rtf/plugins.conf" "$CONFIG/plugins.conf"
+    broker_start
+    run as $ALICE "$ROOT/opt/rtf/bin/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- chrt -p 0
+    [ "$status" -eq 0 ]
+    [[ $output == *SCHED_DEADLINE* ]]
+    for part in rtf-attach rtf-names plugins/edf plugins/fp plugins/rr; do
+        pgrep -f "^$RTF_LIBEXEC/$part" >/dev/null
+    done
+    installed PREFIX=/opt/rtf
+    as $ALICE "$ROOT/opt/rtf/bin/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- true
+    broker_stop TERM
+    none_of_these() { ! pgrep -f "^$RTF_LIBEXEC/" >/dev/null; }
+    eventually none_of_these
+    broker_start
+    as $ALICE "$ROOT/opt/rtf/bin/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- true
+}
+
+@test "the shipped configuration is correct, and as careful as it says" {
+    installed PREFIX=/usr
+    "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$ROOT/etc/rtf"
+    # The same rules for somebody who has no account here: a half CPU in all, and nothing for a wish that tells no runtime.
+    sed "s/^@rtf/$ALICE/" "$ROOT/etc/rtf/acl.conf" >"$CONFIG/acl.conf"
+    cp "$ROOT/etc/rtf/plugins.conf" "$CONFIG/plugins.conf"
+    broker_start
+    [ "$(field .result "$(wish $ALICE half '{"runtime": "10ms", "period": "20ms"}')")" = OK ]
+    [ "$(field .result "$(wish $ALICE more '{"runtime": "1us", "period": "1s", "priority": 15}')")" = ACL_FAIL ]
+    rm "$SPECS/$ALICE/half.json"
+    eventually test ! -e "$SPECS/$ALICE/half.verdict"
+    for json in '{"priority": 15}' '{"runtime": "21ms", "period": "100ms"}' '{"runtime": "100us", "period": "999us"}' \
+        '{"runtime": "1ms", "period": "1001ms"}' '{"priority": 50, "runtime": "1ms", "period": "10ms", "plugin": "FP"}' \
+        '{"priority": 15, "runtime": "1ms", "deadline": "2s"}'; do
+        [ "$(field .result "$(wish $ALICE cam "$json")")" = ACL_FAIL ] || { echo "$json" >&2; false; }
+    done
+    [ "$(field .result "$(wish $ALICE cam '{"priority": 15, "runtime": "1ms", "period": "10ms", "plugin": "FP"}')")" = OK ]
+}
+
+@test "every example that is commented out in the shipped configuration is correct" {
+    installed PREFIX=/usr
+    # Each block of plugins.conf replaces the lines in force.
+    blocks=0
+    while IFS= read -r -d '@' block; do
+        grep -qE '^#[A-Z]+ +[a-z/]' <<<"$block" || continue
+        # shellcheck disable=SC2001 # per line
+        grep -E '^#[A-Z]+ +[a-z/]' <<<"$block" | sed -e 's/^#//' -e "s,/usr/local/libexec/rtf-mine,$ROOT/usr/libexec/rtf/plugins/fp," >"$CONFIG/plugins.conf"
+        "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$CONFIG" 2>"$WORK/err" || { cat "$CONFIG/plugins.conf" "$WORK/err" >&2; false; }
+        blocks=$((blocks + 1))
+    done < <(sed 's/^# --- .*/@/' "$ROOT/etc/rtf/plugins.conf"; echo @)
+    [ "$blocks" -ge 4 ]
+    cp "$ROOT/etc/rtf/plugins.conf" "$CONFIG/plugins.conf"
+    sed -E 's/^#([@-])/\1/' "$ROOT/etc/rtf/acl.conf" >"$CONFIG/acl.conf"
+    [ "$(grep -c '^[@-]' "$CONFIG/acl.conf")" -gt "$(grep -c '^[@-]' "$ROOT/etc/rtf/acl.conf")" ]
+    "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$CONFIG"
+}
+
+@test "systemd accepts the unit" {
+    installed PREFIX=/usr
+    sed "s,/usr/libexec/rtf,$ROOT/usr/libexec/rtf,g" "$ROOT/usr/lib/systemd/system/rtf.service" >"$WORK/rtf.service"
+    command -v systemd-analyze >/dev/null || skip "systemd-analyze is not here"
+    SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no "$WORK/rtf.service" >"$WORK/out" 2>&1 || { cat "$WORK/out" >&2; false; }
+    run grep rtf.service "$WORK/out"
+    [ "$status" -eq 1 ]
+}
+
+@test "the unit's options and signals are those of the broker" {
+    unit=$RTF_SOURCE/etc/rtf.service
+    while read -r _ options; do
+        for option in $options; do
+            [[ $option != --* ]] || "$RTF_LIBEXEC/rtf-brokerd" --help | grep -qe "$option\b"
+        done
+    done < <(sed -n 's/^Exec[A-Za-z]*=//p' "$unit" | grep rtf-brokerd)
+    grep -q '^KillSignal=SIGTERM$' "$unit"
+    grep -q '^RestartKillSignal=SIGINT$' "$unit"
+    grep -q '^ExecReload=/bin/kill -HUP \$MAINPID$' "$unit"
+    grep -q '^ExecStopPost=.*/rtf-brokerd --put-back$' "$unit"
+}
+
+@test "sysusers makes the group and the plugins' user" {
+    command -v systemd-sysusers >/dev/null || skip "systemd-sysusers is not here"
+    installed PREFIX=/usr
+    parsed_root
+    systemd-sysusers --root="$ROOT" >"$WORK/out" 2>&1 || { cat "$WORK/out" >&2; false; }
+    grep -qE '^rtf:x:[0-9]+:$' "$ROOT/etc/group"
+    grep -qE '^rtf-plugin:x:[0-9]+:[0-9]+:[^:]*:/:/usr/sbin/nologin$' "$ROOT/etc/passwd"
+    [ "$(grep -c rtf "$ROOT/etc/passwd")" -eq 1 ]
+}
+
+@test "tmpfiles makes the spool as spool/manifest says, and a broker finds nothing to mend" {
+    command -v systemd-tmpfiles >/dev/null || skip "systemd-tmpfiles is not here"
+    installed PREFIX=/usr
+    parsed_root
+    printf 'rtf:x:%s:\n' $GROUP >>"$ROOT/etc/group"
+    systemd-tmpfiles --root="$ROOT" --create "$ROOT/usr/lib/tmpfiles.d/rtf.conf" >"$WORK/out" 2>&1 || { cat "$WORK/out" >&2; false; }
+    made=$(find "$ROOT/var/spool/rtf" -printf '%P/ %y %U:%G %m\n' | sort)
+    [ "$made" = "$(awk -v group=$GROUP '!/^#/ && NF && $2 != "f" {
+        sub(/^\.$/, "", $1); sub(/^0/, "", $5)
+        print $1 "/", $2, "0:" ($4 == "rtf" ? group : $4 == "adm" ? 4 : 0), $5 }' "$RTF_SOURCE/spool/manifest" | sort)" ]
+    SPOOL=$ROOT/var/spool/rtf
+    broker_start
+    [ "$(find "$SPOOL" -path "$SPOOL/log/*" -prune -o -path "$SPOOL/state/*" -prune -o -printf '%P/ %y %U:%G %m\n' | sort)" = "$made" ]
+}

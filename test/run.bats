@@ -1,0 +1,808 @@
+# rtf-run(1): the command that comes out of it is the one that was asked for, with a reservation and nothing else
+# changed; or there is one line that says why not.
+load helper
+
+prepare() {
+    configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 0.9"
+    WISHES=$SPECS/$ALICE
+    ALL_CPUS=$(cat /sys/devices/system/cpu/online)
+}
+
+# A stopped broker cannot be ended.
+tidy() {
+    if [ -n "$BROKER" ]; then kill -CONT "$BROKER" 2>/dev/null || true; fi
+}
+
+# start_with PREFIX... -- OPTION...: rtf-run of Alice in the background, under PREFIX; its pid in $PID. A shell
+# starts its background commands with INT and QUIT ignored, which is taken back here.
+start_with() {
+    local prefix=()
+    while [ "$1" != -- ]; do prefix+=("$1"); shift; done
+    shift
+    become "$ALICE" env --default-signal=INT,QUIT "${prefix[@]}" "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@" \
+        </dev/null >"$WORK/out" 2>"$WORK/err" 3>&- &
+    PID=$!
+    echo "$PID" >>"$WORK/pids"
+}
+
+start() { start_with -- "$@"; }
+
+# began OPTION... -- sleep 300: and returns when the sleep is there.
+began() {
+    start "$@"
+    eventually is_sleep "$PID" || { cat "$WORK/err" >&2; return 1; }
+}
+
+# waits: a started rtf-run has put its wish, which nobody answers.
+waits() { eventually test -e "$WISHES/run-$PID.json"; }
+
+rtf_run() { as "$ALICE" "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; }
+
+# fails STATUS PATTERN COMMAND...: with exactly one line on standard error, like the pattern, and no output.
+fails() {
+    local expected=$1 pattern=$2 status=0
+    shift 2
+    "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
+    # shellcheck disable=SC2053 # it is a pattern
+    [ "$status" -eq "$expected" ] && [ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
+        [[ $(cat "$WORK/err") == $pattern ]] && return 0
+    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2
+    return 1
+}
+
+# takes MIN MAX COMMAND...: milliseconds.
+takes() {
+    local min=$1 max=$2 begin=${EPOCHREALTIME/./} took
+    shift 2
+    "$@" || return 1
+    took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+    [ "$took" -ge "$min" ] && [ "$took" -lt "$max" ] || { echo "took $took ms: $*" >&2; return 1; }
+}
+
+# ending COMMAND...: its exit status, or the negative number of the signal that it died of.
+ending() {
+    /usr/bin/python3 -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"
+}
+
+# unchanged COMMAND...: what it prints is the same with and without rtf-run before it.
+unchanged() {
+    local plain reserved
+    plain=$("${PREFIX[@]}" "$@")
+    reserved=$("${PREFIX[@]}" "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- "$@")
+    [ -n "$plain" ] && [ "$plain" = "$reserved" ] || { diff <(echo "$plain") <(echo "$reserved") >&2; return 1; }
+}
+
+freeze_broker() {
+    kill -STOP "$BROKER"
+    eventually is_stopped "$BROKER"
+}
+is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+is_empty() { [ -d "$1" ] && [ -z "$(ls -A "$1")" ]; }
+
+# nothing_reserved: 0.8 of the 0.9 that Alice may have can be had; the broker takes wishes in their order.
+nothing_reserved() {
+    local answer
+    answer=$(wish $ALICE probe '{"runtime": "80ms", "period": "100ms"}')
+    [ "$(field .result "$answer")" = OK ] || { echo "$answer" >&2; return 1; }
+    rm "$WISHES/probe.json"
+    eventually test ! -e "$WISHES/probe.verdict"
+}
+
+@test "the command runs under SCHED_DEADLINE as the options say, and what it starts is ordinary" {
+    broker_start
+    began -T 5ms -P 20ms -D 10ms -- sleep 300
+    [ "$(kernel "$PID")" = "deadline 0 nice=0 5000/10000/20000 cpus=$ALL_CPUS reset=1" ]
+    start -T 5ms -P 20ms -- sh -c "sleep 300 & echo \$! >$WORK/child; exec sleep 300"
+    touch "$WORK/child" && chmod 666 "$WORK/child"
+    eventually test -s "$WORK/child"
+    eventually is_sleep "$PID"
+    child=$(cat "$WORK/child")
+    echo "$child" >>"$WORK/pids"
+    [ "$(kernel "$PID")" = "deadline 0 nice=0 5000/20000/20000 cpus=$ALL_CPUS reset=1" ]
+    [ "$(kernel "$child")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
+}
+
+@test "a second thread of the command is ordinary" {
+    broker_start
+    run rtf_run -T 10ms -P 20ms -- /usr/bin/python3 -c '
+import os, threading
+own = os.sched_getscheduler(0)
+thread = threading.Thread(target=lambda: print(own & ~os.SCHED_RESET_ON_FORK, os.sched_getscheduler(0)))
+thread.start()
+thread.join()'
+    [ "$status" -eq 0 ]
+    [ "$output" = "6 0" ]
+}
+
+@test "the command runs under SCHED_FIFO and SCHED_RR with a priority" {
+    configure_rules "$ALICE - max_utilization 3"
+    broker_start
+    began --priority 15 --plugin FP -- sleep 300
+    [[ $(kernel "$PID") =~ ^'fifo 15 nice=0 0/0/0 cpus='[0-9]+' reset=1'$ ]]
+    began --priority 5 --plugin RR -T 1ms -P 10ms -- sleep 300
+    [[ $(kernel "$PID") =~ ^'rr 5 nice=0 0/0/0 cpus='[0-9]+' reset=1'$ ]]
+    # Without a name: in the order of the file, and EDF needs times.
+    began --priority 12 -- sleep 300
+    [[ $(kernel "$PID") =~ ^'fifo 12 nice=0 0/0/0 cpus='[0-9]+' reset=1'$ ]]
+}
+
+@test "long options and their aliases mean the same" {
+    for words in '-T 5ms -P 40ms -D 20ms' '--runtime 5ms --period 40ms --deadline=20ms' \
+        '--sched-runtime=5ms --sched-period=40ms --sched-deadline 20ms' '-T5000us -P40ms -D20ms'; do
+        # shellcheck disable=SC2086 # words
+        run "$RTF_BIN/rtf-run" --dry-run $words
+        [ "$(jq -c '[.runtime, .period, .deadline]' <<<"$output")" = '[5000,40000,20000]' ]
+    done
+}
+
+@test "the process id stays" {
+    broker_start
+    start -T 5ms -P 20ms -- sh -c 'echo $$'
+    wait "$PID"
+    [ "$(cat "$WORK/out")" = "$PID" ]
+    [ ! -s "$WORK/err" ]
+}
+
+@test "the exit status is the command's" {
+    broker_start
+    for status in 0 1 77 124 125 126 127 255; do
+        [ "$(ending setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- \
+            "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- sh -c "exit $status")" = "$status" ]
+    done
+}
+
+@test "a command that a signal kills is seen to die of it" {
+    broker_start
+    for signal in TERM INT KILL ABRT USR1; do
+        [ "$(ulimit -c 0; ending setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- env --default-signal \
+            "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- sh -c "kill -$signal \$\$")" = "-$(kill -l $signal)" ]
+    done
+}
+
+@test "environment, directory, umask, limits and session are untouched" {
+    broker_start
+    PREFIX=(as $ALICE env -i PATH=/usr/bin:/bin LC_ALL=C ODD="a  b" EMPTY= USER=nobody-such setsid -w)
+    cd "$WORK"
+    umask 027
+    ulimit -S -n 99
+    unchanged env
+    unchanged sh -c 'pwd; umask; ulimit -a'
+    unchanged grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Umask)' /proc/self/status
+    unchanged sh -c '[ $(ps -o sid= -p $$) -eq $(ps -o pgid= -p $$) ] && echo leads its session'
+}
+
+@test "signal mask and ignored signals are untouched, and nothing is pending" {
+    broker_start
+    PREFIX=(as $ALICE env --default-signal --ignore-signal=HUP,USR2,CHLD --block-signal=TERM,USR1,WINCH)
+    unchanged grep -E '^(Sig|Shd)' /proc/self/status
+    PREFIX=(as $ALICE env --default-signal)
+    unchanged grep -E '^(Sig|Shd)' /proc/self/status
+    PREFIX=(as $ALICE env --ignore-signal)
+    unchanged grep -E '^(Sig|Shd)' /proc/self/status
+}
+
+@test "the command has the descriptors that rtf-run was given, and no other" {
+    broker_start
+    echo here >"$WORK/given"
+    chmod 666 "$WORK/given"
+    # shellcheck disable=SC2016 # for the sh of the command
+    list='find /proc/$$/fd -type l -printf "%f %l\n"; :'
+    for reserved in '' "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms --"; do
+        # shellcheck disable=SC2086 # words
+        as $ALICE $reserved sh -c "$list" 3>&- 4>&- 7<"$WORK/given" 9>>"$WORK/given" </dev/null >"$WORK/out" 2>&1
+        grep -q "^7 $WORK/given" "$WORK/out"
+        mv "$WORK/out" "$WORK/seen-${reserved:+with}"
+    done
+    diff "$WORK/seen-" "$WORK/seen-with" >&2
+    run rtf_run -T 5ms -P 20ms -- sh -c 'cat <&7' 7<"$WORK/given"
+    [ "$output" = here ]
+}
+
+@test "closed standard descriptors stay closed" {
+    broker_start
+    install -m 666 /dev/null "$WORK/seen"
+    # shellcheck disable=SC2016 # for the sh of the command
+    list='for fd in 0 1 2; do [ ! -e "/proc/$$/fd/$fd" ] || seen="$seen $fd"; done; chrt -p $$ >>'$WORK/seen' 2>&1; echo "open:$seen" >>'$WORK/seen
+    rtf_run -T 5ms -P 20ms -- sh -c "$list" <&-
+    rtf_run -T 5ms -P 20ms -- sh -c "$list" >&-
+    rtf_run -T 5ms -P 20ms -- sh -c "$list" <&- 2>&-
+    rtf_run -T 5ms -P 20ms -- sh -c "$list" <&- >&- 2>&-
+    [ "$(grep '^open:' "$WORK/seen")" = "$(printf 'open: 1 2\nopen: 0 2\nopen: 1\nopen:')" ] || { cat "$WORK/seen" >&2; false; }
+    [ "$(grep -c SCHED_DEADLINE "$WORK/seen")" -eq 4 ]
+}
+
+@test "with closed standard descriptors a refusal goes nowhere, not into the spool" {
+    broker_start
+    status=0
+    rtf_run -T 5ms -P 20ms --plugin NONE -- true <&- >&- 2>&- || status=$?
+    [ "$status" -eq 125 ]
+    eventually is_empty "$WISHES"
+    status=0
+    rtf_run -v -T 5ms -P 20ms -- sh -c "cat $WISHES/run-\$\$.json" >"$WORK/out" 2>&- || status=$?
+    [ "$status" -eq 0 ]
+    jq -e '.runtime == 5000 and .lifetime == "thread"' "$WORK/out"
+}
+
+@test "it works with an empty environment" {
+    broker_start
+    run as $ALICE env -i "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- /usr/bin/env
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [ -d "$WISHES" ]
+    run as $ALICE env -i "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- chrt -p 0
+    [[ $output == *SCHED_DEADLINE* ]]
+}
+
+@test "it works as in a crontab: own session, no terminal, few variables, output to a pipe" {
+    broker_start
+    output=$(setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- setsid -w env -i HOME=/ SHELL=/bin/sh \
+        PATH=/usr/bin:/bin LOGNAME=$ALICE sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- sh -c 'chrt -p \$\$; exit 3'
+            echo status \$?" </dev/null 2>&1 3>&- | cat)
+    [[ $output == *SCHED_DEADLINE*"status 3" ]]
+    # A command that has nothing to say causes no mail.
+    [ -z "$(as $ALICE setsid -w env -i sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- true" </dev/null 2>&1)" ]
+}
+
+@test "it works as a link in a pipeline, and takes SIGPIPE as the command would" {
+    broker_start
+    output=$(printf 'a\nb\n' | rtf_run -T 5ms -P 20ms -- tr ab xy | tail -n 1)
+    [ "$output" = y ]
+    as $ALICE env --default-signal=PIPE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- yes | head -n 1 >"$WORK/out"
+    [ "${PIPESTATUS[0]}" -eq 141 ]
+    # Input that is there before the broker has answered is the command's.
+    freeze_broker
+    echo early >"$WORK/input"
+    become $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- cat < <(cat "$WORK/input") >"$WORK/out" 3>&- &
+    PID=$!
+    echo "$PID" >>"$WORK/pids"
+    waits
+    kill -CONT "$BROKER"
+    wait "$PID"
+    [ "$(cat "$WORK/out")" = early ]
+}
+
+@test "it works as a service's ExecStart: no USER, the main pid, a socket handed down" {
+    broker_start
+    echo ready >"$WORK/socket"
+    become $ALICE setsid env -i LISTEN_FDS=1 NOTIFY_SOCKET="$WORK/none" INVOCATION_ID=1 "$RTF_BIN/rtf-run" --spool "$SPOOL" \
+        -T 500us -P 4ms --name arm -- sh -c 'read -r line <&3; echo "$$ $line $LISTEN_FDS"; exec sleep 300' \
+        3<"$WORK/socket" </dev/null >"$WORK/out" 2>&1 &
+    PID=$!
+    echo "$PID" >>"$WORK/pids"
+    eventually is_sleep "$PID"
+    [ "$(cat "$WORK/out")" = "$PID ready 1" ]
+    [ "$(kernel "$PID")" = "deadline 0 nice=0 500/4000/4000 cpus=$ALL_CPUS reset=1" ]
+    [ "$(jq .thread.tid "$WISHES/arm.verdict")" = "$PID" ]
+    kill "$PID"
+    eventually is_empty "$WISHES"
+}
+
+@test "it works on a terminal, where the command can be interrupted" {
+    broker_start
+    mkfifo "$WORK/keys"
+    script -qec "exec setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- env --default-signal \
+        $RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- sleep 300" /dev/null <"$WORK/keys" >"$WORK/screen" 2>&1 3>&- &
+    terminal=$!
+    echo "$terminal" >>"$WORK/pids"
+    exec 8>"$WORK/keys"
+    eventually pgrep -P "$terminal" -x sleep
+    [[ $(kernel "$(pgrep -P "$terminal" -x sleep)") == "deadline 0 nice=0 5000/20000/20000 "* ]]
+    printf '\003' >&8
+    status=0
+    wait "$terminal" || status=$?
+    exec 8>&-
+    [ "$status" -eq 130 ]
+    eventually is_empty "$WISHES"
+}
+
+@test "Ctrl-C while it waits for a broker that is stuck: it dies of it, the shell sees that, and nothing is left" {
+    broker_start
+    freeze_broker
+    mkfifo "$WORK/keys"
+    install -m 777 -d "$WORK/open"
+    script -qec "exec setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- env --default-signal \
+        bash -c '$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- touch $WORK/open/ran; touch $WORK/open/went-on'" \
+        /dev/null <"$WORK/keys" >"$WORK/screen" 2>&1 3>&- &
+    terminal=$!
+    echo "$terminal" >>"$WORK/pids"
+    exec 8>"$WORK/keys"
+    eventually glob "$WISHES/run-*.json"
+    printf '\003' >&8
+    status=0
+    wait "$terminal" || status=$?
+    exec 8>&-
+    [ "$status" -eq 130 ]
+    is_empty "$WISHES"
+    is_empty "$WORK/open" # bash ends after a command that died of SIGINT, and goes on after one that exits with 130
+    kill -CONT "$BROKER"
+    nothing_reserved
+}
+
+glob() { compgen -G "$1" >/dev/null; }
+
+@test "each signal that would end it takes the wish back, and it dies of that signal" {
+    broker_start
+    freeze_broker
+    ulimit -c 0
+    for signal in INT TERM HUP QUIT PIPE ALRM USR1 USR2; do
+        as $ALICE env --default-signal /usr/bin/python3 -c '
+import os, subprocess, sys, time
+child = subprocess.Popen(sys.argv[3:])
+while not os.path.exists(f"{sys.argv[1]}/run-{child.pid}.json"):
+    time.sleep(0.005)
+child.send_signal(int(sys.argv[2]))
+print(child.wait(10))' "$WISHES" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 80ms -P 100ms -- true >"$WORK/ended"
+        [ "$(cat "$WORK/ended")" = "-$(kill -l $signal)" ]
+        is_empty "$WISHES"
+    done
+    kill -CONT "$BROKER"
+    nothing_reserved
+}
+
+@test "an ignored hangup stays ignored: nohup rtf-run goes on waiting, and its command ignores it too" {
+    broker_start
+    freeze_broker
+    start_with nohup -- -T 5ms -P 20ms -- sleep 300
+    waits
+    kill -HUP "$PID"
+    kill -CONT "$BROKER"
+    eventually is_sleep "$PID"
+    kill -HUP "$PID"
+    [ $((0x$(awk '/^SigIgn/ { print $2 }' "/proc/$PID/status") & 1)) -eq 1 ]
+    [[ $(kernel "$PID") == "deadline "* ]]
+}
+
+@test "a blocked signal that comes while it waits is pending for the command" {
+    broker_start
+    freeze_broker
+    start_with env --block-signal=TERM -- -T 5ms -P 20ms -- sleep 300
+    waits
+    kill -TERM "$PID"
+    kill -CONT "$BROKER"
+    eventually is_sleep "$PID"
+    [ $((0x$(awk '/^ShdPnd/ { print $2 }' "/proc/$PID/status") >> 14 & 1)) -eq 1 ]
+}
+
+@test "it can be stopped and continued while it waits" {
+    broker_start
+    freeze_broker
+    start -T 5ms -P 20ms -- sleep 300
+    waits
+    kill -STOP "$PID"
+    eventually is_stopped "$PID"
+    kill -CONT "$BROKER"
+    eventually test -e "$WISHES/run-$PID.verdict"
+    kill -CONT "$PID"
+    eventually is_sleep "$PID"
+    [[ $(kernel "$PID") == "deadline "* ]]
+}
+
+@test "refused: 125, and one line with who, why, and the runtime that would fit; that one does, 1 us more does not" {
+    configure_rules "$ALICE - max_utilization 9"
+    broker_start
+    began -T 15ms -P 20ms -- sleep 300
+    while rtf_run -T 4ms -P 20ms --name "fill$((count += 1))" -- true && [ "$count" -lt "$(nproc)" ]; do
+        began -T 15ms -P 20ms -- sleep 300
+    done
+    fails 125 'rtf-run: EDF refused: * 0.75 asked; runtime *us would fit' rtf_run -T 15ms -P 20ms --plugin EDF -- true
+    nearest=$(sed -E 's/.*; runtime ([0-9]+)us would fit/\1/' "$WORK/err")
+    fails 125 'rtf-run: EDF refused: * would fit' rtf_run -T "$((nearest + 1))us" -P 20ms --plugin EDF -- true
+    rtf_run -T "${nearest}us" -P 20ms --plugin EDF -- true
+}
+
+@test "refused by a rule: one line with file, line, bound and what was asked" {
+    configure_rules "$ALICE - max_utilization 0.9" "$ALICE - max_runtime 20ms"
+    broker_start
+    fails 125 'rtf-run: *acl.conf:2: * max_runtime 20ms*30000us asked; runtime 20000us would fit' \
+        rtf_run -T 30ms -P 100ms -- true
+    fails 125 'rtf-run: *acl.conf:1: * max_utilization 0.9*0.95 asked; runtime 18000us would fit' \
+        rtf_run -T 19ms -P 20ms -- true
+    is_empty "$WISHES"
+}
+
+@test "refused for good: one line that names what is missing" {
+    broker_start
+    fails 125 'rtf-run: *NONE*' rtf_run -T 1ms -P 20ms --plugin NONE -- true
+    fails 125 'rtf-run: *period*' rtf_run -T 1ms --plugin EDF -- true
+    fails 125 'rtf-run: *runtime*period*' rtf_run -T 30ms -P 20ms -- true
+    is_empty "$WISHES"
+}
+
+@test "a refused wish is gone when rtf-run has ended" {
+    broker_start
+    for _ in 1 2 3 4 5; do
+        fails 125 '*refused*' rtf_run -T 1ms --plugin EDF --name same -- true
+        is_empty "$WISHES"
+    done
+    rtf_run -T 80ms -P 100ms --name same -- true
+}
+
+@test "no broker: 125 and one line, at once" {
+    takes 0 500 fails 125 "rtf-run: no broker has made a spool at $SPOOL" rtf_run -T 5ms -P 20ms -- true
+    broker_start
+    broker_stop TERM
+    takes 0 500 fails 125 "rtf-run: no broker is running on $SPOOL" rtf_run -T 5ms -P 20ms --timeout 20s -- true
+    [ ! -e "$WISHES" ]
+    broker_start
+    broker_stop KILL
+    takes 0 500 fails 125 "rtf-run: no broker is running on $SPOOL" rtf_run -T 5ms -P 20ms -- true
+    takes 0 500 fails 125 'rtf-run: *' rtf_run --spool "$WORK/etc" -T 5ms -P 20ms -- true
+    takes 0 500 fails 125 'rtf-run: *' rtf_run --spool "$WORK/etc/acl.conf" -T 5ms -P 20ms -- true
+    mkfifo "$WORK/fifo"
+    takes 0 500 fails 125 'rtf-run: *' rtf_run --spool "$WORK/fifo" -T 5ms -P 20ms -- true
+}
+
+@test "the wait is over: 125 and one line, when --timeout says so, and no reservation" {
+    broker_start
+    freeze_broker
+    takes 300 900 fails 125 'rtf-run: no answer to run-* within the time allowed' \
+        rtf_run -T 80ms -P 100ms --timeout 300ms -- true
+    is_empty "$WISHES"
+    kill -CONT "$BROKER"
+    nothing_reserved
+}
+
+@test "the broker dies while it waits: 125 and one line, at once, and no wish is left" {
+    broker_start
+    freeze_broker
+    start -T 80ms -P 100ms --timeout 20s -- true
+    waits
+    kill -KILL "$BROKER"
+    status=0
+    takes 0 500 wait_for "$PID"
+    [ "$status" -eq 125 ]
+    [ "$(cat "$WORK/err")" = "rtf-run: the broker on $SPOOL ended before it answered" ]
+    is_empty "$WISHES"
+    BROKER=
+    eventually none_of_ours
+    broker_start
+    nothing_reserved
+}
+
+wait_for() { wait "$1" || status=$?; }
+
+@test "a name that is taken: 125 and one line, and the wish of that name is as it was" {
+    broker_start
+    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    before=$(stat -c '%i %z' "$WISHES/cam.json"; cat "$WISHES/cam.json" "$WISHES/cam.verdict")
+    fails 125 'rtf-run: *'"/specs/$ALICE/cam.json exists" rtf_run -T 2ms -P 20ms --name cam -- true
+    [ "$(stat -c '%i %z' "$WISHES/cam.json"; cat "$WISHES/cam.json" "$WISHES/cam.verdict")" = "$before" ]
+    [ "$(ls -A "$WISHES")" = "$(printf 'cam.json\ncam.verdict')" ]
+    fails 125 'rtf-run: *.json exists' rtf_run -T 2ms -P 20ms --name cam -- true # twice, as before
+}
+
+@test "what a killed one of this process id has left does not stop it" {
+    broker_start
+    as $ALICE mkdir -p "$WISHES"
+    run as $ALICE sh -c "echo '{}' >$WISHES/run-\$\$.json; exec $RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- chrt -p 0"
+    [ "$status" -eq 0 ]
+    [[ $output == *SCHED_DEADLINE* ]]
+    only_the_old_one() { [ "$(find "$WISHES" -name '*.json' -exec cat {} +)" = '{}' ]; }
+    eventually only_the_old_one
+}
+
+@test "an old answer of the same name is not taken for its own" {
+    broker_start
+    as $ALICE mkdir -p "$WISHES"
+    as $ALICE tee "$WISHES/cam.verdict" >/dev/null <<'END'
+{"request":"create","token":"0000000000000000","result":"OK","reason":"old","grant":{"policy":"deadline"},"thread":{"tid":1,"state":"attached"}}
+END
+    rtf_run -v -T 2ms -P 20ms --name cam -- true 2>"$WORK/err"
+    [ "$(jq -r .grant.runtime "$WORK/err")" = 2000 ]
+}
+
+@test "a command that is not there: 127; one that cannot be run: 126; and the reservation is given back" {
+    broker_start
+    install -m 644 /dev/null "$WORK/text"
+    PATH=/usr/bin:/bin # with a directory in it that Alice may not enter, execvp(3) says "Permission denied"
+    fails 127 'rtf-run: no-such-command: No such file or directory' rtf_run -T 80ms -P 100ms -- no-such-command
+    fails 127 "rtf-run: $WORK/none: No such file or directory" rtf_run -T 80ms -P 100ms -- "$WORK/none"
+    fails 126 "rtf-run: $WORK/text: Permission denied" rtf_run -T 80ms -P 100ms -- "$WORK/text"
+    fails 126 "rtf-run: $WORK: Permission denied" rtf_run -T 80ms -P 100ms -- "$WORK"
+    fails 126 "rtf-run: $WORK/text/x: Not a directory" rtf_run -T 80ms -P 100ms -- "$WORK/text/x"
+    fails 127 'rtf-run: : No such file or directory' rtf_run -T 80ms -P 100ms -- ''
+    eventually is_empty "$WISHES"
+    nothing_reserved
+}
+
+@test "a time without a unit, or that is none, is refused with the option's name, for every option" {
+    for option in -T -P -D --desired-runtime --timeout; do
+        fails 125 "rtf-run: $option 5: a time needs a unit (us, ms or s)" "$RTF_BIN/rtf-run" $option 5 -- true
+        for text in 0 00 18446744073709551615; do
+            fails 125 "rtf-run: $option $text: a time needs a unit (us, ms or s)" "$RTF_BIN/rtf-run" $option $text -- true
+        done
+        for text in 0ms 1.5ms -5ms +5ms 5h 5m 5msec 3601s 3600001ms 99999999999999999999s '5 ms' ' 5ms' '5ms ' '' ms 5MS 0x5ms; do
+            fails 125 "rtf-run: $option $text: a time is a whole number and a unit (us, ms or s), 1us to 3600s" \
+                "$RTF_BIN/rtf-run" "$option" "$text" -- true
+        done
+    done
+    run "$RTF_BIN/rtf-run" --dry-run -T 1us -P 3600s -D 3600000ms --desired-runtime 7ms
+    [ "$(jq -c '[.runtime, .period, .deadline, .desired_runtime]' <<<"$output")" = '[1,3600000000,3600000000,7000]' ]
+}
+
+@test "other wrong usage is 125 too, and names what is wrong" {
+    for priority in 0 100 -1 x 5.5 '' 99999999999999999999; do
+        fails 125 "rtf-run: --priority $priority: a priority is 1 to 99" "$RTF_BIN/rtf-run" "--priority=$priority" -- true
+    done
+    for name in '' .hidden -dash a/b 'a b' "$(printf 'x%.0s' {1..65})" ä ..; do
+        fails 125 "rtf-run: --name $name: a name is 1 to 64 of *" "$RTF_BIN/rtf-run" "--name=$name" -- true
+    done
+    fails 125 'rtf-run: --comment: this is not UTF-8 text' "$RTF_BIN/rtf-run" --comment $'\xff' -- true
+    fails 125 'rtf-run: --plugin: this is not UTF-8 text' "$RTF_BIN/rtf-run" --plugin $'\xff' -- true
+    for words in '' '--' '-T' '--no-such-option -- true' '-x true' '--period -- true' '-T 5ms -P 20ms'; do
+        # shellcheck disable=SC2086 # words
+        run "$RTF_BIN/rtf-run" $words
+        [ "$status" -eq 125 ]
+        [[ $output == *rtf-run:* ]]
+    done
+}
+
+@test "options end at the command, whose own are left alone" {
+    broker_start
+    run rtf_run -T 5ms -P 20ms printf '%s ' -T 1 --timeout -- --help
+    [ "$status" -eq 0 ]
+    [ "$output" = '-T 1 --timeout -- --help ' ]
+    run rtf_run -T 5ms -P 20ms -- printf '%s ' -- -v
+    [ "$output" = '-- -v ' ]
+}
+
+@test "--help, --usage and --version answer on standard output and do nothing" {
+    for option in --help '-?' --usage --version -V; do
+        "$RTF_BIN/rtf-run" --spool "$SPOOL" "$option" >"$WORK/out" 2>"$WORK/err" -- true
+        [ -s "$WORK/out" ]
+        [ ! -s "$WORK/err" ]
+    done
+    [ ! -e "$SPOOL" ]
+}
+
+@test "--dry-run prints the wish on one line, needs no broker and touches nothing" {
+    as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run -T 5ms -P 20ms -D 15ms --desired-runtime 7ms --priority 30 \
+        --plugin EDF --ignore-admission --name cam --comment 'camera "1" ü' -- touch "$WORK/ran" >"$WORK/out"
+    [ "$(wc -l <"$WORK/out")" -eq 1 ]
+    [ "$(jq -c 'del(.attach, .token)' "$WORK/out")" = '{"runtime":5000,"desired_runtime":7000,"period":20000,"deadline":15000,"priority":30,"plugin":"EDF","ignore_admission":true,"lifetime":"thread","comment":"camera \"1\" ü"}' ]
+    jq -e '(.attach | type) == "number" and (.token | test("^[0-9a-f]{16}$"))' "$WORK/out"
+    [ ! -e "$SPOOL" ]
+    [ ! -e "$WORK/ran" ]
+    # The command may be left out, and tokens differ.
+    [ "$("$RTF_BIN/rtf-run" --dry-run -T 5ms | jq -r .token)" != "$("$RTF_BIN/rtf-run" --dry-run -T 5ms | jq -r .token)" ]
+    fails 125 'rtf-run: cannot print the wish: *' to_full "$RTF_BIN/rtf-run" --dry-run -T 5ms
+    fails 125 'rtf-run: cannot print the wish: *' to_nowhere "$RTF_BIN/rtf-run" --dry-run -T 5ms
+}
+
+to_full() { "$@" >/dev/full; }
+to_nowhere() { "$@" >&-; }
+
+@test "what --dry-run prints is a correct wish for every combination of options" {
+    broker_start
+    as $ALICE mkdir -p "$WISHES"
+    sleeper $ALICE
+    for words in '' '-T 5ms' '-P 20ms' '-T 5ms -P 20ms' '-T 5ms -P 20ms -D 10ms --desired-runtime 8ms' '--priority 12' \
+        '-T 1us -P 3600s --priority 99 --plugin RR --ignore-admission' '--comment x --plugin NONE'; do
+        # shellcheck disable=SC2086 # words
+        json=$("$RTF_BIN/rtf-run" --dry-run $words)
+        answer=$(wish $ALICE dry "$json")
+        [ "$(field .result "$answer")" != BAD_SPEC ] || { echo "$words: $answer" >&2; false; }
+        [ "$(field .token "$answer")" = "$(jq -r .token <<<"$json")" ]
+        rm "$WISHES/dry.json"
+    done
+    answer=$(wish $ALICE dry "$("$RTF_BIN/rtf-run" --dry-run -T 5ms -P 20ms | jq -c ".attach = $SLEEPER")")
+    [ "$(field .result "$answer")" = OK ]
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 5000/20000/20000 cpus=$ALL_CPUS reset=1" ]
+}
+
+@test "--fallback runs the command without, and says so in one line, whatever the reason" {
+    said='; running sh without a reservation'
+    fallback() { rtf_run --fallback "$@" -- sh -c 'chrt -p $$; exit 7' >"$WORK/out" 2>"$WORK/err"; }
+    plain() {
+        status=0
+        fallback "$@" || status=$?
+        [ "$status" -eq 7 ] && [[ $(cat "$WORK/out") == *SCHED_OTHER* ]] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
+            [[ $(cat "$WORK/err") == "rtf-run: "*"$said" ]] || { cat "$WORK/out" "$WORK/err" >&2; return 1; }
+    }
+    plain -T 5ms -P 20ms
+    broker_start
+    plain -T 19ms -P 20ms --plugin EDF
+    is_empty "$WISHES"
+    plain -T 5ms -P 20ms --plugin NONE
+    freeze_broker
+    plain -T 80ms -P 100ms --timeout 50ms
+    kill -CONT "$BROKER"
+    nothing_reserved
+    # Granted: nothing is said.
+    status=0
+    fallback -T 5ms -P 20ms || status=$?
+    [ "$status" -eq 7 ]
+    [[ $(cat "$WORK/out") == *SCHED_DEADLINE* ]]
+    [ ! -s "$WORK/err" ]
+}
+
+@test "--fallback does not hide that the command is missing, nor a signal" {
+    broker_start
+    PATH=/usr/bin:/bin
+    fails 127 'rtf-run: no-such-command: *' rtf_run --fallback -T 5ms -P 20ms -- no-such-command
+    freeze_broker
+    start --fallback -T 5ms -P 20ms -- touch "$WORK/ran"
+    waits
+    kill -INT "$PID"
+    status=0
+    wait "$PID" || status=$?
+    [ "$status" -eq 130 ]
+    [ ! -s "$WORK/err" ]
+    is_empty "$WISHES"
+}
+
+@test "-v prints the answer on standard error, one line of JSON, granted or refused" {
+    broker_start
+    rtf_run -v -T 5ms -P 20ms -D 15ms --desired-runtime 6ms --name cam -- sh -c 'echo $$' >"$WORK/out" 2>"$WORK/err"
+    [ "$(wc -l <"$WORK/err")" -eq 1 ]
+    jq -e --argjson pid "$(cat "$WORK/out")" '.result == "OK" and .request == "create" and
+        .thread == {tid: $pid, state: "attached"} and .grant.plugin == "EDF" and .grant.deadline == 15000 and
+        .grant.accepted_runtime == 6000 and (.token | length) == 16' "$WORK/err"
+    status=0
+    rtf_run --verbose -T 19ms -P 20ms -- true 2>"$WORK/err" || status=$?
+    [ "$status" -eq 125 ]
+    [ "$(wc -l <"$WORK/err")" -eq 2 ]
+    [ "$(head -n 1 "$WORK/err" | jq -r .result)" = ACL_FAIL ]
+}
+
+@test "--name and --comment are in the spool while the command runs, private, and go with it" {
+    broker_start
+    began -T 5ms -P 20ms --name left.arm-1 --comment 'left arm' -- sleep 300
+    [ "$(ls -A "$WISHES")" = "$(printf 'left.arm-1.json\nleft.arm-1.verdict')" ]
+    [ "$(stat -c '%a %u' "$WISHES/left.arm-1.json")" = "600 $ALICE" ]
+    [ "$(jq -r .comment "$WISHES/left.arm-1.json")" = 'left arm' ]
+    kill -KILL "$PID"
+    eventually is_empty "$WISHES"
+    began -T 5ms -P 20ms -- sleep 300
+    [ "$(ls -A "$WISHES")" = "$(printf 'run-%s.json\nrun-%s.verdict' "$PID" "$PID")" ]
+    kill "$PID"
+    eventually is_empty "$WISHES"
+    nothing_reserved
+}
+
+@test "a command that becomes another one keeps its reservation" {
+    broker_start
+    start -T 5ms -P 20ms -- sh -c 'exec sh -c "exec sleep 300"'
+    eventually is_sleep "$PID"
+    [[ $(kernel "$PID") == "deadline 0 nice=0 5000/20000/20000 "* ]]
+    [ -e "$WISHES/run-$PID.json" ]
+}
+
+@test "--plugin asks that one only" {
+    broker_start
+    rtf_run -v -T 1ms -P 20ms --priority 5 --plugin RR -- true 2>"$WORK/err"
+    [ "$(jq -c '[.grant.plugin, [.replies[].plugin]]' "$WORK/err")" = '["RR",["RR"]]' ]
+}
+
+@test "--ignore-admission is let in beyond the test where the administrator allows it, and only there" {
+    configure_plugins 'RM rm 21-40 0'
+    configure_rules "$ALICE - max_utilization 9" "$BOB - max_utilization 9" "$ALICE - ignore_adm_test true"
+    broker_start
+    began -T 90ms -P 100ms -- sleep 300
+    fails 125 'rtf-run: RM refused: *' rtf_run -T 90ms -P 100ms -- true
+    began -T 90ms -P 50s --ignore-admission -- sleep 300
+    began -T 90ms -P 100ms --ignore-admission -- sleep 300
+    [[ $(kernel "$PID") =~ ^'fifo '[234][0-9]' nice=0 0/0/0 cpus=0 reset=1'$ ]]
+    fails 125 'rtf-run: *ignore_adm_test*' as $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 100ms --ignore-admission -- true
+}
+
+@test "killed with -9 while it waits, it leaves no reservation" {
+    broker_start
+    freeze_broker
+    start -T 80ms -P 100ms -- sleep 300
+    waits
+    kill -KILL "$PID"
+    wait "$PID" 2>/dev/null || true
+    kill -CONT "$BROKER"
+    nothing_reserved
+    # And what is left of the wish can be removed as any.
+    rm -f "$WISHES/run-$PID.json"
+    eventually is_empty "$WISHES"
+}
+
+@test "the wish removed while the command runs: it goes on with the policy it had before" {
+    broker_start
+    start_with nice -n 5 -- -T 5ms -P 20ms -- sleep 300
+    eventually is_sleep "$PID"
+    [[ $(kernel "$PID") == "deadline "* ]]
+    as $ALICE rm "$WISHES/run-$PID.json"
+    eventually test ! -e "$WISHES/run-$PID.verdict"
+    [ "$(kernel "$PID")" = "other 0 nice=5 0/0/0 cpus=$ALL_CPUS reset=0" ]
+}
+
+@test "rtf-run that becomes rtf-run is refused, as its thread has a reservation" {
+    broker_start
+    fails 125 'rtf-run: *thread * is attached to another reservation already' rtf_run -T 1ms -P 20ms -- "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- true
+    eventually is_empty "$WISHES"
+    nothing_reserved
+}
+
+@test "rtf-run in a child of a reserved command has its own reservation" {
+    configure_rules "$ALICE - max_utilization 2"
+    broker_start
+    install -m 666 /dev/null "$WORK/child"
+    start --priority 15 --plugin FP -- sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- \
+        sh -c 'echo \$\$ >$WORK/child; exec sleep 300' & exec sleep 300"
+    eventually test -s "$WORK/child"
+    child=$(cat "$WORK/child")
+    echo "$child" >>"$WORK/pids"
+    eventually is_sleep "$PID"
+    eventually is_sleep "$child"
+    [[ $(kernel "$PID") == "fifo 15 "*" reset=1" ]]
+    [ "$(kernel "$child")" = "deadline 0 nice=0 5000/20000/20000 cpus=$ALL_CPUS reset=1" ]
+    kill "$child" "$PID"
+    eventually is_empty "$WISHES"
+}
+
+@test "a hundred at once are all real-time, and afterwards there is nothing" {
+    broker_start
+    pids=()
+    for ((i = 0; i < 100; i++)); do
+        become $((i % 2 ? ALICE : BOB)) "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 200ms -- sleep 300 \
+            </dev/null >>"$WORK/out" 2>&1 3>&- &
+        pids+=($!)
+        echo $! >>"$WORK/pids"
+    done
+    sleepers() { [ "$(ps -o comm= -p "${pids[*]}" | grep -cx sleep)" -eq 100 ]; }
+    eventually sleepers || { cat "$WORK/out" >&2; false; }
+    [ "$(ps -o cls= -p "${pids[*]}" | sort | uniq -c | xargs)" = '100 DLN' ]
+    [ ! -s "$WORK/out" ]
+    kill "${pids[@]}"
+    eventually is_empty "$WISHES"
+    eventually is_empty "$SPECS/$BOB"
+    nothing_reserved
+}
+
+@test "who is not in the group is told which one it is" {
+    broker_start
+    fails 125 "rtf-run: you are not in group $GROUP, which may use $SPOOL (a new member must log in again)" \
+        stranger $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- true
+    [ ! -e "$SPECS/$BOB" ]
+    # An existing directory does not help, nor does a group's name change the sentence.
+    as $BOB mkdir "$SPECS/$BOB"
+    fails 125 "rtf-run: you are not in group $GROUP, *" stranger $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- true
+    is_empty "$SPECS/$BOB"
+}
+
+@test "the group's name is in the sentence when it has one" {
+    # shellcheck disable=SC2034 # broker_start reads it
+    GROUP=daemon
+    broker_start
+    fails 125 "rtf-run: you are not in group daemon, which may use $SPOOL *" \
+        stranger $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- true
+}
+
+@test "in the group, but nobody's rules: one line, and not for ever" {
+    broker_start
+    takes 0 2000 fails 125 'rtf-run: *' as $CAROL "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 10s -T 1ms -P 20ms -- true
+}
+
+@test "USER is not trusted: another user's name leads to the own directory" {
+    broker_start
+    as $BOB mkdir "$SPECS/$BOB"
+    run as $ALICE env USER=$BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- sh -c "ls $WISHES/run-\$\$.json"
+    [ "$status" -eq 0 ]
+    for user in ../state . .. '' /etc "$(printf 'x%.0s' {1..300})"; do
+        as $ALICE env USER="$user" "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- true
+    done
+    [ "$(ls -A "$SPECS")" = "$(printf '%s\n%s' $ALICE $BOB)" ]
+}
+
+@test "two users, one name: each has his own" {
+    broker_start
+    began -T 5ms -P 20ms --name cam -- sleep 300
+    run as $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms --name cam -- chrt -p 0
+    [ "$status" -eq 0 ]
+    [[ $output == *SCHED_DEADLINE* ]]
+    [[ $(kernel "$PID") == "deadline "* ]]
+}
+
+@test "root needs no rule and no group" {
+    configure_rules
+    broker_start
+    run env -u USER "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- chrt -p 0
+    [ "$status" -eq 0 ]
+    [[ $output == *SCHED_DEADLINE* ]]
+    eventually is_empty "$SPECS/root"
+}

@@ -1,0 +1,430 @@
+# rtf-wait(1): waits for the answer to the files as they are now, prints it, and says by its exit status how it went.
+load helper
+
+prepare() {
+    configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 0.9"
+    WISHES=$SPECS/$ALICE
+}
+
+# A stopped broker cannot be ended.
+tidy() {
+    if [ -n "$BROKER" ]; then kill -CONT "$BROKER" 2>/dev/null || true; fi
+}
+
+rtf_wait() { as "$ALICE" "$RTF_BIN/rtf-wait" --spool "$SPOOL" "$@"; }
+
+# gives STATUS COMMAND...: an answer: one line of JSON on standard output, nothing on standard error. It is in
+# $WORK/out.
+gives() {
+    local expected=$1 status=0
+    shift
+    "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
+    [ "$status" -eq "$expected" ] && [ ! -s "$WORK/err" ] && [ "$(wc -l <"$WORK/out")" -eq 1 ] &&
+        [ "$(jq -r type "$WORK/out")" = object ] && return 0
+    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2
+    return 1
+}
+
+# fails STATUS PATTERN COMMAND...: with exactly one line on standard error, like the pattern, and no output.
+fails() {
+    local expected=$1 pattern=$2 status=0
+    shift 2
+    "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
+    # shellcheck disable=SC2053 # it is a pattern
+    [ "$status" -eq "$expected" ] && [ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
+        [[ $(cat "$WORK/err") == $pattern ]] && return 0
+    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2
+    return 1
+}
+
+# takes MIN MAX COMMAND...: milliseconds.
+takes() {
+    local min=$1 max=$2 begin=${EPOCHREALTIME/./} took
+    shift 2
+    "$@" || return 1
+    took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+    [ "$took" -ge "$min" ] && [ "$took" -lt "$max" ] || { echo "took $took ms: $*" >&2; return 1; }
+}
+
+says() { jq -e "$1" "$WORK/out" >/dev/null || { cat "$WORK/out" >&2; return 1; }; }
+
+freeze_broker() {
+    kill -STOP "$BROKER"
+    eventually is_stopped "$BROKER"
+}
+is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
+
+# waiting OPTION...: rtf-wait of Alice in the background, asleep; its pid in $PID.
+waiting() {
+    become "$ALICE" "$RTF_BIN/rtf-wait" --spool "$SPOOL" "$@" </dev/null >"$WORK/out" 2>"$WORK/err" 3>&- &
+    PID=$!
+    echo "$PID" >>"$WORK/pids"
+    eventually is_asleep "$PID"
+}
+is_asleep() { [[ $(cat "/proc/$1/wchan") == *poll* ]]; }
+
+ended_with() {
+    local status=0
+    wait "$PID" || status=$?
+    [ "$status" -eq "$1" ] || { echo "status $status: $(cat "$WORK/out" "$WORK/err")" >&2; return 1; }
+}
+
+@test "0: granted" {
+    broker_start
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    gives 0 rtf_wait cam
+    says '.result == "OK" and .grant.runtime == 1000'
+}
+
+@test "standard output is the verdict, byte for byte, and only that" {
+    broker_start
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms", "comment": "ü"}'
+    gives 0 rtf_wait cam
+    cmp "$WORK/out" "$WISHES/cam.verdict"
+}
+
+@test "65: a wish that cannot be understood" {
+    broker_start
+    put $ALICE cam '{"runtime": '
+    gives 65 rtf_wait cam
+    says '.result == "BAD_SPEC"'
+    put $ALICE cam '{"runtme": 5}'
+    gives 65 rtf_wait cam
+}
+
+@test "66: no such wish, no such directory, or it was removed meanwhile" {
+    broker_start
+    fails 66 "rtf-wait: there is no directory $SPOOL/specs/$ALICE" rtf_wait cam
+    as $ALICE mkdir "$WISHES"
+    fails 66 "rtf-wait: there is no wish cam in $SPOOL/specs/$ALICE" rtf_wait cam
+    fails 66 "rtf-wait: there is no wish cam in *" rtf_wait --token abc cam
+    freeze_broker
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    waiting cam
+    as $ALICE rm "$WISHES/cam.json"
+    ended_with 66
+    [ ! -s "$WORK/out" ]
+    [[ $(cat "$WORK/err") == "rtf-wait: there is no wish cam in "* ]]
+}
+
+@test "66: the directory is removed, or renamed, while it waits" {
+    broker_start
+    freeze_broker
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    waiting cam
+    as $ALICE rm -r "$WISHES"
+    ended_with 66
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    waiting cam
+    as $ALICE mv "$WISHES" "$SPECS/.elsewhere"
+    ended_with 66
+    [ "$(wc -l <"$WORK/err")" -eq 1 ]
+}
+
+@test "69: no broker runs, and it says so at once" {
+    broker_start
+    broker_stop TERM
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    takes 0 500 fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait cam
+    takes 0 500 fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait --timeout 10s cam
+    takes 0 500 fails 69 "rtf-wait: no broker has made a spool at $WORK/none" as $ALICE "$RTF_BIN/rtf-wait" --spool "$WORK/none" cam
+}
+
+@test "69: the broker dies while it waits" {
+    broker_start
+    freeze_broker
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    waiting cam
+    kill -KILL "$BROKER"
+    takes 0 500 ended_with 69
+    BROKER=
+    [ "$(cat "$WORK/err")" = "rtf-wait: the broker on $SPOOL ended before it answered" ]
+    [ ! -s "$WORK/out" ]
+}
+
+@test "75: no plugin can honour it" {
+    broker_start
+    put $ALICE cam '{"plugin": "NONE"}'
+    gives 75 rtf_wait cam
+    says '.result == "SCHEDULE_FAIL"'
+}
+
+@test "75: no answer in time, and nothing on standard output" {
+    broker_start
+    freeze_broker
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    takes 300 900 fails 75 'rtf-wait: no answer to cam within the time allowed' rtf_wait --timeout 300ms cam
+    takes 0 300 fails 75 'rtf-wait: no answer to cam within the time allowed' rtf_wait --timeout 1us cam
+    kill -CONT "$BROKER"
+    gives 0 rtf_wait --timeout 10s cam
+}
+
+@test "76: the thread cannot be attached; and the grant stays" {
+    broker_start
+    sleeper $BOB
+    put $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}"
+    gives 76 rtf_wait cam
+    says '.result == "ATTACH_FAIL" and .grant != null and .refusal.retry == "never"'
+}
+
+@test "75: the thread cannot be attached until something is freed" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE one "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}"
+    put $ALICE two "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}"
+    gives 75 rtf_wait two
+    says '.result == "ATTACH_FAIL" and .refusal.retry == "when-freed"'
+}
+
+@test "77: the rules forbid it" {
+    broker_start
+    put $ALICE cam '{"runtime": "19ms", "period": "20ms"}'
+    gives 77 rtf_wait cam
+    says '.result == "ACL_FAIL"'
+}
+
+@test "77: who is not in the group is told which one, and nothing on standard output" {
+    broker_start
+    # A member who made a wish, and then lost the group.
+    put $BOB cam '{"runtime": "1ms", "period": "20ms"}'
+    fails 77 "rtf-wait: you are not in group $GROUP, which may use $SPOOL (a new member must log in again)" \
+        stranger $BOB "$RTF_BIN/rtf-wait" --spool "$SPOOL" cam
+    fails 77 "rtf-wait: you are not in group $GROUP, *" stranger $CAROL "$RTF_BIN/rtf-wait" --spool "$SPOOL" cam
+}
+
+@test "64: wrong usage, with a line that names what is wrong" {
+    fails 64 'rtf-wait: --timeout 5: a time needs a unit (us, ms or s)' "$RTF_BIN/rtf-wait" --timeout 5 cam
+    for text in 0ms 1.5ms -5ms 5h 3601s '5 ms' '' ms; do
+        fails 64 "rtf-wait: --timeout $text: a time is a whole number and a unit (us, ms or s), 1us to 3600s" \
+            "$RTF_BIN/rtf-wait" --timeout="$text" cam
+    done
+    for name in '' .hidden a/b 'a b' ../cam .json cam/ "$(printf 'x%.0s' {1..65})" "$(printf 'x%.0s' {1..65}).json" ä; do
+        fails 64 "rtf-wait: $name: a name is 1 to 64 of *" "$RTF_BIN/rtf-wait" "$name"
+    done
+    for words in '' 'one two' '--no-such-option cam' '--token' '--timeout' '-x cam'; do
+        # shellcheck disable=SC2086 # words
+        run "$RTF_BIN/rtf-wait" --spool "$SPOOL" $words
+        [ "$status" -eq 64 ]
+        [[ $output == *rtf-wait:* ]]
+    done
+}
+
+@test "74: the answer cannot be printed" {
+    broker_start
+    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    status=0
+    rtf_wait cam >/dev/full 2>"$WORK/err" || status=$?
+    [ "$status" -eq 74 ]
+    [[ $(cat "$WORK/err") == "rtf-wait: cannot print the verdict: "* ]]
+    status=0
+    rtf_wait cam >&- 2>"$WORK/err" || status=$?
+    [ "$status" -eq 74 ]
+    # Closed descriptors do not let it write into a file of the spool.
+    before=$(cat "$WISHES/cam.json" "$WISHES/cam.verdict")
+    rtf_wait cam <&- >&- 2>&- || true
+    [ "$(cat "$WISHES/cam.json" "$WISHES/cam.verdict")" = "$before" ]
+}
+
+@test "NAME.json means NAME" {
+    broker_start
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    gives 0 rtf_wait cam.json
+    # A wish may itself be called so.
+    put $ALICE arm.json '{"runtime": "2ms", "period": "20ms"}'
+    gives 0 rtf_wait arm.json.json
+    says '.grant.runtime == 2000'
+    long=$(printf 'x%.0s' {1..64})
+    put $ALICE "$long" '{"runtime": "3ms", "period": "20ms"}'
+    gives 0 rtf_wait "$long.json"
+    says '.grant.runtime == 3000'
+}
+
+@test "an answer that is there needs no broker" {
+    broker_start
+    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    wish $ALICE bad '{"runtime": 0}'
+    broker_stop TERM
+    gives 0 rtf_wait cam
+    gives 65 rtf_wait bad
+    broker_start
+    broker_stop KILL
+    eventually none_of_ours
+    gives 0 rtf_wait cam
+}
+
+@test "an answer to the file before does not count: it waits for the change's own" {
+    broker_start
+    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    freeze_broker
+    put $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    fails 75 '*no answer*' rtf_wait --timeout 50ms cam
+    waiting cam
+    kill -CONT "$BROKER"
+    ended_with 0
+    says '.request == "change" and .grant.runtime == 2000'
+    # Written in place, without a new inode; and once more to what it was.
+    freeze_broker
+    as $ALICE sh -c "echo '{\"runtime\": \"1ms\", \"period\": \"20ms\"}' >$WISHES/cam.json"
+    waiting cam
+    kill -CONT "$BROKER"
+    ended_with 0
+    says '.request == "change" and .grant.runtime == 1000'
+}
+
+@test "files that change again while it waits: the answer to the last ones" {
+    broker_start
+    freeze_broker
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    waiting cam
+    for runtime in 2 3 4; do put $ALICE cam "{\"runtime\": \"${runtime}ms\", \"period\": \"20ms\"}"; done
+    kill -CONT "$BROKER"
+    ended_with 0
+    says '.grant.runtime == 4000'
+}
+
+@test "a hundred changes in a row are each answered with their own" {
+    broker_start
+    for ((i = 2; i <= 100; i++)); do
+        put $ALICE cam "{\"runtime\": $i, \"period\": \"20ms\", \"token\": \"t$i\"}"
+        gives 0 rtf_wait --timeout 10s cam
+        says ".token == \"t$i\" and .grant.runtime == $i"
+    done
+}
+
+@test "a refused change is told as refused, though the old grant holds" {
+    broker_start
+    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    put $ALICE cam '{"runtime": "19ms", "period": "20ms"}'
+    gives 77 rtf_wait cam
+    says '.grant.runtime == 1000'
+}
+
+@test "it waits for the answer to NAME.tid: attached, rewritten, removed" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    freeze_broker
+    as $ALICE sh -c "echo $SLEEPER >$WISHES/cam.tid"
+    waiting cam
+    kill -CONT "$BROKER"
+    ended_with 0
+    says ".request == \"attach\" and .thread.tid == $SLEEPER"
+    [[ $(kernel "$SLEEPER") == "deadline "* ]]
+    freeze_broker
+    rm "$WISHES/cam.tid"
+    waiting cam
+    kill -CONT "$BROKER"
+    ended_with 0
+    says '.request == "detach" and .thread == null'
+    [[ $(kernel "$SLEEPER") == "other "* ]]
+}
+
+@test "a NAME.tid without a NAME.json can be waited for" {
+    broker_start
+    sleeper $ALICE
+    as $ALICE sh -c "mkdir -p $WISHES && echo $SLEEPER >$WISHES/cam.tid"
+    gives 76 rtf_wait --timeout 5s cam
+    says '.result == "ATTACH_FAIL" and .grant == null'
+}
+
+@test "--token: waits for the answer with it, whatever is in the files now" {
+    broker_start
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms", "token": "first"}'
+    gives 0 rtf_wait --token first cam
+    freeze_broker
+    fails 75 '*no answer*' rtf_wait --token second --timeout 50ms cam
+    put $ALICE cam '{"runtime": "2ms", "period": "20ms", "token": "second"}'
+    gives 0 rtf_wait --token first cam # the answer that is there
+    waiting --token second cam
+    kill -CONT "$BROKER"
+    ended_with 0
+    says '.token == "second" and .grant.runtime == 2000'
+}
+
+@test "--token: a wish that could not be read is answered all the same" {
+    broker_start
+    put $ALICE cam '{"token": "first", "runtime": '
+    gives 65 rtf_wait --token first --timeout 5s cam
+    says '.token == null'
+}
+
+@test "an answer that was forged or is no JSON is no answer, and no broker is needed to see that" {
+    broker_start
+    broker_stop TERM
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    for text in '' 'x' '[]' '{"result": "OK"}' '{"result": "OK", "spec": {"inode": 1, "changed": "1.5"}, "tid": null}'; do
+        as $ALICE sh -c 'echo "$1" >"$2"' sh "$text" "$WISHES/cam.verdict"
+        fails 69 'rtf-wait: no broker is running on *' rtf_wait cam
+    done
+    rm "$WISHES/cam.verdict"
+    as $ALICE mkfifo "$WISHES/cam.verdict"
+    fails 69 'rtf-wait: no broker is running on *' rtf_wait cam
+    rm "$WISHES/cam.verdict"
+    as $ALICE ln -s /proc/self/environ "$WISHES/cam.verdict"
+    fails 69 'rtf-wait: no broker is running on *' rtf_wait cam
+}
+
+@test "70: an answer with a result that it does not know" {
+    broker_start
+    broker_stop TERM
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    read -r inode changed < <(stat -c '%i %.9Z' "$WISHES/cam.json")
+    as $ALICE tee "$WISHES/cam.verdict" >/dev/null <<<"{\"result\":\"LATER\",\"spec\":{\"inode\":$inode,\"changed\":\"$changed\"},\"tid\":null}"
+    gives 70 rtf_wait cam
+}
+
+@test "a signal ends it as any program, and it leaves the wish alone" {
+    broker_start
+    freeze_broker
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    waiting cam
+    kill -TERM "$PID"
+    ended_with 143
+    [ "$(ls -A "$WISHES")" = cam.json ]
+}
+
+@test "USER names the directory only if it is one's own; otherwise the uid does" {
+    broker_start
+    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    wish $BOB cam '{"runtime": "2ms", "period": "20ms"}'
+    for user in $ALICE $BOB nobody ../state '' .; do
+        gives 0 as $ALICE env USER="$user" "$RTF_BIN/rtf-wait" --spool "$SPOOL" cam
+        says '.grant.runtime == 1000'
+    done
+    gives 0 as $ALICE env -i "$RTF_BIN/rtf-wait" --spool "$SPOOL" cam
+    says '.grant.runtime == 1000'
+}
+
+@test "it never makes a directory, and reads only" {
+    broker_start
+    fails 66 '*' rtf_wait cam
+    [ ! -e "$WISHES" ]
+    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    before=$(stat -c '%n %i %s %y %z' "$WISHES"/*)
+    gives 0 rtf_wait cam
+    [ "$(stat -c '%n %i %s %y %z' "$WISHES"/*)" = "$before" ]
+}
+
+@test "twenty waiters of one wish all get the answer" {
+    broker_start
+    freeze_broker
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    pids=()
+    for ((i = 0; i < 20; i++)); do
+        become $ALICE "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s cam </dev/null >"$WORK/out.$i" 2>&1 3>&- &
+        pids+=($!)
+        echo $! >>"$WORK/pids"
+    done
+    for pid in "${pids[@]}"; do eventually is_asleep "$pid"; done
+    kill -CONT "$BROKER"
+    for pid in "${pids[@]}"; do wait "$pid"; done
+    for ((i = 0; i < 20; i++)); do cmp "$WORK/out.$i" "$WISHES/cam.verdict"; done
+}
+
+@test "--help, --usage and --version answer on standard output" {
+    for option in --help '-?' --usage --version -V; do
+        "$RTF_BIN/rtf-wait" "$option" >"$WORK/out" 2>"$WORK/err"
+        [ -s "$WORK/out" ]
+        [ ! -s "$WORK/err" ]
+    done
+}
