@@ -136,9 +136,10 @@ static enum enforced explain(int error, pid_t tid, const struct attributes *want
     if (error == EBUSY && wanted->policy == POLICY_DEADLINE) {
         if (!kernel_totals(&wanted->cpus, totals))
             kernel_limit(totals);
-        return refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf have the rest, or ones "
+        (void)refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf have the rest, or ones "
                               "that ended less than a period ago",
                       format_utilization(utilization(wanted->runtime, wanted->period), share), totals);
+        return ENFORCE_BUSY;
     }
     if (error == EPERM && geteuid() == 0 && wanted->policy == POLICY_DEADLINE)
         return refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
@@ -247,7 +248,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
     if (done == ENFORCED && !thread_has_ended(pidfd))
         done = check_owner(&identity, owner, reason);
     bool ended = thread_has_ended(pidfd);
-    if (done == ENFORCE_REFUSED && !ended) {
+    if ((done == ENFORCE_REFUSED || done == ENFORCE_BUSY) && !ended) {
         char ignored[ENFORCE_REASON];
         (void)put_back(tid, &former, ignored);
     }

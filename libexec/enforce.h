@@ -10,7 +10,8 @@
 
 #include "thread.h"
 
-enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED };
+/* BUSY: refused for now; what others hold is in the way. */
+enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED, ENFORCE_BUSY };
 enum { ENFORCE_REASON = 400 };
 
 /* Who may be touched: threads whose real, effective and saved uid are `owner`; anybody's when owner is 0. */

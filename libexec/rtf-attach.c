@@ -7,13 +7,15 @@
  *   op=restore id tid start + attributes                  what it was before
  *   op=rt_runtime id value                                writes sched_rt_runtime_us
  *
- * Each is answered by id=, answer=ok|gone|no and, for no, reason=. */
+ * Each is answered by id=, answer=ok|gone|no|busy and, for no and busy, reason=. busy: what others hold is in
+ * the way, and may not be later. */
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sysexits.h>
@@ -119,9 +121,10 @@ static ssize_t receive(char *bytes, size_t size, int *wish)
 
 static int serve(void)
 {
-    static const char *const answers[] = {[ENFORCED] = "ok", [ENFORCE_GONE] = "gone", [ENFORCE_REFUSED] = "no"};
-    struct paragraph_input input = {0};
-    struct paragraph_output output = {0};
+    (void)mlockall(MCL_CURRENT | MCL_FUTURE); /* it must answer beside what it made real-time */
+    static const char *const answers[] = {[ENFORCED] = "ok", [ENFORCE_GONE] = "gone", [ENFORCE_REFUSED] = "no", [ENFORCE_BUSY] = "busy"};
+    static struct paragraph_input input;
+    static struct paragraph_output output;
     char bytes[PARAGRAPH_BYTES];
     for (;;) {
         struct paragraph request;
@@ -141,7 +144,7 @@ static int serve(void)
             close(wish);
         paragraph_add(&output, "id", "%s", id);
         paragraph_add(&output, "answer", "%s", answers[done]);
-        if (done == ENFORCE_REFUSED)
+        if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
             paragraph_add(&output, "reason", "%s", make_printable(reason));
         paragraph_close(&output);
         if (send(STDIN_FILENO, output.data, output.length, MSG_NOSIGNAL) < 0)
@@ -222,7 +225,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {argp_options, parse_option, "tid=TID policy=POLICY cpus=LIST [KEY=VALUE...]",
                                      "Make a thread real-time and print what it was.", NULL, NULL, NULL};
     struct options options = {0};
-    struct paragraph_input input = {0};
+    static struct paragraph_input input;
     struct paragraph words;
     argp_err_exit_status = EX_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &options);

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
                                      "Put back what rtf-attach printed; without words it is read from standard input.",
                                      NULL, NULL, NULL};
     struct options options = {0};
-    struct paragraph_input input = {0};
+    static struct paragraph_input input;
     struct paragraph words;
     argp_err_exit_status = EX_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &options);

@@ -115,8 +115,8 @@ static void answer(struct paragraph_output *output, const struct paragraph *requ
 
 int main(void)
 {
-    struct paragraph_input input = {0};
-    struct paragraph_output output = {0};
+    static struct paragraph_input input;
+    static struct paragraph_output output;
     struct paragraph request;
     const char *why;
     while (paragraph_fill(&input, STDIN_FILENO) > 0) {

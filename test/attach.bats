@@ -136,10 +136,10 @@ same() { [ "$(everything "$2")" = "$1" ] || { echo "before: $1; after $3: $(ever
     start=$(awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$SLEEPER/stat")
     [ "$(cat "$WORK/former"; echo .)" = "$(printf 'tid=%s\nstart=%s\npolicy=other\nnice=7\ncpus=%s\n\n.' "$SLEEPER" "$start" "$ALL_CPUS")" ]
     attached "$SLEEPER" "$RR"
-    [ "$(cat "$WORK/former"; echo .)" = "$(printf 'tid=%s\nstart=%s\npolicy=fifo\nreset_on_fork=1\npriority=10\ncpus=%s\n\n.' "$SLEEPER" "$start" "$LAST_CPU")" ]
+    [ "$(cat "$WORK/former"; echo .)" = "$(printf 'tid=%s\nstart=%s\npolicy=fifo\nreset_on_fork=1\npriority=10\nnice=7\ncpus=%s\n\n.' "$SLEEPER" "$start" "$LAST_CPU")" ]
     eventually attached "$SLEEPER" "$DEADLINE"
     attached "$SLEEPER" "$RR"
-    [ "$(cat "$WORK/former"; echo .)" = "$(printf 'tid=%s\nstart=%s\npolicy=deadline\nreset_on_fork=1\nruntime=1000\ndeadline=10000\nperiod=20000\ncpus=%s\n\n.' "$SLEEPER" "$start" "$ALL_CPUS")" ]
+    [ "$(cat "$WORK/former"; echo .)" = "$(printf 'tid=%s\nstart=%s\npolicy=deadline\nreset_on_fork=1\nnice=7\nruntime=1000\ndeadline=10000\nperiod=20000\ncpus=%s\n\n.' "$SLEEPER" "$start" "$ALL_CPUS")" ]
 }
 
 @test "rtf-detach takes the lines as words too" {
@@ -191,7 +191,8 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
     gone=$SLEEPER
     start=$(awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$gone/stat")
     # A zombie: its parent has become a program that does not wait for it.
-    sh -c "true & echo \$! >$WORK/zombie; exec sleep 300" >/dev/null 2>&1 3>&- &
+    sh -c "(until read -r name </proc/\$\$/comm && [ \"\$name\" = sleep ]; do :; done) & echo \$! >$WORK/zombie; exec sleep 300" \
+        >/dev/null 2>&1 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually is_sleep $!
     eventually is_zombie "$(cat "$WORK/zombie")"
@@ -282,7 +283,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
         [ "$(wc -l <"$WORK/err")" -eq 1 ]
         [[ $(cat "$WORK/err") == "rtf-detach: standard input: "* ]]
     done
-    refuses 64 'rtf-detach: policy= and cpus= are needed, as rtf-attach prints them' "$DETACH" tid="$SLEEPER"
+    refuses 64 'rtf-detach: policy= and cpus= are needed, and nice= within*' "$DETACH" tid="$SLEEPER"
     refuses 64 'rtf-detach: *nice*' "$DETACH" tid="$SLEEPER" policy=other nice=20 cpus=0
     refuses 64 'rtf-detach: tid= is needed, *' "$DETACH" policy=other cpus=0
 }

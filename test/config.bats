@@ -360,8 +360,8 @@ has_ended() { ! kill -0 "$1" 2>/dev/null; }
     done <<'CASES'
 2|RM tests its tasks, and global EDF (EDF) on the same CPU makes that test unsound|EDF edf - all partition=global/RM rm 21-40 0
 1|RM tests its tasks, and global EDF (EDF) on the same CPU makes that test unsound|RM rm 21-40 0/EDF edf - all
-1|RM tests its tasks, but FP on the same CPU does not, and its priorities reach 30: it must stay below 21|RM rm 21-40 0/FP fp 30 0
-2|RM tests its tasks, but RR on the same CPU does not, and its priorities reach 21: it must stay below 21|RR rr 1-21 0/RM rm 21-40 0
+1|RM tests its tasks (tests=sufficient), but FP on the same CPU proves less (tests=none), and its priorities reach 30: it must stay below 21|RM rm 21-40 0/FP fp 30 0
+2|RM tests its tasks (tests=sufficient), but RR on the same CPU proves less (tests=none), and its priorities reach 21: it must stay below 21|RR rr 1-21 0/RM rm 21-40 0
 CASES
     configure_plugins 'RM rm 21-40 0' 'FP fp 41-50 1' 'RR rr 1-20 all'
     broker_start

@@ -622,7 +622,8 @@ END
 @test "a zombie is no thread any more" {
     broker_start
     reserve_cam
-    become $ALICE sh -c 'sleep 0 & echo $!; exec sleep 300' >"$WORK/zombie" 3>&- &
+    # The shell must have become sleep before its child ends, or it reaps it.
+    become $ALICE sh -c '{ until grep -q sleep /proc/$$/comm; do sleep 0.01; done; } & echo $!; exec sleep 300' >"$WORK/zombie" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/zombie"
     zombie=$(cat "$WORK/zombie")

@@ -240,6 +240,8 @@ static enum next overfull(struct request *request, struct grant *grant, bool com
     if (!request->retried) {
         request->retried = true;
         request->plugin--;
+    } else if (strcmp(plugin_line(request->plugin)->tests, "none") == 0) {
+        note_no(request, request->plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
     } else {
         plugin_fail(request->plugin, reason);
         note_no(request, request->plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);

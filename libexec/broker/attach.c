@@ -181,7 +181,11 @@ bool helper_receive(struct helper_event *event)
         lost("babbled");
         return helper_receive(event);
     }
-    event->answer = strcmp(answer, "ok") == 0 ? HELPER_OK : strcmp(answer, "gone") == 0 ? HELPER_GONE : HELPER_NO;
+    static const char *const answers[] = {[HELPER_OK] = "ok", [HELPER_GONE] = "gone", [HELPER_BUSY] = "busy", [HELPER_NO] = "no"};
+    event->answer = HELPER_NO;
+    for (int i = HELPER_OK; i <= HELPER_BUSY; i++)
+        if (strcmp(answer, answers[i]) == 0)
+            event->answer = (enum helper_answer)i;
     snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
     forget(first);
     return true;

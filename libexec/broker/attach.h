@@ -9,12 +9,12 @@
 
 #include "wish.h"
 
-enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO };
+enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO, HELPER_BUSY };
 
 struct helper_event {
     uint64_t id;
     enum helper_answer answer;
-    char reason[REASON_BYTES]; /* NO */
+    char reason[REASON_BYTES]; /* NO, BUSY */
 };
 
 /* `lock` is shared with it. False with errno. */

@@ -81,6 +81,8 @@ static int by_time(const void *one, const void *other)
 
 static void look_at_finds(void)
 {
+    if (find_count == 0)
+        return;
     qsort(finds, find_count, sizeof *finds, by_time);
     for (size_t i = 0; i < find_count; i++) {
         struct wish *wish = wish_of_task(finds[i].task);

@@ -24,6 +24,13 @@ static bool is_older(const struct stamp *file, const struct identity *identity)
     return file->seconds * 1000000000 + file->nanoseconds + INT64_C(20000000) < thread_started(identity);
 }
 
+/* A NAME.tid of another boot, or of a thread that is no more, can only ever do harm. */
+static void drop_stale(struct request *request)
+{
+    spool_remove(request->wish->user, request->wish->name, ".tid", request->tid.stamp.inode);
+    request->tid.stamp = (struct stamp){0};
+}
+
 /* The thread the owner means, or why it is not to be had. */
 static struct attachment *look_at_target(struct request *request, pid_t tid, bool by_file)
 {
@@ -35,19 +42,19 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     bool there = pidfd >= 0 && thread_identify(tid, &identity);
     const struct stamp *file = by_file ? &request->tid.stamp : &request->json.stamp;
     const char *name = by_file ? ".tid" : ".json";
-    if (!there || identity.ended || thread_has_ended(pidfd))
+    if (!there || identity.ended || thread_has_ended(pidfd)) {
         say(request, ATTACH_FAIL, "there is no thread %d", (int)tid);
-    else if (identity.kernel)
+        if (by_file && is_older(file, &(struct identity){.start = 0}))
+            drop_stale(request);
+    } else if (identity.kernel)
         say(request, ATTACH_FAIL, "thread %d is a kernel thread", (int)tid);
     else if (uid != 0 && (identity.real_uid != uid || identity.effective_uid != uid || identity.saved_uid != uid))
         say(request, ATTACH_FAIL, "thread %d is not yours: it runs as uid %u (effective %u, saved %u), you are %u", (int)tid, identity.real_uid,
             identity.effective_uid, identity.saved_uid, uid);
     else if (is_older(file, &identity)) {
         say(request, ATTACH_FAIL, "%s%s is older than thread %d: it means another one that had this id", wish->name, name, (int)tid);
-        if (by_file) { /* it can only ever do harm */
-            spool_remove(wish->user, wish->name, ".tid", request->tid.stamp.inode);
-            request->tid.stamp = (struct stamp){0};
-        }
+        if (by_file)
+            drop_stale(request);
     } else if (elsewhere(wish, tid, identity.start)) {
         say(request, ATTACH_FAIL, "thread %d is attached to another reservation already", (int)tid);
         request->taken = true;
@@ -171,7 +178,7 @@ enum next enforce(struct request *request)
 static enum next detached(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
-    if (event->answer == HELPER_NO)
+    if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
     else
         request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
@@ -203,7 +210,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
         uncommit(request);
     else
         attachment_end(wish);
-    return no_thread(request, "kernel", false);
+    return no_thread(request, "kernel", event->answer != HELPER_BUSY);
 }
 
 enum next helper_answered(struct request *request, const struct helper_event *event)

@@ -235,7 +235,7 @@ static void start(const struct options *options, int lock)
         die(EX_OSERR, reason);
     }
     acl_names(rules, names_warn_unknown);
-    event_broker("started", "%d plugins, spool %.300s", plugins_count(), options->spool);
+    event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
 }
 
 /* ---- the loop ---- */
@@ -447,6 +447,23 @@ static void say_ready(int fd)
     close(fd);
 }
 
+static int put_back(const struct options *options)
+{
+    char reason[REASON_BYTES];
+    int lock, there = spool_open_state(options->spool, &lock, reason);
+    if (there < 0)
+        die(EX_UNAVAILABLE, reason);
+    if (there == 0)
+        return EX_OK; /* no broker has ever changed anything */
+    if (!helper_start(part("rtf-attach"), lock))
+        die_errno(EX_OSERR, part("rtf-attach"));
+    bool good = put_back_kernel(reason);
+    helper_stop();
+    if (!good)
+        die(EX_OSERR, reason);
+    return EX_OK;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {argp_options, parse_option, NULL, "Serve a spool of real-time reservations.", NULL, NULL, NULL};
@@ -467,14 +484,10 @@ int main(int argc, char **argv)
         ready = go_to_background();
     coprocess_silent = !options.foreground && !options.put_back;
     loop_start();
+    if (options.put_back)
+        return put_back(&options);
     if (!spool_open(options.spool, find_group(options.group), &lock, reason))
         die(EX_UNAVAILABLE, reason);
-    if (options.put_back) {
-        if (!helper_start(part("rtf-attach"), lock) || !put_back_kernel(reason))
-            die(EX_OSERR, reason);
-        helper_stop();
-        return EX_OK;
-    }
     catch_signals();
     start(&options, lock);
     say_ready(ready);

@@ -301,7 +301,7 @@ static void adjusted(const struct helper_event *event)
         return;
     HASH_DEL(adjustments, adjusting);
     struct wish *wish = wish_of_task(adjusting->task);
-    if (event->answer == HELPER_NO)
+    if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
     else if (wish != NULL && adjusting->tell && wish->request == NULL)
         answer_again(wish, UPDATE, "the plugin moved it to make room");

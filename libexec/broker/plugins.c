@@ -166,6 +166,11 @@ static bool parse_line(char *const words[], int word_count, const char *director
     for (int i = 4; i < word_count; i++)
         if (!parse_word(words[i], line, reason))
             return false;
+    cpu_set_t online;
+    online_cpus(&online);
+    if (line->deadline && line->partition == PARTITION_GLOBAL && !CPU_EQUAL(&line->cpus, &online))
+        fprintf(stderr, "rtf-brokerd: plugins.conf:%d: with partition=global the kernel takes threads only on all CPUs of their scheduling "
+                        "domain, and %s are not all that are online\n", line->line, words[3]);
     return true;
 }
 
@@ -280,7 +285,8 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
         snprintf(why, size, "%.200s", strcmp(answer, "ok") == 0 ? "it speaks another protocol than 1" : reason == NULL ? "it gave no reason" : reason);
         return false;
     }
-    plugin->line.tests = tests != NULL && (strcmp(tests, "sufficient") == 0 || strcmp(tests, "exact") == 0);
+    snprintf(plugin->line.tests, sizeof plugin->line.tests, "%s", tests == NULL ? "none" : tests);
+    plugin->line.proves = tests != NULL && (strcmp(tests, "sufficient") == 0 || strcmp(tests, "exact") == 0);
     plugin->line.promises |= tests != NULL && strcmp(tests, "none") != 0;
     plugin->state = UP;
     return true;
@@ -310,22 +316,26 @@ static bool await_greeting(struct plugin *plugin, char *reason)
     }
 }
 
-/* A test proves nothing about a task that may be preempted by others without a declared runtime, nor beside
- * global EDF, whose tasks may be on any of its CPUs at any time. */
+/* A test proves nothing about a task that may be preempted by others that are held to less, nor beside global
+ * EDF, whose tasks may be on any of its CPUs at any time. */
+static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
+{
+    if (other->deadline && other->partition == PARTITION_GLOBAL)
+        return wrong(reason, tested->line, "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
+                                           "different CPUs or %s partition=unthrottled", tested->name, other->name, other->name);
+    if (!other->proves && !other->deadline && !tested->deadline && other->highest >= tested->lowest)
+        return wrong(reason, tested->line, "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s), and its priorities "
+                                           "reach %d: it must stay below %d", tested->name, tested->tests, other->name, other->tests,
+                     other->highest, tested->lowest);
+    return true;
+}
+
 static bool check_neighbours(char *reason)
 {
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < count; j++) {
-            const struct plugin_line *tested = &plugins[i].line, *other = &plugins[j].line;
-            if (!tested->tests || !plugins_share_cpu(i, j))
-                continue;
-            if (other->deadline && other->partition == PARTITION_GLOBAL && !(tested->deadline && tested->partition == PARTITION_GLOBAL && i < j))
-                return wrong(reason, tested->line, "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
-                                                   "different CPUs or %s partition=unthrottled", tested->name, other->name, other->name);
-            if (!other->tests && !other->deadline && !tested->deadline && other->highest >= tested->lowest)
-                return wrong(reason, tested->line, "%s tests its tasks, but %s on the same CPU does not, and its priorities reach %d: it must stay below %d",
-                             tested->name, other->name, other->highest, tested->lowest);
-        }
+        for (int j = 0; j < count; j++)
+            if (plugins[i].line.proves && plugins_share_cpu(i, j) && !check_pair(&plugins[i].line, &plugins[j].line, reason))
+                return false;
     return true;
 }
 

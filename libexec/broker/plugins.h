@@ -18,7 +18,8 @@ struct plugin_line {
     char *program; /* absolute */
     int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
     bool deadline;       /* plans SCHED_DEADLINE */
-    bool tests;          /* its ok proves something: tests=sufficient or exact in its greeting */
+    char tests[16];      /* what its ok proves, as it said in its greeting: none, necessary, sufficient, exact */
+    bool proves;         /* sufficient or exact */
     bool promises;       /* its tasks count in the ledger: it tests at all, or threshold= was given */
     cpu_set_t cpus;
     enum partition partition;

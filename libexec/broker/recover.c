@@ -138,8 +138,11 @@ static bool take_up_grant(struct wish *wish, const struct recorded_wish *recorde
     char reason[REASON_BYTES];
     struct grant grant = recorded->grant;
     grant.plugin = plugin_index(recorded->plugin);
-    if (!recorded->granted || grant.plugin < 0)
+    if (grant.plugin < 0) {
+        event_broker("warning", "plugins.conf has no plugin %s any more: the grant of %s/%s is asked again", recorded->plugin, recorded->user,
+                     recorded->name);
         return false;
+    }
     grant.utilization = grant_utilization(&grant);
     if (!plan_is_its_own(grant.plugin, &grant.spec, UINT64_MAX, &grant.plan, reason) || !ledger_fits(&grant, NULL, reason)) {
         event_broker("warning", "the grant of %s/%s does not fit plugins.conf any more and is asked again: %.300s", recorded->user,
@@ -276,7 +279,7 @@ bool put_back_kernel(char reason[static REASON_BYTES])
         return false;
     bool good = true;
     if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
-        good = write_rt_runtime(state.rt_runtime, reason);
+        good = write_rt_runtime(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
     state_free(&state);
     return good;
 }

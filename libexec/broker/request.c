@@ -105,7 +105,7 @@ bool request_record(struct request *request)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH)
         wish->judged_tid = (struct stamp){0};
-    if (request->has_spec)
+    if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec))
         memcpy(wish->token, request->spec.token, sizeof wish->token);
     request->recorded = wish->over_limit || wish_record(wish); /* the one over the limit is told, and forgotten */
     return request->recorded;

@@ -252,6 +252,8 @@ bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[
     json_t *object = parse_object(text, length, reason);
     if (object == NULL)
         return false;
+    /* First, so that even the answer to a wish that is wrong elsewhere can be told from others. */
+    (void)take_token(json_object_get(object, "token"), spec->token, why);
     json_object_foreach(object, key, value) {
         name_key(text, length, key, number++, shown);
         good = take_key(shown, key, value, spec, reason);

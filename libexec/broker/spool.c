@@ -111,6 +111,20 @@ bool spool_open(const char *path, gid_t group, int *lock, char reason[static REA
     return spool.stage >= 0;
 }
 
+int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES])
+{
+    spool.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    spool.state = spool.root < 0 ? -1 : openat(spool.root, "state", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (spool.state < 0 && errno == ENOENT)
+        return 0;
+    if (spool.state < 0) {
+        snprintf(reason, REASON_BYTES, "%.300s/state: %s", path, strerror(errno));
+        return -1;
+    }
+    *lock = take_lock(reason);
+    return *lock < 0 ? -1 : 1;
+}
+
 bool spool_announce(char reason[static REASON_BYTES])
 {
     struct stat status;

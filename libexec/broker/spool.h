@@ -23,6 +23,9 @@ extern struct spool spool;
  * broker starts when both are gone. */
 bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES]);
 
+/* Only state/, of a spool that is there, with the lock. 1; 0: there is none; -1: *reason. */
+int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES]);
+
 /* Only now can clients see that a broker is there. */
 bool spool_announce(char reason[static REASON_BYTES]);
 bool spool_watch(struct source *source);

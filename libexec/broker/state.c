@@ -116,6 +116,13 @@ bool state_left(void)
     return append();
 }
 
+bool state_reopen(void)
+{
+    journal = openat(spool.state, journal_name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    length = journal < 0 ? 0 : lseek(journal, 0, SEEK_END);
+    return journal >= 0;
+}
+
 static void read_boot(char boot[static 64])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");

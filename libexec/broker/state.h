@@ -3,7 +3,7 @@
  * was cut short by a crash or a full disk does not.
  *
  *   record=boot    boot= the kernel's boot id: threads of another boot are never touched
- *   record=kernel  rt_runtime= what sched_rt_runtime_us was before it was set to -1
+ *   record=kernel  rt_runtime= what sched_rt_runtime_us was before it was set to -1; empty when it was put back
  *   record=left    the broker ended by SIGINT and left everything in force
  *   record=wish    user= name= task= time= and, as they exist: judged=, judged_tid=, token=, the grant, the
  *                  attached thread and its former attributes
@@ -52,6 +52,9 @@ bool state_wish(const struct wish *wish);
 bool state_gone(const struct wish *wish);
 bool state_rt_runtime(const char *former);
 bool state_left(void);
+
+/* Goes on with the journal that is there, for a record or two. */
+bool state_reopen(void);
 
 /* The journal has grown to many times what it says: the caller should begin, write all and commit. */
 bool state_is_bloated(void);
