@@ -105,8 +105,8 @@ nothing_reserved() {
     broker_start
     began -T 5ms -P 20ms -D 10ms -- sleep 300
     [ "$(kernel "$PID")" = "deadline 0 nice=0 5000/10000/20000 cpus=$ALL_CPUS reset=1" ]
+    install -m 666 /dev/null "$WORK/child"
     start -T 5ms -P 20ms -- sh -c "sleep 300 & echo \$! >$WORK/child; exec sleep 300"
-    touch "$WORK/child" && chmod 666 "$WORK/child"
     eventually test -s "$WORK/child"
     eventually is_sleep "$PID"
     child=$(cat "$WORK/child")
@@ -234,6 +234,10 @@ thread.join()'
     rtf_run -v -T 5ms -P 20ms -- sh -c "cat $WISHES/run-\$\$.json" >"$WORK/out" 2>&- || status=$?
     [ "$status" -eq 0 ]
     jq -e '.runtime == 5000 and .lifetime == "thread"' "$WORK/out"
+    # Nor into `alive`, the only thing there that it has open for writing while it waits.
+    freeze_broker
+    rtf_run -T 5ms -P 20ms --timeout 20ms -- true <&- >&- 2>&- || true
+    [ -z "$(dd if="$SPOOL/alive" iflag=nonblock status=none 2>/dev/null)" ]
 }
 
 @test "it works with an empty environment" {
