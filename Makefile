@@ -85,8 +85,7 @@ install: all
 	for file in plugins.conf acl.conf; do \
 	    test -e $(DESTDIR)$(SYSCONFDIR)/rtf/$$file || install -m 644 etc/$$file $(DESTDIR)$(SYSCONFDIR)/rtf/$$file; done
 	install -d $(DESTDIR)$(UNITDIR)
-	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' etc/rtf.service > $(B)/rtf.service
-	install -m 644 $(B)/rtf.service $(DESTDIR)$(UNITDIR)/rtf.service
+	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' etc/rtf.service | install -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/rtf.service
 	install -D -m 644 etc/rtf.sysusers $(DESTDIR)$(SYSUSERSDIR)/rtf.conf
 	install -D -m 644 etc/rtf.tmpfiles $(DESTDIR)$(TMPFILESDIR)/rtf.conf
 

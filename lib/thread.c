@@ -33,6 +33,11 @@ const char *policy_name(enum policy policy)
     return policies[policy].name;
 }
 
+bool policy_is_real_time(enum policy policy)
+{
+    return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
+}
+
 bool policy_from_name(const char *name, enum policy *policy)
 {
     for (int i = 0; i < POLICIES; i++)

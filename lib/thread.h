@@ -35,6 +35,7 @@ struct identity {
 };
 
 const char *policy_name(enum policy policy);
+bool policy_is_real_time(enum policy policy);
 bool policy_from_name(const char *name, enum policy *policy);
 
 /* Readable from the moment the thread ends. -1 with errno; ESRCH when there is no such thread. Before Linux

@@ -184,11 +184,6 @@ static void shrink(pid_t tid)
     (void)sched_setattr_of(tid, &least);
 }
 
-static bool is_real_time(enum policy policy)
-{
-    return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
-}
-
 static int make_ordinary(pid_t tid, const struct attributes *now)
 {
     struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
@@ -205,8 +200,8 @@ static enum enforced put_back(pid_t tid, const struct attributes *former, char *
     if (!thread_attributes(tid, &now))
         return errno == ESRCH ? ENFORCE_GONE : refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
     now.nice = former->nice;
-    int done = is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
-    if (done == 0 && !is_real_time(former->policy)) {
+    int done = policy_is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
+    if (done == 0 && !policy_is_real_time(former->policy)) {
         if (now.policy == POLICY_DEADLINE)
             shrink(tid);
         done = set_attributes(tid, former);
@@ -214,7 +209,7 @@ static enum enforced put_back(pid_t tid, const struct attributes *former, char *
     if (done != 0)
         return explain(errno, tid, former, reason);
     enum enforced moved = CPU_EQUAL(&now.cpus, &former->cpus) ? ENFORCED : set_cpus(tid, &former->cpus, reason);
-    if (moved == ENFORCED && is_real_time(former->policy) && set_attributes(tid, former) != 0)
+    if (moved == ENFORCED && policy_is_real_time(former->policy) && set_attributes(tid, former) != 0)
         return explain(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
     return moved;
 }

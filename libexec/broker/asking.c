@@ -80,24 +80,43 @@ static enum next commit(struct request *request, struct grant *grant)
     return ENFORCE;
 }
 
-/* Back to the grant before, in all books. */
-void uncommit(struct request *request)
+/* Back to the grant before, in all books; false when its place has been taken meanwhile: then nothing is left. */
+bool uncommit(struct request *request)
 {
     struct wish *wish = request->wish;
     struct grant *refused = wish->grant, *old = request->old;
+    char reason[REASON_BYTES];
     ledger_remove(refused);
     acl_release(&refused->charge);
-    wish->grant = old;
+    bool fits = ledger_fits(old, NULL, reason);
+    wish->grant = fits ? old : NULL;
     request->old = NULL;
-    if (old != NULL) {
+    if (fits) {
         ledger_add(old);
         acl_charge(rules, wish->user->account, old->plugin, acl_weight(&old->spec, old->plan.runtime), &old->charge);
     }
     undo_plan(request, refused->plugin);
-    if (old != NULL && old->plugin != refused->plugin)
+    if (fits && old->plugin != refused->plugin)
         (void)plugin_schedule(old->plugin, wish->task, old);
-    tell_neighbours(wish, refused, old);
+    tell_neighbours(wish, refused, wish->grant);
     free(refused);
+    if (!fits)
+        free(old);
+    return fits;
+}
+
+/* What another plugin holds for this wish is load to its neighbours, and must not count against the change: it is
+ * set aside for this one question, and for no other that waits in the same pipe. */
+static uint64_t ask(struct request *request, const struct spec *spec, bool may_commit)
+{
+    const struct wish *wish = request->wish;
+    bool aside = wish->grant != NULL && plugins_share_cpu(wish->grant->plugin, request->plugin);
+    if (aside)
+        plugin_load(request->plugin, wish->task, NULL);
+    uint64_t id = plugin_accept(request->plugin, wish->task, spec, request->ceiling, may_commit);
+    if (aside)
+        plugin_load(request->plugin, wish->task, wish->grant);
+    return id;
 }
 
 /* The rules refuse the runtime, but would let a smaller one pass: how much of it would the plugin take? */
@@ -106,7 +125,7 @@ static enum next probe(struct request *request, uint64_t runtime)
     struct spec smaller = request->spec;
     smaller.runtime = request->probed = runtime;
     smaller.desired_runtime = 0;
-    return wait_for_plugin(request, STEP_PROBE, plugin_accept(request->plugin, request->wish->task, &smaller, request->ceiling, false));
+    return wait_for_plugin(request, STEP_PROBE, ask(request, &smaller, false));
 }
 
 static bool planned_priority_passes(const struct request *request, const struct attributes *plan, struct refusal *refusal, char *reason)
@@ -149,14 +168,6 @@ static bool any_priority_passes(const struct request *request, const struct plug
                               acl_priority_passes(rules, account, request->plugin, line->highest, &ignored, reason));
 }
 
-/* Nothing changes: the neighbours count again what was set aside. */
-static enum next leave_as_it_was(struct request *request)
-{
-    if (request->set_aside)
-        tell_neighbours(request->wish, NULL, request->wish->grant);
-    return ANSWER;
-}
-
 static enum next refuse(struct request *request)
 {
     struct refusal *refusal = &request->outcome.refusal;
@@ -173,17 +184,7 @@ static enum next refuse(struct request *request)
         blame(request, "broker", true);
         say(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\"", request->spec.plugin);
     }
-    return leave_as_it_was(request);
-}
-
-/* What another plugin holds for this wish is load to its neighbours, and must not count against the change. */
-static void set_aside(struct request *request)
-{
-    const struct wish *wish = request->wish;
-    if (wish->grant == NULL || !plugins_share_cpu(wish->grant->plugin, request->plugin))
-        return;
-    plugin_load(request->plugin, wish->task, NULL);
-    request->set_aside = true;
+    return ANSWER;
 }
 
 enum next ask_next(struct request *request)
@@ -196,12 +197,10 @@ enum next ask_next(struct request *request)
         if (request->spec.plugin[0] != '\0' && strcmp(request->spec.plugin, line->name) != 0)
             continue;
         const struct grant *const own[2] = {wish->grant, request->partial};
-        set_aside(request);
         if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->ceiling,
                       &refusal, reason)) {
             request->commit = any_priority_passes(request, line);
-            return wait_for_plugin(request, STEP_ACCEPT,
-                                   plugin_accept(request->plugin, wish->task, &request->spec, request->ceiling, request->commit));
+            return wait_for_plugin(request, STEP_ACCEPT, ask(request, &request->spec, request->commit));
         }
         keep_denial(request, &refusal, reason);
         if (request->ceiling > 0 && request->ceiling < request->spec.runtime)
@@ -261,6 +260,9 @@ static enum next take_offer(struct request *request, struct grant *grant, enum a
         free(grant);
         return ASK;
     }
+    /* Charged so far is only what goes beyond the partial offer, which is given up now. */
+    if (request->partial != NULL)
+        acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
     request->partial = grant;
     if (answer == ANSWER_PARTIAL)
@@ -313,7 +315,7 @@ static enum next schedule_answered(struct request *request, const struct plugin_
     say(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
     blame(request, name, false);
     drop_partial(request);
-    return leave_as_it_was(request);
+    return ANSWER;
 }
 
 enum next plugin_answered(struct request *request, const struct plugin_event *event)

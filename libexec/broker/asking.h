@@ -12,7 +12,8 @@ enum next ask_next(struct request *request);
 /* What the plugin that was asked said. ENFORCE: the grant is in all books, and request->old is the one before. */
 enum next plugin_answered(struct request *request, const struct plugin_event *event);
 
-/* The kernel did not take the change: back to request->old, in all books. */
-void uncommit(struct request *request);
+/* The kernel did not take the change: back to request->old, in all books. False: its place has been taken
+ * meanwhile, and the wish has no grant any more. */
+bool uncommit(struct request *request);
 
 #endif

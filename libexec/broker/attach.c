@@ -9,7 +9,7 @@
 #include "coprocess.h"
 #include "event.h"
 
-static const int64_t answer_within = INT64_C(5000000000);
+static const int64_t answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
 enum { TRIES = 2 };
 
 struct message {
@@ -26,6 +26,7 @@ static struct message_list messages = TAILQ_HEAD_INITIALIZER(messages);
 static char program[4096];
 static int shared_lock = -1;
 static uint64_t last_id;
+static int64_t started, restart_at = INT64_MAX; /* not more often than once a second */
 static int64_t progress; /* of the last answer, or of the first message after a pause */
 
 static bool restart(void)
@@ -36,7 +37,8 @@ static bool restart(void)
     coprocess_kill(&helper);
     TAILQ_FOREACH(message, &messages, next)
         message->sent = false;
-    progress = monotonic_now();
+    progress = started = monotonic_now();
+    restart_at = INT64_MAX;
     return coprocess_start(&helper, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, true, shared_lock);
 }
 
@@ -55,6 +57,8 @@ void helper_stop(void)
 /* Sends as much as the socket takes; the rest when it is ready again. */
 static void send_waiting(void)
 {
+    if (helper.pid == 0)
+        return; /* when it is back */
     struct message *message;
     bool full = false;
     TAILQ_FOREACH(message, &messages, next) {
@@ -136,6 +140,17 @@ static void forget(struct message *message)
     progress = monotonic_now();
 }
 
+static void start_again(int64_t now)
+{
+    if (now < restart_at)
+        return;
+    if (!restart()) {
+        event_broker("error", "the attach helper cannot be started");
+        restart_at = now + restart_pause;
+    }
+    send_waiting();
+}
+
 /* Starts it again; what has been tried too often is given up by helper_receive. */
 static void lost(const char *why)
 {
@@ -143,9 +158,9 @@ static void lost(const char *why)
     event_broker("error", "the attach helper %s and is started again", why);
     if (first != NULL)
         first->tries++;
-    if (!restart())
-        event_broker("error", "the attach helper cannot be started");
-    send_waiting();
+    coprocess_kill(&helper);
+    restart_at = started + restart_pause;
+    start_again(monotonic_now());
 }
 
 void helper_ready(void)
@@ -193,6 +208,8 @@ bool helper_receive(struct helper_event *event)
 
 int64_t helper_deadline(void)
 {
+    if (restart_at != INT64_MAX)
+        return restart_at;
     return TAILQ_EMPTY(&messages) ? INT64_MAX : progress + answer_within;
 }
 
@@ -200,6 +217,10 @@ void helper_expire(int64_t now)
 {
     if (helper_deadline() > now)
         return;
+    if (restart_at != INT64_MAX) {
+        start_again(now);
+        return;
+    }
     helper_ready(); /* an answer that the broker was kept from reading is not late */
     if (helper.input.length > helper.input.taken)
         progress = now;
@@ -213,6 +234,8 @@ bool helper_drain(int seconds, struct helper_event *last)
     while (!TAILQ_EMPTY(&messages)) {
         if (helper_receive(last))
             continue;
+        if (helper.pid == 0)
+            helper_expire(restart_at); /* the end of the broker does not wait for a pause */
         struct pollfd one = {.fd = helper.in, .events = (short)(helper.writing ? POLLIN | POLLOUT : POLLIN)};
         int64_t left = (until - monotonic_now()) / 1000000;
         if (left <= 0 || poll(&one, 1, (int)left) <= 0)

@@ -137,6 +137,10 @@ bool coprocess_flush(struct coprocess *coprocess)
 {
     struct paragraph_output *output = &coprocess->output;
     size_t sent = 0;
+    if (coprocess->pid == 0) {
+        output->length = 0;
+        return false;
+    }
     while (sent < output->length) {
         ssize_t put = write(coprocess->out, output->data + sent, output->length - sent);
         if (put < 0 && errno == EINTR)
@@ -176,6 +180,8 @@ bool coprocess_send_fd(struct coprocess *coprocess, const void *bytes, size_t le
 
 bool coprocess_read(struct coprocess *coprocess)
 {
+    if (coprocess->pid == 0)
+        return false;
     for (;;) {
         ssize_t got = paragraph_fill(&coprocess->input, coprocess->in);
         if (got < 0 && errno == EINTR)

@@ -11,7 +11,8 @@
 #include "spec.h"
 #include "wishes.h"
 
-static bool held, rescanning;
+static bool held, rescanning, over_limit_told;
+static int64_t rescan_at = INT64_MAX, last_rescan; /* a user can make the queue overflow: once a second is enough */
 
 /* A name as it may stand in a log. */
 static const char *shown(const char *name, char text[static 80])
@@ -89,7 +90,7 @@ static void look_at_finds(void)
         if (wish == NULL)
             continue;
         wish->written = true;
-        wish_examine(wish);
+        wish_queue(wish);
     }
     free(finds);
     finds = NULL;
@@ -103,10 +104,19 @@ static void report_name(struct user *user, const char *name)
 
 static void found(struct user *user, const char *name, bool other)
 {
-    if (other)
+    if (other) {
         report_name(user, name);
-    else if (wish_find(user, name, false) == NULL)
-        remember(wish_find(user, name, true));
+        return;
+    }
+    if (wish_find(user, name, false) != NULL)
+        return;
+    struct wish *wish = wish_find(user, name, true);
+    /* Beyond his limit one is told so, and the rest would be told the same. */
+    if (wish->over_limit && over_limit_told)
+        wish_forget(wish);
+    else
+        remember(wish);
+    over_limit_told |= wish_find(user, name, false) != NULL && wish->over_limit;
 }
 
 /* All that is known of, whether its files are there or not, and all that is new. */
@@ -116,6 +126,7 @@ static void scan(struct user *user)
         return;
     for (const struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
         remember(wish);
+    over_limit_told = false;
     spool_scan_user(user, found);
 }
 
@@ -149,16 +160,23 @@ static void judge(struct user *user)
         look_at_finds();
 }
 
+/* Another may have been renamed over it, or it may have been given away. */
+static bool is_same_directory(const struct user *user)
+{
+    struct stat named, opened;
+    return fstatat(spool.specs, user->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(user->directory, &opened) == 0 &&
+           named.st_ino == opened.st_ino && opened.st_uid == user->uid;
+}
+
 void directory_appeared(const char *name)
 {
     uid_t uid;
     bool is_directory, exists;
-    struct stat status;
     struct user *user = spool_user_find(name);
     if (user != NULL && user->adopted) {
         spool_user_adopt(user); /* its mode may have been opened to others */
-        if (fstat(user->directory, &status) == 0 && status.st_uid != user->uid)
-            directory_gone(name); /* given away: the new owner's directory is another one */
+        if (!is_same_directory(user))
+            directory_gone(name);
         else
             return;
     } else if (user != NULL)
@@ -190,7 +208,7 @@ void directory_gone(const char *name)
         return;
     }
     HASH_ITER(hh, user->wishes, wish, next)
-        wish_examine(wish); /* all of them are gone; the last one takes the user along */
+        wish_queue(wish); /* all of them are gone; the last one takes the user along */
 }
 
 void directories_of(struct account *account)
@@ -206,9 +224,8 @@ void directories_of(struct account *account)
 void directories_rescan(void)
 {
     struct user *user, *next;
-    struct stat now, opened;
     HASH_ITER(hh, spool_users(), user, next)
-        if (fstatat(spool.specs, user->name, &now, AT_SYMLINK_NOFOLLOW) != 0 || fstat(user->directory, &opened) != 0 || now.st_ino != opened.st_ino)
+        if (user->adopted && !is_same_directory(user))
             directory_gone(user->name);
     rescanning = true;
     HASH_ITER(hh, spool_users(), user, next)
@@ -226,7 +243,8 @@ void directories_hold(bool hold)
 
 int64_t directories_deadline(void)
 {
-    return spool_busy_deadline();
+    int64_t busy = spool_busy_deadline();
+    return busy < rescan_at ? busy : rescan_at;
 }
 
 void directories_expire(int64_t now)
@@ -236,6 +254,12 @@ void directories_expire(int64_t now)
         wish->look_at = INT64_MAX;
         wish_examine(wish);
     }
+    if (rescan_at > now)
+        return;
+    rescan_at = INT64_MAX;
+    last_rescan = now;
+    event_broker("warning", "events were lost: everything is looked at again");
+    directories_rescan();
 }
 
 void spool_event(const struct spool_event *event)
@@ -248,8 +272,8 @@ void spool_event(const struct spool_event *event)
         directory_gone(event->name);
         break;
     case SPOOL_OVERFLOW:
-        event_broker("warning", "events were lost: everything is looked at again");
-        directories_rescan();
+        if (rescan_at == INT64_MAX)
+            rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
         break;
     case SPOOL_OTHER_NAME:
         if (event->user->adopted)

@@ -27,8 +27,15 @@ static bool is_older(const struct stamp *file, const struct identity *identity)
 /* A NAME.tid of another boot, or of a thread that is no more, can only ever do harm. */
 static void drop_stale(struct request *request)
 {
-    spool_remove(request->wish->user, request->wish->name, ".tid", request->tid.stamp.inode);
+    spool_remove(request->wish->user, request->wish->name, ".tid", &request->tid.stamp);
     request->tid.stamp = (struct stamp){0};
+}
+
+/* Then what execve leaves real-time need not be ours. */
+static bool leader_is_real_time(const struct identity *identity)
+{
+    struct attributes leader;
+    return identity->process != identity->tid && thread_attributes(identity->process, &leader) && policy_is_real_time(leader.policy);
 }
 
 /* The thread the owner means, or why it is not to be had. */
@@ -60,28 +67,32 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
         request->taken = true;
     } else if (!thread_attributes(tid, &former))
         say(request, ATTACH_FAIL, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
-    else
-        return attachment_new(wish, &identity, pidfd, by_file, &former);
+    else {
+        struct attachment *target = attachment_new(wish, &identity, pidfd, by_file, &former);
+        target->leader_real_time = leader_is_real_time(&identity);
+        return target;
+    }
     if (pidfd >= 0)
         close(pidfd);
     return NULL;
 }
 
 /* When a thread that does not lead its process calls execve(2), its own id ends and it goes on under the
- * leader's, with its policy (kernel-wide, reset-on-fork does not help): to watch only the old id would leave a
- * real-time thread that nobody answers for. */
+ * leader's, with its policy: to watch only the old id would leave a real-time thread that nobody answers for. How
+ * it is scheduled exactly its owner may have changed just before; that it is real-time and marked reset-on-fork,
+ * where its leader was not, only root can have done. */
 bool follow_exec(struct wish *wish)
 {
     struct attachment *old = wish->attachment;
     struct identity identity;
     struct attributes now;
-    if (old->process == old->tid || attachment_find(old->process) != NULL || wish->grant == NULL)
+    if (old->process == old->tid || old->leader_real_time || attachment_find(old->process) != NULL || wish->grant == NULL)
         return false;
     int pidfd = thread_open(old->process);
     if (pidfd < 0)
         return false;
     bool goes_on = thread_identify(old->process, &identity) && !identity.ended && thread_attributes(old->process, &now) &&
-                   attributes_show(&wish->grant->plan, &now);
+                   policy_is_real_time(now.policy) && now.reset_on_fork;
     if (!goes_on) {
         close(pidfd);
         return false;
@@ -100,6 +111,16 @@ static enum next no_thread(struct request *request, const char *by, bool never)
     return ANSWER;
 }
 
+/* The change cannot be had, and what was given up for it has been taken by somebody else meanwhile. */
+static enum next lost_both(struct request *request)
+{
+    size_t length = strlen(request->outcome.reason);
+    snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
+             "; and what it had before has been granted to others meanwhile");
+    (void)no_thread(request, "kernel", false);
+    return request->wish->attachment == NULL ? ANSWER : detach(request);
+}
+
 static enum next apply(struct request *request)
 {
     struct wish *wish = request->wish;
@@ -111,8 +132,8 @@ static enum next apply(struct request *request)
     say(request, ATTACH_FAIL, "the broker cannot write its state: %s", strerror(errno));
     if (request->fresh)
         attachment_end(wish);
-    else if (request->old != NULL)
-        uncommit(request);
+    else if (request->old != NULL && !uncommit(request))
+        return lost_both(request);
     return no_thread(request, "broker", false);
 }
 
@@ -158,7 +179,8 @@ enum next enforce(struct request *request)
     struct wish *wish = request->wish;
     const struct attachment *now = wish->attachment;
     bool by_file = request->outcome.kind == ATTACH;
-    pid_t wanted = by_file ? request->spec.attach : now != NULL && now->by_file ? now->tid : wish->grant->spec.attach;
+    pid_t by_key = wish->grant->spec.attach;
+    pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
     if (wanted == 0 && now == NULL)
         return grant_only(request);
     if (is_attached(now, wanted))
@@ -178,6 +200,8 @@ enum next enforce(struct request *request)
 static enum next detached(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
+    if (event->answer == HELPER_GONE && follow_exec(wish))
+        return detach(request);
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
     else
@@ -196,20 +220,32 @@ static enum next applied(struct request *request, const struct helper_event *eve
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
     }
+    if (event->answer == HELPER_GONE && follow_exec(wish)) {
+        request->recorded = false;
+        (void)request_record(request);
+        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment->tid, wish->attachment->start, &wish->grant->plan, request->json.fd));
+    }
     if (event->answer == HELPER_GONE) {
         say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
         attachment_end(wish);
         if (wish->grant->spec.lifetime_thread)
-            spool_remove(wish->user, wish->name, ".json", wish->judged.inode);
+            spool_remove(wish->user, wish->name, ".json", &wish->judged);
         return no_thread(request, "broker", true);
     }
-    say(request, ATTACH_FAIL, "%.480s", event->reason);
-    /* The helper has put back what it found: what the old grant gave, if the thread was attached under it, else
-     * the former attributes. */
-    if (request->old != NULL && !request->fresh)
-        uncommit(request);
-    else
+    say(request, ATTACH_FAIL, "%.400s", event->reason);
+    /* The helper has put back what it found. For a thread that was not attached before, that is what it was (said
+     * once more, in case the helper died over it); under a change, it is what the old grant gave; else the thread
+     * is not one that this wish may have any longer, and it is detached. */
+    if (request->fresh) {
+        (void)helper_restore(wish->attachment->tid, wish->attachment->start, &wish->attachment->former);
         attachment_end(wish);
+    } else if (request->old != NULL) {
+        if (!uncommit(request))
+            return lost_both(request);
+    } else {
+        (void)no_thread(request, "kernel", event->answer != HELPER_BUSY);
+        return detach(request);
+    }
     return no_thread(request, "kernel", event->answer != HELPER_BUSY);
 }
 

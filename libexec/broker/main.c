@@ -350,7 +350,7 @@ static int64_t earliest(int64_t one, int64_t other)
 
 static int64_t next_deadline(void)
 {
-    if (spool_may_have_more)
+    if (spool_may_have_more || order_has_queue())
         return 0;
     int64_t parts = earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
     return earliest(parts, earliest(directories_deadline(), order_deadline()));
@@ -363,13 +363,15 @@ static void expire(void)
     int64_t now = monotonic_now();
     if (spool_may_have_more)
         take_spool_events();
-    else if (next_deadline() > now)
+    order_take_turn();
+    if (!spool_may_have_more && !order_has_queue() && next_deadline() > now)
         return;
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)
         take_plugin_events(i);
     helper_expire(now);
     take_helper_events();
+    names_expire(now);
     if (names_deadline() <= now) {
         names_read(&alive);
         take_accounts(alive);

@@ -10,7 +10,7 @@
 #include "event.h"
 #include "units.h"
 
-static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000);
+static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
 
 static struct account *accounts, nameless;
 static struct coprocess lookup = {.source = {SOURCE_NAMES, 0}, .in = -1, .out = -1};
@@ -24,6 +24,8 @@ struct question {
 };
 static STAILQ_HEAD(, question) questions = STAILQ_HEAD_INITIALIZER(questions);
 static int64_t oldest = INT64_MAX;
+static int64_t restart_at; /* not more often than once a second */
+static bool restart_due;
 
 bool names_start(const char *path)
 {
@@ -34,7 +36,14 @@ bool names_start(const char *path)
 bool names_restart(void)
 {
     char *argv[] = {program, NULL};
+    int64_t now = monotonic_now();
     coprocess_kill(&lookup);
+    if (now < restart_at) { /* what is asked meanwhile fails when its time is over */
+        restart_due = true;
+        return true;
+    }
+    restart_due = false;
+    restart_at = now + restart_pause;
     return coprocess_start(&lookup, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, false, -1);
 }
 
@@ -240,7 +249,15 @@ struct account *names_receive(bool *alive)
 
 int64_t names_deadline(void)
 {
-    return oldest == INT64_MAX ? INT64_MAX : oldest + answer_within;
+    int64_t due = restart_due ? restart_at : INT64_MAX;
+    int64_t overdue = oldest == INT64_MAX ? INT64_MAX : oldest + answer_within;
+    return due < overdue ? due : overdue;
+}
+
+void names_expire(int64_t now)
+{
+    if (restart_due && now >= restart_at)
+        (void)names_restart();
 }
 
 bool account_has_gid(const struct account *account, gid_t gid)

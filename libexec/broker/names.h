@@ -56,6 +56,9 @@ void names_wait(bool *alive);
 /* When the oldest question has waited too long; INT64_MAX. */
 int64_t names_deadline(void);
 
+/* Starts it again when its pause is over. */
+void names_expire(int64_t now);
+
 bool account_has_gid(const struct account *account, gid_t gid);
 
 /* uids without an account share one: 65,536 subordinate uids are one stranger. (A uid that acl.conf names is

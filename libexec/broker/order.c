@@ -35,6 +35,10 @@ struct adjusting {
 };
 static struct adjusting *adjustments;
 
+/* Those that are to be looked at again, fairly: each turn takes some of them. */
+enum { TURN_WISHES = 32 };
+static TAILQ_HEAD(, wish) queue = TAILQ_HEAD_INITIALIZER(queue);
+
 /* ---- verdicts ---- */
 
 static void owe(const struct wish *wish, const struct outcome *outcome)
@@ -97,14 +101,15 @@ void order_expire(int64_t now)
 {
     if (now < retry_at)
         return;
-    struct owed *owed;
+    struct owed *owed, *next;
     retry_at = INT64_MAX;
-    while ((owed = TAILQ_FIRST(&owed_verdicts)) != NULL) {
+    for (owed = TAILQ_FIRST(&owed_verdicts); owed != NULL; owed = next) {
         struct wish *wish = wish_of_task(owed->task);
+        next = TAILQ_NEXT(owed, next);
         if (wish != NULL && wish->request == NULL && !wish->user->gone) {
             if (!verdict_write(wish, &owed->outcome)) {
                 retry_at = now + retry_after;
-                return;
+                continue; /* one user's full quota is not another's */
             }
             spool_touch(wish->user, wish->name);
         }
@@ -118,15 +123,50 @@ static bool nothing_is_left(const struct wish *wish)
     return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch < 0;
 }
 
+static void leave_queue(struct wish *wish)
+{
+    if (wish->queued)
+        TAILQ_REMOVE(&queue, wish, of_queue);
+    wish->queued = false;
+}
+
+static void forget(struct wish *wish)
+{
+    leave_queue(wish);
+    wish_forget(wish);
+}
+
 static void forget_if_empty(struct wish *wish)
 {
     struct user *user = wish->user;
     if (!nothing_is_left(wish))
         return;
-    spool_remove(user, wish->name, ".verdict", 0); /* of a wish that was not kept in mind */
-    wish_forget(wish);
+    spool_remove(user, wish->name, ".verdict", NULL); /* of a wish that was not kept in mind */
+    forget(wish);
     if (user->gone && user->wishes == NULL)
         spool_user_close(user);
+}
+
+void wish_queue(struct wish *wish)
+{
+    if (wish->queued)
+        return;
+    wish->queued = true;
+    TAILQ_INSERT_TAIL(&queue, wish, of_queue);
+}
+
+bool order_has_queue(void)
+{
+    return !TAILQ_EMPTY(&queue);
+}
+
+void order_take_turn(void)
+{
+    struct wish *wish;
+    for (int taken = 0; taken < TURN_WISHES && (wish = TAILQ_FIRST(&queue)) != NULL; taken++) {
+        leave_queue(wish);
+        wish_examine(wish);
+    }
 }
 
 /* After an answer: mostly nothing has happened meanwhile, and then the owner's file is not opened again, for its
@@ -136,34 +176,26 @@ static void examine_rest(struct wish *wish)
     struct stamp json = spool_stamp(wish->user, wish->name, ".json"), tid = spool_stamp(wish->user, wish->name, ".tid");
     bool news = wish->dirty || wish->exited || wish->linked || !stamp_equal(&json, &wish->judged) || !stamp_equal(&tid, &wish->judged_tid);
     if (news)
-        wish_examine(wish);
+        wish_queue(wish);
     else
         forget_if_empty(wish);
 }
 
-/* The wish of the same file that was judged when it had no second name: nothing watches it for that. */
-static struct wish *unaware_link(const struct user *user, uint64_t inode)
+/* Wishes of the same file that were judged when it had no second name: nothing watches it for that. */
+static void queue_links(const struct user *user, uint64_t inode)
 {
     for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
-        if (wish->judged.inode == inode && !wish->linked && wish->request == NULL)
-            return wish;
-    return NULL;
-}
-
-static void examine_links(const struct user *user, uint64_t inode)
-{
-    struct wish *wish;
-    while ((wish = unaware_link(user, inode)) != NULL) {
-        wish->linked = true;
-        wish_examine(wish);
-    }
+        if (wish->judged.inode == inode && !wish->linked) {
+            wish->linked = true;
+            wish_queue(wish);
+        }
 }
 
 static void answer(struct request *request)
 {
     struct wish *wish = request->wish;
     bool new_grant = (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL;
-    bool over_limit = wish->over_limit && !wish->dirty, linked = request->json.linked && !wish->user->gone;
+    bool over_limit = wish->over_limit && !wish->dirty && wish->grant == NULL && wish->attachment == NULL, linked = request->json.linked && !wish->user->gone;
     const struct user *user = wish->user;
     uint64_t inode = request->json.stamp.inode;
     /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
@@ -176,12 +208,12 @@ static void answer(struct request *request)
     request_drop(request);
     if (new_grant && wish->attachment == NULL)
         wish->judged_tid = (struct stamp){0}; /* a NAME.tid that came first has now something to attach to */
+    if (linked) /* before the wish, and with it perhaps its user, is forgotten */
+        queue_links(user, inode);
     if (over_limit)
-        wish_forget(wish);
+        forget(wish);
     else
         examine_rest(wish);
-    if (linked)
-        examine_links(user, inode);
 }
 
 static void released(struct request *request)
@@ -194,8 +226,8 @@ static void released(struct request *request)
     grant_unbook(wish, true);
     forget_owed(wish->task);
     if (wish->judged_tid.inode != 0)
-        spool_remove(wish->user, wish->name, ".tid", wish->judged_tid.inode);
-    spool_remove(wish->user, wish->name, ".verdict", 0);
+        spool_remove(wish->user, wish->name, ".tid", &wish->judged_tid);
+    spool_remove(wish->user, wish->name, ".verdict", NULL);
     (void)state_gone(wish); /* last: a crash before it releases once more */
     event_write(&event);
     wish->judged = wish->judged_tid = (struct stamp){0};
@@ -203,7 +235,7 @@ static void released(struct request *request)
     wish->linked = false;
     spool_forget_busy(wish);
     request_drop(request);
-    wish_examine(wish);
+    wish_queue(wish);
 }
 
 /* Does what a stage wants next, until an answer has to be waited for. */
@@ -439,16 +471,16 @@ static void thread_ended(struct wish *wish)
     if (follow_exec(wish)) {
         snprintf(reason, sizeof reason, "thread %d called execve and goes on as %d", (int)gone, (int)wish->attachment->tid);
         (void)wish_record(wish);
-        answer_again(wish, UPDATE, reason);
+        order_recover(wish, UPDATE, reason);
         return;
     }
     snprintf(reason, sizeof reason, "thread %d has ended", (int)gone);
     if (attachment->by_file)
-        spool_remove(wish->user, wish->name, ".tid", wish->judged_tid.inode);
+        spool_remove(wish->user, wish->name, ".tid", &wish->judged_tid);
     attachment_end(wish);
     wish->judged_tid = (struct stamp){0};
     if (ends) {
-        spool_remove(wish->user, wish->name, ".json", wish->judged.inode);
+        spool_remove(wish->user, wish->name, ".json", &wish->judged);
         return; /* without its file, the wish is released */
     }
     (void)wish_record(wish);
@@ -467,17 +499,17 @@ void order_thread_ended(struct attachment *attachment)
         wish_examine(wish);
 }
 
-void order_recover(struct wish *wish)
+void order_recover(struct wish *wish, enum kind kind, const char *reason)
 {
-    struct request *request = request_begin(wish, RECOVER);
+    struct request *request = request_begin(wish, kind);
     spool_file_open(wish->user, wish->name, ".json", &wish->judged, &request->json);
     if (request->json.fd < 0 || !stamp_equal(&request->json.stamp, &wish->judged)) {
         /* Removed or changed meanwhile: that is what is to be answered, and the thread follows. */
         request_drop(request);
-        wish_examine(wish);
+        wish_queue(wish);
         return;
     }
-    say(request, RESULT_OK, "thread %d is attached again", (int)wish->attachment->tid);
+    say(request, RESULT_OK, "%s", reason);
     (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment->tid, wish->attachment->start, &wish->grant->plan, request->json.fd));
 }
 
@@ -497,6 +529,10 @@ void wish_examine(struct wish *wish)
     }
     if (wish->exited)
         thread_ended(wish);
+    if (wish->request != NULL) { /* it was followed into another program, and is being taken up there */
+        wish->dirty = true;
+        return;
+    }
     spool_file_open(wish->user, wish->name, ".json", &wish->judged, &json);
     if (json.state == FILE_BUSY) {
         spool_watch_busy(wish, ".json");
@@ -530,7 +566,7 @@ void wish_examine(struct wish *wish)
     spool_file_close(&tid);
     spool_file_close(&json);
     if (wish->linked && wish->judged.inode != 0 && !spool_watch_links(wish))
-        wish_examine(wish); /* a link came or went in this very moment */
+        wish_queue(wish); /* a link came or went in this very moment */
     else
         forget_if_empty(wish);
 }

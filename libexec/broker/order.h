@@ -17,6 +17,14 @@
 /* Looks at the wish's files and begins the next thing that they ask for. Frees a wish of which nothing is left. */
 void wish_examine(struct wish *wish);
 
+/* The same, but in turn: from within an answer a user could drive the depth of the stack, and from within a scan
+ * one user's thousands of files would keep all others waiting. */
+void wish_queue(struct wish *wish);
+bool order_has_queue(void);
+
+/* Looks at so many of those that are queued. */
+void order_take_turn(void);
+
 /* What was waited for has come. */
 void order_plugin_event(int plugin, const struct plugin_event *event);
 void order_helper_event(const struct helper_event *event);
@@ -26,8 +34,8 @@ void order_thread_ended(struct attachment *attachment);
 /* Everything that was granted under the old rules is charged under the new ones. */
 void order_new_rules(struct acl *acl);
 
-/* After a restart: the kernel does not show what the grant says, and the call is made again. */
-void order_recover(struct wish *wish);
+/* The kernel does not show, or may not, what the grant says: the call is made again, and the owner told why. */
+void order_recover(struct wish *wish, enum kind kind, const char *reason);
 
 /* A verdict without a request: what holds changed, or a restart cut off the one that was due. */
 void answer_again(struct wish *wish, enum kind kind, const char *reason);

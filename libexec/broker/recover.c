@@ -122,15 +122,17 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
         pidfd = -1;
     }
     if (!there)
-        identity = (struct identity){.tid = recorded->tid, .process = recorded->tid, .start = recorded->start};
+        identity = (struct identity){.tid = recorded->tid, .process = recorded->process, .start = recorded->start};
     wish->attachment = attachment_new(wish, &identity, pidfd, recorded->by_file, &recorded->former);
+    wish->attachment->leader_real_time = recorded->leader_real_time;
     if (!there || !attachment_watch(wish->attachment))
         wish->exited = true;
-    else
-        *apply = !thread_attributes(recorded->tid, &now) || !attributes_show(&wish->grant->plan, &now);
-    /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
-    if (*apply && recorded->laid_down)
-        wish->attachment->former = now;
+    else if (thread_attributes(recorded->tid, &now)) {
+        *apply = !attributes_show(&wish->grant->plan, &now);
+        /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
+        if (*apply && recorded->laid_down)
+            wish->attachment->former = now;
+    }
 }
 
 static bool take_up_grant(struct wish *wish, const struct recorded_wish *recorded)
@@ -164,12 +166,20 @@ static bool take_up(const struct recorded_wish *recorded, bool same_boot)
 {
     bool apply = false;
     struct user *user = spool_user_find(recorded->user);
-    if (user == NULL || user->account == NULL || user->account->state != ACCOUNT_KNOWN || !user->adopted) {
+    /* An account database that is down must not cost anybody his grant: it was judged when it was up. */
+    if (user != NULL && !user->adopted && user->account->state == ACCOUNT_FAILED)
+        spool_user_adopt(user);
+    if (user == NULL || !user->adopted) {
         if (same_boot)
             restore_orphan(recorded);
         return false;
     }
     struct wish *wish = wish_find(user, recorded->name, true);
+    wish_keep(wish);
+    if (wish->grant != NULL) { /* an older record of a name that was moved away and taken anew */
+        restore_orphan(recorded);
+        return false;
+    }
     memcpy(wish->token, recorded->token, sizeof wish->token);
     if (!same_boot) {
         wish->recovered = true; /* asked again, in the order of old */
@@ -233,11 +243,11 @@ bool recover(char reason[static REASON_BYTES])
         if (wish == NULL)
             continue;
         if (apply[i])
-            order_recover(wish);
+            order_recover(wish, RECOVER, "the thread is attached again");
         else if (wish->answered)
             answer_again(wish, RECOVER, "the grant is in force");
         if (!apply[i])
-            wish_examine(wish);
+            wish_queue(wish);
     }
     if (good)
         directories_rescan();

@@ -27,7 +27,7 @@ struct request {
 
     /* asking */
     int plugin;                 /* the one that is asked; -1 before the first */
-    bool retried, commit, denied, no_never, set_aside;
+    bool retried, commit, denied, no_never;
     uint64_t ceiling;           /* the rules' bound on the runtime, for the plugin that is asked */
     struct charge hold;         /* charged while it is asked */
     struct grant *partial;      /* the first that was offered in part, with its charge */

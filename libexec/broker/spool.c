@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ struct spool spool = {.root = -1, .specs = -1, .log = -1, .state = -1, .stage = 
 
 static struct user *users, *users_by_watch;
 static struct wish *busy_wishes;
+static TAILQ_HEAD(, wish) handed_wishes = TAILQ_HEAD_INITIALIZER(handed_wishes); /* of one event, one by one */
 static int inotify = -1, specs_watch = -1;
 
 static const uint32_t directory_events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
@@ -177,6 +179,33 @@ static bool is_silent(const char *name)
     return name[0] == '.' || (length > 8 && strcmp(name + length - 8, ".verdict") == 0);
 }
 
+/* All wishes of a file that was watched: taken from the watch first, for looking at one may watch it again. */
+static bool hand_out(int watch)
+{
+    struct wish *wish;
+    bool any = false;
+    for (;;) {
+        HASH_FIND(hh_busy, busy_wishes, &watch, sizeof watch, wish);
+        if (wish == NULL)
+            return any;
+        spool_forget_busy(wish);
+        wish->handed = any = true;
+        TAILQ_INSERT_TAIL(&handed_wishes, wish, of_handed);
+    }
+}
+
+static bool take_handed(struct spool_event *event)
+{
+    struct wish *wish = TAILQ_FIRST(&handed_wishes);
+    if (wish == NULL)
+        return false;
+    TAILQ_REMOVE(&handed_wishes, wish, of_handed);
+    wish->handed = false;
+    *event = (struct spool_event){.kind = SPOOL_WISH, .user = wish->user, .wish = wish};
+    snprintf(event->name, sizeof event->name, "%s", wish->name);
+    return true;
+}
+
 static bool take_event(const struct inotify_event *raw, struct spool_event *event)
 {
     *event = (struct spool_event){0};
@@ -184,14 +213,8 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
         event->kind = SPOOL_OVERFLOW;
         return true;
     }
-    HASH_FIND(hh_busy, busy_wishes, &raw->wd, sizeof raw->wd, event->wish);
-    if (event->wish != NULL) {
-        event->kind = SPOOL_WISH;
-        event->user = event->wish->user;
-        snprintf(event->name, sizeof event->name, "%s", event->wish->name);
-        spool_forget_busy(event->wish);
-        return true;
-    }
+    if (hand_out(raw->wd))
+        return take_handed(event);
     if (raw->len == 0 || raw->name[0] == '.')
         return false;
     if (raw->wd == specs_watch) {
@@ -213,6 +236,8 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
 
 bool spool_next(struct spool_event *event)
 {
+    if (take_handed(event))
+        return true;
     for (;;) {
         if (event_taken >= event_length) {
             ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
@@ -222,13 +247,8 @@ bool spool_next(struct spool_event *event)
             event_taken = 0;
         }
         const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
-        struct wish *another = NULL;
-        bool taken = take_event(raw, event);
-        if (taken && event->wish != NULL)
-            HASH_FIND(hh_busy, busy_wishes, &raw->wd, sizeof raw->wd, another);
-        if (another == NULL)
-            event_taken += sizeof *raw + raw->len;
-        if (taken)
+        event_taken += sizeof *raw + raw->len;
+        if (take_event(raw, event))
             return true;
     }
 }
@@ -313,16 +333,14 @@ void spool_user_adopt(struct user *user)
 bool spool_move_aside(const char *name, uid_t uid)
 {
     char aside[NAME_MAX + 1];
+    uint64_t number;
     if (unlinkat(spool.specs, name, AT_REMOVEDIR) == 0)
         return true; /* empty: nothing is lost */
-    for (int i = 0; i < 1000; i++) {
-        snprintf(aside, sizeof aside, ".aside-%u-%d-%.200s", uid, i, name);
-        if (renameat2(spool.specs, name, spool.specs, aside, RENAME_NOREPLACE) == 0)
-            return true;
-        if (errno != EEXIST)
-            return false;
-    }
-    return false;
+    /* A name that can be foreseen can be taken before. */
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return false;
+    snprintf(aside, sizeof aside, ".aside-%u-%016llx-%.200s", uid, (unsigned long long)number, name);
+    return renameat2(spool.specs, name, spool.specs, aside, RENAME_NOREPLACE) == 0;
 }
 
 /* ---- files ---- */
@@ -367,6 +385,10 @@ static void explain_open(const struct user *user, const char *joined, int error,
         return;
     }
     file->stamp = stamp_of(&status);
+    if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO) {
+        file->state = FILE_BUSY; /* not the user's fault, and not for long */
+        return;
+    }
     if (S_ISLNK(status.st_mode))
         bad(file, "is a symbolic link; it must be a regular file");
     else if (error == EXDEV)
@@ -462,11 +484,20 @@ void spool_file_close(struct file *file)
     *file = (struct file){.fd = -1, .state = FILE_ABSENT};
 }
 
+void spool_forget(struct wish *wish)
+{
+    spool_forget_busy(wish);
+    if (wish->handed)
+        TAILQ_REMOVE(&handed_wishes, wish, of_handed);
+    wish->handed = false;
+}
+
 void spool_forget_busy(struct wish *wish)
 {
     if (wish->busy_watch < 0)
         return;
     struct wish *other;
+    wish->look_pause = 0;
     HASH_DELETE(hh_busy, busy_wishes, wish);
     HASH_FIND(hh_busy, busy_wishes, &wish->busy_watch, sizeof wish->busy_watch, other);
     if (other == NULL)
@@ -492,10 +523,10 @@ static void watch_inode(struct wish *wish, const char *ending)
 
 void spool_watch_busy(struct wish *wish, const char *ending)
 {
-    if (wish->busy_watch < 0) {
+    if (wish->busy_watch < 0)
         watch_inode(wish, ending);
+    if (wish->look_pause == 0)
         wish->look_pause = first_look;
-    }
     wish->look_at = wish->look_pause > last_look ? INT64_MAX : monotonic_now() + wish->look_pause;
     wish->look_pause *= 2;
 }
@@ -534,17 +565,20 @@ void spool_touch(const struct user *user, const char *name)
     spool_file_close(&file);
 }
 
-void spool_remove(const struct user *user, const char *name, const char *ending, uint64_t inode)
+void spool_remove(const struct user *user, const char *name, const char *ending, const struct stamp *judged)
 {
     char joined[NAME_MAX + 1], aside[NAME_MAX + 1];
-    struct stat status;
+    struct stat status, moved;
     file_name(joined, name, ending);
-    if (user->gone || fstatat(user->directory, joined, &status, AT_SYMLINK_NOFOLLOW) != 0 || (inode != 0 && status.st_ino != inode))
+    if (user->gone || fstatat(user->directory, joined, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return;
-    if (inode == 0) {
+    if (judged == NULL) {
         (void)unlinkat(user->directory, joined, 0);
         return;
     }
+    struct stamp now = stamp_of(&status);
+    if (!stamp_equal(&now, judged))
+        return; /* another file, or the same one with something new in it */
     /* Between looking and removing the owner may have put a new wish there: it is taken away under a private
      * name first, and given back if it is not the one that was meant. */
     snprintf(aside, sizeof aside, ".%.230s.ended", joined);
@@ -553,7 +587,8 @@ void spool_remove(const struct user *user, const char *name, const char *ending,
         if (renameat2(user->directory, joined, user->directory, aside, RENAME_NOREPLACE) != 0)
             return;
     }
-    if (fstatat(user->directory, aside, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino != inode &&
+    if (fstatat(user->directory, aside, &moved, AT_SYMLINK_NOFOLLOW) == 0 &&
+        (moved.st_ino != status.st_ino || moved.st_mtim.tv_sec != status.st_mtim.tv_sec || moved.st_mtim.tv_nsec != status.st_mtim.tv_nsec) &&
         renameat2(user->directory, aside, user->directory, joined, RENAME_NOREPLACE) == 0)
         return;
     (void)unlinkat(user->directory, aside, 0);

@@ -86,6 +86,9 @@ struct stamp spool_stamp(const struct user *user, const char *name, const char *
 void spool_watch_busy(struct wish *wish, const char *ending);
 void spool_forget_busy(struct wish *wish);
 
+/* The wish itself is going. */
+void spool_forget(struct wish *wish);
+
 /* A link to NAME.json that comes or goes elsewhere changes its stamp without an event of the directory: the
  * file itself is watched. False: its stamp is not wish->judged any more. */
 bool spool_watch_links(struct wish *wish);
@@ -99,8 +102,9 @@ struct wish *spool_busy_due(int64_t now);
 /* Opens and closes NAME.json: whoever watches it looks at his verdict again. */
 void spool_touch(const struct user *user, const char *name);
 
-/* Removes user's NAME.ending if it still is the file of that inode, without a race against a new one. */
-void spool_remove(const struct user *user, const char *name, const char *ending, uint64_t inode);
+/* Removes user's NAME.ending if it still is as it was judged (NULL: whatever it is), without a race against a
+ * new one. */
+void spool_remove(const struct user *user, const char *name, const char *ending, const struct stamp *judged);
 
 /* Puts `text` at NAME.verdict, atomically, owned by the user. False with errno. */
 bool spool_put_verdict(const struct user *user, const char *name, const char *text, size_t length);

@@ -74,12 +74,12 @@ static void name_wish(const char *record, const struct wish *wish)
     paragraph_add(&output, "record", "%s", record);
     paragraph_add(&output, "user", "%s", wish->user->name);
     paragraph_add(&output, "name", "%s", wish->name);
+    paragraph_add_number(&output, "task", wish->task);
 }
 
 bool state_wish(const struct wish *wish)
 {
     name_wish("wish", wish);
-    paragraph_add_number(&output, "task", wish->task);
     paragraph_add_number(&output, "time", (uint64_t)wish->decided);
     add_stamp("judged", &wish->judged);
     add_stamp("judged_tid", &wish->judged_tid);
@@ -90,6 +90,8 @@ bool state_wish(const struct wish *wish)
     if (wish->attachment != NULL) {
         paragraph_add_number(&output, "tid", (uint64_t)wish->attachment->tid);
         paragraph_add_number(&output, "start", wish->attachment->start);
+        paragraph_add_number(&output, "process", (uint64_t)wish->attachment->process);
+        add_if("leader_real_time", wish->attachment->leader_real_time);
         add_if("by_file", wish->attachment->by_file);
         add_if("laid_down", wish->attachment->laid_down);
         attributes_add(&output, "former_", &wish->attachment->former);
@@ -187,9 +189,9 @@ bool state_is_bloated(void)
 
 /* ---- reading ---- */
 
-/* The records so far, found again by user and name. */
+/* The records so far, found again by their task: a name may have been moved away and taken anew. */
 struct known {
-    char key[2 * NAME_BYTES];
+    uint64_t task;
     int index;
     UT_hash_handle hh;
 };
@@ -256,6 +258,8 @@ static bool get_wish(const struct paragraph *record, struct recorded_wish *wish)
         return false;
     wish->tid = (pid_t)get(record, "tid");
     wish->start = get(record, "start");
+    wish->process = (pid_t)get(record, "process");
+    wish->leader_real_time = get(record, "leader_real_time") != 0;
     wish->by_file = get(record, "by_file") != 0;
     wish->laid_down = get(record, "laid_down") != 0;
     return !wish->attached || attributes_get(record, "former_", &wish->former);
@@ -264,10 +268,8 @@ static bool get_wish(const struct paragraph *record, struct recorded_wish *wish)
 static void remember(struct recorded_state *state, struct known **known, const struct recorded_wish *wish, bool gone)
 {
     static int capacity;
-    char key[2 * NAME_BYTES];
     struct known *found;
-    snprintf(key, sizeof key, "%s/%s", wish->user, wish->name);
-    HASH_FIND_STR(*known, key, found);
+    HASH_FIND(hh, *known, &wish->task, sizeof wish->task, found);
     if (found != NULL) {
         state->wishes[found->index] = *wish;
         if (gone) {
@@ -288,10 +290,10 @@ static void remember(struct recorded_state *state, struct known **known, const s
     found = calloc(1, sizeof *found);
     if (found == NULL || state->wishes == NULL)
         abort();
-    memcpy(found->key, key, sizeof key);
+    found->task = wish->task;
     found->index = state->count;
     state->wishes[state->count++] = *wish;
-    HASH_ADD_STR(*known, key, found);
+    HASH_ADD(hh, *known, task, sizeof found->task, found);
 }
 
 static bool take_record(struct recorded_state *state, struct known **known, const struct paragraph *record)

@@ -7,7 +7,7 @@
  *   record=left    the broker ended by SIGINT and left everything in force
  *   record=wish    user= name= task= time= and, as they exist: judged=, judged_tid=, token=, the grant, the
  *                  attached thread and its former attributes
- *   record=gone    user= name=
+ *   record=gone    user= name= task=
  *
  * Nothing here is synced: kill -9 loses nothing that was written, and a reboot voids it all but the wishes. */
 #ifndef RTF_STATE_H
@@ -24,7 +24,8 @@ struct recorded_wish {
     bool granted;
     struct grant grant;
     bool attached, by_file, laid_down;
-    pid_t tid;
+    pid_t tid, process;
+    bool leader_real_time;
     uint64_t start;
     struct attributes former;
 };

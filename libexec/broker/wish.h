@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/queue.h>
 #include <uthash.h>
 
 #include "loop.h"
@@ -57,6 +58,7 @@ struct attachment {
     uint64_t start;
     int pidfd;
     bool by_file;   /* asked for by NAME.tid, not by the key attach */
+    bool leader_real_time; /* when it was attached, its process's first thread was real-time by itself */
     bool laid_down; /* put back at the broker's end, to be attached again by the next */
     struct attributes former;
     UT_hash_handle hh; /* by tid */
@@ -92,6 +94,9 @@ struct wish {
     int busy_watch;                      /* waits for a writer to close a file; -1 */
     int64_t look_at;                     /* and looks by itself then, CLOCK_MONOTONIC; INT64_MAX: no more */
     int64_t look_pause;
+    TAILQ_ENTRY(wish) of_handed;         /* spool.c: its file was closed, to be told in turn */
+    TAILQ_ENTRY(wish) of_queue;          /* order.c: to be looked at in turn */
+    bool handed, queued;
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     bool dirty, exited, recovered, over_limit, answered;
     bool written;                        /* an event since the last judgement says more than that a file was made */

@@ -73,9 +73,18 @@ struct wish *wish_find(struct user *user, const char *name, bool create)
     return wish;
 }
 
+void wish_keep(struct wish *wish)
+{
+    if (!wish->over_limit)
+        return;
+    wish->over_limit = false;
+    wish->counted = account_bucket(wish->user->account);
+    wish->counted->wishes++;
+}
+
 void wish_forget(struct wish *wish)
 {
-    spool_forget_busy(wish);
+    spool_forget(wish);
     if (wish->counted != NULL)
         wish->counted->wishes--;
     HASH_DELETE(hh, wish->user->wishes, wish);
@@ -161,8 +170,10 @@ bool attachment_watch(struct attachment *attachment)
 
 void attachment_bury(struct attachment *attachment)
 {
-    if (attachment->pidfd >= 0)
+    if (attachment->pidfd >= 0) {
+        loop_remove(attachment->pidfd); /* a child between fork and exec may keep it alive for a moment */
         close(attachment->pidfd);
+    }
     attachment->pidfd = -1;
     attachment->wish = NULL;
     if (ended_count < (int)(sizeof ended / sizeof *ended))

@@ -15,6 +15,8 @@ void *allocate(size_t size);
 
 /* NULL when `create` is false and there is none. */
 struct wish *wish_find(struct user *user, const char *name, bool create);
+/* It has been granted before: whatever the limit is now, it stays, and counts. */
+void wish_keep(struct wish *wish);
 struct wish *wish_of_task(uint64_t task);
 void wish_forget(struct wish *wish);
 
