@@ -106,9 +106,7 @@ session() {
     for name in rtf-run.1 rtf-wait.1 rtf-brokerd.8 rtf-attach.8; do
         program=${name%.*}
         help=$("$(program "$program")" --help | grep -E '^ {1,8}-' | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u)
-        heading=OPTIONS
-        [ "$name" != rtf-attach.8 ] || heading=ARGUMENTS
-        page=$(section "$name" "$heading" | sed 's/\\//g' | grep -E '^\*-' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u)
+        page=$(section "$name" OPTIONS | sed 's/\\//g' | grep -E '^\*-' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u)
         diff <(echo "$page") <(echo "$help") >"$WORK/diff" || { echo "$name: < only on the page, > only in --help" >&2; cat "$WORK/diff" >&2; wrong=yes; }
     done
     [ -z "$wrong" ]

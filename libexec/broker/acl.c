@@ -46,7 +46,9 @@ struct counter {
 struct acl {
     struct rule *rules;
     int count;
-    struct counter *counters;
+    struct counter *counters; /* by key */
+    struct counter **counter_list;
+    int counter_count;
 };
 
 /* ---- reading the file ---- */
@@ -133,9 +135,12 @@ static struct counter *counter_of(struct acl *acl, const char *key)
     HASH_FIND_STR(acl->counters, key, counter);
     if (counter != NULL)
         return counter;
+    struct counter **list = realloc(acl->counter_list, (size_t)(acl->counter_count + 1) * sizeof(struct counter *));
     counter = calloc(1, sizeof *counter);
-    if (counter == NULL)
+    if (counter == NULL || list == NULL)
         abort();
+    acl->counter_list = list;
+    list[acl->counter_count++] = counter;
     snprintf(counter->key, sizeof counter->key, "%s", key);
     HASH_ADD_STR(acl->counters, key, counter);
     return counter;
@@ -180,12 +185,10 @@ void acl_free(struct acl *acl)
 {
     if (acl == NULL)
         return;
-    struct counter *counter = acl->counters;
-    HASH_CLEAR(hh, acl->counters); /* the table; its elements stay linked in their order */
-    for (struct counter *next; counter != NULL; counter = next) {
-        next = counter->hh.next;
-        free(counter); // NOLINT(clang-analyzer-unix.Malloc): the analyser loses track of uthash's links
-    }
+    HASH_CLEAR(hh, acl->counters); /* the table; the list below has its elements */
+    for (int i = 0; i < acl->counter_count; i++)
+        free(acl->counter_list[i]);
+    free(acl->counter_list);
     free(acl->rules);
     free(acl);
 }

@@ -1,0 +1,571 @@
+# What a user may try with his own files and threads, and what the machine may do to the broker: nobody else waits,
+# nobody keeps real-time scheduling without a grant, and no grant is lost.
+load helper
+
+ORDINARY='other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+
+prepare() { ROUNDS=0; }
+
+tidy() {
+    if [ -n "${HELPER:-}" ]; then kill -CONT "$HELPER" 2>/dev/null || true; fi
+}
+
+# says UID NAME JQ: his verdict answers the files that are there, and JQ is true of it.
+says() {
+    local answer
+    answer=$(verdict "$1" "$2")
+    [ "$(field "$3" "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
+}
+
+# reads UID NAME JQ: JQ is true of the verdict that is there now.
+reads() { [ "$(jq -r "$3" "$SPECS/$1/$2.verdict" 2>/dev/null)" = true ]; }
+
+shows() {
+    local view
+    view=$(kernel "$1")
+    [ "$view" = "$2" ] || { echo "thread $1 is $view" >&2; return 1; }
+}
+
+# reserve UID NAME PRIORITY: at FP.
+reserve() { [ "$(field .result "$(wish "$1" "$2" "{\"priority\": $3, \"plugin\": \"FP\"}")")" = OK ]; }
+
+# release UID NAME: and returns when it is done.
+release() {
+    as "$1" rm "$SPECS/$1/$2.json"
+    eventually test ! -e "$SPECS/$1/$2.verdict"
+}
+
+# bob_is_answered: within a second.
+bob_is_answered() {
+    local began=${EPOCHREALTIME/./} elapsed
+    ROUNDS=$((ROUNDS + 1))
+    put $BOB "round$ROUNDS" '{"priority": 5, "plugin": "RR"}'
+    says $BOB "round$ROUNDS" '.result == "OK"'
+    elapsed=$((${EPOCHREALTIME/./} - began))
+    echo "Bob waited $elapsed us"
+    [ "$elapsed" -lt 1000000 ]
+    rm "$SPECS/$BOB/round$ROUNDS.json"
+}
+
+# broker_is_idle: it uses less than a quarter of a CPU for half a second.
+broker_is_idle() {
+    local before
+    before=$(awk '{ print $14 + $15 }' "/proc/$BROKER/stat")
+    sleep 0.5
+    [ $(($(awk '{ print $14 + $15 }' "/proc/$BROKER/stat") - before)) -lt $(($(getconf CLK_TCK) / 8)) ]
+}
+
+stack_kb() { awk '/^VmStk/ { print $2 }' "/proc/$BROKER/status"; }
+
+# broker_dies: by kill -9, and its parts with it
+broker_dies() {
+    kill -KILL "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    BROKER=
+    eventually none_of_ours
+}
+
+# The attach helper of this broker, in $HELPER; stopped, it is as slow as it may ever be.
+stop_helper() {
+    HELPER=$(pgrep -P "$BROKER" -f "$RTF_LIBEXEC/rtf-attach")
+    kill -STOP "$HELPER"
+}
+
+# private_tree: the programs, where a test may take some of them away
+private_tree() {
+    mkdir "$WORK/tree"
+    cp -a "$RTF_STAGE/usr" "$WORK/tree/"
+    RTF_LIBEXEC=$WORK/tree/usr/libexec/rtf
+}
+
+# two_threads SETPRIV-OPTION...: a process of Alice's with a thread besides its first; their ids in $FIRST $SECOND. The
+# second obeys the words that `order` gives.
+two_threads() {
+    mkfifo -m 666 "$WORK/order"
+    cat >"$WORK/two.py" <<'END'
+import os, sys, threading
+def second():
+    print(os.getpid(), threading.get_native_id(), flush=True)
+    for line in open(sys.argv[1]):
+        for word in line.split():
+            if word == "affinity":
+                os.sched_setaffinity(0, {0, 1})
+            elif word == "uid":
+                os.setresuid(20018, 20018, 20018)
+            elif word == "exec":
+                os.execv("/bin/sleep", ["sleep", "300"])
+            print(word, flush=True)
+threading.Thread(target=second, daemon=True).start()
+threading.Event().wait()
+END
+    setpriv --reuid "$ALICE" --regid "$ALICE" --clear-groups "$@" -- /usr/bin/python3 "$WORK/two.py" "$WORK/order" >"$WORK/two" 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/two"
+    read -r FIRST SECOND <"$WORK/two"
+}
+
+order() {
+    echo "$*" >"$WORK/order"
+    case $* in
+    *exec) eventually is_sleep "$FIRST" ;;
+    *) eventually grep -qx "$1" "$WORK/two" ;;
+    esac
+}
+
+# It is attached, and said to be, or it is ordinary.
+answered_for() { [[ $(kernel "$FIRST") == other* ]] || reads $ALICE cam ".thread.tid == $FIRST"; }
+
+# ---- no user keeps the broker busy ----
+
+@test "chmod in a loop on a bad spec keeps nobody waiting, and the stack does not grow" {
+    broker_start
+    as $ALICE mkdir "$SPECS/$ALICE"
+    put $ALICE cam '{bad'
+    says $ALICE cam '.result == "BAD_SPEC"'
+    stack=$(stack_kb)
+    cat >"$WORK/churn.py" <<'END'
+import os, sys, time
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    os.chmod(sys.argv[1], 0o600)
+    os.chmod(sys.argv[1], 0o640)
+END
+    loops=()
+    for _ in 1 2 3 4; do
+        become $ALICE /usr/bin/python3 "$WORK/churn.py" "$SPECS/$ALICE/cam.json" 3>&- &
+        loops+=("$!")
+        echo "$!" >>"$WORK/pids"
+    done
+    rounds=0
+    while kill -0 "${loops[0]}" 2>/dev/null; do
+        bob_is_answered
+        rounds=$((rounds + 1))
+    done
+    wait "${loops[@]}"
+    [ "$rounds" -ge 3 ]
+    echo "stack: $stack kB, then $(stack_kb) kB"
+    [ "$(stack_kb)" -le $((stack + 128)) ]
+}
+
+@test "many names of one file that is rewritten do not make the stack grow" {
+    broker_start
+    stack=$(stack_kb)
+    as $ALICE sh -c 'mkdir "$1" && cd "$1" && dd if=/dev/zero of=.big bs=66000 count=1 status=none && for i in $(seq 900); do echo "$i"; done |
+        xargs -I N ln .big nN.json' sh "$SPECS/$ALICE"
+    says $ALICE n900 '.result == "BAD_SPEC"'
+    as $ALICE sh -c 'echo "{bad" >"$1"' sh "$SPECS/$ALICE/n7.json"
+    bob_is_answered
+    says $ALICE n7 '.result == "BAD_SPEC"'
+    echo "stack: $stack kB, then $(stack_kb) kB"
+    [ "$(stack_kb)" -le $((stack + 128)) ]
+}
+
+@test "a write to a file of two names does not make the broker spin" {
+    broker_start
+    reserve $ALICE cam 12
+    as $ALICE ln "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/two.json"
+    says $ALICE two 'has("result")'
+    as $ALICE sh -c ': >>"$1"' sh "$SPECS/$ALICE/cam.json"
+    bob_is_answered
+    broker_is_idle
+}
+
+@test "a file that had two names and that its owner keeps open does not make the broker spin" {
+    broker_start
+    reserve $ALICE cam 12
+    as $ALICE ln "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/two.json"
+    says $ALICE two 'has("result")'
+    mkfifo -m 666 "$WORK/go"
+    as $ALICE sh -c 'exec 5>>"$1/cam.json"; echo >&5; echo 1 >"$1/cam.tid"; echo >"$1/.open"; read -r _ <"$2"' sh "$SPECS/$ALICE" "$WORK/go" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -e "$SPECS/$ALICE/.open"
+    bob_is_answered
+    broker_is_idle
+    as $ALICE rm "$SPECS/$ALICE/two.json"
+    bob_is_answered
+    broker_is_idle
+    echo >"$WORK/go"
+    says $ALICE cam '.result == "ATTACH_FAIL"' # thread 1 is not hers
+}
+
+@test "a hangup with 3,000 files over somebody's limit keeps nobody waiting" {
+    broker_start --max-wishes 10
+    reserve $ALICE cam 12
+    as $ALICE sh -c 'cd "$1" && mkdir .s && cd .s && seq 3000 | split -l 1 -a 5 -d --additional-suffix=.json - f && mv f*.json ..' sh "$SPECS/$ALICE"
+    eventually bob_is_answered
+    for _ in 1 2 3; do
+        kill -HUP "$BROKER"
+        bob_is_answered
+    done
+    says $ALICE cam '.result == "OK"'
+}
+
+@test "a verdict that cannot be written keeps nobody else's back" {
+    broker_start
+    as $ALICE mkdir -p "$SPECS/$ALICE/cam.verdict"
+    put $ALICE cam '{bad'
+    as $BOB mkdir -p "$SPECS/$BOB/mine.verdict"
+    put $BOB mine '{bad'
+    bob_is_answered
+    as $BOB rmdir "$SPECS/$BOB/mine.verdict"
+    eventually reads $BOB mine '.result == "BAD_SPEC"'
+    [ -d "$SPECS/$ALICE/cam.verdict" ]
+    as $ALICE rmdir "$SPECS/$ALICE/cam.verdict"
+    eventually reads $ALICE cam '.result == "BAD_SPEC"'
+}
+
+# ---- nobody keeps real-time scheduling without a grant ----
+
+@test "a thread that changes its affinity and execs is answered for" {
+    broker_start
+    two_threads
+    reserve $ALICE cam 12
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" fifo
+    order affinity exec
+    eventually answered_for
+    release $ALICE cam
+    shows "$FIRST" "$ORDINARY"
+}
+
+@test "a thread that execs is answered for when its leader was attached too, but is no more" {
+    broker_start
+    two_threads
+    reserve $ALICE leader 11
+    attach $ALICE leader "$FIRST" >/dev/null
+    reserve $ALICE cam 12
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" fifo
+    release $ALICE leader
+    shows "$FIRST" "$ORDINARY"
+    order exec
+    eventually answered_for
+    release $ALICE cam
+    shows "$FIRST" "$ORDINARY"
+}
+
+@test "a thread that execs under a leader with a lower grant gets no more than that" {
+    broker_start
+    two_threads
+    reserve $ALICE leader 11
+    attach $ALICE leader "$FIRST" >/dev/null
+    reserve $ALICE cam 18
+    attach $ALICE cam "$SECOND" >/dev/null
+    order exec
+    release $ALICE cam
+    eventually is_policy "$FIRST" 'fifo 11'
+    release $ALICE leader
+    shows "$FIRST" "$ORDINARY"
+}
+
+@test "a thread that execs while no broker runs is answered for at the next start" {
+    broker_start
+    two_threads
+    reserve $ALICE cam 12
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" fifo
+    broker_dies
+    order exec
+    [[ $(kernel "$FIRST") == fifo* ]]
+    broker_start
+    eventually answered_for
+    release $ALICE cam
+    shows "$FIRST" "$ORDINARY"
+}
+
+@test "a thread that execs while it is being released is ordinary afterwards" {
+    broker_start
+    two_threads
+    reserve $ALICE cam 12
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" fifo
+    stop_helper
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    bob_is_answered # so the helper has been asked
+    order exec
+    kill -CONT "$HELPER"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    shows "$FIRST" "$ORDINARY"
+}
+
+@test "a thread that execs while its grant is being changed is answered for" {
+    broker_start
+    two_threads
+    reserve $ALICE cam 12
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" fifo
+    stop_helper
+    put $ALICE cam '{"priority": 14, "plugin": "FP"}'
+    bob_is_answered
+    order exec
+    kill -CONT "$HELPER"
+    eventually answered_for
+    release $ALICE cam
+    shows "$FIRST" "$ORDINARY"
+}
+
+@test "a thread that has become somebody else's is put back when it is named again" {
+    broker_start
+    two_threads --inh-caps +setuid --ambient-caps +setuid
+    reserve $ALICE cam 12
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" fifo
+    order uid
+    run attach $ALICE cam "$SECOND"
+    [ "$(field .result "$output")" = ATTACH_FAIL ]
+    [ "$(field .thread "$output")" = null ]
+    shows "$SECOND" "$ORDINARY"
+    release $ALICE cam
+    shows "$SECOND" "$ORDINARY"
+}
+
+# ---- no more is granted than there is ----
+
+@test "a change that the kernel refuses does not bring back what others were granted meanwhile" {
+    configure_plugins 'RM rm 21-30 0' 'FP fp 11-19 1' 'RR rr 1-10 0'
+    broker_start
+    two_threads --inh-caps +setuid --ambient-caps +setuid
+    wish $ALICE cam '{"runtime": "80ms", "period": "100ms", "plugin": "RM"}' >/dev/null
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" fifo
+    stop_helper
+    order uid # so that the helper will refuse the change
+    put $ALICE cam '{"priority": 19, "plugin": "FP"}'
+    bob_is_answered
+    bobs=$(wish $BOB big '{"runtime": "80ms", "period": "100ms", "plugin": "RM"}')
+    kill -CONT "$HELPER"
+    alices=$(verdict $ALICE cam)
+    echo "$bobs"
+    echo "$alices"
+    [ "$(field .result "$alices")" = ATTACH_FAIL ]
+    [ "$(jq -s '[.[].grant | select(. != null and .plugin == "RM").utilization] | add' <<<"$bobs $alices")" -le 800000000 ]
+    if [ "$(field .grant "$alices")" = null ]; then shows "$SECOND" "$ORDINARY"; fi
+    release $ALICE cam
+    shows "$SECOND" "$ORDINARY"
+}
+
+@test "what is set aside for one question is not given to another" {
+    configure_plugins 'RM2 rm 11-20 0' 'RM1 rm 21-30 0'
+    broker_start
+    [ "$(field .grant.plugin "$(wish $ALICE cam '{"runtime": "50ms", "period": "100ms", "plugin": "RM2"}')")" = RM2 ]
+    [ "$(field .result "$(wish $BOB mine '{"runtime": "40ms", "period": "100ms", "plugin": "RM1"}')")" = SCHEDULE_FAIL ]
+    release $BOB mine
+    kill -STOP "$BROKER"
+    put $ALICE cam '{"priority": 25, "plugin": "RM1"}'
+    put $BOB mine '{"runtime": "40ms", "period": "100ms", "plugin": "RM1"}'
+    kill -CONT "$BROKER"
+    says $ALICE cam '.result != "OK" and .grant.plugin == "RM2"'
+    says $BOB mine '.result == "SCHEDULE_FAIL" and .grant == null'
+}
+
+# ---- no grant is lost ----
+
+@test "a lower limit of wishes at a restart takes no grant and no thread away" {
+    broker_start
+    sleeper $ALICE
+    one=$SLEEPER
+    sleeper $ALICE
+    two=$SLEEPER
+    reserve $ALICE one 12
+    attach $ALICE one "$one" >/dev/null
+    reserve $ALICE two 13
+    attach $ALICE two "$two" >/dev/null
+    broker_stop INT
+    broker_start --max-wishes 1
+    is_policy "$one" 'fifo 12'
+    is_policy "$two" 'fifo 13'
+    as $ALICE touch "$SPECS/$ALICE/one.json" "$SPECS/$ALICE/two.json"
+    for name in one two; do says $ALICE $name '.result == "OK" and .thread != null and .grant != null'; done
+    broker_dies
+    broker_start --max-wishes 1
+    is_policy "$one" 'fifo 12'
+    is_policy "$two" 'fifo 13'
+    release $ALICE two
+    shows "$two" "$ORDINARY"
+    release $ALICE one
+    shows "$one" "$ORDINARY"
+    kill -KILL "$one" "$two"
+    bob_is_answered
+}
+
+@test "an account database that is down at a restart costs nobody his grant" {
+    private_tree
+    broker_start
+    sleeper $ALICE
+    reserve $ALICE cam 12
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    granted=$(kernel "$SLEEPER")
+    [[ $granted == 'fifo 12 '* ]]
+    broker_dies
+    mv "$RTF_LIBEXEC/rtf-names" "$RTF_LIBEXEC/kept"
+    printf '#!/bin/sh\nwhile read -r line; do case $line in id=*) echo "$line" ;; "") printf "answer=no\\n\\n" ;; esac; done\n' >"$RTF_LIBEXEC/rtf-names"
+    chmod 755 "$RTF_LIBEXEC/rtf-names"
+    broker_start
+    shows "$SLEEPER" "$granted"
+    reads $ALICE cam ".grant != null and .thread.tid == $SLEEPER"
+    broker_dies
+    mv "$RTF_LIBEXEC/kept" "$RTF_LIBEXEC/rtf-names"
+    broker_start
+    shows "$SLEEPER" "$granted"
+    says $ALICE cam ".result == \"OK\" and .grant != null and .thread.tid == $SLEEPER"
+    release $ALICE cam
+    shows "$SLEEPER" "$ORDINARY"
+}
+
+@test "a new thread id that is written while the old thread ends is attached" {
+    broker_start
+    sleeper $ALICE
+    one=$SLEEPER
+    sleeper $ALICE
+    two=$SLEEPER
+    reserve $ALICE cam 12
+    attach $ALICE cam "$one" >/dev/null
+    is_policy "$one" fifo
+    kill -STOP "$BROKER"
+    kill -KILL "$one"
+    wait "$one" 2>/dev/null || true
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$two"
+    kill -CONT "$BROKER"
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $two"
+    is_policy "$two" 'fifo 12'
+    [ "$(cat "$SPECS/$ALICE/cam.tid")" = "$two" ]
+}
+
+@test "a wish for a thread's lifetime that is rewritten while that thread ends is answered" {
+    broker_start
+    sleeper $ALICE
+    one=$SLEEPER
+    sleeper $ALICE
+    two=$SLEEPER
+    wish $ALICE cam "{\"priority\": 12, \"plugin\": \"FP\", \"lifetime\": \"thread\", \"attach\": $one}" >/dev/null
+    is_policy "$one" fifo
+    kill -STOP "$BROKER"
+    kill -KILL "$one"
+    wait "$one" 2>/dev/null || true
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" \
+        "{\"priority\": 13, \"plugin\": \"FP\", \"lifetime\": \"thread\", \"attach\": $two}"
+    kill -CONT "$BROKER"
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $two"
+    is_policy "$two" 'fifo 13'
+}
+
+@test "a thread that the spec names is attached though its predecessor's NAME.tid went at the same time" {
+    broker_start
+    sleeper $ALICE
+    one=$SLEEPER
+    sleeper $ALICE
+    two=$SLEEPER
+    reserve $ALICE cam 12
+    attach $ALICE cam "$one" >/dev/null
+    is_policy "$one" fifo
+    kill -STOP "$BROKER"
+    as $ALICE sh -c 'cd "$1" && echo "$2" >.new && rm cam.tid && mv .new cam.json' sh "$SPECS/$ALICE" \
+        "{\"priority\": 12, \"plugin\": \"FP\", \"attach\": $two}"
+    kill -CONT "$BROKER"
+    eventually reads $ALICE cam ".result == \"OK\" and .thread.tid == $two"
+    shows "$one" "$ORDINARY"
+    is_policy "$two" 'fifo 12'
+}
+
+@test "a directory that goes and comes back while the helper is slow loses neither its grant nor its thread" {
+    broker_start
+    sleeper $ALICE
+    reserve $ALICE cam 12
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    granted=$(kernel "$SLEEPER")
+    stop_helper
+    as $ALICE mv "$SPECS/$ALICE" "$SPECS/.away"
+    bob_is_answered
+    as $ALICE mv "$SPECS/.away" "$SPECS/$ALICE"
+    bob_is_answered
+    kill -CONT "$HELPER"
+    eventually reads $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" "$granted"
+    broker_dies
+    broker_start
+    bob_is_answered
+    shows "$SLEEPER" "$granted"
+    [ "$(jq -c 'select(.stage == "verdict" and .name == "cam" and .request == "create")' "$EVENTS" | wc -l)" -le 2 ]
+    release $ALICE cam
+    shows "$SLEEPER" "$ORDINARY"
+}
+
+# ---- directories ----
+
+@test "a directory that is renamed over an empty one is adopted" {
+    broker_start
+    as $ALICE mkdir "$SPECS/$ALICE"
+    eventually test "$(stat -c %a "$SPECS/$ALICE")" = 2700
+    as $ALICE sh -c 'mkdir "$1/.new" && echo "{\"priority\": 12}" >"$1/.new/cam.json" && mv -T "$1/.new" "$1/$2"' sh "$SPECS" "$ALICE"
+    eventually reads $ALICE cam '.result == "OK"'
+    [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ]
+    as $ALICE sh -c 'echo "{bad" >"$1"' sh "$SPECS/$ALICE/bad.json"
+    eventually reads $ALICE bad '.result == "BAD_SPEC"'
+}
+
+@test "a directory in another's name is moved aside, whatever names are taken" {
+    broker_start
+    as $ALICE sh -c 'cd "$1" && mkdir $(seq -f ".aside-$2-%g-$3" 0 999) && mkdir .mine && : >.mine/full && mv .mine "$3"' sh "$SPECS" "$ALICE" "$CAROL"
+    eventually test ! -e "$SPECS/$CAROL"
+    reserve $CAROL cam 12
+}
+
+# ---- the broker's surroundings ----
+
+@test "a standard error that nobody reads stops neither answers nor SIGTERM" {
+    mkfifo "$WORK/full"
+    sleep 300 <>"$WORK/full" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually is_sleep "$!"
+    dd if=/dev/zero of="$WORK/full" bs=4096 oflag=nonblock conv=notrunc status=none 2>/dev/null || true
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >/dev/null 2>"$WORK/full" 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves
+    bob_is_answered
+    jq -e 'select(.stage == "verdict")' "$EVENTS" >/dev/null
+    kill -TERM "$BROKER"
+    eventually none_of_ours
+    BROKER=
+}
+
+@test "a missing attach helper is not started again and again, and serves when it is back" {
+    private_tree
+    broker_start
+    sleeper $ALICE
+    reserve $ALICE cam 12
+    helper=$(pgrep -P "$BROKER" -f "$RTF_LIBEXEC/rtf-attach")
+    mv "$RTF_LIBEXEC/rtf-attach" "$RTF_LIBEXEC/kept"
+    lines=$(wc -l <"$EVENTS")
+    kill -KILL "$helper"
+    sleep 1
+    new=$(($(wc -l <"$EVENTS") - lines))
+    echo "$new lines"
+    [ "$new" -ge 1 ]
+    [ "$new" -le 8 ]
+    bob_is_answered
+    mv "$RTF_LIBEXEC/kept" "$RTF_LIBEXEC/rtf-attach"
+    says $ALICE cam '.result == "OK"'
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    eventually is_policy "$SLEEPER" 'fifo 12'
+    release $ALICE cam
+    shows "$SLEEPER" "$ORDINARY"
+}
+
+@test "a missing account lookup is not started again and again, and serves when it is back" {
+    private_tree
+    broker_start
+    bob_is_answered
+    names=$(pgrep -P "$BROKER" -f "$RTF_LIBEXEC/rtf-names")
+    mv "$RTF_LIBEXEC/rtf-names" "$RTF_LIBEXEC/kept"
+    lines=$(wc -l <"$EVENTS")
+    kill -KILL "$names"
+    sleep 1
+    new=$(($(wc -l <"$EVENTS") - lines))
+    echo "$new lines"
+    [ "$new" -ge 1 ]
+    [ "$new" -le 8 ]
+    bob_is_answered # who is known already
+    mv "$RTF_LIBEXEC/kept" "$RTF_LIBEXEC/rtf-names"
+    reserve $CAROL cam 12
+}
