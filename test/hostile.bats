@@ -86,8 +86,9 @@ two_threads() {
 import os, sys, threading
 def second():
     print(os.getpid(), threading.get_native_id(), flush=True)
-    for line in open(sys.argv[1]):
-        for word in line.split():
+    orders = os.open(sys.argv[1], os.O_RDWR)
+    while True:
+        for word in os.read(orders, 100).decode().split():
             if word == "affinity":
                 os.sched_setaffinity(0, {0, 1})
             elif word == "uid":

@@ -46,9 +46,7 @@ struct counter {
 struct acl {
     struct rule *rules;
     int count;
-    struct counter *counters; /* by key */
-    struct counter **counter_list;
-    int counter_count;
+    struct counter *counters;
 };
 
 /* ---- reading the file ---- */
@@ -135,12 +133,9 @@ static struct counter *counter_of(struct acl *acl, const char *key)
     HASH_FIND_STR(acl->counters, key, counter);
     if (counter != NULL)
         return counter;
-    struct counter **list = realloc(acl->counter_list, (size_t)(acl->counter_count + 1) * sizeof(struct counter *));
     counter = calloc(1, sizeof *counter);
-    if (counter == NULL || list == NULL)
+    if (counter == NULL)
         abort();
-    acl->counter_list = list;
-    list[acl->counter_count++] = counter;
     snprintf(counter->key, sizeof counter->key, "%s", key);
     HASH_ADD_STR(acl->counters, key, counter);
     return counter;
@@ -185,10 +180,12 @@ void acl_free(struct acl *acl)
 {
     if (acl == NULL)
         return;
-    HASH_CLEAR(hh, acl->counters); /* the table; the list below has its elements */
-    for (int i = 0; i < acl->counter_count; i++)
-        free(acl->counter_list[i]);
-    free(acl->counter_list);
+    struct counter *counter = acl->counters;
+    HASH_CLEAR(hh, acl->counters); /* the table; its elements stay linked in their order */
+    for (struct counter *next; counter != NULL; counter = next) {
+        next = counter->hh.next;
+        free(counter);
+    }
     free(acl->rules);
     free(acl);
 }
@@ -509,6 +506,8 @@ void acl_charge_again(struct acl *acl, const struct account *account, int plugin
 {
     uint64_t amount = charge->count == 0 ? 0 : charge->parts[0].amount;
     free(charge->parts);
+    charge->parts = NULL;
+    charge->count = 0;
     acl_charge(acl, account, plugin, amount, charge);
 }
 
