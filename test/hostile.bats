@@ -524,7 +524,7 @@ END
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
     bob_is_answered
-    jq -e 'select(.stage == "verdict")' "$EVENTS" >/dev/null
+    grep -q '"stage":"verdict"' "$EVENTS"
     kill -TERM "$BROKER"
     eventually none_of_ours
     BROKER=

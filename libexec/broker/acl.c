@@ -505,10 +505,10 @@ void acl_charge(struct acl *acl, const struct account *account, int plugin, uint
 void acl_charge_again(struct acl *acl, const struct account *account, int plugin, struct charge *charge)
 {
     uint64_t amount = charge->count == 0 ? 0 : charge->parts[0].amount;
+    struct charge again;
+    acl_charge(acl, account, plugin, amount, &again);
     free(charge->parts);
-    charge->parts = NULL;
-    charge->count = 0;
-    acl_charge(acl, account, plugin, amount, charge);
+    *charge = again;
 }
 
 void acl_release(struct charge *charge)

@@ -120,6 +120,13 @@ uint64_t helper_adjust(pid_t tid, uint64_t start, const struct attributes *plan)
     return about_thread("adjust", tid, start, &wanted, -1);
 }
 
+uint64_t helper_apply_again(pid_t tid, uint64_t start, const struct attributes *plan)
+{
+    struct attributes wanted = *plan;
+    wanted.reset_on_fork = true;
+    return about_thread("restore", tid, start, &wanted, -1);
+}
+
 uint64_t helper_restore(pid_t tid, uint64_t start, const struct attributes *former)
 {
     return about_thread("restore", tid, start, former, -1);

@@ -24,6 +24,9 @@ void helper_stop(void);
 /* Each returns the id that the answer will carry. wish_fd stays the caller's and must stay open till then. */
 uint64_t helper_apply(pid_t tid, uint64_t start, const struct attributes *plan, int wish_fd);
 uint64_t helper_adjust(pid_t tid, uint64_t start, const struct attributes *plan);
+
+/* The plan once more, whatever the thread's policy is now: restore to what is granted. */
+uint64_t helper_apply_again(pid_t tid, uint64_t start, const struct attributes *plan);
 uint64_t helper_restore(pid_t tid, uint64_t start, const struct attributes *former);
 uint64_t helper_rt_runtime(const char *value);
 

@@ -31,11 +31,12 @@ static void drop_stale(struct request *request)
     request->tid.stamp = (struct stamp){0};
 }
 
-/* Then what execve leaves real-time need not be ours. */
+/* By itself, not through us: then what execve leaves real-time need not be ours. */
 static bool leader_is_real_time(const struct identity *identity)
 {
     struct attributes leader;
-    return identity->process != identity->tid && thread_attributes(identity->process, &leader) && policy_is_real_time(leader.policy);
+    return identity->process != identity->tid && attachment_find(identity->process) == NULL &&
+           thread_attributes(identity->process, &leader) && policy_is_real_time(leader.policy);
 }
 
 /* The thread the owner means, or why it is not to be had. */
@@ -86,8 +87,14 @@ bool follow_exec(struct wish *wish)
     struct attachment *old = wish->attachment;
     struct identity identity;
     struct attributes now;
-    if (old->process == old->tid || old->leader_real_time || attachment_find(old->process) != NULL || wish->grant == NULL)
+    if (old->process == old->tid || old->leader_real_time || wish->grant == NULL)
         return false;
+    const struct attachment *leader = attachment_find(old->process);
+    if (leader != NULL) { /* its id is another wish's, and what runs under it now is held to that one's grant */
+        if (leader->wish->grant != NULL)
+            (void)helper_apply_again(leader->tid, leader->start, &leader->wish->grant->plan);
+        return false;
+    }
     int pidfd = thread_open(old->process);
     if (pidfd < 0)
         return false;
