@@ -61,7 +61,7 @@ check: all
 
 # The same tests with programs that stop at the first wrong access or undefined result.
 check-sanitized:
-	RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
+	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
 
 SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* contrib/* contrib/plugins/* test/* 2>/dev/null)

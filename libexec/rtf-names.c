@@ -1,7 +1,7 @@
 /* Asks the account database for the broker, which must never wait for one (a directory server may be slow or
  * down). A filter over paragraphs on standard input and output:
  *
- *   op=user id=N uid=U   answer=ok, name= (absent: no such account), groups= (names, comma-separated),
+ *   op=user id=N uid=U   uid=U, answer=ok, name= (absent: no such account), groups= (names, comma-separated),
  *                        gids= (all of the account's groups, comma-separated); when they are many, several
  *                        paragraphs, answer=more before the last
  *   op=known id=N name=X   answer=ok when X is a user name, or with a leading @ a group name; else answer=no */
@@ -50,7 +50,7 @@ static void add_lists(struct paragraph_output *output, struct lists *lists)
 }
 
 /* All of them or none: a group that was left out would be a bound that does not bind. */
-static bool add_groups(struct paragraph_output *output, const char *id, const gid_t *groups, int count)
+static bool add_groups(struct paragraph_output *output, const char *id, uid_t uid, const gid_t *groups, int count)
 {
     struct lists lists = {"", ""};
     for (int i = 0; i < count; i++) {
@@ -65,6 +65,7 @@ static bool add_groups(struct paragraph_output *output, const char *id, const gi
             paragraph_add(output, "answer", "more");
             paragraph_close(output);
             paragraph_add(output, "id", "%s", id);
+            paragraph_add_number(output, "uid", uid);
         }
         append(lists.gids, number);
         if (name != NULL)
@@ -78,6 +79,7 @@ static void answer_user(struct paragraph_output *output, const char *id, uid_t u
 {
     int count = GROUPS_MAX;
     const struct passwd *account = getpwuid(uid);
+    paragraph_add_number(output, "uid", uid);
     if (account == NULL || !name_is_plain(account->pw_name)) {
         paragraph_add(output, "answer", "ok");
         return;
@@ -85,7 +87,7 @@ static void answer_user(struct paragraph_output *output, const char *id, uid_t u
     gid_t *groups = malloc(GROUPS_MAX * sizeof *groups);
     bool all = groups != NULL && getgrouplist(account->pw_name, account->pw_gid, groups, &count) >= 0;
     paragraph_add(output, "name", "%.255s", account->pw_name);
-    all = all && add_groups(output, id, groups, count);
+    all = all && add_groups(output, id, uid, groups, count);
     paragraph_add(output, "answer", all ? "ok" : "no");
     free(groups);
 }

@@ -91,7 +91,9 @@ bool follow_exec(struct wish *wish)
         return false;
     const struct attachment *leader = attachment_find(old->process);
     if (leader != NULL) { /* its id is another wish's, and what runs under it now is held to that one's grant */
-        if (leader->wish->grant != NULL)
+        if (is_being_detached(leader->wish))
+            (void)helper_restore(leader->tid, leader->start, &leader->former);
+        else if (leader->wish->grant != NULL)
             (void)helper_apply_again(leader->tid, leader->start, &leader->wish->grant->plan);
         return false;
     }
@@ -107,6 +109,7 @@ bool follow_exec(struct wish *wish)
     struct attachment *next = attachment_new(wish, &identity, pidfd, old->by_file, &old->former);
     attachment_end(wish);
     wish->attachment = next;
+    wish->exited = false; /* that was the old id */
     return attachment_watch(next);
 }
 

@@ -27,6 +27,20 @@ static int64_t oldest = INT64_MAX;
 static int64_t restart_at; /* not more often than once a second */
 static bool restart_due;
 
+static void send(const struct question *question)
+{
+    if (lookup.pid == 0)
+        return; /* when it is back */
+    paragraph_add(&lookup.output, "op", "%s", question->account != NULL ? "user" : "known");
+    paragraph_add(&lookup.output, "id", "0");
+    if (question->account != NULL)
+        paragraph_add_number(&lookup.output, "uid", question->account->uid);
+    else
+        paragraph_add(&lookup.output, "name", "%s", question->name);
+    paragraph_close(&lookup.output);
+    (void)coprocess_flush(&lookup);
+}
+
 bool names_start(const char *path)
 {
     snprintf(program, sizeof program, "%s", path);
@@ -44,7 +58,12 @@ bool names_restart(void)
     }
     restart_due = false;
     restart_at = now + restart_pause;
-    return coprocess_start(&lookup, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, false, -1);
+    if (!coprocess_start(&lookup, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, false, -1))
+        return false;
+    struct question *question;
+    STAILQ_FOREACH(question, &questions, next)
+        send(question); /* asked while it was away */
+    return true;
 }
 
 void names_stop(void)
@@ -107,12 +126,7 @@ bool account_ready(struct account *account)
     account->state = ACCOUNT_ASKED;
     account->asked = now;
     account->files_stamp = stamp;
-    ask(account);
-    paragraph_add(&lookup.output, "op", "user");
-    paragraph_add(&lookup.output, "id", "0");
-    paragraph_add_number(&lookup.output, "uid", account->uid);
-    paragraph_close(&lookup.output);
-    (void)coprocess_flush(&lookup);
+    send(ask(account));
     return false;
 }
 
@@ -120,11 +134,7 @@ void names_warn_unknown(const char *name)
 {
     struct question *question = ask(NULL);
     snprintf(question->name, sizeof question->name, "%s", name);
-    paragraph_add(&lookup.output, "op", "known");
-    paragraph_add(&lookup.output, "id", "0");
-    paragraph_add(&lookup.output, "name", "%s", name);
-    paragraph_close(&lookup.output);
-    (void)coprocess_flush(&lookup);
+    send(question);
 }
 
 static void forget_groups(struct account *account)
@@ -228,6 +238,14 @@ static struct account *take_question(const struct paragraph *answer)
     return account;
 }
 
+/* One user's name and groups must never be taken for another's. */
+static bool is_answer_to(const struct question *question, const struct paragraph *answer)
+{
+    uint64_t uid;
+    return paragraph_get(answer, "answer") != NULL &&
+           (question->account == NULL || (paragraph_get_number(answer, "uid", UINT32_MAX, &uid) == 1 && uid == question->account->uid));
+}
+
 struct account *names_receive(bool *alive)
 {
     struct paragraph answer;
@@ -236,7 +254,7 @@ struct account *names_receive(bool *alive)
         int taken = *alive ? paragraph_take(&lookup.input, &answer, &why) : -1;
         if (taken == 0)
             return NULL;
-        if (taken == 1 && paragraph_get(&answer, "answer") == NULL)
+        if (taken == 1 && !is_answer_to(STAILQ_FIRST(&questions), &answer))
             taken = -1;
         if (taken < 0)
             *alive = false;

@@ -216,6 +216,20 @@ static void answer(struct request *request)
         examine_rest(wish);
 }
 
+/* A directory that was moved away and back comes as a new one, and may have asked for the thread while the old
+ * wish still had it. */
+static void tell_successor(const struct wish *wish)
+{
+    struct user *user = spool_user_find(wish->user->name);
+    struct wish *successor = user == NULL ? NULL : wish_find(user, wish->name, false);
+    if (successor == NULL || successor->attachment != NULL)
+        return;
+    successor->judged_tid = (struct stamp){0};
+    if (successor->grant != NULL && successor->grant->spec.attach != 0)
+        successor->judged = (struct stamp){0};
+    wish_queue(successor);
+}
+
 static void released(struct request *request)
 {
     struct wish *wish = request->wish;
@@ -230,6 +244,8 @@ static void released(struct request *request)
     spool_remove(wish->user, wish->name, ".verdict", NULL);
     (void)state_gone(wish); /* last: a crash before it releases once more */
     event_write(&event);
+    if (wish->user->gone)
+        tell_successor(wish);
     wish->judged = wish->judged_tid = (struct stamp){0};
     wish->token[0] = '\0';
     wish->linked = false;
@@ -262,13 +278,22 @@ static void feed(int plugin)
     }
 }
 
+/* Each move has to fit when it is said: a plugin that wants to swap two tasks goes by a CPU that has room. */
 static bool update_is_its_own(int plugin, const struct wish *wish, const struct plugin_event *event)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    cpu_set_t own;
-    CPU_AND(&own, &event->plan.cpus, &line->cpus);
-    return wish != NULL && wish->grant != NULL && wish->grant->plugin == plugin && (!event->has_cpus || CPU_EQUAL(&own, &event->plan.cpus)) &&
-           (!event->has_priority || (event->plan.priority >= line->lowest && event->plan.priority <= line->highest));
+    char reason[REASON_BYTES];
+    if (wish == NULL || wish->grant == NULL || wish->grant->plugin != plugin)
+        return false;
+    if (event->has_priority && (event->plan.priority < line->lowest || event->plan.priority > line->highest))
+        return false;
+    struct grant moved = *wish->grant;
+    if (event->has_cpus)
+        moved.plan.cpus = event->plan.cpus;
+    if (event->has_priority)
+        moved.plan.priority = event->plan.priority;
+    return plan_is_its_own(plugin, &moved.spec, UINT64_MAX, &moved.plan, reason) &&
+           (!event->has_cpus || ledger_fits(&moved, wish->grant, reason));
 }
 
 static void move(struct wish *wish, const struct plugin_event *event)
@@ -300,6 +325,8 @@ static void update(int plugin, const struct plugin_event *event)
             answer_again(wish, UPDATE, "the plugin moved it to make room");
         return;
     }
+    if (is_being_detached(wish))
+        return;
     struct adjusting *adjusting = allocate(sizeof *adjusting);
     adjusting->id = helper_adjust(wish->attachment->tid, wish->attachment->start, &wish->grant->plan);
     adjusting->task = wish->task;

@@ -557,13 +557,13 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said, str
     if (good) {
         STAILQ_REMOVE_HEAD(&plugin->pending, next);
         free(pending);
+        plugin->since = monotonic_now(); /* updates, however many, are no answer */
     }
     return good;
 }
 
 static bool take_said(struct plugin *plugin, const struct paragraph *said, struct plugin_event *event, char *why, size_t size)
 {
-    plugin->since = monotonic_now();
     if (plugin->state == GREETING) {
         event->kind = PLUGIN_UP;
         return greet(plugin, said, why, size);

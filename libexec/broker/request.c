@@ -50,6 +50,11 @@ struct request *take_waiting_for_helper(uint64_t id)
     return take(&asked_helper, id);
 }
 
+bool is_being_detached(const struct wish *wish)
+{
+    return wish->request != NULL && wish->request->waiting && wish->request->step == STEP_DETACH;
+}
+
 struct request *request_begin(struct wish *wish, enum kind kind)
 {
     struct request *request = allocate(sizeof *request);

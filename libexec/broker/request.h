@@ -45,6 +45,9 @@ struct request {
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };
 
+/* The helper has been told to put its thread back: nothing may be applied to that any more. */
+bool is_being_detached(const struct wish *wish);
+
 struct request *request_begin(struct wish *wish, enum kind kind);
 
 /* Closes its files, which wakes the owner, gives back what it held, and frees it. */
