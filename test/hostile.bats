@@ -432,7 +432,7 @@ for i in range(10000):
     [[ $granted == 'fifo 12 '* ]]
     broker_dies
     mv "$RTF_LIBEXEC/rtf-names" "$RTF_LIBEXEC/kept"
-    printf '#!/bin/sh\nwhile read -r line; do case $line in id=*) echo "$line" ;; "") printf "answer=no\\n\\n" ;; esac; done\n' >"$RTF_LIBEXEC/rtf-names"
+    printf '#!/bin/sh\nwhile read -r line; do case $line in id=* | uid=*) echo "$line" ;; "") printf "answer=no\\n\\n" ;; esac; done\n' >"$RTF_LIBEXEC/rtf-names"
     chmod 755 "$RTF_LIBEXEC/rtf-names"
     broker_start
     shows "$SLEEPER" "$granted"
