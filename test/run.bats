@@ -1,6 +1,7 @@
 # rtf-run(1): the command that comes out of it is the one that was asked for, with a reservation and nothing else
 # changed; or there is one line that says why not.
 load helper
+load command
 
 prepare() {
     configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 0.9"
@@ -37,39 +38,6 @@ began() {
 waits() { eventually test -e "$WISHES/run-$PID.json"; }
 
 rtf_run() { as "$ALICE" "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; }
-
-# fails STATUS PATTERN COMMAND...: with exactly one line on standard error, like the pattern, and no output.
-fails() {
-    local expected=$1 pattern=$2 status=0
-    shift 2
-    "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
-    # shellcheck disable=SC2053 # it is a pattern
-    [ "$status" -eq "$expected" ] && [ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
-        [[ $(cat "$WORK/err") == $pattern ]] && return 0
-    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2
-    return 1
-}
-
-# takes MIN MAX COMMAND...: milliseconds.
-takes() {
-    local min=$1 max=$2 begin=${EPOCHREALTIME/./}
-    shift 2
-    "$@" || return 1
-    TOOK=$(((${EPOCHREALTIME/./} - begin) / 1000))
-    [ "$TOOK" -ge "$min" ] && [ "$TOOK" -lt "$max" ]
-}
-
-# at_once COMMAND...: in half a second. Other load of the machine can only make it slower: one of five will do.
-at_once() {
-    local try
-    for try in 1 2 3 4 5; do
-        TOOK=
-        ! takes 0 500 "$@" || return 0
-        [ -n "$TOOK" ] || return 1
-    done
-    echo "took $TOOK ms, the ${try}th time: $*" >&2
-    return 1
-}
 
 # ending COMMAND...: its exit status, or the negative number of the signal that it died of.
 ending() {

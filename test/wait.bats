@@ -1,5 +1,6 @@
 # rtf-wait(1): waits for the answer to the files as they are now, prints it, and says by its exit status how it went.
 load helper
+load command
 
 prepare() {
     configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 0.9"
@@ -22,39 +23,6 @@ gives() {
     [ "$status" -eq "$expected" ] && [ ! -s "$WORK/err" ] && [ "$(wc -l <"$WORK/out")" -eq 1 ] &&
         [ "$(jq -r type "$WORK/out")" = object ] && return 0
     printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2
-    return 1
-}
-
-# fails STATUS PATTERN COMMAND...: with exactly one line on standard error, like the pattern, and no output.
-fails() {
-    local expected=$1 pattern=$2 status=0
-    shift 2
-    "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
-    # shellcheck disable=SC2053 # it is a pattern
-    [ "$status" -eq "$expected" ] && [ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
-        [[ $(cat "$WORK/err") == $pattern ]] && return 0
-    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2
-    return 1
-}
-
-# takes MIN MAX COMMAND...: milliseconds.
-takes() {
-    local min=$1 max=$2 begin=${EPOCHREALTIME/./}
-    shift 2
-    "$@" || return 1
-    TOOK=$(((${EPOCHREALTIME/./} - begin) / 1000))
-    [ "$TOOK" -ge "$min" ] && [ "$TOOK" -lt "$max" ]
-}
-
-# at_once COMMAND...: in half a second. Other load of the machine can only make it slower: one of five will do.
-at_once() {
-    local try
-    for try in 1 2 3 4 5; do
-        TOOK=
-        ! takes 0 500 "$@" || return 0
-        [ -n "$TOOK" ] || return 1
-    done
-    echo "took $TOOK ms, the ${try}th time: $*" >&2
     return 1
 }
 
