@@ -6,17 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "conf.h"
 #include "event.h"
-#include "spec.h"
 #include "units.h"
 
-/* 98 and 99 stay for the plugins and the broker, which must outrank what they grant. */
-enum { HIGHEST_GRANTED = 97, PROTOCOL = 1 };
-static const int64_t second = INT64_C(1000000000), default_timeout = INT64_C(50000000), greeting_within = INT64_C(5000000000);
+enum { PROTOCOL = 1 };
+static const int64_t second = INT64_C(1000000000), greeting_within = INT64_C(5000000000);
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000), good_behaviour = INT64_C(60000000000);
 
 enum op { OP_ACCEPT, OP_SCHEDULE, OP_RELEASE, OP_LOAD };
@@ -29,7 +26,6 @@ struct pending {
 STAILQ_HEAD(pending_list, pending);
 
 struct plugin {
-    struct plugin_line line;
     struct coprocess process;
     enum { DOWN, GREETING, UP } state;
     struct pending_list pending, lost; /* lost: owed when it went down */
@@ -38,211 +34,20 @@ struct plugin {
     bool unsent, ended; /* ended: at end-of-file; what it said before still counts */
 };
 
+#define wrong(reason, line, ...) conf_wrong(reason, "plugins.conf", line, __VA_ARGS__)
+
 static struct plugin plugins[PLUGINS_MAX];
-static int count;
 static uint64_t last_id;
 static struct identity_to_run_as run_as;
 
-/* ---- plugins.conf ---- */
-
-#define wrong(reason, line, ...) conf_wrong(reason, "plugins.conf", line, __VA_ARGS__)
-
-static bool parse_range(const char *word, struct plugin_line *line, char *reason)
+static const struct plugin_line *line_of(const struct plugin *plugin)
 {
-    char low[16] = "";
-    uint64_t first, last;
-    const char *dash = strchr(word, '-');
-    if (strcmp(word, "-") == 0 || strcmp(word, "100-100") == 0 || strcmp(word, "100") == 0) {
-        line->deadline = true;
-        return true;
-    }
-    size_t length = dash == NULL ? strlen(word) : (size_t)(dash - word);
-    snprintf(low, sizeof low, "%.*s", (int)length, word);
-    if (length >= sizeof low || !parse_number(low, PRIORITY_MAX, &first) || !parse_number(dash == NULL ? low : dash + 1, PRIORITY_MAX, &last) || first < 1 ||
-        last < first)
-        return wrong(reason, line->line, "a priority range is LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"", HIGHEST_GRANTED, word);
-    if (last > HIGHEST_GRANTED)
-        return wrong(reason, line->line, "priorities above %d are kept for the broker, which must outrank what it grants: \"%.40s\"",
-                     HIGHEST_GRANTED, word);
-    line->lowest = (int)first;
-    line->highest = (int)last;
-    return true;
-}
-
-static void online_cpus(cpu_set_t *cpus)
-{
-    char text[CPU_LIST_TEXT];
-    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
-    CPU_ZERO(cpus);
-    CPU_SET(0, cpus);
-    if (file != NULL && fgets(text, sizeof text, file) != NULL) {
-        text[strcspn(text, "\n")] = '\0';
-        (void)parse_cpus(text, cpus);
-    }
-    if (file != NULL)
-        fclose(file);
-}
-
-static bool parse_cpu_word(const char *word, struct plugin_line *line, char *reason)
-{
-    cpu_set_t online, both;
-    online_cpus(&online);
-    if (strcmp(word, "all") == 0) {
-        line->cpus = online;
-        return true;
-    }
-    if (!parse_cpus(word, &line->cpus))
-        return wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
-    CPU_AND(&both, &line->cpus, &online);
-    if (!CPU_EQUAL(&both, &line->cpus))
-        fprintf(stderr, "rtf-brokerd: plugins.conf:%d: some of the CPUs %s are not online: nothing can be attached there\n", line->line, word);
-    return true;
-}
-
-/* The broker's own words; every word but timeout= goes to the plugin as well. */
-static bool parse_word(const char *word, struct plugin_line *line, char *reason)
-{
-    const char *value = strchr(word, '=');
-    uint64_t number;
-    if (value == NULL || value == word || strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
-        return wrong(reason, line->line, "a word is KEY=VALUE, not \"%.40s\"", word);
-    value++;
-    if (strncmp(word, "timeout=", 8) == 0) {
-        if (!parse_time(value, &number))
-            return wrong(reason, line->line, "timeout= takes a time such as 50ms, not \"%.40s\"", value);
-        line->timeout = (int64_t)number * 1000;
-        return true;
-    }
-    if (strncmp(word, "partition=", 10) == 0) {
-        if (!line->deadline)
-            return wrong(reason, line->line, "partition= is for plugins with the range -");
-        if (strcmp(value, "unthrottled") != 0 && strcmp(value, "global") != 0)
-            return wrong(reason, line->line, "partition= takes unthrottled or global, not \"%.40s\"", value);
-        line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : PARTITION_GLOBAL;
-    }
-    if (strncmp(word, "threshold=", 10) == 0) {
-        if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)
-            return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
-        line->promises = true;
-    }
-    size_t length = line->words == NULL ? 0 : strlen(line->words);
-    char *words = realloc(line->words, length + strlen(word) + 2);
-    if (words == NULL)
-        abort();
-    snprintf(words + length, strlen(word) + 2, "%s%s", length == 0 ? "" : " ", word);
-    line->words = words;
-    return true;
-}
-
-static bool check_program(const char *path, int line, char *reason)
-{
-    struct stat status;
-    if (stat(path, &status) != 0 || access(path, X_OK) != 0)
-        return wrong(reason, line, "%.200s: %s", path, strerror(errno));
-    return S_ISREG(status.st_mode) || wrong(reason, line, "%.200s is not a program", path);
-}
-
-static bool parse_line(char *const words[], int word_count, const char *directory, struct plugin_line *line, char *reason)
-{
-    char path[4096];
-    if (word_count < 4)
-        return wrong(reason, line->line, "a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]");
-    if (!name_is_valid(words[0], strlen(words[0]), PLUGIN_NAME_BYTES - 1))
-        return wrong(reason, line->line, "a name has 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"", PLUGIN_NAME_BYTES - 1, words[0]);
-    if (plugin_index(words[0]) >= 0)
-        return wrong(reason, line->line, "the name %s stands in line %d already", words[0], plugins[plugin_index(words[0])].line.line);
-    snprintf(line->name, sizeof line->name, "%s", words[0]);
-    if (words[1][0] == '/')
-        snprintf(path, sizeof path, "%s", words[1]);
-    else if (strchr(words[1], '/') == NULL)
-        snprintf(path, sizeof path, "%s/%s", directory, words[1]);
-    else
-        return wrong(reason, line->line, "a program is a bare name or an absolute path, not \"%.80s\"", words[1]);
-    if (!check_program(path, line->line, reason))
-        return false;
-    line->program = strdup(path);
-    if (!parse_range(words[2], line, reason) || !parse_cpu_word(words[3], line, reason))
-        return false;
-    for (int i = 4; i < word_count; i++)
-        if (!parse_word(words[i], line, reason))
-            return false;
-    cpu_set_t online;
-    online_cpus(&online);
-    if (line->deadline && line->partition == PARTITION_GLOBAL && !CPU_EQUAL(&line->cpus, &online))
-        fprintf(stderr, "rtf-brokerd: plugins.conf:%d: with partition=global the kernel takes threads only on all CPUs of their scheduling "
-                        "domain, and %s are not all that are online\n", line->line, words[3]);
-    return true;
-}
-
-static bool add_line(const struct conf *conf, const char *directory, char *reason)
-{
-    struct plugin *plugin = &plugins[count];
-    if (count == PLUGINS_MAX)
-        return wrong(reason, conf->line, "more than %d plugins", PLUGINS_MAX);
-    plugin->line = (struct plugin_line){.line = conf->line, .threshold = ONE_CPU, .timeout = default_timeout};
-    plugin->process = (struct coprocess){.source = {SOURCE_PLUGIN, count}, .in = -1, .out = -1};
-    STAILQ_INIT(&plugin->pending);
-    STAILQ_INIT(&plugin->lost);
-    if (!parse_line(conf->words, conf->count, directory, &plugin->line, reason))
-        return false;
-    count++;
-    return true;
-}
-
-bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES])
-{
-    struct conf conf;
-    int got;
-    if (!conf_open(&conf, path, reason))
-        return false;
-    while ((got = conf_next(&conf, reason)) == 1)
-        if (!add_line(&conf, directory, reason)) {
-            got = -1;
-            break;
-        }
-    conf_close(&conf);
-    if (got == 0 && count == 0)
-        snprintf(reason, REASON_BYTES, "%.300s: names no plugin", path);
-    return got == 0 && count > 0;
-}
-
-int plugins_count(void)
-{
-    return count;
-}
-
-int plugin_index(const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(plugins[i].line.name, name) == 0)
-            return i;
-    return -1;
-}
-
-const struct plugin_line *plugin_line(int plugin)
-{
-    return &plugins[plugin].line;
+    return plugin_line((int)(plugin - plugins));
 }
 
 bool plugin_is_up(int plugin)
 {
     return plugins[plugin].state == UP;
-}
-
-int plugins_highest_priority(void)
-{
-    int highest = 0;
-    for (int i = 0; i < count; i++)
-        if (plugins[i].line.highest > highest)
-            highest = plugins[i].line.highest;
-    return highest;
-}
-
-bool plugins_share_cpu(int plugin, int other)
-{
-    cpu_set_t both;
-    CPU_AND(&both, &plugins[plugin].line.cpus, &plugins[other].line.cpus);
-    return plugin != other && CPU_COUNT(&both) > 0;
 }
 
 /* ---- starting and ending ---- */
@@ -251,17 +56,17 @@ static bool spawn(struct plugin *plugin)
 {
     char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[CONF_WORDS + 4], *words;
     int argc = 0;
-    snprintf(name, sizeof name, "name=%s", plugin->line.name);
-    snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&plugin->line.cpus, list));
-    if (plugin->line.deadline)
+    snprintf(name, sizeof name, "name=%s", line_of(plugin)->name);
+    snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&line_of(plugin)->cpus, list));
+    if (line_of(plugin)->deadline)
         snprintf(priority, sizeof priority, "priority=-");
     else
-        snprintf(priority, sizeof priority, "priority=%d-%d", plugin->line.lowest, plugin->line.highest);
-    argv[argc++] = plugin->line.program;
+        snprintf(priority, sizeof priority, "priority=%d-%d", line_of(plugin)->lowest, line_of(plugin)->highest);
+    argv[argc++] = line_of(plugin)->program;
     argv[argc++] = name;
     argv[argc++] = cpus;
     argv[argc++] = priority;
-    words = plugin->line.words == NULL ? NULL : strdup(plugin->line.words);
+    words = line_of(plugin)->words == NULL ? NULL : strdup(line_of(plugin)->words);
     for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;)
         argv[argc++] = word;
     argv[argc] = NULL;
@@ -285,9 +90,7 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
         snprintf(why, size, "%.200s", strcmp(answer, "ok") == 0 ? "it speaks another protocol than 1" : reason == NULL ? "it gave no reason" : reason);
         return false;
     }
-    snprintf(plugin->line.tests, sizeof plugin->line.tests, "%s", tests == NULL ? "none" : tests);
-    plugin->line.proves = tests != NULL && (strcmp(tests, "sufficient") == 0 || strcmp(tests, "exact") == 0);
-    plugin->line.promises |= tests != NULL && strcmp(tests, "none") != 0;
+    plugin_has_greeted((int)(plugin - plugins), tests == NULL ? "none" : tests);
     plugin->state = UP;
     return true;
 }
@@ -304,54 +107,36 @@ static bool await_greeting(struct plugin *plugin, char *reason)
         if (taken == 1) {
             if (greet(plugin, &greeting, text, sizeof text))
                 return true;
-            return wrong(reason, plugin->line.line, "the plugin %s refuses to start: %s", plugin->line.name, text);
+            return wrong(reason, line_of(plugin)->line, "the plugin %s refuses to start: %s", line_of(plugin)->name, text);
         }
         struct pollfd one = {.fd = plugin->process.in, .events = POLLIN};
         int64_t left = (until - monotonic_now()) / 1000000;
         if (taken == 0 && (left <= 0 || poll(&one, 1, (int)left) <= 0))
-            return wrong(reason, plugin->line.line, "the plugin %s did not greet within %d s (does it flush its output?)", plugin->line.name,
+            return wrong(reason, line_of(plugin)->line, "the plugin %s did not greet within %d s (does it flush its output?)", line_of(plugin)->name,
                          (int)(greeting_within / second));
         if (taken < 0 || !coprocess_read(&plugin->process))
-            return wrong(reason, plugin->line.line, "the plugin %s (%.150s) did not greet: %s", plugin->line.name, plugin->line.program, why);
+            return wrong(reason, line_of(plugin)->line, "the plugin %s (%.150s) did not greet: %s", line_of(plugin)->name, line_of(plugin)->program, why);
     }
-}
-
-/* A test proves nothing about a task that may be preempted by others that are held to less, nor beside global
- * EDF, whose tasks may be on any of its CPUs at any time. */
-static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
-{
-    if (other->deadline && other->partition == PARTITION_GLOBAL)
-        return wrong(reason, tested->line, "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
-                                           "different CPUs or %s partition=unthrottled", tested->name, other->name, other->name);
-    if (!other->proves && !other->deadline && !tested->deadline && other->highest >= tested->lowest)
-        return wrong(reason, tested->line, "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s), and its priorities "
-                                           "reach %d: it must stay below %d", tested->name, tested->tests, other->name, other->tests,
-                     other->highest, tested->lowest);
-    return true;
-}
-
-static bool check_neighbours(char *reason)
-{
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < count; j++)
-            if (plugins[i].line.proves && plugins_share_cpu(i, j) && !check_pair(&plugins[i].line, &plugins[j].line, reason))
-                return false;
-    return true;
 }
 
 bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES])
 {
     run_as = as;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < plugins_count(); i++) {
+        plugins[i].process = (struct coprocess){.source = {SOURCE_PLUGIN, i}, .in = -1, .out = -1};
+        STAILQ_INIT(&plugins[i].pending);
+        STAILQ_INIT(&plugins[i].lost);
+    }
+    for (int i = 0; i < plugins_count(); i++)
         if (!spawn(&plugins[i]))
-            return wrong(reason, plugins[i].line.line, "%.200s: %s", plugins[i].line.program, strerror(errno));
-    for (int i = 0; i < count; i++)
+            return wrong(reason, plugin_line(i)->line, "%.200s: %s", plugin_line(i)->program, strerror(errno));
+    for (int i = 0; i < plugins_count(); i++)
         if (!await_greeting(&plugins[i], reason))
             return false;
-    if (!check_neighbours(reason))
+    if (!plugins_check_neighbours(reason))
         return false;
-    for (int i = 0; i < count; i++) {
-        struct event started = {.stage = "plugin", .decision = "started", .plugin = plugins[i].line.name, .microseconds = -1};
+    for (int i = 0; i < plugins_count(); i++) {
+        struct event started = {.stage = "plugin", .decision = "started", .plugin = plugin_line(i)->name, .microseconds = -1};
         event_write(&started);
     }
     return true;
@@ -359,7 +144,7 @@ bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES
 
 void plugins_stop(void)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < plugins_count(); i++)
         coprocess_kill(&plugins[i].process);
 }
 
@@ -367,7 +152,7 @@ void plugin_fail(int index, const char *reason)
 {
     struct plugin *plugin = &plugins[index];
     int64_t now = monotonic_now();
-    struct event event = {.stage = "plugin", .decision = "killed", .reason = reason, .plugin = plugin->line.name, .microseconds = -1};
+    struct event event = {.stage = "plugin", .decision = "killed", .reason = reason, .plugin = line_of(plugin)->name, .microseconds = -1};
     event_write(&event);
     coprocess_kill(&plugin->process);
     STAILQ_CONCAT(&plugin->lost, &plugin->pending);
@@ -475,7 +260,7 @@ void plugin_load(int index, uint64_t task, const struct grant *grant)
 
 void plugins_flush(void)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < plugins_count(); i++) {
         struct plugin *plugin = &plugins[i];
         if (!plugin->unsent)
             continue;
@@ -609,7 +394,7 @@ bool plugin_receive(int index, struct plugin_event *event)
         snprintf(why, sizeof why, "it babbles: %s", form);
     else if (take_said(plugin, &said, event, why, sizeof why)) {
         if (event->kind == PLUGIN_UP) {
-            struct event up = {.stage = "plugin", .decision = "restarted", .plugin = plugin->line.name, .microseconds = -1};
+            struct event up = {.stage = "plugin", .decision = "restarted", .plugin = line_of(plugin)->name, .microseconds = -1};
             event_write(&up);
         }
         return true;
@@ -626,13 +411,13 @@ static int64_t deadline_of(const struct plugin *plugin)
         return plugin->since + greeting_within;
     if (STAILQ_EMPTY(&plugin->pending) || plugin->since == INT64_MAX)
         return INT64_MAX;
-    return plugin->since + plugin->line.timeout;
+    return plugin->since + line_of(plugin)->timeout;
 }
 
 int64_t plugins_deadline(void)
 {
     int64_t earliest = INT64_MAX;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < plugins_count(); i++) {
         int64_t deadline = STAILQ_EMPTY(&plugins[i].lost) ? deadline_of(&plugins[i]) : 0;
         if (deadline < earliest)
             earliest = deadline;
@@ -655,7 +440,7 @@ static bool has_spoken(int index)
 
 void plugins_expire(int64_t now)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < plugins_count(); i++) {
         struct plugin *plugin = &plugins[i];
         if (deadline_of(plugin) > now)
             continue;

@@ -1,4 +1,4 @@
-/* plugins.conf(5) and the programs that it names: rtf-plugin(7). They decide; nothing they say is believed
+/* The programs that plugins.conf names: rtf-plugin(7). They decide; nothing they say is believed
  * before ledger.c has looked at it.
  *
  * Requests are written without waiting and answered in order. A plugin that does not answer within its
@@ -8,25 +8,8 @@
 #define RTF_PLUGINS_H
 
 #include "coprocess.h"
+#include "plugin-lines.h"
 #include "wish.h"
-
-enum partition { PARTITION_GLOBAL, PARTITION_UNTHROTTLED };
-
-struct plugin_line {
-    int line;
-    char name[PLUGIN_NAME_BYTES];
-    char *program; /* absolute */
-    int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
-    bool deadline;       /* plans SCHED_DEADLINE */
-    char tests[16];      /* what its ok proves, as it said in its greeting: none, necessary, sufficient, exact */
-    bool proves;         /* sufficient or exact */
-    bool promises;       /* its tasks count in the ledger: it tests at all, or threshold= was given */
-    cpu_set_t cpus;
-    enum partition partition;
-    uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
-    int64_t timeout;    /* ns */
-    char *words;        /* as given, blank-separated */
-};
 
 /* What a plugin said, after the form was checked and nothing else. */
 struct plugin_event {
@@ -41,19 +24,11 @@ struct plugin_event {
     char reason[256];
 };
 
-/* Reads and checks the file; relative programs are looked for in `directory`. False: "plugins.conf:LINE: ...". */
-bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES]);
-
 /* Starts them all and waits for their greetings, for they may refuse to start. False: who and why. */
 bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES]);
 void plugins_stop(void);
 
-int plugins_count(void);
-int plugin_index(const char *name); /* -1 */
-const struct plugin_line *plugin_line(int plugin);
 bool plugin_is_up(int plugin);
-int plugins_highest_priority(void);
-bool plugins_share_cpu(int plugin, int other);
 
 /* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */
 uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit);

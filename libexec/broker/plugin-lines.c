@@ -1,0 +1,242 @@
+#include "plugin-lines.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "spec.h"
+#include "units.h"
+
+/* 98 and 99 stay for the plugins and the broker, which must outrank what they grant. */
+enum { HIGHEST_GRANTED = 97 };
+static const int64_t default_timeout = INT64_C(50000000);
+
+static struct plugin_line lines[PLUGINS_MAX];
+static int count;
+
+#define wrong(reason, line, ...) conf_wrong(reason, "plugins.conf", line, __VA_ARGS__)
+
+static bool parse_range(const char *word, struct plugin_line *line, char *reason)
+{
+    char low[16] = "";
+    uint64_t first, last;
+    const char *dash = strchr(word, '-');
+    if (strcmp(word, "-") == 0 || strcmp(word, "100-100") == 0 || strcmp(word, "100") == 0) {
+        line->deadline = true;
+        return true;
+    }
+    size_t length = dash == NULL ? strlen(word) : (size_t)(dash - word);
+    snprintf(low, sizeof low, "%.*s", (int)length, word);
+    if (length >= sizeof low || !parse_number(low, PRIORITY_MAX, &first) || !parse_number(dash == NULL ? low : dash + 1, PRIORITY_MAX, &last) || first < 1 ||
+        last < first)
+        return wrong(reason, line->line, "a priority range is LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"", HIGHEST_GRANTED, word);
+    if (last > HIGHEST_GRANTED)
+        return wrong(reason, line->line, "priorities above %d are kept for the broker, which must outrank what it grants: \"%.40s\"",
+                     HIGHEST_GRANTED, word);
+    line->lowest = (int)first;
+    line->highest = (int)last;
+    return true;
+}
+
+static void online_cpus(cpu_set_t *cpus)
+{
+    char text[CPU_LIST_TEXT];
+    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+    CPU_ZERO(cpus);
+    CPU_SET(0, cpus);
+    if (file != NULL && fgets(text, sizeof text, file) != NULL) {
+        text[strcspn(text, "\n")] = '\0';
+        (void)parse_cpus(text, cpus);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+static bool parse_cpu_word(const char *word, struct plugin_line *line, char *reason)
+{
+    cpu_set_t online, both;
+    online_cpus(&online);
+    if (strcmp(word, "all") == 0) {
+        line->cpus = online;
+        return true;
+    }
+    if (!parse_cpus(word, &line->cpus))
+        return wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
+    CPU_AND(&both, &line->cpus, &online);
+    if (!CPU_EQUAL(&both, &line->cpus))
+        fprintf(stderr, "rtf-brokerd: plugins.conf:%d: some of the CPUs %s are not online: nothing can be attached there\n", line->line, word);
+    return true;
+}
+
+/* The broker's own words; every word but timeout= goes to the plugin as well. */
+static bool parse_word(const char *word, struct plugin_line *line, char *reason)
+{
+    const char *value = strchr(word, '=');
+    uint64_t number;
+    if (value == NULL || value == word || strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
+        return wrong(reason, line->line, "a word is KEY=VALUE, not \"%.40s\"", word);
+    value++;
+    if (strncmp(word, "timeout=", 8) == 0) {
+        if (!parse_time(value, &number))
+            return wrong(reason, line->line, "timeout= takes a time such as 50ms, not \"%.40s\"", value);
+        line->timeout = (int64_t)number * 1000;
+        return true;
+    }
+    if (strncmp(word, "partition=", 10) == 0) {
+        if (!line->deadline)
+            return wrong(reason, line->line, "partition= is for plugins with the range -");
+        if (strcmp(value, "unthrottled") != 0 && strcmp(value, "global") != 0)
+            return wrong(reason, line->line, "partition= takes unthrottled or global, not \"%.40s\"", value);
+        line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : PARTITION_GLOBAL;
+    }
+    if (strncmp(word, "threshold=", 10) == 0) {
+        if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)
+            return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
+        line->promises = true;
+    }
+    size_t length = line->words == NULL ? 0 : strlen(line->words);
+    char *words = realloc(line->words, length + strlen(word) + 2);
+    if (words == NULL)
+        abort();
+    snprintf(words + length, strlen(word) + 2, "%s%s", length == 0 ? "" : " ", word);
+    line->words = words;
+    return true;
+}
+
+static bool check_program(const char *path, int line, char *reason)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || access(path, X_OK) != 0)
+        return wrong(reason, line, "%.200s: %s", path, strerror(errno));
+    return S_ISREG(status.st_mode) || wrong(reason, line, "%.200s is not a program", path);
+}
+
+static bool parse_line(char *const words[], int word_count, const char *directory, struct plugin_line *line, char *reason)
+{
+    char path[4096];
+    if (word_count < 4)
+        return wrong(reason, line->line, "a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]");
+    if (!name_is_valid(words[0], strlen(words[0]), PLUGIN_NAME_BYTES - 1))
+        return wrong(reason, line->line, "a name has 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"", PLUGIN_NAME_BYTES - 1, words[0]);
+    if (plugin_index(words[0]) >= 0)
+        return wrong(reason, line->line, "the name %s stands in line %d already", words[0], lines[plugin_index(words[0])].line);
+    snprintf(line->name, sizeof line->name, "%s", words[0]);
+    if (words[1][0] == '/')
+        snprintf(path, sizeof path, "%s", words[1]);
+    else if (strchr(words[1], '/') == NULL)
+        snprintf(path, sizeof path, "%s/%s", directory, words[1]);
+    else
+        return wrong(reason, line->line, "a program is a bare name or an absolute path, not \"%.80s\"", words[1]);
+    if (!check_program(path, line->line, reason))
+        return false;
+    line->program = strdup(path);
+    if (!parse_range(words[2], line, reason) || !parse_cpu_word(words[3], line, reason))
+        return false;
+    for (int i = 4; i < word_count; i++)
+        if (!parse_word(words[i], line, reason))
+            return false;
+    cpu_set_t online;
+    online_cpus(&online);
+    if (line->deadline && line->partition == PARTITION_GLOBAL && !CPU_EQUAL(&line->cpus, &online))
+        fprintf(stderr, "rtf-brokerd: plugins.conf:%d: with partition=global the kernel takes threads only on all CPUs of their scheduling "
+                        "domain, and %s are not all that are online\n", line->line, words[3]);
+    return true;
+}
+
+static bool add_line(const struct conf *conf, const char *directory, char *reason)
+{
+    struct plugin_line *line = &lines[count];
+    if (count == PLUGINS_MAX)
+        return wrong(reason, conf->line, "more than %d plugins", PLUGINS_MAX);
+    *line = (struct plugin_line){.line = conf->line, .threshold = ONE_CPU, .timeout = default_timeout};
+    if (!parse_line(conf->words, conf->count, directory, line, reason))
+        return false;
+    count++;
+    return true;
+}
+
+bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES])
+{
+    struct conf conf;
+    int got;
+    if (!conf_open(&conf, path, reason))
+        return false;
+    while ((got = conf_next(&conf, reason)) == 1)
+        if (!add_line(&conf, directory, reason)) {
+            got = -1;
+            break;
+        }
+    conf_close(&conf);
+    if (got == 0 && count == 0)
+        snprintf(reason, REASON_BYTES, "%.300s: names no plugin", path);
+    return got == 0 && count > 0;
+}
+
+int plugins_count(void)
+{
+    return count;
+}
+
+int plugin_index(const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(lines[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+const struct plugin_line *plugin_line(int plugin)
+{
+    return &lines[plugin];
+}
+
+int plugins_highest_priority(void)
+{
+    int highest = 0;
+    for (int i = 0; i < count; i++)
+        if (lines[i].highest > highest)
+            highest = lines[i].highest;
+    return highest;
+}
+
+bool plugins_share_cpu(int plugin, int other)
+{
+    cpu_set_t both;
+    CPU_AND(&both, &lines[plugin].cpus, &lines[other].cpus);
+    return plugin != other && CPU_COUNT(&both) > 0;
+}
+
+void plugin_has_greeted(int plugin, const char *tests)
+{
+    struct plugin_line *line = &lines[plugin];
+    snprintf(line->tests, sizeof line->tests, "%s", tests);
+    line->proves = strcmp(tests, "sufficient") == 0 || strcmp(tests, "exact") == 0;
+    line->promises |= strcmp(tests, "none") != 0;
+}
+
+/* A test proves nothing about a task that may be preempted by others that are held to less, nor beside global
+ * EDF, whose tasks may be on any of its CPUs at any time. */
+static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
+{
+    if (other->deadline && other->partition == PARTITION_GLOBAL)
+        return wrong(reason, tested->line, "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
+                                           "different CPUs or %s partition=unthrottled", tested->name, other->name, other->name);
+    if (!other->proves && !other->deadline && !tested->deadline && other->highest >= tested->lowest)
+        return wrong(reason, tested->line, "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s), and its priorities "
+                                           "reach %d: it must stay below %d", tested->name, tested->tests, other->name, other->tests,
+                     other->highest, tested->lowest);
+    return true;
+}
+
+bool plugins_check_neighbours(char reason[static REASON_BYTES])
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++)
+            if (lines[i].proves && plugins_share_cpu(i, j) && !check_pair(&lines[i], &lines[j], reason))
+                return false;
+    return true;
+}

@@ -1,0 +1,40 @@
+/* plugins.conf(5): what the administrator sets for each plugin. Read at start only. */
+#ifndef RTF_PLUGIN_LINES_H
+#define RTF_PLUGIN_LINES_H
+
+#include "wish.h"
+
+enum partition { PARTITION_GLOBAL, PARTITION_UNTHROTTLED };
+
+struct plugin_line {
+    int line;
+    char name[PLUGIN_NAME_BYTES];
+    char *program; /* absolute */
+    int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
+    bool deadline;       /* plans SCHED_DEADLINE */
+    char tests[16];      /* what its ok proves, as it said in its greeting: none, necessary, sufficient, exact */
+    bool proves;         /* sufficient or exact */
+    bool promises;       /* its tasks count in the ledger: it tests at all, or threshold= was given */
+    cpu_set_t cpus;
+    enum partition partition;
+    uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
+    int64_t timeout;    /* ns */
+    char *words;        /* as given, blank-separated */
+};
+
+/* Reads and checks the file; relative programs are looked for in `directory`. False: "plugins.conf:LINE: ...". */
+bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES]);
+
+int plugins_count(void);
+int plugin_index(const char *name); /* -1 */
+const struct plugin_line *plugin_line(int plugin);
+int plugins_highest_priority(void);
+bool plugins_share_cpu(int plugin, int other);
+
+/* What its ok proves it says itself when it is started. */
+void plugin_has_greeted(int plugin, const char *tests);
+
+/* After all have greeted: can their promises hold beside one another? False: *reason. */
+bool plugins_check_neighbours(char reason[static REASON_BYTES]);
+
+#endif
