@@ -391,7 +391,7 @@ at_random_fills() {
         "$BOB - max_utilization 0.345678901" "$CAROL - max_user_utilization 0.5" "$CAROL - max_runtime 7ms"
     broker_start
     with_deadlines=yes
-    at_random_fills 6 7 $((5 * $(nproc))) 300 $ALICE $BOB $CAROL
+    at_random_fills 6 5 $((3 * $(nproc))) 300 $ALICE $BOB $CAROL
     [ $told -ge 6 ]
 }
 
