@@ -190,6 +190,14 @@ void paragraph_add_number(struct paragraph_output *output, const char *key, uint
     paragraph_add(output, key, "%llu", (unsigned long long)value);
 }
 
+char *paragraph_clean(char *text)
+{
+    for (char *at = text; *at != '\0'; at++)
+        if (*at < 0x20 || *at > 0x7e)
+            *at = '?';
+    return text;
+}
+
 void paragraph_close(struct paragraph_output *output)
 {
     *reserve(output, 1) = '\n';

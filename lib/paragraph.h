@@ -55,6 +55,10 @@ void paragraph_add(struct paragraph_output *output, const char *key, const char 
     __attribute__((format(printf, 3, 4)));
 void paragraph_add_number(struct paragraph_output *output, const char *key, uint64_t value);
 
+/* Replaces what is not printable ASCII by '?', in place: for values, and for what a log may show of a user's text.
+ * Returns text. */
+char *paragraph_clean(char *text);
+
 /* Appends the empty line that closes the paragraph. */
 void paragraph_close(struct paragraph_output *output);
 

@@ -56,11 +56,3 @@ bool one_shot_close(void)
 {
     return putchar('\n') != EOF && fflush(stdout) == 0;
 }
-
-char *make_printable(char *text)
-{
-    for (char *at = text; *at != '\0'; at++)
-        if (*at < 0x20 || *at > 0x7e)
-            *at = '?';
-    return text;
-}

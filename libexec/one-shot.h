@@ -20,7 +20,4 @@ int one_shot_thread(const struct paragraph *words, struct identity *identity);
 bool one_shot_print(const struct identity *identity, const struct attributes *attributes);
 bool one_shot_close(void);
 
-/* Replaces what a paragraph's value may not hold. Returns text. */
-char *make_printable(char *text);
-
 #endif

@@ -145,7 +145,7 @@ static int serve(void)
         paragraph_add(&output, "id", "%s", id);
         paragraph_add(&output, "answer", "%s", answers[done]);
         if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
-            paragraph_add(&output, "reason", "%s", make_printable(reason));
+            paragraph_add(&output, "reason", "%s", paragraph_clean(reason));
         paragraph_close(&output);
         if (send(STDIN_FILENO, output.data, output.length, MSG_NOSIGNAL) < 0)
             return EX_OK;

@@ -526,14 +526,6 @@ void acl_settle(struct charge *charge, uint64_t amount)
     }
 }
 
-bool acl_is_settled(const struct acl *acl)
-{
-    for (struct counter *counter = acl->counters; counter != NULL; counter = counter->hh.next)
-        if (counter->used != 0)
-            return false;
-    return true;
-}
-
 static void report_overdrawn(const struct rule *rule, uint64_t used, const char *whose)
 {
     char text[UTILIZATION_TEXT];

@@ -51,9 +51,6 @@ void acl_release(struct charge *charge);
 /* Turns what was held for a request into what its grant weighs. */
 void acl_settle(struct charge *charge, uint64_t amount);
 
-/* True while every counter that is in use holds zero: the books are exactly empty. */
-bool acl_is_settled(const struct acl *acl);
-
 /* Reports, as events, the subjects that are over the bounds of the rules in force: all, and this account. */
 void acl_report_overdrawn(const struct acl *acl);
 void acl_report_overdrawn_by(struct acl *acl, const struct account *account);

@@ -9,6 +9,7 @@
 #include "event.h"
 #include "order.h"
 #include "spec.h"
+#include "paragraph.h"
 #include "wishes.h"
 
 static bool held, rescanning, over_limit_told;
@@ -18,10 +19,7 @@ static int64_t rescan_at = INT64_MAX, last_rescan; /* a user can make the queue 
 static const char *shown(const char *name, char text[static 80])
 {
     snprintf(text, 80, "%.76s", name);
-    for (char *at = text; *at != '\0'; at++)
-        if (*at < 0x20 || *at > 0x7e)
-            *at = '?';
-    return text;
+    return paragraph_clean(text);
 }
 
 static void report(const struct user *user, const char *name, struct account *account, const char *decision, const char *reason)

@@ -144,17 +144,3 @@ void ledger_remove(const struct grant *grant)
 {
     book(grant, -weight(grant));
 }
-
-uint64_t ledger_of_cpu(int cpu)
-{
-    return by_cpu[cpu];
-}
-
-bool ledger_is_empty(void)
-{
-    for (int plugin = 0; plugin < PLUGINS_MAX; plugin++)
-        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-            if (global[plugin] != 0 || by_cpu[cpu] != 0 || (by_plugin[plugin] != NULL && by_plugin[plugin][cpu] != 0))
-                return false;
-    return true;
-}

@@ -21,8 +21,4 @@ bool ledger_fits(const struct grant *grant, const struct grant *old, char reason
 void ledger_add(const struct grant *grant);
 void ledger_remove(const struct grant *grant);
 
-/* What is promised on a CPU, over all plugins (except global sums), in billionths. */
-uint64_t ledger_of_cpu(int cpu);
-bool ledger_is_empty(void);
-
 #endif

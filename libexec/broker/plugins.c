@@ -45,11 +45,6 @@ static const struct plugin_line *line_of(const struct plugin *plugin)
     return plugin_line((int)(plugin - plugins));
 }
 
-bool plugin_is_up(int plugin)
-{
-    return plugins[plugin].state == UP;
-}
-
 /* ---- starting and ending ---- */
 
 static bool spawn(struct plugin *plugin)

@@ -28,8 +28,6 @@ struct plugin_event {
 bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES]);
 void plugins_stop(void);
 
-bool plugin_is_up(int plugin);
-
 /* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */
 uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit);
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant);

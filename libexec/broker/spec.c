@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "paragraph.h"
 #include "units.h"
 
 enum { TID_MAX = 4194304, COMMENT_MAX = 1024 }; /* PID_MAX_LIMIT of the kernel */
@@ -213,13 +214,6 @@ static const char *check_relations(const struct spec *spec, char *why)
     return "desired_runtime";
 }
 
-static void make_plain(char *text)
-{
-    for (char *at = text; *at != '\0'; at++)
-        if (*at < 0x20 || *at > 0x7e)
-            *at = '?';
-}
-
 static json_t *parse_object(const char *text, size_t length, char *reason)
 {
     json_error_t error;
@@ -231,7 +225,7 @@ static json_t *parse_object(const char *text, size_t length, char *reason)
     if (object == NULL && json_error_code(&error) == json_error_numeric_overflow)
         fault(reason, "line %d: a number is too big: no key takes more than %llu", error.line, (unsigned long long)TIME_MAX);
     else if (object == NULL) {
-        make_plain(error.text); /* jansson quotes the offending text */
+        paragraph_clean(error.text); /* jansson quotes the offending text */
         fault(reason, "is not one JSON object: line %d, column %d: %.120s", error.line, error.column, error.text);
     } else if (!json_is_object(object)) {
         fault(reason, "must be one JSON object, such as {\"runtime\": \"8ms\", \"period\": \"40ms\"}");
