@@ -382,6 +382,32 @@ all_agree() {
     left_of_edf $(((800000000 - used) / 1000))
 }
 
+# broker_dies_at_rename NUMBER: starts one that is killed then: the first puts the journal in place, each other one a verdict
+broker_dies_at_rename() {
+    strace -qq -o /dev/null -e trace=renameat -e inject=renameat:signal=SIGKILL:when="$1" \
+        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves
+}
+
+@test "a decision that was written down and not told is told at the next start, however soon it came after another" {
+    broker_start
+    broker_stop INT
+    broker_dies_at_rename 3
+    as $ALICE sh -c 'mkdir "$1" && cd "$1"
+        for token in old new; do
+            echo "{\"runtime\": \"1s\", \"period\": \"1s\", \"plugin\": \"EDF\", \"token\": \"$token\"}" >.$token
+        done
+        mv .old vain.json
+        until [ -e vain.verdict ]; do :; done
+        mv .new vain.json # within the tick of the first one' sh "$SPECS/$ALICE"
+    wait "$BROKER" || true
+    BROKER=
+    broker_start
+    [ "$(field .token "$(verdict $ALICE vain)")" = new ]
+}
+
 # eight threads of $ALICE, in the array $threads
 eight_threads() {
     threads=()

@@ -194,7 +194,6 @@ static void queue_links(const struct user *user, uint64_t inode)
 static void answer(struct request *request)
 {
     struct wish *wish = request->wish;
-    bool new_grant = (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL;
     bool over_limit = wish->over_limit && !wish->dirty && wish->grant == NULL && wish->attachment == NULL, linked = request->json.linked && !wish->user->gone;
     const struct user *user = wish->user;
     uint64_t inode = request->json.stamp.inode;
@@ -206,8 +205,6 @@ static void answer(struct request *request)
     (void)request_record(request);
     tell(wish, &request->outcome, (monotonic_now() - request->started) / 1000);
     request_drop(request);
-    if (new_grant && wish->attachment == NULL)
-        wish->judged_tid = (struct stamp){0}; /* a NAME.tid that came first has now something to attach to */
     if (linked) /* before the wish, and with it perhaps its user, is forgotten */
         queue_links(user, inode);
     if (over_limit)

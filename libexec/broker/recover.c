@@ -196,8 +196,7 @@ static bool take_up(const struct recorded_wish *recorded, bool same_boot)
     if (recorded->attached && wish->grant != NULL)
         take_up_thread(wish, recorded, &apply);
     /* Decided, written down, and then killed before the owner was told? */
-    struct stamp verdict = spool_stamp(user, recorded->name, ".verdict");
-    if (verdict.inode == 0 || verdict.seconds * 1000000000 + verdict.nanoseconds < recorded->time - 20000000) {
+    if (spool_verdict_decided(user, recorded->name) != recorded->time) {
         if (wish->grant == NULL && wish->judged.inode != 0)
             wish->judged = (struct stamp){0}; /* why it was refused went with the old broker */
         else if (wish->grant != NULL && !apply && !wish->exited)

@@ -110,6 +110,8 @@ bool request_record(struct request *request)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH)
         wish->judged_tid = (struct stamp){0};
+    else if ((request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL && wish->attachment == NULL)
+        wish->judged_tid = (struct stamp){0}; /* a NAME.tid that came first has now something to attach to */
     if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec))
         memcpy(wish->token, request->spec.token, sizeof wish->token);
     request->recorded = wish->over_limit || wish_record(wish); /* the one over the limit is told, and forgotten */

@@ -594,8 +594,11 @@ void spool_remove(const struct user *user, const char *name, const char *ending,
     (void)unlinkat(user->directory, aside, 0);
 }
 
-bool spool_put_verdict(const struct user *user, const char *name, const char *text, size_t length)
+static const int64_t second = 1000000000; /* ns */
+
+bool spool_put_verdict(const struct user *user, const char *name, const char *text, size_t length, int64_t decided)
 {
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = decided / second, .tv_nsec = decided == 0 ? UTIME_NOW : decided % second}};
     static unsigned serial;
     char joined[NAME_MAX + 1], staged[32];
     if (user->gone) {
@@ -607,7 +610,7 @@ bool spool_put_verdict(const struct user *user, const char *name, const char *te
     if (fd < 0)
         return false;
     ssize_t put = write(fd, text, length);
-    bool good = put == (ssize_t)length && fchown(fd, user->uid, spool.group) == 0;
+    bool good = put == (ssize_t)length && futimens(fd, times) == 0 && fchown(fd, user->uid, spool.group) == 0;
     int error = put >= 0 && put != (ssize_t)length ? ENOSPC : errno;
     close(fd);
     if (good) {
@@ -618,6 +621,15 @@ bool spool_put_verdict(const struct user *user, const char *name, const char *te
         (void)unlinkat(spool.stage, staged, 0);
     errno = error;
     return good;
+}
+
+int64_t spool_verdict_decided(const struct user *user, const char *name)
+{
+    char joined[NAME_MAX + 1];
+    struct stat status;
+    if (user->gone || fstatat(user->directory, file_name(joined, name, ".verdict"), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return -1;
+    return status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec;
 }
 
 /* ---- scanning ---- */

@@ -106,8 +106,12 @@ void spool_touch(const struct user *user, const char *name);
  * new one. */
 void spool_remove(const struct user *user, const char *name, const char *ending, const struct stamp *judged);
 
-/* Puts `text` at NAME.verdict, atomically, owned by the user. False with errno. */
-bool spool_put_verdict(const struct user *user, const char *name, const char *text, size_t length);
+/* Puts `text` at NAME.verdict, atomically, owned by the user. Its modification time is `decided` (ns), so that a
+ * restart can tell whether the last decision was told. False with errno. */
+bool spool_put_verdict(const struct user *user, const char *name, const char *text, size_t length, int64_t decided);
+
+/* The decision that NAME.verdict tells, in ns; -1 when there is none. */
+int64_t spool_verdict_decided(const struct user *user, const char *name);
 
 /* Calls `each` with every name in a directory that may be a wish's, with its ending taken off; a name with
  * several files comes several times, and one of which only the answer is left comes as well. */

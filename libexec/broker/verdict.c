@@ -83,7 +83,7 @@ bool verdict_write(const struct wish *wish, const struct outcome *outcome)
         return false;
     size_t length = strlen(text);
     text[length] = '\n'; /* over the terminator */
-    bool written = spool_put_verdict(wish->user, wish->name, text, length + 1);
+    bool written = spool_put_verdict(wish->user, wish->name, text, length + 1, wish->decided);
     free(text);
     return written;
 }
