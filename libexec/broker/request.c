@@ -96,6 +96,13 @@ void request_event(const struct request *request, const char *stage, const char 
     event_write(&event);
 }
 
+/* A NAME.tid that came before its grant has now something to attach to. */
+static bool asks_for_its_thread_again(const struct request *request)
+{
+    const struct wish *wish = request->wish;
+    return (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL && wish->attachment == NULL;
+}
+
 /* From here on a crash finds what has been decided. False: it could not be written down. */
 bool request_record(struct request *request)
 {
@@ -108,10 +115,8 @@ bool request_record(struct request *request)
         wish->linked = request->json.linked || (wish->linked && request->json.text == NULL);
     if (request->outcome.kind == ATTACH)
         wish->judged_tid = request->tid.stamp;
-    else if (request->outcome.kind == DETACH)
+    else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))
         wish->judged_tid = (struct stamp){0};
-    else if ((request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL && wish->attachment == NULL)
-        wish->judged_tid = (struct stamp){0}; /* a NAME.tid that came first has now something to attach to */
     if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec))
         memcpy(wish->token, request->spec.token, sizeof wish->token);
     request->recorded = wish->over_limit || wish_record(wish); /* the one over the limit is told, and forgotten */
