@@ -16,10 +16,11 @@ SANITIZE =
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) -Ilib -Ilibexec -Ilibexec/broker -Iplugins $(SANITIZE) $(CFLAGS)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-attach rtf-detach rtf-names
+LIBEXEC  = rtf-brokerd rtf-attach rtf-detach rtf-partition rtf-names
 PLUGINS  = edf rm fp rr
 MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
+ENFORCE_SRC = libexec/enforce.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
 SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c) $(BROKER_SRC)
@@ -35,10 +36,11 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c lib/client.c lib/units.c)
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/units.c)
-$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/one-shot.c libexec/enforce.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c libexec/enforce.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
+$(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC))
+$(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/cgroup.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson

@@ -294,7 +294,7 @@ static enum rtf_outcome reserve(struct rtf_client *client, const struct options 
     outcome = put_wish(client, options, wish);
     if (outcome != RTF_OK)
         return outcome;
-    struct rtf_wait wait = {.name = wish->name, .token = wish->token, .inode = wish->inode,
+    struct rtf_wait wait = {.name = wish->name, .token = wish->token, .inode = wish->inode, .attached = true,
                             .timeout = options->timeout, .interrupt = signals->fd};
     struct rtf_verdict verdict;
     outcome = rtf_wait(client, &wait, &verdict);

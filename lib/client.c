@@ -328,6 +328,12 @@ static bool wanted(const json_t *json, const char *ours, const struct stat *wish
     return answers(json, wish, tid);
 }
 
+static bool is_pending(const json_t *json)
+{
+    const char *state = rtf_string(json_object_get(json, "thread"), "state");
+    return state != NULL && strcmp(state, "pending") == 0;
+}
+
 /* The broker moves a directory aside that it does not accept: nothing in it will be answered. */
 static bool moved(const struct rtf_client *client)
 {
@@ -342,7 +348,8 @@ enum rtf_outcome rtf_look(struct rtf_client *client, const struct rtf_wait *wait
     bool has_verdict = read_verdict(client, wait->name, verdict);
     bool has_wish = entry(client, wait->name, "json", &wish);
     bool has_tid = entry(client, wait->name, "tid", &tid);
-    if (has_verdict && wanted(verdict->json, wait->token, has_wish ? &wish : NULL, has_tid ? &tid : NULL))
+    if (has_verdict && wanted(verdict->json, wait->token, has_wish ? &wish : NULL, has_tid ? &tid : NULL) &&
+        !(wait->attached && is_pending(verdict->json)))
         return RTF_OK;
     rtf_free_verdict(verdict);
     if (moved(client))

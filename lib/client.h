@@ -52,6 +52,7 @@ struct rtf_wait {
     const char *name;
     const char *token; /* the answer must echo it; NULL: must bear the stamps of the files as they are now */
     ino_t inode;       /* watch this wish alone, as rtf_put made it; 0: whatever bears the name */
+    bool attached;     /* a thread that is attached only when it wakes is no answer yet */
     uint64_t timeout;  /* 0: none */
     int interrupt;     /* a descriptor, or -1; only polled, so that a pending signal stays pending */
 };

@@ -16,7 +16,7 @@
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
-enum { PF_KTHREAD_FLAG = 0x00200000 }; /* include/linux/sched.h; shown in /proc/PID/stat field 9 */
+enum { PF_EXITING_FLAG = 0x00000004, PF_KTHREAD_FLAG = 0x00200000 }; /* include/linux/sched.h; shown in /proc/PID/stat field 9 */
 
 static const struct {
     const char *name;
@@ -97,14 +97,15 @@ bool thread_identify(pid_t tid, struct identity *identity)
         return false;
     /* The name in parentheses is the user's and may hold anything: the fields start behind the last ')'. */
     const char *fields = strrchr(text, ')');
-    if (fields == NULL || sscanf(fields + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                                 &state, &flags, &start) != 3) {
+    if (fields == NULL || sscanf(fields + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu "
+                                 "%*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+                                 &state, &flags, &start, &identity->cpu) != 4) {
         errno = EPROTO;
         return false;
     }
     identity->start = start;
     identity->kernel = (flags & PF_KTHREAD_FLAG) != 0;
-    identity->ended = state == 'Z' || state == 'X';
+    identity->ended = state == 'Z' || state == 'X' || (flags & PF_EXITING_FLAG) != 0;
     if (!read_proc(tid, "status", text, sizeof text))
         return false;
     const char *process = strstr(text, "\nTgid:"), *uids = strstr(text, "\nUid:");
@@ -175,6 +176,8 @@ void attributes_add(struct paragraph_output *output, const char *prefix, const s
         paragraph_add_number(output, with_prefix(name, prefix, "period"), attributes->period);
     }
     paragraph_add(output, with_prefix(name, prefix, "cpus"), "%s", format_cpus(&attributes->cpus, cpus));
+    if (attributes->domain)
+        paragraph_add(output, with_prefix(name, prefix, "domain"), "1");
 }
 
 static bool get_number(const struct paragraph *paragraph, const char *prefix, const char *key, uint64_t max,
@@ -188,7 +191,7 @@ static bool get_number(const struct paragraph *paragraph, const char *prefix, co
 bool attributes_get(const struct paragraph *paragraph, const char *prefix, struct attributes *attributes)
 {
     char name[48];
-    uint64_t reset, priority;
+    uint64_t reset, priority, domain;
     memset(attributes, 0, sizeof *attributes);
     const char *policy = paragraph_get(paragraph, with_prefix(name, prefix, "policy"));
     if (policy == NULL || !policy_from_name(policy, &attributes->policy))
@@ -196,13 +199,14 @@ bool attributes_get(const struct paragraph *paragraph, const char *prefix, struc
     const char *cpus = paragraph_get(paragraph, with_prefix(name, prefix, "cpus"));
     if (cpus == NULL || !parse_cpus(cpus, &attributes->cpus))
         return false;
-    if (!get_number(paragraph, prefix, "reset_on_fork", 1, &reset) ||
+    if (!get_number(paragraph, prefix, "reset_on_fork", 1, &reset) || !get_number(paragraph, prefix, "domain", 1, &domain) ||
         !get_number(paragraph, prefix, "priority", PRIORITY_MAX, &priority) ||
         !get_number(paragraph, prefix, "runtime", UINT64_MAX / 1000, &attributes->runtime) ||
         !get_number(paragraph, prefix, "deadline", UINT64_MAX / 1000, &attributes->deadline) ||
         !get_number(paragraph, prefix, "period", UINT64_MAX / 1000, &attributes->period))
         return false;
     attributes->reset_on_fork = reset != 0;
+    attributes->domain = domain != 0 && CPU_COUNT(&attributes->cpus) == 1;
     attributes->priority = (int)priority;
     const char *nice = paragraph_get(paragraph, with_prefix(name, prefix, "nice"));
     if (nice != NULL) {

@@ -24,6 +24,7 @@ struct attributes {
     int nice;                           /* -20..19; under real-time policies kept for later */
     uint64_t runtime, deadline, period; /* DEADLINE: us; else 0 */
     cpu_set_t cpus;                     /* the affinity */
+    bool domain;                        /* only wanted, never read: in the scheduling domain of its one CPU */
 };
 
 struct identity {
@@ -31,7 +32,8 @@ struct identity {
     uint64_t start;                             /* clock ticks since boot */
     uid_t real_uid, effective_uid, saved_uid;
     bool kernel;                                /* a kernel thread */
-    bool ended;                                 /* dead or a zombie */
+    bool ended;                                 /* dead, a zombie, or about to be one */
+    int cpu;                                    /* where it runs, or ran last */
 };
 
 const char *policy_name(enum policy policy);

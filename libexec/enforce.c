@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "domain.h"
 #include "schedattr.h"
 #include "units.h"
 
@@ -192,14 +193,65 @@ static int make_ordinary(pid_t tid, const struct attributes *now)
     return set_attributes(tid, &ordinary);
 }
 
+/* ---- domains ---- */
+
+static int only_cpu(const cpu_set_t *cpus)
+{
+    int cpu = 0;
+    while (!CPU_ISSET((size_t)cpu, cpus))
+        cpu++;
+    return cpu;
+}
+
+/* The CPU whose domain a thread is to be in, or -1. */
+static int wanted_domain(const struct attributes *wanted)
+{
+    return wanted->domain ? only_cpu(&wanted->cpus) : -1;
+}
+
+/* Where it is, against where it is to be. */
+struct move {
+    int domain;
+    char from[LEAF_NAME], to[LEAF_NAME]; /* "": not in a domain */
+    bool needed;
+};
+
+static struct move plan_move(const struct identity *identity, int domain, const struct placement *placement)
+{
+    struct move move = {.domain = domain};
+    if (placement->group != NULL) {
+        leaf_find(move.from, identity->tid);
+        leaf_of(move.to, identity, domain);
+    }
+    move.needed = strcmp(move.from, move.to) != 0;
+    return move;
+}
+
+static int present_domain(const struct identity *identity, const struct placement *placement)
+{
+    struct move move = plan_move(identity, -1, placement);
+    int cpu = -1;
+    return sscanf(move.from, "rtf-%d", &cpu) == 1 ? cpu : -1;
+}
+
+/* For an ordinary thread. */
+static enum enforced make_move(const struct identity *identity, const struct move *move, const struct placement *placement, char *reason)
+{
+    enum enforced done = move->from[0] != '\0' ? leaf_empty(move->from, placement->group, reason) : ENFORCED;
+    return done == ENFORCED && move->domain >= 0 ? leaf_enter(identity, move->domain, placement->whole_process, reason) : done;
+}
+
 /* Out of the real-time class first, then off its CPUs, then, if it was real-time before, into that again: the
  * affinity of a SCHED_DEADLINE thread is guarded by the kernel. */
-static enum enforced put_back(pid_t tid, const struct attributes *former, char *reason)
+static enum enforced put_back(const struct identity *identity, const struct attributes *former, int domain, const struct placement *placement,
+                              char *reason)
 {
     struct attributes now;
+    pid_t tid = identity->tid;
     if (!thread_attributes(tid, &now))
         return errno == ESRCH ? ENFORCE_GONE : refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
     now.nice = former->nice;
+    const struct move move = plan_move(identity, domain, placement);
     int done = policy_is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
     if (done == 0 && !policy_is_real_time(former->policy)) {
         if (now.policy == POLICY_DEADLINE)
@@ -208,13 +260,49 @@ static enum enforced put_back(pid_t tid, const struct attributes *former, char *
     }
     if (done != 0)
         return explain(errno, tid, former, reason);
-    enum enforced moved = CPU_EQUAL(&now.cpus, &former->cpus) ? ENFORCED : set_cpus(tid, &former->cpus, reason);
+    enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
+    if (moved == ENFORCED && (move.needed || !CPU_EQUAL(&now.cpus, &former->cpus)))
+        moved = set_cpus(tid, &former->cpus, reason);
     if (moved == ENFORCED && policy_is_real_time(former->policy) && set_attributes(tid, former) != 0)
         return explain(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
     return moved;
 }
 
-enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted,
+/* A thread that sleeps is, for the kernel, still on the CPU where it went to sleep, and is held against that one's
+ * domain until it wakes (measured on 6.1 and 6.18). */
+static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
+{
+    struct identity now;
+    return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_identify(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
+}
+
+static enum enforced set_wanted(pid_t tid, const struct attributes *wanted, char *reason)
+{
+    if (set_attributes(tid, wanted) == 0)
+        return ENFORCED;
+    if (errno == EPERM && has_yet_to_arrive(tid, wanted))
+        return ENFORCE_PENDING;
+    if (errno == EPERM && wanted->domain && set_attributes(tid, wanted) == 0) /* it came between the two looks */
+        return ENFORCED;
+    return explain(errno, tid, wanted, reason);
+}
+
+/* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves a domain, or SCHED_DEADLINE,
+ * whose affinity the kernel guards, is demoted first. */
+static enum enforced change(const struct identity *identity, const struct attributes *former, const struct attributes *wanted,
+                            const struct placement *placement, char *reason)
+{
+    pid_t tid = identity->tid;
+    const struct move move = plan_move(identity, wanted_domain(wanted), placement);
+    if ((move.needed && policy_is_real_time(former->policy)) || (former->policy == POLICY_DEADLINE && (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former->cpus, &wanted->cpus))))
+        (void)make_ordinary(tid, former);
+    enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
+    if (done == ENFORCED && (move.needed || !CPU_EQUAL(&former->cpus, &wanted->cpus)))
+        done = set_cpus(tid, &wanted->cpus, reason);
+    return done == ENFORCED ? set_wanted(tid, wanted, reason) : done;
+}
+
+enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted, const struct placement *placement,
                             char reason[static ENFORCE_REASON])
 {
     struct identity identity;
@@ -229,29 +317,24 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
         close(pidfd);
         return done;
     }
-    /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves
-     * SCHED_DEADLINE, whose affinity the kernel guards, is demoted first. */
-    if (former.policy == POLICY_DEADLINE && (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former.cpus, &wanted->cpus)))
-        (void)make_ordinary(tid, &former);
-    if (!CPU_EQUAL(&former.cpus, &wanted->cpus))
-        done = set_cpus(tid, &wanted->cpus, reason);
-    if (done == ENFORCED && set_attributes(tid, wanted) != 0)
-        done = explain(errno, tid, wanted, reason);
+    int domain = present_domain(&identity, placement);
+    done = change(&identity, &former, wanted, placement, reason);
     /* It may have changed its uid, or ended, under our hands. */
-    if (done == ENFORCED && !thread_identify(tid, &identity))
+    if ((done == ENFORCED || done == ENFORCE_PENDING) && !thread_identify(tid, &identity))
         done = ENFORCE_GONE;
-    if (done == ENFORCED && !thread_has_ended(pidfd))
-        done = check_owner(&identity, owner, reason);
     bool ended = thread_has_ended(pidfd);
+    if ((done == ENFORCED || done == ENFORCE_PENDING) && !ended && check_owner(&identity, owner, reason) != ENFORCED)
+        done = ENFORCE_REFUSED;
     if ((done == ENFORCE_REFUSED || done == ENFORCE_BUSY) && !ended) {
         char ignored[ENFORCE_REASON];
-        (void)put_back(tid, &former, ignored);
+        (void)put_back(&identity, &former, domain, placement, ignored);
     }
     close(pidfd);
     return ended ? ENFORCE_GONE : done;
 }
 
-enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted, char reason[static ENFORCE_REASON])
+enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted, const struct placement *placement,
+                             char reason[static ENFORCE_REASON])
 {
     struct identity identity;
     struct attributes now;
@@ -264,21 +347,20 @@ enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes 
     else if (now.policy != wanted->policy)
         done = refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),
                       policy_name(wanted->policy));
-    if (done == ENFORCED && !CPU_EQUAL(&now.cpus, &wanted->cpus))
-        done = set_cpus(tid, &wanted->cpus, reason);
-    if (done == ENFORCED && now.priority != wanted->priority && set_attributes(tid, wanted) != 0)
-        done = explain(errno, tid, wanted, reason);
+    if (done == ENFORCED && (now.priority != wanted->priority || !CPU_EQUAL(&now.cpus, &wanted->cpus)))
+        done = change(&identity, &now, wanted, placement, reason);
     close(pidfd);
     return done;
 }
 
-enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes *former, char reason[static ENFORCE_REASON])
+enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes *former, const struct placement *placement,
+                              char reason[static ENFORCE_REASON])
 {
     struct identity identity;
     int pidfd = hold(tid, start, &identity);
     if (pidfd < 0)
         return ENFORCE_GONE;
-    enum enforced done = put_back(tid, former, reason);
+    enum enforced done = put_back(&identity, former, wanted_domain(former), placement, reason);
     close(pidfd);
     return done;
 }

@@ -10,20 +10,27 @@
 
 #include "thread.h"
 
-/* BUSY: refused for now; what others hold is in the way. */
-enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED, ENFORCE_BUSY };
+/* BUSY: refused for now; what others hold is in the way. PENDING: it is in its domain, and the kernel makes it
+ * real-time when it has run there; until then it sleeps. */
+enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED, ENFORCE_BUSY, ENFORCE_PENDING };
 enum { ENFORCE_REASON = 400 };
 
+/* What domains are left for. Without a group the thread is where it always was, and nobody asks. */
+struct placement {
+    const char *group;  /* the cpuset group that it came from; NULL */
+    bool whole_process; /* all threads may be moved with it */
+};
+
 /* Who may be touched: threads whose real, effective and saved uid are `owner`; anybody's when owner is 0. */
-enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted,
+enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted, const struct placement *placement,
                             char reason[static ENFORCE_REASON]);
 
 /* Moves a thread that runs under FIFO or RR to another priority or other CPUs. */
-enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted,
+enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted, const struct placement *placement,
                              char reason[static ENFORCE_REASON]);
 
 /* Puts the former attributes back: first out of the real-time class, then off its CPUs. */
-enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes *former,
+enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes *former, const struct placement *placement,
                               char reason[static ENFORCE_REASON]);
 
 #endif

@@ -41,12 +41,21 @@ int one_shot_thread(const struct paragraph *words, struct identity *identity)
     return EX_OK;
 }
 
-bool one_shot_print(const struct identity *identity, const struct attributes *attributes)
+bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[static GROUP_BYTES])
+{
+    char mount[GROUP_BYTES];
+    group[0] = '\0';
+    return !wanted->domain || thread_group(cpusets_find(mount), tid, group);
+}
+
+bool one_shot_print(const struct identity *identity, const struct attributes *attributes, const char *group)
 {
     struct paragraph_output output = {0};
     paragraph_add_number(&output, "tid", (uint64_t)identity->tid);
     paragraph_add_number(&output, "start", identity->start);
     attributes_add(&output, "", attributes);
+    if (group[0] != '\0')
+        paragraph_add(&output, "group", "%s", group);
     bool printed = fwrite(output.data, 1, output.length, stdout) == output.length && fflush(stdout) == 0;
     paragraph_output_free(&output);
     return printed;

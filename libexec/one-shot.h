@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "cgroup.h"
 #include "paragraph.h"
 #include "thread.h"
 
@@ -15,9 +16,12 @@ bool one_shot_words(struct paragraph_input *input, struct paragraph *words, char
  * is no such thread. */
 int one_shot_thread(const struct paragraph *words, struct identity *identity);
 
+/* The cpuset group that a thread is in, if it is to go into a domain; else "". False when it cannot be written down. */
+bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[static GROUP_BYTES]);
+
 /* All but the empty line that closes the paragraph: that comes when what it tells of has been done, so that a
  * reader at the other end of a pipe does not undo it before. False with errno. */
-bool one_shot_print(const struct identity *identity, const struct attributes *attributes);
+bool one_shot_print(const struct identity *identity, const struct attributes *attributes, const char *group);
 bool one_shot_close(void);
 
 #endif

@@ -3,12 +3,17 @@
  * `apply` carries the open wish, whose owner is read here, not believed.
  *
  *   op=apply   id tid start + attributes, the wish's fd   the thread must be the wish owner's
- *   op=adjust  id tid start + attributes                  priority and CPUs of a thread under FIFO or RR
+ *   op=adjust  id tid start + attributes                  other priority and CPUs, the same policy
  *   op=restore id tid start + attributes                  what it was before
+ *   op=watch   id tid start                               only the descriptor, see below
  *   op=rt_runtime id value                                writes sched_rt_runtime_us
+ *   op=domains id by cpus                                 makes scheduling domains; without cpus: removes those of `by`
+ *   op=sweep   id tid start group                         takes what an ended thread has left in its domain out of it
  *
- * Each is answered by id=, answer=ok|gone|no|busy and, for no and busy, reason=. busy: what others hold is in
- * the way, and may not be later. */
+ * The first three take group=, the cpuset group that the thread came from, wherever domains are in use, and apply takes
+ * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
+ * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken.
+ * ok and pending to apply and watch bring a descriptor (watch.h), where the kernel has such. */
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +26,14 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "domain.h"
+#include "domains.h"
 #include "enforce.h"
 #include "one-shot.h"
+#include "pass.h"
 #include "paragraph.h"
 #include "units.h"
+#include "watch.h"
 
 static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
 
@@ -44,8 +53,15 @@ static bool named_thread(const struct paragraph *request, pid_t *tid, uint64_t *
     return true;
 }
 
+static struct placement placement_of(const struct paragraph *request)
+{
+    const char *move = paragraph_get(request, "move");
+    return (struct placement){.group = paragraph_get(request, "group"), .whole_process = move != NULL && strcmp(move, "process") == 0};
+}
+
 static enum enforced serve_apply(const struct paragraph *request, int wish, char *reason)
 {
+    const struct placement placement = placement_of(request);
     struct attributes wanted;
     struct stat status;
     pid_t tid;
@@ -57,18 +73,19 @@ static enum enforced serve_apply(const struct paragraph *request, int wish, char
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
         return no(reason, "apply of a policy that is not real-time");
     wanted.reset_on_fork = true; /* or one grant would make a thousand real-time children */
-    return enforce_apply(tid, start, status.st_uid, &wanted, reason);
+    return enforce_apply(tid, start, status.st_uid, &wanted, &placement, reason);
 }
 
 static enum enforced serve_known(const struct paragraph *request, char *reason,
-                                 enum enforced (*enforce)(pid_t, uint64_t, const struct attributes *, char *))
+                                 enum enforced (*enforce)(pid_t, uint64_t, const struct attributes *, const struct placement *, char *))
 {
+    const struct placement placement = placement_of(request);
     struct attributes wanted;
     pid_t tid;
     uint64_t start;
     if (!named_thread(request, &tid, &start) || !attributes_get(request, "", &wanted))
         return no(reason, "a request without tid, start or attributes");
-    return enforce(tid, start, &wanted, reason);
+    return enforce(tid, start, &wanted, &placement, reason);
 }
 
 static enum enforced write_rt_runtime(const struct paragraph *request, char *reason)
@@ -86,6 +103,36 @@ static enum enforced write_rt_runtime(const struct paragraph *request, char *rea
     return written < 0 ? ENFORCE_REFUSED : ENFORCED;
 }
 
+static enum enforced serve_domains(const struct paragraph *request, char *reason)
+{
+    const char *by = paragraph_get(request, "by"), *list = paragraph_get(request, "cpus");
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    if (by == NULL || (list != NULL && !parse_cpus(list, &cpus)))
+        return no(reason, "domains without by or with wrong cpus");
+    return (list != NULL ? domains_make(&cpus, by, reason) : domains_drop(by, reason)) ? ENFORCED : ENFORCE_REFUSED;
+}
+
+static enum enforced serve_sweep(const struct paragraph *request, char *reason)
+{
+    struct identity ended = {0};
+    const char *group = paragraph_get(request, "group");
+    if (!named_thread(request, &ended.tid, &ended.start) || group == NULL)
+        return no(reason, "sweep without tid, start or group");
+    leaf_sweep(&ended, group);
+    return ENFORCED;
+}
+
+static enum enforced serve_watch(const struct paragraph *request, char *reason)
+{
+    struct identity identity;
+    pid_t tid;
+    uint64_t start;
+    if (!named_thread(request, &tid, &start))
+        return no(reason, "watch without tid or start");
+    return thread_identify(tid, &identity) && identity.start == start ? ENFORCED : ENFORCE_GONE;
+}
+
 static enum enforced serve_one(const struct paragraph *request, int wish, char *reason)
 {
     const char *op = paragraph_get(request, "op");
@@ -95,43 +142,53 @@ static enum enforced serve_one(const struct paragraph *request, int wish, char *
         return serve_known(request, reason, enforce_adjust);
     if (op != NULL && strcmp(op, "restore") == 0)
         return serve_known(request, reason, enforce_restore);
+    if (op != NULL && strcmp(op, "watch") == 0)
+        return serve_watch(request, reason);
+    if (op != NULL && strcmp(op, "sweep") == 0)
+        return serve_sweep(request, reason);
     if (op != NULL && strcmp(op, "rt_runtime") == 0)
         return write_rt_runtime(request, reason);
+    if (op != NULL && strcmp(op, "domains") == 0)
+        return serve_domains(request, reason);
     return no(reason, "unknown op");
 }
 
-/* One datagram and the descriptor it may carry. Returns its length, 0 at the end, -1 on error. */
-static ssize_t receive(char *bytes, size_t size, int *wish)
+/* The watch of the thread that a request was about, if it is wanted and there is any. */
+static int open_watch(const struct paragraph *request, enum enforced done)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec part = {.iov_base = bytes, .iov_len = size};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    ssize_t got;
-    do
-        got = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
-    if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-        memcpy(wish, CMSG_DATA(header), sizeof *wish);
-    return got;
+    const char *op = paragraph_get(request, "op");
+    pid_t tid;
+    uint64_t start;
+    bool wanted = op != NULL && (strcmp(op, "watch") == 0 || paragraph_get(request, "watch") != NULL);
+    return wanted && (done == ENFORCED || done == ENFORCE_PENDING) && named_thread(request, &tid, &start) ? watch_open(tid) : -1;
+}
+
+static bool answer(const char *id, enum enforced done, char *reason, int watch)
+{
+    static const char *const answers[] = {[ENFORCED] = "ok", [ENFORCE_GONE] = "gone", [ENFORCE_REFUSED] = "no", [ENFORCE_BUSY] = "busy",
+                                          [ENFORCE_PENDING] = "pending"};
+    static struct paragraph_output output;
+    paragraph_add(&output, "id", "%s", id);
+    paragraph_add(&output, "answer", "%s", answers[done]);
+    if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
+        paragraph_add(&output, "reason", "%s", paragraph_clean(reason));
+    paragraph_close(&output);
+    bool sent = send_with_fd(STDIN_FILENO, output.data, output.length, watch, MSG_NOSIGNAL);
+    paragraph_drop(&output, output.length);
+    return sent;
 }
 
 static int serve(void)
 {
     (void)mlockall(MCL_CURRENT | MCL_FUTURE); /* it must answer beside what it made real-time */
-    static const char *const answers[] = {[ENFORCED] = "ok", [ENFORCE_GONE] = "gone", [ENFORCE_REFUSED] = "no", [ENFORCE_BUSY] = "busy"};
     static struct paragraph_input input;
-    static struct paragraph_output output;
     char bytes[PARAGRAPH_BYTES];
     for (;;) {
         struct paragraph request;
         const char *why, *id;
         char reason[ENFORCE_REASON] = "";
         int wish = -1;
-        ssize_t got = receive(bytes, sizeof bytes, &wish);
+        ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &wish);
         if (got == 0)
             return EX_OK; /* the broker is gone; what it granted stays */
         if (got < 0)
@@ -140,16 +197,14 @@ static int serve(void)
             (id = paragraph_get(&request, "id")) == NULL)
             return EX_DATAERR;
         enum enforced done = serve_one(&request, wish, reason);
+        int watch = open_watch(&request, done);
+        bool sent = answer(id, done, reason, watch);
+        if (watch >= 0)
+            close(watch);
         if (wish >= 0)
             close(wish);
-        paragraph_add(&output, "id", "%s", id);
-        paragraph_add(&output, "answer", "%s", answers[done]);
-        if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
-            paragraph_add(&output, "reason", "%s", paragraph_clean(reason));
-        paragraph_close(&output);
-        if (send(STDIN_FILENO, output.data, output.length, MSG_NOSIGNAL) < 0)
+        if (!sent)
             return EX_OK;
-        paragraph_drop(&output, output.length);
     }
 }
 
@@ -172,7 +227,7 @@ static int attach_once(const struct paragraph *words)
 {
     struct identity identity;
     struct attributes wanted, former;
-    char reason[ENFORCE_REASON] = "";
+    char reason[ENFORCE_REASON] = "", group[GROUP_BYTES];
     int code = one_shot_thread(words, &identity);
     if (code != EX_OK)
         return code;
@@ -181,13 +236,18 @@ static int attach_once(const struct paragraph *words)
                              "period= in us, and cpus=");
     if (!thread_attributes(identity.tid, &former))
         return say(EX_NOINPUT, strerror(errno));
-    if (!one_shot_print(&identity, &former))
+    if (!one_shot_group(identity.tid, &wanted, group))
+        return say(EX_NOPERM, "its cpuset group cannot be told, so it could not be put back");
+    if (!one_shot_print(&identity, &former, group))
         return say(EX_IOERR, "what the thread is now could not be written out, so nothing was done");
     wanted.reset_on_fork = true;
-    enum enforced done = enforce_apply(identity.tid, identity.start, 0, &wanted, reason);
+    const struct placement placement = {.group = group[0] == '\0' ? NULL : group, .whole_process = true};
+    enum enforced done = enforce_apply(identity.tid, identity.start, 0, &wanted, &placement, reason);
     (void)one_shot_close();
     if (done == ENFORCED)
         return EX_OK;
+    if (done == ENFORCE_PENDING)
+        return say(EX_TEMPFAIL, "the thread sleeps; it is in its domain, and can be made real-time there when it has woken");
     return done == ENFORCE_GONE ? say(EX_NOINPUT, "the thread has ended") : say(EX_NOPERM, reason);
 }
 

@@ -20,7 +20,8 @@ static int detach_once(const struct paragraph *words)
         fprintf(stderr, "rtf-detach: policy= and cpus= are needed, and nice= within -20..19, as rtf-attach prints them\n");
         return EX_USAGE;
     }
-    enum enforced done = enforce_restore(identity.tid, identity.start, &former, reason);
+    const struct placement placement = {.group = paragraph_get(words, "group")};
+    enum enforced done = enforce_restore(identity.tid, identity.start, &former, &placement, reason);
     if (done == ENFORCED)
         return EX_OK;
     fprintf(stderr, "rtf-detach: %s\n", done == ENFORCE_GONE ? "the thread has ended" : reason);

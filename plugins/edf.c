@@ -8,7 +8,7 @@
 
 #include "books.h"
 
-enum { UNTHROTTLED = 1 };          /* its place in the values of partition= */
+enum { GLOBAL, UNTHROTTLED, CPUSET }; /* their places in the values of partition= */
 enum { KERNEL_RUNTIME_MIN = 2 };   /* us; the kernel wants 1024 ns */
 
 static struct {
@@ -20,7 +20,7 @@ static struct {
 
 static const struct word words[] = {
     {"admission", {"density"}, &edf.admission},
-    {"partition", {"global", "unthrottled"}, &edf.partition},
+    {"partition", {"global", "unthrottled", "cpuset"}, &edf.partition},
     {0},
 };
 
@@ -41,10 +41,10 @@ static const char *setup(struct config *config)
 {
     if (config->high != 0)
         return "a deadline plugin has no POSIX priorities: its range is -";
-    bool pooled = edf.partition != UNTHROTTLED;
+    bool pooled = edf.partition == GLOBAL;
     uint64_t threshold = config->threshold;
-    if (threshold == THRESHOLD_UNSET) /* pooled: what the kernel's test leaves beside its fair servers */
-        threshold = pooled ? ONE_CPU / 10 * 9 : ONE_CPU / 100 * 95;
+    if (threshold == THRESHOLD_UNSET) /* what the kernel's own test leaves beside its fair servers, where it is on */
+        threshold = edf.partition != UNTHROTTLED ? ONE_CPU / 10 * 9 : ONE_CPU / 100 * 95;
     edf.capacity = pooled ? threshold * (uint64_t)CPU_COUNT(&config->cpus) : threshold;
     edf.period_min = kernel_setting("/proc/sys/kernel/sched_deadline_period_min_us", 100);
     edf.period_max = kernel_setting("/proc/sys/kernel/sched_deadline_period_max_us", 4194304);
@@ -69,7 +69,7 @@ static uint64_t room(const struct cpu *cpu, const struct task *old)
 /* Passing over the test is no use where the kernel makes the same one. */
 static bool ignores_test(const struct request *request)
 {
-    return request->ignore_admission && !edf.books.cpus.pooled;
+    return request->ignore_admission && edf.partition == UNTHROTTLED;
 }
 
 /* Whether the request can be a SCHED_DEADLINE reservation at all; else answers. */

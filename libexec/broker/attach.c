@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <unistd.h>
 
 #include "coprocess.h"
 #include "event.h"
+#include "plugin-lines.h"
+#include "units.h"
 
 static const int64_t answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
 enum { TRIES = 2 };
@@ -15,8 +18,8 @@ enum { TRIES = 2 };
 struct message {
     TAILQ_ENTRY(message) next;
     uint64_t id;
-    int fd, tries;
-    bool sent;
+    int fd, tries, watch;
+    bool sent, answered;
     struct paragraph_output text;
 };
 TAILQ_HEAD(message_list, message);
@@ -29,14 +32,23 @@ static uint64_t last_id;
 static int64_t started, restart_at = INT64_MAX; /* not more often than once a second */
 static int64_t progress; /* of the last answer, or of the first message after a pause */
 
+static void drop_watch(struct message *message)
+{
+    if (message->watch >= 0)
+        close(message->watch);
+    message->watch = -1;
+}
+
 static bool restart(void)
 {
     static char serve[] = "--serve";
     char *argv[] = {program, serve, NULL};
     struct message *message;
     coprocess_kill(&helper);
-    TAILQ_FOREACH(message, &messages, next)
-        message->sent = false;
+    TAILQ_FOREACH(message, &messages, next) {
+        message->sent = message->answered = false;
+        drop_watch(message);
+    }
     progress = started = monotonic_now();
     restart_at = INT64_MAX;
     return coprocess_start(&helper, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, true, shared_lock);
@@ -82,7 +94,7 @@ static struct message *begin(const char *op)
     if (message == NULL)
         abort();
     message->id = ++last_id;
-    message->fd = -1;
+    message->fd = message->watch = -1;
     paragraph_add(&message->text, "op", "%s", op);
     paragraph_add_number(&message->text, "id", message->id);
     return message;
@@ -98,38 +110,72 @@ static uint64_t finish(struct message *message)
     return message->id;
 }
 
-static uint64_t about_thread(const char *op, pid_t tid, uint64_t start, const struct attributes *attributes, int fd)
+static struct message *about(const char *op, const struct attachment *attachment)
 {
     struct message *message = begin(op);
-    message->fd = fd;
-    paragraph_add_number(&message->text, "tid", (uint64_t)tid);
-    paragraph_add_number(&message->text, "start", start);
-    attributes_add(&message->text, "", attributes);
+    paragraph_add_number(&message->text, "tid", (uint64_t)attachment->tid);
+    paragraph_add_number(&message->text, "start", attachment->start);
+    if (attachment->group != NULL)
+        paragraph_add(&message->text, "group", "%s", attachment->group);
+    return message;
+}
+
+static struct message *about_grant(const char *op, const struct attachment *attachment, const struct grant *grant)
+{
+    struct message *message = about(op, attachment);
+    struct attributes wanted = grant->plan;
+    wanted.reset_on_fork = true;
+    wanted.domain = plugin_line(grant->plugin)->domains;
+    attributes_add(&message->text, "", &wanted);
+    return message;
+}
+
+uint64_t helper_apply(const struct attachment *attachment, const struct grant *grant, int wish_fd)
+{
+    struct message *message = about_grant("apply", attachment, grant);
+    message->fd = wish_fd;
+    if (grant->spec.move_process)
+        paragraph_add(&message->text, "move", "process");
+    if (attachment->watch < 0)
+        paragraph_add(&message->text, "watch", "1");
     return finish(message);
 }
 
-uint64_t helper_apply(pid_t tid, uint64_t start, const struct attributes *plan, int wish_fd)
+uint64_t helper_adjust(const struct attachment *attachment, const struct grant *grant)
 {
-    return about_thread("apply", tid, start, plan, wish_fd);
+    return finish(about_grant("adjust", attachment, grant));
 }
 
-uint64_t helper_adjust(pid_t tid, uint64_t start, const struct attributes *plan)
+uint64_t helper_apply_again(const struct attachment *attachment, const struct grant *grant)
 {
-    struct attributes wanted = *plan;
-    wanted.reset_on_fork = true;
-    return about_thread("adjust", tid, start, &wanted, -1);
+    return finish(about_grant("restore", attachment, grant));
 }
 
-uint64_t helper_apply_again(pid_t tid, uint64_t start, const struct attributes *plan)
+uint64_t helper_restore(const struct attachment *attachment)
 {
-    struct attributes wanted = *plan;
-    wanted.reset_on_fork = true;
-    return about_thread("restore", tid, start, &wanted, -1);
+    struct message *message = about("restore", attachment);
+    attributes_add(&message->text, "", &attachment->former);
+    return finish(message);
 }
 
-uint64_t helper_restore(pid_t tid, uint64_t start, const struct attributes *former)
+uint64_t helper_watch(const struct attachment *attachment)
 {
-    return about_thread("restore", tid, start, former, -1);
+    return finish(about("watch", attachment));
+}
+
+uint64_t helper_sweep(const struct attachment *attachment)
+{
+    return finish(about("sweep", attachment));
+}
+
+uint64_t helper_domains(const cpu_set_t *cpus, const char *by)
+{
+    char list[CPU_LIST_TEXT];
+    struct message *message = begin("domains");
+    paragraph_add(&message->text, "by", "%s", by);
+    if (CPU_COUNT(cpus) > 0)
+        paragraph_add(&message->text, "cpus", "%s", format_cpus(cpus, list));
+    return finish(message);
 }
 
 uint64_t helper_rt_runtime(const char *value)
@@ -142,6 +188,7 @@ uint64_t helper_rt_runtime(const char *value)
 static void forget(struct message *message)
 {
     TAILQ_REMOVE(&messages, message, next);
+    drop_watch(message);
     paragraph_output_free(&message->text);
     free(message);
     progress = monotonic_now();
@@ -170,14 +217,33 @@ static void lost(const char *why)
     start_again(monotonic_now());
 }
 
+/* Answers come in the order of the messages. */
+static void keep_watch(int watch)
+{
+    struct message *message;
+    TAILQ_FOREACH(message, &messages, next)
+        if (!message->answered) {
+            message->answered = true;
+            message->watch = watch;
+            return;
+        }
+    if (watch >= 0)
+        close(watch);
+}
+
 void helper_ready(void)
 {
+    bool received;
+    int watch = -1;
     if (helper.pid == 0)
         return;
-    if (!coprocess_read(&helper))
+    if (!coprocess_receive(&helper, &received, &watch)) {
         lost("ended");
-    else
-        send_waiting();
+        return;
+    }
+    if (received)
+        keep_watch(watch);
+    send_waiting();
 }
 
 bool helper_receive(struct helper_event *event)
@@ -187,7 +253,7 @@ bool helper_receive(struct helper_event *event)
     struct message *first = TAILQ_FIRST(&messages);
     if (first == NULL)
         return false;
-    *event = (struct helper_event){.id = first->id};
+    *event = (struct helper_event){.id = first->id, .watch = -1};
     if (first->tries >= TRIES) {
         event->answer = HELPER_NO;
         snprintf(event->reason, sizeof event->reason, "the attach helper failed twice over it");
@@ -203,12 +269,14 @@ bool helper_receive(struct helper_event *event)
         lost("babbled");
         return helper_receive(event);
     }
-    static const char *const answers[] = {[HELPER_OK] = "ok", [HELPER_GONE] = "gone", [HELPER_BUSY] = "busy", [HELPER_NO] = "no"};
+    static const char *const answers[] = {[HELPER_OK] = "ok", [HELPER_GONE] = "gone", [HELPER_BUSY] = "busy", [HELPER_NO] = "no", [HELPER_PENDING] = "pending"};
     event->answer = HELPER_NO;
-    for (int i = HELPER_OK; i <= HELPER_BUSY; i++)
+    for (int i = HELPER_OK; i <= HELPER_PENDING; i++)
         if (strcmp(answer, answers[i]) == 0)
             event->answer = (enum helper_answer)i;
     snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
+    event->watch = first->watch;
+    first->watch = -1;
     forget(first);
     return true;
 }
@@ -239,8 +307,11 @@ bool helper_drain(int seconds, struct helper_event *last)
 {
     int64_t until = monotonic_now() + (int64_t)seconds * 1000000000;
     while (!TAILQ_EMPTY(&messages)) {
-        if (helper_receive(last))
+        if (helper_receive(last)) {
+            if (last->watch >= 0)
+                close(last->watch);
             continue;
+        }
         if (helper.pid == 0)
             helper_expire(restart_at); /* the end of the broker does not wait for a pause */
         struct pollfd one = {.fd = helper.in, .events = (short)(helper.writing ? POLLIN | POLLOUT : POLLIN)};

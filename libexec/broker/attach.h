@@ -9,12 +9,13 @@
 
 #include "wish.h"
 
-enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO, HELPER_BUSY };
+enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO, HELPER_BUSY, HELPER_PENDING };
 
 struct helper_event {
     uint64_t id;
     enum helper_answer answer;
     char reason[REASON_BYTES]; /* NO, BUSY */
+    int watch;                 /* the receiver's; -1: none */
 };
 
 /* `lock` is shared with it. False with errno. */
@@ -22,13 +23,18 @@ bool helper_start(const char *program, int lock);
 void helper_stop(void);
 
 /* Each returns the id that the answer will carry. wish_fd stays the caller's and must stay open till then. */
-uint64_t helper_apply(pid_t tid, uint64_t start, const struct attributes *plan, int wish_fd);
-uint64_t helper_adjust(pid_t tid, uint64_t start, const struct attributes *plan);
+uint64_t helper_apply(const struct attachment *attachment, const struct grant *grant, int wish_fd);
+uint64_t helper_adjust(const struct attachment *attachment, const struct grant *grant);
 
-/* The plan once more, whatever the thread's policy is now: restore to what is granted. */
-uint64_t helper_apply_again(pid_t tid, uint64_t start, const struct attributes *plan);
-uint64_t helper_restore(pid_t tid, uint64_t start, const struct attributes *former);
+/* The grant once more, whatever the thread's policy is now: restore to what is granted. */
+uint64_t helper_apply_again(const struct attachment *attachment, const struct grant *grant);
+uint64_t helper_restore(const struct attachment *attachment);
+uint64_t helper_watch(const struct attachment *attachment);
+uint64_t helper_sweep(const struct attachment *attachment);
 uint64_t helper_rt_runtime(const char *value);
+
+/* No CPUs: those of `by` are removed. */
+uint64_t helper_domains(const cpu_set_t *cpus, const char *by);
 
 void helper_ready(void);
 bool helper_receive(struct helper_event *event);

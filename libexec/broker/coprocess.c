@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "pass.h"
+
 enum { UNSENT_MAX = 64 << 20 }; /* bytes; a plugin that stopped reading is hung long before */
 
 static void become(struct identity_to_run_as as)
@@ -159,23 +161,15 @@ bool coprocess_flush(struct coprocess *coprocess)
 
 bool coprocess_send_fd(struct coprocess *coprocess, const void *bytes, size_t length, int fd)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    memset(&control, 0, sizeof control);
-    struct iovec part = {.iov_base = (char *)bytes, .iov_len = length};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    if (fd >= 0) {
-        message.msg_control = &control;
-        message.msg_controllen = sizeof control;
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(header), &fd, sizeof fd);
-    }
-    return sendmsg(coprocess->out, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
+    return send_with_fd(coprocess->out, bytes, length, fd, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool coprocess_receive(struct coprocess *coprocess, bool *received, int *fd)
+{
+    char bytes[PARAGRAPH_BYTES];
+    ssize_t got = coprocess->pid == 0 ? 0 : receive_with_fd(coprocess->in, bytes, sizeof bytes, fd);
+    *received = got > 0 && paragraph_feed(&coprocess->input, bytes, (size_t)got);
+    return got > 0 || (got < 0 && errno == EAGAIN);
 }
 
 bool coprocess_read(struct coprocess *coprocess)

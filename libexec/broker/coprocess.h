@@ -42,6 +42,10 @@ bool coprocess_flush(struct coprocess *coprocess);
 /* One datagram, with the descriptor fd. Only for a socket. */
 bool coprocess_send_fd(struct coprocess *coprocess, const void *bytes, size_t length, int fd);
 
+/* One datagram, if there is one, to coprocess->input; the descriptor that came with it, or -1, is the caller's. Only for a
+ * socket. False at its end. */
+bool coprocess_receive(struct coprocess *coprocess, bool *received, int *fd);
+
 /* Reads what is there. False at its end. */
 bool coprocess_read(struct coprocess *coprocess);
 

@@ -8,6 +8,7 @@
 
 #include "asking.h"
 #include "attach.h"
+#include "cgroup.h"
 #include "event.h"
 #include "wishes.h"
 
@@ -39,12 +40,35 @@ static bool leader_is_real_time(const struct identity *identity)
            thread_attributes(identity->process, &leader) && policy_is_real_time(leader.policy);
 }
 
+/* Where a thread is to be put back to. One that an attached thread has started is in that one's leaf of a domain, which
+ * goes with it. */
+static bool group_of(pid_t tid, char **group)
+{
+    char mount[GROUP_BYTES], path[GROUP_BYTES];
+    cpu_set_t domains;
+    int cpu;
+    pid_t parent;
+    *group = NULL;
+    plugins_domains(&domains);
+    if (CPU_COUNT(&domains) == 0)
+        return true;
+    if (!thread_group(cpusets_find(mount), tid, path))
+        return false;
+    if (sscanf(path, "/rtf-%d/t%d.", &cpu, &parent) == 2) {
+        const struct attachment *other = attachment_find(parent);
+        snprintf(path, sizeof path, "%s", other != NULL && other->group != NULL ? other->group : "/");
+    }
+    *group = strdup(path);
+    return *group != NULL;
+}
+
 /* The thread the owner means, or why it is not to be had. */
 static struct attachment *look_at_target(struct request *request, pid_t tid, bool by_file)
 {
     struct wish *wish = request->wish;
     struct identity identity;
     struct attributes former;
+    char *group;
     uid_t uid = wish->user->uid;
     int pidfd = thread_open(tid);
     bool there = pidfd >= 0 && thread_identify(tid, &identity);
@@ -68,9 +92,12 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
         request->taken = true;
     } else if (!thread_attributes(tid, &former))
         say(request, ATTACH_FAIL, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
+    else if (!group_of(tid, &group))
+        say(request, ATTACH_FAIL, "the cpuset group of thread %d cannot be written down, so it could not be put back: %s", (int)tid, strerror(errno));
     else {
         struct attachment *target = attachment_new(wish, &identity, pidfd, by_file, &former);
         target->leader_real_time = leader_is_real_time(&identity);
+        target->group = group;
         return target;
     }
     if (pidfd >= 0)
@@ -92,9 +119,9 @@ bool follow_exec(struct wish *wish)
     const struct attachment *leader = attachment_find(old->process);
     if (leader != NULL) { /* its id is another wish's, and what runs under it now is held to that one's grant */
         if (is_being_detached(leader->wish))
-            (void)helper_restore(leader->tid, leader->start, &leader->former);
+            (void)helper_restore(leader);
         else if (leader->wish->grant != NULL)
-            (void)helper_apply_again(leader->tid, leader->start, &leader->wish->grant->plan);
+            (void)helper_apply_again(leader, leader->wish->grant);
         return false;
     }
     int pidfd = thread_open(old->process);
@@ -107,6 +134,8 @@ bool follow_exec(struct wish *wish)
         return false;
     }
     struct attachment *next = attachment_new(wish, &identity, pidfd, old->by_file, &old->former);
+    next->group = old->group;
+    old->group = NULL; /* and its leaf is emptied when the thread gets one under its new id */
     attachment_end(wish);
     wish->attachment = next;
     wish->exited = false; /* that was the old id */
@@ -138,7 +167,7 @@ static enum next apply(struct request *request)
     request->target = NULL;
     /* Former attributes reach state/ before the call that changes them. */
     if (request_record(request))
-        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment->tid, wish->attachment->start, &wish->grant->plan, request->json.fd));
+        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
     say(request, ATTACH_FAIL, "the broker cannot write its state: %s", strerror(errno));
     if (request->fresh)
         attachment_end(wish);
@@ -162,8 +191,7 @@ static enum next adopt_target(struct request *request)
 
 enum next detach(struct request *request)
 {
-    const struct attachment *attachment = request->wish->attachment;
-    return wait_for_helper(request, STEP_DETACH, helper_restore(attachment->tid, attachment->start, &attachment->former));
+    return wait_for_helper(request, STEP_DETACH, helper_restore(request->wish->attachment));
 }
 
 /* Nothing to schedule: it is enough that the grant is written down. */
@@ -223,9 +251,44 @@ static enum next detached(struct request *request, const struct helper_event *ev
     return request->target != NULL ? adopt_target(request) : ANSWER;
 }
 
+bool has_arrived(const struct wish *wish)
+{
+    struct identity now;
+    return thread_identify(wish->attachment->tid, &now) && CPU_ISSET((size_t)now.cpu, &wish->grant->plan.cpus);
+}
+
+/* The thread sleeps, and the kernel will not have it in its domain before it has woken there. */
+static enum next pending(struct request *request, const struct helper_event *event)
+{
+    struct wish *wish = request->wish;
+    int watch = event->watch;
+    if (watch < 0 && wish->attachment->watch >= 0)
+        watch = dup(wish->attachment->watch);
+    if (!attachment_keep_watch(wish->attachment, watch, true)) {
+        say(request, ATTACH_FAIL, "thread %d sleeps, and nothing would tell when it wakes in its domain: the kernel gives no perf events",
+            (int)wish->attachment->tid);
+        (void)no_thread(request, "kernel", false);
+        return detach(request);
+    }
+    /* Between the helper's look and now it may have come already. */
+    if (has_arrived(wish))
+        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
+    wish->attachment->pending = true;
+    size_t length = strlen(request->outcome.reason);
+    snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; thread %d sleeps, and is real-time as soon as it wakes",
+             (int)wish->attachment->tid);
+    request_event(request, "attach", "ok", wish->grant->plugin, "it is in its domain, and sleeps: attached when it wakes");
+    return ANSWER;
+}
+
 static enum next applied(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
+    wish->attachment->pending = wish->attachment->arrived = false;
+    if (event->watch >= 0 && event->answer == HELPER_OK)
+        (void)attachment_keep_watch(wish->attachment, event->watch, false);
+    else if (event->answer == HELPER_PENDING)
+        return pending(request, event);
     if (event->answer == HELPER_OK) {
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
@@ -233,7 +296,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
     if (event->answer == HELPER_GONE && follow_exec(wish)) {
         request->recorded = false;
         (void)request_record(request);
-        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment->tid, wish->attachment->start, &wish->grant->plan, request->json.fd));
+        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
     }
     if (event->answer == HELPER_GONE) {
         say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
@@ -247,7 +310,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
      * once more, in case the helper died over it); under a change, it is what the old grant gave; else the thread
      * is not one that this wish may have any longer, and it is detached. */
     if (request->fresh) {
-        (void)helper_restore(wish->attachment->tid, wish->attachment->start, &wish->attachment->former);
+        (void)helper_restore(wish->attachment);
         attachment_end(wish);
     } else if (request->old != NULL) {
         if (!uncommit(request))

@@ -324,6 +324,9 @@ static void dispatch(const struct epoll_event *ready)
     case SOURCE_SPOOL:
         take_spool_events();
         break;
+    case SOURCE_WATCH:
+        order_thread_watched(attachment_of_watch(source), (ready->events & EPOLLHUP) != 0);
+        break;
     case SOURCE_PLUGIN:
         plugin_read(source->index);
         take_plugin_events(source->index);

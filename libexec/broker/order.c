@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "asking.h"
 #include "enforcing.h"
@@ -27,7 +28,8 @@ static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);
 static int64_t retry_at = INT64_MAX;
 static const int64_t retry_after = INT64_C(1000000000);
 
-/* A priority or CPU that moved on a plugin's word; the owner is told when the thread has followed. */
+/* What the helper does without a request: a priority or CPU that moved on a plugin's word (the owner is told when the
+ * thread has followed), and a watch. */
 struct adjusting {
     uint64_t id, task;
     bool tell;
@@ -94,11 +96,23 @@ void answer_again(struct wish *wish, enum kind kind, const char *reason)
 
 int64_t order_deadline(void)
 {
-    return retry_at;
+    const struct attachment *doubtful = attachment_most_doubtful();
+    return doubtful != NULL && doubtful->look_at < retry_at ? doubtful->look_at : retry_at;
+}
+
+static void settle_doubts(int64_t now)
+{
+    struct attachment *doubtful;
+    while ((doubtful = attachment_most_doubtful()) != NULL && doubtful->look_at <= now) {
+        attachment_doubt(doubtful, 0);
+        doubtful->wish->exited = true;
+        wish_queue(doubtful->wish);
+    }
 }
 
 void order_expire(int64_t now)
 {
+    settle_doubts(now);
     if (now < retry_at)
         return;
     struct owed *owed, *next;
@@ -169,12 +183,17 @@ void order_take_turn(void)
     }
 }
 
+static bool is_to_be_applied_again(const struct wish *wish)
+{
+    return wish->attachment != NULL && (wish->attachment->arrived || wish->attachment->replaced);
+}
+
 /* After an answer: mostly nothing has happened meanwhile, and then the owner's file is not opened again, for its
  * closing would wake him for nothing. */
 static void examine_rest(struct wish *wish)
 {
     struct stamp json = spool_stamp(wish->user, wish->name, ".json"), tid = spool_stamp(wish->user, wish->name, ".tid");
-    bool news = wish->dirty || wish->exited || wish->linked || !stamp_equal(&json, &wish->judged) || !stamp_equal(&tid, &wish->judged_tid);
+    bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) || !stamp_equal(&json, &wish->judged) || !stamp_equal(&tid, &wish->judged_tid);
     if (news)
         wish_queue(wish);
     else
@@ -307,6 +326,15 @@ static void move(struct wish *wish, const struct plugin_event *event)
     (void)wish_record(wish);
 }
 
+static void expect(const struct wish *wish, uint64_t id, bool tell)
+{
+    struct adjusting *adjusting = allocate(sizeof *adjusting);
+    adjusting->id = id;
+    adjusting->task = wish->task;
+    adjusting->tell = tell;
+    HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
+}
+
 static void update(int plugin, const struct plugin_event *event)
 {
     struct wish *wish = wish_of_task(event->task);
@@ -324,11 +352,12 @@ static void update(int plugin, const struct plugin_event *event)
     }
     if (is_being_detached(wish))
         return;
-    struct adjusting *adjusting = allocate(sizeof *adjusting);
-    adjusting->id = helper_adjust(wish->attachment->tid, wish->attachment->start, &wish->grant->plan);
-    adjusting->task = wish->task;
-    adjusting->tell = news;
-    HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
+    expect(wish, helper_adjust(wish->attachment, wish->grant), news);
+}
+
+void order_watch(struct wish *wish)
+{
+    expect(wish, helper_watch(wish->attachment), false);
 }
 
 void order_plugin_event(int plugin, const struct plugin_event *event)
@@ -354,9 +383,13 @@ static void adjusted(const struct helper_event *event)
     struct adjusting *adjusting;
     HASH_FIND(hh, adjustments, &event->id, sizeof event->id, adjusting);
     if (adjusting == NULL)
-        return;
+        return; /* a watch comes only to those who asked for it */
     HASH_DEL(adjustments, adjusting);
     struct wish *wish = wish_of_task(adjusting->task);
+    if (event->watch >= 0 && wish != NULL && wish->attachment != NULL && wish->attachment->watch < 0)
+        (void)attachment_keep_watch(wish->attachment, event->watch, false);
+    else if (event->watch >= 0)
+        close(event->watch);
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
     else if (wish != NULL && adjusting->tell && wish->request == NULL)
@@ -482,6 +515,32 @@ static void begin_release(struct wish *wish)
         advance(request, RELEASED);
 }
 
+enum { LOOKS = 3 };
+static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000), INT64_C(1000000000)};
+
+/* The task has ended, but its id may not have: execve(2) by another thread ends the first one and then takes its id
+ * over. Between the two, and if the first thread ended by itself, the id is a zombie's beside living threads. */
+static bool goes_on(struct attachment *attachment)
+{
+    struct identity identity;
+    struct attributes now;
+    pid_t tid = attachment->tid;
+    if (tid != attachment->process || thread_has_ended(attachment->pidfd) || !thread_identify(tid, &identity) || identity.start != attachment->start)
+        return false;
+    if (identity.ended) {
+        if (attachment->looks == LOOKS)
+            return false;
+        attachment_doubt(attachment, monotonic_now() + look_after[attachment->looks++]);
+        return true;
+    }
+    attachment->looks = 0;
+    attachment_doubt(attachment, 0);
+    attachment->replaced = true;
+    if (thread_attributes(tid, &now) && !policy_is_real_time(now.policy))
+        attachment->former = now; /* what the other thread was is what this one was made of */
+    return true;
+}
+
 /* The attached thread is gone: nothing is left to restore. */
 static void thread_ended(struct wish *wish)
 {
@@ -489,7 +548,7 @@ static void thread_ended(struct wish *wish)
     struct attachment *attachment = wish->attachment;
     bool ends = wish->grant != NULL && wish->grant->spec.lifetime_thread;
     wish->exited = false;
-    if (attachment == NULL)
+    if (attachment == NULL || goes_on(attachment))
         return;
     pid_t gone = attachment->tid;
     if (follow_exec(wish)) {
@@ -523,6 +582,34 @@ void order_thread_ended(struct attachment *attachment)
         wish_examine(wish);
 }
 
+void order_thread_watched(struct attachment *attachment, bool hung_up)
+{
+    struct wish *wish = attachment->wish;
+    if (wish == NULL)
+        return;
+    if (hung_up) {
+        attachment_drop_watch(attachment);
+        wish->exited = true;
+    } else if (attachment->pending)
+        attachment->arrived = true;
+    if ((hung_up || attachment->arrived) && wish->request == NULL)
+        wish_examine(wish);
+}
+
+static void apply_again(struct wish *wish, struct file *json)
+{
+    struct request *request = request_begin(wish, UPDATE);
+    pid_t tid = wish->attachment->tid;
+    request->json = *json;
+    if (wish->attachment->replaced)
+        say(request, RESULT_OK, "another thread of process %d called execve and has its id: it is attached now", (int)tid);
+    else
+        say(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
+    wish->attachment->arrived = wish->attachment->replaced = false;
+    (void)wish_record(wish);
+    (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
+}
+
 void order_recover(struct wish *wish, enum kind kind, const char *reason)
 {
     struct request *request = request_begin(wish, kind);
@@ -534,7 +621,7 @@ void order_recover(struct wish *wish, enum kind kind, const char *reason)
         return;
     }
     say(request, RESULT_OK, "%s", reason);
-    (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment->tid, wish->attachment->start, &wish->grant->plan, request->json.fd));
+    (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
 }
 
 /* Between making a file and getting the right to write into it, open(2) lets events and a lease pass: what is
@@ -588,6 +675,10 @@ void wish_examine(struct wish *wish)
         return;
     }
     spool_file_close(&tid);
+    if (is_to_be_applied_again(wish) && wish->grant != NULL && json.fd >= 0) {
+        apply_again(wish, &json);
+        return;
+    }
     spool_file_close(&json);
     if (wish->linked && wish->judged.inode != 0 && !spool_watch_links(wish))
         wish_queue(wish); /* a link came or went in this very moment */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "conf.h"
 #include "spec.h"
 #include "units.h"
@@ -42,20 +43,6 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
     return true;
 }
 
-static void online_cpus(cpu_set_t *cpus)
-{
-    char text[CPU_LIST_TEXT];
-    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
-    CPU_ZERO(cpus);
-    CPU_SET(0, cpus);
-    if (file != NULL && fgets(text, sizeof text, file) != NULL) {
-        text[strcspn(text, "\n")] = '\0';
-        (void)parse_cpus(text, cpus);
-    }
-    if (file != NULL)
-        fclose(file);
-}
-
 static bool parse_cpu_word(const char *word, struct plugin_line *line, char *reason)
 {
     cpu_set_t online, both;
@@ -72,7 +59,7 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
     return true;
 }
 
-/* The broker's own words; every word but timeout= goes to the plugin as well. */
+/* The broker's own words; every word but timeout= and confine= goes to the plugin as well. */
 static bool parse_word(const char *word, struct plugin_line *line, char *reason)
 {
     const char *value = strchr(word, '=');
@@ -89,9 +76,18 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
     if (strncmp(word, "partition=", 10) == 0) {
         if (!line->deadline)
             return wrong(reason, line->line, "partition= is for plugins with the range -");
-        if (strcmp(value, "unthrottled") != 0 && strcmp(value, "global") != 0)
-            return wrong(reason, line->line, "partition= takes unthrottled or global, not \"%.40s\"", value);
-        line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : PARTITION_GLOBAL;
+        if (strcmp(value, "unthrottled") != 0 && strcmp(value, "cpuset") != 0 && strcmp(value, "global") != 0)
+            return wrong(reason, line->line, "partition= takes global, unthrottled or cpuset, not \"%.40s\"", value);
+        line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : value[0] == 'c' ? PARTITION_CPUSET : PARTITION_GLOBAL;
+        line->domains = value[0] == 'c';
+    }
+    if (strncmp(word, "confine=", 8) == 0) {
+        if (line->deadline)
+            return wrong(reason, line->line, "confine= is for plugins with priorities; the others have partition=");
+        if (strcmp(value, "affinity") != 0 && strcmp(value, "cpuset") != 0)
+            return wrong(reason, line->line, "confine= takes affinity or cpuset, not \"%.40s\"", value);
+        line->domains = value[0] == 'c';
+        return true;
     }
     if (strncmp(word, "threshold=", 10) == 0) {
         if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)
@@ -201,6 +197,14 @@ int plugins_highest_priority(void)
         if (lines[i].highest > highest)
             highest = lines[i].highest;
     return highest;
+}
+
+void plugins_domains(cpu_set_t *cpus)
+{
+    CPU_ZERO(cpus);
+    for (int i = 0; i < count; i++)
+        if (lines[i].domains)
+            CPU_OR(cpus, cpus, &lines[i].cpus);
 }
 
 bool plugins_share_cpu(int plugin, int other)

@@ -4,7 +4,7 @@
 
 #include "wish.h"
 
-enum partition { PARTITION_GLOBAL, PARTITION_UNTHROTTLED };
+enum partition { PARTITION_GLOBAL, PARTITION_UNTHROTTLED, PARTITION_CPUSET };
 
 struct plugin_line {
     int line;
@@ -17,6 +17,7 @@ struct plugin_line {
     bool promises;       /* its tasks count in the ledger: it tests at all, or threshold= was given */
     cpu_set_t cpus;
     enum partition partition;
+    bool domains;        /* its threads are put into a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
     int64_t timeout;    /* ns */
     char *words;        /* as given, blank-separated */
@@ -29,6 +30,10 @@ int plugins_count(void);
 int plugin_index(const char *name); /* -1 */
 const struct plugin_line *plugin_line(int plugin);
 int plugins_highest_priority(void);
+
+/* The CPUs that are to be domains of their own. */
+void plugins_domains(cpu_set_t *cpus);
+
 bool plugins_share_cpu(int plugin, int other);
 
 /* What its ok proves it says itself when it is started. */

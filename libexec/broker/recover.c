@@ -40,6 +40,31 @@ static bool write_rt_runtime(const char *value, char *reason)
     return false;
 }
 
+static bool set_domains(const cpu_set_t *cpus, char *reason)
+{
+    struct helper_event last = {.answer = HELPER_OK};
+    (void)helper_domains(cpus, spool.path);
+    if (helper_drain(10, &last) && last.answer == HELPER_OK)
+        return true;
+    snprintf(reason, REASON_BYTES, "scheduling domains: %.400s", last.reason);
+    return false;
+}
+
+/* The CPUs of partition=cpuset and confine=cpuset. */
+static bool make_domains(char *reason)
+{
+    cpu_set_t cpus;
+    plugins_domains(&cpus);
+    return CPU_COUNT(&cpus) == 0 || set_domains(&cpus, reason);
+}
+
+static bool drop_domains(char *reason)
+{
+    cpu_set_t none;
+    CPU_ZERO(&none);
+    return set_domains(&none, reason);
+}
+
 static bool wants_unthrottled(void)
 {
     for (int i = 0; i < plugins_count(); i++)
@@ -107,7 +132,7 @@ static void restore_orphan(const struct recorded_wish *recorded)
 {
     struct identity identity;
     if (recorded->attached && !recorded->laid_down && thread_identify(recorded->tid, &identity) && identity.start == recorded->start)
-        (void)helper_restore(recorded->tid, recorded->start, &recorded->former);
+        (void)helper_restore(&(struct attachment){.tid = recorded->tid, .start = recorded->start, .former = recorded->former, .group = recorded->group});
 }
 
 static void take_up_thread(struct wish *wish, const struct recorded_wish *recorded, bool *apply)
@@ -125,6 +150,7 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
         identity = (struct identity){.tid = recorded->tid, .process = recorded->process, .start = recorded->start};
     wish->attachment = attachment_new(wish, &identity, pidfd, recorded->by_file, &recorded->former);
     wish->attachment->leader_real_time = recorded->leader_real_time;
+    wish->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
     if (!there || !attachment_watch(wish->attachment))
         wish->exited = true;
     else if (thread_attributes(recorded->tid, &now)) {
@@ -234,7 +260,7 @@ bool recover(char reason[static REASON_BYTES])
         abort();
     for (int i = 0; i < state.count; i++)
         apply[i] = take_up(&state.wishes[i], state.same_boot);
-    bool good = set_kernel(state.same_boot ? state.rt_runtime : "", reason) && journal_afresh(reason);
+    bool good = set_kernel(state.same_boot ? state.rt_runtime : "", reason) && journal_afresh(reason) && make_domains(reason);
     directories_hold(false);
     for (int i = 0; good && i < state.count; i++) {
         struct user *user = spool_user_find(state.wishes[i].user);
@@ -245,11 +271,15 @@ bool recover(char reason[static REASON_BYTES])
             order_recover(wish, RECOVER, "the thread is attached again");
         else if (wish->answered)
             answer_again(wish, RECOVER, "the grant is in force");
+        if (!apply[i] && wish->attachment != NULL)
+            order_watch(wish);
         if (!apply[i])
             wish_queue(wish);
     }
     if (good)
         directories_rescan();
+    else
+        restore_kernel();
     free(apply);
     state_free(&state);
     return good;
@@ -263,13 +293,15 @@ void lay_down(void)
     (void)helper_drain(5, &last); /* what is under way comes first, or it would undo what follows */
     for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
         if (wish->attachment != NULL) {
-            (void)helper_restore(wish->attachment->tid, wish->attachment->start, &wish->attachment->former);
+            (void)helper_restore(wish->attachment);
             wish->attachment->laid_down = true;
         }
     if (!helper_drain(10, &last))
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
     restore_kernel();
     char reason[REASON_BYTES];
+    if (!drop_domains(reason))
+        event_broker("error", "%s", reason);
     if (!journal_afresh(reason))
         event_broker("error", "%s", reason);
 }
@@ -289,6 +321,8 @@ bool put_back_kernel(char reason[static REASON_BYTES])
     bool good = true;
     if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
         good = write_rt_runtime(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
+    if (!state.left_in_force)
+        good = drop_domains(reason) && good;
     state_free(&state);
     return good;
 }

@@ -99,6 +99,16 @@ static bool take_lifetime(const json_t *value, void *into, char *reason)
     return true;
 }
 
+static bool take_move(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    bool process = text != NULL && strcmp(text, "process") == 0;
+    if (!process && (text == NULL || strcmp(text, "thread") != 0))
+        return fault(reason, "must be \"thread\" or \"process\"");
+    *(bool *)into = process;
+    return true;
+}
+
 static bool take_name(const json_t *value, char *into, size_t max, char *reason)
 {
     const char *text = json_string_value(value);
@@ -140,6 +150,7 @@ static const struct {
     {"ignore_admission", take_flag, offsetof(struct spec, ignore_admission)},
     {"attach", take_tid, offsetof(struct spec, attach)},
     {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
+    {"move", take_move, offsetof(struct spec, move_process)},
     {"token", take_token, offsetof(struct spec, token)},
     {"comment", take_comment, 0},
 };
@@ -182,7 +193,7 @@ static bool take_key(const char *shown, const char *key, const json_t *value, st
         return fault(reason, "%s %.300s", shown, why);
     }
     return fault(reason, "%s is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
-                         "ignore_admission, attach, lifetime, token and comment", shown);
+                         "ignore_admission, attach, lifetime, move, token and comment", shown);
 }
 
 /* What follows from the definitions of Q, Qd, D and T, whatever plugin is asked. NULL, or the key that is

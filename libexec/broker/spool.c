@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "paragraph.h"
 #include "spec.h"
 
 struct spool spool = {.root = -1, .specs = -1, .log = -1, .state = -1, .stage = -1, .alive = -1};
@@ -89,10 +90,17 @@ static int take_lock(char *reason)
     return -1;
 }
 
+static void name_spool(const char *path)
+{
+    snprintf(spool.path, sizeof spool.path, "%s", path);
+    (void)paragraph_clean(spool.path);
+}
+
 bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES])
 {
     const struct group *adm = getgrnam("adm");
     spool.group = group;
+    name_spool(path);
     if (mkdir(path, 0755) != 0 && errno != EEXIST) {
         snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
         return false;
@@ -115,6 +123,7 @@ bool spool_open(const char *path, gid_t group, int *lock, char reason[static REA
 
 int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES])
 {
+    name_spool(path);
     spool.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     spool.state = spool.root < 0 ? -1 : openat(spool.root, "state", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (spool.state < 0 && errno == ENOENT)

@@ -12,6 +12,7 @@ enum { FILE_BYTES_MAX = 64 * 1024 };
 
 /* The open directories of the spool. */
 struct spool {
+    char path[200]; /* as far as it is printable: for people, and to tell one broker from another */
     int root, specs, log, state, stage, alive;
     gid_t group;
 };

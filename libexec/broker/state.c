@@ -64,6 +64,7 @@ static void add_grant(const struct grant *grant)
     add_if("requested_priority", (uint64_t)grant->spec.priority);
     add_if("ignore_admission", grant->spec.ignore_admission);
     add_if("lifetime_thread", grant->spec.lifetime_thread);
+    add_if("move_process", grant->spec.move_process);
     add_if("attach", (uint64_t)grant->spec.attach);
     if (grant->spec.plugin[0] != '\0')
         paragraph_add(&output, "requested_plugin", "%s", grant->spec.plugin);
@@ -95,6 +96,8 @@ bool state_wish(const struct wish *wish)
         add_if("by_file", wish->attachment->by_file);
         add_if("laid_down", wish->attachment->laid_down);
         attributes_add(&output, "former_", &wish->attachment->former);
+        if (wish->attachment->group != NULL)
+            paragraph_add(&output, "former_group", "%s", wish->attachment->group);
     }
     return append();
 }
@@ -237,6 +240,7 @@ static bool get_grant(const struct paragraph *record, struct recorded_wish *wish
     grant->spec.priority = (int)get(record, "requested_priority");
     grant->spec.ignore_admission = get(record, "ignore_admission") != 0;
     grant->spec.lifetime_thread = get(record, "lifetime_thread") != 0;
+    grant->spec.move_process = get(record, "move_process") != 0;
     grant->spec.attach = (pid_t)get(record, "attach");
     grant->plan.priority = (int)get(record, "priority");
     grant->plan.runtime = get(record, "accepted_runtime");
@@ -262,6 +266,8 @@ static bool get_wish(const struct paragraph *record, struct recorded_wish *wish)
     wish->leader_real_time = get(record, "leader_real_time") != 0;
     wish->by_file = get(record, "by_file") != 0;
     wish->laid_down = get(record, "laid_down") != 0;
+    const char *group = paragraph_get(record, "former_group");
+    wish->group = group == NULL ? NULL : strdup(group);
     return !wish->attached || attributes_get(record, "former_", &wish->former);
 }
 
@@ -271,6 +277,7 @@ static void remember(struct recorded_state *state, struct known **known, const s
     struct known *found;
     HASH_FIND(hh, *known, &wish->task, sizeof wish->task, found);
     if (found != NULL) {
+        free(state->wishes[found->index].group);
         state->wishes[found->index] = *wish;
         if (gone) {
             state->wishes[found->index].name[0] = '\0';
@@ -368,6 +375,8 @@ bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
 
 void state_free(struct recorded_state *state)
 {
+    for (int i = 0; i < state->count; i++)
+        free(state->wishes[i].group);
     free(state->wishes);
     *state = (struct recorded_state){0};
 }

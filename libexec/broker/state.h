@@ -28,6 +28,7 @@ struct recorded_wish {
     bool leader_real_time;
     uint64_t start;
     struct attributes former;
+    char *group; /* NULL */
 };
 
 struct recorded_state {

@@ -66,7 +66,7 @@ static json_t *grant_or_null(const struct grant *grant)
 
 static json_t *thread_or_null(const struct attachment *attachment)
 {
-    return attachment == NULL ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", "attached");
+    return attachment == NULL ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment->pending ? "pending" : "attached");
 }
 
 bool verdict_write(const struct wish *wish, const struct outcome *outcome)

@@ -28,6 +28,7 @@ struct spec {
     int priority; /* 1..99 */
     pid_t attach;
     bool ignore_admission, lifetime_thread;
+    bool move_process; /* its whole process may be moved into a domain */
     char plugin[PLUGIN_NAME_BYTES], token[TOKEN_BYTES];
 };
 
@@ -61,6 +62,17 @@ struct attachment {
     bool leader_real_time; /* when it was attached, its process's first thread was real-time by itself */
     bool laid_down; /* put back at the broker's end, to be attached again by the next */
     struct attributes former;
+    char *group;      /* the cpuset group it came from; NULL where no line of plugins.conf has domains */
+    bool pending;     /* in its domain, and asleep: real-time when it has woken there */
+    bool arrived;     /* and now it has */
+    bool replaced;    /* another thread of its process called execve(2) and has its id now */
+    int watch;        /* libexec/watch.h; -1: none */
+    void *watch_page;
+    size_t watch_bytes;
+    struct source watch_source;
+    TAILQ_ENTRY(attachment) of_doubts;
+    int64_t look_at;  /* 0: no doubt; else when to look again whether its id goes on, CLOCK_MONOTONIC */
+    int looks;
     UT_hash_handle hh; /* by tid */
 };
 

@@ -1,10 +1,15 @@
 #include "wishes.h"
 
+#include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "acl.h"
+#include "attach.h"
 #include "ledger.h"
 #include "names.h"
 #include "plugins.h"
@@ -19,6 +24,7 @@ int max_wishes = 1000;
 static struct wish *tasks;
 static uint64_t last_task;
 static struct attachment *attachments; /* by tid */
+static TAILQ_HEAD(, attachment) doubts = TAILQ_HEAD_INITIALIZER(doubts); /* their task has ended, their id has not */
 static struct attachment *ended[LOOP_EVENTS * 4];
 static int ended_count;
 
@@ -155,8 +161,55 @@ struct attachment *attachment_new(struct wish *wish, const struct identity *iden
     struct attachment *attachment = allocate(sizeof *attachment);
     *attachment = (struct attachment){.source = {SOURCE_THREAD, 0}, .wish = wish, .tid = identity->tid,
                                       .process = identity->process, .start = identity->start, .pidfd = pidfd,
-                                      .by_file = by_file, .former = *former};
+                                      .by_file = by_file, .former = *former, .watch = -1, .watch_source = {SOURCE_WATCH, 0}};
     return attachment;
+}
+
+void attachment_doubt(struct attachment *attachment, int64_t look_at)
+{
+    if (attachment->look_at != 0)
+        TAILQ_REMOVE(&doubts, attachment, of_doubts);
+    attachment->look_at = look_at;
+    if (look_at != 0)
+        TAILQ_INSERT_TAIL(&doubts, attachment, of_doubts);
+}
+
+struct attachment *attachment_most_doubtful(void)
+{
+    struct attachment *attachment, *first = NULL;
+    TAILQ_FOREACH(attachment, &doubts, of_doubts)
+        if (first == NULL || attachment->look_at < first->look_at)
+            first = attachment;
+    return first;
+}
+
+void attachment_drop_watch(struct attachment *attachment)
+{
+    if (attachment->watch < 0)
+        return;
+    loop_remove(attachment->watch);
+    (void)munmap(attachment->watch_page, attachment->watch_bytes);
+    close(attachment->watch);
+    attachment->watch = -1;
+}
+
+bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
+{
+    attachment_drop_watch(attachment);
+    attachment->watch_bytes = (size_t)sysconf(_SC_PAGESIZE) * (armed ? 2 : 1);
+    attachment->watch_page = watch < 0 ? MAP_FAILED : mmap(NULL, attachment->watch_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, watch, 0);
+    if (attachment->watch_page == MAP_FAILED) {
+        if (watch >= 0)
+            close(watch);
+        return false;
+    }
+    attachment->watch = watch;
+    return loop_add(watch, EPOLLIN, &attachment->watch_source) && (!armed || ioctl(watch, PERF_EVENT_IOC_REFRESH, 1) == 0);
+}
+
+struct attachment *attachment_of_watch(struct source *source)
+{
+    return (struct attachment *)((char *)source - offsetof(struct attachment, watch_source));
 }
 
 bool attachment_watch(struct attachment *attachment)
@@ -175,6 +228,8 @@ void attachment_bury(struct attachment *attachment)
         close(attachment->pidfd);
     }
     attachment->pidfd = -1;
+    attachment_drop_watch(attachment);
+    attachment_doubt(attachment, 0);
     attachment->wish = NULL;
     if (ended_count < (int)(sizeof ended / sizeof *ended))
         ended[ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */
@@ -182,8 +237,10 @@ void attachment_bury(struct attachment *attachment)
 
 void attachments_sweep(void)
 {
-    while (ended_count > 0)
-        free(ended[--ended_count]);
+    while (ended_count > 0) {
+        free(ended[--ended_count]->group);
+        free(ended[ended_count]);
+    }
 }
 
 void attachment_end(struct wish *wish)
@@ -194,5 +251,7 @@ void attachment_end(struct wish *wish)
     if (attachment_find(attachment->tid) == attachment)
         HASH_DEL(attachments, attachment);
     wish->attachment = NULL;
+    if (attachment->group != NULL)
+        (void)helper_sweep(attachment); /* what it started may still be in its domain */
     attachment_bury(attachment);
 }

@@ -48,6 +48,16 @@ struct attachment *attachment_new(struct wish *wish, const struct identity *iden
 bool attachment_watch(struct attachment *attachment);
 void attachment_end(struct wish *wish);
 
+/* The attachment takes the descriptor (-1: there is none). `armed`: it tells, once, when the thread runs on another CPU.
+ * False: nothing will tell. */
+bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed);
+void attachment_drop_watch(struct attachment *attachment);
+struct attachment *attachment_of_watch(struct source *source);
+
+/* When to look again whether its id goes on (CLOCK_MONOTONIC, ns); 0: that is known. And the one to look at first. */
+void attachment_doubt(struct attachment *attachment, int64_t look_at);
+struct attachment *attachment_most_doubtful(void);
+
 /* Freed by attachments_sweep, when the events in hand have been dealt with: one of them may point here. */
 void attachment_bury(struct attachment *attachment);
 void attachments_sweep(void);

@@ -1,0 +1,166 @@
+#include "cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "units.h"
+
+void online_cpus(cpu_set_t *cpus)
+{
+    char text[CPU_LIST_TEXT];
+    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+    CPU_ZERO(cpus);
+    CPU_SET(0, cpus);
+    if (file != NULL && fgets(text, sizeof text, file) != NULL) {
+        text[strcspn(text, "\n")] = '\0';
+        (void)parse_cpus(text, cpus);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+static bool has_cpusets(const char *mount)
+{
+    char path[GROUP_BYTES + 32], line[256];
+    snprintf(path, sizeof path, "%s/cgroup.controllers", mount);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    bool found = fgets(line, sizeof line, file) != NULL && strstr(line, "cpuset") != NULL;
+    fclose(file);
+    return found;
+}
+
+enum cpusets cpusets_find(char mount[static GROUP_BYTES])
+{
+    enum cpusets found = CPUSETS_NONE;
+    const struct mntent *entry;
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
+    while (mounts != NULL && found == CPUSETS_NONE && (entry = getmntent(mounts)) != NULL) {
+        if (strlen(entry->mnt_dir) >= GROUP_BYTES)
+            continue;
+        if (strcmp(entry->mnt_type, "cgroup") == 0 && hasmntopt(entry, "cpuset") != NULL)
+            found = CPUSETS_V1;
+        else if (strcmp(entry->mnt_type, "cgroup2") == 0 && has_cpusets(entry->mnt_dir))
+            found = CPUSETS_V2;
+        if (found != CPUSETS_NONE)
+            snprintf(mount, GROUP_BYTES, "%s", entry->mnt_dir);
+    }
+    if (mounts != NULL)
+        endmntent(mounts);
+    return found;
+}
+
+/* "3:cpuset:/path", "2:cpu,cpuset:/path", and for version 2 "0::/path". Returns the path or NULL. */
+static const char *path_of(enum cpusets cpusets, char *line)
+{
+    char *controllers = strchr(line, ':');
+    char *path = controllers == NULL ? NULL : strchr(++controllers, ':');
+    if (path == NULL)
+        return NULL;
+    *path++ = '\0';
+    if (cpusets == CPUSETS_V2)
+        return *controllers == '\0' ? path : NULL;
+    for (char *rest = controllers, *one; (one = strsep(&rest, ",")) != NULL;)
+        if (strcmp(one, "cpuset") == 0)
+            return path;
+    return NULL;
+}
+
+static bool can_be_written_down(const char *path)
+{
+    for (; *path != '\0'; path++)
+        if (*path < 0x20 || *path > 0x7e) {
+            errno = EILSEQ;
+            return false;
+        }
+    return true;
+}
+
+bool thread_group(enum cpusets cpusets, pid_t tid, char group[static GROUP_BYTES])
+{
+    char name[64], *line = NULL;
+    const char *path = NULL;
+    size_t room = 0;
+    snprintf(name, sizeof name, "/proc/%d/cgroup", (int)tid);
+    FILE *file = fopen(name, "re");
+    if (file == NULL)
+        return false;
+    while (path == NULL && getline(&line, &room, file) >= 0) {
+        line[strcspn(line, "\n")] = '\0';
+        path = path_of(cpusets, line);
+    }
+    fclose(file);
+    errno = path == NULL ? ESRCH : ENAMETOOLONG;
+    bool good = path != NULL && strlen(path) < GROUP_BYTES && can_be_written_down(path);
+    if (good)
+        snprintf(group, GROUP_BYTES, "%s", path);
+    free(line);
+    return good;
+}
+
+static int open_file(int root, const char *path, const char *file, int flags)
+{
+    char name[GROUP_BYTES + 64];
+    snprintf(name, sizeof name, "%s/%s", path, file);
+    return openat(root, name, flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
+bool group_read(int root, const char *path, const char *file, char *value, size_t size)
+{
+    int fd = open_file(root, path, file, O_RDONLY);
+    ssize_t got = fd < 0 ? -1 : read(fd, value, size - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        return false;
+    value[got] = '\0';
+    value[strcspn(value, "\n")] = '\0';
+    return true;
+}
+
+bool group_write(int root, const char *path, const char *file, const char *value)
+{
+    int fd = open_file(root, path, file, O_WRONLY);
+    ssize_t put = fd < 0 ? -1 : write(fd, value, strlen(value));
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return put >= 0;
+}
+
+enum { ROUNDS = 100 }; /* one who forks faster than he is moved is left where he is */
+
+/* How many were there. -1: *error of the first that could not be moved. */
+static int move_members(int root, const char *path, const char *file, const char *to)
+{
+    int fd = open_file(root, path, file, O_RDONLY), count = 0, id;
+    FILE *members = fd < 0 ? NULL : fdopen(fd, "r");
+    char text[16];
+    while (members != NULL && count >= 0 && fscanf(members, "%d", &id) == 1) {
+        snprintf(text, sizeof text, "%d", id);
+        count = group_write(root, to, file, text) || errno == ESRCH ? count + 1 : -1;
+    }
+    int error = errno;
+    if (members != NULL)
+        fclose(members);
+    errno = error;
+    return members == NULL ? -1 : count;
+}
+
+bool group_empty(enum cpusets cpusets, int root, const char *path, const char *to)
+{
+    const char *file = cpusets == CPUSETS_V1 ? "tasks" : "cgroup.procs";
+    int moved = 1;
+    for (int round = 0; round < ROUNDS && moved > 0; round++)
+        moved = move_members(root, path, file, to);
+    if (moved > 0)
+        errno = EBUSY;
+    return moved == 0;
+}

@@ -1,0 +1,33 @@
+/* The machine's CPUs, and the hierarchy of cgroups that hands them out (cpuset): where a thread stands in it, and the
+ * files of a group. */
+#ifndef RTF_CGROUP_H
+#define RTF_CGROUP_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* CPU 0 alone when the kernel does not tell. */
+void online_cpus(cpu_set_t *cpus);
+
+/* V1: a hierarchy of its own, thread by thread. V2: the unified one, process by process. */
+enum cpusets { CPUSETS_NONE, CPUSETS_V1, CPUSETS_V2 };
+
+enum { GROUP_BYTES = 2048 }; /* of a path below the mount, with its end; it has to fit a paragraph */
+
+/* Which of them this machine has, and where it is mounted. */
+enum cpusets cpusets_find(char mount[static GROUP_BYTES]);
+
+/* The path below the mount, "/" for the root. False with errno; EILSEQ or ENAMETOOLONG when the path is none that
+ * can be written down. */
+bool thread_group(enum cpusets cpusets, pid_t tid, char group[static GROUP_BYTES]);
+
+/* The value of a group's file, its first line. `path` is below `root`, a descriptor of the mount; "." is the root
+ * itself. Each false with errno. */
+bool group_read(int root, const char *path, const char *file, char *value, size_t size);
+bool group_write(int root, const char *path, const char *file, const char *value);
+
+/* Moves all members of a group to another. Those that are started meanwhile are found, too. */
+bool group_empty(enum cpusets cpusets, int root, const char *path, const char *to);
+
+#endif

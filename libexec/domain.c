@@ -1,0 +1,207 @@
+#include "domain.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "domains.h"
+
+static enum enforced refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static enum enforced refuse(char *reason, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, ENFORCE_REASON, format, arguments);
+    va_end(arguments);
+    return ENFORCE_REFUSED;
+}
+
+/* ---- names ---- */
+
+const char *leaf_of(char leaf[static LEAF_NAME], const struct identity *identity, int cpu)
+{
+    char name[DOMAIN_NAME];
+    leaf[0] = '\0';
+    if (cpu >= 0)
+        snprintf(leaf, LEAF_NAME, "%s/t%d.%llu", domain_name(name, cpu), (int)identity->tid, (unsigned long long)identity->start);
+    return leaf;
+}
+
+void leaf_find(char leaf[static LEAF_NAME], pid_t tid)
+{
+    char mount[GROUP_BYTES], group[GROUP_BYTES];
+    int cpu, length = 0;
+    pid_t owner;
+    unsigned long long start;
+    leaf[0] = '\0';
+    if (!thread_group(cpusets_find(mount), tid, group) || sscanf(group, "/rtf-%d/t%d.%llu%n", &cpu, &owner, &start, &length) != 3 ||
+        group[length] != '\0' || length >= LEAF_NAME)
+        return;
+    snprintf(leaf, LEAF_NAME, "%.60s", group + 1);
+}
+
+/* ---- what moves with version 2 ---- */
+
+static int each_thread(pid_t process, bool (*is_it)(pid_t, pid_t), pid_t tid, int *count)
+{
+    char path[64];
+    const struct dirent *entry;
+    int found = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    DIR *threads = opendir(path);
+    *count = 0;
+    while (threads != NULL && (entry = readdir(threads)) != NULL) {
+        pid_t one = (pid_t)atoi(entry->d_name);
+        if (one <= 0)
+            continue;
+        (*count)++;
+        if (is_it(one, tid))
+            found = one;
+    }
+    if (threads != NULL)
+        closedir(threads);
+    return found;
+}
+
+static bool is_another_real_time(pid_t one, pid_t tid)
+{
+    struct attributes attributes;
+    return one != tid && thread_attributes(one, &attributes) && policy_is_real_time(attributes.policy);
+}
+
+static enum enforced may_move(const struct identity *identity, bool whole_process, char *reason)
+{
+    int count;
+    pid_t other = each_thread(identity->process, is_another_real_time, identity->tid, &count);
+    if (count > 1 && !whole_process)
+        return refuse(reason, "process %d has %d threads, and cgroup version 2 moves only all of them to one CPU: \"move\": \"process\" allows that",
+                      (int)identity->process, count);
+    if (other != 0)
+        return refuse(reason, "process %d cannot be moved to one CPU: its thread %d is real-time, too", (int)identity->process, (int)other);
+    return ENFORCED;
+}
+
+/* The tightest limit on the way up, for whoever leaves that way would escape it. */
+static void tightest(int root, const char *group, const char *file, char value[static 32])
+{
+    char path[GROUP_BYTES + 1], text[32];
+    snprintf(value, 32, "max");
+    snprintf(path, sizeof path, ".%s", group);
+    for (;;) {
+        if (group_read(root, path, file, text, sizeof text) && strcmp(text, "max") != 0 &&
+            (strcmp(value, "max") == 0 || strtoull(text, NULL, 10) < strtoull(value, NULL, 10)))
+            snprintf(value, 32, "%s", text);
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return;
+        *slash = '\0';
+    }
+}
+
+static bool copy_limits(int root, const char *group, const char *leaf, char *reason)
+{
+    static const char *const files[] = {"memory.max", "memory.high", "memory.swap.max", "pids.max"};
+    char value[32];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        tightest(root, group, files[i], value);
+        if (strcmp(value, "max") == 0 || group_write(root, leaf, files[i], value))
+            continue;
+        (void)refuse(reason, "its limit %s of %s cannot be kept in the group %s: %s", files[i], value, leaf, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* ---- entering ---- */
+
+/* Its CPUs are written while it does not balance, or each new leaf would make the kernel rebuild all domains. */
+static bool prepare_v1(int root, const char *leaf, int cpu)
+{
+    char number[16], nodes[256];
+    snprintf(number, sizeof number, "%d", cpu);
+    return group_read(root, ".", "cpuset.mems", nodes, sizeof nodes) && group_write(root, leaf, "cpuset.sched_load_balance", "0") &&
+           group_write(root, leaf, "cpuset.cpus", number) && group_write(root, leaf, "cpuset.mems", nodes);
+}
+
+static enum enforced enter(const struct domains *domains, const struct identity *identity, const char *leaf, int cpu, char *reason)
+{
+    char group[GROUP_BYTES], id[16];
+    bool alone = domains->cpusets == CPUSETS_V1;
+    snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
+    if (!thread_group(domains->cpusets, identity->tid, group))
+        return errno == ESRCH ? ENFORCE_GONE : refuse(reason, "the cgroup of thread %d: %s", (int)identity->tid, strerror(errno));
+    if (mkdirat(domains->root, leaf, 0755) != 0 && errno != EEXIST)
+        return refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
+    enum enforced done = ENFORCED;
+    if (alone && !prepare_v1(domains->root, leaf, cpu))
+        done = refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
+    else if (!alone && !copy_limits(domains->root, group, leaf, reason))
+        done = ENFORCE_REFUSED;
+    else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
+        done = errno == ESRCH ? ENFORCE_GONE : refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s", (int)identity->tid, leaf, strerror(errno));
+    if (done != ENFORCED)
+        (void)unlinkat(domains->root, leaf, AT_REMOVEDIR);
+    return done;
+}
+
+enum enforced leaf_enter(const struct identity *identity, int cpu, bool whole_process, char reason[static ENFORCE_REASON])
+{
+    struct domains domains;
+    char leaf[LEAF_NAME];
+    if (!domains_read(&domains, reason))
+        return ENFORCE_REFUSED;
+    enum enforced done = ENFORCED;
+    if (!CPU_ISSET((size_t)cpu, &domains.made))
+        done = refuse(reason, "CPU %d is no domain that rtf-partition has made", cpu);
+    else if (domains.cpusets == CPUSETS_V2)
+        done = may_move(identity, whole_process, reason);
+    if (done == ENFORCED)
+        done = enter(&domains, identity, leaf_of(leaf, identity, cpu), cpu, reason);
+    domains_free(&domains);
+    return done;
+}
+
+/* ---- leaving ---- */
+
+/* The group itself may have been removed meanwhile, as a session's is when its last process leaves. */
+static bool empty(const struct domains *domains, const char *leaf, const char *group)
+{
+    char path[GROUP_BYTES + 1];
+    snprintf(path, sizeof path, ".%s", strcmp(group, "/") == 0 ? "" : group);
+    for (;;) {
+        if (group_empty(domains->cpusets, domains->root, leaf, path))
+            return unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0;
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            return false;
+        *slash = '\0';
+    }
+}
+
+enum enforced leaf_empty(const char *leaf, const char *group, char reason[static ENFORCE_REASON])
+{
+    struct domains domains;
+    if (!domains_read(&domains, reason))
+        return ENFORCE_REFUSED;
+    enum enforced done = empty(&domains, leaf, group) ? ENFORCED : refuse(reason, "the cpuset group %s cannot be emptied: %s", leaf, strerror(errno));
+    domains_free(&domains);
+    return done;
+}
+
+void leaf_sweep(const struct identity *identity, const char *group)
+{
+    struct domains domains;
+    char leaf[LEAF_NAME], reason[ENFORCE_REASON];
+    if (!domains_read(&domains, reason))
+        return;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET((size_t)cpu, &domains.made) && faccessat(domains.root, leaf_of(leaf, identity, cpu), F_OK, 0) == 0)
+            (void)empty(&domains, leaf, group);
+    domains_free(&domains);
+}
