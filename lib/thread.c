@@ -105,6 +105,7 @@ bool thread_identify(pid_t tid, struct identity *identity)
     }
     identity->start = start;
     identity->kernel = (flags & PF_KTHREAD_FLAG) != 0;
+    identity->runnable = state == 'R';
     identity->ended = state == 'Z' || state == 'X' || (flags & PF_EXITING_FLAG) != 0;
     if (!read_proc(tid, "status", text, sizeof text))
         return false;

@@ -33,6 +33,7 @@ struct identity {
     uid_t real_uid, effective_uid, saved_uid;
     bool kernel;                                /* a kernel thread */
     bool ended;                                 /* dead, a zombie, or about to be one */
+    bool runnable;                              /* runs, or would if it had a CPU */
     int cpu;                                    /* where it runs, or ran last */
 };
 

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "domains.h"
+#include "units.h"
 
 static enum enforced refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static enum enforced refuse(char *reason, const char *format, ...)
@@ -87,6 +89,57 @@ static enum enforced may_move(const struct identity *identity, bool whole_proces
     return ENFORCED;
 }
 
+/* Moving a process to a domain and back costs its other threads their affinities (measured on 6.1). They are kept in an
+ * attribute of the leaf, where they outlive this program and end with it: lines of TID START CPUS. */
+static const char affinities_attribute[] = "trusted.rtf.affinities";
+enum { AFFINITIES_BYTES = 32 * 1024 };
+
+static bool keep_affinities(int root, const struct identity *identity, const char *leaf)
+{
+    char path[64], cpus[CPU_LIST_TEXT], text[AFFINITIES_BYTES];
+    const struct dirent *entry;
+    struct identity other;
+    cpu_set_t now;
+    size_t length = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)identity->process);
+    DIR *threads = opendir(path);
+    while (threads != NULL && length < sizeof text && (entry = readdir(threads)) != NULL) {
+        pid_t one = (pid_t)atoi(entry->d_name);
+        if (one > 0 && one != identity->tid && thread_identify(one, &other) && sched_getaffinity(one, sizeof now, &now) == 0)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%d %llu %s\n", (int)one, (unsigned long long)other.start,
+                                       format_cpus(&now, cpus));
+    }
+    if (threads != NULL)
+        closedir(threads);
+    int fd = openat(root, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool kept = length == 0 || (length < sizeof text && fd >= 0 && fsetxattr(fd, affinities_attribute, text, length, 0) == 0);
+    if (fd >= 0)
+        close(fd);
+    return kept;
+}
+
+static void put_back_affinities(const char *text)
+{
+    char cpus[CPU_LIST_TEXT];
+    struct identity identity;
+    unsigned long long start;
+    int tid, length = 0;
+    cpu_set_t former;
+    for (; sscanf(text, "%d %llu %4095s\n%n", &tid, &start, cpus, &length) == 3; text += length)
+        if (parse_cpus(cpus, &former) && thread_identify(tid, &identity) && identity.start == start)
+            (void)sched_setaffinity(tid, sizeof former, &former);
+}
+
+static ssize_t read_affinities(int root, const char *leaf, char text[static AFFINITIES_BYTES])
+{
+    int fd = openat(root, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : fgetxattr(fd, affinities_attribute, text, AFFINITIES_BYTES - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got < 0 ? 0 : got] = '\0';
+    return got;
+}
+
 /* The tightest limit on the way up, for whoever leaves that way would escape it. */
 static void tightest(int root, const char *group, const char *file, char value[static 32])
 {
@@ -143,6 +196,8 @@ static enum enforced enter(const struct domains *domains, const struct identity 
         done = refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
     else if (!alone && !copy_limits(domains->root, group, leaf, reason))
         done = ENFORCE_REFUSED;
+    else if (!alone && !keep_affinities(domains->root, identity, leaf))
+        done = refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
     else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
         done = errno == ESRCH ? ENFORCE_GONE : refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s", (int)identity->tid, leaf, strerror(errno));
     if (done != ENFORCED)
@@ -172,11 +227,15 @@ enum enforced leaf_enter(const struct identity *identity, int cpu, bool whole_pr
 /* The group itself may have been removed meanwhile, as a session's is when its last process leaves. */
 static bool empty(const struct domains *domains, const char *leaf, const char *group)
 {
-    char path[GROUP_BYTES + 1];
+    char path[GROUP_BYTES + 1], affinities[AFFINITIES_BYTES];
+    ssize_t others = read_affinities(domains->root, leaf, affinities);
     snprintf(path, sizeof path, ".%s", strcmp(group, "/") == 0 ? "" : group);
     for (;;) {
-        if (group_empty(domains->cpusets, domains->root, leaf, path))
+        if (group_empty(domains->cpusets, domains->root, leaf, path)) {
+            if (others > 0)
+                put_back_affinities(affinities);
             return unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0;
+        }
         char *slash = strrchr(path, '/');
         if (slash == NULL)
             return false;

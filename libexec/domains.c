@@ -227,8 +227,9 @@ static bool make_missing(struct domains *domains, const cpu_set_t *missing, cons
 
 static bool is_real_time(pid_t tid)
 {
+    struct identity identity; /* a zombie keeps its policy */
     struct attributes attributes;
-    return thread_attributes(tid, &attributes) && policy_is_real_time(attributes.policy);
+    return thread_identify(tid, &identity) && !identity.ended && thread_attributes(tid, &attributes) && policy_is_real_time(attributes.policy);
 }
 
 static bool group_has_real_time(const struct domains *domains, const char *group)

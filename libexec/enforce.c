@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "domain.h"
@@ -158,6 +159,8 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
 {
     char cpus[CPU_LIST_TEXT];
     cpu_set_t now;
+    if (sched_getaffinity(tid, sizeof now, &now) == 0 && CPU_EQUAL(&now, wanted))
+        return ENFORCED; /* what is not set is not handed on to children either, who may leave the domain */
     if (sched_setaffinity(tid, sizeof *wanted, wanted) != 0) {
         if (errno == ESRCH)
             return ENFORCE_GONE;
@@ -172,7 +175,7 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
 
 /* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
  * (measured on 6.1 and 6.18). Shrunk first to what rounds to nothing, it has nothing to leak. */
-static void shrink(pid_t tid)
+static bool shrink(pid_t tid)
 {
     struct kernel_sched_attr least = {
         .size = sizeof least,
@@ -182,14 +185,14 @@ static void shrink(pid_t tid)
         .deadline = UINT64_C(4000000000),
         .period = UINT64_C(4000000000),
     };
-    (void)sched_setattr_of(tid, &least);
+    return sched_setattr_of(tid, &least) == 0;
 }
 
 static int make_ordinary(pid_t tid, const struct attributes *now)
 {
     struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
     if (now->policy == POLICY_DEADLINE)
-        shrink(tid);
+        (void)shrink(tid);
     return set_attributes(tid, &ordinary);
 }
 
@@ -255,17 +258,38 @@ static enum enforced put_back(const struct identity *identity, const struct attr
     int done = policy_is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
     if (done == 0 && !policy_is_real_time(former->policy)) {
         if (now.policy == POLICY_DEADLINE)
-            shrink(tid);
+            (void)shrink(tid);
         done = set_attributes(tid, former);
     }
     if (done != 0)
         return explain(errno, tid, former, reason);
     enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
-    if (moved == ENFORCED && (move.needed || !CPU_EQUAL(&now.cpus, &former->cpus)))
+    if (moved == ENFORCED)
         moved = set_cpus(tid, &former->cpus, reason);
     if (moved == ENFORCED && policy_is_real_time(former->policy) && set_attributes(tid, former) != 0)
         return explain(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
     return moved;
+}
+
+enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_REASON])
+{
+    const struct kernel_sched_attr ordinary = {.size = sizeof ordinary, .policy = SCHED_NORMAL};
+    char list[CPU_LIST_TEXT];
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        bool good = sched_setattr_of(0, &ordinary) == 0 && sched_setaffinity(0, sizeof *cpus, cpus) == 0;
+        if (!good || !shrink(0))
+            _exit(errno);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), strerror(errno));
+    if (status == 0)
+        return ENFORCED;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EPERM)
+        return refuse(reason, "the CPUs %.200s are not all of one scheduling domain", format_cpus(cpus, list));
+    return refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "it was killed");
 }
 
 /* A thread that sleeps is, for the kernel, still on the CPU where it went to sleep, and is held against that one's
@@ -276,15 +300,48 @@ static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
     return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_identify(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
-static enum enforced set_wanted(pid_t tid, const struct attributes *wanted, char *reason)
+/* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
+ * again, it waits for ever (measured on 6.18: 32 of 60 that were demoted so). Its remaining runtime, below zero, shows it. A
+ * thread that runs, or could, is released by demoting and promoting it once more (32 of 32); one that sleeps is not. */
+static bool is_forgotten(pid_t tid)
 {
-    if (set_attributes(tid, wanted) == 0)
-        return ENFORCED;
-    if (errno == EPERM && has_yet_to_arrive(tid, wanted))
+    char path[64], line[128];
+    long long remaining = 0;
+    snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "dl.runtime : %lld", &remaining) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return remaining < 0;
+}
+
+static enum enforced release_forgotten(pid_t tid, const struct attributes *wanted, char *reason)
+{
+    const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = wanted->nice};
+    struct identity now;
+    if (!thread_identify(tid, &now))
+        return ENFORCE_GONE;
+    if (!now.runnable) {
+        (void)make_ordinary(tid, wanted);
         return ENFORCE_PENDING;
-    if (errno == EPERM && wanted->domain && set_attributes(tid, wanted) == 0) /* it came between the two looks */
-        return ENFORCED;
-    return explain(errno, tid, wanted, reason);
+    }
+    if (set_attributes(tid, &ordinary) != 0)
+        return explain(errno, tid, &ordinary, reason);
+    return set_attributes(tid, wanted) == 0 ? ENFORCED : explain(errno, tid, wanted, reason);
+}
+
+static enum enforced set_wanted(pid_t tid, const struct attributes *wanted, bool promoted, char *reason)
+{
+    bool done = set_attributes(tid, wanted) == 0;
+    if (!done && errno == EPERM && has_yet_to_arrive(tid, wanted))
+        return ENFORCE_PENDING;
+    if (!done && errno == EPERM && wanted->domain) /* it may have come between the two looks */
+        done = set_attributes(tid, wanted) == 0;
+    if (!done)
+        return explain(errno, tid, wanted, reason);
+    return wanted->policy == POLICY_DEADLINE && promoted && is_forgotten(tid) ? release_forgotten(tid, wanted, reason) : ENFORCED;
 }
 
 /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves a domain, or SCHED_DEADLINE,
@@ -294,12 +351,14 @@ static enum enforced change(const struct identity *identity, const struct attrib
 {
     pid_t tid = identity->tid;
     const struct move move = plan_move(identity, wanted_domain(wanted), placement);
-    if ((move.needed && policy_is_real_time(former->policy)) || (former->policy == POLICY_DEADLINE && (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former->cpus, &wanted->cpus))))
+    bool demoted = policy_is_real_time(former->policy) && (move.needed || (former->policy == POLICY_DEADLINE &&
+                                                                           (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former->cpus, &wanted->cpus))));
+    if (demoted)
         (void)make_ordinary(tid, former);
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
-    if (done == ENFORCED && (move.needed || !CPU_EQUAL(&former->cpus, &wanted->cpus)))
+    if (done == ENFORCED)
         done = set_cpus(tid, &wanted->cpus, reason);
-    return done == ENFORCED ? set_wanted(tid, wanted, reason) : done;
+    return done == ENFORCED ? set_wanted(tid, wanted, demoted || former->policy != POLICY_DEADLINE, reason) : done;
 }
 
 enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted, const struct placement *placement,

@@ -10,8 +10,8 @@
 
 #include "thread.h"
 
-/* BUSY: refused for now; what others hold is in the way. PENDING: it is in its domain, and the kernel makes it
- * real-time when it has run there; until then it sleeps. */
+/* BUSY: refused for now; what others hold is in the way. PENDING: it sleeps, and the kernel
+ * makes it real-time only when it runs. */
 enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED, ENFORCE_BUSY, ENFORCE_PENDING };
 enum { ENFORCE_REASON = 400 };
 
@@ -24,6 +24,10 @@ struct placement {
 /* Who may be touched: threads whose real, effective and saved uid are `owner`; anybody's when owner is 0. */
 enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted, const struct placement *placement,
                             char reason[static ENFORCE_REASON]);
+
+/* Whether the kernel takes SCHED_DEADLINE threads that may be on all of these CPUs: it does where they are all of one
+ * scheduling domain. Tried with a child of its own and next to no bandwidth. */
+enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_REASON]);
 
 /* Moves a thread that runs under FIFO or RR to another priority or other CPUs. */
 enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted, const struct placement *placement,

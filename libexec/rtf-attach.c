@@ -7,6 +7,7 @@
  *   op=restore id tid start + attributes                  what it was before
  *   op=watch   id tid start                               only the descriptor, see below
  *   op=rt_runtime id value                                writes sched_rt_runtime_us
+ *   op=probe   id cpus                                    whether SCHED_DEADLINE threads can be on them, not pinned
  *   op=domains id by cpus                                 makes scheduling domains; without cpus: removes those of `by`
  *   op=sweep   id tid start group                         takes what an ended thread has left in its domain out of it
  *
@@ -113,6 +114,13 @@ static enum enforced serve_domains(const struct paragraph *request, char *reason
     return (list != NULL ? domains_make(&cpus, by, reason) : domains_drop(by, reason)) ? ENFORCED : ENFORCE_REFUSED;
 }
 
+static enum enforced serve_probe(const struct paragraph *request, char *reason)
+{
+    const char *list = paragraph_get(request, "cpus");
+    cpu_set_t cpus;
+    return list != NULL && parse_cpus(list, &cpus) ? enforce_probe(&cpus, reason) : no(reason, "probe without cpus");
+}
+
 static enum enforced serve_sweep(const struct paragraph *request, char *reason)
 {
     struct identity ended = {0};
@@ -148,6 +156,8 @@ static enum enforced serve_one(const struct paragraph *request, int wish, char *
         return serve_sweep(request, reason);
     if (op != NULL && strcmp(op, "rt_runtime") == 0)
         return write_rt_runtime(request, reason);
+    if (op != NULL && strcmp(op, "probe") == 0)
+        return serve_probe(request, reason);
     if (op != NULL && strcmp(op, "domains") == 0)
         return serve_domains(request, reason);
     return no(reason, "unknown op");

@@ -9,8 +9,8 @@ int watch_open(pid_t tid)
     struct perf_event_attr counter = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof counter,
-        .config = PERF_COUNT_SW_CPU_MIGRATIONS,
-        .sample_period = 1,
+        .config = PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = 10000, /* ns, the least that the kernel takes */
         .wakeup_events = 1,
         .disabled = 1,
         .exclude_hv = 1,

@@ -534,7 +534,7 @@ END
 }
 
 @test "one plugin's refused plan and another plugin's rule are not mixed in what is told" {
-    configure_plugins 'EDF edf - 1 partition=global timeout=10s' 'RM rm 21-40 0 timeout=10s'
+    configure_plugins 'EDF edf - 1 partition=unthrottled timeout=10s' 'RM rm 21-40 0 timeout=10s'
     broker_with '- - max_utilization 1' '- EDF max_runtime 1ms' '- RM max_priority 20'
     denied $ANN a '{"runtime": 2000, "period": 10000}' 'acl.conf:2: - EDF max_runtime 1ms: 2000us asked'
     refusal_is access 'acl.conf:2: - EDF max_runtime 1ms' 2000us 1000us 1000 never
@@ -954,7 +954,7 @@ END
 }
 
 @test "10,000 random operations are answered as a model says, and leave every sum exact" {
-    configure_plugins 'EDF edf - 0 partition=global threshold=0.9 timeout=10s' 'RM rm 1-90 1 admission=necessary timeout=10s' \
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.9 timeout=10s' 'RM rm 1-90 1 admission=necessary timeout=10s' \
         'FP fp 1-90 2 timeout=10s' 'RR rr 1-90 3 timeout=10s'
     broker
     run "$RTF_SOURCE/test/acl-storm" --spool "$SPOOL" --config "$CONFIG" --etc "$ACCOUNTS" --broker "$BROKER" --steps 10000

@@ -168,6 +168,14 @@ uint64_t helper_sweep(const struct attachment *attachment)
     return finish(about("sweep", attachment));
 }
 
+uint64_t helper_probe(const cpu_set_t *cpus)
+{
+    char list[CPU_LIST_TEXT];
+    struct message *message = begin("probe");
+    paragraph_add(&message->text, "cpus", "%s", format_cpus(cpus, list));
+    return finish(message);
+}
+
 uint64_t helper_domains(const cpu_set_t *cpus, const char *by)
 {
     char list[CPU_LIST_TEXT];

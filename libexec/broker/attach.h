@@ -33,6 +33,10 @@ uint64_t helper_watch(const struct attachment *attachment);
 uint64_t helper_sweep(const struct attachment *attachment);
 uint64_t helper_rt_runtime(const char *value);
 
+/* Whether SCHED_DEADLINE threads can be on these CPUs, not pinned. */
+uint64_t helper_probe(const cpu_set_t *cpus);
+
+
 /* No CPUs: those of `by` are removed. */
 uint64_t helper_domains(const cpu_set_t *cpus, const char *by);
 

@@ -10,6 +10,7 @@
 #include "attach.h"
 #include "cgroup.h"
 #include "event.h"
+#include "units.h"
 #include "wishes.h"
 
 static bool elsewhere(const struct wish *wish, pid_t tid, uint64_t start)
@@ -189,8 +190,26 @@ static enum next adopt_target(struct request *request)
     return no_thread(request, "broker", false);
 }
 
+bool has_drifted(const struct wish *wish)
+{
+    struct attributes now;
+    char cpus[CPU_LIST_TEXT], reason[REASON_BYTES];
+    const struct attachment *attachment = wish->attachment;
+    if (attachment->pending || wish->exited || wish->grant == NULL || !thread_attributes(attachment->tid, &now) ||
+        attributes_show(&wish->grant->plan, &now))
+        return false;
+    snprintf(reason, sizeof reason, "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted", (int)attachment->tid,
+             policy_name(now.policy), now.priority, format_cpus(&now.cpus, cpus));
+    struct event event = {.stage = "attach", .user = wish->user, .name = wish->name, .decision = "warning", .reason = reason,
+                          .plugin = plugin_line(wish->grant->plugin)->name, .tid = attachment->tid, .microseconds = -1};
+    event_write_rarely(&event, &wish->user->account->rare_window, &wish->user->account->rare_count);
+    return true;
+}
+
 enum next detach(struct request *request)
 {
+    if (request->outcome.kind == DETACH || request->outcome.kind == RELEASE)
+        (void)has_drifted(request->wish);
     return wait_for_helper(request, STEP_DETACH, helper_restore(request->wish->attachment));
 }
 
@@ -251,45 +270,51 @@ static enum next detached(struct request *request, const struct helper_event *ev
     return request->target != NULL ? adopt_target(request) : ANSWER;
 }
 
-bool has_arrived(const struct wish *wish)
+/* It may have woken before it was watched. */
+static bool runs_by_now(const struct wish *wish)
 {
     struct identity now;
-    return thread_identify(wish->attachment->tid, &now) && CPU_ISSET((size_t)now.cpu, &wish->grant->plan.cpus);
+    return thread_identify(wish->attachment->tid, &now) && now.runnable && CPU_ISSET((size_t)now.cpu, &wish->grant->plan.cpus);
 }
 
-/* The thread sleeps, and the kernel will not have it in its domain before it has woken there. */
+/* Each costs the broker something, and the thread's owner decides how often it happens. */
+enum { NAPS = 50 };
+
+/* The thread sleeps, and the kernel makes it real-time only when it runs. */
 static enum next pending(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
     int watch = event->watch;
     if (watch < 0 && wish->attachment->watch >= 0)
         watch = dup(wish->attachment->watch);
-    if (!attachment_keep_watch(wish->attachment, watch, true)) {
-        say(request, ATTACH_FAIL, "thread %d sleeps, and nothing would tell when it wakes in its domain: the kernel gives no perf events",
+    bool watched = attachment_keep_watch(wish->attachment, watch, true);
+    if (!watched || wish->attachment->naps++ == NAPS) {
+        say(request, ATTACH_FAIL, watched ? "thread %d never runs long enough: make it real-time while it computes, or a new one"
+                                          : "thread %d sleeps, and nothing would tell when it wakes: the kernel gives no perf events",
             (int)wish->attachment->tid);
         (void)no_thread(request, "kernel", false);
         return detach(request);
     }
-    /* Between the helper's look and now it may have come already. */
-    if (has_arrived(wish))
+    if (runs_by_now(wish))
         return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
     wish->attachment->pending = true;
-    size_t length = strlen(request->outcome.reason);
-    snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; thread %d sleeps, and is real-time as soon as it wakes",
-             (int)wish->attachment->tid);
-    request_event(request, "attach", "ok", wish->grant->plugin, "it is in its domain, and sleeps: attached when it wakes");
+    size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
+    snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "%sthread %d sleeps, and is real-time as soon as it wakes",
+             length == 0 ? "" : "; ", (int)wish->attachment->tid);
+    request_event(request, "attach", "ok", wish->grant->plugin, "it sleeps: attached when it wakes");
     return ANSWER;
 }
 
 static enum next applied(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
-    wish->attachment->pending = wish->attachment->arrived = false;
+    wish->attachment->pending = wish->attachment->awake = false;
     if (event->watch >= 0 && event->answer == HELPER_OK)
         (void)attachment_keep_watch(wish->attachment, event->watch, false);
     else if (event->answer == HELPER_PENDING)
         return pending(request, event);
     if (event->answer == HELPER_OK) {
+        wish->attachment->naps = 0;
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
     }
@@ -297,6 +322,10 @@ static enum next applied(struct request *request, const struct helper_event *eve
         request->recorded = false;
         (void)request_record(request);
         return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
+    }
+    if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {
+        wish->exited = true;
+        return LOOK_AGAIN;
     }
     if (event->answer == HELPER_GONE) {
         say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);

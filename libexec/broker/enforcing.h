@@ -11,8 +11,9 @@ enum next enforce(struct request *request);
 /* The attached thread's id has ended. True: the thread itself goes on as its process's first. */
 bool follow_exec(struct wish *wish);
 
-/* A thread that was asleep when it was attached runs now on the CPU of its domain. */
-bool has_arrived(const struct wish *wish);
+/* Says so in the log if the thread does not run as granted any more: its owner may change his own thread's affinity, and
+ * lower its policy. */
+bool has_drifted(const struct wish *wish);
 
 /* Gives the attached thread its former attributes back. */
 enum next detach(struct request *request);

@@ -45,6 +45,8 @@ bool plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime, 
         return fault(reason, "it offers CPU %.200s, which is not its own", format_cpus(&plan->cpus, cpus));
     if (is_global(plugin) && !CPU_EQUAL(&plan->cpus, &line->cpus))
         return fault(reason, "under partition=global a plan has all of its CPUs, not %.200s", format_cpus(&plan->cpus, cpus));
+    if (line->domains && CPU_COUNT(&plan->cpus) != 1)
+        return fault(reason, "its threads are put into the domain of one CPU, and it offers %.200s", format_cpus(&plan->cpus, cpus));
     if (line->deadline != (plan->policy == POLICY_DEADLINE) ||
         (!line->deadline && plan->policy != POLICY_FIFO && plan->policy != POLICY_RR))
         return fault(reason, "it offers the policy %s, which its line does not allow", policy_name(plan->policy));

@@ -253,6 +253,7 @@ static void reload(void)
     order_new_rules(fresh);
     acl_names(fresh, names_warn_unknown);
     directories_rescan(); /* a uid that is named now may have one */
+    order_check_threads();
     event_broker("reloaded", "acl.conf was read again and the log opened again");
 }
 

@@ -185,7 +185,7 @@ void order_take_turn(void)
 
 static bool is_to_be_applied_again(const struct wish *wish)
 {
-    return wish->attachment != NULL && (wish->attachment->arrived || wish->attachment->replaced);
+    return wish->attachment != NULL && (wish->attachment->awake || wish->attachment->replaced);
 }
 
 /* After an answer: mostly nothing has happened meanwhile, and then the owner's file is not opened again, for its
@@ -279,6 +279,11 @@ static void advance(struct request *request, enum next next)
         answer(request);
     else if (next == RELEASED)
         released(request);
+    else if (next == LOOK_AGAIN) {
+        struct wish *wish = request->wish;
+        request_drop(request);
+        wish_queue(wish);
+    }
 }
 
 /* ---- answers ---- */
@@ -591,8 +596,8 @@ void order_thread_watched(struct attachment *attachment, bool hung_up)
         attachment_drop_watch(attachment);
         wish->exited = true;
     } else if (attachment->pending)
-        attachment->arrived = true;
-    if ((hung_up || attachment->arrived) && wish->request == NULL)
+        attachment->awake = true;
+    if ((hung_up || attachment->awake) && wish->request == NULL)
         wish_examine(wish);
 }
 
@@ -605,7 +610,7 @@ static void apply_again(struct wish *wish, struct file *json)
         say(request, RESULT_OK, "another thread of process %d called execve and has its id: it is attached now", (int)tid);
     else
         say(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
-    wish->attachment->arrived = wish->attachment->replaced = false;
+    wish->attachment->awake = wish->attachment->replaced = false;
     (void)wish_record(wish);
     (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
 }
@@ -684,6 +689,13 @@ void wish_examine(struct wish *wish)
         wish_queue(wish); /* a link came or went in this very moment */
     else
         forget_if_empty(wish);
+}
+
+void order_check_threads(void)
+{
+    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
+        if (wish->attachment != NULL && wish->request == NULL && has_drifted(wish))
+            expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
 }
 
 /* ---- new rules ---- */

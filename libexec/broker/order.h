@@ -31,11 +31,14 @@ void order_helper_event(const struct helper_event *event);
 void order_account_known(struct account *account);
 void order_thread_ended(struct attachment *attachment);
 
-/* Its task has ended (hung_up), whoever has the id now; or it runs on another CPU. */
+/* Its task has ended (hung_up), whoever has the id now; or it has woken. */
 void order_thread_watched(struct attachment *attachment, bool hung_up);
 
 /* A thread that was taken up as it is: its end is to be told as that of a new one. */
 void order_watch(struct wish *wish);
+
+/* Threads that have drifted from their grants are put back to them. */
+void order_check_threads(void);
 
 /* Everything that was granted under the old rules is charged under the new ones. */
 void order_new_rules(struct acl *acl);

@@ -135,11 +135,6 @@ static bool parse_line(char *const words[], int word_count, const char *director
     for (int i = 4; i < word_count; i++)
         if (!parse_word(words[i], line, reason))
             return false;
-    cpu_set_t online;
-    online_cpus(&online);
-    if (line->deadline && line->partition == PARTITION_GLOBAL && !CPU_EQUAL(&line->cpus, &online))
-        fprintf(stderr, "rtf-brokerd: plugins.conf:%d: with partition=global the kernel takes threads only on all CPUs of their scheduling "
-                        "domain, and %s are not all that are online\n", line->line, words[3]);
     return true;
 }
 
@@ -152,6 +147,23 @@ static bool add_line(const struct conf *conf, const char *directory, char *reaso
     if (!parse_line(conf->words, conf->count, directory, line, reason))
         return false;
     count++;
+    return true;
+}
+
+/* With cgroup version 2 a CPU that is a domain is taken away from all that is outside it. */
+static bool check_domains(char *reason)
+{
+    char mount[GROUP_BYTES];
+    cpu_set_t domains, both;
+    plugins_domains(&domains);
+    if (CPU_COUNT(&domains) == 0 || cpusets_find(mount) != CPUSETS_V2)
+        return true;
+    for (int i = 0; i < count; i++) {
+        CPU_AND(&both, &lines[i].cpus, &domains);
+        if (!lines[i].domains && CPU_COUNT(&both) > 0)
+            return wrong(reason, lines[i].line, "%s has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes "
+                                                "onto these: it needs %s as well", lines[i].name, lines[i].deadline ? "partition=cpuset" : "confine=cpuset");
+    }
     return true;
 }
 
@@ -169,7 +181,7 @@ bool plugins_load(const char *path, const char *directory, char reason[static RE
     conf_close(&conf);
     if (got == 0 && count == 0)
         snprintf(reason, REASON_BYTES, "%.300s: names no plugin", path);
-    return got == 0 && count > 0;
+    return got == 0 && count > 0 && check_domains(reason);
 }
 
 int plugins_count(void)

@@ -58,6 +58,23 @@ static bool make_domains(char *reason)
     return CPU_COUNT(&cpus) == 0 || set_domains(&cpus, reason);
 }
 
+/* partition=global promises nothing if each attachment fails. */
+static bool probe_global(char *reason)
+{
+    struct helper_event last = {.answer = HELPER_OK};
+    for (int i = 0; i < plugins_count(); i++) {
+        const struct plugin_line *line = plugin_line(i);
+        if (!line->deadline || line->partition != PARTITION_GLOBAL)
+            continue;
+        (void)helper_probe(&line->cpus);
+        if (helper_drain(5, &last) && last.answer == HELPER_OK)
+            continue;
+        snprintf(reason, REASON_BYTES, "plugins.conf:%d: %s cannot have partition=global: %.300s", line->line, line->name, last.reason);
+        return false;
+    }
+    return true;
+}
+
 static bool drop_domains(char *reason)
 {
     cpu_set_t none;
@@ -260,7 +277,7 @@ bool recover(char reason[static REASON_BYTES])
         abort();
     for (int i = 0; i < state.count; i++)
         apply[i] = take_up(&state.wishes[i], state.same_boot);
-    bool good = set_kernel(state.same_boot ? state.rt_runtime : "", reason) && journal_afresh(reason) && make_domains(reason);
+    bool good = set_kernel(state.same_boot ? state.rt_runtime : "", reason) && journal_afresh(reason) && make_domains(reason) && probe_global(reason);
     directories_hold(false);
     for (int i = 0; good && i < state.count; i++) {
         struct user *user = spool_user_find(state.wishes[i].user);
@@ -278,8 +295,11 @@ bool recover(char reason[static REASON_BYTES])
     }
     if (good)
         directories_rescan();
-    else
+    else {
+        char ignored[REASON_BYTES];
         restore_kernel();
+        (void)drop_domains(ignored);
+    }
     free(apply);
     state_free(&state);
     return good;

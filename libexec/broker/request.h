@@ -11,8 +11,8 @@
 /* What an answer that is waited for will be about. */
 enum step { STEP_ACCOUNT, STEP_ACCEPT, STEP_PROBE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY };
 
-/* What a stage wants to happen next; order.c does it. */
-enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED };
+/* What a stage wants to happen next; order.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more. */
+enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN };
 
 struct request {
     struct wish *wish;

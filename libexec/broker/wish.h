@@ -63,8 +63,9 @@ struct attachment {
     bool laid_down; /* put back at the broker's end, to be attached again by the next */
     struct attributes former;
     char *group;      /* the cpuset group it came from; NULL where no line of plugins.conf has domains */
-    bool pending;     /* in its domain, and asleep: real-time when it has woken there */
-    bool arrived;     /* and now it has */
+    bool pending;     /* asleep: real-time when it runs */
+    bool awake;       /* and now it does */
+    int naps;         /* how often it slept again before it could be made real-time */
     bool replaced;    /* another thread of its process called execve(2) and has its id now */
     int watch;        /* libexec/watch.h; -1: none */
     void *watch_page;

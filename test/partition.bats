@@ -1,0 +1,486 @@
+# partition=cpuset and confine=cpuset: a scheduling domain for each CPU; and what holds for every partition=: after a
+# hundred attachments the kernel's books are as they were before.
+load helper
+
+CPUSETS=/sys/fs/cgroup/cpuset
+
+prepare() {
+    configure_plugins 'EDF edf - 1 partition=cpuset' 'FP fp 11-20 1 confine=cpuset' 'LOW fp 1-10 0'
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100"
+    mkdir -m 777 "$WORK/out"
+    HOG=
+}
+
+# For what a failed test left behind: nothing else may stand on a domain.
+tidy() {
+    if [ -e /run/rtf-domains ] && [ -n "$BROKER" ]; then broker_stop TERM; fi
+    if [ -n "$HOG" ]; then kill -KILL "$HOG" 2>/dev/null || true; fi
+    if [ -e /run/rtf-domains ]; then eventually no_domains; fi
+}
+
+no_domains() { "$RTF_LIBEXEC/rtf-partition" restore 2>/dev/null; }
+
+has_v1() { [ -e "$CPUSETS/cpuset.sched_load_balance" ]; }
+
+# The group that has the cpuset controller: "/" or "/rtf-1/t42.100"
+group() { awk -F: '$2 == "cpuset" || $1 == 0 && !(found++) { path = $3 } $2 == "cpuset" { exit } END { print path }' "/proc/$1/cgroup"; }
+
+# The kernel's bandwidth account, CPU by CPU, in 2^-20 of a CPU; debugfs is mounted for this one look only.
+account() {
+    unshare --mount sh -c 'mount -t debugfs none /sys/kernel/debug && sed -n "s/^ *.dl_bw->total_bw *: //p" /sys/kernel/debug/sched/debug' | paste -sd ' '
+}
+
+# What is to be the same afterwards: bandwidth, cpusets, sysctls.
+machine() {
+    account
+    if has_v1; then find "$CPUSETS" -type d | sort; cat "$CPUSETS/cpuset.sched_load_balance"; fi
+    cat /proc/sys/kernel/sched_rt_runtime_us /sys/devices/system/cpu/online
+    ls /run/rtf-domains 2>/dev/null || true
+}
+
+is_machine() { [ "$(machine)" = "$1" ]; }
+
+# hog UID: spins; its id in $HOG
+hog() {
+    become "$1" sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- & # not longer than this test
+    HOG=$!
+    echo "$HOG" >>"$WORK/pids"
+}
+
+# waker UID: sleeps until its FIFO $WORK/wake.PID is written; its id in $WAKER
+waker() {
+    mkfifo -m 666 "$WORK/wake"
+    become "$1" sh -c 'read -r _ <"$1"; while :; do read -r _ <"$1" || sleep 1; done' sh "$WORK/wake" 3>&- &
+    WAKER=$!
+    echo "$WAKER" >>"$WORK/pids"
+}
+
+wake() { echo >"$WORK/wake"; }
+
+says() { [ "$(jq -r "$3" "$SPECS/$1/$2.verdict")" = "$4" ]; }
+
+cam='{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}'
+as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
+
+@test "a thread that runs is alone with its kind on its CPU, and is where it was after the detach" {
+    broker_start
+    hog $ALICE
+    taskset -pc 0 "$HOG" >/dev/null
+    wish $ALICE cam "$cam" >/dev/null
+    [ "$(attach $ALICE cam "$HOG" | jq -r '.result + " " + .thread.state')" = "OK attached" ]
+    [ "$(kernel "$HOG")" = "$as_granted" ]
+    [[ $(group "$HOG") == /rtf-1/t$HOG.* ]]
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    verdict $ALICE cam >/dev/null
+    [ "$(kernel "$HOG")" = 'other 0 nice=0 0/0/0 cpus=0 reset=0' ]
+    [ "$(group "$HOG")" = / ]
+}
+
+@test "a thread that sleeps is pending, and attached when it wakes" {
+    broker_start
+    waker $ALICE
+    taskset -pc 0 "$WAKER" >/dev/null # so that it sleeps on the other CPU
+    wake
+    wish $ALICE cam "$cam" >/dev/null
+    [ "$(attach $ALICE cam "$WAKER" | jq -r '.result + " " + .thread.state')" = "OK pending" ]
+    [ "$(kernel "$WAKER")" = 'other 0 nice=0 0/0/0 cpus=1 reset=0' ]
+    wake
+    eventually says $ALICE cam .thread.state attached
+    [ "$(kernel "$WAKER")" = "$as_granted" ]
+    says $ALICE cam .request update
+    says $ALICE cam .reason "thread $WAKER has woken and is attached"
+}
+
+@test "a pending thread is detached without ever having been real-time" {
+    broker_start
+    waker $ALICE
+    taskset -pc 0 "$WAKER" >/dev/null
+    wake
+    wish $ALICE cam "$cam" >/dev/null
+    attach $ALICE cam "$WAKER" >/dev/null
+    says $ALICE cam .thread.state pending
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ "$(kernel "$WAKER")" = 'other 0 nice=0 0/0/0 cpus=0 reset=0' ]
+    [ "$(group "$WAKER")" = / ]
+    wake
+    [ "$(kernel "$WAKER")" = 'other 0 nice=0 0/0/0 cpus=0 reset=0' ]
+}
+
+@test "a pending thread that dies before it wakes is told to have ended" {
+    broker_start
+    waker $ALICE
+    taskset -pc 0 "$WAKER" >/dev/null
+    wake
+    wish $ALICE cam "$cam" >/dev/null
+    attach $ALICE cam "$WAKER" >/dev/null
+    kill -KILL "$WAKER"
+    eventually says $ALICE cam .request exit
+    [ ! -e "$SPECS/$ALICE/cam.tid" ]
+    [ -z "$(find "$CPUSETS/rtf-1" -mindepth 1 -type d)" ]
+}
+
+@test "a pending thread stays pending over a kill of the broker, and is attached when it wakes" {
+    broker_start
+    waker $ALICE
+    taskset -pc 0 "$WAKER" >/dev/null
+    wake
+    wish $ALICE cam "$cam" >/dev/null
+    attach $ALICE cam "$WAKER" >/dev/null
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start
+    eventually says $ALICE cam .thread.state pending
+    wake
+    eventually says $ALICE cam .thread.state attached
+    [ "$(kernel "$WAKER")" = "$as_granted" ]
+}
+
+@test "rtf-run comes back from its wait real-time, in the domain" {
+    broker_start
+    run as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 10ms --plugin EDF -- sh -c '/usr/bin/python3 "$1" $$; awk -F: "\$2 == \"cpuset\" { print \$3 }" /proc/self/cgroup' \
+        sh "$BATS_TEST_DIRNAME/kernel-view"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "$as_granted" ]
+    [[ ${lines[1]} == /rtf-1/t* ]]
+}
+
+@test "what an attached thread has started leaves the domain with it, and after its end" {
+    broker_start
+    become $ALICE sh -c 'sleep 100 & echo $! >"$1"; while [ -d "/proc/$2" ]; do :; done' sh "$WORK/out/child" $$ 3>&- &
+    parent=$!
+    echo "$parent" >>"$WORK/pids"
+    eventually test -s "$WORK/out/child"
+    wish $ALICE cam "$cam" >/dev/null
+    attach $ALICE cam "$parent" >/dev/null
+    become $BOB sh -c 'until [ -e "$1" ]; do :; done; sleep 100 & echo $! >"$2"; while [ -d "/proc/$3" ]; do :; done' sh \
+        "$WORK/go" "$WORK/out/second" $$ 3>&- &
+    second=$!
+    echo "$second" >>"$WORK/pids"
+    wish $BOB mine "$cam" >/dev/null
+    attach $BOB mine "$second" >/dev/null
+    touch "$WORK/go"
+    eventually test -s "$WORK/out/second"
+    child=$(cat "$WORK/out/second")
+    echo "$child" >>"$WORK/pids"
+    echo "$(cat "$WORK/out/child")" >>"$WORK/pids"
+    [[ $(group "$child") == /rtf-1/t$second.* ]]
+    [ "$(group "$(cat "$WORK/out/child")")" = / ] # it was started before
+    kill -KILL "$second"
+    eventually says $BOB mine .request exit
+    eventually is_in_root "$child"
+    [ "$(kernel "$child")" = 'other 0 nice=0 0/0/0 cpus=0-1 reset=0' ]
+}
+
+is_in_root() { [ "$(group "$1")" = / ]; }
+
+@test "a FIFO thread under confine=cpuset cannot leave its CPU, and one under affinity can" {
+    broker_start
+    hog $ALICE
+    wish $ALICE cam '{"priority": 12, "plugin": "FP"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    [ "$(kernel "$HOG")" = 'fifo 12 nice=0 0/0/0 cpus=1 reset=1' ]
+    run as $ALICE taskset -pc 0 "$HOG"
+    [ "$status" -ne 0 ]
+    [ "$(kernel "$HOG")" = 'fifo 12 nice=0 0/0/0 cpus=1 reset=1' ]
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ "$(kernel "$HOG")" = 'other 0 nice=0 0/0/0 cpus=0-1 reset=0' ]
+    wish $ALICE low '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    attach $ALICE low "$HOG" >/dev/null
+    as $ALICE taskset -pc 1 "$HOG"
+    [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=1 reset=1' ]
+}
+
+@test "a thread that its owner has pinned elsewhere is noticed and pinned again at a hangup" {
+    broker_start
+    hog $ALICE
+    wish $ALICE low '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    attach $ALICE low "$HOG" >/dev/null
+    as $ALICE taskset -pc 1 "$HOG" >/dev/null
+    kill -HUP "$BROKER"
+    eventually is_pinned
+    jq -e "select(.stage == \"attach\" and .decision == \"warning\" and .tid == $HOG) | .reason | test(\"on CPUs 1, which is not what was granted\")" \
+        "$SPOOL/log/events.ndjson"
+}
+
+is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
+
+@test "a wish that moves from one plugin to another takes its thread into the domain and out of it" {
+    broker_start
+    hog $ALICE
+    taskset -pc 0 "$HOG" >/dev/null
+    wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    [ "$(group "$HOG")" = / ]
+    [ "$(wish $ALICE cam "$cam" | jq -r .result)" = OK ]
+    eventually says $ALICE cam .thread.state attached
+    [ "$(kernel "$HOG")" = "$as_granted" ]
+    [[ $(group "$HOG") == /rtf-1/* ]]
+    [ "$(wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' | jq -r .result)" = OK ]
+    [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]
+    [ "$(group "$HOG")" = / ]
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    verdict $ALICE cam >/dev/null
+    [ "$(kernel "$HOG")" = 'other 0 nice=0 0/0/0 cpus=0 reset=0' ]
+}
+
+@test "what the kernel does not admit is refused with its numbers, and the thread is put back" {
+    configure_plugins 'EDF edf - 1 partition=cpuset threshold=1'
+    broker_start
+    hog $ALICE
+    wish $ALICE cam '{"runtime": "99ms", "period": "100ms"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    says $ALICE cam .result ATTACH_FAIL
+    [[ $(jq -r .reason "$SPECS/$ALICE/cam.verdict") == "the kernel's own admission test refuses 0.99 of a CPU"* ]]
+    [ "$(kernel "$HOG")" = 'other 0 nice=0 0/0/0 cpus=0-1 reset=0' ]
+    [ "$(group "$HOG")" = / ]
+}
+
+@test "the domains go with SIGTERM, stay over SIGINT and kill -9, and --put-back removes them" {
+    before=$(machine)
+    broker_start
+    hog $ALICE
+    wish $ALICE cam "$cam" >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    broker_stop INT
+    [ "$(kernel "$HOG")" = "$as_granted" ]
+    broker_start
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    [ "$(kernel "$HOG")" = "$as_granted" ]
+    run "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL"
+    [ "$status" -eq 71 ]
+    [[ $output == *"has real-time threads"* ]]
+    broker_start
+    broker_stop TERM
+    [ "$(kernel "$HOG")" = 'other 0 nice=0 0/0/0 cpus=0-1 reset=0' ]
+    eventually is_machine "$before"
+    rm "$SPECS/$ALICE/cam.json"
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    BROKER=
+    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL"
+    is_machine "$before"
+}
+
+@test "rtf-partition makes, shows and removes domains, and those of its own the broker uses and leaves" {
+    before=$(machine)
+    "$RTF_LIBEXEC/rtf-partition" setup 1
+    [ "$("$RTF_LIBEXEC/rtf-partition" show | tail -1 | tr -s ' ')" = '1 0 rtf-partition' ]
+    "$RTF_LIBEXEC/rtf-partition" setup 1 # is there already
+    broker_start
+    broker_stop TERM
+    [ -d "$CPUSETS/rtf-1" ]
+    "$RTF_LIBEXEC/rtf-partition" restore
+    is_machine "$before"
+    "$RTF_LIBEXEC/rtf-partition" restore # nothing to do
+    run "$RTF_LIBEXEC/rtf-partition" setup 0-1
+    [ "$status" -eq 69 ]
+    [[ $output == *"one CPU at least has to stay outside"* ]]
+    run "$RTF_LIBEXEC/rtf-partition" setup 900
+    [ "$status" -eq 69 ]
+    run "$RTF_LIBEXEC/rtf-partition" setup nonsense
+    [ "$status" -eq 64 ]
+    run stranger $ALICE "$RTF_LIBEXEC/rtf-partition" setup 1
+    [ "$status" -eq 77 ]
+    is_machine "$before"
+}
+
+@test "a group that rtf did not make is neither entered nor removed" {
+    has_v1 || skip 'no cpuset hierarchy of version 1'
+    before=$(machine)
+    mkdir "$CPUSETS/rtf-1"
+    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    "$RTF_LIBEXEC/rtf-partition" restore
+    rmdir "$CPUSETS/rtf-1"
+    [ "$status" -eq 71 ]
+    [[ $output == *"there is a cpuset group rtf-1 already that rtf-partition has not made"* ]]
+    mkdir "$CPUSETS/somebody"
+    echo 1 >"$CPUSETS/somebody/cpuset.cpus"
+    run "$RTF_LIBEXEC/rtf-partition" setup 1
+    rmdir "$CPUSETS/somebody"
+    [ "$status" -eq 69 ]
+    [[ $output == *"another group has one of these CPUs for itself"* ]]
+    is_machine "$before"
+}
+
+@test "partition=global beside domains, or on a part of a domain, does not start" {
+    before=$(machine)
+    configure_plugins 'EDF edf - 1 partition=cpuset' 'ALL edf - all partition=global'
+    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    echo "$output"
+    [ "$status" -ne 0 ]
+    configure_plugins 'ALL edf - 1 partition=global'
+    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    [ "$status" -eq 71 ]
+    [[ $output == *"plugins.conf:1: ALL cannot have partition=global: the CPUs 1 are not all of one scheduling domain"* ]]
+    is_machine "$before"
+}
+
+@test "the key move takes thread or process and nothing else" {
+    broker_start
+    [ "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "process"}' | jq -r .result)" = OK ]
+    [[ $(wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "all"}' | jq -r .reason) == *'key "move" (line 1) must be "thread" or "process"' ]]
+}
+
+# a_hundred_times STATE-AFTER THREAD [WAKE]: attach and detach it, as its owner does; it must be STATE-AFTER the hundredth time.
+a_hundred_times() {
+    local after=$1 thread=$2
+    wish $ALICE cam "$cam" >/dev/null
+    for _ in $(seq 100); do
+        as $ALICE sh -c 'cd "$1" && echo "$2" >.tid && mv .tid cam.tid && "$3" --spool "$4" cam >.first || exit 1; rm cam.tid; exec "$3" --spool "$4" cam >.second' \
+            sh "$SPECS/$ALICE" "$thread" "$RTF_BIN/rtf-wait" "$SPOOL"
+        [[ $(<"$SPECS/$ALICE/.first") == *"\"thread\":{\"tid\":$thread"* ]]
+    done
+    [ "$(kernel "$thread")" = "$after" ]
+    [ "$(jq -r .result "$SPECS/$ALICE/.second")" = OK ]
+}
+
+# balanced: a hundred attachments of a thread that runs and of one that sleeps leave no trace
+balanced() {
+    before=$(machine)
+    broker_start
+    hog $ALICE
+    taskset -pc 0 "$HOG" >/dev/null
+    renice -n 3 -p "$HOG" >/dev/null
+    sleeper $ALICE
+    groups="$(cat "/proc/$HOG/cgroup") $(cat "/proc/$SLEEPER/cgroup")"
+    limits="$(cat "/proc/$HOG/limits") $(cat "/proc/$SLEEPER/limits")"
+    a_hundred_times 'other 0 nice=3 0/0/0 cpus=0 reset=0' "$HOG"
+    a_hundred_times 'other 0 nice=0 0/0/0 cpus=0-1 reset=0' "$SLEEPER"
+    [ "$(cat "/proc/$HOG/cgroup") $(cat "/proc/$SLEEPER/cgroup")" = "$groups" ]
+    [ "$(cat "/proc/$HOG/limits") $(cat "/proc/$SLEEPER/limits")" = "$limits" ]
+    broker_stop TERM
+    eventually is_machine "$before"
+}
+
+@test "a hundred attachments under partition=cpuset leave the machine's books as they were" {
+    balanced
+}
+
+@test "a hundred attachments under partition=unthrottled leave the machine's books as they were" {
+    configure_plugins 'EDF edf - 1 partition=unthrottled'
+    balanced
+}
+
+@test "a hundred attachments under partition=global leave the machine's books as they were" {
+    configure_plugins 'EDF edf - all partition=global'
+    balanced
+}
+
+# consumed TID: CPU time in ms
+consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
+has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }
+used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" = 1 ]; }
+
+@test "a thread that was detached with its runtime used up runs when it is attached again" {
+    configure_plugins 'EDF edf - 1 partition=unthrottled'
+    broker_start
+    hog $ALICE
+    wish $ALICE cam "$cam" >/dev/null
+    for round in 1 2 3 4 5 6; do
+        attach $ALICE cam "$HOG" >/dev/null
+        eventually used_up "$HOG"
+        as $ALICE rm "$SPECS/$ALICE/cam.tid"
+        verdict $ALICE cam >/dev/null
+        eventually has_consumed "$HOG" $(($(consumed "$HOG") + 30)) # the kernel's timer for it has fired meanwhile
+        attach $ALICE cam "$HOG" >/dev/null
+        eventually has_consumed "$HOG" $(($(consumed "$HOG") + 30))
+        [ "$(kernel "$HOG")" = "$as_granted" ]
+    done
+}
+
+@test "a thread that was detached with its runtime used up, and then slept, runs when it is attached again" {
+    configure_plugins 'EDF edf - 1 partition=unthrottled'
+    broker_start
+    for round in 1 2 3 4 5 6; do
+        mkfifo -m 666 "$WORK/go.$round"
+        become $ALICE sh -c 'while [ ! -e "$1" ]; do :; done; read -r _ <"$2"; while [ -d "/proc/$3" ]; do :; done' sh "$WORK/nap.$round" "$WORK/go.$round" $$ 3>&- &
+        thread=$!
+        echo "$thread" >>"$WORK/pids"
+        wish $ALICE cam$round "$cam" >/dev/null
+        attach $ALICE cam$round "$thread" >/dev/null
+        eventually used_up "$thread"
+        as $ALICE rm "$SPECS/$ALICE/cam$round.tid"
+        verdict $ALICE cam$round >/dev/null
+        eventually has_consumed "$thread" $(($(consumed "$thread") + 30))
+        touch "$WORK/nap.$round"
+        eventually sleeps "$thread"
+        attach $ALICE cam$round "$thread" >/dev/null
+        echo >"$WORK/go.$round"
+        eventually has_consumed "$thread" $(($(consumed "$thread") + 30))
+        eventually says $ALICE cam$round .thread.state attached
+        [ "$(kernel "$thread")" = "$as_granted" ]
+        as $ALICE rm "$SPECS/$ALICE/cam$round.json"
+        kill -KILL "$thread"
+    done
+}
+
+sleeps() { [[ $(<"/proc/$1/stat") == *") S "* ]]; }
+
+# leader_is_replaced: a process of Alice's in $FIRST, whose second thread calls execve when $WORK/go is there
+leader_is_replaced() {
+    cat >"$WORK/replaced.py" <<'END'
+import os, sys, threading, time
+def second():
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    os.execv("/bin/sh", ["sh", "-c", "while [ -d /proc/%s ]; do :; done" % sys.argv[2]])
+threading.Thread(target=second, daemon=True).start()
+while True:
+    time.sleep(100)
+END
+    become $ALICE /usr/bin/python3 "$WORK/replaced.py" "$WORK/go" $$ 3>&- &
+    FIRST=$!
+    echo "$FIRST" >>"$WORK/pids"
+    eventually has_two_threads "$FIRST"
+}
+
+has_two_threads() { [ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -eq 2 ]; }
+
+@test "an attached process that is replaced by execve of another thread of it stays attached" {
+    for line in 'EDF edf - 1 partition=cpuset' 'EDF edf - all partition=global'; do
+        configure_plugins "$line"
+        broker_start
+        rm -f "$WORK/go"
+        leader_is_replaced
+        wish $ALICE cam "$cam" >/dev/null
+        attach $ALICE cam "$FIRST" >/dev/null
+        touch "$WORK/go"
+        eventually says $ALICE cam .reason "another thread of process $FIRST called execve and has its id: it is attached now"
+        [ "$(kernel "$FIRST" | cut -d ' ' -f 1,4)" = "$(cut -d ' ' -f 1,4 <<<"$as_granted")" ]
+        as $ALICE rm "$SPECS/$ALICE/cam.json"
+        eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+        [ "$(kernel "$FIRST")" = 'other 0 nice=0 0/0/0 cpus=0-1 reset=0' ]
+        broker_stop TERM
+    done
+}
+
+@test "an attached first thread that ends before the others of its process is told to have ended" {
+    broker_start
+    cat >"$WORK/first.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *rest(void *unused) { for (;;) pause(); return unused; }
+int main(void) { pthread_t thread; pthread_create(&thread, 0, rest, 0); char c; (void)!read(0, &c, 1); pthread_exit(0); }
+END
+    cc -o "$WORK/first" "$WORK/first.c" -lpthread
+    chmod 755 "$WORK/first"
+    mkfifo -m 666 "$WORK/go"
+    become $ALICE sh -c 'exec "$1" <"$2"' sh "$WORK/first" "$WORK/go" 3>&- &
+    first=$!
+    echo "$first" >>"$WORK/pids"
+    exec 7>"$WORK/go"
+    eventually has_two_threads "$first"
+    wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    attach $ALICE cam "$first" >/dev/null
+    says $ALICE cam .thread.state attached
+    echo >&7
+    exec 7>&-
+    eventually says $ALICE cam .request exit
+    [ ! -e "$SPECS/$ALICE/cam.tid" ]
+}
