@@ -56,9 +56,9 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     wish $BOB floor "$(low 6000)" >/dev/null
     answer=$(wish $ALICE cam "$(high 2001)")
     said '[.result, .grant, .refusal.by, .refusal.nearest, .refusal.retry]' '["SCHEDULE_FAIL",null,"LOW",2000,"when-freed"]' "$answer"
-    said .reason '"LOW would miss: 2001us asked, 2000us would fit"' "$answer"
-    said .replies '[{"plugin":"HIGH","answer":"no","reason":"LOW would miss: 2001us asked, 2000us would fit"}]' "$answer"
-    [ "$(jq -c 'select(.stage == "accept") | [.decision, .plugin, .reason]' "$EVENTS")" = '["refused","LOW","LOW would miss: 2001us asked, 2000us would fit"]' ]
+    said .reason '"LOW cannot bear it: 2001us asked, 2000us would fit"' "$answer"
+    said .replies '[{"plugin":"HIGH","answer":"no","reason":"LOW cannot bear it: 2001us asked, 2000us would fit"}]' "$answer"
+    [ "$(jq -c 'select(.stage == "accept") | [.decision, .plugin, .reason]' "$EVENTS")" = '["refused","LOW","LOW cannot bear it: 2001us asked, 2000us would fit"]' ]
     eventually knows LOW '[[6000],[]]'
     knows HIGH '[[],[6000]]'
     said '[.result, .grant.runtime]' '["OK",2000]' "$(wish $ALICE cam "$(high 2000)")"
@@ -266,4 +266,33 @@ line() {
     said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(wish $ALICE cam "$(high 1000)")"
     eventually grep -q 'it does not greet as it did at the start' "$EVENTS"
     said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(wish $ALICE cam "$(high 1000)")"
+}
+
+# ---- the plugins that come with rtf; they set a switch of the whole machine ----
+
+# edf_rm_fp: on one CPU, each below the one before
+edf_rm_fp() {
+    configure_plugins 'EDF edf - 0 partition=unthrottled admission=demand fair_server=0us' \
+        'RM rm 21-40 0 admission=rta fair_server=0us' 'FP fp 1-20 0'
+    broker_start
+}
+
+@test "edf above rm above fp: a wish to edf that would make an rm task miss is refused on behalf of rm" {
+    edf_rm_fp
+    said '[.result, .grant.plugin]' '["OK","RM"]' "$(wish $BOB slow '{"runtime": "4ms", "period": "20ms", "deadline": "9ms", "plugin": "RM"}')"
+    said '[.result, .grant.plugin]' '["OK","FP"]' "$(wish $BOB spin '{"priority": 10}')"
+    answer=$(wish $ALICE cam '{"runtime": 5001, "period": "20ms", "plugin": "EDF"}')
+    said '[.result, .grant, .refusal.by, .refusal.nearest, .refusal.retry]' '["SCHEDULE_FAIL",null,"RM",5000,"when-freed"]' "$answer"
+    [[ $(field .reason "$answer") == 'RM cannot bear it: '*' tasks on CPU 0 would miss deadlines' ]]
+    said '[.result, .grant.plugin]' '["OK","EDF"]' "$(wish $ALICE cam '{"runtime": 5000, "period": "20ms", "plugin": "EDF"}')"
+    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","RM"]' "$(wish $BOB more '{"runtime": 1, "period": "10ms", "plugin": "RM"}')"
+    # A wish that names nobody goes to the next one that has room.
+    said '[.grant.plugin, [.replies[].answer]]' '["FP",["no","no","ok"]]' "$(wish $ALICE any '{"runtime": "1ms", "period": "10ms", "priority": 5}')"
+}
+
+@test "edf above rm: of a random walk exactly that is granted which both tests allow, with the exact nearest" {
+    edf_rm_fp
+    told=$(as $ALICE "$RTF_SOURCE/test/fixtures/shared-cpu" "$SPECS/$ALICE" 1 300)
+    echo "# 300 wishes: $told" >&3
+    [[ $told =~ 'granted '[1-9][0-9]+', EDF '[1-9][0-9]+', RM '[1-9][0-9]+', for RM '[1-9][0-9]+ ]]
 }
