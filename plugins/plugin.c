@@ -365,13 +365,13 @@ static int serve(const struct plugin *plugin, struct paragraph_input *input, str
     return status;
 }
 
-/* A wish must not wait for the disk. Only where the broker has lifted the limit: below one, what is locked now
- * would be missing when the books grow. */
+/* A wish must not wait for the disk. What is still to come is locked only where the broker could lift the limit:
+ * else the books could not grow beyond it. */
 static void lock_memory(void)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
-        (void)mlockall(MCL_CURRENT | MCL_FUTURE);
+    bool unlimited = getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+    (void)mlockall(unlimited ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT);
 }
 
 int plugin_main(int argc, char **argv, const struct plugin *plugin)
