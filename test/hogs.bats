@@ -14,8 +14,11 @@ hog() {
     become $ALICE bash -c 'read -r _ <"$0"; end=$((SECONDS + 20)); while ((SECONDS < end)); do :; done' "$WORK/go" 3>&- &
     HOG=$!
     echo "$HOG" >>"$WORK/pids"
+    eventually is_bash "$HOG"
     wish $ALICE "$1" "${2%\}}, \"attach\": $HOG}" >/dev/null
 }
+
+is_bash() { [ "$(stat -c %u "/proc/$1") $(tr '\0' ' ' <"/proc/$1/cmdline" | cut -c1-7)" = "$ALICE bash -c" ]; }
 
 # runs_as PID POLICY: the kernel's number of it (0 ordinary, 1 FIFO, 6 SCHED_DEADLINE), without another process
 runs_as() {
