@@ -14,7 +14,8 @@
  * The first three take group=, the cpuset group that the thread came from, wherever domains are in use, and apply takes
  * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
  * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken.
- * ok and pending to apply and watch bring a descriptor (watch.h), where the kernel has such. */
+ * ok and pending to apply and watch bring a descriptor (watch.h), where the kernel has such. The first answer
+ * has unlocked= and why, if the helper could not be locked in memory. */
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -173,7 +174,7 @@ static int open_watch(const struct paragraph *request, enum enforced done)
     return wanted && (done == ENFORCED || done == ENFORCE_PENDING) && named_thread(request, &tid, &start) ? watch_open(tid) : -1;
 }
 
-static bool answer(const char *id, enum enforced done, char *reason, int watch)
+static bool answer(const char *id, enum enforced done, char *reason, int watch, int unlocked)
 {
     static const char *const answers[] = {[ENFORCED] = "ok", [ENFORCE_GONE] = "gone", [ENFORCE_REFUSED] = "no", [ENFORCE_BUSY] = "busy",
                                           [ENFORCE_PENDING] = "pending"};
@@ -182,6 +183,8 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch)
     paragraph_add(&output, "answer", "%s", answers[done]);
     if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
         paragraph_add(&output, "reason", "%s", paragraph_clean(reason));
+    if (unlocked != 0)
+        paragraph_add(&output, "unlocked", "%s", strerror(unlocked));
     paragraph_close(&output);
     bool sent = send_with_fd(STDIN_FILENO, output.data, output.length, watch, MSG_NOSIGNAL);
     paragraph_drop(&output, output.length);
@@ -190,7 +193,7 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch)
 
 static int serve(void)
 {
-    (void)mlockall(MCL_CURRENT | MCL_FUTURE); /* it must answer beside what it made real-time */
+    int unlocked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno; /* it must answer beside what it made real-time */
     static struct paragraph_input input;
     char bytes[PARAGRAPH_BYTES];
     for (;;) {
@@ -208,7 +211,8 @@ static int serve(void)
             return EX_DATAERR;
         enum enforced done = serve_one(&request, wish, reason);
         int watch = open_watch(&request, done);
-        bool sent = answer(id, done, reason, watch);
+        bool sent = answer(id, done, reason, watch, unlocked);
+        unlocked = 0; /* said once */
         if (watch >= 0)
             close(watch);
         if (wish >= 0)

@@ -168,12 +168,42 @@ static void clean_process(void)
  * the plugins one below, for they may run away. Inherited by all that is started from here. */
 static void outrank_grants(void)
 {
+    char reason[REASON_BYTES];
     struct sched_param param = {.sched_priority = plugins_highest_priority() + 2};
     if (param.sched_priority < 3)
         param.sched_priority = 3;
-    if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
-        event_broker("warning", "the broker cannot run above what it grants: sched_setscheduler: %s", strerror(errno));
-    (void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+    if (sched_setscheduler(0, SCHED_FIFO, &param) == 0)
+        return;
+    snprintf(reason, sizeof reason, "the broker cannot run above what it grants (SCHED_FIFO, priority %d): %s; it needs CAP_SYS_NICE, and "
+                                    "real-time runtime in its cpu cgroup (cpu.rt_runtime_us)", param.sched_priority, strerror(errno));
+    die(EX_OSERR, reason);
+}
+
+/* Nor one that waits for the disk. Each part locks itself; plugins run without rights, and the limit that lets
+ * them is inherited. */
+static void lock_memory(void)
+{
+    struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0)
+        event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
+}
+
+/* From Linux 6.12 on the kernel keeps 0.05 of each CPU for ordinary threads, before FIFO ones and thus the broker. */
+enum { ROOM_FOR_BROKER = 900000000 };
+
+static void warn_of_no_room(void)
+{
+    cpu_set_t filled;
+    CPU_ZERO(&filled);
+    for (int i = 0; i < plugins_count(); i++) {
+        const struct plugin_line *line = plugin_line(i);
+        if (line->deadline && line->partition == PARTITION_UNTHROTTLED && line->threshold > ROOM_FOR_BROKER)
+            CPU_OR(&filled, &filled, &line->cpus);
+    }
+    if (CPU_COUNT(&filled) >= sysconf(_SC_NPROCESSORS_ONLN))
+        event_broker("warning", "SCHED_DEADLINE threads may fill every CPU, and may keep the broker waiting for many of their periods when they use "
+                                "up their runtimes: threshold=0.9 leaves it room");
 }
 
 static void catch_signals(void)
@@ -220,6 +250,7 @@ static void start(const struct options *options, int lock)
     char reason[REASON_BYTES];
     event_start(spool.log, options->foreground);
     outrank_grants();
+    lock_memory();
     if (!helper_start(part("rtf-attach"), lock))
         die_errno(EX_OSERR, part("rtf-attach"));
     if (!names_start(part("rtf-names")))
@@ -235,6 +266,7 @@ static void start(const struct options *options, int lock)
         die(EX_OSERR, reason);
     }
     acl_names(rules, names_warn_unknown);
+    warn_of_no_room();
     event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
 }
 
