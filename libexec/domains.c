@@ -38,6 +38,33 @@ static bool exists(const struct domains *domains, const char *name)
 
 /* ---- the record ---- */
 
+static const char *maker_of(const struct domains *domains, int cpu)
+{
+    for (int i = 0; i < domains->maker_count; i++)
+        if (domains->makers[i].cpu == cpu)
+            return domains->makers[i].by;
+    return "";
+}
+
+static void note_made(struct domains *domains, int cpu, const char *by)
+{
+    domains->makers = realloc(domains->makers, (size_t)(domains->maker_count + 1) * sizeof *domains->makers);
+    if (domains->makers == NULL)
+        abort();
+    struct maker *maker = &domains->makers[domains->maker_count++];
+    maker->cpu = cpu;
+    snprintf(maker->by, sizeof maker->by, "%s", by);
+    CPU_SET((size_t)cpu, &domains->made);
+}
+
+static void note_removed(struct domains *domains, int cpu)
+{
+    for (int i = 0; i < domains->maker_count; i++)
+        if (domains->makers[i].cpu == cpu)
+            domains->makers[i--] = domains->makers[--domains->maker_count];
+    CPU_CLR((size_t)cpu, &domains->made);
+}
+
 static void take_record(struct domains *domains, const struct paragraph *record)
 {
     char name[DOMAIN_NAME];
@@ -50,9 +77,7 @@ static void take_record(struct domains *domains, const struct paragraph *record)
     /* What is gone went with an earlier boot, or was removed by hand. */
     if (by == NULL || paragraph_get_number(record, "cpu", CPU_SETSIZE - 1, &number) != 1 || !exists(domains, domain_name(name, (int)number)))
         return;
-    CPU_SET((size_t)number, &domains->made);
-    free(domains->by[number]);
-    domains->by[number] = strdup(by);
+    note_made(domains, (int)number, by);
 }
 
 /* As it is while nothing has been made. */
@@ -98,7 +123,7 @@ static bool write_record(const struct domains *domains, const cpu_set_t *coming,
         if (!made && !CPU_ISSET((size_t)cpu, coming))
             continue;
         paragraph_add_number(&output, "cpu", (uint64_t)cpu);
-        paragraph_add(&output, "by", "%s", made ? domains->by[cpu] : by);
+        paragraph_add(&output, "by", "%s", made ? maker_of(domains, cpu) : by);
         paragraph_close(&output);
     }
     int fd = open(DOMAINS_RECORD ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -126,8 +151,7 @@ bool domains_read(struct domains *domains, char reason[static DOMAINS_REASON])
 
 void domains_free(struct domains *domains)
 {
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        free(domains->by[cpu]);
+    free(domains->makers);
     if (domains->root >= 0)
         close(domains->root);
     *domains = (struct domains){.root = -1};
@@ -186,8 +210,7 @@ static bool make(struct domains *domains, int cpu, const char *by, char *reason)
     domain_name(name, cpu);
     if (!make_group(domains, name, reason))
         return false;
-    CPU_SET((size_t)cpu, &domains->made);
-    domains->by[cpu] = strdup(by);
+    note_made(domains, cpu, by);
     return domains->cpusets == CPUSETS_V1 ? make_v1(domains, name, number, reason) : make_v2(domains, name, number, reason);
 }
 
@@ -285,9 +308,7 @@ static bool remove_one(struct domains *domains, int cpu, char *reason)
         return false;
     if (unlinkat(domains->root, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
         return fault(reason, "cpuset group %s: %s", name, strerror(errno));
-    CPU_CLR((size_t)cpu, &domains->made);
-    free(domains->by[cpu]);
-    domains->by[cpu] = NULL;
+    note_removed(domains, cpu);
     return true;
 }
 
@@ -353,7 +374,7 @@ bool domains_show(FILE *output, char reason[static DOMAINS_REASON])
         fprintf(output, "%-5s %-8s %s\n", "CPU", "THREADS", "MADE BY");
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, &domains.made))
-            fprintf(output, "%-5d %-8d %s\n", cpu, count_members(&domains, cpu), domains.by[cpu]);
+            fprintf(output, "%-5d %-8d %s\n", cpu, count_members(&domains, cpu), maker_of(&domains, cpu));
     domains_free(&domains);
     return fflush(output) == 0 || fault(reason, "standard output: %s", strerror(errno));
 }
@@ -385,7 +406,7 @@ bool domains_drop(const char *by, char reason[static DOMAINS_REASON])
         return by != NULL; /* where there can be none, none of his is left */
     CPU_ZERO(&dropped);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &domains.made) && (by == NULL || strcmp(domains.by[cpu], by) == 0))
+        if (CPU_ISSET(cpu, &domains.made) && (by == NULL || strcmp(maker_of(&domains, (int)cpu), by) == 0))
             CPU_SET(cpu, &dropped);
     bool good = CPU_COUNT(&dropped) == 0 || remove_some(&domains, &dropped, reason);
     domains_free(&domains);

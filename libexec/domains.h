@@ -21,13 +21,20 @@
 
 enum { DOMAINS_REASON = 400, DOMAIN_NAME = 24, DOMAINS_BY = 256 };
 
+/* Who made the domain of a CPU. */
+struct maker {
+    int cpu;
+    char by[DOMAINS_BY];
+};
+
 struct domains {
     enum cpusets cpusets;
     int root;                    /* descriptor of the mount */
     bool was_balanced;           /* version 1: the root's sched_load_balance before */
     bool had_controller;         /* version 2: cpuset was in the root's subtree_control before */
     cpu_set_t made;
-    char *by[CPU_SETSIZE];       /* who made it */
+    struct maker *makers;        /* of each that is made */
+    int maker_count;
 };
 
 /* What is there. False: *reason. */
