@@ -22,11 +22,11 @@ MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c) $(BROKER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/oracle/*.c) $(BROKER_SRC)
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized lint install clean
+.PHONY: all programs man check check-sanitized oracle lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -44,7 +44,11 @@ $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
-$(PROGRAMS):
+ORACLE = $(B)/test/oracle
+$(ORACLE): $(call objects,test/oracle/oracle.c test/oracle/generate.c test/oracle/simulate.c test/oracle/plugin-process.c lib/paragraph.c lib/units.c)
+$(ORACLE): LDLIBS = -ljansson -lm
+
+$(PROGRAMS) $(ORACLE):
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -59,6 +63,10 @@ $(B)/man/%: man/%.scd
 check: all
 	test/run $(TESTS)
 
+# Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.
+oracle: programs $(ORACLE)
+	$(ORACLE) --sets 100000 $(B)/libexec/plugins
+
 # The same tests with programs that stop at the first wrong access or undefined result.
 check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
@@ -70,7 +78,7 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
-$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h plugins/*.h)
+$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h plugins/*.h test/oracle/*.h)
 	@mkdir -p $(@D)
 	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins
 	@touch $@
