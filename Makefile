@@ -26,7 +26,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/or
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized oracle lint install clean
+.PHONY: all programs man check check-sanitized oracle acceptance lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -44,8 +44,9 @@ $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
-ORACLE = $(B)/test/oracle
-$(ORACLE): $(call objects,test/oracle/oracle.c test/oracle/generate.c test/oracle/simulate.c test/oracle/plugin-process.c lib/paragraph.c lib/units.c)
+ORACLE = $(B)/test/oracle $(B)/test/acceptance
+$(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o \
+    $(call objects,test/oracle/generate.c test/oracle/simulate.c test/oracle/plugin-process.c lib/paragraph.c lib/units.c)
 $(ORACLE): LDLIBS = -ljansson -lm
 
 $(PROGRAMS) $(ORACLE):
@@ -64,8 +65,16 @@ check: all
 	test/run $(TESTS)
 
 # Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.
-oracle: programs $(ORACLE)
-	$(ORACLE) --sets 100000 $(B)/libexec/plugins
+oracle: programs $(B)/test/oracle
+	$(B)/test/oracle --sets 100000 $(B)/libexec/plugins
+
+# How much each mode admits. The data take minutes and are kept; the picture needs gnuplot.
+acceptance: programs $(B)/test/acceptance
+	$(B)/test/acceptance $(B)/libexec/plugins > test/oracle/acceptance.data.new
+	mv test/oracle/acceptance.data.new test/oracle/acceptance.data
+
+man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
+	gnuplot -e 'set terminal svg size 1000,560 dynamic background "white" font "sans,13"' $< > $@.new && mv $@.new $@
 
 # The same tests with programs that stop at the first wrong access or undefined result.
 check-sanitized:

@@ -58,8 +58,8 @@ void uunifast(struct random *random, int count, double sum, double utilization[]
 
 /* ---- Periods ---- */
 
-/* Multiples of a unit. Harmonic: each divides the next. Semi-harmonic: what engineers choose. Co-prime: few of them are
- * enough for a long hyperperiod, then others repeat. Any: neighbours such as 30 and 31 included. */
+/* Multiples of a unit. Harmonic: each divides the next. Semi-harmonic, two kinds: what engineers choose. Co-prime: few
+ * of them are enough for a long hyperperiod. Any: neighbours such as 30 and 31 included. */
 static int64_t draw_multiple(struct random *random, int64_t family)
 {
     static const int multiples[][8] = {
@@ -73,7 +73,7 @@ static int64_t draw_multiple(struct random *random, int64_t family)
     return 10 + random_below(random, 50);
 }
 
-/* One that would make the hyperperiod too long becomes equal to another: levels with several tasks are wanted, too. */
+/* One that would make the hyperperiod too long becomes equal to another: shared levels are wanted, too. */
 static void draw_periods(struct random *random, struct task_set *set)
 {
     static const int64_t units[] = {100, 137, 250, 1000, 1009};
@@ -179,7 +179,11 @@ static void fill(struct task_set *set, const struct draft *draft, int focus, int
 static bool meets_all(const struct task_set *set, int focus)
 {
     static const enum arrangement arrangements[] = {
-        [EDGE_EDF] = ALL_DEADLINE, [EDGE_RM] = ALL_RATE_MONOTONIC, [EDGE_TWO] = TWO_LAYERS, [EDGE_THREE] = THREE_LAYERS};
+        [EDGE_EDF] = ALL_DEADLINE,
+        [EDGE_RM] = ALL_RATE_MONOTONIC,
+        [EDGE_TWO] = TWO_LAYERS,
+        [EDGE_THREE] = THREE_LAYERS,
+    };
     struct task_set arranged = *set;
     struct miss miss;
     arrange(&arranged, arrangements[focus]);

@@ -182,6 +182,26 @@ bool plugin_answer(struct plugin_process *plugin, int number, struct task_set *s
     }
 }
 
+/* ---- Sets ---- */
+
+void plugin_ask_set(struct plugin_process *plugin, const struct task_set *set)
+{
+    for (int i = 0; i < set->count; i++)
+        plugin_ask_accept(plugin, i + 1, &set->task[i], true);
+    for (int i = 0; i < set->count; i++)
+        plugin_ask_release(plugin, i + 1);
+}
+
+bool plugin_hear_set(struct plugin_process *plugin, struct task_set *set)
+{
+    bool admitted = true;
+    for (int i = 0; i < set->count; i++)
+        admitted = plugin_answer(plugin, i + 1, set) && admitted;
+    for (int i = 0; i < set->count; i++)
+        plugin_answer(plugin, 0, NULL);
+    return admitted;
+}
+
 void plugin_stop(struct plugin_process *plugin)
 {
     close(plugin->to);

@@ -27,9 +27,13 @@ void plugin_ask_load(struct plugin_process *plugin, int number, const struct tas
 void plugin_ask_unload(struct plugin_process *plugin, int number);
 void plugin_flush(struct plugin_process *plugin);
 
-/* The answer to the oldest request: whether it is ok. Updates and, after ok, the plan for task `number` (0: it is none)
- * go to the set, which may be NULL. */
+/* The answer to the oldest request: whether it is ok. Updates and, after ok, the plan for task `number` (0: it is
+ * none) go to the set, which may be NULL. */
 bool plugin_answer(struct plugin_process *plugin, int number, struct task_set *set);
+
+/* All tasks of a set one after another, and their release. Then whether all were granted. */
+void plugin_ask_set(struct plugin_process *plugin, const struct task_set *set);
+bool plugin_hear_set(struct plugin_process *plugin, struct task_set *set);
 
 /* Closes its input and waits until it has ended. */
 void plugin_stop(struct plugin_process *plugin);

@@ -11,8 +11,8 @@
  * release from s on, which is most when all of them begin at s: the synchronous release, with ours the last in the
  * queue of its level. So each task of a level is once the one that loses ties.
  *
- * Their mixture: while SCHED_DEADLINE jobs are pending they have the CPU, in whatever order. To the levels below they are
- * one higher level; above, EDF is alone.
+ * Their mixture: while SCHED_DEADLINE jobs are pending they have the CPU, in whatever order. To the levels below they
+ * are one higher level; above, EDF is alone.
  *
  * Global EDF: the synchronous release is NOT the worst case, and none is known. What is found here refutes a
  * test that claims sufficiency; that nothing is found does not prove it. */
