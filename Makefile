@@ -74,7 +74,7 @@ acceptance: programs $(B)/test/acceptance
 	mv test/oracle/acceptance.data.new test/oracle/acceptance.data
 
 man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
-	gnuplot -e 'set terminal svg size 1000,560 dynamic background "white" font "sans,13"' $< > $@.new && mv $@.new $@
+	gnuplot -e 'set terminal svg size 1150,520 dynamic background "white" font "sans,13"' $< > $@.new && mv $@.new $@
 
 # The same tests with programs that stop at the first wrong access or undefined result.
 check-sanitized:

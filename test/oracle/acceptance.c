@@ -15,9 +15,9 @@
 #include "plugin-process.h"
 
 enum { TASKS_PER_CPU = 8 };
-enum { BATCH = 16 };                              /* sets: their requests fit into one pipe */
-enum { FROM = 500, TO = 1050, STEP = 25 };        /* thousandths of all CPUs */
-enum { SEED = 1, SETS = 1000 / BATCH * BATCH };   /* for each point */
+enum { BATCH = 16 };                       /* sets: their requests fit into one pipe */
+enum { FROM = 400, TO = 1050, STEP = 25 }; /* thousandths of all CPUs */
+enum { SEED = 1, SETS = 1000 / BATCH * BATCH }; /* for each point */
 
 #define EXACT_WORDS "blocking=0us", "fair_server=0us"
 

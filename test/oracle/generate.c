@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-enum { LEAST = 2, MOST = 12 };              /* tasks */
-enum { HYPERPERIOD_MAX = 1000 };            /* in shortest periods: what keeps the simulation short */
-enum { RUNTIME_MIN = 2 };                   /* us, SCHED_DEADLINE's */
+enum { LEAST = 2, MOST = 12 };   /* tasks */
+enum { HYPERPERIOD_MAX = 1000 }; /* in shortest periods: what keeps the simulation short */
+enum { RUNTIME_MIN = 2 };        /* us, SCHED_DEADLINE's */
 
 /* ---- Random numbers: splitmix64 ---- */
 
@@ -58,8 +58,10 @@ void uunifast(struct random *random, int count, double sum, double utilization[]
 
 /* ---- Periods ---- */
 
-/* Multiples of a unit. Harmonic: each divides the next. Semi-harmonic, two kinds: what engineers choose. Co-prime: few
- * of them are enough for a long hyperperiod. Any: neighbours such as 30 and 31 included. */
+/* Multiples of a unit. Harmonic: each divides the next. Semi-harmonic, two kinds: what engineers choose. Co-prime:
+ * few of them are enough for a long hyperperiod. Octave: neighbours such as 30 and 31, none twice another. */
+enum { OCTAVE = 4, FAMILIES };
+
 static int64_t draw_multiple(struct random *random, int64_t family)
 {
     static const int multiples[][8] = {
@@ -68,16 +70,14 @@ static int64_t draw_multiple(struct random *random, int64_t family)
         {2, 3, 4, 6, 8, 12, 24, 48},
         {4, 5, 7, 9, 11, 13, 17, 19},
     };
-    if (family < 4)
-        return multiples[family][random_below(random, 8)];
-    return 10 + random_below(random, 50);
+    return family == OCTAVE ? 20 + random_below(random, 20) : multiples[family][random_below(random, 8)];
 }
 
 /* One that would make the hyperperiod too long becomes equal to another: shared levels are wanted, too. */
-static void draw_periods(struct random *random, struct task_set *set)
+static void draw_periods(struct random *random, struct task_set *set, int64_t family)
 {
     static const int64_t units[] = {100, 137, 250, 1000, 1009};
-    int64_t unit = units[random_below(random, 5)], family = random_below(random, 5);
+    int64_t unit = units[random_below(random, 5)];
     int64_t shortest = INT64_MAX;
     int count = set->count;
     for (int i = 0; i < count; i++) {
@@ -205,6 +205,37 @@ static void go_to_edge(struct random *random, struct task_set *set, int focus)
     task->runtime = clamp(fits + random_below(random, 2), RUNTIME_MIN, task->deadline);
 }
 
+/* Different periods within an octave, the shortest first. */
+static void draw_octave(struct random *random, struct task_set *set)
+{
+    struct task_set drawn = {.count = 2 + (int)random_below(random, 4)};
+    draw_periods(random, &drawn, OCTAVE);
+    set->count = 0;
+    for (int64_t last = 0, next; last < INT64_MAX; last = next) {
+        next = INT64_MAX;
+        for (int i = 0; i < drawn.count; i++)
+            if (drawn.task[i].period > last && drawn.task[i].period < next)
+                next = drawn.task[i].period;
+        if (next < INT64_MAX)
+            set->task[set->count++] = (struct task){.period = next, .deadline = next};
+    }
+}
+
+/* Where the sufficient bounds of rate monotonic are tight: each runtime is the step to the next period. The product
+ * is at the hyperbolic bound then, and with equal ratios of periods the sum at that of Liu and Layland. */
+static void make_critical(struct random *random, struct task_set *set, struct draft *draft)
+{
+    do
+        draw_octave(random, set);
+    while (set->count < LEAST);
+    for (int i = 0; i < set->count; i++) {
+        int64_t period = set->task[i].period;
+        int64_t next = i + 1 < set->count ? set->task[i + 1].period : 2 * set->task[0].period;
+        draft->weight[i] = (double)(next - period) / (double)period;
+    }
+    draft->grain = 1;
+}
+
 static void draw_deadlines(struct random *random, struct task_set *set)
 {
     bool constrained = random_below(random, 2) == 1;
@@ -222,14 +253,16 @@ void generate(struct task_set *set, uint64_t seed, uint64_t number, int cpus)
     struct random random = random_start(seed, number * 8 + (uint64_t)cpus);
     struct draft draft;
     *set = (struct task_set){.count = LEAST + (int)random_below(&random, MOST - LEAST + 1)};
-    draw_periods(&random, set);
+    draw_periods(&random, set, random_below(&random, FAMILIES));
     draw_deadlines(&random, set);
     draft.grain = random_below(&random, 3) == 0 ? 50 : 1;
     uunifast(&random, set->count, 1, draft.weight);
-    for (int i = 0; i < set->count; i++)
-        set->task[i].layer = (int)random_below(&random, 3);
     int focus = (int)(number % (cpus > 1 ? POOL_FOCUSES : FOCUSES));
     bool edge = cpus == 1 && focus >= EDGE_EDF;
+    if (cpus == 1 && (focus == LIU_LAYLAND || focus == HYPERBOLIC) && random_below(&random, 2) == 0)
+        make_critical(&random, set, &draft);
+    for (int i = 0; i < set->count; i++)
+        set->task[i].layer = (int)random_below(&random, LAYERS);
     fill(set, &draft, focus, cpus, edge ? random_between(&random, 0.7, 1) : random_between(&random, 0.93, 1.03));
     if (edge)
         go_to_edge(&random, set, focus);

@@ -19,7 +19,6 @@
 #include "generate.h"
 #include "plugin-process.h"
 
-enum { LAYERS = 3 };
 enum { BATCH = 32 };  /* sets: their requests fit into one pipe, so that writing never waits for reading */
 enum { SHOWN = 10 };  /* sets that are printed for each mode */
 
@@ -37,7 +36,8 @@ struct layer {
 
 /* Exact: nothing but the tasks is counted. */
 #define PURE "blocking=0us", "fair_server=0us"
-#define EDF(cpus, partition, ...) {"edf", {"cpus=" cpus, "priority=-", "partition=" partition, "threshold=1", __VA_ARGS__}}
+#define EDF(cpus, partition, ...)                                                                                   \
+    {"edf", {"cpus=" cpus, "priority=-", "partition=" partition, "threshold=1", __VA_ARGS__}}
 #define RM(cpus, priority, ...) {"rm", {"cpus=" cpus, "priority=" priority, "threshold=1", __VA_ARGS__}}
 #define DEMAND(cpus) EDF(cpus, "unthrottled", "admission=demand", PURE)
 #define RTA(cpus, priority) RM(cpus, priority, "admission=rta", PURE)
@@ -235,6 +235,12 @@ static void stop(void)
             plugin_stop(&modes[i].plugin[layer]);
 }
 
+static void ask_ahead(struct mode *mode, const struct trial *trial)
+{
+    if (mode->layers == 1)
+        plugin_ask_set(&mode->plugin[0], set_for(trial, mode));
+}
+
 static void try_mode(struct mode *mode, struct trial *trial)
 {
     struct task_set told = *set_for(trial, mode);
@@ -245,8 +251,8 @@ static void try_mode(struct mode *mode, struct trial *trial)
 static void try_batch(struct trial *trials, int count)
 {
     for (int i = 0; i < MODES; i++)
-        for (int j = 0; j < count && modes[i].layers == 1; j++)
-            plugin_ask_set(&modes[i].plugin[0], set_for(&trials[j], &modes[i]));
+        for (int j = 0; j < count; j++)
+            ask_ahead(&modes[i], &trials[j]);
     for (int i = 0; i < MODES; i++)
         plugin_flush(&modes[i].plugin[0]);
     for (int i = 0; i < MODES; i++)
@@ -306,7 +312,7 @@ static void replay(void)
             trial.set[i] = set;
         for (int i = 0; i < MODES; i++)
             if (strcmp(modes[i].name, name) == 0) {
-                plugin_ask_set(&modes[i].plugin[0], &set);
+                ask_ahead(&modes[i], &trial);
                 plugin_flush(&modes[i].plugin[0]);
                 try_mode(&modes[i], &trial);
             }
@@ -330,8 +336,8 @@ static bool print_table(void)
     static const char *const claims[] = {"necessary", "sufficient", "exact"};
     bool good = true;
     printf("%78s %12s %12s\n", "", "admitted,", "never misses");
-    printf("%-28s %-10s %12s %12s %12s %12s %12s\n", "mode", "claims", "sets", "admitted", "schedulable", "but misses",
-           "but refused");
+    printf("%-28s %-10s %12s %12s %12s %12s %12s\n", "mode", "held to", "sets", "admitted", "schedulable",
+           "but misses", "but refused");
     for (int i = 0; i < MODES; i++) {
         const struct mode *mode = &modes[i];
         if (mode->sets == 0)

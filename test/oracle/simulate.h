@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TASKS_MAX = 32 };
+enum { TASKS_MAX = 32, LAYERS = 3 };
 
 enum policy { POLICY_DEADLINE, POLICY_FIFO };
 
