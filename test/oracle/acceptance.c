@@ -82,7 +82,7 @@ static void try_batch(uint64_t number, double utilization, bool constrained, uin
     }
     for (int i = 0; i < COLUMNS; i++)
         for (int j = 0; j < BATCH; j++)
-            admitted[i] += plugin_hear_set(&columns[i].plugin, &set[i][j]);
+            admitted[i] += plugin_hear_set(&columns[i].plugin, &set[i][j]) == NULL;
 }
 
 static void print_row(int thousandths, bool constrained)

@@ -122,25 +122,40 @@ static const struct verdict *simulate(struct trial *trial, const struct mode *mo
     return verdict;
 }
 
-static void show(const struct mode *mode, const char *what, const struct task_set *set, const struct miss *miss)
+static json_t *tasks_as_json(const struct task_set *set)
 {
-    printf("{\"mode\": \"%s\", \"violation\": \"%s\", ", mode->name, what);
-    if (miss != NULL)
-        printf("\"miss\": {\"task\": %d, \"at\": %" PRId64 "}, ", miss->task + 1, miss->at);
-    printf("\"tasks\": [");
+    json_t *tasks = json_array();
     for (int i = 0; i < set->count; i++) {
         const struct task *task = &set->task[i];
-        printf("%s{\"runtime\": %" PRId64 ", \"deadline\": %" PRId64 ", \"period\": %" PRId64
-               ", \"layer\": %d, \"cpu\": %d, \"priority\": %d}",
-               i == 0 ? "" : ", ", task->runtime, task->deadline, task->period, task->layer, task->cpu,
-               task->priority);
+        json_array_append_new(tasks, json_pack("{s:I, s:I, s:I, s:i, s:i, s:i}", "runtime", (json_int_t)task->runtime,
+                                               "deadline", (json_int_t)task->deadline, "period",
+                                               (json_int_t)task->period, "layer", task->layer, "cpu", task->cpu,
+                                               "priority", task->priority));
     }
-    printf("]}\n");
+    return tasks;
 }
 
-/* told: the set with the priorities and CPUs that the plugins gave. */
-static void judge(struct mode *mode, struct trial *trial, const struct task_set *told, bool admitted)
+/* For a miss its task, from 1 on, and its deadline; for a refusal the plugin's reason. */
+static void show(const struct mode *mode, const struct task_set *set, const struct miss *miss, const char *reason)
 {
+    json_t *line = json_pack("{s:s, s:s}", "mode", mode->name, "violation",
+                             miss != NULL ? "admitted, but misses" : "never misses, but refused");
+    if (miss != NULL)
+        json_object_set_new(line, "miss",
+                            json_pack("{s:i, s:I}", "task", miss->task + 1, "at", (json_int_t)miss->at));
+    else
+        json_object_set_new(line, "reason", json_string(reason));
+    json_object_set_new(line, "tasks", tasks_as_json(set));
+    if (json_dumpf(line, stdout, JSON_PRESERVE_ORDER) != 0)
+        err(EX_OSERR, "standard output");
+    putchar('\n');
+    json_decref(line);
+}
+
+/* told: the set with the priorities and CPUs that the plugins gave. refusal: NULL, or why they did not take all. */
+static void judge(struct mode *mode, struct trial *trial, const struct task_set *told, const char *refusal)
+{
+    bool admitted = refusal == NULL;
     const struct verdict *verdict = mode->system == IN_PARTS ? NULL : simulate(trial, mode);
     bool schedulable = verdict != NULL && !verdict->misses, misses = verdict != NULL && verdict->misses;
     struct miss miss = verdict != NULL ? verdict->miss : (struct miss){0};
@@ -153,33 +168,36 @@ static void judge(struct mode *mode, struct trial *trial, const struct task_set 
     mode->wrong_yes += wrong_yes;
     mode->wrong_no += wrong_no;
     if (wrong_yes && mode->claim >= SUFFICIENT && mode->wrong_yes <= SHOWN)
-        show(mode, "admitted, but misses", told, &miss);
+        show(mode, told, &miss, NULL);
     if (wrong_no && mode->claim == EXACT && mode->wrong_no <= SHOWN)
-        show(mode, "never misses, but refused", told, NULL);
+        show(mode, told, NULL, refusal);
 }
 
 /* ---- Several plugins on one CPU: asked in turn, as the broker does ---- */
 
-static bool lower_layers_bear(struct mode *mode, int layer, int number, const struct task *task)
+static const char *lower_layers_refuse(struct mode *mode, int layer, int number, const struct task *task)
 {
-    for (int i = layer + 1; i < mode->layers; i++) {
+    const char *refusal = NULL;
+    for (int i = layer + 1; i < mode->layers && refusal == NULL; i++) {
         plugin_ask_load(&mode->plugin[i], number, task, true);
         plugin_flush(&mode->plugin[i]);
-        if (!plugin_answer(&mode->plugin[i], number, NULL))
-            return false;
+        refusal = plugin_answer(&mode->plugin[i], number, NULL);
     }
-    return true;
+    return refusal;
 }
 
-static bool enter(struct mode *mode, int number, struct task_set *set)
+static const char *enter(struct mode *mode, int number, struct task_set *set)
 {
     struct task *task = &set->task[number - 1];
     int layer = task->layer < mode->layers ? task->layer : mode->layers - 1;
     struct plugin_process *plugin = &mode->plugin[layer];
     plugin_ask_accept(plugin, number, task, false);
     plugin_flush(plugin);
-    if (!plugin_answer(plugin, number, set) || !lower_layers_bear(mode, layer, number, task))
-        return false;
+    const char *refusal = plugin_answer(plugin, number, set);
+    if (refusal == NULL)
+        refusal = lower_layers_refuse(mode, layer, number, task);
+    if (refusal != NULL)
+        return refusal;
     for (int i = 0; i < layer; i++) {
         plugin_ask_load(&mode->plugin[i], number, task, false);
         plugin_flush(&mode->plugin[i]);
@@ -187,8 +205,7 @@ static bool enter(struct mode *mode, int number, struct task_set *set)
     }
     plugin_ask_schedule(plugin, number, task);
     plugin_flush(plugin);
-    plugin_answer(plugin, number, set);
-    return true;
+    return plugin_answer(plugin, number, set);
 }
 
 /* What was entered, and what was being tried. */
@@ -202,19 +219,20 @@ static void leave(struct mode *mode, int count)
         }
         plugin_flush(plugin);
         for (int number = 1; number <= count; number++) {
-            plugin_answer(plugin, 0, NULL);
-            plugin_answer(plugin, 0, NULL);
+            plugin_answer(plugin, number, NULL);
+            plugin_answer(plugin, number, NULL);
         }
     }
 }
 
-static bool ask_stack(struct mode *mode, struct task_set *set)
+static const char *ask_stack(struct mode *mode, struct task_set *set)
 {
-    int number = 1;
-    while (number <= set->count && enter(mode, number, set))
-        number++;
-    leave(mode, number <= set->count ? number : set->count);
-    return number > set->count;
+    const char *refusal = NULL;
+    int number = 0;
+    while (number < set->count && refusal == NULL)
+        refusal = enter(mode, ++number, set);
+    leave(mode, number);
+    return refusal;
 }
 
 /* ---- The run ---- */
@@ -244,8 +262,8 @@ static void ask_ahead(struct mode *mode, const struct trial *trial)
 static void try_mode(struct mode *mode, struct trial *trial)
 {
     struct task_set told = *set_for(trial, mode);
-    bool admitted = mode->layers > 1 ? ask_stack(mode, &told) : plugin_hear_set(&mode->plugin[0], &told);
-    judge(mode, trial, &told, admitted);
+    const char *refusal = mode->layers > 1 ? ask_stack(mode, &told) : plugin_hear_set(&mode->plugin[0], &told);
+    judge(mode, trial, &told, refusal);
 }
 
 static void try_batch(struct trial *trials, int count)

@@ -153,9 +153,9 @@ static void follow(const struct plugin_process *plugin, const struct paragraph *
                    struct task_set *set)
 {
     uint64_t value;
-    if (set == NULL || number == 0)
+    if (set == NULL)
         return;
-    if (number > (uint64_t)set->count)
+    if (number == 0 || number > (uint64_t)set->count)
         errx(EX_PROTOCOL, "%s speaks of a task %" PRIu64 " that it was not asked about", plugin->program, number);
     struct task *task = &set->task[number - 1];
     if (paragraph_get_number(paragraph, "priority", 99, &value) > 0)
@@ -166,19 +166,21 @@ static void follow(const struct plugin_process *plugin, const struct paragraph *
         task->policy = says(paragraph, "policy", "deadline") ? POLICY_DEADLINE : POLICY_FIFO;
 }
 
-bool plugin_answer(struct plugin_process *plugin, int number, struct task_set *set)
+const char *plugin_answer(struct plugin_process *plugin, int number, struct task_set *set)
 {
     for (;;) {
         struct paragraph paragraph = take(plugin);
         uint64_t moved;
-        if (paragraph_get_number(&paragraph, "update", INT32_MAX, &moved) > 0) {
+        if (paragraph_get_number(&paragraph, "update", INT32_MAX, &moved) > 0)
             follow(plugin, &paragraph, moved, set);
-            continue;
-        }
-        bool ok = says(&paragraph, "answer", "ok");
-        if (ok)
+        else if (says(&paragraph, "answer", "ok")) {
             follow(plugin, &paragraph, (uint64_t)number, set);
-        return ok;
+            return NULL;
+        } else {
+            const char *reason = paragraph_get(&paragraph, "reason");
+            snprintf(plugin->reason, sizeof plugin->reason, "%s", reason == NULL ? "" : reason);
+            return plugin->reason;
+        }
     }
 }
 
@@ -192,14 +194,16 @@ void plugin_ask_set(struct plugin_process *plugin, const struct task_set *set)
         plugin_ask_release(plugin, i + 1);
 }
 
-bool plugin_hear_set(struct plugin_process *plugin, struct task_set *set)
+const char *plugin_hear_set(struct plugin_process *plugin, struct task_set *set)
 {
-    bool admitted = true;
+    const char *refusal = NULL;
+    for (int i = 0; i < set->count; i++) {
+        const char *reason = plugin_answer(plugin, i + 1, set);
+        refusal = reason == NULL ? refusal : reason;
+    }
     for (int i = 0; i < set->count; i++)
-        admitted = plugin_answer(plugin, i + 1, set) && admitted;
-    for (int i = 0; i < set->count; i++)
-        plugin_answer(plugin, 0, NULL);
-    return admitted;
+        plugin_answer(plugin, i + 1, NULL);
+    return refusal;
 }
 
 void plugin_stop(struct plugin_process *plugin)

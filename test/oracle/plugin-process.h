@@ -13,6 +13,7 @@ struct plugin_process {
     int to, from;
     struct paragraph_input input;
     struct paragraph_output output;
+    char reason[512];
 };
 
 /* Starts DIRECTORY/PROGRAM and takes its greeting. Ends this program if it cannot, like all that follows. */
@@ -27,13 +28,13 @@ void plugin_ask_load(struct plugin_process *plugin, int number, const struct tas
 void plugin_ask_unload(struct plugin_process *plugin, int number);
 void plugin_flush(struct plugin_process *plugin);
 
-/* The answer to the oldest request: whether it is ok. Updates and, after ok, the plan for task `number` (0: it is
- * none) go to the set, which may be NULL. */
-bool plugin_answer(struct plugin_process *plugin, int number, struct task_set *set);
+/* The answer to the oldest request: NULL if it is ok, else the reason, until another refusal. Updates and, after ok,
+ * the plan for task `number` go to the set, if there is one. */
+const char *plugin_answer(struct plugin_process *plugin, int number, struct task_set *set);
 
-/* All tasks of a set one after another, and their release. Then whether all were granted. */
+/* All tasks of a set one after another, and their release. Then NULL if all were granted, else the last reason. */
 void plugin_ask_set(struct plugin_process *plugin, const struct task_set *set);
-bool plugin_hear_set(struct plugin_process *plugin, struct task_set *set);
+const char *plugin_hear_set(struct plugin_process *plugin, struct task_set *set);
 
 /* Closes its input and waits until it has ended. */
 void plugin_stop(struct plugin_process *plugin);
