@@ -464,7 +464,7 @@ $ALICE 3500 "runtime": "2ms", "desired_runtime": "10ms", "period": "10ms"
 $ALICE 3500 "runtime": 3500, "desired_runtime": 3501, "period": "10ms"
 $ALICE 3499 "runtime": "2ms", "desired_runtime": 3499, "period": "10ms"
 $ALICE 2721 "runtime": 100, "desired_runtime": 7777, "period": 7777
-$ALICE 2721 "runtime": 100, "desired_runtime": 7777, "period": 20000, "deadline": 7777
+$ALICE 7000 "runtime": 100, "desired_runtime": 7777, "period": 20000, "deadline": 7777
 $BOB 3000 "runtime": "2ms", "desired_runtime": "10ms", "period": "10ms"
 $BOB 2450 "runtime": "2ms", "desired_runtime": "7ms", "period": "7ms"
 $CAROL 1234 "runtime": "1ms", "desired_runtime": "10ms", "period": "10ms"
