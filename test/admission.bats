@@ -235,6 +235,8 @@ declines() {
     wish 4 2 10000; is no nearest= "reason=CPUs 0-1 have 0 of 2 left beside the largest, 0.0002 asked"
     ask op=release task=3; wish 3 5000 20000 deadline=9999; is no nearest=4999 # a density of 0.5
     wish 3 4999 20000 deadline=9999; is ok
+    start edf cpus=0-1 threshold=1 admission=gfb; wish 1 8000 10000; wish 2 2000 10000
+    wish 3 2001 10000; is no nearest=2000 # the largest stays the largest: 0.8 + 0.2 + 0.2 <= 2 - 0.8
     start edf cpus=0-1 threshold=1 admission=gfb; wish 1 2000 10000
     wish 2 9001 10000; is no nearest=9000 # it becomes the largest: 0.2 + 0.9 <= 2 - 0.9
     wish 2 1000 10000 desired_runtime=9500; is ok runtime=9000
