@@ -68,7 +68,7 @@ check: all
 oracle: programs $(B)/test/oracle
 	$(B)/test/oracle --sets 100000 $(B)/libexec/plugins
 
-# How much each mode admits. The data take minutes and are kept; the picture needs gnuplot.
+# How much each mode admits. The data are kept with the sources; the picture needs gnuplot.
 acceptance: programs $(B)/test/acceptance
 	$(B)/test/acceptance $(B)/libexec/plugins > test/oracle/acceptance.data.new
 	mv test/oracle/acceptance.data.new test/oracle/acceptance.data
