@@ -23,11 +23,11 @@ MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 ENFORCE_SRC = libexec/enforce.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c) $(BROKER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/oracle/*.c) $(BROKER_SRC)
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized lint install clean
+.PHONY: all programs man check check-sanitized oracle acceptance lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -46,7 +46,12 @@ $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
-$(PROGRAMS):
+ORACLE = $(B)/test/oracle $(B)/test/acceptance
+$(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o \
+    $(call objects,test/oracle/generate.c test/oracle/simulate.c test/oracle/plugin-process.c lib/paragraph.c lib/units.c)
+$(ORACLE): LDLIBS = -ljansson -lm
+
+$(PROGRAMS) $(ORACLE):
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -61,6 +66,18 @@ $(B)/man/%: man/%.scd
 check: all
 	test/run $(TESTS)
 
+# Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.
+oracle: programs $(B)/test/oracle
+	$(B)/test/oracle --sets 100000 $(B)/libexec/plugins
+
+# How much each mode admits. The data are kept with the sources; the picture needs gnuplot.
+acceptance: programs $(B)/test/acceptance
+	$(B)/test/acceptance $(B)/libexec/plugins > test/oracle/acceptance.data.new
+	mv test/oracle/acceptance.data.new test/oracle/acceptance.data
+
+man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
+	gnuplot -e 'set terminal svg size 1150,520 dynamic background "white" font "sans,13"' $< > $@.new && mv $@.new $@
+
 # The same tests with programs that stop at the first wrong access or undefined result.
 check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
@@ -72,7 +89,7 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
-$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h plugins/*.h)
+$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h plugins/*.h test/oracle/*.h)
 	@mkdir -p $(@D)
 	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins
 	@touch $@

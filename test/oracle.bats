@@ -1,0 +1,48 @@
+# What the plugins admit, held against simulated schedules; `make oracle` does the same with more sets.
+bats_require_minimum_version 1.5.0
+
+setup_file() { # whatever the programs under test are built with, the oracle is built plainly
+    env -u MAKEFLAGS -u MAKELEVEL make -s -C "$RTF_SOURCE" build/test/oracle </dev/null 3>&-
+}
+
+setup() {
+    oracle=$RTF_SOURCE/build/test/oracle
+    scratch=$(mktemp -d)
+    ln -s "$BATS_TEST_DIRNAME/fixtures/plugins/always" "$scratch/edf"
+    ln -s "$BATS_TEST_DIRNAME/fixtures/plugins/always" "$scratch/rm"
+}
+
+teardown() {
+    rm -rf "$scratch"
+}
+
+# finds ANSWER VIOLATION MODE...: plugins that always answer so are found out in these modes and no others, and what is
+# printed tells the same when it is replayed
+finds() {
+    local answer=$1 violation=$2
+    shift 2
+    ANSWER=$answer run -1 --separate-stderr "$oracle" --sets 100 "$scratch"
+    grep '^{' <<<"$output" >"$scratch/sets"
+    [ "$(jq -r .mode "$scratch/sets" | sort -u)" = "$(printf '%s\n' "$@" | sort)" ]
+    [ "$(jq -r .violation "$scratch/sets" | sort -u)" = "$violation" ]
+    ANSWER=$answer run -1 "$oracle" --replay "$scratch" <"$scratch/sets"
+    diff <(grep '^{' <<<"$output" | jq -c '{mode, violation, miss}') <(jq -c '{mode, violation, miss}' "$scratch/sets")
+    run -0 "$oracle" --replay "$RTF_LIBEXEC/plugins" <"$scratch/sets"
+}
+
+exact=('edf demand' 'rm rta' 'edf demand + rm rta' 'edf demand + rm rta + rm rta')
+sufficient=('edf density' 'edf demand, 2 CPUs' 'edf gfb, 2 CPUs' 'edf gfb, 4 CPUs' 'rm liu-layland' 'rm hyperbolic'
+    'rm rta, 3 levels' 'rm rta, 2 CPUs')
+
+@test "of 5,000 random task sets none is admitted that misses, and an exact test refuses none that never does" {
+    "$oracle" --sets 5000 --seed 1 "$RTF_LIBEXEC/plugins" >"$scratch/table" || { cat "$scratch/table" >&2; false; }
+    sed 's/^/# /' "$scratch/table" >&3
+}
+
+@test "a plugin that admits too much is found out" {
+    finds ok 'admitted, but misses' "${exact[@]}" "${sufficient[@]}"
+}
+
+@test "an exact plugin that admits too little is found out" {
+    finds no 'never misses, but refused' "${exact[@]}"
+}

@@ -1,0 +1,258 @@
+/* Why the synchronous release is enough, for sporadic tasks with deadlines up to their periods:
+ *
+ * EDF, one CPU: if any release pattern misses at d, let s be the last instant before d with no pending job
+ * that is due by d. All work done in [s, d] was released at or after s and due by d, and it is too much. Moving
+ * each task's first such release to s, and the others as close as periods allow, only adds to it; that is how a
+ * synchronous release begins. Time then repeats with the hyperperiod (Baruah, Rosier, Howell 1990).
+ *
+ * Fixed priority, one CPU: consider the first miss, of a job of level L released at t, and let s <= t be the last
+ * instant at which nothing above L was pending. Nothing of L ran in [s, t], so of each task of L at most one job
+ * stands before ours: two would mean an earlier miss. The job waits for those, itself, and what the higher levels
+ * release from s on, which is most when all of them begin at s: the synchronous release, with ours the last in the
+ * queue of its level. So each task of a level is once the one that loses ties.
+ *
+ * Their mixture: while SCHED_DEADLINE jobs are pending they have the CPU, in whatever order. To the levels below they
+ * are one higher level; above, EDF is alone.
+ *
+ * Global EDF: the synchronous release is NOT the worst case, and none is known. What is found here refutes a
+ * test that claims sufficiency; that nothing is found does not prove it. */
+#include "simulate.h"
+
+#include <stddef.h>
+
+struct job {
+    const struct task *task;
+    int64_t next; /* release */
+    int64_t released, due;
+    int64_t left;
+    bool loses_ties;
+    bool running;
+};
+
+struct run {
+    int count;
+    struct job job[TASKS_MAX];
+};
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+int64_t hyperperiod(const struct task_set *set)
+{
+    int64_t common = 1;
+    for (int i = 0; i < set->count; i++)
+        common = common / greatest_common_divisor(common, set->task[i].period) * set->task[i].period;
+    return common;
+}
+
+/* ---- The order of execution ---- */
+
+static bool runs_before(const struct job *a, const struct job *b)
+{
+    if (a->task->policy != b->task->policy)
+        return a->task->policy == POLICY_DEADLINE;
+    if (a->task->policy == POLICY_DEADLINE)
+        return a->due < b->due;
+    if (a->task->priority != b->task->priority)
+        return a->task->priority > b->task->priority;
+    if (a->released != b->released)
+        return a->released < b->released;
+    return b->loses_ties && !a->loses_ties;
+}
+
+static void choose(struct run *run, int cpus)
+{
+    for (int i = 0; i < run->count; i++)
+        run->job[i].running = false;
+    for (int cpu = 0; cpu < cpus; cpu++) {
+        struct job *best = NULL;
+        for (int i = 0; i < run->count; i++) {
+            struct job *job = &run->job[i];
+            if (job->left > 0 && !job->running && (best == NULL || runs_before(job, best)))
+                best = job;
+        }
+        if (best == NULL)
+            return;
+        best->running = true;
+    }
+}
+
+/* ---- Time ---- */
+
+static void release(struct run *run, int64_t now)
+{
+    for (int i = 0; i < run->count; i++) {
+        struct job *job = &run->job[i];
+        if (job->next != now)
+            continue;
+        job->released = now;
+        job->due = now + job->task->deadline;
+        job->left = job->task->runtime;
+        job->next = now + job->task->period;
+    }
+}
+
+/* The next release or completion. */
+static int64_t next_event(const struct run *run, int64_t now)
+{
+    int64_t next = INT64_MAX;
+    for (int i = 0; i < run->count; i++) {
+        const struct job *job = &run->job[i];
+        if (job->next < next)
+            next = job->next;
+        if (job->running && now + job->left < next)
+            next = now + job->left;
+    }
+    return next;
+}
+
+/* Runs until `then`. NULL, or a job that was not done when it was due. */
+static const struct job *advance(struct run *run, int64_t now, int64_t then)
+{
+    const struct job *late = NULL;
+    for (int i = 0; i < run->count; i++) {
+        struct job *job = &run->job[i];
+        if (job->left == 0)
+            continue;
+        if (job->running)
+            job->left -= then - now;
+        if (job->due < then || (job->due == then && job->left > 0))
+            late = job;
+    }
+    return late;
+}
+
+static bool run_misses(struct run *run, int cpus, int64_t until, const struct task **task, int64_t *at)
+{
+    int64_t now = 0;
+    while (now < until) {
+        release(run, now);
+        choose(run, cpus);
+        int64_t then = next_event(run, now);
+        const struct job *late = advance(run, now, then);
+        if (late != NULL) {
+            *task = late->task;
+            *at = late->due;
+            return true;
+        }
+        now = then;
+    }
+    return false;
+}
+
+/* ---- Who loses ties ---- */
+
+static bool same_level(const struct task *a, const struct task *b)
+{
+    return a->policy == POLICY_FIFO && b->policy == POLICY_FIFO && a->priority == b->priority;
+}
+
+/* In turn `turn` one task of each level loses: what a level does within changes nothing for the others. Returns
+ * how many turns there are. */
+static int prepare(struct run *run, const struct task_set *set, int turn)
+{
+    int turns = 1;
+    *run = (struct run){.count = set->count};
+    for (int i = 0; i < set->count; i++) {
+        int place = 0, size = 0;
+        for (int j = 0; j < set->count; j++)
+            if (same_level(&set->task[i], &set->task[j])) {
+                place += j < i;
+                size++;
+            }
+        run->job[i] = (struct job){.task = &set->task[i], .loses_ties = size > 0 && place == turn % size};
+        if (size > turns)
+            turns = size;
+    }
+    return turns;
+}
+
+static bool misses(const struct task_set *set, int cpus, const struct task **task, int64_t *at)
+{
+    int64_t until = hyperperiod(set);
+    int turns = 1;
+    for (int turn = 0; turn < turns; turn++) {
+        struct run run;
+        turns = prepare(&run, set, turn);
+        if (run_misses(&run, cpus, until, task, at))
+            return true;
+    }
+    return false;
+}
+
+bool global_misses(const struct task_set *set, int cpus, struct miss *miss)
+{
+    const struct task *task = NULL;
+    if (!misses(set, cpus, &task, &miss->at))
+        return false;
+    miss->task = (int)(task - set->task);
+    return true;
+}
+
+bool partitioned_misses(const struct task_set *set, struct miss *miss)
+{
+    bool done[TASKS_MAX] = {false};
+    for (int first = 0; first < set->count; first++) {
+        struct task_set alone = {0};
+        int place[TASKS_MAX];
+        for (int i = first; i < set->count; i++)
+            if (!done[i] && set->task[i].cpu == set->task[first].cpu) {
+                done[i] = true;
+                place[alone.count] = i;
+                alone.task[alone.count++] = set->task[i];
+            }
+        const struct task *task = NULL;
+        if (alone.count > 0 && misses(&alone, 1, &task, &miss->at)) {
+            miss->task = place[task - alone.task];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Arrangements ---- */
+
+/* Distinct longer periods: the shortest period gets the highest priority. */
+static int rate_monotonic(const struct task_set *set, int64_t period)
+{
+    int longer = 0;
+    for (int i = 0; i < set->count; i++) {
+        bool counted = set->task[i].period <= period;
+        for (int j = 0; j < i && !counted; j++)
+            counted = set->task[j].period == set->task[i].period;
+        longer += !counted;
+    }
+    return 1 + longer;
+}
+
+void arrange(struct task_set *set, enum arrangement arrangement)
+{
+    for (int i = 0; i < set->count; i++) {
+        struct task *task = &set->task[i];
+        bool layered = arrangement == TWO_LAYERS || arrangement == THREE_LAYERS;
+        bool deadline = arrangement == ALL_DEADLINE || (layered && task->layer == 0);
+        task->policy = deadline ? POLICY_DEADLINE : POLICY_FIFO;
+        task->priority = deadline ? 0 : rate_monotonic(set, task->period);
+        if (arrangement == THREE_LAYERS && task->layer == 1)
+            task->priority += TASKS_MAX;
+        task->cpu = 0;
+    }
+}
+
+bool same_order(const struct task_set *a, const struct task_set *b)
+{
+    for (int i = 0; i < a->count; i++)
+        for (int j = 0; j < i; j++) {
+            int in_a = a->task[i].priority - a->task[j].priority, in_b = b->task[i].priority - b->task[j].priority;
+            if ((in_a < 0) != (in_b < 0) || (in_a > 0) != (in_b > 0) || a->task[i].cpu != b->task[i].cpu)
+                return false;
+        }
+    return true;
+}

@@ -1,0 +1,52 @@
+/* What the scheduler does to a task set, event by event in whole microseconds: the oracle's own idea of it.
+ * Nothing here comes from the plugins. */
+#ifndef RTF_ORACLE_SIMULATE_H
+#define RTF_ORACLE_SIMULATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TASKS_MAX = 32, LAYERS = 3 };
+
+enum policy { POLICY_DEADLINE, POLICY_FIFO };
+
+struct task {
+    int64_t runtime, deadline, period; /* us; runtime <= deadline <= period */
+    int layer;                         /* which plugin of a stack has it, 0 on top */
+    enum policy policy;
+    int priority, cpu;
+};
+
+struct task_set {
+    int count;
+    struct task task[TASKS_MAX];
+};
+
+struct miss {
+    int task;   /* its place in the set */
+    int64_t at; /* its deadline, from the synchronous release */
+};
+
+/* Policies and priorities for a set on one CPU. */
+enum arrangement {
+    ALL_DEADLINE,
+    ALL_RATE_MONOTONIC,
+    TWO_LAYERS,   /* layer 0 SCHED_DEADLINE, all others rate monotonic */
+    THREE_LAYERS, /* rate monotonic in two ranges below SCHED_DEADLINE */
+};
+
+/* All on CPU 0. Rate monotonic as with enough levels: equal periods share one, different ones do not. */
+void arrange(struct task_set *set, enum arrangement arrangement);
+
+/* Whether both have the same order of priorities and the same CPUs. */
+bool same_order(const struct task_set *a, const struct task_set *b);
+
+/* Whether a job misses its deadline within a hyperperiod, all tasks released at 0, on each CPU by itself. */
+bool partitioned_misses(const struct task_set *set, struct miss *miss);
+
+/* The same under global EDF on so many CPUs. */
+bool global_misses(const struct task_set *set, int cpus, struct miss *miss);
+
+int64_t hyperperiod(const struct task_set *set);
+
+#endif
