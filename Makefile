@@ -22,11 +22,11 @@ MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c) $(BROKER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/experiments/*.c) $(BROKER_SRC)
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized lint install clean
+.PHONY: all programs man check check-sanitized lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -44,7 +44,9 @@ $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
-$(PROGRAMS):
+$(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
+
+$(PROGRAMS) $(B)/test/periodic:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -63,6 +65,10 @@ check: all
 check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
+
+# Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
+lateness: programs $(B)/test/periodic
+	test/experiments/lateness --build $(B) $(if $(QUICK),--sets 2 --seconds 3) $(OPTIONS)
 
 SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* contrib/* contrib/plugins/* test/* 2>/dev/null)
 
