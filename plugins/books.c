@@ -27,15 +27,25 @@ const struct share *books_share(const struct task *task)
     return task == NULL ? NULL : &task->share;
 }
 
-static void take(struct books *books, struct share *share, int place, uint32_t weight)
+struct timing request_timing(const struct request *request, uint64_t runtime)
+{
+    if (runtime == 0 || request->period == 0)
+        return (struct timing){0};
+    uint64_t deadline = request->deadline > 0 ? least(request->deadline, request->period) : request->period;
+    return (struct timing){runtime, request->period, deadline};
+}
+
+static void take(struct books *books, struct share *share, int place, uint32_t weight, struct timing timing)
 {
     share->place = (uint16_t)place;
     share->weight = weight;
+    share->timing = timing;
     share->log = books->log == NULL ? 0 : books->log(weight);
     cpus_take(&books->cpus, share);
 }
 
-struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place, uint32_t weight)
+struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place, uint32_t weight,
+                         struct timing timing)
 {
     struct task *task = old;
     if (task == NULL) {
@@ -44,7 +54,7 @@ struct task *books_enter(struct books *books, struct task *old, uint64_t id, int
         HASH_ADD(hh, books->tasks, id, sizeof task->id, task);
     } else
         cpus_give_back(&books->cpus, &task->share);
-    take(books, &task->share, place, weight);
+    take(books, &task->share, place, weight, timing);
     return task;
 }
 
@@ -72,21 +82,57 @@ static void enter_foreign(struct books *books, const struct request *request, ui
         return;
     struct foreign *foreign = plugin_allocate(1, sizeof *foreign + count * sizeof *foreign->share);
     foreign->id = request->task;
-    for (size_t number = 0; foreign->count < (int)count; number++)
-        if (CPU_ISSET(number, &ours))
-            take(books, &foreign->share[foreign->count++], books->cpus.place[number], weight);
+    for (size_t number = 0; foreign->count < (int)count; number++) {
+        if (!CPU_ISSET(number, &ours))
+            continue;
+        struct share *share = &foreign->share[foreign->count++];
+        share->foreign = true;
+        take(books, share, books->cpus.place[number], weight, request_timing(request, request->runtime));
+    }
     HASH_ADD(hh, books->foreign, id, sizeof foreign->id, foreign);
 }
 
-void books_load(struct books *books, const struct request *request)
+static struct foreign *find_foreign(const struct books *books, uint64_t id)
 {
-    struct foreign *known;
-    HASH_FIND(hh, books->foreign, &request->task, sizeof request->task, known);
+    struct foreign *foreign;
+    HASH_FIND(hh, books->foreign, &id, sizeof id, foreign);
+    return foreign;
+}
+
+const struct share *books_foreign_share(const struct books *books, uint64_t id, int place)
+{
+    const struct foreign *foreign = find_foreign(books, id);
+    for (int i = 0; foreign != NULL && i < foreign->count; i++)
+        if (foreign->share[i].place == place)
+            return &foreign->share[i];
+    return NULL;
+}
+
+bool books_has_own(const struct cpu *cpu)
+{
+    const struct share *share;
+    LIST_FOREACH(share, &cpu->shares, beside)
+        if (!share->foreign)
+            return true;
+    return false;
+}
+
+static uint32_t foreign_weight(const struct books *books, const struct request *request)
+{
+    uint64_t window = request->period > 0 ? request->period : request->deadline;
+    if (books->by_period)
+        window = request->period;
+    else if (request->deadline > 0)
+        window = least(window, request->deadline);
+    return request->runtime > 0 && window > 0 ? charge(request->runtime, window) : 0;
+}
+
+void books_load(struct books *books, const struct request *request, bool counts)
+{
+    struct foreign *known = find_foreign(books, request->task);
     if (known != NULL)
         strike_foreign(books, known);
-    uint64_t window = request->period > 0 ? request->period : request->deadline;
-    if (request->deadline > 0)
-        window = least(window, request->deadline);
-    if (request->has_cpus && request->runtime > 0 && window > 0)
-        enter_foreign(books, request, charge(request->runtime, window));
+    uint32_t weight = foreign_weight(books, request);
+    if (request->has_cpus && counts && (weight > 0 || books->keep_unstated))
+        enter_foreign(books, request, weight);
 }

@@ -56,10 +56,10 @@ void cpus_take(struct cpus *cpus, struct share *share)
 {
     struct cpu *cpu = &cpus->cpu[share->place];
     RB_REMOVE(cpu_tree, &cpus->tree, cpu);
-    if (share->weight > 0) {
+    if (share->weight > 0)
         LIST_INSERT_HEAD(&cpu->shares, share, beside);
-        cpu->sums.counted++;
-    }
+    cpu->sums.counted += share->weight > 0;
+    cpu->sums.unstated += share->weight == 0;
     cpu->sums.load += share->weight;
     cpu->sums.log += share->log;
     cpu->tasks += cpus->ties_by_tasks;
@@ -85,6 +85,7 @@ struct sums cpu_sums_without(const struct cpu *cpu, const struct share *gone)
     sums.load -= gone->weight;
     sums.log -= gone->log;
     sums.counted -= gone->weight > 0;
+    sums.unstated -= gone->weight == 0;
     return sums;
 }
 

@@ -10,17 +10,22 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "task_set.h"
+
 /* What one task takes of one CPU. The same numbers are given back that were taken, so sums return to zero. */
 struct share {
     LIST_ENTRY(share) beside;
+    struct timing timing;
     uint64_t log;    /* log2(1 + U), see hyperbolic.h; 0 where nobody asks */
     uint32_t weight; /* billionths of the CPU, at most all of it; or 1 where tasks are counted */
     uint16_t place;  /* index of the CPU in cpus->cpu */
+    bool foreign;    /* another plugin's */
 };
 
 struct sums {
     uint64_t load;         /* of weights */
     uint64_t counted;      /* shares that have a weight */
+    uint64_t unstated;     /* shares that have none: nobody knows what they take */
     unsigned __int128 log; /* 2^16 full CPUs, passed over the test, would exceed 64 bits */
 };
 
@@ -52,7 +57,7 @@ void cpus_init(struct cpus *cpus, const cpu_set_t *set, bool pooled, bool ties_b
 /* The place that a plan names: its one CPU, or the pool. -1: nothing of ours. */
 int cpus_place(const struct cpus *cpus, const cpu_set_t *set);
 
-/* share->place, weight and log are set by the caller, and stay until cpus_give_back. */
+/* All but `beside` is set by the caller, and stays until cpus_give_back. */
 void cpus_take(struct cpus *cpus, struct share *share);
 void cpus_give_back(struct cpus *cpus, struct share *share);
 

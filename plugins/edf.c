@@ -1,14 +1,17 @@
 /* edf - earliest deadline first on SCHED_DEADLINE, partitioned by worst fit (paper 000, section 5.1)
  *
  * partition=unthrottled: each CPU by itself, the kernel's own admission switched off.
+ * partition=cpuset:      each CPU by itself, the kernel's own admission on for each.
  * partition=global:      one pool of CPUs, the kernel's own admission on. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "books.h"
+#include "demand.h"
+#include "exact.h"
 
-enum { UNTHROTTLED = 1 };          /* its place in the values of partition= */
+enum partition { GLOBAL, UNTHROTTLED, CPUSET };
+enum admission { UNSET = -1, DENSITY, DEMAND, BANDWIDTH, GFB };
 enum { KERNEL_RUNTIME_MIN = 2 };   /* us; the kernel wants 1024 ns */
 
 static struct {
@@ -16,11 +19,13 @@ static struct {
     int admission, partition;
     uint64_t capacity;               /* U^thr of one CPU, or of the pool */
     uint64_t period_min, period_max; /* the kernel's, us */
-} edf;
+    struct exact exact;
+} edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
 static const struct word words[] = {
-    {"admission", {"density"}, &edf.admission},
-    {"partition", {"global", "unthrottled"}, &edf.partition},
+    {.key = "admission", .values = {"density", "demand", "bandwidth", "gfb"}, .choice = &edf.admission},
+    {.key = "partition", .values = {"global", "unthrottled", "cpuset"}, .choice = &edf.partition},
+    EXACT_WORDS(edf.exact),
     {0},
 };
 
@@ -39,19 +44,37 @@ static uint64_t kernel_setting(const char *path, uint64_t otherwise)
 
 static const char *setup(struct config *config)
 {
+    /* A sum of C/T over several CPUs only bounds lateness. */
+    static const char *const proves[] = {
+        [DENSITY] = "sufficient", [DEMAND] = "exact", [BANDWIDTH] = "necessary", [GFB] = "sufficient"};
     if (config->high != 0)
         return "a deadline plugin has no POSIX priorities: its range is -";
-    bool pooled = edf.partition != UNTHROTTLED;
+    bool pooled = edf.partition == GLOBAL;
+    if (edf.admission == UNSET)
+        edf.admission = pooled ? BANDWIDTH : DENSITY;
+    if (pooled != (edf.admission == BANDWIDTH || edf.admission == GFB))
+        return pooled ? "partition=global has no CPU of which density or demand could be tested: admission=bandwidth or gfb"
+                      : "bandwidth and gfb are tests of all CPUs together: partition=global, or admission=density or demand";
     uint64_t threshold = config->threshold;
-    if (threshold == THRESHOLD_UNSET) /* pooled: what the kernel's test leaves beside its fair servers */
-        threshold = pooled ? ONE_CPU / 10 * 9 : ONE_CPU / 100 * 95;
+    if (threshold == THRESHOLD_UNSET) /* 0.9: what the kernel's own test leaves beside its fair servers */
+        threshold = edf.partition == UNTHROTTLED ? ONE_CPU / 100 * 95 : ONE_CPU / 10 * 9;
     edf.capacity = pooled ? threshold * (uint64_t)CPU_COUNT(&config->cpus) : threshold;
     edf.period_min = kernel_setting("/proc/sys/kernel/sched_deadline_period_min_us", 100);
     edf.period_max = kernel_setting("/proc/sys/kernel/sched_deadline_period_max_us", 4194304);
     cpus_init(&edf.books.cpus, &config->cpus, pooled, false);
-    config->tests = pooled ? "necessary" : "sufficient"; /* a sum over several CPUs only bounds lateness */
-    return NULL;
+    edf.books.by_period = edf.admission == DEMAND;
+    edf.exact.books = &edf.books;
+    edf.exact.name = "processor demand";
+    edf.exact.word = "admission=demand";
+    edf.exact.limit = threshold;
+    edf.exact.test = demand_fits;
+    config->tests = proves[edf.admission];
+    config->judges = !pooled;
+    config->tested = true;
+    return exact_setup(&edf.exact, edf.admission == DEMAND);
 }
+
+/* ---- What a task weighs, and what there is room for ---- */
 
 /* min{T, D} of eq. 1. */
 static uint64_t window(const struct request *request)
@@ -59,18 +82,57 @@ static uint64_t window(const struct request *request)
     return request->deadline > 0 ? least(request->period, request->deadline) : request->period;
 }
 
-/* U^thr - U_k, as if `old` were gone. */
+/* What a runtime is divided by. */
+static uint64_t base(const struct request *request)
+{
+    return edf.admission == DENSITY || edf.admission == GFB ? window(request) : request->period;
+}
+
+static uint64_t heaviest(const struct cpu *cpu, const struct share *gone)
+{
+    uint64_t weight = 0;
+    const struct share *share;
+    LIST_FOREACH(share, &cpu->shares, beside)
+        if (share != gone && share->weight > weight)
+            weight = share->weight;
+    return weight;
+}
+
+/* The largest d with sum <= m s - (m - 1) max on m CPUs of speed s, d being in the sum and perhaps the maximum
+ * (Goossens, Funk and Baruah). `left` is m s without the other tasks' densities. */
+static uint64_t room_in_pool(const struct cpu *pool, const struct share *gone, uint64_t left)
+{
+    uint64_t count = (uint64_t)CPU_COUNT(&edf.books.cpus.set), most = heaviest(pool, gone);
+    if (left / count >= most)
+        return left / count;
+    return left > (count - 1) * most ? left - (count - 1) * most : 0;
+}
+
+/* U^thr - U_k, as if `gone` were not there. */
+static uint64_t room_without(const struct cpu *cpu, const struct share *gone)
+{
+    uint64_t load = cpu_sums_without(cpu, gone).load;
+    uint64_t left = load < edf.capacity ? edf.capacity - load : 0;
+    return edf.admission == GFB ? room_in_pool(cpu, gone, left) : left;
+}
+
 static uint64_t room(const struct cpu *cpu, const struct task *old)
 {
-    uint64_t load = cpu_sums_without(cpu, books_share(old)).load;
-    return load < edf.capacity ? edf.capacity - load : 0;
+    return room_without(cpu, books_share(old));
+}
+
+static uint64_t room_when_empty(void)
+{
+    return edf.admission == GFB ? edf.capacity / (uint64_t)CPU_COUNT(&edf.books.cpus.set) : edf.capacity;
 }
 
 /* Passing over the test is no use where the kernel makes the same one. */
 static bool ignores_test(const struct request *request)
 {
-    return request->ignore_admission && !edf.books.cpus.pooled;
+    return request->ignore_admission && edf.partition == UNTHROTTLED;
 }
+
+/* ---- The requests ---- */
 
 /* Whether the request can be a SCHED_DEADLINE reservation at all; else answers. */
 static bool is_possible(const struct request *request, struct paragraph_output *out)
@@ -90,43 +152,78 @@ static bool is_possible(const struct request *request, struct paragraph_output *
     return false;
 }
 
-/* The largest runtime that would be granted. The best CPU is the least loaded one: what does not fit there
- * fits nowhere. 0: none. */
-static uint64_t nearest(const struct request *request, uint64_t left, uint64_t ceiling)
+/* The largest runtime that would be granted. For a sum the best CPU is the least loaded one: what does not fit
+ * there fits nowhere. 0: none. */
+static uint64_t nearest(const struct request *request, const struct task *old, uint64_t ceiling)
 {
+    struct timing timing = request_timing(request, request->runtime);
     uint64_t runtime = ceiling;
-    if (!ignores_test(request))
-        runtime = least(ceiling, runtime_within(left, window(request)));
+    if (ignores_test(request))
+        runtime = ceiling;
+    else if (edf.admission == DEMAND)
+        runtime = exact_nearest(&edf.exact, old, &timing, ceiling);
+    else
+        runtime = least(ceiling, runtime_within(room(cpus_least_loaded(&edf.books.cpus, books_share(old)), old),
+                                                base(request)));
     return runtime < KERNEL_RUNTIME_MIN ? 0 : runtime;
 }
 
-static void refuse_load(const struct request *request, const struct cpu *cpu, uint64_t left,
-                        struct paragraph_output *out)
+static void refuse_load(const struct request *request, const struct task *old, struct paragraph_output *out)
 {
     const struct cpus *cpus = &edf.books.cpus;
-    char name[CPU_NAME_TEXT], left_text[UTILIZATION_TEXT], whole[UTILIZATION_TEXT], asked[UTILIZATION_TEXT];
+    const struct cpu *cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
+    char name[CPU_NAME_TEXT], left[UTILIZATION_TEXT], whole[UTILIZATION_TEXT], asked[UTILIZATION_TEXT];
     bool plural = cpus->pooled && CPU_COUNT(&cpus->set) > 1;
-    uint64_t share = utilization(request->runtime, window(request));
-    void (*say)(struct paragraph_output *, const char *, ...) = share > edf.capacity ? answer_never : answer_no;
-    say(out, "%s %s %s of %s left, %s asked%s", cpu_name(cpus, cpu, name), plural ? "have" : "has",
-              format_utilization(left, left_text), format_utilization(edf.capacity, whole),
-              format_utilization(share, asked),
-              request->ignore_admission ? ", and the kernel's own test cannot be ignored" : "");
+    uint64_t share = utilization(request->runtime, base(request));
+    void (*say)(struct paragraph_output *, const char *, ...) = share > room_when_empty() ? answer_never : answer_no;
+    say(out, "%s %s %s of %s left%s, %s asked%s", cpu_name(cpus, cpu, name), plural ? "have" : "has",
+        format_utilization(room(cpu, old), left), format_utilization(edf.capacity, whole),
+        edf.admission == GFB ? " beside the largest" : "", format_utilization(share, asked),
+        request->ignore_admission ? ", and the kernel's own test cannot be ignored" : "");
 }
 
 static void refuse(const struct request *request, const struct task *old, uint64_t ceiling,
-                   struct paragraph_output *out)
+                   const struct exact_refusal *why, struct paragraph_output *out)
 {
-    const struct cpu *cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
-    uint64_t left = room(cpu, old);
+    bool in_bounds = request->runtime >= KERNEL_RUNTIME_MIN && request->runtime <= ceiling;
+    uint64_t runtime = nearest(request, old, in_bounds ? request->runtime - 1 : ceiling);
+    struct timing timing = request_timing(request, request->runtime);
     if (request->runtime < KERNEL_RUNTIME_MIN)
         answer_never(out, "the runtime is %" PRIu64 "us, the kernel's least is %dus", request->runtime,
-                  KERNEL_RUNTIME_MIN);
+                     KERNEL_RUNTIME_MIN);
     else if (request->runtime > ceiling)
         answer_above(out, request, ceiling);
+    else if (edf.admission == DEMAND)
+        exact_refuse(&edf.exact, why, &timing, runtime, out);
     else
-        refuse_load(request, cpu, left, out);
-    answer_nearest(out, nearest(request, left, ceiling));
+        refuse_load(request, old, out);
+    answer_nearest(out, runtime);
+}
+
+/* A CPU and what it gives. cpu NULL: none has enough. */
+struct offer {
+    const struct cpu *cpu;
+    uint64_t runtime;
+};
+
+static struct offer offer_by_sum(const struct request *request, const struct task *old, uint64_t most)
+{
+    uint64_t asked = utilization(request->runtime, base(request));
+    /* A change stays where it is if it can: moving a running thread costs it its cache. */
+    const struct cpu *cpu = old == NULL ? NULL : &edf.books.cpus.cpu[old->share.place];
+    if (cpu == NULL || asked > room(cpu, old))
+        cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
+    if (asked > room(cpu, old)) /* eq. 3 */
+        return (struct offer){NULL, 0};
+    return (struct offer){cpu, least(most, runtime_within(room(cpu, old), base(request)))}; /* eq. 4 */
+}
+
+static struct offer offer_by_demand(const struct request *request, const struct task *old, uint64_t most,
+                                    struct exact_refusal *why)
+{
+    struct timing timing = request_timing(request, request->runtime);
+    const struct cpu *cpu = exact_choose(&edf.exact, old, &timing, why);
+    return (struct offer){cpu, cpu == NULL ? 0 : exact_most(&edf.exact, cpu, old, &timing, most)};
 }
 
 static void grant(const struct request *request, struct task *old, const struct cpu *cpu, uint64_t runtime,
@@ -134,7 +231,8 @@ static void grant(const struct request *request, struct task *old, const struct 
 {
     char cpus[CPU_NAME_TEXT];
     if (request->commit)
-        books_enter(&edf.books, old, request->task, cpu->place, charge(runtime, window(request)));
+        books_enter(&edf.books, old, request->task, cpu->place, charge(runtime, base(request)),
+                    request_timing(request, runtime));
     paragraph_add(out, "answer", "ok");
     answer_plan(out, request, cpu_list(&edf.books.cpus, cpu, cpus), "deadline", 0, runtime);
 }
@@ -145,24 +243,20 @@ static const char *edf_accept(const struct request *request, struct paragraph_ou
         return NULL;
     struct task *old = books_find(&edf.books, request->task);
     uint64_t ceiling = least(window(request), request->max_runtime);
-    uint64_t asked = utilization(request->runtime, window(request));
-
-    /* A change stays where it is if it can: moving a running thread costs it its cache. */
-    const struct cpu *cpu = old == NULL ? NULL : &edf.books.cpus.cpu[old->share.place];
-    if (cpu == NULL || asked > room(cpu, old))
-        cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
-
-    bool fits = asked <= room(cpu, old); /* eq. 3 */
-    bool possible = request->runtime >= KERNEL_RUNTIME_MIN && request->runtime <= ceiling;
-    if (!possible || (!fits && !ignores_test(request))) {
-        refuse(request, old, ceiling, out);
-        return NULL;
+    uint64_t most = request->desired_runtime > request->runtime ? least(request->desired_runtime, ceiling)
+                                                                : request->runtime;
+    struct offer offer = {NULL, 0};
+    struct exact_refusal why = {NULL, TOO_MUCH};
+    if (request->runtime >= KERNEL_RUNTIME_MIN && request->runtime <= ceiling) {
+        offer = edf.admission == DEMAND ? offer_by_demand(request, old, most, &why)
+                                        : offer_by_sum(request, old, most);
+        if (offer.cpu == NULL && ignores_test(request)) /* the minimum is all that is given then */
+            offer = (struct offer){cpus_least_loaded(&edf.books.cpus, books_share(old)), request->runtime};
     }
-    uint64_t runtime = request->runtime; /* all that is given in spite of a failing test */
-    if (fits && request->desired_runtime > runtime) /* eq. 4 */
-        runtime = least(least(request->desired_runtime, ceiling),
-                        runtime_within(room(cpu, old), window(request)));
-    grant(request, old, cpu, runtime, out);
+    if (offer.cpu != NULL)
+        grant(request, old, offer.cpu, offer.runtime, out);
+    else
+        refuse(request, old, ceiling, &why, out);
     return NULL;
 }
 
@@ -182,7 +276,8 @@ static const char *edf_schedule(const struct request *request, struct paragraph_
         paragraph_add(out, "cpus", "%s", cpu_list(cpus, cpu, list));
         paragraph_close(out);
     }
-    books_enter(&edf.books, old, request->task, place, charge(runtime, window(request)));
+    books_enter(&edf.books, old, request->task, place, charge(runtime, base(request)),
+                request_timing(request, runtime));
     return NULL;
 }
 
@@ -195,10 +290,52 @@ static const char *edf_release(const struct request *request, struct paragraph_o
     return NULL;
 }
 
+/* FIFO and RR run below. */
+static bool counts(const struct request *request)
+{
+    return request->policy != POLICY_FIFO && request->policy != POLICY_RR;
+}
+
 static const char *edf_load(const struct request *request)
 {
-    books_load(&edf.books, request);
+    books_load(&edf.books, request, counts(request));
     return NULL;
+}
+
+/* Whether the sum of densities holds with another plugin's task on all CPUs that it may run on and that have own
+ * tasks; else answers. */
+static bool judge_by_sum(const struct request *request, struct paragraph_output *out)
+{
+    const struct cpus *cpus = &edf.books.cpus;
+    const struct cpu *fullest = NULL;
+    uint64_t left = UINT64_MAX, asked = utilization(request->runtime, window(request));
+    char name[CPU_NAME_TEXT], left_text[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
+    for (int i = 0; i < cpus->count; i++) {
+        const struct cpu *cpu = &cpus->cpu[i];
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(cpu))
+            continue;
+        uint64_t here = room_without(cpu, books_foreign_share(&edf.books, request->task, i));
+        fullest = here < left ? cpu : fullest;
+        left = least(left, here);
+    }
+    if (asked <= left)
+        return true;
+    answer_no(out, "%s has %s left, %s asked", cpu_name(cpus, fullest, name), format_utilization(left, left_text),
+              format_utilization(asked, asked_text));
+    answer_nearest(out, runtime_within(left, window(request)));
+    return false;
+}
+
+static const char *edf_judge(const struct request *request, struct paragraph_output *out)
+{
+    bool holds = true;
+    if (request->has_cpus && request->runtime > 0 && request->period > 0 && counts(request))
+        holds = edf.admission == DEMAND ? exact_judge(&edf.exact, request, out)
+                                        : edf.admission != DENSITY || judge_by_sum(request, out);
+    if (!holds)
+        return NULL;
+    paragraph_add(out, "answer", "ok");
+    return edf_load(request);
 }
 
 int main(int argc, char **argv)
@@ -210,6 +347,7 @@ int main(int argc, char **argv)
         .schedule = edf_schedule,
         .release = edf_release,
         .load = edf_load,
+        .judge = edf_judge,
     };
     return plugin_main(argc, argv, &plugin);
 }

@@ -13,7 +13,7 @@ static struct {
 } fixed;
 
 static const struct word words[] = {
-    {"exhausted", {"share", "reject"}, &fixed.exhausted},
+    {.key = "exhausted", .values = {"share", "reject"}, .choice = &fixed.exhausted},
     {0},
 };
 

@@ -45,10 +45,21 @@ static bool parse_range(const char *text, struct config *config)
     return true;
 }
 
+static bool parse_time_or_none(const char *text, uint64_t *time)
+{
+    bool none = strcmp(text, "0us") == 0 || strcmp(text, "0ms") == 0 || strcmp(text, "0s") == 0;
+    *time = none ? 0 : *time;
+    return none || parse_time(text, time);
+}
+
 /* NULL, or what is allowed. */
 static const char *take_own_word(const struct word *word, const char *value)
 {
     static char allowed[160];
+    if (word->time != NULL) {
+        snprintf(allowed, sizeof allowed, "a time from 0us to %" PRIu64 "us, such as 50ms", word->most);
+        return parse_time_or_none(value, word->time) && *word->time <= word->most ? NULL : allowed;
+    }
     size_t length = 0;
     for (int i = 0; i < WORD_VALUES && word->values[i] != NULL; i++) {
         if (strcmp(value, word->values[i]) == 0) {
@@ -208,6 +219,16 @@ static const struct {
     {"requested_priority", offsetof(struct request, requested_priority), 1, PRIORITY_MAX},
 };
 
+/* What is not known here is treated as what outranks all. */
+static enum policy parse_policy(const char *text)
+{
+    static const char *const names[] = {[POLICY_DEADLINE] = "deadline", [POLICY_FIFO] = "fifo", [POLICY_RR] = "rr"};
+    for (int i = POLICY_DEADLINE; text != NULL && i <= POLICY_RR; i++)
+        if (strcmp(text, names[i]) == 0)
+            return (enum policy)i;
+    return POLICY_UNKNOWN;
+}
+
 /* NULL or what is malformed. */
 static const char *parse_request(const struct paragraph *paragraph, struct request *request)
 {
@@ -230,6 +251,7 @@ static const char *parse_request(const struct paragraph *paragraph, struct reque
     if (commit != NULL && strcmp(commit, "if-ok") != 0)
         return "commit";
     request->commit = commit != NULL;
+    request->policy = parse_policy(paragraph_get(paragraph, "policy"));
     const char *cpus = paragraph_get(paragraph, "cpus");
     if (cpus != NULL && !parse_cpus(cpus, &request->cpus))
         return "cpus";
@@ -266,8 +288,14 @@ static const char *answer(const struct plugin *plugin, const struct paragraph *p
     bool is_accept = strcmp(op, "accept") == 0;
     if (!is_accept && strcmp(op, "schedule") != 0 && strcmp(op, "release") != 0 && strcmp(op, "load") != 0)
         answer_no(out, "no such op");
-    else if ((why = parse_request(paragraph, &request)) == NULL)
-        why = is_accept ? plugin->accept(&request, out) : obey(plugin, op, &request, out);
+    else if ((why = parse_request(paragraph, &request)) == NULL) {
+        if (is_accept)
+            why = plugin->accept(&request, out);
+        else if (plugin->judge != NULL && request.commit && strcmp(op, "load") == 0)
+            why = plugin->judge(&request, out);
+        else
+            why = obey(plugin, op, &request, out);
+    }
     if (has_id > 0)
         paragraph_add_number(out, "id", id);
     paragraph_close(out);
@@ -347,6 +375,10 @@ int plugin_main(int argc, char **argv, const struct plugin *plugin)
     else {
         paragraph_add(&out, "answer", "ok");
         paragraph_add(&out, "tests", "%s", config.tests);
+        if (config.judges)
+            paragraph_add(&out, "judges", "load");
+        if (config.tested)
+            paragraph_add(&out, "grants", "tested");
     }
     paragraph_close(&out);
     int status = EX_OK;

@@ -19,16 +19,22 @@ struct config {
     int low, high;      /* POSIX priorities; both 0 for "-", a deadline plugin's range */
     uint64_t threshold; /* billionths of a CPU, or THRESHOLD_UNSET */
     const char *tests;  /* for the greeting: what an ok proves; setup may change it */
+    bool judges;        /* for the greeting: whether load is judged */
+    bool tested;        /* for the greeting: every task that it grants states a runtime and was tested */
 };
 
 enum { WORD_VALUES = 4 };
 
-/* A word of one plugin: KEY=VALUE with VALUE from a list. *choice becomes its place; the first is default. */
+/* A word of one plugin: KEY=VALUE with VALUE from a list, whose place *choice becomes; or, with `time`, a time
+ * from 0us to `most`. What does not come stays as it is. */
 struct word {
     const char *key;
     const char *values[WORD_VALUES];
     int *choice;
+    uint64_t *time, most;
 };
+
+enum policy { POLICY_UNKNOWN, POLICY_DEADLINE, POLICY_FIFO, POLICY_RR };
 
 /* Times in us. What was not stated is 0, except max_runtime: TIME_MAX. */
 struct request {
@@ -36,13 +42,14 @@ struct request {
     uint64_t runtime, period, deadline, desired_runtime, accepted_runtime;
     uint64_t max_runtime;
     uint64_t priority, requested_priority;
+    enum policy policy;
     bool ignore_admission, commit, has_cpus;
     cpu_set_t cpus;
 };
 
 /* Each handler returns NULL, or what is wrong with a request that the broker should never have sent; the
- * plugin then ends, for its books and the broker's no longer agree. accept writes the lines of its answer;
- * schedule and release write update paragraphs only. */
+ * plugin then ends, for its books and the broker's no longer agree. accept and judge write the lines of their
+ * answer; schedule and release write update paragraphs only. */
 struct plugin {
     const struct word *words; /* ends with key NULL; NULL for none */
     const char *(*setup)(struct config *config); /* a reason not to start, or NULL */
@@ -50,6 +57,7 @@ struct plugin {
     const char *(*schedule)(const struct request *request, struct paragraph_output *out);
     const char *(*release)(const struct request *request, struct paragraph_output *out);
     const char *(*load)(const struct request *request);
+    const char *(*judge)(const struct request *request, struct paragraph_output *out); /* load with commit=if-ok */
 };
 
 /* All of a plugin: returns the exit status. */

@@ -16,7 +16,7 @@ void ranked_grant(struct ranked *ranked, const struct request *request, int plac
     levels->restoring = false;
     int level = levels_try(levels, &trial, task, place, rank->key, rank->level, LEVEL_PREFERRED);
     if (request->commit && partial == NULL) {
-        task = books_enter(&ranked->books, task, request->task, place, rank->weight);
+        task = books_enter(&ranked->books, task, request->task, place, rank->weight, rank->timing);
         levels_keep(levels, &trial, task, out);
         levels_settle(levels, out);
     } else
@@ -57,7 +57,7 @@ void ranked_schedule(struct ranked *ranked, const struct request *request, const
     struct level_trial trial;
     levels_try(levels, &trial, task, place, rank->key, rank->level,
                levels->restoring ? LEVEL_RESTORED : LEVEL_OFFERED);
-    task = books_enter(books, task, request->task, place, rank->weight);
+    task = books_enter(books, task, request->task, place, rank->weight, rank->timing);
     levels_keep(levels, &trial, task, out);
     levels_settle(levels, out);
     correct_plan(ranked, request, task, moved, out);

@@ -16,6 +16,7 @@ struct rank {
     uint32_t key;    /* more is more urgent */
     int level;       /* preferred; 0: none */
     uint32_t weight; /* of its share of a CPU */
+    struct timing timing;
 };
 
 void ranked_init(struct ranked *ranked, const struct config *config, const char *policy);

@@ -2,22 +2,65 @@
  *
  * The shorter the period, the higher the priority (eq. 5). Beyond the paper's necessary test there are two
  * sufficient ones; a task that declares no runtime is not tested and weighs nothing. */
+#include "exact.h"
 #include "hyperbolic.h"
 #include "ranked.h"
+#include "response_time.h"
 
-enum admission { HYPERBOLIC, LIU_LAYLAND, NECESSARY };
+enum admission { HYPERBOLIC, LIU_LAYLAND, NECESSARY, RTA };
 enum { EXACT_TASKS = 4096 }; /* the exact test looks at all of a CPU's tasks: this bounds one answer's time */
 
 static struct {
     struct ranked ranked;
     int admission;
     uint64_t limit; /* of the sum of utilisations: no test passes above one CPU */
-} rm;
+    struct exact exact;
+    struct level_trial trial; /* while exact looks at a CPU */
+} rm = {.exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
 static const struct word words[] = {
-    {"admission", {"hyperbolic", "liu-layland", "necessary"}, &rm.admission},
+    {.key = "admission", .values = {"hyperbolic", "liu-layland", "necessary", "rta"}, .choice = &rm.admission},
+    EXACT_WORDS(rm.exact),
     {0},
 };
+
+/* ---- Response times: the levels as they would be with the task ---- */
+
+static uint32_t key_of(uint64_t period)
+{
+    return (uint32_t)(TIME_MAX - period);
+}
+
+static int enter_level(const struct cpu *cpu, const struct task *old, const struct timing *timing)
+{
+    return levels_try(&rm.ranked.levels, &rm.trial, old, cpu->place, key_of(timing->period), 0, LEVEL_PREFERRED);
+}
+
+static void undo_level(void)
+{
+    levels_undo(&rm.trial);
+}
+
+static int level_of(const struct share *share)
+{
+    const struct task *task = (const struct task *)((const char *)share - offsetof(struct task, share));
+    return task->key->level;
+}
+
+static void setup_rta(struct config *config)
+{
+    rm.exact.books = &rm.ranked.books;
+    rm.exact.name = "response times";
+    rm.exact.word = "admission=rta";
+    rm.exact.limit = rm.limit;
+    rm.exact.test = response_times_fit;
+    rm.exact.enter = enter_level;
+    rm.exact.undo = undo_level;
+    rm.exact.level_of = level_of;
+    rm.ranked.books.by_period = rm.ranked.books.keep_unstated = true;
+    config->tests = "exact";
+    config->judges = config->tested = true;
+}
 
 static const char *setup(struct config *config)
 {
@@ -27,12 +70,13 @@ static const char *setup(struct config *config)
     ranked_init(&rm.ranked, config, "fifo");
     rm.ranked.books.log = rm.admission == HYPERBOLIC ? log2_above : NULL;
     config->tests = rm.admission == NECESSARY ? "necessary" : "sufficient";
-    return NULL;
+    const char *why = exact_setup(&rm.exact, rm.admission == RTA);
+    if (why == NULL && rm.admission == RTA)
+        setup_rta(config);
+    return why;
 }
 
 /* ---- The tests ---- */
-
-enum outcome { FITS, TOO_MUCH, TOO_COMPLEX };
 
 /* A utilisation that is tried. */
 struct ask {
@@ -194,19 +238,55 @@ static const struct cpu *choose(const struct request *request, const struct shar
     return cpu == NULL && request->ignore_admission ? cpus_least_loaded(cpus, gone) : cpu;
 }
 
-static struct rank rank_of(uint64_t runtime, uint64_t period, int level)
+static struct rank rank_of(const struct request *request, uint64_t runtime, int level)
 {
     return (struct rank){
-        .key = (uint32_t)(TIME_MAX - period),
+        .key = key_of(request->period),
         .level = level,
-        .weight = runtime > 0 ? charge(runtime, period) : 0,
+        .weight = runtime > 0 ? charge(runtime, request->period) : 0,
+        .timing = request_timing(request, runtime),
     };
+}
+
+/* A change of levels on the CPU that a task leaves can only help those that stay: taking a shared level apart, too,
+ * for where both met their deadlines, the more urgent one came once at most before the other was done. */
+static void accept_by_response_times(const struct request *request, struct paragraph_output *out)
+{
+    const struct task *old = books_find(&rm.ranked.books, request->task);
+    struct timing timing = request_timing(request, request->runtime);
+    if (request->runtime == 0) {
+        answer_never(out, "needs a runtime: admission=rta grants nothing that is not tested");
+        return;
+    }
+    rm.ranked.levels.restoring = false;
+    uint64_t ceiling = least(timing.deadline, request->max_runtime);
+    bool is_possible = request->runtime <= ceiling;
+    struct exact_refusal why;
+    const struct cpu *cpu = is_possible ? exact_choose(&rm.exact, old, &timing, &why) : NULL;
+    if (cpu == NULL && is_possible && request->ignore_admission)
+        cpu = cpus_least_loaded(&rm.ranked.books.cpus, books_share(old));
+    if (cpu != NULL) {
+        struct rank rank = rank_of(request, request->runtime, 0);
+        ranked_grant(&rm.ranked, request, cpu->place, &rank, NULL, out);
+        return;
+    }
+    uint64_t most = is_possible ? request->runtime - 1 : ceiling;
+    uint64_t nearest = request->ignore_admission ? most : exact_nearest(&rm.exact, old, &timing, most);
+    if (is_possible)
+        exact_refuse(&rm.exact, &why, &timing, nearest, out);
+    else
+        answer_above(out, request, ceiling);
+    answer_nearest(out, nearest);
 }
 
 static const char *rm_accept(const struct request *request, struct paragraph_output *out)
 {
     if (request->period == 0) {
         answer_never(out, "needs a period");
+        return NULL;
+    }
+    if (rm.admission == RTA) {
+        accept_by_response_times(request, out);
         return NULL;
     }
     const struct share *gone = books_share(books_find(&rm.ranked.books, request->task));
@@ -218,7 +298,7 @@ static const char *rm_accept(const struct request *request, struct paragraph_out
     }
     if (request->runtime == 0)
         partial = "nothing is tested without a runtime, only the order of periods is kept";
-    struct rank rank = rank_of(request->runtime, request->period, 0);
+    struct rank rank = rank_of(request, request->runtime, 0);
     const struct cpu *cpu = choose(request, gone, rank.weight);
     if (cpu == NULL || request->runtime > ceiling)
         refuse(request, gone, ceiling, out);
@@ -232,7 +312,7 @@ static const char *rm_schedule(const struct request *request, struct paragraph_o
     if (request->period == 0)
         return "a plan without period";
     uint64_t runtime = request->accepted_runtime > 0 ? request->accepted_runtime : request->runtime;
-    struct rank rank = rank_of(runtime, request->period, (int)request->priority);
+    struct rank rank = rank_of(request, runtime, (int)request->priority);
     ranked_schedule(&rm.ranked, request, &rank, out);
     return NULL;
 }
@@ -243,10 +323,25 @@ static const char *rm_release(const struct request *request, struct paragraph_ou
     return NULL;
 }
 
+/* What runs below the range takes nothing from it. */
+static bool counts(const struct request *request)
+{
+    bool has_level = request->policy == POLICY_FIFO || request->policy == POLICY_RR;
+    return !has_level || request->priority == 0 || request->priority >= (uint64_t)rm.ranked.levels.low;
+}
+
 static const char *rm_load(const struct request *request)
 {
-    books_load(&rm.ranked.books, request);
+    books_load(&rm.ranked.books, request, counts(request));
     return NULL;
+}
+
+static const char *rm_judge(const struct request *request, struct paragraph_output *out)
+{
+    if (rm.admission == RTA && counts(request) && !exact_judge(&rm.exact, request, out))
+        return NULL;
+    paragraph_add(out, "answer", "ok");
+    return rm_load(request);
 }
 
 int main(int argc, char **argv)
@@ -258,6 +353,7 @@ int main(int argc, char **argv)
         .schedule = rm_schedule,
         .release = rm_release,
         .load = rm_load,
+        .judge = rm_judge,
     };
     return plugin_main(argc, argv, &plugin);
 }

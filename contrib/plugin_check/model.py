@@ -112,8 +112,17 @@ class Edf(Model):
 
     def __init__(self, setting):
         super().__init__(setting)
-        self.pinned = self.words.get("partition", "global") == "unthrottled"
-        self.threshold = Fraction(self.words.get("threshold", "0.95" if self.pinned else "0.9"))
+        partition = self.words.get("partition", "global")
+        self.pinned, self.ignores = partition != "global", partition == "unthrottled"
+        self.threshold = Fraction(self.words.get("threshold", "0.95" if self.ignores else "0.9"))
+        self.test = self.words.get("admission", "density" if self.pinned else "bandwidth")
+
+    def base(self, period, deadline):
+        """What a runtime is divided by."""
+        return min(period, deadline) if self.test in ("density", "gfb") else period
+
+    def weigh(self, plan):
+        return Fraction(plan.runtime or 0, self.base(plan.period, plan.deadline)) if plan.period else Fraction(0)
 
     def room(self, books, place, window):
         """The largest runtime that fits, in exact and in rounded numbers."""
@@ -125,25 +134,26 @@ class Edf(Model):
     def judge(self, books, asked, answer, plan, old):
         if not {"period", "runtime"} <= set(asked):
             return ["edf needs a period and a runtime"] if plan else []
-        runtime, window = asked["runtime"], min(asked["period"], asked.get("deadline", asked["period"]))
-        most, most_rounded = self.room(books, plan.place if plan else books.least_loaded(), window)
-        limit = min(window, asked.get("max_runtime", window))
+        runtime, deadline = asked["runtime"], asked.get("deadline", asked["period"])
+        base = self.base(asked["period"], deadline)
+        most, most_rounded = self.room(books, plan.place if plan else books.least_loaded(), base)
+        limit = min(asked["period"], deadline, asked.get("max_runtime", deadline))
         if plan:
             return self.judge_grant(books, asked, plan, old, limit, (most_rounded, most))
-        ignored = "ignore_admission" in asked and self.pinned
+        ignored = "ignore_admission" in asked and self.ignores
         fits = runtime <= limit and (ignored or runtime <= most_rounded)
         return [f"equation 3 admits it: up to {most_rounded} us of runtime fit"] if fits else []
 
     def judge_grant(self, books, asked, plan, old, limit, room):
-        runtime, window = asked["runtime"], min(plan.period, plan.deadline)
+        runtime, base = asked["runtime"], self.base(plan.period, plan.deadline)
         if self.pinned:
-            yield from self.misplaced(books, plan, old, lambda cpu: runtime <= self.room(books, cpu, window)[1])
+            yield from self.misplaced(books, plan, old, lambda cpu: runtime <= self.room(books, cpu, base)[1])
         elif plan.cpus != books.cpus:
             yield "with partition=global the plan's cpus are all of the plugin's"
         goal = min(max(runtime, asked.get("desired_runtime", 0)), limit)
         if runtime > room[1] and "ignore_admission" in asked:
-            if not self.pinned:
-                yield "with partition=global the kernel tests too: ignore_admission cannot help"
+            if not self.ignores:
+                yield "the kernel tests too, unless with partition=unthrottled: ignore_admission cannot help"
             elif plan.runtime != runtime:
                 yield "a task that fails the test gets its minimum runtime (paper 5.1)"
         elif plan.runtime > room[1]:

@@ -1,0 +1,319 @@
+#include "exact.h"
+
+#include <inttypes.h>
+
+enum { TEST_STEPS = 40000, SEARCH_STEPS = 4 * TEST_STEPS };
+enum { FAIR_SERVER = 50000 }; /* us in each second: the kernel's, from Linux 6.12 on */
+
+const char *exact_setup(struct exact *exact, bool is_exact)
+{
+    bool given = exact->blocking != TIME_UNSET || exact->fair_server != TIME_UNSET;
+    exact->blocking = exact->blocking == TIME_UNSET ? 0 : exact->blocking;
+    exact->fair_server = exact->fair_server == TIME_UNSET ? FAIR_SERVER : exact->fair_server;
+    return given && !is_exact ? "blocking= and fair_server= are for an exact test" : NULL;
+}
+
+/* ---- One CPU ---- */
+
+/* Who is to be tested beside the tasks of a CPU. */
+struct candidate {
+    struct timing timing;
+    const struct task *old; /* as it is held now, if it is known */
+    bool foreign;           /* another plugin's, known perhaps by this number */
+    uint64_t id;
+};
+
+struct probe {
+    struct task_set set;
+    struct set_task *asked;
+};
+
+/* Moving 64 tasks by their levels costs as much as so many steps. */
+static uint64_t collecting_steps(uint64_t count)
+{
+    return 50 + 4 * count;
+}
+
+static void collect(const struct exact *exact, const struct cpu *cpu, const struct share *gone, struct probe *probe)
+{
+    const struct share *share;
+    LIST_FOREACH(share, &cpu->shares, beside) {
+        if (share == gone)
+            continue;
+        bool is_ranked = exact->level_of != NULL && !share->foreign;
+        set_add(&probe->set, &share->timing, is_ranked ? exact->level_of(share) : LEVEL_ABOVE);
+    }
+}
+
+/* FITS, or why no test can be made on this CPU. */
+static enum outcome prepare(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
+                            struct probe *probe, uint64_t *steps)
+{
+    const struct share *gone = candidate->foreign ? books_foreign_share(exact->books, candidate->id, cpu->place)
+                                                  : books_share(candidate->old);
+    struct sums sums = cpu_sums_without(cpu, gone);
+    probe->set.count = 0;
+    if (sums.unstated > 0)
+        return UNSTATED;
+    if (sums.counted >= SET_TASKS)
+        return TOO_MANY;
+    if (!spend(steps, collecting_steps(sums.counted)))
+        return TOO_COMPLEX;
+    bool tries = !candidate->foreign && exact->enter != NULL;
+    int level = tries ? exact->enter(cpu, candidate->old, &candidate->timing) : LEVEL_ABOVE;
+    collect(exact, cpu, gone, probe);
+    probe->asked = set_add(&probe->set, &candidate->timing, level);
+    if (tries)
+        exact->undo();
+    return FITS;
+}
+
+static enum outcome test(const struct exact *exact, const struct task_set *set, uint64_t *steps)
+{
+    const struct set_task *task = &set->task[1];
+    size_t count = set->count;
+    if (compare_utilization(task, count, exact->limit) > 0)
+        return TOO_MUCH;
+    if (fair_server_acts(task, count, exact->fair_server)) {
+        task--;
+        count++;
+    }
+    return exact->test(task, count, exact->blocking, steps);
+}
+
+static enum outcome test_with(const struct exact *exact, struct probe *probe, uint64_t runtime, uint64_t *steps)
+{
+    uint64_t given = least(*steps, TEST_STEPS), left = given;
+    probe->asked->timing.runtime = runtime;
+    probe->set.task[0] = fair_server_task(exact->fair_server);
+    enum outcome outcome = spend(&left, probe->set.count) ? test(exact, &probe->set, &left) : TOO_COMPLEX;
+    *steps -= given - left;
+    return outcome;
+}
+
+/* Between a runtime that fits and one that does not: the largest that does. What is too complex does not. */
+static uint64_t largest(const struct exact *exact, struct probe *probe, uint64_t fits, uint64_t fails,
+                        uint64_t *steps)
+{
+    if (fails - fits > 1 && test_with(exact, probe, fails - 1, steps) == FITS)
+        return fails - 1;
+    while (fails - fits > 1) {
+        uint64_t middle = fits + (fails - fits) / 2;
+        if (test_with(exact, probe, middle, steps) == FITS)
+            fits = middle;
+        else
+            fails = middle;
+    }
+    return fits;
+}
+
+/* ---- The choice of a CPU ---- */
+
+static enum outcome takes(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
+                          uint64_t *steps)
+{
+    struct probe probe;
+    enum outcome outcome = prepare(exact, cpu, candidate, &probe, steps);
+    return outcome == FITS ? test_with(exact, &probe, candidate->timing.runtime, steps) : outcome;
+}
+
+/* Whether this CPU, and all that are loaded more, fail by the sum alone, the roundings in their loads apart. */
+static bool is_full(const struct exact *exact, const struct cpu *cpu, uint64_t runtime, uint64_t period)
+{
+    return cpu->sums.load + utilization(runtime, period) > exact->limit + SET_TASKS + 1;
+}
+
+static bool tries(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
+                  struct exact_refusal *why, uint64_t *steps)
+{
+    enum outcome outcome = takes(exact, cpu, candidate, steps);
+    if (outcome > why->outcome)
+        *why = (struct exact_refusal){cpu, outcome};
+    return outcome == FITS;
+}
+
+static const struct cpu *choose(const struct exact *exact, const struct candidate *candidate,
+                                struct exact_refusal *why)
+{
+    struct cpus *cpus = &exact->books->cpus;
+    uint64_t steps = SEARCH_STEPS;
+    const struct cpu *own = candidate->old == NULL ? NULL : &cpus->cpu[candidate->old->share.place];
+    *why = (struct exact_refusal){cpus_least_loaded(cpus, books_share(candidate->old)), TOO_MUCH};
+    if (own != NULL && tries(exact, own, candidate, why, &steps))
+        return own;
+    struct cpu *cpu;
+    RB_FOREACH(cpu, cpu_tree, &cpus->tree) {
+        if (cpu == own)
+            continue;
+        if (steps == 0 || is_full(exact, cpu, candidate->timing.runtime, candidate->timing.period))
+            return NULL;
+        if (tries(exact, cpu, candidate, why, &steps))
+            return cpu;
+    }
+    return NULL;
+}
+
+const struct cpu *exact_choose(const struct exact *exact, const struct task *old, const struct timing *timing,
+                               struct exact_refusal *why)
+{
+    struct candidate candidate = {.timing = *timing, .old = old};
+    return choose(exact, &candidate, why);
+}
+
+uint64_t exact_most(const struct exact *exact, const struct cpu *cpu, const struct task *old,
+                    const struct timing *timing, uint64_t most)
+{
+    struct candidate candidate = {.timing = *timing, .old = old};
+    struct probe probe;
+    uint64_t steps = SEARCH_STEPS;
+    bool can_search = prepare(exact, cpu, &candidate, &probe, &steps) == FITS && most > timing->runtime;
+    return can_search ? largest(exact, &probe, timing->runtime, most + 1, &steps) : timing->runtime;
+}
+
+/* ---- What could be had instead ---- */
+
+static void improve(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
+                    uint64_t ceiling, uint64_t *best, uint64_t *steps)
+{
+    struct probe probe;
+    if (*best < ceiling && prepare(exact, cpu, candidate, &probe, steps) == FITS &&
+        test_with(exact, &probe, *best + 1, steps) == FITS)
+        *best = largest(exact, &probe, *best + 1, ceiling + 1, steps);
+}
+
+/* The search has steps of its own: only what a wish with this runtime would be told is worth telling. */
+static bool would_be_granted(const struct exact *exact, struct candidate candidate, uint64_t runtime)
+{
+    struct exact_refusal why;
+    candidate.timing.runtime = runtime;
+    return choose(exact, &candidate, &why) != NULL;
+}
+
+uint64_t exact_nearest(const struct exact *exact, const struct task *old, const struct timing *timing,
+                       uint64_t ceiling)
+{
+    struct cpus *cpus = &exact->books->cpus;
+    struct candidate candidate = {.timing = *timing, .old = old};
+    uint64_t steps = SEARCH_STEPS, best = 0;
+    const struct cpu *own = old == NULL ? NULL : &cpus->cpu[old->share.place];
+    if (own != NULL)
+        improve(exact, own, &candidate, ceiling, &best, &steps);
+    struct cpu *cpu;
+    RB_FOREACH(cpu, cpu_tree, &cpus->tree) {
+        if (best == ceiling || steps == 0 || is_full(exact, cpu, best + 1, timing->period))
+            break;
+        if (cpu != own)
+            improve(exact, cpu, &candidate, ceiling, &best, &steps);
+    }
+    bool exact_one = best > 0 && would_be_granted(exact, candidate, best) &&
+                     (best == ceiling || !would_be_granted(exact, candidate, best + 1));
+    return exact_one ? best : 0;
+}
+
+/* ---- Refusals ---- */
+
+static bool fits_nowhere(const struct exact *exact, const struct timing *timing)
+{
+    struct probe probe = {0};
+    uint64_t steps = TEST_STEPS;
+    probe.asked = set_add(&probe.set, timing, 0);
+    return test_with(exact, &probe, timing->runtime, &steps) == TOO_MUCH;
+}
+
+/* What made a test impossible. */
+static void refuse_test(const struct exact *exact, const struct exact_refusal *why, struct paragraph_output *out)
+{
+    char name[CPU_NAME_TEXT];
+    cpu_name(&exact->books->cpus, why->cpu, name);
+    if (why->outcome == UNSTATED)
+        answer_no(out, "%s has a task that states no runtime or no period, which %s cannot count", name, exact->word);
+    else if (why->outcome == TOO_MANY)
+        answer_no(out, "too complex: %s has %d tasks, the most that %s tests", name, SET_TASKS, exact->word);
+    else
+        answer_no(out, "too complex: the %s on %s would take too long to work out", exact->name, name);
+}
+
+void exact_refuse(const struct exact *exact, const struct exact_refusal *why, const struct timing *timing,
+                  uint64_t nearest, struct paragraph_output *out)
+{
+    if (fits_nowhere(exact, timing))
+        answer_never(out, "by the %s it does not fit on a CPU of its own: %" PRIu64 "us in %" PRIu64 "us", exact->name,
+                     timing->runtime, timing->deadline);
+    else if (why->outcome != TOO_MUCH)
+        refuse_test(exact, why, out);
+    else if (nearest > 0)
+        answer_no(out, "by the %s a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked", exact->name, nearest,
+                  timing->runtime);
+    else
+        answer_no(out, "by the %s no CPU takes it beside its other tasks", exact->name);
+}
+
+/* ---- Other plugins' tasks ---- */
+
+/* Whether own tasks on all the CPUs that it may run on bear this runtime. */
+static bool is_borne(const struct exact *exact, const struct request *request, const struct candidate *candidate,
+                     struct exact_refusal *why)
+{
+    const struct cpus *cpus = &exact->books->cpus;
+    uint64_t steps = SEARCH_STEPS;
+    for (int i = 0; i < cpus->count; i++) {
+        const struct cpu *cpu = &cpus->cpu[i];
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(cpu))
+            continue;
+        enum outcome outcome = candidate->timing.period == 0 ? UNSTATED : takes(exact, cpu, candidate, &steps);
+        if (outcome != FITS) {
+            *why = (struct exact_refusal){cpu, outcome};
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_borne_with(const struct exact *exact, const struct request *request, struct candidate candidate,
+                          uint64_t runtime)
+{
+    struct exact_refusal why;
+    candidate.timing.runtime = runtime;
+    return is_borne(exact, request, &candidate, &why);
+}
+
+/* Each CPU lowers what the ones before it have left. */
+static uint64_t nearest_load(const struct exact *exact, const struct request *request,
+                             const struct candidate *candidate)
+{
+    const struct cpus *cpus = &exact->books->cpus;
+    uint64_t steps = SEARCH_STEPS, best = candidate->timing.runtime;
+    for (int i = 0; i < cpus->count && best > 0; i++) {
+        const struct cpu *cpu = &cpus->cpu[i];
+        struct probe probe;
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(cpu))
+            continue;
+        if (prepare(exact, cpu, candidate, &probe, &steps) != FITS)
+            return 0;
+        if (test_with(exact, &probe, best, &steps) != FITS)
+            best = largest(exact, &probe, 0, best, &steps);
+    }
+    bool exact_one = best > 0 && is_borne_with(exact, request, *candidate, best) &&
+                     !is_borne_with(exact, request, *candidate, best + 1);
+    return exact_one ? best : 0;
+}
+
+bool exact_judge(const struct exact *exact, const struct request *request, struct paragraph_output *out)
+{
+    struct candidate candidate = {.timing = request_timing(request, request->runtime), .foreign = true, .id = request->task};
+    struct exact_refusal why;
+    char name[CPU_NAME_TEXT];
+    if (!request->has_cpus || is_borne(exact, request, &candidate, &why))
+        return true;
+    if (candidate.timing.period == 0)
+        answer_no(out, "it states no runtime or no period, and %s tests the tasks on %s below it", exact->word,
+                  cpu_name(&exact->books->cpus, why.cpu, name));
+    else if (why.outcome != TOO_MUCH)
+        refuse_test(exact, &why, out);
+    else
+        answer_no(out, "by the %s tasks on %s would miss deadlines", exact->name,
+                  cpu_name(&exact->books->cpus, why.cpu, name));
+    if (candidate.timing.period != 0)
+        answer_nearest(out, nearest_load(exact, request, &candidate));
+    return false;
+}

@@ -1,0 +1,58 @@
+#include "task_set.h"
+
+#include <gmp.h>
+
+enum { SECOND = 1000000 }; /* us; the period of the kernel's server */
+
+struct set_task *set_add(struct task_set *set, const struct timing *timing, int level)
+{
+    struct set_task *at = &set->task[++set->count];
+    for (; at > &set->task[1] && at[-1].level < level; at--)
+        *at = at[-1];
+    *at = (struct set_task){*timing, level};
+    return at;
+}
+
+static int compare_fractions(const struct set_task *task, size_t count, uint64_t billionths)
+{
+    mpz_t sum, unit; /* sum / unit */
+    mpz_init(sum);
+    mpz_init_set_ui(unit, 1);
+    for (size_t i = 0; i < count; i++) {
+        mpz_mul_ui(sum, sum, task[i].timing.period);
+        mpz_addmul_ui(sum, unit, task[i].timing.runtime);
+        mpz_mul_ui(unit, unit, task[i].timing.period);
+    }
+    mpz_mul_ui(sum, sum, ONE_CPU);
+    mpz_mul_ui(unit, unit, billionths);
+    int order = mpz_cmp(sum, unit);
+    mpz_clears(sum, unit, NULL);
+    return order;
+}
+
+/* Rounded sums tell in nearly all cases: the true one is not below `low` and less than `count` above it. */
+int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths)
+{
+    uint64_t low = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (task[i].timing.runtime > task[i].timing.period)
+            return 1; /* limits are one CPU at most */
+        low += task[i].timing.runtime * ONE_CPU / task[i].timing.period;
+    }
+    if (low > billionths)
+        return 1;
+    return low + count <= billionths ? -1 : compare_fractions(task, count, billionths);
+}
+
+bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtime)
+{
+    uint64_t window = SECOND - runtime, taken = 0;
+    for (size_t i = 0; i < count; i++)
+        taken += (window + task[i].timing.period - 1) / task[i].timing.period * task[i].timing.runtime;
+    return runtime > 0 && taken > window - runtime;
+}
+
+struct set_task fair_server_task(uint64_t runtime)
+{
+    return (struct set_task){{.runtime = runtime, .period = SECOND, .deadline = runtime}, LEVEL_ABOVE};
+}
