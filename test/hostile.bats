@@ -379,14 +379,14 @@ for i in range(10000):
 }
 
 @test "what is set aside for one question is not given to another" {
-    configure_plugins 'RM2 rm 11-20 0' 'RM1 rm 21-30 0'
+    configure_plugins 'RM2 rm 11-20 0 admission=necessary' 'RM1 rm 21-30 0 admission=necessary'
     broker_start
     [ "$(field .grant.plugin "$(wish $ALICE cam '{"runtime": "50ms", "period": "100ms", "plugin": "RM2"}')")" = RM2 ]
-    [ "$(field .result "$(wish $BOB mine '{"runtime": "40ms", "period": "100ms", "plugin": "RM1"}')")" = SCHEDULE_FAIL ]
+    [ "$(field .result "$(wish $BOB mine '{"runtime": "60ms", "period": "100ms", "plugin": "RM1"}')")" = SCHEDULE_FAIL ]
     release $BOB mine
     kill -STOP "$BROKER"
     put $ALICE cam '{"priority": 25, "plugin": "RM1"}'
-    put $BOB mine '{"runtime": "40ms", "period": "100ms", "plugin": "RM1"}'
+    put $BOB mine '{"runtime": "60ms", "period": "100ms", "plugin": "RM1"}'
     kill -CONT "$BROKER"
     says $ALICE cam '.result != "OK" and .grant.plugin == "RM2"'
     says $BOB mine '.result == "SCHEDULE_FAIL" and .grant == null'

@@ -457,7 +457,7 @@ at_random_fills() {
     while read -r uid accepted json; do
         answer=$(wish "$uid" cam "{$json}")
         said '[.result, .grant.accepted_runtime, .grant.utilization]' \
-            "[\"OK\",$accepted,$(jq "(.accepted_runtime * 1000000000 / ([.period, .deadline] | min)) | ceil" <<<"$(jq .grant <<<"$answer")")]" "$answer"
+            "[\"OK\",$accepted,$(jq "(.accepted_runtime * 1000000000 / .period) | ceil" <<<"$(jq .grant <<<"$answer")")]" "$answer"
         take_back "$uid" cam
     done <<CASES
 $ALICE 3500 "runtime": "2ms", "desired_runtime": "10ms", "period": "10ms"

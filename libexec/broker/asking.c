@@ -7,9 +7,12 @@
 #include "acl.h"
 #include "ledger.h"
 #include "names.h"
+#include "neighbours.h"
 #include "plugins.h"
 #include "spec.h"
 #include "wishes.h"
+
+enum { TRIES_MAX = 16 };
 
 static void add_reply(struct request *request, int plugin, enum answer answer, const char *reason)
 {
@@ -25,19 +28,40 @@ static void add_reply(struct request *request, int plugin, enum answer answer, c
     snprintf(reply->reason, sizeof reply->reason, "%s", reason);
 }
 
-static void note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never)
+/* The no that could become a yes is the one worth telling. */
+static void keep_no(struct request *request, int by, const char *told, uint64_t nearest, bool never)
 {
-    add_reply(request, plugin, answer, reason);
-    request_event(request, "accept", "refused", plugin, reason);
-    /* The no that could become a yes is the one worth telling. */
     if (request->no_plugin < 0 || (request->no_never && !never) || nearest > request->nearest) {
-        request->no_plugin = plugin;
+        request->no_plugin = by;
         request->no_never = never;
-        snprintf(request->no_reason, sizeof request->no_reason, "%s refused: %.400s", plugin_line(plugin)->name, reason);
+        snprintf(request->no_reason, sizeof request->no_reason, "%s", told);
     }
     if (nearest > request->nearest)
         request->nearest = nearest;
 }
+
+static void note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never)
+{
+    char told[REASON_BYTES];
+    add_reply(request, plugin, answer, reason);
+    request_event(request, "accept", "refused", plugin, reason);
+    snprintf(told, sizeof told, "%s refused: %.400s", plugin_line(plugin)->name, reason);
+    keep_no(request, plugin, told, nearest, never);
+}
+
+/* The plugin would, but a neighbour cannot bear it, or the CPU is full of what it need not know. */
+static void note_objection(struct request *request, int plugin)
+{
+    if (request->objector == plugin) {
+        note_no(request, plugin, ANSWER_NO, request->objection_reason, 0, false);
+        return;
+    }
+    add_reply(request, plugin, request->objection, request->objection_reason);
+    request_event(request, "accept", "refused", request->objector, request->objection_reason);
+    keep_no(request, request->objector, request->objection_reason, 0, request->objection_never);
+}
+
+static enum next consult(struct request *request, struct grant *offer);
 
 static struct grant *make_grant(const struct request *request, int plugin, const struct attributes *plan)
 {
@@ -70,7 +94,8 @@ static enum next commit(struct request *request, struct grant *grant)
         acl_release(&old->charge);
         if (old->plugin != grant->plugin)
             (void)plugin_release(old->plugin, wish->task);
-    }
+    } else
+        turn_end(request); /* from here on it can only go, not come back */
     request->old = old;
     wish->grant = grant;
     ledger_add(grant);
@@ -119,12 +144,28 @@ static uint64_t ask(struct request *request, const struct spec *spec, bool may_c
     return id;
 }
 
-/* The rules refuse the runtime, but would let a smaller one pass: how much of it would the plugin take? */
-static enum next probe(struct request *request, uint64_t runtime)
+static enum next ask_for_offer(struct request *request)
+{
+    request->probed = 0;
+    return wait_for_plugin(request, STEP_ACCEPT, ask(request, &request->spec, request->commit));
+}
+
+static struct spec probed_spec(const struct request *request)
 {
     struct spec smaller = request->spec;
-    smaller.runtime = request->probed = runtime;
+    smaller.runtime = request->probed;
     smaller.desired_runtime = 0;
+    return smaller;
+}
+
+/* The rules or a neighbour refuse the runtime, but would let a smaller one pass: how much of it would the plugin
+ * take? Plugins that are right need few questions; one that is not must not keep all others waiting. */
+static enum next probe(struct request *request, uint64_t runtime)
+{
+    if (request->tries++ == TRIES_MAX)
+        return ASK;
+    request->probed = runtime;
+    struct spec smaller = probed_spec(request);
     return wait_for_plugin(request, STEP_PROBE, ask(request, &smaller, false));
 }
 
@@ -139,11 +180,13 @@ static enum next probe_answered(struct request *request, const struct plugin_eve
     struct refusal ignored = {0};
     char reason[REASON_BYTES];
     bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
+    struct spec smaller = probed_spec(request);
     if (!offered && event->nearest > 0 && event->nearest < request->probed)
         return probe(request, event->nearest); /* smaller each time: it ends */
-    if (offered && request->probed > request->nearest && planned_priority_passes(request, &event->plan, &ignored, reason))
-        request->nearest = request->probed;
-    return ASK;
+    if (!offered || request->probed <= request->nearest || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
+        !plan_is_its_own(request->plugin, &smaller, request->ceiling, &event->plan, reason))
+        return ASK;
+    return consult(request, make_grant(request, request->plugin, &event->plan));
 }
 
 static void keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
@@ -196,19 +239,24 @@ enum next ask_next(struct request *request)
         char reason[REASON_BYTES];
         if (request->spec.plugin[0] != '\0' && strcmp(request->spec.plugin, line->name) != 0)
             continue;
+        if (plugin_takes_turns(request->plugin) && !turn_take(request)) {
+            request->plugin--;
+            return WAIT;
+        }
+        request->tries = 0;
         const struct grant *const own[2] = {wish->grant, request->partial};
         if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->ceiling,
                       &refusal, reason)) {
-            request->commit = any_priority_passes(request, line);
-            return wait_for_plugin(request, STEP_ACCEPT, ask(request, &request->spec, request->commit));
+            /* A plan that others have to judge must not be in the plugin's books before they have. */
+            request->commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->plugin);
+            return ask_for_offer(request);
         }
         keep_denial(request, &refusal, reason);
         if (request->ceiling > 0 && request->ceiling < request->spec.runtime)
             return probe(request, request->ceiling);
     }
-    if (request->partial == NULL)
-        return refuse(request);
-    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(request->partial->plugin, wish->task, request->partial));
+    request->probed = 0;
+    return request->partial == NULL ? refuse(request) : consult(request, request->partial);
 }
 
 static void drop_partial(struct request *request)
@@ -248,6 +296,12 @@ static enum next overfull(struct request *request, struct grant *grant, bool com
     return next;
 }
 
+static enum next schedule(struct request *request)
+{
+    const struct grant *grant = request->partial;
+    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->wish->task, grant));
+}
+
 /* The plugin's plan has passed every check. */
 static enum next take_offer(struct request *request, struct grant *grant, enum answer answer, bool committed)
 {
@@ -265,9 +319,78 @@ static enum next take_offer(struct request *request, struct grant *grant, enum a
         acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
     request->partial = grant;
-    if (answer == ANSWER_PARTIAL)
-        return ASK;
-    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->wish->task, grant));
+    return answer == ANSWER_PARTIAL ? ASK : schedule(request);
+}
+
+/* ---- what the neighbours said ---- */
+
+static enum next probe_judged(struct request *request, struct grant *offer)
+{
+    neighbours_forget(request, offer);
+    free(offer);
+    if (request->objector < 0)
+        request->nearest = request->probed;
+    else if (request->bearable > request->nearest && request->bearable < request->probed)
+        return probe(request, request->bearable);
+    return ASK;
+}
+
+static enum next objected(struct request *request, struct grant *offer)
+{
+    int plugin = offer->plugin;
+    uint64_t bearable = request->bearable < offer->plan.runtime ? request->bearable : 0;
+    bool partial = offer == request->partial;
+    neighbours_forget(request, offer);
+    /* Less than it would like, but not less than it needs. */
+    if (!partial && bearable != 0 && bearable >= request->spec.runtime && request->tries++ < TRIES_MAX) {
+        free(offer);
+        request->ceiling = bearable;
+        return ask_for_offer(request);
+    }
+    note_objection(request, plugin);
+    if (partial) { /* those behind it are asked again: their offers were not kept */
+        drop_partial(request);
+        request->plugin = plugin;
+        request->ceiling = UINT64_MAX;
+    } else
+        (void)turn_down(request, offer, false);
+    return bearable == 0 ? ASK : probe(request, bearable);
+}
+
+/* The sum of all lines on a CPU, which a plugin that runs above the others need not know. But it may have: another
+ * plugin's task may have crossed with its answer, and then it has to be asked again. */
+static enum next too_much(struct request *request, struct grant *offer, const char *reason)
+{
+    bool fresh = offer != request->partial && request->probed == 0;
+    request->objector = offer->plugin;
+    request->objection = ANSWER_NO;
+    request->bearable = ledger_room(offer, request->wish->grant);
+    snprintf(request->objection_reason, sizeof request->objection_reason, "%.250s", reason);
+    if (!fresh || request->retried)
+        return request->probed != 0 ? probe_judged(request, offer) : objected(request, offer);
+    request->retried = true;
+    request->plugin--;
+    neighbours_forget(request, offer);
+    return turn_down(request, offer, false);
+}
+
+static enum next decide(struct request *request)
+{
+    struct grant *offer = request->offer;
+    char reason[REASON_BYTES];
+    if (request->objector < 0 && !ledger_fits(offer, request->wish->grant, reason))
+        return too_much(request, offer, reason);
+    if (request->probed != 0)
+        return probe_judged(request, offer);
+    if (request->objector >= 0)
+        return objected(request, offer);
+    return offer == request->partial ? schedule(request) : take_offer(request, offer, ANSWER_OK, false);
+}
+
+/* Only offers that are in no books: those that may be judged are not committed at once. */
+static enum next consult(struct request *request, struct grant *offer)
+{
+    return neighbours_ask(request, offer) ? WAIT : decide(request);
 }
 
 static enum next accept_answered(struct request *request, const struct plugin_event *event)
@@ -288,14 +411,20 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
     }
     struct grant *grant = make_grant(request, plugin, &event->plan);
     bool committed = request->commit && event->answer == ANSWER_OK;
-    if (!ledger_fits(grant, request->wish->grant, reason))
+    if (!ledger_fits_line(grant, request->wish->grant, reason))
         return overfull(request, grant, committed, reason);
+    if (committed && !ledger_fits(grant, request->wish->grant, reason)) {
+        undo_plan(request, plugin);
+        committed = false;
+    }
     struct refusal refusal = {0};
     if (!planned_priority_passes(request, &grant->plan, &refusal, reason)) {
         keep_denial(request, &refusal, reason);
         return turn_down(request, grant, committed);
     }
     add_reply(request, plugin, event->answer, event->reason);
+    if (event->answer == ANSWER_OK && !committed)
+        return consult(request, grant);
     return take_offer(request, grant, event->answer, committed);
 }
 
@@ -312,6 +441,7 @@ static enum next schedule_answered(struct request *request, const struct plugin_
     }
     if (scheduled)
         undo_plan(request, grant->plugin);
+    neighbours_forget(request, grant);
     say(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
     blame(request, name, false);
     drop_partial(request);
@@ -322,5 +452,7 @@ enum next plugin_answered(struct request *request, const struct plugin_event *ev
 {
     if (request->step == STEP_PROBE)
         return probe_answered(request, event);
+    if (request->step == STEP_JUDGE)
+        return neighbour_answered(request, event) ? WAIT : decide(request);
     return request->step == STEP_SCHEDULE ? schedule_answered(request, event) : accept_answered(request, event);
 }

@@ -1,4 +1,5 @@
-/* Who can serve a wish: for each plugin in order the access rules, the plugin, the ledger.
+/* Who can serve a wish: for each plugin in order the access rules, the plugin, the ledger, the neighbours whose
+ * promises its plan could break.
  *
  * The first plugin that answers ok wins; else the first that said partial; else nothing has changed. */
 #ifndef RTF_ASKING_H

@@ -6,6 +6,7 @@
 
 #include "spec.h"
 #include "units.h"
+#include "wishes.h"
 
 static uint64_t by_cpu[CPU_SETSIZE];
 static uint64_t *by_plugin[PLUGINS_MAX]; /* [CPU] */
@@ -93,31 +94,74 @@ static bool fits_global(const struct grant *grant, const struct grant *old, char
            fault(reason, "its CPUs would hold more than %s: %s is promised", format_utilization(most, most_text), format_utilization(used, used_text));
 }
 
-static bool fits_cpu(const struct grant *grant, const struct grant *old, int cpu, char *reason)
+/* What a CPU has promised without `old`: of the plugin's line, and of all. */
+static uint64_t own_without(const struct grant *grant, const struct grant *old, int cpu)
 {
-    const struct plugin_line *line = plugin_line(grant->plugin);
-    char text[UTILIZATION_TEXT], most[UTILIZATION_TEXT];
-    bool old_counts = old != NULL && !is_global(old->plugin);
-    uint64_t own = sums_of(grant->plugin)[cpu] - (old_counts ? part_of(old, grant->plugin, cpu) : 0);
-    uint64_t all = by_cpu[cpu] - (old_counts ? part_of(old, -1, cpu) : 0);
-    if (own + weight(grant) > line->threshold + ROUNDING)
-        return fault(reason, "CPU %d would hold more than its threshold of %s: %s is promised", cpu, format_utilization(line->threshold, most),
-                     format_utilization(own, text));
-    if (all + weight(grant) > ONE_CPU + ROUNDING)
-        return fault(reason, "CPU %d is shared and would be promised more than once: %s is", cpu, format_utilization(all, text));
-    return true;
+    bool counts = old != NULL && !is_global(old->plugin);
+    return sums_of(grant->plugin)[cpu] - (counts ? part_of(old, grant->plugin, cpu) : 0);
 }
 
-bool ledger_fits(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES])
+static uint64_t all_without(const struct grant *old, int cpu)
+{
+    return by_cpu[cpu] - (old != NULL && !is_global(old->plugin) ? part_of(old, -1, cpu) : 0);
+}
+
+static bool fits_own(const struct grant *grant, const struct grant *old, int cpu, char *reason)
+{
+    uint64_t own = own_without(grant, old, cpu), most = plugin_line(grant->plugin)->threshold;
+    char text[UTILIZATION_TEXT], most_text[UTILIZATION_TEXT];
+    return own + weight(grant) <= most + ROUNDING ||
+           fault(reason, "CPU %d would hold more than its threshold of %s: %s is promised", cpu, format_utilization(most, most_text),
+                 format_utilization(own, text));
+}
+
+static bool fits_all(const struct grant *grant, const struct grant *old, int cpu, char *reason)
+{
+    uint64_t all = all_without(old, cpu);
+    char text[UTILIZATION_TEXT];
+    return all + weight(grant) <= ONE_CPU + ROUNDING ||
+           fault(reason, "CPU %d is shared and would be promised more than once: %s is", cpu, format_utilization(all, text));
+}
+
+static bool fits(const struct grant *grant, const struct grant *old, bool others, char *reason)
 {
     if (weight(grant) == 0 || grant->spec.ignore_admission)
         return true;
     if (is_global(grant->plugin))
         return fits_global(grant, old, reason);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET((size_t)cpu, &grant->plan.cpus) && !fits_cpu(grant, old, cpu, reason))
+        if (CPU_ISSET((size_t)cpu, &grant->plan.cpus) &&
+            (!fits_own(grant, old, cpu, reason) || (others && !fits_all(grant, old, cpu, reason))))
             return false;
     return true;
+}
+
+bool ledger_fits(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES])
+{
+    return fits(grant, old, true, reason);
+}
+
+bool ledger_fits_line(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES])
+{
+    return fits(grant, old, false, reason);
+}
+
+static uint64_t left_of(uint64_t most, uint64_t used)
+{
+    return used < most + ROUNDING ? most + ROUNDING - used : 0;
+}
+
+uint64_t ledger_room(const struct grant *grant, const struct grant *old)
+{
+    uint64_t left = ONE_CPU, most = plugin_line(grant->plugin)->threshold;
+    for (int cpu = 0; cpu < CPU_SETSIZE && !is_global(grant->plugin); cpu++) {
+        if (!CPU_ISSET((size_t)cpu, &grant->plan.cpus))
+            continue;
+        uint64_t own = left_of(most, own_without(grant, old, cpu)), all = left_of(ONE_CPU, all_without(old, cpu));
+        left = own < left ? own : left;
+        left = all < left ? all : left;
+    }
+    return runtime_within(left, grant_window(grant));
 }
 
 /* Unsigned sums: adding the two's complement subtracts exactly. */

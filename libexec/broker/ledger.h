@@ -18,6 +18,12 @@ bool plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime, 
 /* Would the sums hold with `grant` in and `old` (or NULL) out? False: *reason says which does not. */
 bool ledger_fits(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES]);
 
+/* Those of its own plugin, which the plugin has to know itself. */
+bool ledger_fits_line(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES]);
+
+/* The largest runtime, all else equal, with which all sums would hold. */
+uint64_t ledger_room(const struct grant *grant, const struct grant *old);
+
 void ledger_add(const struct grant *grant);
 void ledger_remove(const struct grant *grant);
 

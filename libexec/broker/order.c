@@ -157,12 +157,17 @@ void wish_queue(struct wish *wish)
 
 bool order_has_queue(void)
 {
-    return !TAILQ_EMPTY(&queue);
+    return !TAILQ_EMPTY(&queue) || turn_is_due();
 }
+
+static void advance(struct request *request, enum next next);
 
 void order_take_turn(void)
 {
     struct wish *wish;
+    struct request *request;
+    for (int taken = 0; taken < TURN_WISHES && (request = turn_next()) != NULL; taken++)
+        advance(request, ASK);
     for (int taken = 0; taken < TURN_WISHES && (wish = TAILQ_FIRST(&queue)) != NULL; taken++) {
         leave_queue(wish);
         wish_examine(wish);

@@ -22,7 +22,7 @@ void wish_examine(struct wish *wish);
 void wish_queue(struct wish *wish);
 bool order_has_queue(void);
 
-/* Looks at so many of those that are queued. */
+/* Looks at so many of those that are queued, and goes on with so many requests that waited for their turn. */
 void order_take_turn(void);
 
 /* What was waited for has come. */

@@ -210,26 +210,105 @@ bool plugins_share_cpu(int plugin, int other)
     return plugin != other && CPU_COUNT(&both) > 0;
 }
 
-void plugin_has_greeted(int plugin, const char *tests)
+bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
 {
     struct plugin_line *line = &lines[plugin];
-    snprintf(line->tests, sizeof line->tests, "%s", tests);
-    line->proves = strcmp(tests, "sufficient") == 0 || strcmp(tests, "exact") == 0;
-    line->promises |= strcmp(tests, "none") != 0;
+    char proof[sizeof line->tests];
+    snprintf(proof, sizeof proof, "%s", tests);
+    if (line->greeted) /* the ledger's sums and the check of neighbours rest on what it said first */
+        return strcmp(line->tests, proof) == 0 && line->judges == judges && line->tested == tested;
+    memcpy(line->tests, proof, sizeof proof);
+    line->proves = strcmp(proof, "sufficient") == 0 || strcmp(proof, "exact") == 0;
+    line->promises |= strcmp(proof, "none") != 0;
+    line->judges = judges;
+    line->tested = tested;
+    line->greeted = true;
+    return true;
 }
 
-/* A test proves nothing about a task that may be preempted by others that are held to less, nor beside global
- * EDF, whose tasks may be on any of its CPUs at any time. */
+/* SCHED_DEADLINE runs above all priorities; of two priorities the lower one cannot touch the higher. */
+static bool can_touch(const struct plugin_line *judge, bool deadline, int priority)
+{
+    return deadline || (!judge->deadline && judge->lowest <= priority);
+}
+
+bool plugin_must_judge(int judge, int plugin, const struct attributes *plan)
+{
+    cpu_set_t both;
+    const struct plugin_line *line = &lines[judge];
+    CPU_AND(&both, &plan->cpus, &line->cpus);
+    return judge != plugin && line->judges && CPU_COUNT(&both) > 0 && can_touch(line, plan->policy == POLICY_DEADLINE, plan->priority);
+}
+
+static bool may_judge(int judge, int plugin)
+{
+    return lines[judge].judges && plugins_share_cpu(judge, plugin) && can_touch(&lines[judge], lines[plugin].deadline, lines[plugin].highest);
+}
+
+bool plugin_may_be_judged(int plugin)
+{
+    for (int i = 0; i < count; i++)
+        if (may_judge(i, plugin))
+            return true;
+    return false;
+}
+
+bool plugin_takes_turns(int plugin)
+{
+    for (int i = 0; i < count; i++)
+        if (may_judge(plugin, i) || may_judge(i, plugin))
+            return true;
+    return false;
+}
+
+/* ---- which plugins can keep their promises side by side ---- */
+
+static bool check_deadline_pair(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
+{
+    if (tested->partition == PARTITION_GLOBAL)
+        return wrong(reason, other->line, "%s is SCHED_DEADLINE as well as global EDF (%s), which tests its tasks, on the same CPU: one of them "
+                                          "must go", other->name, tested->name);
+    const struct plugin_line *lacks = !tested->judges || !tested->tested ? tested : other;
+    return (tested->judges && tested->tested && other->judges && other->tested) ||
+           wrong(reason, lacks->line, "%s and %s are both SCHED_DEADLINE on the same CPU, and %s cannot %s: give them different CPUs", tested->name,
+                 other->name, lacks->name, lacks->judges ? "vouch for all its tasks (grants=tested)" : "judge the other's tasks (judges=load)");
+}
+
+/* Between FIFO and RR: whatever reaches the tested one's priorities must be as good, be above, and be judged. */
+static bool check_ranks(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
+{
+    if (other->highest < tested->lowest)
+        return true;
+    if (!other->proves)
+        return wrong(reason, tested->line, "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s), and its priorities "
+                                           "reach %d: it must stay below %d", tested->name, tested->tests, other->name, other->tests,
+                     other->highest, tested->lowest);
+    if (!other->tested)
+        return wrong(reason, tested->line, "%s tests its tasks, but %s above it on the same CPU also grants what it has not tested: give them "
+                                           "different CPUs, or %s a test of all its tasks (rm: admission=rta)", tested->name, other->name, other->name);
+    if (other->lowest <= tested->highest)
+        return wrong(reason, tested->line, "%s and %s test their tasks on the same CPU, and their priorities %d-%d and %d-%d overlap: one must be "
+                                           "above the other", tested->name, other->name, tested->lowest, tested->highest, other->lowest,
+                     other->highest);
+    return tested->judges ||
+           wrong(reason, tested->line, "%s proves nothing beneath %s on the same CPU, for it cannot judge the other's tasks: give them different "
+                                       "CPUs, or %s a test that can (rm: admission=rta)", tested->name, other->name, tested->name);
+}
+
+/* A test proves nothing about a task that may be preempted by others that are held to less, or that it cannot
+ * judge, nor beside global EDF, whose tasks may be on any of its CPUs at any time. */
 static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
 {
     if (other->deadline && other->partition == PARTITION_GLOBAL)
         return wrong(reason, tested->line, "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
                                            "different CPUs or %s partition=unthrottled", tested->name, other->name, other->name);
-    if (!other->proves && !other->deadline && !tested->deadline && other->highest >= tested->lowest)
-        return wrong(reason, tested->line, "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s), and its priorities "
-                                           "reach %d: it must stay below %d", tested->name, tested->tests, other->name, other->tests,
-                     other->highest, tested->lowest);
-    return true;
+    if (tested->deadline)
+        return !other->deadline || check_deadline_pair(tested, other, reason);
+    if (!other->deadline)
+        return check_ranks(tested, other, reason);
+    return tested->judges ||
+           wrong(reason, tested->line, "%s proves nothing beneath SCHED_DEADLINE (%s) on the same CPU: give them different CPUs, or %s a test "
+                                       "that judges what is above it (rm: admission=rta)", tested->name, other->name, tested->name);
 }
 
 bool plugins_check_neighbours(char reason[static REASON_BYTES])

@@ -15,6 +15,9 @@ struct plugin_line {
     char tests[16];      /* what its ok proves, as it said in its greeting: none, necessary, sufficient, exact */
     bool proves;         /* sufficient or exact */
     bool promises;       /* its tasks count in the ledger: it tests at all, or threshold= was given */
+    bool judges;         /* it can tell whether its promises bear a task of another plugin */
+    bool tested;         /* every task it grants states a runtime and has passed its test */
+    bool greeted;
     cpu_set_t cpus;
     enum partition partition;
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
@@ -31,8 +34,16 @@ const struct plugin_line *plugin_line(int plugin);
 int plugins_highest_priority(void);
 bool plugins_share_cpu(int plugin, int other);
 
-/* What its ok proves it says itself when it is started. */
-void plugin_has_greeted(int plugin, const char *tests);
+/* What its ok proves it says itself when it is started. False: it said otherwise before it was restarted. */
+bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested);
+
+/* Has `judge` to be asked before `plugin` grants this plan? Only what runs above its own threads, or among them,
+ * can break what it has promised. */
+bool plugin_must_judge(int judge, int plugin, const struct attributes *plan);
+
+/* Is there a plan of `plugin` that others have to judge; does it judge, or is it judged? */
+bool plugin_may_be_judged(int plugin);
+bool plugin_takes_turns(int plugin);
 
 /* After all have greeted: can their promises hold beside one another? False: *reason. */
 bool plugins_check_neighbours(char reason[static REASON_BYTES]);

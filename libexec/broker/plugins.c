@@ -72,6 +72,12 @@ static bool spawn(struct plugin *plugin)
     return started;
 }
 
+static bool says(const struct paragraph *greeting, const char *key, const char *value)
+{
+    const char *said = paragraph_get(greeting, key);
+    return said != NULL && strcmp(said, value) == 0;
+}
+
 static bool greet(struct plugin *plugin, const struct paragraph *greeting, char *why, size_t size)
 {
     const char *answer = paragraph_get(greeting, "answer"), *tests = paragraph_get(greeting, "tests");
@@ -85,7 +91,11 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
         snprintf(why, size, "%.200s", strcmp(answer, "ok") == 0 ? "it speaks another protocol than 1" : reason == NULL ? "it gave no reason" : reason);
         return false;
     }
-    plugin_has_greeted((int)(plugin - plugins), tests == NULL ? "none" : tests);
+    if (!plugin_has_greeted((int)(plugin - plugins), tests == NULL ? "none" : tests, says(greeting, "judges", "load"),
+                            says(greeting, "grants", "tested"))) {
+        snprintf(why, size, "it does not greet as it did at the start");
+        return false;
+    }
     plugin->state = UP;
     return true;
 }
@@ -238,19 +248,36 @@ uint64_t plugin_release(int index, uint64_t task)
     return last_id;
 }
 
-void plugin_load(int index, uint64_t task, const struct grant *grant)
+static void add_load(struct paragraph_output *output, const struct attributes *plan)
 {
     char cpus[CPU_LIST_TEXT];
+    paragraph_add(output, "cpus", "%s", format_cpus(&plan->cpus, cpus));
+    paragraph_add(output, "policy", "%s", policy_name(plan->policy));
+    add_if(output, "priority", (uint64_t)plan->priority);
+    add_if(output, "runtime", plan->runtime);
+    add_if(output, "period", plan->period);
+    add_if(output, "deadline", plan->deadline);
+}
+
+void plugin_load(int index, uint64_t task, const struct grant *grant)
+{
     struct paragraph_output *output = begin(&plugins[index], OP_LOAD, task);
     if (output == NULL)
         return;
-    if (grant != NULL) {
-        paragraph_add(output, "cpus", "%s", format_cpus(&grant->plan.cpus, cpus));
-        add_if(output, "runtime", grant->plan.runtime);
-        add_if(output, "period", grant->plan.period);
-        add_if(output, "deadline", grant->plan.deadline);
-    }
+    if (grant != NULL)
+        add_load(output, &grant->plan);
     paragraph_close(output);
+}
+
+uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
+{
+    struct paragraph_output *output = begin(&plugins[index], OP_LOAD, task);
+    if (output == NULL)
+        return last_id;
+    add_load(output, &offer->plan);
+    paragraph_add(output, "commit", "if-ok");
+    paragraph_close(output);
+    return last_id;
 }
 
 void plugins_flush(void)

@@ -36,6 +36,9 @@ uint64_t plugin_release(int index, uint64_t task);
 /* Another plugin's task on a shared CPU: came or changed; went when grant is NULL. */
 void plugin_load(int index, uint64_t task, const struct grant *grant);
 
+/* Another plugin is about to grant this: noted if the plugin's own promises hold beside it. */
+uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer);
+
 void plugins_flush(void);
 
 void plugin_read(int index);

@@ -29,6 +29,43 @@ enum next wait_for_helper(struct request *request, enum step step, uint64_t id)
     return WAIT;
 }
 
+/* ---- turns ---- */
+
+static TAILQ_HEAD(, request) line = TAILQ_HEAD_INITIALIZER(line);
+static const struct request *serving;
+
+bool turn_take(struct request *request)
+{
+    if (serving == NULL && TAILQ_EMPTY(&line))
+        serving = request;
+    else if (serving != request)
+        TAILQ_INSERT_TAIL(&line, request, of_turn);
+    return serving == request;
+}
+
+void turn_end(const struct request *request)
+{
+    if (serving == request)
+        serving = NULL;
+}
+
+bool turn_is_due(void)
+{
+    return serving == NULL && !TAILQ_EMPTY(&line);
+}
+
+struct request *turn_next(void)
+{
+    struct request *request = turn_is_due() ? TAILQ_FIRST(&line) : NULL;
+    if (request != NULL) {
+        TAILQ_REMOVE(&line, request, of_turn);
+        serving = request;
+    }
+    return request;
+}
+
+/* ---- answers that are waited for ---- */
+
 static struct request *take(struct request **table, uint64_t id)
 {
     struct request *request;
@@ -126,6 +163,7 @@ bool request_record(struct request *request)
 void request_drop(struct request *request)
 {
     request->wish->request = NULL;
+    turn_end(request);
     acl_release(&request->hold);
     if (request->partial != NULL)
         acl_release(&request->partial->charge);

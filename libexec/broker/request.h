@@ -9,7 +9,7 @@
 #include "wish.h"
 
 /* What an answer that is waited for will be about. */
-enum step { STEP_ACCOUNT, STEP_ACCEPT, STEP_PROBE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY };
+enum step { STEP_ACCOUNT, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY };
 
 /* What a stage wants to happen next; order.c does it. */
 enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED };
@@ -34,7 +34,18 @@ struct request {
     struct refusal denial;      /* the rules' first no */
     char denial_reason[REASON_BYTES], no_reason[REASON_BYTES];
     int no_plugin;              /* whose no is told */
-    uint64_t nearest, probed;
+    uint64_t nearest, probed;   /* probed: the smaller runtime that is tried; 0: what was asked */
+    int tries;                  /* of smaller runtimes */
+    TAILQ_ENTRY(request) of_turn;
+
+    /* asking the neighbours of the plugin that offered */
+    struct grant *offer;
+    int judge;                  /* the one that is asked */
+    int objector;               /* the first that said no; -1 */
+    enum answer objection;
+    bool objection_never;
+    uint64_t bearable;          /* the runtime that all who said no could bear; 0: none, or not known */
+    char objection_reason[256];
 
     /* enforcing */
     struct grant *old;          /* put back when the kernel refuses the change */
@@ -52,6 +63,16 @@ struct request *request_begin(struct wish *wish, enum kind kind);
 
 /* Closes its files, which wakes the owner, gives back what it held, and frees it. */
 void request_drop(struct request *request);
+
+/* Plugins that judge one another's tasks are asked for one request at a time, from its first question until it
+ * is dropped or cannot be undone any more: what is true when one of them is asked must be true when all have been,
+ * and when the kernel has refused a change. False: its turn will come. */
+bool turn_take(struct request *request);
+void turn_end(const struct request *request);
+
+/* The request whose turn has come, to go on with ASK; NULL when there is none. */
+struct request *turn_next(void);
+bool turn_is_due(void);
 
 /* What the owner will be told. */
 void say(struct request *request, enum result result, const char *format, ...) __attribute__((format(printf, 3, 4)));

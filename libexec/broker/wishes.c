@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "acl.h"
@@ -100,11 +101,18 @@ bool wish_record(struct wish *wish)
 
 /* ---- the books ---- */
 
+uint64_t grant_window(const struct grant *grant)
+{
+    /* A task loads its CPU by Q/T, however short its deadline. Only of a sufficient test under EDF, or of none, can
+     * it be said that the densities, too, have to stay below the threshold. */
+    const struct plugin_line *line = plugin_line(grant->plugin);
+    bool by_rate = !line->deadline || strcmp(line->tests, "exact") == 0 || strcmp(line->tests, "necessary") == 0;
+    return by_rate && grant->spec.period != 0 ? grant->spec.period : spec_window(&grant->spec);
+}
+
 uint64_t grant_utilization(const struct grant *grant)
 {
-    /* Under fixed priorities a task loads its CPU by Q/T, however short its deadline. */
-    bool density = plugin_line(grant->plugin)->deadline || grant->spec.period == 0;
-    uint64_t window = density ? spec_window(&grant->spec) : grant->spec.period;
+    uint64_t window = grant_window(grant);
     return grant->plan.runtime == 0 || window == 0 ? 0 : utilization(grant->plan.runtime, window);
 }
 

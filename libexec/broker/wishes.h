@@ -29,7 +29,8 @@ struct wish *wish_first(void);
 /* Numbers up to this one have been given to an earlier broker's tasks. */
 void tasks_from(uint64_t first);
 
-/* What a grant weighs in the ledger. */
+/* What a grant weighs in the ledger: its runtime in each window of this length. */
+uint64_t grant_window(const struct grant *grant);
 uint64_t grant_utilization(const struct grant *grant);
 
 /* Plugins that share CPUs hear of one another's tasks. */

@@ -1,0 +1,66 @@
+#include "neighbours.h"
+
+#include <stdio.h>
+
+/* What a neighbour holds for this wish itself must not count against the change, nor be lost by the question. */
+static uint64_t ask(const struct request *request)
+{
+    const struct wish *wish = request->wish;
+    bool aside = wish->grant != NULL && wish->grant->plugin == request->judge;
+    if (aside)
+        (void)plugin_release(request->judge, wish->task);
+    uint64_t id = plugin_judge(request->judge, wish->task, request->offer);
+    if (aside)
+        (void)plugin_schedule(request->judge, wish->task, wish->grant);
+    return id;
+}
+
+/* All are asked, also after a no: the least of what they could bear is what all could. */
+static bool ask_next(struct request *request)
+{
+    const struct grant *offer = request->offer;
+    while (++request->judge < plugins_count())
+        if (plugin_must_judge(request->judge, offer->plugin, &offer->plan)) {
+            (void)wait_for_plugin(request, STEP_JUDGE, ask(request));
+            return true;
+        }
+    return false;
+}
+
+bool neighbours_ask(struct request *request, struct grant *offer)
+{
+    request->offer = offer;
+    request->judge = request->objector = -1;
+    request->objection_never = false;
+    request->bearable = UINT64_MAX;
+    return ask_next(request);
+}
+
+static void object(struct request *request, const struct plugin_event *event)
+{
+    const char *name = plugin_line(request->judge)->name;
+    if (request->objector < 0) {
+        request->objector = request->judge;
+        request->objection = event->answer;
+        snprintf(request->objection_reason, sizeof request->objection_reason, "%s %s: %.200s", name,
+                 event->answer == ANSWER_RESTARTING ? "cannot be asked" : "would miss", event->reason);
+    }
+    request->objection_never |= event->never;
+    if (event->nearest < request->bearable)
+        request->bearable = event->nearest;
+}
+
+bool neighbour_answered(struct request *request, const struct plugin_event *event)
+{
+    if (event->answer != ANSWER_OK)
+        object(request, event);
+    return ask_next(request);
+}
+
+void neighbours_forget(const struct request *request, const struct grant *offer)
+{
+    const struct wish *wish = request->wish;
+    for (int i = 0; i < plugins_count(); i++)
+        if (plugin_must_judge(i, offer->plugin, &offer->plan))
+            plugin_load(i, wish->task, wish->grant != NULL && plugins_share_cpu(wish->grant->plugin, i) ? wish->grant : NULL);
+}

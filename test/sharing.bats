@@ -1,0 +1,267 @@
+# Plugins on one CPU: a plan that could break what a neighbour has promised is not taken before that one has been asked.
+# fixtures/plugins/judge is a small plugin that judges, shows what it knows, and goes wrong on demand.
+load helper
+load many
+
+prepare() {
+    cp "$BATS_TEST_DIRNAME/fixtures/plugins/judge" "$WORK/judge"
+    chmod 755 "$WORK/judge"
+    mkdir -m 777 "$WORK/books" "$WORK/switch"
+    configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1000" "$CAROL - max_utilization 1000"
+}
+
+# judge NAME RANGE CPUS LIMIT [WORD...]: its line in plugins.conf
+judge() { echo "$1 $WORK/judge $2 $3 timeout=500ms limit=$4 books=$WORK/books/$1 switch=$WORK/switch/$1 ${*:5}"; }
+
+# two_judges: HIGH may use half of CPU 0, and LOW beneath it bears a load of 0.8 all in all
+two_judges() {
+    configure_plugins "$(judge HIGH 31-40 0 0.5)" "$(judge LOW 21-30 0 0.8)"
+    broker_start
+}
+
+# said EXPRESSION EXPECTED VERDICT
+said() {
+    local found
+    found=$(jq -c "$1" <<<"$3")
+    [ "$found" = "$2" ]|| { echo "$1 is $found, not $2, in $3"; return 1; }
+}
+
+# knows PLUGIN EXPECTED: its own tasks' and the foreign ones' runtimes
+knows() { [ "$(jq -c '[[.own, .foreign| [.[].runtime| tonumber]| sort]]| .[0]' "$WORK/books/$1" 2>/dev/null)" = "$2" ]; }
+
+# was_asked PLUGIN: how often it was asked to judge
+was_asked() { jq -s '[.[]| select(.op == "load" and .commit != null)]| length' "$WORK/books/$1.asked"; }
+
+switch_on() {
+    echo "$2" >"$WORK/switch/.new"
+    mv "$WORK/switch/.new" "$WORK/switch/$1"
+}
+
+high() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"HIGH\"${2:-}}"; }
+low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; }
+
+@test "a plan that a neighbour can bear is taken, and the neighbour knows it with all its parameters" {
+    two_judges
+    wish $BOB floor "$(low 4000)" >/dev/null
+    answer=$(wish $ALICE cam "$(high 3000 ', "deadline": 9000')")
+    said '[.result, .grant.plugin, .replies]' '["OK","HIGH",[{"plugin":"HIGH","answer":"ok","reason":null}]]' "$answer"
+    eventually knows LOW '[[4000],[3000]]'
+    [ "$(jq -c '.foreign[]| [.cpus, .policy, .priority, .runtime, .period, .deadline]' "$WORK/books/LOW")" = '["0","fifo","40","3000","10000","9000"]' ]
+    take_back $ALICE cam
+    eventually knows LOW '[[4000],[]]'
+}
+
+@test "a plan that a neighbour cannot bear is refused on its behalf, with the exact nearest, and leaves no trace" {
+    two_judges
+    wish $BOB floor "$(low 6000)" >/dev/null
+    answer=$(wish $ALICE cam "$(high 2001)")
+    said '[.result, .grant, .refusal.by, .refusal.nearest, .refusal.retry]' '["SCHEDULE_FAIL",null,"LOW",2000,"when-freed"]' "$answer"
+    said .reason '"LOW would miss: 2001us asked, 2000us would fit"' "$answer"
+    said .replies '[{"plugin":"HIGH","answer":"no","reason":"LOW would miss: 2001us asked, 2000us would fit"}]' "$answer"
+    [ "$(jq -c 'select(.stage == "accept")| [.decision, .plugin, .reason]' "$EVENTS")" = '["refused","LOW","LOW would miss: 2001us asked, 2000us would fit"]' ]
+    eventually knows LOW '[[6000],[]]'
+    knows HIGH '[[],[6000]]'
+    said '[.result, .grant.runtime]' '["OK",2000]' "$(wish $ALICE cam "$(high 2000)")"
+    # And of what both refuse, the smaller is told: HIGH alone would give 3000.
+    take_back $ALICE cam
+    answer=$(wish $ALICE cam "$(high 9000)")
+    said '[.refusal.by, .refusal.nearest]' '["HIGH",2000]' "$answer"
+    eventually knows LOW '[[6000],[]]'
+}
+
+@test "all neighbours are asked: the nearest is the least that one of them bears, and the others forget it" {
+    configure_plugins "$(judge HIGH 31-40 0 0.9)" "$(judge LOW 21-30 0 0.8)" "$(judge LOWER 11-20 0 0.7)" "$(judge LOWEST 5-10 0 0.75)"
+    broker_start
+    answer=$(wish $ALICE cam "$(high 7800)")
+    said '[.result, .refusal.by, .refusal.nearest]' '["SCHEDULE_FAIL","LOWER",7000]' "$answer"
+    for plugin in LOW LOWER LOWEST; do eventually knows $plugin '[[],[]]'; done
+    said .result '"OK"' "$(wish $ALICE cam "$(high 7000)")"
+    said '[.result, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL",7000,7000]' "$(wish $ALICE cam "$(high 7001)")"
+    for plugin in LOW LOWER LOWEST; do eventually knows $plugin '[[],[7000]]'; done
+}
+
+@test "of its desired runtime a wish gets as much as the neighbours bear" {
+    two_judges
+    wish $BOB floor "$(low 6500)" >/dev/null
+    said '[.result, .grant.accepted_runtime]' '["OK",1500]' "$(wish $ALICE cam "$(high 1000 ', "desired_runtime": 4000')")"
+    eventually knows LOW '[[6500],[1500]]'
+    knows HIGH '[[1500],[6500]]'
+    said '[.result, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL",1500,1000]' "$(wish $ALICE cam "$(high 1501 ', "desired_runtime": 4000')")"
+}
+
+@test "a refused change leaves the old grant in force, with the plugin and its neighbour" {
+    two_judges
+    wish $BOB floor "$(low 6000)" >/dev/null
+    wish $ALICE cam "$(high 1000)" >/dev/null
+    said '[.result, .refusal.by, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL","LOW",2000,1000]' "$(wish $ALICE cam "$(high 3000)")"
+    eventually knows LOW '[[6000],[1000]]'
+    knows HIGH '[[1000],[6000]]'
+    said '[.result, .grant.runtime]' '["OK",2000]' "$(wish $ALICE cam "$(high 2000)")"
+    eventually knows LOW '[[6000],[2000]]'
+}
+
+@test "a change to a plugin above does not count against what the wish has below" {
+    two_judges
+    wish $ALICE cam "$(low 5000)" >/dev/null
+    wish $BOB floor "$(low 3000)" >/dev/null
+    said '[.result, .refusal.by, .refusal.nearest, .grant.plugin]' '["SCHEDULE_FAIL","HIGH",5000,"LOW"]' "$(wish $ALICE cam "$(high 5001)")"
+    eventually knows LOW '[[3000,5000],[]]'
+    said '[.result, .grant.plugin]' '["OK","HIGH"]' "$(wish $ALICE cam "$(high 5000)")"
+    eventually knows LOW '[[3000],[5000]]'
+    eventually knows HIGH '[[5000],[3000]]'
+    said '[.result, .grant.plugin]' '["OK","LOW"]' "$(wish $ALICE cam "$(low 5000)")"
+    eventually knows LOW '[[3000,5000],[]]'
+    eventually knows HIGH '[[],[3000,5000]]'
+}
+
+@test "only neighbours that can be touched are asked: those below, on the CPUs of the plan, that judge" {
+    configure_plugins "$(judge HIGH 31-40 0-1 0.5)" "$(judge LOW 21-30 1 0.8)" "$(judge DEAF 11-20 0-1 0.8 greets=judges:no,tests:none)"
+    broker_start
+    said .grant.cpus '"0"' "$(wish $ALICE first "$(high 1000)")"
+    said .grant.cpus '"1"' "$(wish $ALICE second "$(high 1000)")"
+    said .grant.plugin '"LOW"' "$(wish $ALICE third "$(low 1000)")"
+    said .grant.plugin '"DEAF"' "$(wish $ALICE fourth '{"runtime": 1000, "period": 10000, "plugin": "DEAF"}')"
+    [ "$(was_asked LOW)" = 1 ]
+    [ "$(was_asked HIGH)" = 0 ]
+    [ "$(was_asked DEAF)" = 0 ]
+    # Who need not be judged is asked and scheduled at once.
+    [ "$(jq -s -c '[.[]| .op]| unique' "$WORK/books/DEAF.asked")" = '["accept","load"]' ]
+}
+
+@test "a partial offer is judged as well, and then the next one" {
+    configure_plugins "$(judge HIGH 31-40 0 0.5)" "$(judge LOW 21-30 0 0.8)" 'FP fp 1-10 0' 'RM rm 11-20 1'
+    broker_start
+    answer=$(wish $ALICE cam '{"period": 10000}')
+    said '[.result, .grant.plugin]' '["OK","LOW"]' "$answer"
+    said '[.replies[]| [.plugin, .answer]]' '[["HIGH","no"],["LOW","partial"],["FP","no"],["RM","partial"]]' "$answer"
+}
+
+@test "many at once are granted as much as one after the other, and never more" {
+    two_judges
+    wish $CAROL floor "$(low 5000)" >/dev/null
+    wishes=() names=()
+    for number in 1 2 3 4 5 6 7 8 9; do
+        wishes+=("w$number" "$(high $((400 + number)))")
+        names+=("w$number")
+    done
+    kill -STOP "$BROKER"
+    put_all $ALICE "${wishes[@]}"
+    put_all $BOB "${wishes[@]}"
+    put $CAROL more "$(low 1500)"
+    kill -CONT "$BROKER"
+    granted=$({ verdicts $ALICE "${names[@]}"; verdicts $BOB "${names[@]}"; verdict $CAROL more; }| jq -s '[.[].grant| select(. != null).runtime]| add')
+    [ "$granted" -le 3000 ]
+    [ "$granted" -gt 2590 ]
+    rest=$((3000 - granted))
+    said .refusal.nearest $rest "$(wish $BOB rest "$(high 5000)")"
+    eventually knows_all HIGH
+    eventually knows_all LOW
+}
+
+# knows_all PLUGIN: what all verdicts grant is in its books
+knows_all() {
+    [ "$(jq -s '[.[].grant| select(. != null).runtime]| add' "$SPECS"/*/*.verdict)" = "$(jq '[.own[], .foreign[]| .runtime| tonumber]| add' "$WORK/books/$1")" ]
+}
+
+@test "a neighbour that hangs, crashes or babbles is restarted, and the wish refused; the next one is judged" {
+    two_judges
+    wish $BOB floor "$(low 4000)" >/dev/null
+    wish $ALICE early "$(high 1000)" >/dev/null
+    for fault in hangs crashes partial; do
+        switch_on LOW $fault
+        answer=$(wish $ALICE cam "$(high 1000)")
+        said '[.result, .grant, .refusal.by, .refusal.nearest, .refusal.retry]' '["SCHEDULE_FAIL",null,"LOW",null,"when-freed"]' "$answer"
+        said .replies '[{"plugin":"HIGH","answer":"restarting","reason":"LOW cannot be asked: the plugin is being restarted"}]' "$answer"
+        eventually knows HIGH '[[1000],[4000]]'
+        eventually granted_again
+        eventually knows LOW '[[4000],[1000,1000]]'
+        take_back $ALICE cam
+    done
+    [ "$(jq -c 'select(.stage == "plugin" and .decision == "killed")| .plugin' "$EVENTS"| sort| uniq -c| tr -s ' ')" = ' 3 "LOW"' ]
+}
+
+granted_again() { [ "$(field .result "$(wish $ALICE cam "$(high 1000)")")" = OK ]; }
+
+@test "a neighbour that noted it and crashed knows it again; one that haggles does not keep others waiting" {
+    two_judges
+    wish $BOB floor "$(low 4000)" >/dev/null
+    switch_on LOW crashes-after
+    said .result '"OK"' "$(wish $ALICE cam "$(high 1000)")"
+    eventually knows LOW '[[4000],[1000]]'
+    switch_on LOW haggles
+    said '[.result, .grant.runtime, .refusal.by, .refusal.nearest]' '["SCHEDULE_FAIL",1000,"LOW",null]' "$(wish $ALICE cam "$(high 2000)")"
+    [ "$(was_asked LOW)" -le 20 ]
+    rm -f "$WORK/switch/LOW"
+    said .result '"OK"' "$(wish $ALICE cam "$(high 2000)")"
+    eventually knows LOW '[[4000],[2000]]'
+}
+
+@test "a wish that vanishes while a neighbour thinks leaves nothing, and others wait no longer than that" {
+    two_judges
+    switch_on LOW slow
+    put $ALICE cam "$(high 1000)"
+    eventually test ! -e "$WORK/switch/LOW"
+    rm "$SPECS/$ALICE/cam.json"
+    said .result '"OK"' "$(wish $BOB next "$(high 2000)")"
+    eventually knows LOW '[[],[2000]]'
+    eventually knows HIGH '[[2000],[]]'
+    [ ! -e "$SPECS/$ALICE/cam.verdict" ]
+}
+
+@test "a change that the kernel refuses is forgotten by the neighbours" {
+    configure_plugins "$(judge HIGH 31-40 0,1023 0.5)" "$(judge LOW 21-30 0,1023 0.8)" # a CPU that is not there
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "$(high 1000 ", \"attach\": $SLEEPER")" >/dev/null
+    wish $BOB far "$(high 3000)" >/dev/null
+    wish $BOB near "$(high 4000)" >/dev/null
+    is_policy "$SLEEPER" fifo
+    answer=$(wish $ALICE cam "$(high 1500 ", \"attach\": $SLEEPER")")
+    said '[.result, .refusal.by, .grant.runtime, .grant.cpus]' '["ATTACH_FAIL","kernel",1000,"0"]' "$answer"
+    for plugin in HIGH LOW; do eventually at_home $plugin; done
+    said '[.result, .grant.runtime]' '["OK",2000]' "$(wish $BOB more "$(high 2000)")"
+}
+
+# at_home PLUGIN: it has 5000 on CPU 0 and 3000 on the other one
+at_home() { [ "$(jq -c '[.own[], .foreign[]]| group_by(.cpus)| map([.[].runtime| tonumber]| add)' "$WORK/books/$1")" = '[5000,3000]' ]; }
+
+@test "what cannot be sound is refused at the start, with the reason" {
+    while IFS='|' read -r place sentence first second; do
+        configure_plugins "$(line "$first")" "$(line "$second")"
+        echo "--- $first| $second"
+        status=0
+        timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP >"$WORK/out" 2>&1 3>&-|| status=$?
+        cat "$WORK/out"
+        [ $status = 78 ]
+        grep -q "rtf-brokerd: plugins.conf:$place: $sentence" "$WORK/out"
+    done <<'CASES'
+2|B proves nothing beneath A on the same CPU, for it cannot judge the other's tasks|A 31-40 0|B 21-30 0-1 greets=judges:no
+1|B tests its tasks, but A above it on the same CPU also grants what it has not tested|B 21-30 0-1|A 31-40 0 greets=grants:some
+1|A and B test their tasks on the same CPU, and their priorities 25-35 and 21-30 overlap|A 25-35 0|B 21-30 0
+2|B tests its tasks (tests=exact), but A on the same CPU proves less (tests=necessary), and its priorities reach 40: it must stay below 21|A 31-40 0 greets=tests:necessary|B 21-30 0 greets=tests:exact
+2|B proves nothing beneath SCHED_DEADLINE (A) on the same CPU|A - 0 partition=unthrottled|B 21-30 0 greets=judges:no
+1|A and B are both SCHED_DEADLINE on the same CPU, and A cannot judge the other's tasks (judges=load)|A - 0 partition=unthrottled greets=judges:no|B - 0 partition=unthrottled
+2|B is SCHED_DEADLINE as well as global EDF (A), which tests its tasks, on the same CPU|A - 0-1 partition=global|B - 0 partition=unthrottled
+1|B tests its tasks, and global EDF (A) on the same CPU makes that test unsound|B 21-30 0|A - 0-1 partition=global
+CASES
+}
+
+# line "NAME RANGE CPUS [WORD...]"
+line() {
+    local words
+    read -r -a words <<<"$1"
+    judge "${words[@]:0:3}" 0.5 "${words[@]:3}"
+}
+
+@test "a plugin that greets otherwise after a restart is not believed" {
+    # shellcheck disable=SC2016 # for the plugin's own shell
+    printf '%s\n' '#!/bin/sh' 'if mkdir '"$WORK"'/books/first 2>/dev/null; then exec '"$WORK"'/judge "$@"; fi' \
+        'exec '"$WORK"'/judge "$@" greets=judges:no' >"$WORK/fickle"
+    chmod 755 "$WORK/fickle"
+    configure_plugins "$(judge HIGH 31-40 0 0.5)" "$(judge LOW 21-30 0 0.8| sed "s,$WORK/judge,$WORK/fickle,")"
+    broker_start
+    switch_on LOW crashes
+    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(wish $ALICE cam "$(high 1000)")"
+    eventually grep -q 'it does not greet as it did at the start' "$EVENTS"
+    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(wish $ALICE cam "$(high 1000)")"
+}
