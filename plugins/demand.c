@@ -15,6 +15,8 @@ static uint64_t bound_by_utilization(const struct set_task *task, size_t count, 
         used += ((own.runtime << UNIT_BITS) + own.period - 1) / own.period;
         excess += ((own.period - own.deadline) * own.runtime + own.period - 1) / own.period;
     }
+    if (excess == 0)
+        return 0;
     if (used >= one)
         return NEVER;
     unsigned __int128 bound = ((unsigned __int128)excess << UNIT_BITS) / (one - used) + 1;

@@ -62,7 +62,7 @@ static const char *setup(struct config *config)
     edf.period_min = kernel_setting("/proc/sys/kernel/sched_deadline_period_min_us", 100);
     edf.period_max = kernel_setting("/proc/sys/kernel/sched_deadline_period_max_us", 4194304);
     cpus_init(&edf.books.cpus, &config->cpus, pooled, false);
-    edf.books.by_period = edf.admission == DEMAND;
+    edf.books.by_period = edf.admission == DEMAND || edf.admission == BANDWIDTH;
     edf.exact.books = &edf.books;
     edf.exact.name = "processor demand";
     edf.exact.word = "admission=demand";

@@ -240,6 +240,20 @@ CASES
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2/1000/1000 cpus=$ONLINE reset=1" ]
 }
 
+@test "rm with admission=rta tests a deadline below the period, and refuses what it cannot test" {
+    open_to_all
+    configure_plugins 'RM rm 21-40 0 admission=rta'
+    broker_start
+    answer=$(wish $ALICE cam '{"runtime": "4ms", "period": "20ms", "deadline": "10ms"}')
+    [ "$(replies "$answer")" = "RM:ok" ]
+    said '[.grant.deadline, .grant.utilization]' '[10000,200000000]' "$answer"
+    answer=$(wish $ALICE other '{"runtime": "7ms", "period": "20ms", "deadline": "10ms"}')
+    said '[.grant, .refusal.nearest, .refusal.retry]' '[null,6000,"when-freed"]' "$answer"
+    answer=$(wish $ALICE none '{"period": "20ms"}')
+    [ "$(replies "$answer")" = "RM:no" ]
+    said '[.grant, .refusal.retry]' '[null,"never"]' "$answer"
+}
+
 @test "rm answers partial for a deadline below the period, and goes on serving" {
     open_to_all
     configure_plugins 'RM rm 21-40 0'
@@ -386,6 +400,24 @@ at_random_fills() {
     [ $told -ge 3 ]
 }
 
+@test "nearest is exact for rm under response times, with deadlines, equal periods and few levels" {
+    open_to_all
+    configure_plugins 'MANY rm 21-40 0 admission=rta' 'FEW rm 11-13 1 admission=rta blocking=100us'
+    broker_start
+    with_deadlines=yes
+    at_random_fills 10 6 12 250 $ALICE
+    [ $told -ge 3 ]
+}
+
+@test "nearest is exact for edf under the density test of global EDF" {
+    open_to_all
+    configure_plugins 'EDF edf - all partition=global admission=gfb'
+    broker_start
+    with_deadlines=yes
+    at_random_fills 11 6 $((4 * $(nproc))) 300 $ALICE
+    [ $told -ge 3 ]
+}
+
 @test "nearest is exact when an access rule is the ceiling" {
     configure_rules "$DAVE - max_utilization 10" "$ALICE - max_utilization 10" "$ALICE - max_runtime 4321us" \
         "$BOB - max_utilization 0.345678901" "$CAROL - max_user_utilization 0.5" "$CAROL - max_runtime 7ms"
@@ -464,7 +496,7 @@ $ALICE 3500 "runtime": "2ms", "desired_runtime": "10ms", "period": "10ms"
 $ALICE 3500 "runtime": 3500, "desired_runtime": 3501, "period": "10ms"
 $ALICE 3499 "runtime": "2ms", "desired_runtime": 3499, "period": "10ms"
 $ALICE 2721 "runtime": 100, "desired_runtime": 7777, "period": 7777
-$ALICE 2721 "runtime": 100, "desired_runtime": 7777, "period": 20000, "deadline": 7777
+$ALICE 7000 "runtime": 100, "desired_runtime": 7777, "period": 20000, "deadline": 7777
 $BOB 3000 "runtime": "2ms", "desired_runtime": "10ms", "period": "10ms"
 $BOB 2450 "runtime": "2ms", "desired_runtime": "7ms", "period": "7ms"
 $CAROL 1234 "runtime": "1ms", "desired_runtime": "10ms", "period": "10ms"

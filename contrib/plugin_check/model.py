@@ -7,8 +7,13 @@ from collections import namedtuple
 from fractions import Fraction
 from math import prod
 
+from . import reference
+
 BILLION = 10 ** 9
+MOST_TASKS = 64  # on a CPU, for the exact tests
 Task = namedtuple("Task", "asked plan")
+# Another plugin's task. judged: it came with commit=if-ok, and the plugin said that its own tasks bear it.
+Load = namedtuple("Load", "cpu runtime period deadline policy priority judged")
 
 
 def parse_cpus(text):
@@ -22,6 +27,12 @@ def parse_cpus(text):
     return tuple(sorted(cpus))
 
 
+def time(text):
+    """"50ms" -> 50000."""
+    digits = text.rstrip("mus")
+    return int(digits) * {"us": 1, "ms": 1000, "s": 1000000}[text[len(digits):]]
+
+
 def rounded_up(share):
     return -(-share.numerator * BILLION // share.denominator)
 
@@ -29,8 +40,8 @@ def rounded_up(share):
 class Books:
     """A place is a CPU, or the whole tuple of CPUs of a plan that is not pinned to one."""
 
-    def __init__(self, cpus, weigh):
-        self.cpus, self.weigh = cpus, weigh
+    def __init__(self, cpus, model):
+        self.cpus, self.model = cpus, model
         self.tasks, self.foreign = {}, {}
         self.on = {cpu: set() for cpu in cpus}  # own tasks
         self.shares = {cpu: {} for cpu in cpus}  # own and foreign tasks with a utilisation
@@ -55,7 +66,7 @@ class Books:
     def put(self, task, entry):
         self.tasks[task] = entry
         self.on.setdefault(entry.plan.place, set()).add(task)
-        self.charge(task, entry.plan.place, self.weigh(entry.plan))
+        self.charge(task, entry.plan.place, self.model.weigh(entry.plan))
 
     def take(self, task):
         entry = self.tasks.pop(task, None)
@@ -64,15 +75,22 @@ class Books:
             self.discharge(task, entry.plan.place)
         return entry
 
-    def load(self, task, cpu, runtime, window):
+    def load(self, task, load):
         self.unload(task)
-        self.foreign[task] = (cpu, runtime, window)
-        if runtime:
-            self.charge(task, cpu, Fraction(runtime, window))
+        self.foreign[task] = load
+        if load.runtime and self.model.counts(load):
+            self.charge(task, load.cpu, self.model.weigh(load))
 
     def unload(self, task):
-        if task in self.foreign:
-            self.discharge(task, self.foreign.pop(task)[0])
+        """What was known of it, or None."""
+        load = self.foreign.pop(task, None)
+        if load:
+            self.discharge(task, load.cpu)
+        return load
+
+    def others(self, cpu):
+        """Other plugins' tasks on a CPU, as far as they count."""
+        return [load for load in self.foreign.values() if load.cpu == cpu and self.model.counts(load)]
 
 
 class Model:
@@ -84,8 +102,19 @@ class Model:
         self.tests = "none"  # what the greeting says
 
     def weigh(self, plan):
-        window = min(plan.period or 0, plan.deadline or 0)
+        window = plan.period if self.tests in ("exact", "necessary") else min(plan.period or 0, plan.deadline or 0)
         return Fraction(plan.runtime or 0, window) if window else Fraction(0)
+
+    def counts(self, load):
+        """Whether another plugin's task runs above ours: SCHED_DEADLINE does, unless that is what ours have."""
+        if self.levels is None or load.policy in (None, "deadline"):
+            return load.policy in (None, "deadline")
+        return load.priority > self.levels[1]
+
+    def bears(self, books, load):
+        """Whether the plugin's tasks meet their deadlines beside this one, which is not in the books. In numbers
+        rounded up, in exact ones; None where only the plugin knows."""
+        return None, None
 
     def judge(self, books, asked, answer, plan, old):
         """What is wrong with this answer; books are without the task, `old` is what it had."""
@@ -107,8 +136,52 @@ class Model:
                 yield f"the CPU with the least utilisation is taken, which is {best}"
 
 
-class Edf(Model):
-    """Paper, equations 3 and 4."""
+class Tested:
+    """What edf and rm have in common where the reference is asked instead of a sum. can_take(books, place, asked,
+    runtime) is the pair: in numbers rounded up, in exact ones; None where only the plugin knows."""
+
+    def timing(self, task, level=0):
+        return level, task.runtime, task.period, min(task.deadline or task.period, task.period)
+
+    def wish(self, asked, runtime, level=0):
+        return level, runtime, asked["period"], min(asked["period"], asked.get("deadline", asked["period"]))
+
+    def judge_tested(self, books, asked, plan, old, ignores):
+        limit = min(asked["period"], asked.get("deadline", asked["period"]), asked.get("max_runtime", asked["period"]))
+        runtime = asked["runtime"]
+        if not plan:
+            places = [] if runtime > limit else books.cpus if self.pinned else [books.cpus]
+            admits = [place for place in places if ignores or self.can_take(books, place, asked, runtime)[0]]
+            return [f"the {self.test} test admits it on {admits[0]}"] if admits else []
+        exact = self.can_take(books, plan.place, asked, plan.runtime)[1]
+        if exact is False and not ignores:
+            return [f"the {self.test} test fails with {plan.runtime} us on {plan.place}"]
+        if exact is False and plan.runtime != runtime:
+            return ["a task that fails the test gets its minimum runtime (paper 5.1)"]
+        wrong = list(self.misplaced(books, plan, old, lambda cpu: self.can_take(books, cpu, asked, runtime)[0])
+                     if self.pinned else ())
+        goal = min(max(runtime, asked.get("desired_runtime", 0)), limit) if self.gives_desired else runtime
+        if exact and plan.runtime != goal and self.can_take(books, plan.place, asked, plan.runtime + 1)[0]:
+            wrong.append(f"{plan.runtime + 1} us would pass the {self.test} test, too, and {goal} us are desired")
+        return wrong
+
+    def exact_on(self, books, cpu, more, test):
+        """Whether a test holds on a CPU with these tasks more, the fair server and what blocks included."""
+        own = [self.timing(books.tasks[task].plan, self.level(books, cpu, task)) for task in books.on.get(cpu, ())]
+        others = books.others(cpu)
+        if not all(load.runtime for load in others):
+            return not own and not more
+        tasks = own + [self.timing(load, reference.ABOVE) for load in others] + more
+        if len(tasks) > MOST_TASKS or reference.utilization(tasks) > self.threshold:
+            return False
+        server, blocking = (time(self.words.get(word, usual)) for word, usual in
+                            (("fair_server", "50ms"), ("blocking", "0us")))
+        return test(reference.with_fair_server(tasks, server), blocking)
+
+
+class Edf(Tested, Model):
+    """Paper, equations 3 and 4; or the processor demand, or the density test of global EDF."""
+    gives_desired = True
 
     def __init__(self, setting):
         super().__init__(setting)
@@ -117,12 +190,37 @@ class Edf(Model):
         self.threshold = Fraction(self.words.get("threshold", "0.95" if self.ignores else "0.9"))
         self.test = self.words.get("admission", "density" if self.pinned else "bandwidth")
 
+    def weigh(self, plan):
+        base = self.base(plan.period or 0, plan.deadline or 0)
+        return Fraction(plan.runtime or 0, base) if base else Fraction(0)
+
     def base(self, period, deadline):
         """What a runtime is divided by."""
         return min(period, deadline) if self.test in ("density", "gfb") else period
 
-    def weigh(self, plan):
-        return Fraction(plan.runtime or 0, self.base(plan.period, plan.deadline)) if plan.period else Fraction(0)
+    def counts(self, load):
+        return bool(load.runtime) and super().counts(load)
+
+    def level(self, books, cpu, task):
+        return 0
+
+    def can_take(self, books, place, asked, runtime):
+        if self.test == "demand":
+            return 2 * (self.exact_on(books, place, [self.wish(asked, runtime)], reference.demand),)
+        window = min(asked["period"], asked.get("deadline", asked["period"]))
+        own = Fraction(runtime, window)
+        shares = [share for shares in books.shares.values() for share in shares.values()] + [own]
+        return (reference.gfb([Fraction(rounded_up(share), BILLION) for share in shares], len(books.cpus), self.threshold),
+                reference.gfb(shares, len(books.cpus), self.threshold))
+
+    def bears(self, books, load):
+        if not self.pinned or not self.counts(load) or not books.on.get(load.cpu):
+            return True, True
+        if self.test == "demand":
+            return 2 * (self.exact_on(books, load.cpu, [self.timing(load)], reference.demand),)
+        share = self.weigh(load)
+        return (books.rounded[load.cpu] + rounded_up(share) <= self.threshold * BILLION,
+                books.exact[load.cpu] + share <= self.threshold)
 
     def room(self, books, place, window):
         """The largest runtime that fits, in exact and in rounded numbers."""
@@ -134,13 +232,17 @@ class Edf(Model):
     def judge(self, books, asked, answer, plan, old):
         if not {"period", "runtime"} <= set(asked):
             return ["edf needs a period and a runtime"] if plan else []
+        ignored = "ignore_admission" in asked and self.ignores
+        if plan and not self.pinned and plan.cpus != books.cpus:
+            return ["with partition=global the plan's cpus are all of the plugin's"]
+        if self.test in ("demand", "gfb"):
+            return self.judge_tested(books, asked, plan, old, ignored)
         runtime, deadline = asked["runtime"], asked.get("deadline", asked["period"])
         base = self.base(asked["period"], deadline)
         most, most_rounded = self.room(books, plan.place if plan else books.least_loaded(), base)
         limit = min(asked["period"], deadline, asked.get("max_runtime", deadline))
         if plan:
             return self.judge_grant(books, asked, plan, old, limit, (most_rounded, most))
-        ignored = "ignore_admission" in asked and self.ignores
         fits = runtime <= limit and (ignored or runtime <= most_rounded)
         return [f"equation 3 admits it: up to {most_rounded} us of runtime fit"] if fits else []
 
@@ -148,8 +250,6 @@ class Edf(Model):
         runtime, base = asked["runtime"], self.base(plan.period, plan.deadline)
         if self.pinned:
             yield from self.misplaced(books, plan, old, lambda cpu: runtime <= self.room(books, cpu, base)[1])
-        elif plan.cpus != books.cpus:
-            yield "with partition=global the plan's cpus are all of the plugin's"
         goal = min(max(runtime, asked.get("desired_runtime", 0)), limit)
         if runtime > room[1] and "ignore_admission" in asked:
             if not self.ignores:
@@ -185,8 +285,8 @@ class Ordered(Model):
             below = rank, highest
 
 
-class Rm(Ordered):
-    unit, equals_share = "periods", False
+class Rm(Tested, Ordered):
+    unit, equals_share, pinned, gives_desired = "periods", False, True, False
 
     def __init__(self, setting):
         super().__init__(setting)
@@ -196,15 +296,53 @@ class Rm(Ordered):
         return -(entry.plan.period or 0)
 
     def weigh(self, plan):
+        if isinstance(plan, Load) and self.test != "rta":
+            return super().weigh(plan)
         return Fraction(plan.runtime or 0, plan.period) if plan.period else Fraction(0)
 
     def admits(self, shares, more, slack=0):
         shares = [share + slack for share in (*shares.values(), more)]
         return TESTS[self.test](shares) and sum(shares) <= self.threshold
 
+    def level(self, books, cpu, task):
+        return books.tasks[task].plan.priority
+
+    def can_take(self, books, place, asked, runtime):
+        """If there are levels enough, the order of periods is that of the levels; else only the plugin knows."""
+        periods = {books.tasks[task].plan.period for task in books.on.get(place, ())} | {asked["period"]}
+        if len(periods) > self.levels[1] - self.levels[0] + 1:
+            return None, None
+        ranked = Books(books.cpus, self)
+        ranked.foreign = books.foreign
+        for task in books.on.get(place, ()):
+            entry = books.tasks[task]
+            ranked.put(task, entry._replace(plan=entry.plan._replace(priority=-entry.plan.period)))
+        wish = self.wish(asked, runtime, -asked["period"])
+        return 2 * (self.exact_on(ranked, place, [wish], reference.response_times),)
+
+    def bears(self, books, load):
+        if self.test != "rta" or not self.counts(load) or not books.on.get(load.cpu):
+            return True, True
+        if not load.runtime:
+            return False, False
+        more = [self.timing(load, reference.ABOVE)]
+        return 2 * (self.exact_on(books, load.cpu, more, reference.response_times),)
+
+    def settled(self, books, place):
+        yield from super().settled(books, place)
+        own = [books.tasks[task].asked for task in books.on.get(place, ())]
+        promised = all("ignore_admission" not in asked for asked in own) and all(load.judged for load in books.others(place))
+        if self.test == "rta" and promised and not self.exact_on(books, place, [], reference.response_times):
+            yield f"with admission=rta every task meets its deadline, with the levels as they are now: not on CPU {place}"
+
     def judge(self, books, asked, answer, plan, old):
         if "period" not in asked:
             return ["rm needs a period"] if plan else []
+        if self.test == "rta":
+            if answer == "partial":
+                return ["admission=rta grants what it has tested, or nothing: never partial"]
+            return self.judge_tested(books, asked, plan, old, "ignore_admission" in asked) if "runtime" in asked else (
+                ["admission=rta needs a runtime"] if plan else [])
         if "runtime" not in asked:
             return [] if answer == "partial" else ["rm answers partial to a task without runtime: it has no test"]
         window = min(asked["period"], asked.get("deadline", asked["period"]))

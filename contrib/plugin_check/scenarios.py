@@ -2,7 +2,7 @@
 import time
 from contextlib import contextmanager
 
-from .model import MODELS, Rm
+from .model import MODELS, Load, Rm
 from .protocol import Lost, render
 from .report import compact
 from .session import Session, number
@@ -15,6 +15,11 @@ def wish(session, runtime, period, **more):
     """A request that most plugins can grant: with everything that one may need."""
     levels = session.setting.levels
     return {"runtime": runtime, "period": period, "priority": sum(levels) // 2 if levels else 20, **more}
+
+
+def other(cpu, runtime, period, policy=None, priority=None, judged=False):
+    """Another plugin's task."""
+    return Load(cpu, runtime, period, period, policy, priority, judged)
 
 
 def probes(session):
@@ -65,7 +70,7 @@ def conversation(session):
     expect_same(session, strange, session.probe(plain), session.probe(strange), "unknown keys are ignored")
     with unchanged(session, "a load that came and went is gone"):
         for task, runtime in ((424243, 1000), (424244, None)):
-            session.load(task, session.setting.cpu_numbers[0], runtime, 100000)
+            session.load(task, other(session.setting.cpu_numbers[0], runtime, 100000))
         for task in (424243, 424244):
             session.unload(task)
 
@@ -138,14 +143,55 @@ def product_of_two(session):
     words = session.setting.words
     if isinstance(session.model, Rm) and not {"threshold", "admission"} & set(words):
         for task, cpu in enumerate(session.setting.cpu_numbers, 1):
-            session.load(9000 + task, cpu, 250000, 1000000)
+            session.load(9000 + task, other(cpu, 250000, 1000000))
         if [bool(session.question(1, wish(session, us, 1000000))[0]) for us in (600000, 600001)] != [True, False]:
             session.report.fault("600000 and 600001 of 1000000 us beside 0.25", None,
                                  "the hyperbolic test is exact: a product of 2 is admitted, more is not")
 
 
+def judging(session):
+    """With judges=load: what its tasks cannot bear is refused, and then as if it had never been asked about."""
+    cpu, levels = session.setting.cpu_numbers[0], session.setting.levels
+    task, whole = 424245, other(cpu, 100000, 100000, "deadline", None, True)
+    if not session.judges:
+        return
+    harmless = [other(cpu, 100000, 100000, "fifo", 1, True), other(cpu, None, None, "rr", 1, True)]
+    with unchanged(session, "a load that came and went is gone, also one that was judged"):
+        if session.load(task, whole)["answer"] != "ok":
+            session.report.fault(whole._asdict(), None, "where it has no task a plugin has nothing to lose: any load is ok")
+        session.unload(task)
+    fill(session, 20)
+    for load in harmless if levels is None or levels[0] > 1 else []:
+        with unchanged(session, "what runs below its own tasks is no load"):
+            if session.load(task, load)["answer"] != "ok":
+                session.report.fault(load._asdict(), None, "what runs below its tasks does not harm them")
+    with unchanged(session, "a load that it said no to is not noted"):
+        refused = session.load(task, whole)
+        if refused["answer"] != "no":
+            session.report.fault(whole._asdict(), refused, "a whole CPU is more than its tasks can bear")
+    nearest = number(refused.get("nearest"))
+    if nearest:
+        check_nearest_load(session, task, whole, nearest)
+    session.unload(task)
+
+
+def check_nearest_load(session, task, whole, nearest):
+    bearable, more = whole._replace(runtime=nearest), whole._replace(runtime=nearest + 1)
+    if session.load(task, more)["answer"] == "ok":
+        session.report.fault(more._asdict(), None, "nearest= of a load is the largest runtime that its tasks can bear")
+    session.unload(task)
+    if session.load(task, bearable)["answer"] != "ok":
+        session.report.fault(bearable._asdict(), None, "the nearest= of the answer before is borne when it is asked for")
+    judged = session.probe(probes(session))
+    with unchanged(session, "a change of a load that it said no to leaves what it knew of the task before"):
+        session.load(task, more)
+    session.load(task, bearable._replace(judged=False))
+    expect_same(session, probes(session), judged, session.probe(probes(session)),
+                "a load that was judged and borne counts as one that was only told")
+
+
 SCENARIOS = (conversation, large_numbers, split_requests, many_in_one_write, questions_change_nothing, changes,
-             sums_return_to_zero, product_of_two)
+             sums_return_to_zero, product_of_two, judging)
 
 
 def guess_model(setting, report):

@@ -1,7 +1,7 @@
 """One plugin process, the checker's books of what it granted, and the rules that hold for every plugin."""
 from collections import namedtuple
 
-from .model import Books, Task, parse_cpus
+from .model import Books, Load, Task, parse_cpus
 from .protocol import Lost, Plugin
 
 TIMES = ("runtime", "accepted_runtime", "period", "deadline")
@@ -23,7 +23,7 @@ def number(text):
 class Session:
     def __init__(self, setting, model, report):
         self.setting, self.model, self.report, self.policy = setting, model, report, None
-        self.books = Books(setting.cpu_numbers, model.weigh)
+        self.books = Books(setting.cpu_numbers, model)
         self.plugin = Plugin(setting.arguments())
         greeting = self.plugin.greeting
         if greeting.get("answer") == "no":
@@ -35,6 +35,10 @@ class Session:
                 "sufficient", "exact", "necessary", "none"):
             report.fault(None, greeting, "the greeting has protocol=1, answer=ok or no, and tests=sufficient, exact, "
                          "necessary or none if at all")
+        self.judges = greeting.get("judges") == "load"
+        if greeting.get("judges", "load") != "load" or greeting.get("grants", "tested") != "tested":
+            report.fault(None, greeting, "in a greeting stand judges=load and grants=tested, or neither word")
+        self.grants_tested = greeting.get("grants") == "tested"
 
     def __enter__(self):
         return self
@@ -102,9 +106,22 @@ class Session:
         request, reply = self.ask("release", task)
         self.settle(request, reply.updates, task, None)
 
-    def load(self, task, cpu, runtime, period):
-        self.ask("load", task, cpus=cpu, **({"runtime": runtime} if runtime else {}), period=period, deadline=period)
-        self.books.load(task, cpu, runtime, period)
+    def load(self, task, load):
+        """What it says to another plugin's task. Judged, if it is to be."""
+        stated = {key: getattr(load, key) for key in ("runtime", "period", "deadline", "policy", "priority")
+                  if getattr(load, key) is not None}
+        judged = {"commit": "if-ok"} if load.judged else {}
+        before = self.books.unload(task)
+        bears = self.model.bears(self.books, load) if judged else (None, None)
+        request, reply = self.ask("load", task, cpus=load.cpu, **stated, **judged)
+        borne = reply.closing["answer"] == "ok"
+        self.broken(request, reply.closing, (
+            (reply.updates, "a load moves no task: no updates"),
+            (borne and bears[1] is False, "its tasks do not bear this load: they would miss deadlines"),
+            (not borne and bears[0] is True, "its tasks bear this load, and would keep all that was promised")))
+        if borne or before:
+            self.books.load(task, load if borne else before)
+        return reply.closing
 
     def unload(self, task):
         self.ask("load", task)
@@ -120,8 +137,10 @@ class Session:
 
     def check_closing(self, request, closing):
         answer, op = closing["answer"], request["op"]
+        must_obey = op in ("schedule", "release") or (op == "load" and not (self.judges and "commit" in request))
         self.broken(request, closing, (
-            (op in ("schedule", "release", "load") and answer != "ok", f"{op} cannot be refused"),
+            (must_obey and answer != "ok", f"{op} cannot be refused"),
+            (op == "load" and answer == "partial", "a load is borne or not: ok or no"),
             (answer not in ("ok", "partial", "no"), "answer= is ok, partial or no"),
             (closing.get("retry") not in (None, "never", "when-freed"), "retry= is never or when-freed"),
             (answer != "ok" and not closing.get("reason"), f"answer={answer} has a reason= for people")))
@@ -161,6 +180,7 @@ class Session:
              "the plan's deadline is the one asked, or else the period"),
             (cut["runtime"] != cut["accepted_runtime"], "the plan's runtime and accepted_runtime are the same"),
             ((cut["runtime"] is None) != (least is None), "the plan has a runtime exactly if one was asked"),
+            (least is None and self.grants_tested, "with grants=tested only what states a runtime is granted"),
             (least and not least <= (cut["runtime"] or 0) <= most,
              "the accepted runtime is at least the runtime and at most the desired runtime"),
             ((cut["runtime"] or 0) > asked.get("max_runtime", most), "the accepted runtime is at most max_runtime")]

@@ -1,5 +1,6 @@
 """Random steps against the checker's books."""
 from .protocol import BROKER_SECONDS
+from .model import Load
 from .scenarios import expect_same, probes
 from .session import Session, number
 
@@ -94,14 +95,36 @@ class Walk:
             self.session.unload(task)
         else:
             runtime = max(1, period * rng.randint(1, 150) // 1000) if rng.random() < 0.75 else None
-            self.session.load(task, rng.choice(self.setting.cpu_numbers), runtime, period)
+            deadline = period if rng.random() < 0.8 else rng.randint(runtime or 1, period)
+            policy, priority = self.rank()
+            load = Load(rng.choice(self.setting.cpu_numbers), runtime, period, deadline, policy, priority,
+                        self.session.judges and rng.random() < 0.7)
+            nearest = number(self.session.load(task, load).get("nearest"))
+            if nearest:
+                self.check_nearest_load(task, load, nearest)
+
+    def rank(self):
+        """A policy and a priority above the plugin's range or below it."""
+        levels, policy = self.setting.levels or (40, 40), self.rng.choice((None, "deadline", "fifo", "rr"))
+        outside = [level for level in (levels[0] - 1, levels[1] + 1) if 1 <= level <= 97]
+        if policy in ("fifo", "rr"):
+            return (policy, self.rng.choice(outside)) if outside else (None, None)
+        return policy, None
+
+    def check_nearest_load(self, task, load, nearest):
+        for runtime, answer in ((nearest + 1, "no"), (nearest, "ok")):
+            closing = self.session.load(task, load._replace(runtime=runtime))
+            if closing["answer"] != answer:
+                self.report.fault({"op": "load", "task": task, **load._asdict(), "runtime": runtime}, closing,
+                                  f"nearest={nearest} was said to be the largest runtime that its tasks can bear")
 
     def restart(self):
         """What the broker does after a plugin died: a new one is fed with what the old one had granted."""
         old, self.session = self.session, Session(self.setting, self.model, self.report)
         with old:
             for task, load in old.books.foreign.items():
-                self.session.load(task, *load)
+                self.session.load(task, load._replace(judged=False))
+                self.session.books.foreign[task] = load
             tasks = list(old.books.tasks.items())
             self.rng.shuffle(tasks)
             self.session.feed(tasks)
