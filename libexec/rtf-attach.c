@@ -8,7 +8,7 @@
  *   op=rt_runtime id value                                writes sched_rt_runtime_us
  *
  * Each is answered by id=, answer=ok|gone|no|busy and, for no and busy, reason=. busy: what others hold is in
- * the way, and may not be later. */
+ * the way, and may not be later. The first has unlocked= and why, if it could not be locked in memory. */
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -121,7 +121,7 @@ static ssize_t receive(char *bytes, size_t size, int *wish)
 
 static int serve(void)
 {
-    (void)mlockall(MCL_CURRENT | MCL_FUTURE); /* it must answer beside what it made real-time */
+    int unlocked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno; /* it must answer beside what it made real-time */
     static const char *const answers[] = {[ENFORCED] = "ok", [ENFORCE_GONE] = "gone", [ENFORCE_REFUSED] = "no", [ENFORCE_BUSY] = "busy"};
     static struct paragraph_input input;
     static struct paragraph_output output;
@@ -146,6 +146,9 @@ static int serve(void)
         paragraph_add(&output, "answer", "%s", answers[done]);
         if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
             paragraph_add(&output, "reason", "%s", paragraph_clean(reason));
+        if (unlocked != 0) /* said once */
+            paragraph_add(&output, "unlocked", "%s", strerror(unlocked));
+        unlocked = 0;
         paragraph_close(&output);
         if (send(STDIN_FILENO, output.data, output.length, MSG_NOSIGNAL) < 0)
             return EX_OK;

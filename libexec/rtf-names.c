@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -121,6 +122,7 @@ int main(void)
     static struct paragraph_output output;
     struct paragraph request;
     const char *why;
+    (void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* who asks must not wait for the disk */
     while (paragraph_fill(&input, STDIN_FILENO) > 0) {
         int taken;
         while ((taken = paragraph_take(&input, &request, &why)) == 1)

@@ -203,6 +203,9 @@ bool helper_receive(struct helper_event *event)
         lost("babbled");
         return helper_receive(event);
     }
+    const char *unlocked = paragraph_get(&said, "unlocked");
+    if (unlocked != NULL)
+        event_broker("warning", "the attach helper is not locked in memory, and may have to wait for the disk: %.200s", unlocked);
     static const char *const answers[] = {[HELPER_OK] = "ok", [HELPER_GONE] = "gone", [HELPER_BUSY] = "busy", [HELPER_NO] = "no"};
     event->answer = HELPER_NO;
     for (int i = HELPER_OK; i <= HELPER_BUSY; i++)

@@ -168,12 +168,25 @@ static void clean_process(void)
  * the plugins one below, for they may run away. Inherited by all that is started from here. */
 static void outrank_grants(void)
 {
+    char reason[REASON_BYTES];
     struct sched_param param = {.sched_priority = plugins_highest_priority() + 2};
     if (param.sched_priority < 3)
         param.sched_priority = 3;
-    if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
-        event_broker("warning", "the broker cannot run above what it grants: sched_setscheduler: %s", strerror(errno));
-    (void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+    if (sched_setscheduler(0, SCHED_FIFO, &param) == 0)
+        return;
+    snprintf(reason, sizeof reason, "the broker cannot run above what it grants (SCHED_FIFO, priority %d): %s; it needs CAP_SYS_NICE, and "
+                                    "real-time runtime in its cpu cgroup (cpu.rt_runtime_us)", param.sched_priority, strerror(errno));
+    die(EX_OSERR, reason);
+}
+
+/* Nor one that waits for the disk. Each part locks itself; plugins run without rights, and the limit that lets
+ * them is inherited. */
+static void lock_memory(void)
+{
+    struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0)
+        event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
 }
 
 static void catch_signals(void)
@@ -220,6 +233,7 @@ static void start(const struct options *options, int lock)
     char reason[REASON_BYTES];
     event_start(spool.log, options->foreground);
     outrank_grants();
+    lock_memory();
     if (!helper_start(part("rtf-attach"), lock))
         die_errno(EX_OSERR, part("rtf-attach"));
     if (!names_start(part("rtf-names")))

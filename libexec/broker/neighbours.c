@@ -43,7 +43,7 @@ static void object(struct request *request, const struct plugin_event *event)
         request->objector = request->judge;
         request->objection = event->answer;
         snprintf(request->objection_reason, sizeof request->objection_reason, "%s %s: %.200s", name,
-                 event->answer == ANSWER_RESTARTING ? "cannot be asked" : "would miss", event->reason);
+                 event->answer == ANSWER_RESTARTING ? "cannot be asked" : "cannot bear it", event->reason);
     }
     request->objection_never |= event->never;
     if (event->nearest < request->bearable)

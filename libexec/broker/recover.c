@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "directories.h"
@@ -69,12 +70,24 @@ static bool set_kernel(const char *recorded, char *reason)
     return journal_afresh(reason) && (strcmp(now, "-1") == 0 || write_rt_runtime("-1", reason));
 }
 
+/* EBUSY while the kernel still counts SCHED_DEADLINE threads that have just been demoted or have ended: it does until
+ * the end of their period, at most 4.2 s. */
+static bool put_rt_runtime_back(const char *former, char *reason)
+{
+    static const struct timespec pause = {.tv_nsec = 20000000};
+    int64_t until = monotonic_now() + INT64_C(5000000000);
+    bool good;
+    while (!(good = write_rt_runtime(former, reason)) && monotonic_now() < until)
+        (void)nanosleep(&pause, NULL);
+    return good;
+}
+
 static void restore_kernel(void)
 {
     char reason[REASON_BYTES];
     if (former_rt_runtime[0] == '\0')
         return;
-    if (write_rt_runtime(former_rt_runtime, reason))
+    if (put_rt_runtime_back(former_rt_runtime, reason))
         former_rt_runtime[0] = '\0';
     else
         event_broker("error", "%s", reason);
@@ -288,7 +301,7 @@ bool put_back_kernel(char reason[static REASON_BYTES])
         return false;
     bool good = true;
     if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
-        good = write_rt_runtime(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
+        good = put_rt_runtime_back(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
     state_free(&state);
     return good;
 }

@@ -1,0 +1,98 @@
+# The broker stays in charge of what it granted: with hogs in every rank on every CPU it answers, takes back and stops.
+# The hogs end by themselves after a few seconds, whatever becomes of the test.
+load helper
+
+prepare() {
+    configure_plugins 'EDF edf - 0-1 partition=unthrottled threshold=0.95' 'FP fp 11-20 0-1' 'RR rr 1-10 0-1'
+    configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1000"
+    mkfifo -m 666 "$WORK/go"
+}
+
+# hog NAME JSON: a process that will spin when it is told to, attached; its pid in $HOG
+hog() {
+    # shellcheck disable=SC2016 # for the hog's own shell, which does not fork
+    become $ALICE bash -c 'read -r _ <"$0"; end=$((SECONDS + 20)); while ((SECONDS < end)); do :; done' "$WORK/go" 3>&- &
+    HOG=$!
+    echo "$HOG" >>"$WORK/pids"
+    wish $ALICE "$1" "${2%\}}, \"attach\": $HOG}" >/dev/null
+}
+
+# runs_as PID POLICY: the kernel's number of it (0 ordinary, 1 FIFO, 6 SCHED_DEADLINE), without another process
+runs_as() {
+    local stat
+    read -r -a stat <"/proc/$1/stat"
+    [ "${stat[40]}" = "$2" ]
+}
+
+# since MICROSECONDS: how many ms ago that was
+since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
+
+@test "beside hogs of its own on every CPU the broker answers, detaches and stops" {
+    broker_start
+    edf='{"runtime": "95ms", "period": "100ms", "plugin": "EDF"}' hogs=()
+    for number in 1 2; do
+        hog edf$number "$edf"
+        runs_as "$HOG" 6
+        hogs+=("$HOG")
+        hog fp$number '{"priority": 20, "plugin": "FP"}'
+        runs_as "$HOG" 1
+        hogs+=("$HOG")
+    done
+    for pid in "${hogs[@]}"; do kernel "$pid" | tee -a "$WORK/hogs"; done
+    for cpu in 0 1; do [ "$(grep -c "cpus=$cpu " "$WORK/hogs")" = 2 ]; done
+    as $BOB "$RTF_SOURCE/test/fixtures/paced" "$SPECS/$BOB" 50 >"$WORK/took" 3>&- &
+    client=$!
+    : >"$WORK/go"
+    wait $client
+    read -r median worst <"$WORK/took"
+    echo "# beside SCHED_DEADLINE threads at 0.95 of 100 ms and FIFO threads on every CPU: median $median ms, worst $worst ms of 50" >&3
+    [ "$worst" -lt 5000 ]
+
+    began=${EPOCHREALTIME/./}
+    rm "$SPECS/$ALICE/edf1.json"
+    eventually runs_as "${hogs[0]}" 0
+    rm "$SPECS/$ALICE/fp2.json"
+    eventually runs_as "${hogs[3]}" 0
+    echo "# both taken back after $(since $began) ms" >&3
+    runs_as "${hogs[2]}" 6
+    runs_as "${hogs[1]}" 1
+
+    began=${EPOCHREALTIME/./}
+    broker_stop TERM
+    echo "# stopped after $(since $began) ms" >&3
+    for pid in "${hogs[@]}"; do [ "$(kernel "$pid")" = 'other 0 nice=0 0/0/0 cpus=0-1 reset=0' ]; done
+    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
+}
+
+# The broker must say it in the log and at the start, not find it out when it is too late.
+
+@test "a broker that may not outrank what it grants does not start, and says what is missing" {
+    status=0
+    timeout 10 setpriv --bounding-set -sys_nice -- sh -c 'ulimit -r 0; exec "$@"' sh "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" \
+        --config "$CONFIG" --group $GROUP >"$WORK/out" 2>&1 3>&- || status=$?
+    cat "$WORK/out"
+    [ $status = 71 ]
+    grep -q 'rtf-brokerd: the broker cannot run above what it grants (SCHED_FIFO, priority 22): Operation not permitted; it needs CAP_SYS_NICE' "$WORK/out"
+}
+
+@test "broker, helper, plugins and account lookup are locked in memory; where they may not be, the log tells" {
+    configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
+    broker_start
+    for pid in "$BROKER" $(pgrep -P "$BROKER"); do
+        [ "$(awk '/VmLck/ { print $2 }' "/proc/$pid/status")" -gt 0 ] || { cat "/proc/$pid/cmdline"; return 1; }
+    done
+    [ "$(jq -s '[.[] | select(.decision == "warning")] | length' "$EVENTS")" = 0 ]
+    broker_stop TERM
+    ulimit -l 64
+    setpriv --bounding-set -ipc_lock,-sys_resource -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP \
+        >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves
+    sleeper $ALICE
+    wish $ALICE cam "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null
+    is_policy "$SLEEPER" fifo
+    for who in broker 'attach helper'; do
+        [ "$(grep -c "the $who is not locked in memory" "$EVENTS")" = 1 ]
+    done
+}
