@@ -23,11 +23,11 @@ MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 ENFORCE_SRC = libexec/enforce.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/oracle/*.c) $(BROKER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC)
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized oracle acceptance lint install clean
+.PHONY: all programs man check check-sanitized oracle acceptance lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -51,7 +51,9 @@ $(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o \
     $(call objects,test/oracle/generate.c test/oracle/simulate.c test/oracle/plugin-process.c lib/paragraph.c lib/units.c)
 $(ORACLE): LDLIBS = -ljansson -lm
 
-$(PROGRAMS) $(ORACLE):
+$(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
+
+$(PROGRAMS) $(ORACLE) $(B)/test/periodic:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -82,6 +84,10 @@ man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
 check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
+
+# Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
+lateness: programs $(B)/test/periodic
+	test/experiments/lateness --build $(B) $(if $(QUICK),--sets 2 --seconds 3) $(OPTIONS)
 
 SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* contrib/* contrib/plugins/* test/* 2>/dev/null)
 
