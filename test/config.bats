@@ -308,7 +308,7 @@ CASES
         does_not_start $EX_CONFIG "rtf-brokerd: plugins.conf:2: the plugin ${line%% *} refuses to start: $sentence"
     done <<'CASES'
 admission=exact: density|EDF edf - all admission=exact
-admission=rta: hyperbolic or liu-layland or necessary|RM rm 21-40 all admission=rta
+admission=exact: hyperbolic or liu-layland or necessary or rta|RM rm 21-40 all admission=exact
 exhausted=maybe: share or reject|FP fp 11-20 all exhausted=maybe
 treshold=0.5: no such word|EDF edf - all treshold=0.5
 a deadline plugin has no POSIX priorities|EDF edf 11-20 all

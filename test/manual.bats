@@ -183,7 +183,7 @@ session() {
     done
     [ "$count" -ge 10 ]
     # One of them is EDF's, another FP's.
-    [ "$(field '.grant.utilization' "$(wish $ALICE cam '{"runtime": "5ms", "period": "20ms", "deadline": "10ms"}')")" = 500000000 ]
+    [ "$(field '.grant.utilization' "$(wish $ALICE cam '{"runtime": "5ms", "period": "20ms", "deadline": "10ms"}')")" = 250000000 ]
 }
 
 @test "the three ways to write a time on rtf-spec(5) mean the same, and those it refuses are refused" {
