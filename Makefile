@@ -26,7 +26,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c) $(BROK
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized lint install clean
+.PHONY: all programs man check check-sanitized vm-check lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -64,7 +64,11 @@ check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
 
-SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* contrib/* contrib/plugins/* test/* 2>/dev/null)
+# Under Debian's own kernels (also PREEMPT_RT) and systemd, in virtual machines. Some minutes; too long for each change.
+vm-check: all
+	test/vm/check $(TESTS)
+
+SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* contrib/* contrib/plugins/* test/* test/vm/* 2>/dev/null)
 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)

@@ -7,6 +7,7 @@ GROUP=20000
 ALICE=20017
 BOB=20018
 CAROL=20019
+ALL_CPUS=$(cat /sys/devices/system/cpu/online)
 
 setup() {
     WORK=$(mktemp -d /tmp/rtf-test.XXXXXX)

@@ -160,10 +160,10 @@ changes_to_other() {
     sleeper $ALICE
     wish $ALICE cam "$PERIODIC" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
-    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/20000/20000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/20000/20000 cpus=$ALL_CPUS reset=1" ]
     here $ALICE "$1"
     is_other $ALICE cam
-    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/40000/50000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/40000/50000 cpus=$ALL_CPUS reset=1" ]
     is_granted $ALICE cam ".thread.tid == $SLEEPER"
 }
 
@@ -186,7 +186,7 @@ changes_to_other() {
     changes_to_other "printf '%-80s' '$OTHER' | dd of=cam.json conv=notrunc status=none"
     here $ALICE "sed -i 's/2ms/3ms/' cam.json"
     is_granted $ALICE cam '.result == "OK" and .request == "change" and .grant.runtime == 3000'
-    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 3000/40000/50000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 3000/40000/50000 cpus=$ALL_CPUS reset=1" ]
 }
 
 @test "an editor that keeps a backup and writes a new file leaves a grant" {
@@ -214,7 +214,7 @@ changes_to_other() {
     done
     here $ALICE "echo '$OTHER' >cam.json"
     is_other $ALICE cam
-    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/40000/50000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/40000/50000 cpus=$ALL_CPUS reset=1" ]
 }
 
 @test "what a refused change asked for is not charged" {
