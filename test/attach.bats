@@ -4,7 +4,6 @@ load helper
 prepare() {
     ATTACH=$RTF_LIBEXEC/rtf-attach
     DETACH=$RTF_LIBEXEC/rtf-detach
-    ALL_CPUS=$(cat /sys/devices/system/cpu/online)
     LAST_CPU=${ALL_CPUS##*[-,]}
     CGROUP=
     FIFO="policy=fifo priority=10 cpus=$LAST_CPU"

@@ -18,7 +18,7 @@ takes() {
     shift 2
     "$@" || return 1
     TOOK=$(((${EPOCHREALTIME/./} - begin) / 1000))
-    [ "$TOOK" -ge "$min" ] && [ "$TOOK" -lt "$max" ]
+    [ "$TOOK" -ge "$min" ] && [ "$TOOK" -lt $((max * PATIENCE)) ]
 }
 
 # at_once COMMAND...: in half a second. Other load of the machine can only make it slower: one of five will do.

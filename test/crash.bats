@@ -57,10 +57,10 @@ left_of_edf() {
     [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
     broker_dies
     eventually none_of_ours
-    [ "$(kernel "$edf_thread")" = "deadline 0 nice=0 1000/10000/10000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$edf_thread")" = "deadline 0 nice=0 1000/10000/10000 cpus=$ALL_CPUS reset=1" ]
     [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
     broker_start
-    [ "$(kernel "$edf_thread")" = "deadline 0 nice=0 1000/10000/10000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$edf_thread")" = "deadline 0 nice=0 1000/10000/10000 cpus=$ALL_CPUS reset=1" ]
     [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
     left_of_edf 700000
     run detach $ALICE cam
@@ -269,7 +269,7 @@ left_of_edf() {
     [ "$(jq -c '[.grant, .thread]' "$SPECS/$ALICE/cam.verdict")" = "[null,null]" ]
     as $ALICE rm "$SPECS/$ALICE/any.tid"
     eventually is_policy "$SLEEPER" other
-    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=0-1 reset=0" ]
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
 @test "grants stay under narrower rules and for a user who may have no more, and nothing is added to them" {
@@ -372,7 +372,7 @@ all_agree() {
             expected=$(verdict_view "$file")
             used=$((used + $(jq 'if .grant.plugin == "EDF" then .grant.utilization else 0 end' "$file")))
         fi
-        if [ "$expected" = none ]; then expected="other 0 nice=0 0/0/0 cpus=0-1 reset=0"; fi
+        if [ "$expected" = none ]; then expected="other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"; fi
         if [ "$(kernel "$thread")" != "$expected" ]; then
             echo "w$place: expected $expected, is $(kernel "$thread"): $(cat "$file" 2>/dev/null)"
             return 1
@@ -563,7 +563,7 @@ rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
     [ "$(rt_runtime)" = "$RT_RUNTIME" ]
     [ "$views" = "deadline 0 nice=0 3000/10000/10000 cpus=0 reset=1, deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1" ]
     [ "$(field .grant.cpus "$output")" = 1 ]
-    [ "$(kernel "$first")" = "other 0 nice=0 0/0/0 cpus=0-1 reset=0" ]
+    [ "$(kernel "$first")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
 @test "the kernel's limit is put back after kill -9: by --put-back, or by the next start with another configuration" {

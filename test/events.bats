@@ -291,7 +291,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     kill -KILL "$BROKER"
     wait "$BROKER" || true
     broker_start
-    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/10000/10000 cpus=0-1 reset=1" ]
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/10000/10000 cpus=$ALL_CPUS reset=1" ]
     wish $CAROL half '{"runtime": "900ms", "period": "1s", "plugin": "EDF"}' >/dev/null
     run wish $CAROL whole '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'
     [ "$(field .refusal.nearest "$output")" = $(((900000000 - held) / 1000)) ]

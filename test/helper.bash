@@ -7,6 +7,8 @@ GROUP=20000
 ALICE=20017
 BOB=20018
 CAROL=20019
+ALL_CPUS=$(cat /sys/devices/system/cpu/online)
+PATIENCE=${RTF_PATIENCE:-1} # how many times slower than usual the machine may be
 
 setup() {
     WORK=$(mktemp -d /tmp/rtf-test.XXXXXX)
@@ -41,7 +43,9 @@ teardown() {
 
 none_of_ours() { ! pgrep -f "$RTF_STAGE/usr/libexec/rtf/" >/dev/null; }
 
-configure_plugins() { printf '%s\n' "$@" >"$CONFIG/plugins.conf"; }
+configure_plugins() {
+    printf '%s\n' "$@" | if [ "$PATIENCE" -gt 1 ]; then sed "/timeout=/! s/\$/ timeout=$((50 * PATIENCE))ms/"; else cat; fi >"$CONFIG/plugins.conf"
+}
 configure_rules() { printf '%s\n' "$@" >"$CONFIG/acl.conf"; }
 
 # broker_start [OPTION...]: returns when clients can be served. Its output is in $WORK/broker.out.
@@ -67,7 +71,7 @@ broker_stop() {
 
 # eventually COMMAND...: tries until it succeeds, at most ten seconds.
 eventually() {
-    local deadline=$((SECONDS + 10))
+    local deadline=$((SECONDS + 10 * PATIENCE))
     until "$@"; do
         [ "$SECONDS" -lt "$deadline" ] || { echo "did not come true: $*" >&2; return 1; }
         sleep 0.01
@@ -104,7 +108,7 @@ put() {
 
 # verdict UID NAME: waits until it answers the files that are there, and prints it.
 verdict() {
-    as "$1" env USER="$1" "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s "$2" || true
+    as "$1" env USER="$1" "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout "$((10 * PATIENCE))s" "$2" || true
 }
 
 # field EXPRESSION JSON: what jq says, raw.

@@ -2,7 +2,7 @@
 # nobody keeps real-time scheduling without a grant, and no grant is lost.
 load helper
 
-ORDINARY='other 0 nice=0 0/0/0 cpus=0-1 reset=0'
+ORDINARY="other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 
 prepare() { ROUNDS=0; }
 

@@ -94,7 +94,7 @@ END
         # themselves; there the bound is set aside.
         [ $((after - before)) -le "${RTF_MEMORY_SLACK:-256}" ]
     done
-    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=0-1 reset=0" ]
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
     run wish $ALICE whole '{"runtime": "1ms", "desired_runtime": "1s", "period": "1s"}'
     [ "$(field .grant.accepted_runtime "$output")" = 1000000 ]
     run wish $ALICE rest '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'

@@ -125,7 +125,7 @@ a.json'; : >\"\$(printf 'a\\033[31mb.json')\"; : >\"\$(printf '\\377\\376.json')
     is_granted $ALICE cam
     here $ALICE "echo $SLEEPER >Cam.tid"
     is_granted $ALICE Cam
-    [ "$(kernel "$SLEEPER")" = 'deadline 0 nice=0 1000/20000/20000 cpus=0-1 reset=1' ]
+    [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/20000/20000 cpus=$ALL_CPUS reset=1" ]
     [ "$(jq .thread "$SPECS/$ALICE/cam.verdict")" = null ]
 }
 

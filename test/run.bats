@@ -6,7 +6,6 @@ load command
 prepare() {
     configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 0.9"
     WISHES=$SPECS/$ALICE
-    ALL_CPUS=$(cat /sys/devices/system/cpu/online)
 }
 
 # A stopped broker cannot be ended.
