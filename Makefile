@@ -22,11 +22,11 @@ MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c) $(BROKER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/experiments/*.c) $(BROKER_SRC)
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized lint install clean
+.PHONY: all programs man check check-sanitized experiments lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -41,10 +41,12 @@ $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c 
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/thread.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 
+$(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
+
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
-$(PROGRAMS):
+$(PROGRAMS) $(B)/experiments/jobs:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -63,6 +65,11 @@ check: all
 check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
+
+# What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
+experiments: all $(B)/experiments/jobs
+	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players; do \
+	    test/experiments/$$experiment || status=1; done; exit $$status
 
 SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* contrib/* contrib/plugins/* test/* 2>/dev/null)
 
