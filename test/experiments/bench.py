@@ -25,7 +25,8 @@ JOBS = f"{OUT}/jobs"
 CPU = 1          # everything that is measured runs here
 OTHER_CPU = 0    # and what measures, there
 QUICK = bool(os.environ.get("QUICK"))
-PATIENCE = 10    # s: for the broker and for processes to come and go
+PATIENCE = 30    # s: for the broker and for processes to come and go
+NICE = -20       # of who measures
 FOREVER = 10**9  # us of work that nobody waits for
 
 
@@ -148,6 +149,11 @@ def settings():
     return {name: read(f"/proc/sys/kernel/{name}").strip() for name in names}
 
 
+def nice_value(nice):
+    """The last prefix of what is measured: who measures, and what starts a program, does not wait behind other load."""
+    return ["nice", "-n", nice - NICE]
+
+
 def end_on_signal(number, _):
     sys.exit(128 + number)
 
@@ -156,14 +162,15 @@ class Machine:
     """A broker with these plugins, and a user; as a context manager."""
 
     def __init__(self, *plugins):
-        self.plugins, self.processes, self.broker = plugins, [], None
+        self.plugins, self.processes, self.starting, self.broker = plugins, [], [], None
 
     def __enter__(self):
         for number in (signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, end_on_signal)
-        os.setpriority(os.PRIO_PROCESS, 0, -20)    # who measures does not wait; spawn() takes it back
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
         with contextlib.ExitStack() as stack:
             if "LOCK" in os.environ:
+                stack.callback(time.sleep, 1)    # who waits for it comes first
                 lock = stack.enter_context(open(os.environ["LOCK"], "w", encoding="ascii"))
                 fcntl.flock(lock, fcntl.LOCK_EX)
             self.settings, self.user = settings(), unused_uid()
@@ -234,30 +241,40 @@ class Machine:
         return ["setpriv", "--reuid", str(self.user), "--regid", str(self.user), "--clear-groups", "--pdeathsig", "KILL",
                 *map(str, command)]
 
-    def as_user(self, *command, text=None):
-        return subprocess.run(self.become(*command), input=text, text=True, check=True, stdout=subprocess.PIPE).stdout
+    def as_user(self, *command, text=None, check=True):
+        return subprocess.run(self.become(*command), input=text, text=True, check=check, stdout=subprocess.PIPE).stdout
 
     def spawn(self, *command, out=subprocess.DEVNULL):
         with open(f"{self.scratch}/errors.log", "ab") as log:
-            process = subprocess.Popen(["nice", "-n", "20", *self.become(*command)], stdout=out, stderr=log, cwd=self.work)
+            process = subprocess.Popen(self.become(*command), stdout=out, stderr=log, cwd=self.work)
         self.processes.append(process)
         return process
 
-    def jobs(self, *arguments, prefix=(), out=subprocess.DEVNULL):
-        """The program jobs on the measured CPU; prefix may be chrt or rtf-run."""
-        return self.spawn("taskset", "-c", CPU, *prefix, JOBS, *arguments, out=out)
+    def jobs(self, *arguments, prefix=(), out=subprocess.DEVNULL, nice=0):
+        """The program jobs on the measured CPU; prefix may be rtf-run, whose grant then says which CPU that is."""
+        on_cpu = prefix or ("taskset", "-c", CPU)
+        process = self.spawn(*on_cpu, *nice_value(nice), JOBS, *arguments, out=out)
+        self.starting.append(process)
+        return process
 
-    def reserved(self, runtime, period, *options):
-        """The prefix that runs a command under a reservation; times in us."""
-        return [f"{self.bin}/rtf-run", "--spool", self.spool, "-T", f"{runtime}us", "-P", f"{period}us", *options, "--"]
+    def started(self):
+        """Waits until each process is the user's and has become jobs."""
+        wait_until("the jobs start", lambda: all(process.poll() is not None or read(f"/proc/{process.pid}/comm") == "jobs\n"
+                                                 for process in self.starting))
+        self.starting.clear()
 
-    def hogs(self, number, *prefix):
-        return [self.jobs(0, 1, 1, f"0:{FOREVER}", prefix=prefix) for _ in range(number)]
+    def reserved(self, runtime, period):
+        """The prefix that runs a command under a reservation."""
+        return [f"{self.bin}/rtf-run", "--spool", self.spool, "-T", runtime, "-P", period, "--"]
+
+    def hogs(self, number):
+        for _ in range(number):
+            self.jobs(0, 1, 1, f"0:{FOREVER}")
 
     def keep_awake(self):
         """A SCHED_IDLE loop for each CPU: one that is never idle does not change its speed in the middle of a job."""
         for cpu in range(os.cpu_count()):
-            self.spawn("taskset", "-c", cpu, "chrt", "--idle", 0, JOBS, 0, 1, 1, f"0:{FOREVER}")
+            self.spawn("taskset", "-c", cpu, "chrt", "--idle", 0, *nice_value(0), JOBS, 0, 1, 1, f"0:{FOREVER}")
 
     def end(self, processes, how=signal.SIGKILL):
         for process in processes:
@@ -270,11 +287,13 @@ class Machine:
 
     def wish(self, wishes):
         """Drops {name: wish}, waits for the verdicts; all are to be granted, and what is to be attached, attached."""
+        self.started()
         text = "".join(f"{name} {json.dumps(wish)}\n" for name, wish in wishes.items())
         self.as_user("sh", "-c", f"cd '{self.wishes}' && while read -r name wish; do"
                      " printf '%s\\n' \"$wish\" >\".$name\" && mv \".$name\" \"$name.json\"; done", text=text)
         for name, wish in wishes.items():
-            verdict = json.loads(self.as_user(f"{self.bin}/rtf-wait", "--spool", self.spool, "--timeout", f"{PATIENCE}s", name))
+            verdict = json.loads(self.as_user(f"{self.bin}/rtf-wait", "--spool", self.spool, "--timeout", f"{PATIENCE}s", name,
+                                              check=False))
             if not verdict["grant"] or ("attach" in wish and (verdict["thread"] or {}).get("state") != "attached"):
                 raise RuntimeError(f"{name}: {verdict['reason']}")
 
