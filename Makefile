@@ -27,7 +27,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/or
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized vm-check oracle acceptance lateness lint install clean
+.PHONY: all programs man check check-sanitized vm-check oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -43,6 +43,8 @@ $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c 
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/cgroup.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 
+$(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
+
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
@@ -53,7 +55,7 @@ $(ORACLE): LDLIBS = -ljansson -lm
 
 $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
 
-$(PROGRAMS) $(ORACLE) $(B)/test/periodic:
+$(PROGRAMS) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -84,6 +86,11 @@ man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
 check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
+
+# What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
+experiments: all $(B)/experiments/jobs
+	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players; do \
+	    test/experiments/$$experiment || status=1; done; exit $$status
 
 # Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
 lateness: programs $(B)/test/periodic
