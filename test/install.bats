@@ -31,6 +31,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-brokerd
 755 usr/libexec/rtf/rtf-detach
 755 usr/libexec/rtf/rtf-names
+755 usr/libexec/rtf/rtf-partition
 755 usr/share
 755 usr/share/man
 755 usr/share/man/man1
@@ -47,7 +48,8 @@ prepare() {
 644 usr/share/man/man7/rtf.7
 755 usr/share/man/man8
 644 usr/share/man/man8/rtf-attach.8
-644 usr/share/man/man8/rtf-brokerd.8"
+644 usr/share/man/man8/rtf-brokerd.8
+644 usr/share/man/man8/rtf-partition.8"
 }
 
 installed() { make -s -C "${TREE:-$RTF_SOURCE}" install DESTDIR="$ROOT" "$@" </dev/null 3>&-; }

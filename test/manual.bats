@@ -80,7 +80,7 @@ session() {
 }
 
 @test "every cross reference to a page of ours leads to a page, and every page is referred to" {
-    known=$(cd "$MAN" && ls | sed 's/\.\([0-9]\)\.scd$/(\1)/' | sort)
+    known=$(cd "$MAN" && ls -- *.scd | sed 's/\.\([0-9]\)\.scd$/(\1)/' | sort)
     references=$(sed -e 's/[*\\]//g' "$MAN"/*.scd "$RTF_SOURCE"/README.md "$RTF_SOURCE"/etc/* | grep -oE '\b(rtf[a-z-]*|acl\.conf|plugins\.conf)\([0-9]\)' | sort -u)
     [ "$(grep -vxF 'rtf-detach(8)' <<<"$references")" = "$known" ] || { diff <(echo "$known") <(echo "$references") >&2; false; }
     for page in "$MAN"/*.scd; do
@@ -202,7 +202,7 @@ session() {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
-    [ "$keys" = 'attach comment deadline desired_runtime ignore_admission lifetime period plugin priority runtime token' ]
+    [ "$keys" = 'attach comment deadline desired_runtime ignore_admission lifetime move period plugin priority runtime token' ]
     blocks rtf-spec.5 SYNOPSIS
     [ "$(jq -r 'keys[]' "$WORK/block.01" | xargs)" = "$keys" ]
     answer=$(wish $ALICE cam '{"no_such_key": 1}')
@@ -433,7 +433,7 @@ session() {
 
 @test "what README.md names is there: targets, scripts, directories, pages" {
     cd "$RTF_SOURCE"
-    for target in $(grep -oE '\bmake [a-z]+' README.md | sed 's/make //' | sort -u); do
+    for target in $(grep -oE '\bmake [a-z-]+' README.md | sed 's/make //' | sort -u); do
         make -n "$target" DESTDIR="$WORK" >/dev/null 2>&1 3>&- || { echo "make $target" >&2; false; }
     done
     for path in $(grep -oE '(^|[ `])(contrib|bin|libexec|plugins|lib|etc|spool|man|test)/[a-z_/-]*' README.md | tr -d ' `' | sort -u); do
