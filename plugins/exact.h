@@ -10,7 +10,7 @@
 
 #include "books.h"
 
-enum { TEST_STEPS = 50000, SEARCH_STEPS = 10 * TEST_STEPS };
+enum { TEST_STEPS = 400000, SEARCH_STEPS = 5 * TEST_STEPS };
 
 struct exact {
     struct books *books;

@@ -342,7 +342,7 @@ declines() {
     done <<KINDS
 ordinary 2000 0
 full 30000 0
-hostile 50000 20
+hostile 400000 20
 KINDS
 }
 

@@ -168,7 +168,7 @@ BYTES
 
 @test "an unknown key is named with its line, and the known ones are listed" {
     broker_start
-    known='runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, token and comment'
+    known='runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, token and comment'
     refuses $'{"runtime": "1ms",\n "perod": "10ms"}' 'key "perod" (line 2) is unknown' "$known"
     for key in Runtime RUNTIME runtime_ uid plugins desired-runtime _; do
         refuses_values "$key" "$known" 1
