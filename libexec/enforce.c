@@ -175,7 +175,7 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
 
 /* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
  * (measured on 6.1 and 6.18). Shrunk first to what rounds to nothing, it has nothing to leak. */
-static bool shrink(pid_t tid)
+static void shrink(pid_t tid)
 {
     struct kernel_sched_attr least = {
         .size = sizeof least,
@@ -185,14 +185,14 @@ static bool shrink(pid_t tid)
         .deadline = UINT64_C(4000000000),
         .period = UINT64_C(4000000000),
     };
-    return sched_setattr_of(tid, &least) == 0;
+    (void)sched_setattr_of(tid, &least);
 }
 
 static int make_ordinary(pid_t tid, const struct attributes *now)
 {
     struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
     if (now->policy == POLICY_DEADLINE)
-        (void)shrink(tid);
+        shrink(tid);
     return set_attributes(tid, &ordinary);
 }
 
@@ -258,7 +258,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
     int done = policy_is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
     if (done == 0 && !policy_is_real_time(former->policy)) {
         if (now.policy == POLICY_DEADLINE)
-            (void)shrink(tid);
+            shrink(tid);
         done = set_attributes(tid, former);
     }
     if (done != 0)
@@ -273,15 +273,14 @@ static enum enforced put_back(const struct identity *identity, const struct attr
 
 enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_REASON])
 {
-    const struct kernel_sched_attr ordinary = {.size = sizeof ordinary, .policy = SCHED_NORMAL};
+    /* Enough for the child to end in; where it is not to be had, the kernel has looked at the CPUs before. */
+    const struct attributes wanted = {.policy = POLICY_DEADLINE, .reset_on_fork = true, .runtime = 10000, .deadline = 100000, .period = 100000};
     char list[CPU_LIST_TEXT];
     int status;
     pid_t child = fork();
     if (child == 0) {
-        bool good = sched_setattr_of(0, &ordinary) == 0 && sched_setaffinity(0, sizeof *cpus, cpus) == 0;
-        if (!good || !shrink(0))
-            _exit(errno);
-        _exit(0);
+        bool good = sched_setaffinity(0, sizeof *cpus, cpus) == 0 && (set_attributes(0, &wanted) == 0 || errno == EBUSY);
+        _exit(good ? 0 : errno);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
         return refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), strerror(errno));

@@ -26,7 +26,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
                             char reason[static ENFORCE_REASON]);
 
 /* Whether the kernel takes SCHED_DEADLINE threads that may be on all of these CPUs: it does where they are all of one
- * scheduling domain. Tried with a child of its own and next to no bandwidth. */
+ * scheduling domain. Tried with a child of its own. */
 enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_REASON]);
 
 /* Moves a thread that runs under FIFO or RR to another priority or other CPUs. */
