@@ -110,7 +110,8 @@ class Report:
         return path
 
     def plot(self, suffix, width, height, commands):
-        for kind, terminal in (("svg", "svg noenhanced font 'sans,12' background 'white'"), ("png", "pngcairo noenhanced font 'sans,10'")):
+        for kind, terminal in (("svg", "svg noenhanced font 'sans,12' background 'white'"),
+                               ("png", "pngcairo noenhanced font 'sans,10'")):
             script = f"set terminal {terminal} size {width},{height}\nset output '{OUT}/{self.name}{suffix}.{kind}'\n{commands}"
             subprocess.run(["gnuplot"], input=script, text=True, check=True)
 
@@ -230,10 +231,12 @@ class Machine:
             self.broker.wait(PATIENCE)
 
     def check(self):
-        left = processes_of(self.user)
-        changed = {name for name, value in settings().items() if value != self.settings[name]}
-        if left or changed or os.path.exists(self.scratch):
-            raise RuntimeError(f"left behind: processes {left}, changed settings {changed}, files in {self.scratch}")
+        left = [f"process {pid}" for pid in processes_of(self.user)]
+        left += [f"{name}: {self.settings[name]} before, {value} now" for name, value in settings().items()
+                 if value != self.settings[name]]
+        left += [self.scratch] if os.path.exists(self.scratch) else []
+        if left:
+            raise RuntimeError(f"left behind: {', '.join(left)}")
 
     # --- the user ---
 
