@@ -157,14 +157,12 @@ static bool is_possible(const struct request *request, struct paragraph_output *
 static uint64_t nearest(const struct request *request, const struct task *old, uint64_t ceiling)
 {
     struct timing timing = request_timing(request, request->runtime);
+    const struct cpu *cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
     uint64_t runtime = ceiling;
-    if (ignores_test(request))
-        runtime = ceiling;
-    else if (edf.admission == DEMAND)
+    if (edf.admission == DEMAND && !ignores_test(request))
         runtime = exact_nearest(&edf.exact, old, &timing, ceiling);
-    else
-        runtime = least(ceiling, runtime_within(room(cpus_least_loaded(&edf.books.cpus, books_share(old)), old),
-                                                base(request)));
+    else if (!ignores_test(request))
+        runtime = least(ceiling, runtime_within(room(cpu, old), base(request)));
     return runtime < KERNEL_RUNTIME_MIN ? 0 : runtime;
 }
 

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-enum { TEST_STEPS = 30000, SEARCH_STEPS = 16 * TEST_STEPS };
 enum { FAIR_SERVER = 50000 }; /* us in each second: the kernel's, from Linux 6.12 on */
 
 const char *exact_setup(struct exact *exact, bool is_exact)

@@ -10,6 +10,8 @@
 
 #include "books.h"
 
+enum { TEST_STEPS = 50000, SEARCH_STEPS = 10 * TEST_STEPS };
+
 struct exact {
     struct books *books;
     const char *name;               /* "processor demand" */

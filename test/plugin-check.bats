@@ -136,6 +136,21 @@ ours() {
     finds any-cpu "the least utilisation" "$(ours edf)" --model edf --words "$words"
 }
 
+@test "exact tests: what blocks is forgotten" {
+    words="partition=unthrottled admission=demand fair_server=0us blocking=2ms"
+    finds no-blocking "the demand test fails" "$(ours edf)" --model edf --words "$words"
+    finds no-blocking "every task meets its deadline" "$(ours rm)" --model rm --words "admission=rta blocking=2ms"
+}
+
+@test "others' tasks: borne whatever they are, noted although refused" {
+    finds bears-all "more than its tasks can bear" "$(ours edf)" --model edf --words partition=unthrottled
+    finds notes-refused-load "a load that it said no to is not noted" "$(ours rm)" --model rm --words admission=rta
+}
+
+@test "grants=tested and a grant without runtime" {
+    finds says-all-is-tested "only what states a runtime is granted" "$(ours rm)" --model rm
+}
+
 @test "rm: a weaker test, levels turned round" {
     finds weaker-test "the hyperbolic test fails" "$(ours rm)" --model rm
     finds inversion "levels follow the periods" "$(ours rm)" --model rm
@@ -235,6 +250,21 @@ in_all_sizes() {
     clean "$(ours rm)" --seed 24 --words admission=necessary --priority 5
     clean "$(ours rm)" --seed 25 --words "admission=necessary threshold=0.9"
     clean "$(ours rm)" --seed 26 --words threshold=0.5 --priority 1-97
+}
+
+@test "edf and rm, the tests that are sufficient for many CPUs or exact for one: 1,000 steps in many shapes" {
+    STEPS=1000
+    for words in "admission=gfb" "admission=gfb threshold=0.7"; do
+        clean "$(ours edf)" --seed 51 --words "$words" --cpus 0-2
+    done
+    for words in "partition=unthrottled" "partition=cpuset fair_server=0us" "partition=unthrottled blocking=200us fair_server=5ms"; do
+        clean "$(ours edf)" --seed 52 --words "admission=demand $words"
+    done
+    for range in 1-97 11-13 7; do
+        clean "$(ours rm)" --seed 53 --words "admission=rta" --priority $range
+        clean "$(ours rm)" --seed 54 --words "admission=rta fair_server=0us blocking=150us threshold=0.95" --priority $range
+    done
+    clean "$(ours rm)" --seed 55 --words "admission=rta" --cpus 0-3
 }
 
 @test "fp: 10,000 steps, and 2,000 in other shapes: many levels and few, sharing and rejecting" {

@@ -240,6 +240,20 @@ CASES
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2/1000/1000 cpus=$ONLINE reset=1" ]
 }
 
+@test "rm with admission=rta tests a deadline below the period, and refuses what it cannot test" {
+    open_to_all
+    configure_plugins 'RM rm 21-40 0 admission=rta'
+    broker_start
+    answer=$(wish $ALICE cam '{"runtime": "4ms", "period": "20ms", "deadline": "10ms"}')
+    [ "$(replies "$answer")" = "RM:ok" ]
+    said '[.grant.deadline, .grant.utilization]' '[10000,200000000]' "$answer"
+    answer=$(wish $ALICE other '{"runtime": "7ms", "period": "20ms", "deadline": "10ms"}')
+    said '[.grant, .refusal.nearest, .refusal.retry]' '[null,6000,"when-freed"]' "$answer"
+    answer=$(wish $ALICE none '{"period": "20ms"}')
+    [ "$(replies "$answer")" = "RM:no" ]
+    said '[.grant, .refusal.retry]' '[null,"never"]' "$answer"
+}
+
 @test "rm answers partial for a deadline below the period, and goes on serving" {
     open_to_all
     configure_plugins 'RM rm 21-40 0'
@@ -384,6 +398,24 @@ at_random_fills() {
     broker_start
     at_random_fills 5 6 10 250 $ALICE
     [ $told -ge 3 ]
+}
+
+@test "nearest is exact for rm under response times, with deadlines, equal periods and few levels" {
+    open_to_all
+    configure_plugins 'MANY rm 21-40 0 admission=rta' 'FEW rm 11-13 1 admission=rta blocking=100us'
+    broker_start
+    with_deadlines=yes
+    at_random_fills 10 8 6 200 $ALICE
+    [ $told -ge 1 ] # the order of a fill is the clock's, but this much always leaves something
+}
+
+@test "nearest is exact for edf under the density test of global EDF" {
+    open_to_all
+    configure_plugins 'EDF edf - all partition=global admission=gfb'
+    broker_start
+    with_deadlines=yes
+    at_random_fills 11 8 $((3 * $(nproc))) 150 $ALICE
+    [ $told -ge 1 ]
 }
 
 @test "nearest is exact when an access rule is the ceiling" {
