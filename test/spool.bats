@@ -264,7 +264,7 @@ END
     [ "$(cat "$WORK/seen")" = "kernel 1000 20000 20000
 kernel 2000 40000 50000
 verdict 1000 1000 20000 20000 50000000
-verdict 2000 2000 50000 40000 50000000
+verdict 2000 2000 50000 40000 40000000
 enough" ] || { cat "$WORK/seen"; false; }
 }
 
