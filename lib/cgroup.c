@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "units.h"
@@ -163,4 +164,33 @@ bool group_empty(enum cpusets cpusets, int root, const char *path, const char *t
     if (moved > 0)
         errno = EBUSY;
     return moved == 0;
+}
+
+static bool empty_into(enum cpusets cpusets, int root, const char *path, const char *to)
+{
+    char child[GROUP_BYTES + 32];
+    if (group_empty(cpusets, root, path, to))
+        return true;
+    if (cpusets != CPUSETS_V2 || (errno != EBUSY && errno != EOPNOTSUPP))
+        return false;
+    snprintf(child, sizeof child, "%s/rtf-returned", to);
+    return (mkdirat(root, child, 0755) == 0 || errno == EEXIST) && group_empty(cpusets, root, path, child);
+}
+
+bool group_return(enum cpusets cpusets, int root, const char *path, const char *group)
+{
+    char to[GROUP_BYTES + 1];
+    if (strcmp(group, "/") == 0)
+        return group_empty(cpusets, root, path, ".");
+    snprintf(to, sizeof to, ".%s", group);
+    for (;;) {
+        bool there = faccessat(root, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        if (there && empty_into(cpusets, root, path, to))
+            return true;
+        /* One that its owner has spoilt is passed over where the next one is not the root. */
+        char *slash = strrchr(to, '/');
+        if (slash == to + 1)
+            return false;
+        *slash = '\0';
+    }
 }

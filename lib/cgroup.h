@@ -30,4 +30,9 @@ bool group_write(int root, const char *path, const char *file, const char *value
 /* Moves all members of a group to another. Those that are started meanwhile are found, too. */
 bool group_empty(enum cpusets cpusets, int root, const char *path, const char *to);
 
+/* The same, to `group` ("/" is the root), or to the nearest one above it if that is gone. With version 2 a group that
+ * has controllers for its children takes no processes itself, and gets a child for them: what limits the one limits the
+ * other. Nobody comes to the root who was not there before: he would escape all limits. */
+bool group_return(enum cpusets cpusets, int root, const char *path, const char *group);
+
 #endif

@@ -196,6 +196,8 @@ static enum enforced enter(const struct domains *domains, const struct identity 
         done = refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
     else if (!alone && !copy_limits(domains->root, group, leaf, reason))
         done = ENFORCE_REFUSED;
+    else if (!alone && !note_group(domains->root, leaf, group))
+        done = refuse(reason, "its cpuset group cannot be noted: %s", strerror(errno));
     else if (!alone && !keep_affinities(domains->root, identity, leaf))
         done = refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
     else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
@@ -224,31 +226,41 @@ enum enforced leaf_enter(const struct identity *identity, int cpu, bool whole_pr
 
 /* ---- leaving ---- */
 
-/* The group itself may have been removed meanwhile, as a session's is when its last process leaves. */
 static bool empty(const struct domains *domains, const char *leaf, const char *group)
 {
-    char path[GROUP_BYTES + 1], affinities[AFFINITIES_BYTES];
+    char affinities[AFFINITIES_BYTES];
     ssize_t others = read_affinities(domains->root, leaf, affinities);
-    snprintf(path, sizeof path, ".%s", strcmp(group, "/") == 0 ? "" : group);
-    for (;;) {
-        if (group_empty(domains->cpusets, domains->root, leaf, path)) {
-            if (others > 0)
-                put_back_affinities(affinities);
-            return unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0;
-        }
-        char *slash = strrchr(path, '/');
-        if (slash == NULL)
-            return false;
-        *slash = '\0';
-    }
+    if (!group_return(domains->cpusets, domains->root, leaf, group))
+        return false;
+    if (others > 0)
+        put_back_affinities(affinities);
+    return unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0;
 }
 
-enum enforced leaf_empty(const char *leaf, const char *group, char reason[static ENFORCE_REASON])
+/* Out of another one's leaf, who started it, it goes alone: he may be real-time there. */
+static enum enforced leave_alone(const struct domains *domains, const struct identity *identity, const char *group, bool whole_process, char *reason)
+{
+    char to[GROUP_BYTES + 1], id[16];
+    bool alone = domains->cpusets == CPUSETS_V1;
+    enum enforced may = alone ? ENFORCED : may_move(identity, whole_process, reason);
+    if (may != ENFORCED)
+        return may;
+    snprintf(to, sizeof to, ".%s", strcmp(group, "/") == 0 ? "" : group);
+    snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
+    return group_write(domains->root, to, alone ? "tasks" : "cgroup.procs", id)
+               ? ENFORCED : refuse(reason, "thread %d cannot be moved to its cpuset group: %s", (int)identity->tid, strerror(errno));
+}
+
+enum enforced leaf_leave(const struct identity *identity, const char *leaf, const char *group, bool whole_process, char reason[static ENFORCE_REASON])
 {
     struct domains domains;
     if (!domains_read(&domains, reason))
         return ENFORCE_REFUSED;
-    enum enforced done = empty(&domains, leaf, group) ? ENFORCED : refuse(reason, "the cpuset group %s cannot be emptied: %s", leaf, strerror(errno));
+    enum enforced done = ENFORCED;
+    if (group_has_real_time(&domains, leaf, identity->tid))
+        done = leave_alone(&domains, identity, group, whole_process, reason);
+    else if (!empty(&domains, leaf, group))
+        done = refuse(reason, "the cpuset group %s cannot be emptied: %s", leaf, strerror(errno));
     domains_free(&domains);
     return done;
 }

@@ -19,8 +19,10 @@ void leaf_find(char leaf[static LEAF_NAME], pid_t tid);
  * SCHED_DEADLINE thread that is moved. */
 enum enforced leaf_enter(const struct identity *identity, int cpu, bool whole_process, char reason[static ENFORCE_REASON]);
 
-/* Takes all that is in a leaf to `group`, or as near to that as still exists, and removes it. */
-enum enforced leaf_empty(const char *leaf, const char *group, char reason[static ENFORCE_REASON]);
+/* Takes a thread out of a leaf, and all that is in it with it, to `group`, or as near to that as still exists; the leaf is
+ * removed. Only the thread, or with version 2 its process, if another one there is real-time. */
+enum enforced leaf_leave(const struct identity *identity, const char *leaf, const char *group, bool whole_process,
+                         char reason[static ENFORCE_REASON]);
 
 /* The same for the leaf of a thread that has ended, wherever it is. */
 void leaf_sweep(const struct identity *identity, const char *group);

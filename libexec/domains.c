@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "paragraph.h"
@@ -255,7 +256,7 @@ static bool is_real_time(pid_t tid)
     return thread_identify(tid, &identity) && !identity.ended && thread_attributes(tid, &attributes) && policy_is_real_time(attributes.policy);
 }
 
-static bool group_has_real_time(const struct domains *domains, const char *group)
+bool group_has_real_time(const struct domains *domains, const char *group, pid_t except)
 {
     char path[GROUP_BYTES + 16];
     int tid;
@@ -264,7 +265,7 @@ static bool group_has_real_time(const struct domains *domains, const char *group
     int fd = openat(domains->root, path, O_RDONLY | O_CLOEXEC);
     FILE *members = fd < 0 ? NULL : fdopen(fd, "r");
     while (members != NULL && !found && fscanf(members, "%d", &tid) == 1)
-        found = is_real_time(tid);
+        found = tid != except && is_real_time(tid);
     if (members != NULL)
         fclose(members);
     return found;
@@ -291,12 +292,38 @@ static bool each_leaf(const struct domains *domains, const char *name, bool (*vi
 
 static bool has_none(const struct domains *domains, const char *leaf, char *reason)
 {
-    return !group_has_real_time(domains, leaf) || fault(reason, "cpuset group %s has real-time threads", leaf);
+    return !group_has_real_time(domains, leaf, 0) || fault(reason, "cpuset group %s has real-time threads", leaf);
 }
 
+static const char group_attribute[] = "trusted.rtf.group";
+
+bool note_group(int root, const char *leaf, const char *group)
+{
+    int fd = openat(root, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool noted = fd >= 0 && fsetxattr(fd, group_attribute, group, strlen(group), 0) == 0;
+    if (fd >= 0)
+        close(fd);
+    return noted;
+}
+
+static const char *noted_group(const struct domains *domains, const char *leaf, char group[static GROUP_BYTES])
+{
+    int fd = openat(domains->root, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : fgetxattr(fd, group_attribute, group, GROUP_BYTES - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got > 0)
+        group[got] = '\0';
+    else
+        snprintf(group, GROUP_BYTES, "/");
+    return group;
+}
+
+/* What has been left there by threads that have ended. With version 1, cpusets limit nothing but CPUs. */
 static bool empty(const struct domains *domains, const char *leaf, char *reason)
 {
-    return (group_empty(domains->cpusets, domains->root, leaf, ".") && unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0) ||
+    char group[GROUP_BYTES];
+    return (group_return(domains->cpusets, domains->root, leaf, noted_group(domains, leaf, group)) && unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0) ||
            fault(reason, "cpuset group %s: %s", leaf, strerror(errno));
 }
 

@@ -51,6 +51,12 @@ bool domains_drop(const char *by, char reason[static DOMAINS_REASON]);
 /* CPU, number of threads and maker of each, one a line. */
 bool domains_show(FILE *output, char reason[static DOMAINS_REASON]);
 
+/* Whether a thread in the group at `path`, other than `except`, is real-time. */
+bool group_has_real_time(const struct domains *domains, const char *path, pid_t except);
+
+/* For those that are found in a leaf later; with version 2 only. */
+bool note_group(int root, const char *leaf, const char *group);
+
 /* "rtf-3" */
 const char *domain_name(char name[static DOMAIN_NAME], int cpu);
 

@@ -240,7 +240,8 @@ static int present_domain(const struct identity *identity, const struct placemen
 /* For an ordinary thread. */
 static enum enforced make_move(const struct identity *identity, const struct move *move, const struct placement *placement, char *reason)
 {
-    enum enforced done = move->from[0] != '\0' ? leaf_empty(move->from, placement->group, reason) : ENFORCED;
+    enum enforced done = move->from[0] == '\0' ? ENFORCED
+                                               : leaf_leave(identity, move->from, placement->group, placement->whole_process, reason);
     return done == ENFORCED && move->domain >= 0 ? leaf_enter(identity, move->domain, placement->whole_process, reason) : done;
 }
 

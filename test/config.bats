@@ -137,7 +137,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     for share in '' 1.1 2 -1 .5 0,5 50% 1e-1 0.1234567890 0.5.5; do
         is_wrong plugins.conf 1 'threshold= takes a share of a CPU from 0 to 1' "EDF edf - all threshold=$share"
     done
-    is_wrong plugins.conf 1 'partition= takes unthrottled or global' 'EDF edf - all partition=cpuset'
+    is_wrong plugins.conf 1 'partition= takes global, unthrottled or cpuset' 'EDF edf - all partition=cgroup' 'EDF edf - all partition='
     is_wrong plugins.conf 1 'partition= is for plugins with the range -' 'FP fp 1-5 all partition=global'
 }
 

@@ -239,7 +239,8 @@ enum next ask_next(struct request *request)
         char reason[REASON_BYTES];
         if (request->spec.plugin[0] != '\0' && strcmp(request->spec.plugin, line->name) != 0)
             continue;
-        if (plugin_takes_turns(request->plugin) && !turn_take(request)) {
+        bool in_turn = plugin_takes_turns(request->plugin) || (wish->grant != NULL && plugin_takes_turns(wish->grant->plugin));
+        if (in_turn && !turn_take(request)) {
             request->plugin--;
             return WAIT;
         }

@@ -47,17 +47,22 @@ static bool group_of(pid_t tid, char **group)
 {
     char mount[GROUP_BYTES], path[GROUP_BYTES];
     cpu_set_t domains;
-    int cpu;
+    int cpu, length = 0;
     pid_t parent;
+    unsigned long long start;
     *group = NULL;
     plugins_domains(&domains);
     if (CPU_COUNT(&domains) == 0)
         return true;
     if (!thread_group(cpusets_find(mount), tid, path))
         return false;
-    if (sscanf(path, "/rtf-%d/t%d.", &cpu, &parent) == 2) {
+    if (sscanf(path, "/rtf-%d/t%d.%llu%n", &cpu, &parent, &start, &length) == 3 && path[length] == '\0') {
         const struct attachment *other = attachment_find(parent);
-        snprintf(path, sizeof path, "%s", other != NULL && other->group != NULL ? other->group : "/");
+        if (other == NULL || other->start != start || other->group == NULL) {
+            errno = EAGAIN; /* who started it has just ended, and it is about to be taken out of there */
+            return false;
+        }
+        snprintf(path, sizeof path, "%s", other->group);
     }
     *group = strdup(path);
     return *group != NULL;
@@ -93,9 +98,10 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
         request->taken = true;
     } else if (!thread_attributes(tid, &former))
         say(request, ATTACH_FAIL, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
-    else if (!group_of(tid, &group))
-        say(request, ATTACH_FAIL, "the cpuset group of thread %d cannot be written down, so it could not be put back: %s", (int)tid, strerror(errno));
-    else {
+    else if (!group_of(tid, &group)) {
+        request->taken = errno == EAGAIN;
+        say(request, ATTACH_FAIL, "it cannot be told which cpuset group thread %d would have to be put back to: %s", (int)tid, strerror(errno));
+    } else {
         struct attachment *target = attachment_new(wish, &identity, pidfd, by_file, &former);
         target->leader_real_time = leader_is_real_time(&identity);
         target->group = group;

@@ -269,8 +269,17 @@ bool plugin_may_be_judged(int plugin)
     return false;
 }
 
+/* Its yes is more than a sum, so that what was granted meanwhile can be in the way of a plan that is put back, and the
+ * ledger would not see it. */
+static bool proves_more_than_sums(const struct plugin_line *line)
+{
+    return line->proves && (!line->deadline || strcmp(line->tests, "exact") == 0);
+}
+
 bool plugin_takes_turns(int plugin)
 {
+    if (proves_more_than_sums(&lines[plugin]))
+        return true;
     for (int i = 0; i < count; i++)
         if (may_judge(plugin, i) || may_judge(i, plugin))
             return true;
