@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "units.h"
@@ -136,15 +137,27 @@ bool group_write(int root, const char *path, const char *file, const char *value
     return put >= 0;
 }
 
-enum { ROUNDS = 100 }; /* one who forks faster than he is moved is left where he is */
+static const int64_t patience = 300000000; /* ns: one who forks faster than he is moved is left where he is */
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
 
 /* How many were there. -1: *error of the first that could not be moved. */
-static int move_members(int root, const char *path, const char *file, const char *to)
+static int move_members(int root, const char *path, const char *file, const char *to, int64_t until)
 {
     int fd = open_file(root, path, file, O_RDONLY), count = 0, id;
     FILE *members = fd < 0 ? NULL : fdopen(fd, "r");
     char text[16];
     while (members != NULL && count >= 0 && fscanf(members, "%d", &id) == 1) {
+        if (id <= 0 || now() > until) { /* 0: it is outside of our pid namespace, and as a word it would mean ourselves */
+            errno = id <= 0 ? ESRCH : ETIMEDOUT;
+            count = -1;
+            break;
+        }
         snprintf(text, sizeof text, "%d", id);
         count = group_write(root, to, file, text) || errno == ESRCH ? count + 1 : -1;
     }
@@ -158,11 +171,10 @@ static int move_members(int root, const char *path, const char *file, const char
 bool group_empty(enum cpusets cpusets, int root, const char *path, const char *to)
 {
     const char *file = cpusets == CPUSETS_V1 ? "tasks" : "cgroup.procs";
+    const int64_t until = now() + patience;
     int moved = 1;
-    for (int round = 0; round < ROUNDS && moved > 0; round++)
-        moved = move_members(root, path, file, to);
-    if (moved > 0)
-        errno = EBUSY;
+    while (moved > 0)
+        moved = move_members(root, path, file, to, until);
     return moved == 0;
 }
 
@@ -187,6 +199,8 @@ bool group_return(enum cpusets cpusets, int root, const char *path, const char *
         bool there = faccessat(root, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
         if (there && empty_into(cpusets, root, path, to))
             return true;
+        if (there && errno == ETIMEDOUT)
+            return false;
         /* One that its owner has spoilt is passed over where the next one is not the root. */
         char *slash = strrchr(to, '/');
         if (slash == to + 1)

@@ -27,7 +27,7 @@ bool thread_group(enum cpusets cpusets, pid_t tid, char group[static GROUP_BYTES
 bool group_read(int root, const char *path, const char *file, char *value, size_t size);
 bool group_write(int root, const char *path, const char *file, const char *value);
 
-/* Moves all members of a group to another. Those that are started meanwhile are found, too. */
+/* Moves all members of a group to another. Those that are started meanwhile are found, too, for 0.3 s. */
 bool group_empty(enum cpusets cpusets, int root, const char *path, const char *to);
 
 /* The same, to `group` ("/" is the root), or to the nearest one above it if that is gone. With version 2 a group that

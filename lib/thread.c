@@ -118,6 +118,12 @@ bool thread_identify(pid_t tid, struct identity *identity)
     return true;
 }
 
+bool thread_is(pid_t tid, uint64_t start)
+{
+    struct identity now;
+    return thread_identify(tid, &now) && now.start == start;
+}
+
 bool thread_attributes(pid_t tid, struct attributes *attributes)
 {
     struct kernel_sched_attr kernel = {.size = sizeof kernel};

@@ -48,6 +48,8 @@ bool thread_has_ended(int pidfd);
 
 /* False with errno (ESRCH when there is no such thread). */
 bool thread_identify(pid_t tid, struct identity *identity);
+/* Whether the id is still that of the thread that started then. */
+bool thread_is(pid_t tid, uint64_t start);
 bool thread_attributes(pid_t tid, struct attributes *attributes);
 
 /* Does a thread with the attributes `now` run as `plan` says? */

@@ -77,6 +77,14 @@ static bool is_another_real_time(pid_t one, pid_t tid)
     return one != tid && thread_attributes(one, &attributes) && policy_is_real_time(attributes.policy);
 }
 
+/* A daemon may have threads that run as its clients. */
+static bool is_of_another_user(pid_t one, pid_t tid)
+{
+    struct identity own, other;
+    return thread_identify(tid, &own) && thread_identify(one, &other) && own.real_uid != 0 &&
+           (other.real_uid != own.real_uid || other.effective_uid != own.effective_uid || other.saved_uid != own.saved_uid);
+}
+
 static enum enforced may_move(const struct identity *identity, bool whole_process, char *reason)
 {
     int count;
@@ -84,6 +92,8 @@ static enum enforced may_move(const struct identity *identity, bool whole_proces
     if (count > 1 && !whole_process)
         return refuse(reason, "process %d has %d threads, and cgroup version 2 moves only all of them to one CPU: \"move\": \"process\" allows that",
                       (int)identity->process, count);
+    if (each_thread(identity->process, is_of_another_user, identity->tid, &count) != 0)
+        return refuse(reason, "process %d cannot be moved to one CPU: some of its threads run as other users", (int)identity->process);
     if (other != 0)
         return refuse(reason, "process %d cannot be moved to one CPU: its thread %d is real-time, too", (int)identity->process, (int)other);
     return ENFORCED;
@@ -111,6 +121,7 @@ static bool keep_affinities(int root, const struct identity *identity, const cha
     }
     if (threads != NULL)
         closedir(threads);
+    errno = E2BIG;
     int fd = openat(root, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool kept = length == 0 || (length < sizeof text && fd >= 0 && fsetxattr(fd, affinities_attribute, text, length, 0) == 0);
     if (fd >= 0)
@@ -200,6 +211,8 @@ static enum enforced enter(const struct domains *domains, const struct identity 
         done = refuse(reason, "its cpuset group cannot be noted: %s", strerror(errno));
     else if (!alone && !keep_affinities(domains->root, identity, leaf))
         done = refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
+    else if (!thread_is(identity->tid, identity->start))
+        done = ENFORCE_GONE;
     else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
         done = errno == ESRCH ? ENFORCE_GONE : refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s", (int)identity->tid, leaf, strerror(errno));
     if (done != ENFORCED)

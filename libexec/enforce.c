@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "domain.h"
@@ -300,36 +301,48 @@ static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
     return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_identify(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
-/* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
- * again, it waits for ever (measured on 6.18: 32 of 60 that were demoted so). Its remaining runtime, below zero, shows it. A
- * thread that runs, or could, is released by demoting and promoting it once more (32 of 32); one that sleeps is not. */
-static bool is_forgotten(pid_t tid)
+/* What is left of the runtime, and the absolute deadline, both in ns. */
+static void read_budget(pid_t tid, long long *remaining, long long *deadline)
 {
     char path[64], line[128];
-    long long remaining = 0;
+    *remaining = *deadline = 0;
     snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "dl.runtime : %lld", &remaining) == 1)
-            break;
+        if (sscanf(line, "dl.runtime : %lld", remaining) != 1)
+            (void)sscanf(line, "dl.deadline : %lld", deadline);
     if (file != NULL)
         fclose(file);
-    return remaining < 0;
 }
+
+/* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
+ * again, it waits for ever (measured on 6.18). Its runtime, below zero, shows it, and that its deadline stays where it was.
+ * To demote and promote it once more releases it if it runs or could, mostly at once, else after a tick (80 of 80); if it
+ * sleeps, it does not. */
+enum { RELEASES = 60 };
+static const struct timespec between_releases = {.tv_nsec = 300000};
 
 static enum enforced release_forgotten(pid_t tid, const struct attributes *wanted, char *reason)
 {
     const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = wanted->nice};
     struct identity now;
-    if (!thread_identify(tid, &now))
-        return ENFORCE_GONE;
-    if (!now.runnable) {
-        (void)make_ordinary(tid, wanted);
-        return ENFORCE_PENDING;
+    long long remaining, before, after;
+    read_budget(tid, &remaining, &before);
+    after = before;
+    for (int tries = 0; remaining < 0 && after == before; tries++) {
+        if (!thread_identify(tid, &now))
+            return ENFORCE_GONE;
+        if (!now.runnable || tries == RELEASES) {
+            (void)make_ordinary(tid, wanted);
+            return ENFORCE_PENDING;
+        }
+        if (tries > 0)
+            (void)nanosleep(&between_releases, NULL);
+        if (set_attributes(tid, &ordinary) != 0 || set_attributes(tid, wanted) != 0)
+            return explain(errno, tid, wanted, reason);
+        read_budget(tid, &remaining, &after);
     }
-    if (set_attributes(tid, &ordinary) != 0)
-        return explain(errno, tid, &ordinary, reason);
-    return set_attributes(tid, wanted) == 0 ? ENFORCED : explain(errno, tid, wanted, reason);
+    return ENFORCED;
 }
 
 static enum enforced set_wanted(pid_t tid, const struct attributes *wanted, bool promoted, char *reason)
@@ -341,7 +354,7 @@ static enum enforced set_wanted(pid_t tid, const struct attributes *wanted, bool
         done = set_attributes(tid, wanted) == 0;
     if (!done)
         return explain(errno, tid, wanted, reason);
-    return wanted->policy == POLICY_DEADLINE && promoted && is_forgotten(tid) ? release_forgotten(tid, wanted, reason) : ENFORCED;
+    return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(tid, wanted, reason) : ENFORCED;
 }
 
 /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves a domain, or SCHED_DEADLINE,
@@ -356,6 +369,8 @@ static enum enforced change(const struct identity *identity, const struct attrib
     if (demoted)
         (void)make_ordinary(tid, former);
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
+    if (done == ENFORCED && move.needed && !thread_is(tid, identity->start))
+        done = ENFORCE_GONE; /* a move takes long enough for the id to be another's */
     if (done == ENFORCED)
         done = set_cpus(tid, &wanted->cpus, reason);
     return done == ENFORCED ? set_wanted(tid, wanted, demoted || former->policy != POLICY_DEADLINE, reason) : done;
@@ -388,6 +403,8 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
         char ignored[ENFORCE_REASON];
         (void)put_back(&identity, &former, domain, placement, ignored);
     }
+    if (ended && done == ENFORCED && thread_identify(tid, &identity) && identity.start != start)
+        (void)make_ordinary(tid, wanted); /* it took the id over under our hands */
     close(pidfd);
     return ended ? ENFORCE_GONE : done;
 }
@@ -406,8 +423,13 @@ enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes 
     else if (now.policy != wanted->policy)
         done = refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),
                       policy_name(wanted->policy));
-    if (done == ENFORCED && (now.priority != wanted->priority || !CPU_EQUAL(&now.cpus, &wanted->cpus)))
+    if (done == ENFORCED && (now.priority != wanted->priority || !CPU_EQUAL(&now.cpus, &wanted->cpus))) {
+        int domain = present_domain(&identity, placement);
+        char ignored[ENFORCE_REASON];
         done = change(&identity, &now, wanted, placement, reason);
+        if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
+            (void)put_back(&identity, &now, domain, placement, ignored);
+    }
     close(pidfd);
     return done;
 }

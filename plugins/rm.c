@@ -57,7 +57,7 @@ static void setup_rta(struct config *config)
     rm.exact.enter = enter_level;
     rm.exact.undo = undo_level;
     rm.exact.level_of = level_of;
-    rm.ranked.books.by_period = rm.ranked.books.keep_unstated = true;
+    rm.ranked.books.keep_unstated = true;
     config->tests = "exact";
     config->judges = config->tested = true;
 }
@@ -69,6 +69,7 @@ static const char *setup(struct config *config)
     rm.limit = least(config->threshold, ONE_CPU);
     ranked_init(&rm.ranked, config, "fifo");
     rm.ranked.books.log = rm.admission == HYPERBOLIC ? log2_above : NULL;
+    rm.ranked.books.by_period = rm.admission == NECESSARY || rm.admission == RTA; /* nothing more is necessary */
     config->tests = rm.admission == NECESSARY ? "necessary" : "sufficient";
     const char *why = exact_setup(&rm.exact, rm.admission == RTA);
     if (why == NULL && rm.admission == RTA)

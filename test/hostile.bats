@@ -366,9 +366,11 @@ for i in range(10000):
     order uid # so that the helper will refuse the change
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
-    bobs=$(wish $BOB big '{"runtime": "80ms", "period": "100ms", "plugin": "RM"}')
+    put $BOB big '{"runtime": "80ms", "period": "100ms", "plugin": "RM"}'
+    bob_is_answered
     kill -CONT "$HELPER"
     alices=$(verdict $ALICE cam)
+    bobs=$(verdict $BOB big)
     echo "$bobs"
     echo "$alices"
     [ "$(field .result "$alices")" = ATTACH_FAIL ]

@@ -74,7 +74,7 @@ static void send_waiting(void)
     struct message *message;
     bool full = false;
     TAILQ_FOREACH(message, &messages, next) {
-        if (message->sent)
+        if (message->sent || message->tries >= TRIES)
             continue;
         if (!coprocess_send_fd(&helper, message->text.data, message->text.length, message->fd)) {
             full = true;
@@ -127,6 +127,8 @@ static struct message *about_grant(const char *op, const struct attachment *atta
     wanted.reset_on_fork = true;
     wanted.domain = plugin_line(grant->plugin)->domains;
     attributes_add(&message->text, "", &wanted);
+    if (grant->spec.move_process)
+        paragraph_add(&message->text, "move", "process");
     return message;
 }
 
@@ -134,8 +136,6 @@ uint64_t helper_apply(const struct attachment *attachment, const struct grant *g
 {
     struct message *message = about_grant("apply", attachment, grant);
     message->fd = wish_fd;
-    if (grant->spec.move_process)
-        paragraph_add(&message->text, "move", "process");
     if (attachment->watch < 0)
         paragraph_add(&message->text, "watch", "1");
     return finish(message);
@@ -251,6 +251,8 @@ void helper_ready(void)
     }
     if (received)
         keep_watch(watch);
+    else if (watch >= 0)
+        close(watch);
     send_waiting();
 }
 

@@ -43,7 +43,7 @@ static bool leader_is_real_time(const struct identity *identity)
 
 /* Where a thread is to be put back to. One that an attached thread has started is in that one's leaf of a domain, which
  * goes with it. */
-static bool group_of(pid_t tid, char **group)
+bool group_of(pid_t tid, char **group)
 {
     char mount[GROUP_BYTES], path[GROUP_BYTES];
     cpu_set_t domains;
@@ -146,7 +146,10 @@ bool follow_exec(struct wish *wish)
     attachment_end(wish);
     wish->attachment = next;
     wish->exited = false; /* that was the old id */
-    return attachment_watch(next);
+    if (attachment_watch(next))
+        return true;
+    (void)helper_restore(next); /* nobody would answer for it */
+    return false;
 }
 
 static enum next no_thread(struct request *request, const char *by, bool never)
@@ -170,6 +173,7 @@ static enum next lost_both(struct request *request)
 static enum next apply(struct request *request)
 {
     struct wish *wish = request->wish;
+    wish->attachment->naps = 0;
     request->fresh = request->target != NULL;
     request->target = NULL;
     /* Former attributes reach state/ before the call that changes them. */

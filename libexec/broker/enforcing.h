@@ -8,6 +8,9 @@
 /* The grant is wish->grant; the thread is named by the key attach or by NAME.tid. */
 enum next enforce(struct request *request);
 
+/* The cpuset group that a thread would be put back to, allocated; NULL where no domains are in use. False with errno. */
+bool group_of(pid_t tid, char **group);
+
 /* The attached thread's id has ended. True: the thread itself goes on as its process's first. */
 bool follow_exec(struct wish *wish);
 

@@ -31,7 +31,8 @@ static const int64_t retry_after = INT64_C(1000000000);
 /* What the helper does without a request: a priority or CPU that moved on a plugin's word (the owner is told when the
  * thread has followed), and a watch. */
 struct adjusting {
-    uint64_t id, task;
+    uint64_t id, task, start;
+    pid_t tid;
     bool tell;
     UT_hash_handle hh;
 };
@@ -341,6 +342,8 @@ static void expect(const struct wish *wish, uint64_t id, bool tell)
     struct adjusting *adjusting = allocate(sizeof *adjusting);
     adjusting->id = id;
     adjusting->task = wish->task;
+    adjusting->tid = wish->attachment->tid;
+    adjusting->start = wish->attachment->start;
     adjusting->tell = tell;
     HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
 }
@@ -396,13 +399,19 @@ static void adjusted(const struct helper_event *event)
         return; /* a watch comes only to those who asked for it */
     HASH_DEL(adjustments, adjusting);
     struct wish *wish = wish_of_task(adjusting->task);
-    if (event->watch >= 0 && wish != NULL && wish->attachment != NULL && wish->attachment->watch < 0)
-        (void)attachment_keep_watch(wish->attachment, event->watch, false);
+    struct attachment *attachment = wish == NULL ? NULL : wish->attachment;
+    if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->start != adjusting->start))
+        attachment = NULL; /* it was about one that has been let go meanwhile */
+    if (event->watch >= 0 && attachment != NULL && attachment->watch < 0)
+        (void)attachment_keep_watch(attachment, event->watch, false);
     else if (event->watch >= 0)
         close(event->watch);
-    if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
+    if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
         event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
-    else if (wish != NULL && adjusting->tell && wish->request == NULL)
+    if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL && wish->grant != NULL) {
+        attachment->awake = true; /* an apply makes good, or tells the owner, what this could not */
+        wish_queue(wish);
+    } else if (wish != NULL && adjusting->tell && wish->request == NULL)
         answer_again(wish, UPDATE, "the plugin moved it to make room");
     free(adjusting);
 }
@@ -535,7 +544,11 @@ static bool goes_on(struct attachment *attachment)
     struct identity identity;
     struct attributes now;
     pid_t tid = attachment->tid;
-    if (tid != attachment->process || thread_has_ended(attachment->pidfd) || !thread_identify(tid, &identity) || identity.start != attachment->start)
+    if (!thread_identify(tid, &identity) || identity.start != attachment->start)
+        return false;
+    if (tid != attachment->process) /* nobody else takes over its id, so a watch that hung up was another's */
+        return !identity.ended;
+    if (thread_has_ended(attachment->pidfd))
         return false;
     if (identity.ended) {
         if (attachment->looks == LOOKS)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "directories.h"
+#include "enforcing.h"
 #include "event.h"
 #include "ledger.h"
 #include "names.h"
@@ -184,7 +185,9 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
     if (!there || !attachment_watch(wish->attachment))
         wish->exited = true;
     else if (thread_attributes(recorded->tid, &now)) {
-        *apply = !attributes_show(&wish->grant->plan, &now);
+        if (wish->attachment->group == NULL)
+            (void)group_of(recorded->tid, &wish->attachment->group); /* plugins.conf had no domains when it was attached */
+        *apply = !attributes_show(&wish->grant->plan, &now) || plugin_line(wish->grant->plugin)->domains;
         /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
         if (*apply && recorded->laid_down)
             wish->attachment->former = now;
