@@ -79,11 +79,18 @@ static uint64_t weight(const struct grant *grant)
     return plugin_line(grant->plugin)->promises ? grant->utilization : 0;
 }
 
+/* Of a CPU that is shared no more than all of it can be promised. A line's own sum may be of densities, which is more than
+ * they use of the CPU; what plugins know of one another are rates. */
+static uint64_t rate(const struct grant *grant)
+{
+    return weight(grant) == 0 || grant->spec.period == 0 ? weight(grant) : utilization(grant->plan.runtime, grant->spec.period);
+}
+
 static uint64_t part_of(const struct grant *grant, int plugin, int cpu)
 {
     if (grant == NULL || (plugin >= 0 && grant->plugin != plugin) || (cpu >= 0 && !CPU_ISSET((size_t)cpu, &grant->plan.cpus)))
         return 0;
-    return weight(grant);
+    return plugin < 0 ? rate(grant) : weight(grant);
 }
 
 static bool fits_global(const struct grant *grant, const struct grant *old, char *reason)
@@ -121,7 +128,7 @@ static bool fits_all(const struct grant *grant, const struct grant *old, int cpu
 {
     uint64_t all = all_without(old, cpu);
     char text[UTILIZATION_TEXT];
-    return all + weight(grant) <= ONE_CPU + ROUNDING ||
+    return all + rate(grant) <= ONE_CPU + ROUNDING ||
            fault(reason, "CPU %d is shared and would be promised more than once: %s is", cpu, format_utilization(all, text));
 }
 
@@ -155,19 +162,21 @@ static uint64_t left_of(uint64_t most, uint64_t used)
 
 uint64_t ledger_room(const struct grant *grant, const struct grant *old)
 {
-    uint64_t left = ONE_CPU, most = plugin_line(grant->plugin)->threshold;
+    uint64_t left_own = ONE_CPU, left_all = ONE_CPU, most = plugin_line(grant->plugin)->threshold;
     for (int cpu = 0; cpu < CPU_SETSIZE && !is_global(grant->plugin); cpu++) {
         if (!CPU_ISSET((size_t)cpu, &grant->plan.cpus))
             continue;
         uint64_t own = left_of(most, own_without(grant, old, cpu)), all = left_of(ONE_CPU, all_without(old, cpu));
-        left = own < left ? own : left;
-        left = all < left ? all : left;
+        left_own = own < left_own ? own : left_own;
+        left_all = all < left_all ? all : left_all;
     }
-    return runtime_within(left, grant_window(grant));
+    uint64_t window = grant_window(grant), period = grant->spec.period == 0 ? window : grant->spec.period;
+    uint64_t own = runtime_within(left_own, window), all = runtime_within(left_all, period);
+    return own < all ? own : all;
 }
 
 /* Unsigned sums: adding the two's complement subtracts exactly. */
-static void book(const struct grant *grant, uint64_t amount)
+static void book(const struct grant *grant, uint64_t amount, uint64_t shared)
 {
     if (is_global(grant->plugin)) {
         global[grant->plugin] += amount;
@@ -177,16 +186,16 @@ static void book(const struct grant *grant, uint64_t amount)
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, &grant->plan.cpus)) {
             own[cpu] += amount;
-            by_cpu[cpu] += amount;
+            by_cpu[cpu] += shared;
         }
 }
 
 void ledger_add(const struct grant *grant)
 {
-    book(grant, weight(grant));
+    book(grant, weight(grant), rate(grant));
 }
 
 void ledger_remove(const struct grant *grant)
 {
-    book(grant, -weight(grant));
+    book(grant, -weight(grant), -rate(grant));
 }
