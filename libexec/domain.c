@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +12,6 @@
 
 #include "domains.h"
 #include "units.h"
-
-static enum enforced refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static enum enforced refuse(char *reason, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, ENFORCE_REASON, format, arguments);
-    va_end(arguments);
-    return ENFORCE_REFUSED;
-}
 
 /* ---- names ---- */
 
@@ -90,12 +79,12 @@ static enum enforced may_move(const struct identity *identity, bool whole_proces
     int count;
     pid_t other = each_thread(identity->process, is_another_real_time, identity->tid, &count);
     if (count > 1 && !whole_process)
-        return refuse(reason, "process %d has %d threads, and cgroup version 2 moves only all of them to one CPU: \"move\": \"process\" allows that",
+        return enforce_refuse(reason, "process %d has %d threads, and cgroup version 2 moves only all of them to one CPU: \"move\": \"process\" allows that",
                       (int)identity->process, count);
     if (each_thread(identity->process, is_of_another_user, identity->tid, &count) != 0)
-        return refuse(reason, "process %d cannot be moved to one CPU: some of its threads run as other users", (int)identity->process);
+        return enforce_refuse(reason, "process %d cannot be moved to one CPU: some of its threads run as other users", (int)identity->process);
     if (other != 0)
-        return refuse(reason, "process %d cannot be moved to one CPU: its thread %d is real-time, too", (int)identity->process, (int)other);
+        return enforce_refuse(reason, "process %d cannot be moved to one CPU: its thread %d is real-time, too", (int)identity->process, (int)other);
     return ENFORCED;
 }
 
@@ -176,7 +165,7 @@ static bool copy_limits(int root, const char *group, const char *leaf, char *rea
         tightest(root, group, files[i], value);
         if (strcmp(value, "max") == 0 || group_write(root, leaf, files[i], value))
             continue;
-        (void)refuse(reason, "its limit %s of %s cannot be kept in the group %s: %s", files[i], value, leaf, strerror(errno));
+        (void)enforce_refuse(reason, "its limit %s of %s cannot be kept in the group %s: %s", files[i], value, leaf, strerror(errno));
         return false;
     }
     return true;
@@ -199,22 +188,22 @@ static enum enforced enter(const struct domains *domains, const struct identity 
     bool alone = domains->cpusets == CPUSETS_V1;
     snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
     if (!thread_group(domains->cpusets, identity->tid, group))
-        return errno == ESRCH ? ENFORCE_GONE : refuse(reason, "the cgroup of thread %d: %s", (int)identity->tid, strerror(errno));
+        return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "the cgroup of thread %d: %s", (int)identity->tid, strerror(errno));
     if (mkdirat(domains->root, leaf, 0755) != 0 && errno != EEXIST)
-        return refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
+        return enforce_refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
     enum enforced done = ENFORCED;
     if (alone && !prepare_v1(domains->root, leaf, cpu))
-        done = refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
+        done = enforce_refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
     else if (!alone && !copy_limits(domains->root, group, leaf, reason))
         done = ENFORCE_REFUSED;
     else if (!alone && !note_group(domains->root, leaf, group))
-        done = refuse(reason, "its cpuset group cannot be noted: %s", strerror(errno));
+        done = enforce_refuse(reason, "its cpuset group cannot be noted: %s", strerror(errno));
     else if (!alone && !keep_affinities(domains->root, identity, leaf))
-        done = refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
+        done = enforce_refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
     else if (!thread_is(identity->tid, identity->start))
         done = ENFORCE_GONE;
     else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
-        done = errno == ESRCH ? ENFORCE_GONE : refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s", (int)identity->tid, leaf, strerror(errno));
+        done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s", (int)identity->tid, leaf, strerror(errno));
     if (done != ENFORCED)
         (void)unlinkat(domains->root, leaf, AT_REMOVEDIR);
     return done;
@@ -228,7 +217,7 @@ enum enforced leaf_enter(const struct identity *identity, int cpu, bool whole_pr
         return ENFORCE_REFUSED;
     enum enforced done = ENFORCED;
     if (!CPU_ISSET((size_t)cpu, &domains.made))
-        done = refuse(reason, "CPU %d is no domain that rtf-partition has made", cpu);
+        done = enforce_refuse(reason, "CPU %d is no domain that rtf-partition has made", cpu);
     else if (domains.cpusets == CPUSETS_V2)
         done = may_move(identity, whole_process, reason);
     if (done == ENFORCED)
@@ -261,7 +250,7 @@ static enum enforced leave_alone(const struct domains *domains, const struct ide
     snprintf(to, sizeof to, ".%s", strcmp(group, "/") == 0 ? "" : group);
     snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
     return group_write(domains->root, to, alone ? "tasks" : "cgroup.procs", id)
-               ? ENFORCED : refuse(reason, "thread %d cannot be moved to its cpuset group: %s", (int)identity->tid, strerror(errno));
+               ? ENFORCED : enforce_refuse(reason, "thread %d cannot be moved to its cpuset group: %s", (int)identity->tid, strerror(errno));
 }
 
 enum enforced leaf_leave(const struct identity *identity, const char *leaf, const char *group, bool whole_process, char reason[static ENFORCE_REASON])
@@ -273,7 +262,7 @@ enum enforced leaf_leave(const struct identity *identity, const char *leaf, cons
     if (group_has_real_time(&domains, leaf, identity->tid))
         done = leave_alone(&domains, identity, group, whole_process, reason);
     else if (!empty(&domains, leaf, group))
-        done = refuse(reason, "the cpuset group %s cannot be emptied: %s", leaf, strerror(errno));
+        done = enforce_refuse(reason, "the cpuset group %s cannot be emptied: %s", leaf, strerror(errno));
     domains_free(&domains);
     return done;
 }

@@ -19,8 +19,7 @@ static const unsigned kernel_policy[] = {
     [POLICY_FIFO] = SCHED_FIFO,    [POLICY_RR] = SCHED_RR,       [POLICY_DEADLINE] = SCHED_DEADLINE,
 };
 
-static enum enforced refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static enum enforced refuse(char *reason, const char *format, ...)
+enum enforced enforce_refuse(char *reason, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -45,10 +44,10 @@ static int hold(pid_t tid, uint64_t start, struct identity *identity)
 static enum enforced check_owner(const struct identity *identity, uid_t owner, char *reason)
 {
     if (identity->kernel)
-        return refuse(reason, "thread %d is a kernel thread", (int)identity->tid);
+        return enforce_refuse(reason, "thread %d is a kernel thread", (int)identity->tid);
     if (owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner))
         return ENFORCED;
-    return refuse(reason, "thread %d runs as uid %u (effective %u, saved %u), the wish is of uid %u", (int)identity->tid,
+    return enforce_refuse(reason, "thread %d runs as uid %u (effective %u, saved %u), the wish is of uid %u", (int)identity->tid,
                   identity->real_uid, identity->effective_uid, identity->saved_uid, owner);
 }
 
@@ -139,21 +138,21 @@ static enum enforced explain(int error, pid_t tid, const struct attributes *want
     if (error == EBUSY && wanted->policy == POLICY_DEADLINE) {
         if (!kernel_totals(&wanted->cpus, totals))
             kernel_limit(totals);
-        (void)refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf have the rest, or ones "
+        (void)enforce_refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf have the rest, or ones "
                               "that ended less than a period ago",
                       format_utilization(utilization(wanted->runtime, wanted->period), share), totals);
         return ENFORCE_BUSY;
     }
     if (error == EPERM && geteuid() == 0 && wanted->policy == POLICY_DEADLINE)
-        return refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
+        return enforce_refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
                               "CPUs %.200s are less than that", format_cpus(&wanted->cpus, cpus));
     if (error == EPERM && cgroup_without_runtime(tid, group))
-        return refuse(reason, "thread %d is in the cpu cgroup %.200s, which has no real-time runtime (cpu.rt_runtime_us)", (int)tid, group);
+        return enforce_refuse(reason, "thread %d is in the cpu cgroup %.200s, which has no real-time runtime (cpu.rt_runtime_us)", (int)tid, group);
     if (error == EINVAL)
-        return refuse(reason, "the kernel takes no %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
+        return enforce_refuse(reason, "the kernel takes no %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
                       policy_name(wanted->policy), wanted->priority, (unsigned long long)wanted->runtime,
                       (unsigned long long)wanted->deadline, (unsigned long long)wanted->period);
-    return refuse(reason, "sched_setattr of thread %d: %s", (int)tid, strerror(error));
+    return enforce_refuse(reason, "sched_setattr of thread %d: %s", (int)tid, strerror(error));
 }
 
 static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
@@ -165,12 +164,12 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
     if (sched_setaffinity(tid, sizeof *wanted, wanted) != 0) {
         if (errno == ESRCH)
             return ENFORCE_GONE;
-        return refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid, format_cpus(wanted, cpus),
+        return enforce_refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid, format_cpus(wanted, cpus),
                       errno == EINVAL ? "they are offline or outside its cpuset" : strerror(errno));
     }
     /* The kernel cuts the mask to the thread's cpuset and the CPUs online without a word. */
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && !CPU_EQUAL(&now, wanted))
-        return refuse(reason, "of the CPUs %.200s some are offline or outside the cpuset of thread %d", format_cpus(wanted, cpus), (int)tid);
+        return enforce_refuse(reason, "of the CPUs %.200s some are offline or outside the cpuset of thread %d", format_cpus(wanted, cpus), (int)tid);
     return ENFORCED;
 }
 
@@ -254,7 +253,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
     struct attributes now;
     pid_t tid = identity->tid;
     if (!thread_attributes(tid, &now))
-        return errno == ESRCH ? ENFORCE_GONE : refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
+        return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
     now.nice = former->nice;
     const struct move move = plan_move(identity, domain, placement);
     int done = policy_is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
@@ -285,12 +284,12 @@ enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_RE
         _exit(good ? 0 : errno);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
-        return refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), strerror(errno));
+        return enforce_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), strerror(errno));
     if (status == 0)
         return ENFORCED;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EPERM)
-        return refuse(reason, "the CPUs %.200s are not all of one scheduling domain", format_cpus(cpus, list));
-    return refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "it was killed");
+        return enforce_refuse(reason, "the CPUs %.200s are not all of one scheduling domain", format_cpus(cpus, list));
+    return enforce_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "it was killed");
 }
 
 /* A thread that sleeps is, for the kernel, still on the CPU where it went to sleep, and is held against that one's
@@ -421,7 +420,7 @@ enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes 
     if (!thread_attributes(tid, &now))
         done = ENFORCE_GONE;
     else if (now.policy != wanted->policy)
-        done = refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),
+        done = enforce_refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),
                       policy_name(wanted->policy));
     if (done == ENFORCED && (now.priority != wanted->priority || !CPU_EQUAL(&now.cpus, &wanted->cpus))) {
         int domain = present_domain(&identity, placement);

@@ -15,6 +15,9 @@
 enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED, ENFORCE_BUSY, ENFORCE_PENDING };
 enum { ENFORCE_REASON = 400 };
 
+/* Writes the sentence and returns ENFORCE_REFUSED. */
+enum enforced enforce_refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* What domains are left for. Without a group the thread is where it always was, and nobody asks. */
 struct placement {
     const char *group;  /* the cpuset group that it came from; NULL */

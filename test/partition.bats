@@ -57,6 +57,15 @@ waker() {
 
 wake() { echo >"$WORK/wake"; }
 
+# pending_waker: Alice's, attached while it sleeps on the other CPU
+pending_waker() {
+    waker $ALICE
+    taskset -pc 0 "$WAKER" >/dev/null
+    wake
+    wish $ALICE cam "$cam" >/dev/null
+    attach $ALICE cam "$WAKER" >/dev/null
+}
+
 says() { [ "$(jq -r "$3" "$SPECS/$1/$2.verdict")" = "$4" ]; }
 
 cam='{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}'
@@ -93,11 +102,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 
 @test "a pending thread is detached without ever having been real-time" {
     broker_start
-    waker $ALICE
-    taskset -pc 0 "$WAKER" >/dev/null
-    wake
-    wish $ALICE cam "$cam" >/dev/null
-    attach $ALICE cam "$WAKER" >/dev/null
+    pending_waker
     says $ALICE cam .thread.state pending
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
@@ -109,11 +114,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 
 @test "a pending thread that dies before it wakes is told to have ended" {
     broker_start
-    waker $ALICE
-    taskset -pc 0 "$WAKER" >/dev/null
-    wake
-    wish $ALICE cam "$cam" >/dev/null
-    attach $ALICE cam "$WAKER" >/dev/null
+    pending_waker
     kill -KILL "$WAKER"
     eventually says $ALICE cam .request exit
     [ ! -e "$SPECS/$ALICE/cam.tid" ]
@@ -122,11 +123,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 
 @test "a pending thread stays pending over a kill of the broker, and is attached when it wakes" {
     broker_start
-    waker $ALICE
-    taskset -pc 0 "$WAKER" >/dev/null
-    wake
-    wish $ALICE cam "$cam" >/dev/null
-    attach $ALICE cam "$WAKER" >/dev/null
+    pending_waker
     kill -KILL "$BROKER"
     wait "$BROKER" || true
     broker_start
