@@ -26,6 +26,15 @@ void online_cpus(cpu_set_t *cpus)
         fclose(file);
 }
 
+/* A bind mount may show a part of the hierarchy. These files tell: every group of version 2 has the one, but the root;
+ * only the root of version 1 has the other. */
+static bool is_whole(const char *mount, enum cpusets cpusets)
+{
+    char path[GROUP_BYTES + 32];
+    snprintf(path, sizeof path, "%s/%s", mount, cpusets == CPUSETS_V2 ? "cgroup.events" : "release_agent");
+    return (access(path, F_OK) == 0) == (cpusets == CPUSETS_V1);
+}
+
 static bool has_cpusets(const char *mount)
 {
     char path[GROUP_BYTES + 32], line[256];
@@ -50,6 +59,8 @@ enum cpusets cpusets_find(char mount[static GROUP_BYTES])
             found = CPUSETS_V1;
         else if (strcmp(entry->mnt_type, "cgroup2") == 0 && has_cpusets(entry->mnt_dir))
             found = CPUSETS_V2;
+        if (found != CPUSETS_NONE && !is_whole(entry->mnt_dir, found))
+            found = CPUSETS_NONE;
         if (found != CPUSETS_NONE)
             snprintf(mount, GROUP_BYTES, "%s", entry->mnt_dir);
     }

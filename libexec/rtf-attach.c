@@ -170,8 +170,11 @@ static int open_watch(const struct paragraph *request, enum enforced done)
     const char *op = paragraph_get(request, "op");
     pid_t tid;
     uint64_t start;
+    struct identity identity;
     bool wanted = op != NULL && (strcmp(op, "watch") == 0 || paragraph_get(request, "watch") != NULL);
-    return wanted && (done == ENFORCED || done == ENFORCE_PENDING) && named_thread(request, &tid, &start) ? watch_open(tid) : -1;
+    if (!wanted || (done != ENFORCED && done != ENFORCE_PENDING) || !named_thread(request, &tid, &start) || !thread_identify(tid, &identity))
+        return -1;
+    return watch_open(tid, done == ENFORCED && tid != identity.process);
 }
 
 static bool answer(const char *id, enum enforced done, char *reason, int watch, int unlocked)

@@ -20,7 +20,7 @@ static void set_timer(suseconds_t microseconds)
     (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-int watch_open(pid_t tid)
+int watch_open(pid_t tid, bool execs)
 {
     const struct sigaction interrupt = {.sa_handler = wake_up};
     struct perf_event_attr counter = {
@@ -32,6 +32,16 @@ int watch_open(pid_t tid)
         .disabled = 1,
         .exclude_hv = 1,
     };
+    if (execs)
+        counter = (struct perf_event_attr){
+            .type = PERF_TYPE_SOFTWARE,
+            .size = sizeof counter,
+            .config = PERF_COUNT_SW_DUMMY,
+            .comm = 1,
+            .comm_exec = 1,
+            .watermark = 1, /* each record wakes */
+            .wakeup_watermark = 1,
+        };
     (void)sigaction(SIGALRM, &interrupt, NULL);
     set_timer(patience);
     int watch = (int)syscall(SYS_perf_event_open, &counter, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);

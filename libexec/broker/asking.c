@@ -9,6 +9,7 @@
 #include "names.h"
 #include "neighbours.h"
 #include "plugins.h"
+#include "rest.h"
 #include "spec.h"
 #include "wishes.h"
 
@@ -94,6 +95,8 @@ static enum next commit(struct request *request, struct grant *grant)
         acl_release(&old->charge);
         if (old->plugin != grant->plugin)
             (void)plugin_release(old->plugin, wish->task);
+        if (wish->attachment != NULL && grant->plan.policy != POLICY_DEADLINE)
+            rest_begin(wish, old);
     } else
         turn_end(request); /* from here on it can only go, not come back */
     request->old = old;
@@ -216,6 +219,10 @@ static enum next refuse(struct request *request)
     struct refusal *refusal = &request->outcome.refusal;
     /* A plugin that was never going to take it says less than the rule that kept the others from being asked. */
     if (request->no_plugin >= 0 && !(request->denied && request->no_never)) {
+        if (!request->no_never && rest_may_help(request)) {
+            turn_end(request);
+            return WAIT;
+        }
         blame(request, plugin_line(request->no_plugin)->name, request->no_never);
         refusal->nearest = request->nearest;
         say(request, SCHEDULE_FAIL, "%s", request->no_reason);
@@ -258,6 +265,15 @@ enum next ask_next(struct request *request)
     }
     request->probed = 0;
     return request->partial == NULL ? refuse(request) : consult(request, request->partial);
+}
+
+enum next ask_again(struct request *request)
+{
+    request->plugin = request->no_plugin = -1;
+    request->denied = request->no_never = request->retried = false;
+    request->nearest = 0;
+    request->outcome.reply_count = 0;
+    return ASK;
 }
 
 static void drop_partial(struct request *request)

@@ -10,6 +10,9 @@
 /* Asks the next plugin that may be asked; when there is none left, decides. */
 enum next ask_next(struct request *request);
 
+/* The same from the first plugin on: something has come free. */
+enum next ask_again(struct request *request);
+
 /* What the plugin that was asked said. ENFORCE: the grant is in all books, and request->old is the one before. */
 enum next plugin_answered(struct request *request, const struct plugin_event *event);
 

@@ -136,7 +136,7 @@ uint64_t helper_apply(const struct attachment *attachment, const struct grant *g
 {
     struct message *message = about_grant("apply", attachment, grant);
     message->fd = wish_fd;
-    if (attachment->watch < 0)
+    if (attachment->watch < 0 || attachment->tid != attachment->process) /* that one, attached, is watched for its execve */
         paragraph_add(&message->text, "watch", "1");
     return finish(message);
 }

@@ -284,6 +284,7 @@ void spool_event(const struct spool_event *event)
         } else if (event->user->adopted) {
             struct wish *wish = wish_find(event->user, event->name, true);
             wish->written = !event->newborn;
+            wish->closed |= event->closed;
             wish_examine(wish);
         } else if (account_ready(event->user->account))
             judge(event->user); /* its owner may have joined the group */

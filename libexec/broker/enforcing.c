@@ -10,6 +10,7 @@
 #include "attach.h"
 #include "cgroup.h"
 #include "event.h"
+#include "rest.h"
 #include "units.h"
 #include "wishes.h"
 
@@ -141,6 +142,7 @@ bool follow_exec(struct wish *wish)
         return false;
     }
     struct attachment *next = attachment_new(wish, &identity, pidfd, old->by_file, &old->former);
+    next->since = old->since;
     next->group = old->group;
     old->group = NULL; /* and its leaf is emptied when the thread gets one under its new id */
     attachment_end(wish);
@@ -173,7 +175,6 @@ static enum next lost_both(struct request *request)
 static enum next apply(struct request *request)
 {
     struct wish *wish = request->wish;
-    wish->attachment->naps = 0;
     request->fresh = request->target != NULL;
     request->target = NULL;
     /* Former attributes reach state/ before the call that changes them. */
@@ -191,6 +192,7 @@ static enum next adopt_target(struct request *request)
 {
     struct wish *wish = request->wish;
     wish->attachment = request->target;
+    wish->attachment->since = monotonic_now();
     wish->exited = false;
     if (attachment_watch(wish->attachment))
         return apply(request);
@@ -250,6 +252,8 @@ enum next enforce(struct request *request)
     pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
     if (wanted == 0 && now == NULL)
         return grant_only(request);
+    if (wanted != 0 && wish->grant->plan.policy == POLICY_DEADLINE && rest_waits(request, ENFORCE))
+        return WAIT;
     if (is_attached(now, wanted))
         return apply(request);
     if (wanted != 0) {
@@ -273,11 +277,16 @@ static enum next detached(struct request *request, const struct helper_event *ev
         request_event(request, "attach", "error", -1, event->reason);
     else
         request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
+    rest_begin(wish, wish->grant);
     attachment_end(wish);
     request->recorded = false;
     if (request->outcome.kind == RELEASE)
         return RELEASED;
-    return request->target != NULL ? adopt_target(request) : ANSWER;
+    if (request->target == NULL)
+        return ANSWER;
+    attachment_bury(request->target);
+    request->target = NULL;
+    return ENFORCE; /* when the reservation has rested */
 }
 
 /* It may have woken before it was watched. */
@@ -288,7 +297,7 @@ static bool runs_by_now(const struct wish *wish)
 }
 
 /* Each costs the broker something, and the thread's owner decides how often it happens. */
-enum { NAPS = 50 };
+enum { NAPS = 50, AT_ONCE = 3 };
 
 /* The thread sleeps, and the kernel makes it real-time only when it runs. */
 static enum next pending(struct request *request, const struct helper_event *event)
@@ -304,6 +313,12 @@ static enum next pending(struct request *request, const struct helper_event *eve
             (int)wish->attachment->tid);
         (void)no_thread(request, "kernel", false);
         return detach(request);
+    }
+    if (runs_by_now(wish) && wish->attachment->naps > AT_ONCE && wish->grant->plan.policy == POLICY_DEADLINE) {
+        /* Its runtime was used up when it was taken from its CPU, and comes back at the end of its period. */
+        wish->rests_until = monotonic_now() + (int64_t)wish->grant->plan.period * 1000;
+        if (rest_waits(request, ENFORCE))
+            return WAIT;
     }
     if (runs_by_now(wish))
         return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
@@ -339,6 +354,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
     }
     if (event->answer == HELPER_GONE) {
         say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
+        rest_begin(wish, wish->grant);
         attachment_end(wish);
         if (wish->grant->spec.lifetime_thread)
             spool_remove(wish->user, wish->name, ".json", &wish->judged);

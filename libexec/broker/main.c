@@ -24,6 +24,7 @@
 #include "order.h"
 #include "recover.h"
 #include "state.h"
+#include "threads.h"
 #include "units.h"
 #include "wishes.h"
 
@@ -179,6 +180,23 @@ static void outrank_grants(void)
     die(EX_OSERR, reason);
 }
 
+/* Priority does not help against SCHED_DEADLINE, which comes first, and the kernel does not move a FIFO thread elsewhere
+ * because of it: the helper would wait on its CPU while the thread that it has just attached there uses up its runtime. */
+static void keep_off_deadline_cpus(void)
+{
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
+        return;
+    for (int i = 0; i < plugins_count(); i++) {
+        const struct plugin_line *line = plugin_line(i);
+        for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+            if (line->deadline && line->partition != PARTITION_GLOBAL && CPU_ISSET(cpu, &line->cpus))
+                CPU_CLR(cpu, &cpus);
+    }
+    if (CPU_COUNT(&cpus) > 0)
+        (void)sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
 /* Nor one that waits for the disk. Each part locks itself; plugins run without rights, and the limit that lets
  * them is inherited. */
 static void lock_memory(void)
@@ -250,6 +268,7 @@ static void start(const struct options *options, int lock)
     char reason[REASON_BYTES];
     event_start(spool.log, options->foreground);
     outrank_grants();
+    keep_off_deadline_cpus();
     lock_memory();
     if (!helper_start(part("rtf-attach"), lock))
         die_errno(EX_OSERR, part("rtf-attach"));
@@ -285,7 +304,7 @@ static void reload(void)
     order_new_rules(fresh);
     acl_names(fresh, names_warn_unknown);
     directories_rescan(); /* a uid that is named now may have one */
-    order_check_threads();
+    threads_check();
     event_broker("reloaded", "acl.conf was read again and the log opened again");
 }
 
@@ -358,7 +377,7 @@ static void dispatch(const struct epoll_event *ready)
         take_spool_events();
         break;
     case SOURCE_WATCH:
-        order_thread_watched(attachment_of_watch(source), (ready->events & EPOLLHUP) != 0);
+        threads_watched(attachment_of_watch(source), (ready->events & EPOLLHUP) != 0);
         break;
     case SOURCE_PLUGIN:
         plugin_read(source->index);
@@ -374,7 +393,7 @@ static void dispatch(const struct epoll_event *ready)
         take_accounts(alive);
         break;
     case SOURCE_THREAD:
-        order_thread_ended((struct attachment *)source);
+        threads_ended((struct attachment *)source);
         break;
     }
 }

@@ -12,9 +12,11 @@
 #include "ledger.h"
 #include "names.h"
 #include "request.h"
+#include "rest.h"
 #include "spec.h"
 #include "spool.h"
 #include "state.h"
+#include "threads.h"
 #include "verdict.h"
 #include "wishes.h"
 
@@ -27,16 +29,6 @@ struct owed {
 static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);
 static int64_t retry_at = INT64_MAX;
 static const int64_t retry_after = INT64_C(1000000000);
-
-/* What the helper does without a request: a priority or CPU that moved on a plugin's word (the owner is told when the
- * thread has followed), and a watch. */
-struct adjusting {
-    uint64_t id, task, start;
-    pid_t tid;
-    bool tell;
-    UT_hash_handle hh;
-};
-static struct adjusting *adjustments;
 
 /* Those that are to be looked at again, fairly: each turn takes some of them. */
 enum { TURN_WISHES = 32 };
@@ -97,23 +89,23 @@ void answer_again(struct wish *wish, enum kind kind, const char *reason)
 
 int64_t order_deadline(void)
 {
-    const struct attachment *doubtful = attachment_most_doubtful();
-    return doubtful != NULL && doubtful->look_at < retry_at ? doubtful->look_at : retry_at;
+    int64_t deadline = rest_deadline() < retry_at ? rest_deadline() : retry_at;
+    return threads_deadline() < deadline ? threads_deadline() : deadline;
 }
 
-static void settle_doubts(int64_t now)
+static void advance(struct request *request, enum next next);
+
+static void end_rests(int64_t now)
 {
-    struct attachment *doubtful;
-    while ((doubtful = attachment_most_doubtful()) != NULL && doubtful->look_at <= now) {
-        attachment_doubt(doubtful, 0);
-        doubtful->wish->exited = true;
-        wish_queue(doubtful->wish);
-    }
+    struct request *request;
+    while ((request = rest_over(now)) != NULL)
+        advance(request, request->rested == ASK ? ask_again(request) : request->rested);
 }
 
 void order_expire(int64_t now)
 {
-    settle_doubts(now);
+    threads_expire(now);
+    end_rests(now);
     if (now < retry_at)
         return;
     struct owed *owed, *next;
@@ -174,8 +166,6 @@ bool order_has_queue(void)
 {
     return !TAILQ_EMPTY(&queue) || turn_is_due();
 }
-
-static void advance(struct request *request, enum next next);
 
 void order_take_turn(void)
 {
@@ -255,6 +245,10 @@ static void tell_successor(const struct wish *wish)
 static void released(struct request *request)
 {
     struct wish *wish = request->wish;
+    if (wish->grant != NULL && rest_waits(request, RELEASED)) {
+        acl_release(&wish->grant->charge); /* its owner may ask for it anew, and wait with all others */
+        return;
+    }
     struct event event = {.stage = "release", .user = wish->user, .name = wish->name, .request = kind_name(RELEASE), .decision = "ok",
                           .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
                           .token = wish->token[0] == '\0' ? NULL : wish->token,
@@ -337,17 +331,6 @@ static void move(struct wish *wish, const struct plugin_event *event)
     (void)wish_record(wish);
 }
 
-static void expect(const struct wish *wish, uint64_t id, bool tell)
-{
-    struct adjusting *adjusting = allocate(sizeof *adjusting);
-    adjusting->id = id;
-    adjusting->task = wish->task;
-    adjusting->tid = wish->attachment->tid;
-    adjusting->start = wish->attachment->start;
-    adjusting->tell = tell;
-    HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
-}
-
 static void update(int plugin, const struct plugin_event *event)
 {
     struct wish *wish = wish_of_task(event->task);
@@ -365,12 +348,7 @@ static void update(int plugin, const struct plugin_event *event)
     }
     if (is_being_detached(wish))
         return;
-    expect(wish, helper_adjust(wish->attachment, wish->grant), news);
-}
-
-void order_watch(struct wish *wish)
-{
-    expect(wish, helper_watch(wish->attachment), false);
+    threads_expect(wish, helper_adjust(wish->attachment, wish->grant), news);
 }
 
 void order_plugin_event(int plugin, const struct plugin_event *event)
@@ -391,38 +369,13 @@ void order_plugin_event(int plugin, const struct plugin_event *event)
     }
 }
 
-static void adjusted(const struct helper_event *event)
-{
-    struct adjusting *adjusting;
-    HASH_FIND(hh, adjustments, &event->id, sizeof event->id, adjusting);
-    if (adjusting == NULL)
-        return; /* a watch comes only to those who asked for it */
-    HASH_DEL(adjustments, adjusting);
-    struct wish *wish = wish_of_task(adjusting->task);
-    struct attachment *attachment = wish == NULL ? NULL : wish->attachment;
-    if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->start != adjusting->start))
-        attachment = NULL; /* it was about one that has been let go meanwhile */
-    if (event->watch >= 0 && attachment != NULL && attachment->watch < 0)
-        (void)attachment_keep_watch(attachment, event->watch, false);
-    else if (event->watch >= 0)
-        close(event->watch);
-    if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
-        event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
-    if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL && wish->grant != NULL) {
-        attachment->awake = true; /* an apply makes good, or tells the owner, what this could not */
-        wish_queue(wish);
-    } else if (wish != NULL && adjusting->tell && wish->request == NULL)
-        answer_again(wish, UPDATE, "the plugin moved it to make room");
-    free(adjusting);
-}
-
 void order_helper_event(const struct helper_event *event)
 {
     struct request *request = take_waiting_for_helper(event->id);
     if (request != NULL)
         advance(request, helper_answered(request, event));
     else
-        adjusted(event);
+        threads_adjusted(event);
 }
 
 /* ---- what the files ask for ---- */
@@ -462,8 +415,16 @@ void order_account_known(struct account *account)
     }
 }
 
+/* A version that has the stamp of the one before is read again, and may be no other after all. */
+static bool is_known(const struct wish *wish, const struct request *request)
+{
+    return stamp_equal(&request->json.stamp, &wish->judged) && wish->grant != NULL && strcmp(request->spec.token, wish->token) == 0 &&
+           spec_equal(&request->spec, &wish->grant->spec);
+}
+
 static void judge_json(struct wish *wish, struct file *json)
 {
+    wish->closed &= ~(unsigned)OF_JSON;
     struct request *request = request_begin(wish, wish->recovered ? RECOVER : wish->grant != NULL ? CHANGE : CREATE);
     char reason[REASON_BYTES];
     wish->recovered = false;
@@ -475,7 +436,11 @@ static void judge_json(struct wish *wish, struct file *json)
         say(request, BAD_SPEC, "%s.json %s", wish->name, json->reason);
     else if (!spec_parse(json->text, json->length, &request->spec, reason))
         say(request, BAD_SPEC, "%s.json: %.440s", wish->name, reason);
-    else {
+    else if (is_known(wish, request)) {
+        request_drop(request);
+        wish_queue(wish);
+        return;
+    } else {
         request->has_spec = true;
         if (request->spec.attach == 0 || spool_stamp(wish->user, wish->name, ".tid").inode == 0) {
             identify(request);
@@ -492,6 +457,7 @@ static void judge_json(struct wish *wish, struct file *json)
 
 static void judge_tid(struct wish *wish, struct file *json, struct file *tid)
 {
+    wish->closed &= ~(unsigned)OF_TID;
     struct request *request = request_begin(wish, tid->state == FILE_ABSENT ? DETACH : ATTACH);
     pid_t thread = 0;
     request->json = *json;
@@ -534,91 +500,6 @@ static void begin_release(struct wish *wish)
         advance(request, RELEASED);
 }
 
-enum { LOOKS = 3 };
-static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000), INT64_C(1000000000)};
-
-/* The task has ended, but its id may not have: execve(2) by another thread ends the first one and then takes its id
- * over. Between the two, and if the first thread ended by itself, the id is a zombie's beside living threads. */
-static bool goes_on(struct attachment *attachment)
-{
-    struct identity identity;
-    struct attributes now;
-    pid_t tid = attachment->tid;
-    if (!thread_identify(tid, &identity) || identity.start != attachment->start)
-        return false;
-    if (tid != attachment->process) /* nobody else takes over its id, so a watch that hung up was another's */
-        return !identity.ended;
-    if (thread_has_ended(attachment->pidfd))
-        return false;
-    if (identity.ended) {
-        if (attachment->looks == LOOKS)
-            return false;
-        attachment_doubt(attachment, monotonic_now() + look_after[attachment->looks++]);
-        return true;
-    }
-    attachment->looks = 0;
-    attachment_doubt(attachment, 0);
-    attachment->replaced = true;
-    if (thread_attributes(tid, &now) && !policy_is_real_time(now.policy))
-        attachment->former = now; /* what the other thread was is what this one was made of */
-    return true;
-}
-
-/* The attached thread is gone: nothing is left to restore. */
-static void thread_ended(struct wish *wish)
-{
-    char reason[80];
-    struct attachment *attachment = wish->attachment;
-    bool ends = wish->grant != NULL && wish->grant->spec.lifetime_thread;
-    wish->exited = false;
-    if (attachment == NULL || goes_on(attachment))
-        return;
-    pid_t gone = attachment->tid;
-    if (follow_exec(wish)) {
-        snprintf(reason, sizeof reason, "thread %d called execve and goes on as %d", (int)gone, (int)wish->attachment->tid);
-        (void)wish_record(wish);
-        order_recover(wish, UPDATE, reason);
-        return;
-    }
-    snprintf(reason, sizeof reason, "thread %d has ended", (int)gone);
-    if (attachment->by_file)
-        spool_remove(wish->user, wish->name, ".tid", &wish->judged_tid);
-    attachment_end(wish);
-    wish->judged_tid = (struct stamp){0};
-    if (ends) {
-        spool_remove(wish->user, wish->name, ".json", &wish->judged);
-        return; /* without its file, the wish is released */
-    }
-    (void)wish_record(wish);
-    answer_again(wish, EXIT, reason);
-}
-
-void order_thread_ended(struct attachment *attachment)
-{
-    struct wish *wish = attachment->wish;
-    if (attachment->pidfd >= 0)
-        loop_remove(attachment->pidfd);
-    if (wish == NULL)
-        return;
-    wish->exited = true;
-    if (wish->request == NULL)
-        wish_examine(wish);
-}
-
-void order_thread_watched(struct attachment *attachment, bool hung_up)
-{
-    struct wish *wish = attachment->wish;
-    if (wish == NULL)
-        return;
-    if (hung_up) {
-        attachment_drop_watch(attachment);
-        wish->exited = true;
-    } else if (attachment->pending)
-        attachment->awake = true;
-    if ((hung_up || attachment->awake) && wish->request == NULL)
-        wish_examine(wish);
-}
-
 static void apply_again(struct wish *wish, struct file *json)
 {
     struct request *request = request_begin(wish, UPDATE);
@@ -654,20 +535,26 @@ static bool is_unwritten(const struct wish *wish, const struct file *file)
     return !wish->written && file->state == FILE_READ && file->text != NULL && file->length == 0 && !file->linked;
 }
 
+static bool may_be_another(const struct wish *wish, unsigned which)
+{
+    return (wish->closed & wish->fresh & which) != 0;
+}
+
 void wish_examine(struct wish *wish)
 {
+    static const struct stamp unknown;
     struct file json, tid;
     if (wish->request != NULL) {
         wish->dirty = true;
         return;
     }
     if (wish->exited)
-        thread_ended(wish);
+        threads_look(wish);
     if (wish->request != NULL) { /* it was followed into another program, and is being taken up there */
         wish->dirty = true;
         return;
     }
-    spool_file_open(wish->user, wish->name, ".json", &wish->judged, &json);
+    spool_file_open(wish->user, wish->name, ".json", may_be_another(wish, OF_JSON) ? &unknown : &wish->judged, &json);
     if (json.state == FILE_BUSY) {
         spool_watch_busy(wish, ".json");
         spool_file_close(&json);
@@ -682,18 +569,18 @@ void wish_examine(struct wish *wish)
         begin_release(wish);
         return;
     }
-    if ((json.state == FILE_READ || json.state == FILE_BAD) && !stamp_equal(&json.stamp, &wish->judged)) {
+    if ((json.state == FILE_READ || json.state == FILE_BAD) && (may_be_another(wish, OF_JSON) || !stamp_equal(&json.stamp, &wish->judged))) {
         spool_forget_busy(wish);
         judge_json(wish, &json);
         return;
     }
-    spool_file_open(wish->user, wish->name, ".tid", &wish->judged_tid, &tid);
+    spool_file_open(wish->user, wish->name, ".tid", may_be_another(wish, OF_TID) ? &unknown : &wish->judged_tid, &tid);
     bool busy = tid.state == FILE_BUSY;
     if (busy)
         spool_watch_busy(wish, ".tid");
     else if (!wish->linked)
         spool_forget_busy(wish);
-    if (!busy && !is_unwritten(wish, &tid) && !stamp_equal(&tid.stamp, &wish->judged_tid)) {
+    if (!busy && !is_unwritten(wish, &tid) && (may_be_another(wish, OF_TID) || !stamp_equal(&tid.stamp, &wish->judged_tid))) {
         judge_tid(wish, &json, &tid);
         return;
     }
@@ -707,13 +594,6 @@ void wish_examine(struct wish *wish)
         wish_queue(wish); /* a link came or went in this very moment */
     else
         forget_if_empty(wish);
-}
-
-void order_check_threads(void)
-{
-    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        if (wish->attachment != NULL && wish->request == NULL && has_drifted(wish))
-            expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
 }
 
 /* ---- new rules ---- */

@@ -29,16 +29,6 @@ void order_take_turn(void);
 void order_plugin_event(int plugin, const struct plugin_event *event);
 void order_helper_event(const struct helper_event *event);
 void order_account_known(struct account *account);
-void order_thread_ended(struct attachment *attachment);
-
-/* Its task has ended (hung_up), whoever has the id now; or it has woken. */
-void order_thread_watched(struct attachment *attachment, bool hung_up);
-
-/* A thread that was taken up as it is: its end is to be told as that of a new one. */
-void order_watch(struct wish *wish);
-
-/* Threads that have drifted from their grants are put back to them. */
-void order_check_threads(void);
 
 /* Everything that was granted under the old rules is charged under the new ones. */
 void order_new_rules(struct acl *acl);
@@ -49,7 +39,7 @@ void order_recover(struct wish *wish, enum kind kind, const char *reason);
 /* A verdict without a request: what holds changed, or a restart cut off the one that was due. */
 void answer_again(struct wish *wish, enum kind kind, const char *reason);
 
-/* Verdicts that the file system did not take are tried again. */
+/* Verdicts that the file system did not take are tried again, and what had to rest goes on. */
 int64_t order_deadline(void);
 void order_expire(int64_t now);
 

@@ -14,6 +14,7 @@
 #include "names.h"
 #include "order.h"
 #include "state.h"
+#include "threads.h"
 #include "wishes.h"
 
 static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
@@ -305,7 +306,7 @@ bool recover(char reason[static REASON_BYTES])
         else if (wish->answered)
             answer_again(wish, RECOVER, "the grant is in force");
         if (!apply[i] && wish->attachment != NULL)
-            order_watch(wish);
+            threads_watch(wish);
         if (!apply[i])
             wish_queue(wish);
     }

@@ -9,7 +9,7 @@
 #include "wish.h"
 
 /* What an answer that is waited for will be about. */
-enum step { STEP_ACCOUNT, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY };
+enum step { STEP_ACCOUNT, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY, STEP_REST };
 
 /* What a stage wants to happen next; order.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more. */
 enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN };
@@ -53,6 +53,12 @@ struct request {
     bool fresh;                 /* and was not attached before this request */
     bool taken;                 /* it was another wish's: that can change */
     TAILQ_ENTRY(request) of_account;
+
+    /* resting */
+    int64_t rests_until;        /* CLOCK_MONOTONIC */
+    enum next rested;
+    bool patient;               /* it has waited for what others give back */
+    TAILQ_ENTRY(request) of_rest;
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };
 

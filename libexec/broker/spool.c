@@ -25,6 +25,7 @@ static struct user *users, *users_by_watch;
 static struct wish *busy_wishes;
 static TAILQ_HEAD(, wish) handed_wishes = TAILQ_HEAD_INITIALIZER(handed_wishes); /* of one event, one by one */
 static int inotify = -1, specs_watch = -1;
+static bool times_are_fine;
 
 static const uint32_t directory_events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
 
@@ -152,9 +153,25 @@ bool spool_announce(char reason[static REASON_BYTES])
     return true;
 }
 
+/* From Linux 6.13 on the change time moves on whenever somebody has looked since the last change; before, and on some file
+ * systems, it does so only with the clock's tick. */
+static bool are_times_fine(void)
+{
+    struct stat one, other;
+    bool fine = true;
+    int fd = openat(spool.specs, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    for (int i = 0; fine && i < 3; i++)
+        fine = fd >= 0 && write(fd, "", 1) == 1 && fstat(fd, &one) == 0 && write(fd, "", 1) == 1 && fstat(fd, &other) == 0 &&
+               (one.st_ctim.tv_sec != other.st_ctim.tv_sec || one.st_ctim.tv_nsec != other.st_ctim.tv_nsec);
+    if (fd >= 0)
+        close(fd);
+    return fine;
+}
+
 bool spool_watch(struct source *source)
 {
     char path[64];
+    times_are_fine = are_times_fine();
     inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", spool.specs);
     specs_watch = inotify < 0 ? -1 : inotify_add_watch(inotify, path, IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_ONLYDIR);
@@ -236,6 +253,8 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
         return false;
     event->kind = strip_ending(raw->name, event->name) ? SPOOL_WISH : SPOOL_OTHER_NAME;
     event->newborn = (raw->mask & IN_CREATE) != 0;
+    if ((raw->mask & IN_CLOSE_WRITE) != 0)
+        event->closed = strip(raw->name, ".json", event->name) ? OF_JSON : OF_TID;
     if (event->kind == SPOOL_OTHER_NAME && (raw->mask & (IN_CREATE | IN_MOVED_TO)) == 0)
         return false; /* told when it appeared */
     if (event->kind == SPOOL_OTHER_NAME)
@@ -444,6 +463,12 @@ static void read_text(struct file *file, size_t size)
     file->state = FILE_READ;
 }
 
+/* Ticks are 10 ms at most. */
+static bool is_fresh(const struct stamp *stamp)
+{
+    return !times_are_fine && realtime_now() - (stamp->seconds * 1000000000 + stamp->nanoseconds) < 20000000;
+}
+
 void spool_file_open(const struct user *user, const char *name, const char *ending, const struct stamp *known, struct file *file)
 {
     char joined[NAME_MAX + 1];
@@ -478,6 +503,7 @@ void spool_file_open(const struct user *user, const char *name, const char *endi
     /* What was written between fstat and the lease is of this reading too. */
     if (fstat(file->fd, &status) == 0) {
         file->stamp = stamp_of(&status);
+        file->fresh = is_fresh(&file->stamp);
         file->linked = status.st_nlink > 1;
         if (judge_status(user, &status, file))
             read_text(file, (size_t)status.st_size);

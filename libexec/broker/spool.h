@@ -39,6 +39,7 @@ struct spool_event {
     struct user *user;  /* WISH, OTHER_NAME */
     struct wish *wish;  /* WISH: set when a writer closed a file that was found busy; else NULL */
     bool newborn;       /* WISH: open(2) made it, and may not have got to its writing yet */
+    unsigned closed;    /* WISH: a writer has closed this one; OF_JSON or OF_TID, or neither */
 };
 
 /* The next event; false when there is none for now. A file may be awaited under several names (hard links):
@@ -71,6 +72,7 @@ struct file {
     enum file_state state;
     int fd;             /* open while the request lasts; -1 */
     struct stamp stamp;
+    bool fresh;         /* so new that another version can come to have the same stamp */
     bool linked;        /* it has another name somewhere, and whatever happens to that changes this stamp */
     char *text;         /* READ: its bytes, for the caller to free */
     size_t length;

@@ -60,6 +60,7 @@ struct attachment {
     int pidfd;
     bool by_file;   /* asked for by NAME.tid, not by the key attach */
     bool leader_real_time; /* when it was attached, its process's first thread was real-time by itself */
+    int64_t since;  /* CLOCK_MONOTONIC, ns: it cannot have been real-time for longer; 0: not known */
     bool laid_down; /* put back at the broker's end, to be attached again by the next */
     struct attributes former;
     char *group;      /* the cpuset group it came from; NULL where no line of plugins.conf has domains */
@@ -94,6 +95,9 @@ struct user {
     UT_hash_handle hh_watch; /* by watch */
 };
 
+/* Which of its files. */
+enum { OF_JSON = 1, OF_TID = 2 };
+
 struct wish {
     struct user *user;
     char name[NAME_BYTES];
@@ -110,9 +114,12 @@ struct wish {
     TAILQ_ENTRY(wish) of_handed;         /* spool.c: its file was closed, to be told in turn */
     TAILQ_ENTRY(wish) of_queue;          /* order.c: to be looked at in turn */
     bool handed, queued;
+    int64_t rests_until;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     bool dirty, exited, recovered, over_limit, answered;
     bool written;                        /* an event since the last judgement says more than that a file was made */
+    unsigned closed;                     /* OF_JSON, OF_TID: a writer has closed it since it was judged */
+    unsigned fresh;                      /* and judged it was so early that this may not show in its stamp */
     bool linked;                         /* NAME.json has, or had, another name somewhere */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */

@@ -204,7 +204,7 @@ void attachment_drop_watch(struct attachment *attachment)
 bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
 {
     attachment_drop_watch(attachment);
-    attachment->watch_bytes = (size_t)sysconf(_SC_PAGESIZE) * (armed ? 2 : 1);
+    attachment->watch_bytes = (size_t)sysconf(_SC_PAGESIZE) * 2;
     attachment->watch_page = watch < 0 ? MAP_FAILED : mmap(NULL, attachment->watch_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, watch, 0);
     if (attachment->watch_page == MAP_FAILED) {
         if (watch >= 0)

@@ -1,0 +1,32 @@
+/* What attached threads do by themselves: they end, wake, go on under another id, drift from what was granted. */
+#ifndef RTF_THREADS_H
+#define RTF_THREADS_H
+
+#include "attach.h"
+#include "wish.h"
+
+/* What the helper has been told without a request, with its id: a thread has to follow what a plugin has moved (tell: its
+ * owner hears of it when it has), or is to be watched. And the helper's answer. */
+void threads_expect(const struct wish *wish, uint64_t id, bool tell);
+void threads_adjusted(const struct helper_event *event);
+
+/* A thread that was taken up as it is: its end is to be told as that of a new one. */
+void threads_watch(struct wish *wish);
+
+/* Those that have drifted from their grants are put back to them. */
+void threads_check(void);
+
+/* The task has ended. */
+void threads_ended(struct attachment *attachment);
+
+/* Its task has ended (hung_up), whoever has the id now; or it has woken, or called execve. */
+void threads_watched(struct attachment *attachment, bool hung_up);
+
+/* wish->exited: has it gone, or does it go on? */
+void threads_look(struct wish *wish);
+
+/* Those of which it cannot be told yet are looked at again. */
+int64_t threads_deadline(void);
+void threads_expire(int64_t now);
+
+#endif

@@ -1,0 +1,167 @@
+# What a thread has used of a SCHED_DEADLINE reservation is paid back before the reservation, or its part of the CPU, can
+# be used anew: to create, use and destroy again and again gains nothing.
+load helper
+
+prepare() {
+    configure_plugins 'EDF edf - 1 partition=unthrottled' 'LOW fp 1-10 1'
+    configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
+}
+
+# hog: Alice's, who spins; its id in $HOG
+hog() {
+    become $ALICE sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- & # not longer than this test
+    HOG=$!
+    echo "$HOG" >>"$WORK/pids"
+    eventually is_sh "$HOG"
+}
+is_sh() { [ "$(cat "/proc/$1/comm")" = sh ]; }
+
+milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
+
+consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
+has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }
+is_attached() { [ "$(jq .thread.tid "$SPECS/$1/$2.verdict")" = "$3" ]; }
+
+# used_by NAME SPEC MILLISECONDS: a wish of Alice's whose thread $HOG has used so much of it
+used_by() {
+    hog
+    wish $ALICE "$1" "$2" >/dev/null
+    attach $ALICE "$1" "$HOG" >/dev/null
+    is_policy "$HOG" deadline
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + $3))
+}
+
+@test "the next thread of a reservation is attached when what the last one used is paid back" {
+    broker_start
+    used_by cam '{"runtime": "50ms", "period": "1s", "plugin": "EDF"}' 50
+    first=$HOG
+    hog
+    from=$(milliseconds)
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
+    eventually is_policy "$first" other # at once
+    is_policy "$HOG" other
+    verdict $ALICE cam >/dev/null
+    is_attached $ALICE cam "$HOG"
+    is_policy "$HOG" deadline
+    [ $(($(milliseconds) - from)) -ge 1000 ]
+}
+
+@test "who has used half of a runtime waits for half of a period" {
+    broker_start
+    hog
+    from=$(milliseconds)
+    wish $ALICE cam '{"runtime": "2s", "period": "4s", "plugin": "EDF"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + 200))
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    verdict $ALICE cam >/dev/null
+    used=$(($(milliseconds) - from)) # at most
+    from=$(milliseconds)
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" deadline
+    waited=$(($(milliseconds) - from))
+    echo "used $used ms at most, waited $waited ms"
+    [ "$waited" -ge 300 ] # 200 ms of a half, but for what passed between detach and attach
+    [ "$waited" -lt $((2 * used + 500 * PATIENCE)) ]
+}
+
+@test "what was used and released is granted to the next when it is paid back, and he waits for it" {
+    broker_start
+    used_by cam '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' 600
+    from=$(milliseconds)
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$HOG" other
+    [ "$(wish $BOB mine '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -ge 900 ]
+    [ ! -e "$SPECS/$ALICE/cam.verdict" ]
+}
+
+@test "a wish that what comes free does not help is refused then" {
+    broker_start
+    wish $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
+    used_by cam '{"runtime": "300ms", "period": "1s", "plugin": "EDF"}' 300
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    verdict=$(wish $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}')
+    [ "$(field .result "$verdict")" = SCHEDULE_FAIL ]
+    [ "$(field .reason "$verdict")" = 'EDF refused: CPU 1 has 0.45 of 0.95 left, 0.6 asked' ]
+    [ "$(field '.replies | length' "$verdict")" = 1 ]
+}
+
+@test "what would be refused whatever comes free is refused at once" {
+    broker_start
+    used_by cam '{"runtime": "200ms", "period": "4s", "plugin": "EDF"}' 200
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    from=$(milliseconds)
+    [ "$(wish $ALICE big '{"period": "4s", "plugin": "EDF"}' | jq -r .result)" = SCHEDULE_FAIL ]
+    [ "$(wish $ALICE rich '{"runtime": "2s", "period": "1s"}' | jq -r .result)" = BAD_SPEC ]
+    [ $(($(milliseconds) - from)) -lt $((2000 * PATIENCE)) ]
+}
+
+@test "what was never used is free at once" {
+    broker_start
+    wish $ALICE cam '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' >/dev/null
+    from=$(milliseconds)
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    [ "$(wish $BOB mine '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -lt $((2000 * PATIENCE)) ]
+}
+
+@test "a thread that is attached under another policy meanwhile has no fresh runtime either" {
+    broker_start
+    used_by cam '{"runtime": "50ms", "period": "2s", "plugin": "EDF"}' 50
+    from=$(milliseconds)
+    first=$HOG
+    wish $ALICE cam '{"priority": 3, "plugin": "LOW"}' >/dev/null
+    is_policy "$first" fifo
+    hog
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" fifo
+    [ "$(wish $ALICE cam '{"runtime": "50ms", "period": "2s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    is_policy "$HOG" deadline
+    [ $(($(milliseconds) - from)) -ge 1900 ]
+}
+
+@test "a wish whose reservation rests is released, with its quota, and can be made anew" {
+    configure_rules "$ALICE - max_utilization 0.5"
+    broker_start
+    used_by cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' 500
+    as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/cam.tid"
+    [ "$(wish $ALICE next '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ "$(wish $ALICE cam '{"runtime": "1ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = ACL_FAIL ]
+    as $ALICE rm "$SPECS/$ALICE/next.json"
+    eventually test ! -e "$SPECS/$ALICE/next.verdict"
+    [ "$(wish $ALICE cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+}
+
+@test "rtf-run after rtf-run is not refused what the one before has used" {
+    broker_start
+    for _ in 1 2 3 4 5; do
+        as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 80ms -P 100ms -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+    done
+}
+
+@test "a broker that is killed while a released reservation rests comes back without it" {
+    broker_start
+    used_by cam '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' 100
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$HOG" other
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ "$(wish $BOB mine '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+}
+
+@test "SIGTERM while a reservation rests leaves everything as it was" {
+    broker_start
+    used_by cam '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' 100
+    first=$HOG
+    hog
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
+    eventually is_policy "$first" other
+    broker_stop TERM
+    is_policy "$HOG" other
+    broker_start
+    eventually is_policy "$HOG" deadline
+    eventually is_attached $ALICE cam "$HOG"
+}
