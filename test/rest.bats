@@ -76,15 +76,28 @@ used_by() {
     [ ! -e "$SPECS/$ALICE/cam.verdict" ]
 }
 
-@test "a wish that what comes free does not help is refused then" {
+@test "of two who wait for what one can have, the other is refused then" {
     broker_start
     wish $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
     used_by cam '{"runtime": "300ms", "period": "1s", "plugin": "EDF"}' 300
     as $ALICE rm "$SPECS/$ALICE/cam.json"
-    verdict=$(wish $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}')
-    [ "$(field .result "$verdict")" = SCHEDULE_FAIL ]
-    [ "$(field .reason "$verdict")" = 'EDF refused: CPU 1 has 0.45 of 0.95 left, 0.6 asked' ]
-    [ "$(field '.replies | length' "$verdict")" = 1 ]
+    put $ALICE one '{"runtime": "400ms", "period": "1s", "plugin": "EDF"}'
+    put $ALICE two '{"runtime": "400ms", "period": "1s", "plugin": "EDF"}'
+    verdicts=$(verdict $ALICE one; verdict $ALICE two)
+    [ "$(jq -r .result <<<"$verdicts" | sort | paste -sd ' ')" = 'OK SCHEDULE_FAIL' ]
+    [ "$(jq -r 'select(.result != "OK") | .reason' <<<"$verdicts")" = 'EDF refused: CPU 1 has 0.05 of 0.95 left, 0.4 asked' ]
+    [ "$(jq -r '.replies | length' <<<"$verdicts" | paste -sd ' ')" = '1 1' ]
+}
+
+@test "a refusal does not wait for what would not be enough" {
+    broker_start
+    wish $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
+    used_by cam '{"runtime": "100us", "period": "4s", "plugin": "EDF"}' 0
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    from=$(milliseconds)
+    [ "$(wish $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = SCHEDULE_FAIL ]
+    [ $(($(milliseconds) - from)) -lt $((2000 * PATIENCE)) ]
+    [ -e "$SPECS/$ALICE/cam.verdict" ] # it rests
 }
 
 @test "what would be refused whatever comes free is refused at once" {

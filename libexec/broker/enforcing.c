@@ -142,6 +142,7 @@ bool follow_exec(struct wish *wish)
         return false;
     }
     struct attachment *next = attachment_new(wish, &identity, pidfd, old->by_file, &old->former);
+    next->served = old->served;
     next->since = old->since;
     next->group = old->group;
     old->group = NULL; /* and its leaf is emptied when the thread gets one under its new id */
@@ -340,6 +341,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
         return pending(request, event);
     if (event->answer == HELPER_OK) {
         wish->attachment->naps = 0;
+        wish->attachment->served = true;
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
     }

@@ -182,6 +182,7 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
         identity = (struct identity){.tid = recorded->tid, .process = recorded->process, .start = recorded->start};
     wish->attachment = attachment_new(wish, &identity, pidfd, recorded->by_file, &recorded->former);
     wish->attachment->leader_real_time = recorded->leader_real_time;
+    wish->attachment->served = !recorded->laid_down;
     wish->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
     if (!there || !attachment_watch(wish->attachment))
         wish->exited = true;

@@ -1,12 +1,14 @@
 #include "rest.h"
 
+#include "units.h"
+
 static TAILQ_HEAD(, request) waiting = TAILQ_HEAD_INITIALIZER(waiting);
 static int64_t earliest = INT64_MAX;
 
 void rest_begin(struct wish *wish, const struct grant *grant)
 {
     const struct attachment *attachment = wish->attachment;
-    if (grant == NULL || grant->plan.policy != POLICY_DEADLINE || attachment->pending)
+    if (grant == NULL || grant->plan.policy != POLICY_DEADLINE || !attachment->served)
         return;
     int64_t now = monotonic_now();
     uint64_t used = (uint64_t)(now - attachment->since) / 1000; /* us, if it never slept */
@@ -32,17 +34,26 @@ bool rest_waits(struct request *request, enum next rested)
     return true;
 }
 
-/* Only a release gives anything back. */
+/* At least: a density would be more. */
+static uint64_t missing(const struct request *request)
+{
+    const struct spec *spec = &request->spec;
+    uint64_t window = spec->period != 0 ? spec->period : spec->deadline;
+    return window == 0 || spec->runtime <= request->nearest ? 0 : utilization(spec->runtime - request->nearest, window);
+}
+
+/* Nobody is to wait for crumbs, which a hostile user could spread all the time. */
 bool rest_may_help(struct request *request)
 {
     const struct request *other;
+    uint64_t coming = 0;
     int64_t last = 0;
-    if (request->patient)
-        return false;
     TAILQ_FOREACH(other, &waiting, of_rest)
-        if (other->rested == RELEASED && other->rests_until > last)
-            last = other->rests_until;
-    if (last == 0)
+        if (other->rested == RELEASED) {
+            coming += other->wish->grant->utilization;
+            last = other->rests_until > last ? other->rests_until : last;
+        }
+    if (request->patient || missing(request) == 0 || coming < missing(request))
         return false;
     request->patient = true;
     wait_until(request, last, ASK);
