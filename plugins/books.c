@@ -99,9 +99,12 @@ static struct foreign *find_foreign(const struct books *books, uint64_t id)
     return foreign;
 }
 
-const struct share *books_foreign_share(const struct books *books, uint64_t id, int place)
+const struct share *books_share_on(const struct books *books, uint64_t id, int place)
 {
     const struct foreign *foreign = find_foreign(books, id);
+    const struct task *own = books_find(books, id);
+    if (own != NULL && own->share.place == place)
+        return &own->share;
     for (int i = 0; foreign != NULL && i < foreign->count; i++)
         if (foreign->share[i].place == place)
             return &foreign->share[i];

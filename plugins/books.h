@@ -47,8 +47,8 @@ const struct share *books_share(const struct task *task);
  * or nothing to relate it to cannot be summed up. */
 void books_load(struct books *books, const struct request *request, bool counts);
 
-/* What another plugin's task is known to take of the CPU at `place`; NULL: nothing. */
-const struct share *books_foreign_share(const struct books *books, uint64_t id, int place);
+/* What the task of this number, another plugin's or one of its own, takes of the CPU at `place`; NULL: nothing. */
+const struct share *books_share_on(const struct books *books, uint64_t id, int place);
 
 /* Whether a task of the plugin's own is on this CPU. */
 bool books_has_own(const struct cpu *cpu);

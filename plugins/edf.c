@@ -312,7 +312,7 @@ static bool judge_by_sum(const struct request *request, struct paragraph_output 
         const struct cpu *cpu = &cpus->cpu[i];
         if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(cpu))
             continue;
-        uint64_t here = room_without(cpu, books_foreign_share(&edf.books, request->task, i));
+        uint64_t here = room_without(cpu, books_share_on(&edf.books, request->task, i));
         fullest = here < left ? cpu : fullest;
         left = least(left, here);
     }

@@ -18,7 +18,7 @@ const char *exact_setup(struct exact *exact, bool is_exact)
 struct candidate {
     struct timing timing;
     const struct task *old; /* as it is held now, if it is known */
-    bool foreign;           /* another plugin's, known perhaps by this number */
+    bool foreign;           /* another plugin's, or about to be; known perhaps by this number */
     uint64_t id;
 };
 
@@ -48,7 +48,7 @@ static void collect(const struct exact *exact, const struct cpu *cpu, const stru
 static enum outcome prepare(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
                             struct probe *probe, uint64_t *steps)
 {
-    const struct share *gone = candidate->foreign ? books_foreign_share(exact->books, candidate->id, cpu->place)
+    const struct share *gone = candidate->foreign ? books_share_on(exact->books, candidate->id, cpu->place)
                                                   : books_share(candidate->old);
     struct sums sums = cpu_sums_without(cpu, gone);
     probe->set.count = 0;

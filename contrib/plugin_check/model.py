@@ -79,13 +79,13 @@ class Books:
         self.unload(task)
         self.foreign[task] = load
         if load.runtime and self.model.counts(load):
-            self.charge(task, load.cpu, self.model.weigh(load))
+            self.charge((task, "load"), load.cpu, self.model.weigh(load))
 
     def unload(self, task):
         """What was known of it, or None."""
         load = self.foreign.pop(task, None)
         if load:
-            self.discharge(task, load.cpu)
+            self.discharge((task, "load"), load.cpu)
         return load
 
     def others(self, cpu):

@@ -161,6 +161,14 @@ def judging(session):
             session.report.fault(whole._asdict(), None, "where it has no task a plugin has nothing to lose: any load is ok")
         session.unload(task)
     fill(session, 20)
+    own = next((number for number, task in session.books.tasks.items() if task.plan.place == cpu), None)
+    if own is not None:
+        with unchanged(session, "a load with the number of an own task that came and went is gone"):
+            asked = session.books.tasks[own].asked
+            moved = other(cpu, asked["runtime"], asked["period"], "deadline", None, True)
+            if session.load(own, moved)["answer"] != "ok":
+                session.report.fault(moved._asdict(), None, "a task that is to move to another plugin does not count against itself")
+            session.unload(own)
     for load in harmless if levels is None or levels[0] > 1 else []:
         with unchanged(session, "what runs below its own tasks is no load"):
             if session.load(task, load)["answer"] != "ok":

@@ -112,7 +112,10 @@ class Session:
                   if getattr(load, key) is not None}
         judged = {"commit": "if-ok"} if load.judged else {}
         before = self.books.unload(task)
+        own = self.books.take(task)  # it is to move to the other plugin
         bears = self.model.bears(self.books, load) if judged else (None, None)
+        if own:
+            self.books.put(task, own)
         request, reply = self.ask("load", task, cpus=load.cpu, **stated, **judged)
         borne = reply.closing["answer"] == "ok"
         self.broken(request, reply.closing, (

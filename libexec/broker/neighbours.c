@@ -2,26 +2,13 @@
 
 #include <stdio.h>
 
-/* What a neighbour holds for this wish itself must not count against the change, nor be lost by the question. */
-static uint64_t ask(const struct request *request)
-{
-    const struct wish *wish = request->wish;
-    bool aside = wish->grant != NULL && wish->grant->plugin == request->judge;
-    if (aside)
-        (void)plugin_release(request->judge, wish->task);
-    uint64_t id = plugin_judge(request->judge, wish->task, request->offer);
-    if (aside)
-        (void)plugin_schedule(request->judge, wish->task, wish->grant);
-    return id;
-}
-
 /* All are asked, also after a no: the least of what they could bear is what all could. */
 static bool ask_next(struct request *request)
 {
     const struct grant *offer = request->offer;
     while (++request->judge < plugins_count())
         if (plugin_must_judge(request->judge, offer->plugin, &offer->plan)) {
-            (void)wait_for_plugin(request, STEP_JUDGE, ask(request));
+            (void)wait_for_plugin(request, STEP_JUDGE, plugin_judge(request->judge, request->wish->task, offer));
             return true;
         }
     return false;
