@@ -26,6 +26,7 @@
 #include "state.h"
 #include "threads.h"
 #include "units.h"
+#include "warnings.h"
 #include "wishes.h"
 
 enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, TURN_EVENTS = 32 };
@@ -207,23 +208,6 @@ static void lock_memory(void)
         event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
 }
 
-/* From Linux 6.12 on the kernel keeps 0.05 of each CPU for ordinary threads, before FIFO ones and thus the broker. */
-enum { ROOM_FOR_BROKER = 900000000 };
-
-static void warn_of_no_room(void)
-{
-    cpu_set_t filled;
-    CPU_ZERO(&filled);
-    for (int i = 0; i < plugins_count(); i++) {
-        const struct plugin_line *line = plugin_line(i);
-        if (line->deadline && line->partition == PARTITION_UNTHROTTLED && line->threshold > ROOM_FOR_BROKER)
-            CPU_OR(&filled, &filled, &line->cpus);
-    }
-    if (CPU_COUNT(&filled) >= sysconf(_SC_NPROCESSORS_ONLN))
-        event_broker("warning", "SCHED_DEADLINE threads may fill every CPU, and may keep the broker waiting for many of their periods when they use "
-                                "up their runtimes: threshold=0.9 leaves it room");
-}
-
 static void catch_signals(void)
 {
     sigset_t signals;
@@ -285,7 +269,7 @@ static void start(const struct options *options, int lock)
         die(EX_OSERR, reason);
     }
     acl_names(rules, names_warn_unknown);
-    warn_of_no_room();
+    warn_of_machine();
     event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
 }
 
