@@ -39,7 +39,7 @@ struct options {
 static char libexec[3900], acl_path[4096];
 static struct source signal_source = {SOURCE_SIGNALS, 0}, spool_source = {SOURCE_SPOOL, 0};
 static int signals_fd = -1, stop_signal;
-static bool spool_may_have_more;
+static bool spool_is_ready, spool_is_read;
 
 /* ---- options ---- */
 
@@ -316,9 +316,23 @@ static void take_spool_events(void)
 {
     struct spool_event event;
     int taken = 0;
-    while (taken++ < TURN_EVENTS && spool_next(&event))
+    while (taken < TURN_EVENTS && spool_next(&event)) {
         spool_event(&event);
-    spool_may_have_more = taken > TURN_EVENTS;
+        taken++;
+    }
+    spool_is_read = taken == TURN_EVENTS;
+}
+
+/* Who asks after a thread has ended must find what it has given back. So what has happened in the spool is read first, then
+ * all else that is ready is dealt with, and then what was read. */
+static void turn_to_spool(void)
+{
+    if (spool_is_read)
+        take_spool_events();
+    if (spool_is_ready && !spool_is_read) {
+        spool_is_read = spool_fill();
+        spool_is_ready = false;
+    }
 }
 
 static void take_plugin_events(int plugin)
@@ -358,7 +372,7 @@ static void dispatch(const struct epoll_event *ready)
         take_signals();
         break;
     case SOURCE_SPOOL:
-        take_spool_events();
+        spool_is_ready = true;
         break;
     case SOURCE_WATCH:
         threads_watched(attachment_of_watch(source), (ready->events & EPOLLHUP) != 0);
@@ -389,7 +403,7 @@ static int64_t earliest(int64_t one, int64_t other)
 
 static int64_t next_deadline(void)
 {
-    if (spool_may_have_more || order_has_queue())
+    if (spool_is_read || order_has_queue())
         return 0;
     int64_t parts = earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
     return earliest(parts, earliest(directories_deadline(), order_deadline()));
@@ -400,10 +414,9 @@ static void expire(void)
 {
     bool alive;
     int64_t now = monotonic_now();
-    if (spool_may_have_more)
-        take_spool_events();
+    turn_to_spool();
     order_take_turn();
-    if (!spool_may_have_more && !order_has_queue() && next_deadline() > now)
+    if (!spool_is_read && !order_has_queue() && next_deadline() > now)
         return;
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)

@@ -415,16 +415,8 @@ void order_account_known(struct account *account)
     }
 }
 
-/* A version that has the stamp of the one before is read again, and may be no other after all. */
-static bool is_known(const struct wish *wish, const struct request *request)
-{
-    return stamp_equal(&request->json.stamp, &wish->judged) && wish->grant != NULL && strcmp(request->spec.token, wish->token) == 0 &&
-           spec_equal(&request->spec, &wish->grant->spec);
-}
-
 static void judge_json(struct wish *wish, struct file *json)
 {
-    wish->closed &= ~(unsigned)OF_JSON;
     struct request *request = request_begin(wish, wish->recovered ? RECOVER : wish->grant != NULL ? CHANGE : CREATE);
     char reason[REASON_BYTES];
     wish->recovered = false;
@@ -436,11 +428,7 @@ static void judge_json(struct wish *wish, struct file *json)
         say(request, BAD_SPEC, "%s.json %s", wish->name, json->reason);
     else if (!spec_parse(json->text, json->length, &request->spec, reason))
         say(request, BAD_SPEC, "%s.json: %.440s", wish->name, reason);
-    else if (is_known(wish, request)) {
-        request_drop(request);
-        wish_queue(wish);
-        return;
-    } else {
+    else {
         request->has_spec = true;
         if (request->spec.attach == 0 || spool_stamp(wish->user, wish->name, ".tid").inode == 0) {
             identify(request);
@@ -457,7 +445,6 @@ static void judge_json(struct wish *wish, struct file *json)
 
 static void judge_tid(struct wish *wish, struct file *json, struct file *tid)
 {
-    wish->closed &= ~(unsigned)OF_TID;
     struct request *request = request_begin(wish, tid->state == FILE_ABSENT ? DETACH : ATTACH);
     pid_t thread = 0;
     request->json = *json;
@@ -535,14 +522,22 @@ static bool is_unwritten(const struct wish *wish, const struct file *file)
     return !wish->written && file->state == FILE_READ && file->text != NULL && file->length == 0 && !file->linked;
 }
 
-static bool may_be_another(const struct wish *wish, unsigned which)
+/* What has been judged already need not be read again, unless it has been written since and its stamp need not show it. */
+static const struct stamp *known(struct wish *wish, const struct stamp *judged, unsigned which)
 {
-    return (wish->closed & wish->fresh & which) != 0;
+    static const struct stamp unknown;
+    bool may_be_another = judged->fresh && (wish->closed & which) != 0;
+    wish->closed &= ~which;
+    return may_be_another ? &unknown : judged;
+}
+
+static bool is_another(const struct file *file, const struct stamp *judged)
+{
+    return !stamp_equal(&file->stamp, judged) || (file->text != NULL && file->stamp.digest != judged->digest);
 }
 
 void wish_examine(struct wish *wish)
 {
-    static const struct stamp unknown;
     struct file json, tid;
     if (wish->request != NULL) {
         wish->dirty = true;
@@ -554,7 +549,7 @@ void wish_examine(struct wish *wish)
         wish->dirty = true;
         return;
     }
-    spool_file_open(wish->user, wish->name, ".json", may_be_another(wish, OF_JSON) ? &unknown : &wish->judged, &json);
+    spool_file_open(wish->user, wish->name, ".json", known(wish, &wish->judged, OF_JSON), &json);
     if (json.state == FILE_BUSY) {
         spool_watch_busy(wish, ".json");
         spool_file_close(&json);
@@ -569,18 +564,18 @@ void wish_examine(struct wish *wish)
         begin_release(wish);
         return;
     }
-    if ((json.state == FILE_READ || json.state == FILE_BAD) && (may_be_another(wish, OF_JSON) || !stamp_equal(&json.stamp, &wish->judged))) {
+    if ((json.state == FILE_READ || json.state == FILE_BAD) && is_another(&json, &wish->judged)) {
         spool_forget_busy(wish);
         judge_json(wish, &json);
         return;
     }
-    spool_file_open(wish->user, wish->name, ".tid", may_be_another(wish, OF_TID) ? &unknown : &wish->judged_tid, &tid);
+    spool_file_open(wish->user, wish->name, ".tid", known(wish, &wish->judged_tid, OF_TID), &tid);
     bool busy = tid.state == FILE_BUSY;
     if (busy)
         spool_watch_busy(wish, ".tid");
     else if (!wish->linked)
         spool_forget_busy(wish);
-    if (!busy && !is_unwritten(wish, &tid) && (may_be_another(wish, OF_TID) || !stamp_equal(&tid.stamp, &wish->judged_tid))) {
+    if (!busy && !is_unwritten(wish, &tid) && is_another(&tid, &wish->judged_tid)) {
         judge_tid(wish, &json, &tid);
         return;
     }

@@ -140,13 +140,6 @@ static bool asks_for_its_thread_again(const struct request *request)
     return (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL && wish->attachment == NULL;
 }
 
-static void judged(struct wish *wish, struct stamp *stamp, const struct file *file, unsigned which)
-{
-    if (file->text != NULL) /* it was read anew */
-        wish->fresh = file->fresh ? wish->fresh | which : wish->fresh & ~which;
-    *stamp = file->stamp;
-}
-
 /* From here on a crash finds what has been decided. False: it could not be written down. */
 bool request_record(struct request *request)
 {
@@ -154,11 +147,11 @@ bool request_record(struct request *request)
     if (request->recorded)
         return true;
     if (request->json.fd >= 0 || request->json.state == FILE_BAD)
-        judged(wish, &wish->judged, &request->json, OF_JSON);
+        wish->judged = request->json.stamp;
     if (request->json.fd >= 0)
         wish->linked = request->json.linked || (wish->linked && request->json.text == NULL);
     if (request->outcome.kind == ATTACH)
-        judged(wish, &wish->judged_tid, &request->tid, OF_TID);
+        wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))
         wish->judged_tid = (struct stamp){0};
     if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec))

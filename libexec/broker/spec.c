@@ -292,11 +292,3 @@ bool spec_parse_tid(const char *text, size_t length, pid_t *tid)
     *tid = (pid_t)number;
     return true;
 }
-
-bool spec_equal(const struct spec *one, const struct spec *other)
-{
-    return one->runtime == other->runtime && one->desired_runtime == other->desired_runtime && one->period == other->period &&
-           one->deadline == other->deadline && one->priority == other->priority && one->attach == other->attach &&
-           one->ignore_admission == other->ignore_admission && one->lifetime_thread == other->lifetime_thread &&
-           one->move_process == other->move_process && strcmp(one->plugin, other->plugin) == 0;
-}

@@ -11,9 +11,6 @@ enum { SPEC_BYTES_MAX = 64 * 1024 };
 /* False: *reason says which key, where, and what is allowed. */
 bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES]);
 
-/* Do both ask for the same? Tokens are not looked at. */
-bool spec_equal(const struct spec *one, const struct spec *other);
-
 /* The content of NAME.tid: one decimal thread id and perhaps a newline. */
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid);
 

@@ -262,23 +262,27 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
     return true;
 }
 
+bool spool_fill(void)
+{
+    if (event_taken < event_length)
+        return true;
+    ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
+    event_length = got <= 0 ? 0 : (size_t)got;
+    event_taken = 0;
+    return got > 0;
+}
+
 bool spool_next(struct spool_event *event)
 {
     if (take_handed(event))
         return true;
-    for (;;) {
-        if (event_taken >= event_length) {
-            ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
-            if (got <= 0)
-                return false;
-            event_length = (size_t)got;
-            event_taken = 0;
-        }
+    while (event_taken < event_length) {
         const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
         event_taken += sizeof *raw + raw->len;
         if (take_event(raw, event))
             return true;
     }
+    return false;
 }
 
 /* ---- directories ---- */
@@ -375,7 +379,7 @@ bool spool_move_aside(const char *name, uid_t uid)
 
 static struct stamp stamp_of(const struct stat *status)
 {
-    return (struct stamp){status->st_ino, status->st_ctim.tv_sec, status->st_ctim.tv_nsec};
+    return (struct stamp){.inode = status->st_ino, .seconds = status->st_ctim.tv_sec, .nanoseconds = status->st_ctim.tv_nsec};
 }
 
 bool stamp_equal(const struct stamp *one, const struct stamp *other)
@@ -492,6 +496,7 @@ void spool_file_open(const struct user *user, const char *name, const char *endi
     if (!judge_status(user, &status, file))
         return;
     if (stamp_equal(&file->stamp, known)) {
+        file->stamp = *known;
         file->state = FILE_READ;
         return;
     }
@@ -503,10 +508,12 @@ void spool_file_open(const struct user *user, const char *name, const char *endi
     /* What was written between fstat and the lease is of this reading too. */
     if (fstat(file->fd, &status) == 0) {
         file->stamp = stamp_of(&status);
-        file->fresh = is_fresh(&file->stamp);
+        file->stamp.fresh = is_fresh(&file->stamp);
         file->linked = status.st_nlink > 1;
         if (judge_status(user, &status, file))
             read_text(file, (size_t)status.st_size);
+        if (file->text != NULL)
+            HASH_VALUE(file->text, file->length, file->stamp.digest);
     }
     (void)fcntl(file->fd, F_SETLEASE, F_UNLCK);
 }

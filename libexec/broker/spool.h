@@ -42,7 +42,10 @@ struct spool_event {
     unsigned closed;    /* WISH: a writer has closed this one; OF_JSON or OF_TID, or neither */
 };
 
-/* The next event; false when there is none for now. A file may be awaited under several names (hard links):
+/* Reads what has happened so far, unless there are events that have not been taken. False: nothing. */
+bool spool_fill(void);
+
+/* The next event of what was read; false when there is none. A file may be awaited under several names (hard links):
  * each gets its event. */
 bool spool_next(struct spool_event *event);
 
@@ -72,7 +75,6 @@ struct file {
     enum file_state state;
     int fd;             /* open while the request lasts; -1 */
     struct stamp stamp;
-    bool fresh;         /* so new that another version can come to have the same stamp */
     bool linked;        /* it has another name somewhere, and whatever happens to that changes this stamp */
     char *text;         /* READ: its bytes, for the caller to free */
     size_t length;
@@ -82,6 +84,8 @@ struct file {
 /* known: a stamp that need not be read again (state READ, text NULL). */
 void spool_file_open(const struct user *user, const char *name, const char *ending, const struct stamp *known, struct file *file);
 void spool_file_close(struct file *file);
+
+/* Inode and change time. */
 bool stamp_equal(const struct stamp *one, const struct stamp *other);
 struct stamp spool_stamp(const struct user *user, const char *name, const char *ending);
 

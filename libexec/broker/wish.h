@@ -16,11 +16,14 @@
 
 enum { NAME_BYTES = 65, TOKEN_BYTES = 65, PLUGIN_NAME_BYTES = 33, REASON_BYTES = 512, PLUGINS_MAX = 64 };
 
-/* One state of one file; inode 0 is "no file". */
+/* One state of one file; inode 0 is "no file". fresh: it was read so early that another one can come to have the same time;
+ * then the digest of its text tells. */
 struct stamp {
     uint64_t inode;
     int64_t seconds;
     long nanoseconds;
+    unsigned digest;
+    bool fresh;
 };
 
 struct spec {
@@ -119,8 +122,7 @@ struct wish {
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     bool dirty, exited, recovered, over_limit, answered;
     bool written;                        /* an event since the last judgement says more than that a file was made */
-    unsigned closed;                     /* OF_JSON, OF_TID: a writer has closed it since it was judged */
-    unsigned fresh;                      /* and judged it was so early that this may not show in its stamp */
+    unsigned closed;                     /* OF_JSON, OF_TID: a writer has closed it since it was looked at */
     bool linked;                         /* NAME.json has, or had, another name somewhere */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */
