@@ -427,6 +427,10 @@ enough" ] || { cat "$WORK/seen"; false; }
     as $ALICE mkdir "$SPECS/$ALICE"
     cat >"$WORK/writer.py" <<'END'
 import json, os, time
+def changed():
+    open("times", "a").write("x")
+    return os.stat("times").st_ctime_ns
+coarse = len({changed() for _ in range(4)}) < 4 # before Linux 6.13
 for number in range(150):
     open("cam.json", "w").close()
     with open("cam.json", "w") as wish:
@@ -434,7 +438,9 @@ for number in range(150):
     deadline = time.monotonic() + 3
     while True:
         try:
-            if json.load(open("cam.verdict"))["spec"]["changed"] == "%d.%09d" % divmod(os.stat("cam.json").st_ctime_ns, 10**9):
+            if coarse and json.load(open("cam.verdict"))["grant"]["runtime"] != 100 + number:
+                pass # of the version before, which had the same time: the last word is still to be answered
+            elif json.load(open("cam.verdict"))["spec"]["changed"] == "%d.%09d" % divmod(os.stat("cam.json").st_ctime_ns, 10**9):
                 break
         except FileNotFoundError:
             pass

@@ -214,11 +214,31 @@ static bool any_priority_passes(const struct request *request, const struct plug
                               acl_priority_passes(rules, account, request->plugin, line->highest, &ignored, reason));
 }
 
+enum next ask_again(struct request *request)
+{
+    request->plugin = request->no_plugin = -1;
+    request->denied = request->no_never = request->retried = false;
+    request->nearest = 0;
+    request->outcome.reply_count = 0;
+    return ASK;
+}
+
+/* A no may be older than what has been given back meanwhile, and who asks after that must find it: once more, and no more,
+ * or one who comes and goes all the time could keep a refusal from being told. */
+static bool something_came_free(struct request *request)
+{
+    bool first = !request->asked_again && request->unbooked != grants_unbooked();
+    request->asked_again |= first;
+    return first;
+}
+
 static enum next refuse(struct request *request)
 {
     struct refusal *refusal = &request->outcome.refusal;
     /* A plugin that was never going to take it says less than the rule that kept the others from being asked. */
     if (request->no_plugin >= 0 && !(request->denied && request->no_never)) {
+        if (!request->no_never && something_came_free(request))
+            return ask_again(request);
         if (!request->no_never && rest_may_help(request)) {
             turn_end(request);
             return WAIT;
@@ -265,15 +285,6 @@ enum next ask_next(struct request *request)
     }
     request->probed = 0;
     return request->partial == NULL ? refuse(request) : consult(request, request->partial);
-}
-
-enum next ask_again(struct request *request)
-{
-    request->plugin = request->no_plugin = -1;
-    request->denied = request->no_never = request->retried = false;
-    request->nearest = 0;
-    request->outcome.reply_count = 0;
-    return ASK;
 }
 
 static void drop_partial(struct request *request)

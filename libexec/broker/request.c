@@ -99,6 +99,7 @@ struct request *request_begin(struct wish *wish, enum kind kind)
     request->outcome.kind = kind;
     request->started = monotonic_now();
     request->plugin = request->no_plugin = -1;
+    request->unbooked = grants_unbooked();
     request->json.fd = request->tid.fd = -1;
     wish->request = request;
     wish->dirty = wish->written = false;

@@ -58,6 +58,8 @@ struct request {
     int64_t rests_until;        /* CLOCK_MONOTONIC */
     enum next rested;
     bool patient;               /* it has waited for what others give back */
+    bool asked_again;           /* for something came free while it was asked; */
+    uint64_t unbooked;          /* grants_unbooked() when it began */
     TAILQ_ENTRY(request) of_rest;
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };

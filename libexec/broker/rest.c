@@ -48,12 +48,14 @@ bool rest_may_help(struct request *request)
     const struct request *other;
     uint64_t coming = 0;
     int64_t last = 0;
+    if (request->patient || missing(request) == 0)
+        return false;
     TAILQ_FOREACH(other, &waiting, of_rest)
         if (other->rested == RELEASED) {
             coming += other->wish->grant->utilization;
             last = other->rests_until > last ? other->rests_until : last;
         }
-    if (request->patient || missing(request) == 0 || coming < missing(request))
+    if (coming < missing(request))
         return false;
     request->patient = true;
     wait_until(request, last, ASK);

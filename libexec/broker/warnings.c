@@ -28,33 +28,42 @@ static void warn_of_no_room(void)
                                 "up their runtimes: threshold=0.9 leaves it room");
 }
 
-static bool is_rcu_thread(const char *pid)
+/* With PREEMPT_RT, threads of SCHED_FIFO 1 do on each CPU what interrupts do elsewhere: timers, and the end of RCU's grace
+ * periods. Where they cannot run, inotify, cgroups and the end of processes wait for ever, and soon most of the machine does
+ * (seen with 6.1). */
+static const char *const servants[] = {"ktimers/", "rcuc/", "irq_work/"};
+
+static bool is_servant(const char *pid, char comm[static 32])
 {
-    char path[300], comm[32] = "";
+    char path[300];
     snprintf(path, sizeof path, "/proc/%s/comm", pid);
     FILE *file = fopen(path, "re");
+    bool found = false;
     if (file == NULL)
         return false;
-    bool found = fgets(comm, sizeof comm, file) != NULL && strncmp(comm, "rcuc/", 5) == 0;
+    if (fgets(comm, 32, file) != NULL)
+        for (size_t i = 0; i < sizeof servants / sizeof *servants; i++)
+            found |= strncmp(comm, servants[i], strlen(servants[i])) == 0;
     fclose(file);
+    comm[strcspn(comm, "\n")] = '\0';
     return found;
 }
 
-/* With PREEMPT_RT, kernel threads of SCHED_FIFO 1 end the grace periods of RCU. Where one cannot run, inotify, cgroups, the end
- * of processes, and with them most of the machine stand still before long (seen with 6.1). */
-static void warn_of_rcu(void)
+static void warn_of_servants(void)
 {
     DIR *processes = opendir("/proc");
     const struct dirent *entry;
     struct sched_param param;
+    char comm[32];
     bool warned = false;
     while (processes != NULL && !warned && (entry = readdir(processes)) != NULL) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || !is_rcu_thread(entry->d_name) || sched_getparam(atoi(entry->d_name), &param) != 0)
+        if (!isdigit((unsigned char)entry->d_name[0]) || !is_servant(entry->d_name, comm) || sched_getscheduler(atoi(entry->d_name)) != SCHED_FIFO ||
+            sched_getparam(atoi(entry->d_name), &param) != 0)
             continue;
         warned = param.sched_priority <= plugins_highest_priority();
         if (warned)
-            event_broker("warning", "the kernel's threads rcuc have priority %d: a thread of that priority or above that spins stops the machine; boot "
-                                    "with rcutree.kthread_prio=%d", param.sched_priority, plugins_highest_priority() + 1);
+            event_broker("warning", "the kernel's thread %s has priority %d: a thread of that priority or above that spins stops the machine; "
+                                    "raise ktimers, rcuc and irq_work above %d", comm, param.sched_priority, plugins_highest_priority());
     }
     if (processes != NULL)
         closedir(processes);
@@ -63,5 +72,5 @@ static void warn_of_rcu(void)
 void warn_of_machine(void)
 {
     warn_of_no_room();
-    warn_of_rcu();
+    warn_of_servants();
 }

@@ -141,11 +141,19 @@ void grant_book(struct wish *wish, struct grant *grant)
     tell_neighbours(wish, NULL, grant);
 }
 
+static uint64_t unbooked;
+
+uint64_t grants_unbooked(void)
+{
+    return unbooked;
+}
+
 void grant_unbook(struct wish *wish, bool tell_plugin)
 {
     struct grant *grant = wish->grant;
     if (grant == NULL)
         return;
+    unbooked++;
     ledger_remove(grant);
     acl_release(&grant->charge);
     if (tell_plugin)

@@ -39,8 +39,9 @@ void tell_neighbours(struct wish *wish, const struct grant *before, const struct
 /* Puts a charged grant into the ledger and makes it the wish's. */
 void grant_book(struct wish *wish, struct grant *grant);
 
-/* Takes the wish's grant out of all books and frees it. */
+/* Takes the wish's grant out of all books and frees it; and how often that has happened. */
 void grant_unbook(struct wish *wish, bool tell_plugin);
+uint64_t grants_unbooked(void);
 
 struct attachment *attachment_find(pid_t tid);
 struct attachment *attachment_new(struct wish *wish, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former);
