@@ -111,11 +111,11 @@ const struct share *books_share_on(const struct books *books, uint64_t id, int p
     return NULL;
 }
 
-bool books_has_own(const struct cpu *cpu)
+bool books_has_own(const struct books *books, const struct cpu *cpu, uint64_t but)
 {
-    const struct share *share;
+    const struct share *share, *gone = books_share(books_find(books, but));
     LIST_FOREACH(share, &cpu->shares, beside)
-        if (!share->foreign)
+        if (!share->foreign && share != gone)
             return true;
     return false;
 }

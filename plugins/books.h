@@ -50,8 +50,8 @@ void books_load(struct books *books, const struct request *request, bool counts)
 /* What the task of this number, another plugin's or one of its own, takes of the CPU at `place`; NULL: nothing. */
 const struct share *books_share_on(const struct books *books, uint64_t id, int place);
 
-/* Whether a task of the plugin's own is on this CPU. */
-bool books_has_own(const struct cpu *cpu);
+/* Whether a task of the plugin's own is on this CPU, but for the one of this number. */
+bool books_has_own(const struct books *books, const struct cpu *cpu, uint64_t but);
 
 /* With this runtime; the deadline at most the period. All 0 without runtime or period. */
 struct timing request_timing(const struct request *request, uint64_t runtime);

@@ -310,7 +310,7 @@ static bool judge_by_sum(const struct request *request, struct paragraph_output 
     char name[CPU_NAME_TEXT], left_text[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
     for (int i = 0; i < cpus->count; i++) {
         const struct cpu *cpu = &cpus->cpu[i];
-        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(cpu))
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(&edf.books, cpu, request->task))
             continue;
         uint64_t here = room_without(cpu, books_share_on(&edf.books, request->task, i));
         fullest = here < left ? cpu : fullest;

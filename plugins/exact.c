@@ -257,7 +257,7 @@ static bool is_borne(const struct exact *exact, const struct request *request, c
     uint64_t steps = SEARCH_STEPS;
     for (int i = 0; i < cpus->count; i++) {
         const struct cpu *cpu = &cpus->cpu[i];
-        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(cpu))
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(exact->books, cpu, request->task))
             continue;
         enum outcome outcome = candidate->timing.period == 0 ? UNSTATED : takes(exact, cpu, candidate, &steps);
         if (outcome != FITS) {
@@ -285,7 +285,7 @@ static uint64_t nearest_load(const struct exact *exact, const struct request *re
     for (int i = 0; i < cpus->count && best > 0; i++) {
         const struct cpu *cpu = &cpus->cpu[i];
         struct probe probe;
-        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(cpu))
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(exact->books, cpu, request->task))
             continue;
         if (prepare(exact, cpu, candidate, &probe, &steps) != FITS)
             return 0;

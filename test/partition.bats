@@ -413,7 +413,7 @@ a_hundred_times() {
     wish $ALICE cam "$cam" >/dev/null
     for _ in $(seq 100); do
         as $ALICE sh -c 'cd "$1" && echo "$2" >.tid && mv .tid cam.tid && "$3" --spool "$4" cam >.first || exit 1; rm cam.tid; exec "$3" --spool "$4" cam >.second' \
-            sh "$SPECS/$ALICE" "$thread" "$RTF_BIN/rtf-wait" "$SPOOL"
+            sh "$SPECS/$ALICE" "$thread" "$RTF_BIN/rtf-wait" "$SPOOL" || { cat "$SPECS/$ALICE"/.first "$SPECS/$ALICE"/.second; return 1; }
         [[ $(<"$SPECS/$ALICE/.first") == *"\"thread\":{\"tid\":$thread"* ]]
     done
     [ "$(kernel "$thread")" = "$after" ]

@@ -92,18 +92,19 @@ static enum next commit(struct request *request, struct grant *grant)
     struct grant *old = wish->grant;
     if (old != NULL) {
         ledger_remove(old);
-        acl_release(&old->charge);
         if (old->plugin != grant->plugin)
             (void)plugin_release(old->plugin, wish->task);
-        if (wish->attachment != NULL && grant->plan.policy != POLICY_DEADLINE)
+        if (wish->attachment != NULL)
             rest_begin(wish, old);
+        request->rest = rest_keep(wish, old, grant);
+        acl_release(&old->charge);
     } else
         turn_end(request); /* from here on it can only go, not come back */
     request->old = old;
     wish->grant = grant;
     ledger_add(grant);
     acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
-    tell_neighbours(wish, old, grant);
+    tell_neighbours(wish->task, old, grant);
     say(request, RESULT_OK, "%s grants it", plugin_line(grant->plugin)->name);
     return ENFORCE;
 }
@@ -116,6 +117,8 @@ bool uncommit(struct request *request)
     char reason[REASON_BYTES];
     ledger_remove(refused);
     acl_release(&refused->charge);
+    rest_drop(request->rest);
+    request->rest = NULL;
     bool fits = ledger_fits(old, NULL, reason);
     wish->grant = fits ? old : NULL;
     request->old = NULL;
@@ -126,7 +129,7 @@ bool uncommit(struct request *request)
     undo_plan(request, refused->plugin);
     if (fits && old->plugin != refused->plugin)
         (void)plugin_schedule(old->plugin, wish->task, old);
-    tell_neighbours(wish, refused, wish->grant);
+    tell_neighbours(wish->task, refused, wish->grant);
     free(refused);
     if (!fits)
         free(old);
@@ -227,7 +230,7 @@ enum next ask_again(struct request *request)
  * or one who comes and goes all the time could keep a refusal from being told. */
 static bool something_came_free(struct request *request)
 {
-    bool first = !request->asked_again && request->unbooked != grants_unbooked();
+    bool first = !request->asked_again && request->removals != ledger_removals();
     request->asked_again |= first;
     return first;
 }
@@ -239,14 +242,14 @@ static enum next refuse(struct request *request)
     if (request->no_plugin >= 0 && !(request->denied && request->no_never)) {
         if (!request->no_never && something_came_free(request))
             return ask_again(request);
-        if (!request->no_never && rest_may_help(request)) {
-            turn_end(request);
+        if (!request->no_never && rest_may_help(request))
             return WAIT;
-        }
         blame(request, plugin_line(request->no_plugin)->name, request->no_never);
         refusal->nearest = request->nearest;
         say(request, SCHEDULE_FAIL, "%s", request->no_reason);
     } else if (request->denied) {
+        if (!request->denial.never && rest_may_help(request))
+            return WAIT;
         *refusal = request->denial;
         refusal->nearest = request->nearest;
         say(request, ACL_FAIL, "%s", request->denial_reason);

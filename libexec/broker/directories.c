@@ -88,6 +88,7 @@ static void look_at_finds(void)
         if (wish == NULL)
             continue;
         wish->written = true;
+        wish->closed = OF_JSON | OF_TID;
         wish_queue(wish);
     }
     free(finds);
@@ -280,6 +281,7 @@ void spool_event(const struct spool_event *event)
     case SPOOL_WISH:
         if (event->wish != NULL) {
             event->wish->written = true;
+            event->wish->closed = OF_JSON | OF_TID;
             wish_examine(event->wish);
         } else if (event->user->adopted) {
             struct wish *wish = wish_find(event->user, event->name, true);

@@ -176,7 +176,7 @@ static enum next lost_both(struct request *request)
 static enum next apply(struct request *request)
 {
     struct wish *wish = request->wish;
-    request->fresh = request->target != NULL;
+    request->fresh |= request->target != NULL;
     request->target = NULL;
     /* Former attributes reach state/ before the call that changes them. */
     if (request_record(request))
@@ -253,9 +253,13 @@ enum next enforce(struct request *request)
     pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
     if (wanted == 0 && now == NULL)
         return grant_only(request);
-    if (wanted != 0 && wish->grant->plan.policy == POLICY_DEADLINE && rest_waits(request, ENFORCE))
+    bool same = is_attached(now, wanted);
+    if (wanted != 0 && wish->grant->plan.policy == POLICY_DEADLINE && !(same && now->served) && rest_waits(request, ENFORCE)) {
+        if (same)
+            (void)helper_restore(now); /* what it was granted before is in no books any more */
         return WAIT;
-    if (is_attached(now, wanted))
+    }
+    if (same)
         return apply(request);
     if (wanted != 0) {
         request->target = look_at_target(request, wanted, by_file);
@@ -287,7 +291,8 @@ static enum next detached(struct request *request, const struct helper_event *ev
         return ANSWER;
     attachment_bury(request->target);
     request->target = NULL;
-    return ENFORCE; /* when the reservation has rested */
+    (void)wish_record(wish); /* that it is not attached, for as long as the reservation rests */
+    return ENFORCE;
 }
 
 /* It may have woken before it was watched. */
@@ -318,6 +323,8 @@ static enum next pending(struct request *request, const struct helper_event *eve
     if (runs_by_now(wish) && wish->attachment->naps > AT_ONCE && wish->grant->plan.policy == POLICY_DEADLINE) {
         /* Its runtime was used up when it was taken from its CPU, and comes back at the end of its period. */
         wish->rests_until = monotonic_now() + (int64_t)wish->grant->plan.period * 1000;
+        wish->attachment->naps += NAPS / 4;
+        wish->attachment->served = false;
         if (rest_waits(request, ENFORCE))
             return WAIT;
     }
@@ -335,13 +342,14 @@ static enum next applied(struct request *request, const struct helper_event *eve
 {
     struct wish *wish = request->wish;
     wish->attachment->pending = wish->attachment->awake = false;
-    if (event->watch >= 0 && event->answer == HELPER_OK)
+    if (event->watch >= 0 && event->answer == HELPER_OK) {
         (void)attachment_keep_watch(wish->attachment, event->watch, false);
-    else if (event->answer == HELPER_PENDING)
+        wish->exited |= !thread_is(wish->attachment->tid, wish->attachment->start); /* just before it was watched */
+    } else if (event->answer == HELPER_PENDING)
         return pending(request, event);
     if (event->answer == HELPER_OK) {
         wish->attachment->naps = 0;
-        wish->attachment->served = true;
+        wish->attachment->served |= wish->grant->plan.policy == POLICY_DEADLINE;
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
     }
@@ -356,6 +364,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
     }
     if (event->answer == HELPER_GONE) {
         say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
+        wish->attachment->served = true; /* it may have ended after the call */
         rest_begin(wish, wish->grant);
         attachment_end(wish);
         if (wish->grant->spec.lifetime_thread)

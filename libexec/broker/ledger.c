@@ -195,7 +195,15 @@ void ledger_add(const struct grant *grant)
     book(grant, weight(grant), rate(grant));
 }
 
+static uint64_t removals;
+
+uint64_t ledger_removals(void)
+{
+    return removals;
+}
+
 void ledger_remove(const struct grant *grant)
 {
+    removals++;
     book(grant, -weight(grant), -rate(grant));
 }

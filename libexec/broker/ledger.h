@@ -27,4 +27,7 @@ uint64_t ledger_room(const struct grant *grant, const struct grant *old);
 void ledger_add(const struct grant *grant);
 void ledger_remove(const struct grant *grant);
 
+/* How often something has been removed. */
+uint64_t ledger_removals(void);
+
 #endif

@@ -98,6 +98,7 @@ static void advance(struct request *request, enum next next);
 static void end_rests(int64_t now)
 {
     struct request *request;
+    rest_expire(now);
     while ((request = rest_over(now)) != NULL)
         advance(request, request->rested == ASK ? ask_again(request) : request->rested);
 }
@@ -245,10 +246,6 @@ static void tell_successor(const struct wish *wish)
 static void released(struct request *request)
 {
     struct wish *wish = request->wish;
-    if (wish->grant != NULL && rest_waits(request, RELEASED)) {
-        acl_release(&wish->grant->charge); /* its owner may ask for it anew, and wait with all others */
-        return;
-    }
     struct event event = {.stage = "release", .user = wish->user, .name = wish->name, .request = kind_name(RELEASE), .decision = "ok",
                           .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
                           .token = wish->token[0] == '\0' ? NULL : wish->token,
@@ -292,34 +289,33 @@ static void advance(struct request *request, enum next next)
 static void feed(int plugin)
 {
     for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next) {
-        if (wish->grant != NULL && wish->grant->plugin == plugin)
-            (void)plugin_schedule(plugin, wish->task, wish->grant);
-        else if (wish->grant != NULL && plugins_share_cpu(wish->grant->plugin, plugin))
-            plugin_load(plugin, wish->task, wish->grant);
+        if (wish->grant != NULL)
+            feed_one(plugin, wish->task, wish->grant);
     }
+    rest_feed(plugin);
 }
 
 /* Each move has to fit when it is said: a plugin that wants to swap two tasks goes by a CPU that has room. */
-static bool update_is_its_own(int plugin, const struct wish *wish, const struct plugin_event *event)
+static bool update_is_its_own(int plugin, const struct grant *grant, const struct plugin_event *event)
 {
     const struct plugin_line *line = plugin_line(plugin);
     char reason[REASON_BYTES];
-    if (wish == NULL || wish->grant == NULL || wish->grant->plugin != plugin)
+    if (grant == NULL || grant->plugin != plugin)
         return false;
     if (event->has_priority && (event->plan.priority < line->lowest || event->plan.priority > line->highest))
         return false;
-    struct grant moved = *wish->grant;
+    struct grant moved = *grant;
     if (event->has_cpus)
         moved.plan.cpus = event->plan.cpus;
     if (event->has_priority)
         moved.plan.priority = event->plan.priority;
     return plan_is_its_own(plugin, &moved.spec, UINT64_MAX, &moved.plan, reason) &&
-           (!event->has_cpus || ledger_fits(&moved, wish->grant, reason));
+           (!event->has_cpus || ledger_fits(&moved, grant, reason));
 }
 
-static void move(struct wish *wish, const struct plugin_event *event)
+static void move(struct grant *grant, const struct plugin_event *event)
 {
-    struct grant *grant = wish->grant, before = *grant;
+    struct grant before = *grant;
     ledger_remove(grant);
     if (event->has_cpus)
         grant->plan.cpus = event->plan.cpus;
@@ -327,18 +323,21 @@ static void move(struct wish *wish, const struct plugin_event *event)
         grant->plan.priority = event->plan.priority;
     ledger_add(grant);
     if (event->has_cpus)
-        tell_neighbours(wish, &before, grant);
-    (void)wish_record(wish);
+        tell_neighbours(event->task, &before, grant);
 }
 
 static void update(int plugin, const struct plugin_event *event)
 {
     struct wish *wish = wish_of_task(event->task);
-    if (!update_is_its_own(plugin, wish, event)) {
+    struct grant *grant = wish == NULL ? rest_grant(event->task) : wish->grant;
+    if (!update_is_its_own(plugin, grant, event)) {
         plugin_fail(plugin, "it moves a task, or to a CPU or priority, that is not its own");
         return;
     }
-    move(wish, event);
+    move(grant, event);
+    if (wish == NULL)
+        return;
+    (void)wish_record(wish);
     /* A level that moved to keep an order is no news to an owner who never asked for one. */
     bool news = wish->request == NULL && (event->has_cpus || wish->grant->spec.priority != 0);
     if (wish->attachment == NULL) {
@@ -496,8 +495,11 @@ static void apply_again(struct wish *wish, struct file *json)
         say(request, RESULT_OK, "another thread of process %d called execve and has its id: it is attached now", (int)tid);
     else
         say(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
+    bool replaced = wish->attachment->replaced;
     wish->attachment->awake = wish->attachment->replaced = false;
     (void)wish_record(wish);
+    if (replaced && wish->grant->plan.policy == POLICY_DEADLINE && rest_waits(request, ENFORCE))
+        return;
     (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
 }
 
@@ -523,12 +525,10 @@ static bool is_unwritten(const struct wish *wish, const struct file *file)
 }
 
 /* What has been judged already need not be read again, unless it has been written since and its stamp need not show it. */
-static const struct stamp *known(struct wish *wish, const struct stamp *judged, unsigned which)
+static const struct stamp *known(const struct wish *wish, const struct stamp *judged, unsigned which)
 {
     static const struct stamp unknown;
-    bool may_be_another = judged->fresh && (wish->closed & which) != 0;
-    wish->closed &= ~which;
-    return may_be_another ? &unknown : judged;
+    return judged->fresh && (wish->closed & which) != 0 ? &unknown : judged;
 }
 
 static bool is_another(const struct file *file, const struct stamp *judged)
@@ -539,7 +539,7 @@ static bool is_another(const struct file *file, const struct stamp *judged)
 void wish_examine(struct wish *wish)
 {
     struct file json, tid;
-    if (wish->request != NULL) {
+    if (wish->request != NULL && !rest_cancel(wish->request)) {
         wish->dirty = true;
         return;
     }
@@ -555,6 +555,7 @@ void wish_examine(struct wish *wish)
         spool_file_close(&json);
         return;
     }
+    wish->closed &= ~(unsigned)OF_JSON;
     if (is_unwritten(wish, &json)) {
         spool_file_close(&json);
         forget_if_empty(wish);
@@ -573,8 +574,11 @@ void wish_examine(struct wish *wish)
     bool busy = tid.state == FILE_BUSY;
     if (busy)
         spool_watch_busy(wish, ".tid");
-    else if (!wish->linked)
-        spool_forget_busy(wish);
+    else {
+        wish->closed &= ~(unsigned)OF_TID;
+        if (!wish->linked)
+            spool_forget_busy(wish);
+    }
     if (!busy && !is_unwritten(wish, &tid) && is_another(&tid, &wish->judged_tid)) {
         judge_tid(wish, &json, &tid);
         return;
@@ -613,6 +617,7 @@ void order_new_rules(struct acl *acl)
 {
     for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
         charge_again(acl, wish);
+    rest_uncharge();
     acl_free(rules);
     rules = acl;
     acl_report_overdrawn(acl);

@@ -7,6 +7,7 @@
 
 #include "acl.h"
 #include "event.h"
+#include "ledger.h"
 #include "wishes.h"
 
 static struct request *asked_plugins, *asked_helper;
@@ -99,7 +100,7 @@ struct request *request_begin(struct wish *wish, enum kind kind)
     request->outcome.kind = kind;
     request->started = monotonic_now();
     request->plugin = request->no_plugin = -1;
-    request->unbooked = grants_unbooked();
+    request->removals = ledger_removals();
     request->json.fd = request->tid.fd = -1;
     wish->request = request;
     wish->dirty = wish->written = false;

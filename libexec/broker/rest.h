@@ -2,25 +2,49 @@
  *
  * A reservation of Q every T serves whoever is attached to it. If it could be handed on to a fresh thread, or be given
  * back and be asked for anew, as soon as it is used up, its owner would have Q as often as he can ask; that it gains him
- * nothing is what a constant bandwidth server is for (paper 003, section 2). It is paid back at the latest when
- * as many periods have passed as runtimes were used, one at most: the "0-lag time". Until then no other thread is attached,
- * and what is released stays in the books: the wish rests. */
+ * nothing is what a constant bandwidth server is for (paper 003, section 2). Use is paid back at the rate Q/T, counted from
+ * its end: the "0-lag time". Until then no fresh thread is attached to that wish, and what it gives up, by a release or by a
+ * change, stays in all books under a task number of its own.
+ *
+ * How much was used is not known exactly: at most as much as has passed since the thread was attached, and Q and a tick, for
+ * the kernel ends a runtime only there. Times are CLOCK_MONOTONIC, ns. */
 #ifndef RTF_REST_H
 #define RTF_REST_H
 
 #include "request.h"
 
-/* The attached thread is SCHED_DEADLINE no more, as which it has used `grant`. */
+struct rest;
+
+/* The attached thread may have used `grant`, and is about to be without it. */
 void rest_begin(struct wish *wish, const struct grant *grant);
 
-/* True: the request waits for the end of the rest, and comes back by rest_over to go on with request->rested. */
+/* True: the request waits until the wish has rested, and comes back by rest_over to go on with request->rested. */
 bool rest_waits(struct request *request, enum next rested);
 
-/* The same for a request that a plugin has refused while others' capacity was about to come free: once. */
+/* Takes into the books what the wish gives up of a grant that has just left them, as far as it is not paid back: all, or what
+ * `kept` is less. Takes the charge over. NULL: nothing. */
+struct rest *rest_keep(const struct wish *wish, struct grant *given_up, const struct grant *kept);
+
+/* Out of the books: it was not given up after all. NULL is allowed. */
+void rest_drop(struct rest *rest);
+
+/* Whether what others are about to give back, or the owner himself of his quota, may turn the refusal of this request into a
+ * grant. True: it waits for that, once. */
 bool rest_may_help(struct request *request);
 
-/* A request that has waited long enough; NULL when there is none. And when there will be one, CLOCK_MONOTONIC. */
+/* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
+bool rest_cancel(struct request *request);
+
+/* Gives back what has been paid back; then the requests that have waited long enough, one by one, NULL at the end. */
+void rest_expire(int64_t now);
 struct request *rest_over(int64_t now);
 int64_t rest_deadline(void);
+
+/* A plugin that was restarted hears of what rests. The grant of a task number; NULL: it is not one that rests. */
+void rest_feed(int plugin);
+struct grant *rest_grant(uint64_t task);
+
+/* There are new rules: old charges mean nothing any more. */
+void rest_uncharge(void);
 
 #endif

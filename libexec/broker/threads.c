@@ -57,9 +57,10 @@ void threads_adjusted(const struct helper_event *event)
     struct attachment *attachment = wish == NULL ? NULL : wish->attachment;
     if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->start != adjusting->start))
         attachment = NULL; /* it was about one that has been let go meanwhile */
-    if (event->watch >= 0 && attachment != NULL && attachment->watch < 0)
+    if (event->watch >= 0 && attachment != NULL && attachment->watch < 0) {
         (void)attachment_keep_watch(attachment, event->watch, false);
-    else if (event->watch >= 0)
+        wish->exited |= !thread_is(attachment->tid, attachment->start); /* just before it was watched */
+    } else if (event->watch >= 0)
         close(event->watch);
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
         event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
@@ -98,6 +99,9 @@ static bool goes_on(struct attachment *attachment)
     attachment->looks = 0;
     attachment_doubt(attachment, 0);
     attachment->replaced = true;
+    rest_begin(attachment->wish, attachment->wish->grant); /* the other thread has not used any of it */
+    attachment->served = false;
+    attachment->since = monotonic_now();
     if (thread_attributes(tid, &now) && !policy_is_real_time(now.policy))
         attachment->former = now; /* what the other thread was is what this one was made of */
     return true;

@@ -14,6 +14,7 @@
 #include "ledger.h"
 #include "names.h"
 #include "plugins.h"
+#include "rest.h"
 #include "spec.h"
 #include "spool.h"
 #include "state.h"
@@ -45,6 +46,11 @@ void tasks_from(uint64_t first)
         last_task = first;
 }
 
+uint64_t task_new(void)
+{
+    return ++last_task;
+}
+
 struct wish *wish_first(void)
 {
     return tasks;
@@ -67,7 +73,7 @@ struct wish *wish_find(struct user *user, const char *name, bool create)
     wish->user = user;
     snprintf(wish->name, sizeof wish->name, "%s", name);
     wish->busy_watch = -1;
-    wish->task = ++last_task;
+    wish->task = task_new();
 
     struct account *bucket = acl_names_uid(rules, user->uid) ? user->account : account_bucket(user->account);
     wish->over_limit = user->uid != 0 && bucket->wishes >= max_wishes;
@@ -122,30 +128,31 @@ uint64_t grant_utilization(const struct grant *grant)
     return grant->plan.runtime == 0 || window == 0 ? 0 : utilization(grant->plan.runtime, window);
 }
 
-void tell_neighbours(struct wish *wish, const struct grant *before, const struct grant *after)
+void tell_neighbours(uint64_t task, const struct grant *before, const struct grant *after)
 {
     for (int i = 0; i < plugins_count(); i++) {
         bool did = before != NULL && plugins_share_cpu(before->plugin, i);
         bool does = after != NULL && plugins_share_cpu(after->plugin, i);
         if (does)
-            plugin_load(i, wish->task, after);
+            plugin_load(i, task, after);
         else if (did)
-            plugin_load(i, wish->task, NULL);
+            plugin_load(i, task, NULL);
     }
+}
+
+void feed_one(int plugin, uint64_t task, const struct grant *grant)
+{
+    if (grant->plugin == plugin)
+        (void)plugin_schedule(plugin, task, grant);
+    else if (plugins_share_cpu(grant->plugin, plugin))
+        plugin_load(plugin, task, grant);
 }
 
 void grant_book(struct wish *wish, struct grant *grant)
 {
     wish->grant = grant;
     ledger_add(grant);
-    tell_neighbours(wish, NULL, grant);
-}
-
-static uint64_t unbooked;
-
-uint64_t grants_unbooked(void)
-{
-    return unbooked;
+    tell_neighbours(wish->task, NULL, grant);
 }
 
 void grant_unbook(struct wish *wish, bool tell_plugin)
@@ -153,12 +160,12 @@ void grant_unbook(struct wish *wish, bool tell_plugin)
     struct grant *grant = wish->grant;
     if (grant == NULL)
         return;
-    unbooked++;
     ledger_remove(grant);
-    acl_release(&grant->charge);
     if (tell_plugin)
         (void)plugin_release(grant->plugin, wish->task);
-    tell_neighbours(wish, grant, NULL);
+    tell_neighbours(wish->task, grant, NULL);
+    (void)rest_keep(wish, grant, NULL);
+    acl_release(&grant->charge);
     wish->grant = NULL;
     free(grant);
 }
@@ -213,7 +220,8 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
 {
     attachment_drop_watch(attachment);
     attachment->watch_bytes = (size_t)sysconf(_SC_PAGESIZE) * 2;
-    attachment->watch_page = watch < 0 ? MAP_FAILED : mmap(NULL, attachment->watch_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, watch, 0);
+    /* Read-only: then the kernel overwrites records that nobody reads, and each wakes. */
+    attachment->watch_page = watch < 0 ? MAP_FAILED : mmap(NULL, attachment->watch_bytes, PROT_READ, MAP_SHARED, watch, 0);
     if (attachment->watch_page == MAP_FAILED) {
         if (watch >= 0)
             close(watch);

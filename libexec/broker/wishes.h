@@ -26,22 +26,25 @@ bool wish_record(struct wish *wish);
 /* All wishes in the order of their making: this, and then wish->hh_task.next. */
 struct wish *wish_first(void);
 
-/* Numbers up to this one have been given to an earlier broker's tasks. */
+/* Numbers up to this one have been given to an earlier broker's tasks. And one that nobody has. */
 void tasks_from(uint64_t first);
+uint64_t task_new(void);
 
 /* What a grant weighs in the ledger: its runtime in each window of this length. */
 uint64_t grant_window(const struct grant *grant);
 uint64_t grant_utilization(const struct grant *grant);
 
 /* Plugins that share CPUs hear of one another's tasks. */
-void tell_neighbours(struct wish *wish, const struct grant *before, const struct grant *after);
+void tell_neighbours(uint64_t task, const struct grant *before, const struct grant *after);
+
+/* A plugin that was restarted hears of this one: it is its own, or a neighbour's, or neither. */
+void feed_one(int plugin, uint64_t task, const struct grant *grant);
 
 /* Puts a charged grant into the ledger and makes it the wish's. */
 void grant_book(struct wish *wish, struct grant *grant);
 
-/* Takes the wish's grant out of all books and frees it; and how often that has happened. */
+/* Takes the wish's grant out of all books and frees it. */
 void grant_unbook(struct wish *wish, bool tell_plugin);
-uint64_t grants_unbooked(void);
 
 struct attachment *attachment_find(pid_t tid);
 struct attachment *attachment_new(struct wish *wish, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former);
