@@ -5,14 +5,12 @@
 
 #include "acl.h"
 #include "ledger.h"
-#include "names.h"
 #include "units.h"
 #include "wishes.h"
 
 struct rest {
     TAILQ_ENTRY(rest) next;
     uint64_t task;
-    uid_t uid;
     struct grant grant;
     int64_t until;
     UT_hash_handle hh; /* by task */
@@ -81,7 +79,6 @@ struct rest *rest_keep(const struct wish *wish, struct grant *given_up, const st
         return NULL;
     struct rest *rest = allocate(sizeof *rest);
     rest->task = task_new();
-    rest->uid = wish->user->uid;
     rest->until = wish->rests_until;
     rest->grant = *given_up;
     rest->grant.plan.runtime = rest->grant.spec.runtime = runtime;
@@ -173,7 +170,7 @@ bool rest_may_help(struct request *request)
     if (request->patient || needed == 0)
         return false;
     TAILQ_FOREACH(rest, &rests, next) {
-        if (by_quota && (rest->uid != request->wish->user->uid || rest->grant.charge.count == 0))
+        if (by_quota && rest->grant.charge.count == 0)
             continue;
         coming += rest->grant.utilization;
         last = rest->until > last ? rest->until : last;

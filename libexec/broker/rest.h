@@ -28,8 +28,8 @@ struct rest *rest_keep(const struct wish *wish, struct grant *given_up, const st
 /* Out of the books: it was not given up after all. NULL is allowed. */
 void rest_drop(struct rest *rest);
 
-/* Whether what others are about to give back, or the owner himself of his quota, may turn the refusal of this request into a
- * grant. True: it waits for that, once. */
+/* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it
+ * waits for that, once. */
 bool rest_may_help(struct request *request);
 
 /* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
