@@ -39,7 +39,7 @@ struct options {
 static char libexec[3900], acl_path[4096];
 static struct source signal_source = {SOURCE_SIGNALS, 0}, spool_source = {SOURCE_SPOOL, 0};
 static int signals_fd = -1, stop_signal;
-static bool spool_is_ready, spool_is_read;
+static bool spool_may_have_more;
 
 /* ---- options ---- */
 
@@ -316,23 +316,9 @@ static void take_spool_events(void)
 {
     struct spool_event event;
     int taken = 0;
-    while (taken < TURN_EVENTS && spool_next(&event)) {
+    while (taken++ < TURN_EVENTS && spool_next(&event))
         spool_event(&event);
-        taken++;
-    }
-    spool_is_read = taken == TURN_EVENTS;
-}
-
-/* Who asks after a thread has ended must find what it has given back. So what has happened in the spool is read first, then
- * all else that is ready is dealt with, and then what was read. */
-static void turn_to_spool(void)
-{
-    if (spool_is_read)
-        take_spool_events();
-    if (spool_is_ready && !spool_is_read) {
-        spool_is_read = spool_fill();
-        spool_is_ready = false;
-    }
+    spool_may_have_more = taken > TURN_EVENTS;
 }
 
 static void take_plugin_events(int plugin)
@@ -372,7 +358,7 @@ static void dispatch(const struct epoll_event *ready)
         take_signals();
         break;
     case SOURCE_SPOOL:
-        spool_is_ready = true;
+        take_spool_events();
         break;
     case SOURCE_WATCH:
         threads_watched(attachment_of_watch(source), (ready->events & EPOLLHUP) != 0);
@@ -403,7 +389,7 @@ static int64_t earliest(int64_t one, int64_t other)
 
 static int64_t next_deadline(void)
 {
-    if (spool_is_read || order_has_queue())
+    if (spool_may_have_more || order_has_queue())
         return 0;
     int64_t parts = earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
     return earliest(parts, earliest(directories_deadline(), order_deadline()));
@@ -414,9 +400,10 @@ static void expire(void)
 {
     bool alive;
     int64_t now = monotonic_now();
-    turn_to_spool();
+    if (spool_may_have_more)
+        take_spool_events();
     order_take_turn();
-    if (!spool_is_read && !order_has_queue() && next_deadline() > now)
+    if (!spool_may_have_more && !order_has_queue() && next_deadline() > now)
         return;
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)
@@ -441,14 +428,25 @@ static void tidy_journal(void)
         event_broker("error", "%s", reason);
 }
 
+static bool is_about_thread(const struct epoll_event *ready)
+{
+    const struct source *source = ready->data.ptr;
+    return source->kind == SOURCE_THREAD || source->kind == SOURCE_WATCH;
+}
+
 static void serve(void)
 {
     struct epoll_event ready[LOOP_EVENTS];
     while (stop_signal == 0) {
         plugins_flush();
         int count = loop_wait(ready, next_deadline());
+        /* Who asks after a thread has ended must find what it has given back. */
         for (int i = 0; i < count; i++)
-            dispatch(&ready[i]);
+            if (is_about_thread(&ready[i]))
+                dispatch(&ready[i]);
+        for (int i = 0; i < count; i++)
+            if (!is_about_thread(&ready[i]))
+                dispatch(&ready[i]);
         expire();
         attachments_sweep();
         tidy_journal();

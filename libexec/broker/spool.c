@@ -262,27 +262,23 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
     return true;
 }
 
-bool spool_fill(void)
-{
-    if (event_taken < event_length)
-        return true;
-    ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
-    event_length = got <= 0 ? 0 : (size_t)got;
-    event_taken = 0;
-    return got > 0;
-}
-
 bool spool_next(struct spool_event *event)
 {
     if (take_handed(event))
         return true;
-    while (event_taken < event_length) {
+    for (;;) {
+        if (event_taken >= event_length) {
+            ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
+            if (got <= 0)
+                return false;
+            event_length = (size_t)got;
+            event_taken = 0;
+        }
         const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
         event_taken += sizeof *raw + raw->len;
         if (take_event(raw, event))
             return true;
     }
-    return false;
 }
 
 /* ---- directories ---- */

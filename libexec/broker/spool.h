@@ -42,10 +42,7 @@ struct spool_event {
     unsigned closed;    /* WISH: a writer has closed this one; OF_JSON or OF_TID, or neither */
 };
 
-/* Reads what has happened so far, unless there are events that have not been taken. False: nothing. */
-bool spool_fill(void);
-
-/* The next event of what was read; false when there is none. A file may be awaited under several names (hard links):
+/* The next event; false when there is none for now. A file may be awaited under several names (hard links):
  * each gets its event. */
 bool spool_next(struct spool_event *event);
 
