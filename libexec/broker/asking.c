@@ -223,16 +223,17 @@ enum next ask_again(struct request *request)
     request->denied = request->no_never = request->retried = false;
     request->nearest = 0;
     request->outcome.reply_count = 0;
+    request->removals = ledger_removals();
     return ASK;
 }
 
-/* A no may be older than what has been given back meanwhile, and who asks after that must find it: once more, and no more,
- * or one who comes and goes all the time could keep a refusal from being told. */
+/* A no may be older than what has been given back meanwhile, and who asks after that must find it. But one who comes and
+ * goes all the time must not keep a refusal from being told. */
+enum { ROUNDS = 3 };
+
 static bool something_came_free(struct request *request)
 {
-    bool first = !request->asked_again && request->removals != ledger_removals();
-    request->asked_again |= first;
-    return first;
+    return request->removals != ledger_removals() && request->rounds++ < ROUNDS;
 }
 
 static enum next refuse(struct request *request)
@@ -248,6 +249,8 @@ static enum next refuse(struct request *request)
         refusal->nearest = request->nearest;
         say(request, SCHEDULE_FAIL, "%s", request->no_reason);
     } else if (request->denied) {
+        if (!request->denial.never && something_came_free(request))
+            return ask_again(request);
         if (!request->denial.never && rest_may_help(request))
             return WAIT;
         *refusal = request->denial;

@@ -59,8 +59,8 @@ struct request {
     enum next rested;
     bool patient;               /* it has waited for what others give back */
     struct rest *rest;          /* what request->old has beyond the new grant, and is not paid back */
-    bool asked_again;           /* for something came free while it was asked; */
-    uint64_t removals;          /* ledger_removals() when it began */
+    int rounds;                 /* how often it was asked again because something had come free meanwhile */
+    uint64_t removals;          /* ledger_removals() when this round began */
     TAILQ_ENTRY(request) of_rest;
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };
