@@ -139,3 +139,36 @@ is_sleep() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sleep ]; }
 kernel() { "$RTF_SOURCE/test/kernel-view" "$1"; }
 
 is_policy() { [[ $(kernel "$1") == "$2 "* ]]; }
+
+# hog UID: a process of that user that spins, not longer than this test; its id in $HOG.
+hog() {
+    become "$1" sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+    HOG=$!
+    echo "$HOG" >>"$WORK/pids"
+    eventually is_sh "$HOG"
+}
+is_sh() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sh ]; }
+
+# consumed TID: its CPU time in ms.
+consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
+has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }
+
+# replaceable UID: a process of that user, in $HOG, whose first thread sleeps; when $WORK/go is there, the second calls
+# execve, and takes the first one's id over, for a loop.
+replaceable() {
+    cat >"$WORK/replaced.py" <<'END'
+import os, sys, threading, time
+def second():
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    os.execv("/bin/sh", ["sh", "-c", "while [ -d /proc/%s ]; do :; done" % sys.argv[2]])
+threading.Thread(target=second, daemon=True).start()
+while True:
+    time.sleep(100)
+END
+    become "$1" /usr/bin/python3 "$WORK/replaced.py" "$WORK/go" $$ 3>&- &
+    HOG=$!
+    echo "$HOG" >>"$WORK/pids"
+    eventually has_two_threads "$HOG"
+}
+has_two_threads() { [ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -eq 2 ]; }

@@ -48,13 +48,6 @@ machine() {
 
 is_machine() { [ "$(machine)" = "$1" ]; }
 
-# hog UID: spins; its id in $HOG
-hog() {
-    become "$1" sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- & # not longer than this test
-    HOG=$!
-    echo "$HOG" >>"$WORK/pids"
-}
-
 # waker UID: sleeps until its FIFO $WORK/wake.PID is written; its id in $WAKER
 waker() {
     mkfifo -m 666 "$WORK/wake"
@@ -452,9 +445,6 @@ balanced() {
     balanced
 }
 
-# consumed TID: CPU time in ms
-consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
-has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }
 used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" = 1 ]; }
 
 @test "a thread that was detached with its runtime used up runs when it is attached again" {
@@ -502,40 +492,20 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
 
 sleeps() { [[ $(<"/proc/$1/stat") == *") S "* ]]; }
 
-# leader_is_replaced: a process of Alice's in $FIRST, whose second thread calls execve when $WORK/go is there
-leader_is_replaced() {
-    cat >"$WORK/replaced.py" <<'END'
-import os, sys, threading, time
-def second():
-    while not os.path.exists(sys.argv[1]):
-        time.sleep(0.01)
-    os.execv("/bin/sh", ["sh", "-c", "while [ -d /proc/%s ]; do :; done" % sys.argv[2]])
-threading.Thread(target=second, daemon=True).start()
-while True:
-    time.sleep(100)
-END
-    become $ALICE /usr/bin/python3 "$WORK/replaced.py" "$WORK/go" $$ 3>&- &
-    FIRST=$!
-    echo "$FIRST" >>"$WORK/pids"
-    eventually has_two_threads "$FIRST"
-}
-
-has_two_threads() { [ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -eq 2 ]; }
-
 @test "an attached process that is replaced by execve of another thread of it stays attached" {
     for line in 'EDF edf - 1 partition=cpuset' 'EDF edf - all partition=global'; do
         configure_plugins "$line"
         broker_start
         rm -f "$WORK/go"
-        leader_is_replaced
+        replaceable $ALICE
         wish $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
-        attach $ALICE cam "$FIRST" >/dev/null
+        attach $ALICE cam "$HOG" >/dev/null
         touch "$WORK/go"
-        eventually says $ALICE cam .reason "another thread of process $FIRST called execve and has its id: it is attached now"
-        [ "$(kernel "$FIRST" | cut -d ' ' -f 1,4)" = "$(cut -d ' ' -f 1,4 <<<"$as_granted")" ]
+        eventually says $ALICE cam .reason "another thread of process $HOG called execve and has its id: it is attached now"
+        [ "$(kernel "$HOG" | cut -d ' ' -f 1,4)" = "$(cut -d ' ' -f 1,4 <<<"$as_granted")" ]
         as $ALICE rm "$SPECS/$ALICE/cam.json"
         eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-        [ "$(kernel "$FIRST")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]
+        [ "$(kernel "$HOG")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]
         broker_stop TERM
     done
 }

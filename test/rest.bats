@@ -7,24 +7,13 @@ prepare() {
     configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
 }
 
-# hog: Alice's, who spins; its id in $HOG
-hog() {
-    become $ALICE sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- & # not longer than this test
-    HOG=$!
-    echo "$HOG" >>"$WORK/pids"
-    eventually is_sh "$HOG"
-}
-is_sh() { [ "$(cat "/proc/$1/comm")" = sh ]; }
-
 milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
-consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
-has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }
 is_attached() { [ "$(jq .thread.tid "$SPECS/$1/$2.verdict")" = "$3" ]; }
 
 # used_by NAME SPEC MILLISECONDS: a wish of Alice's whose thread $HOG has used so much of it
 used_by() {
-    hog
+    hog $ALICE
     wish $ALICE "$1" "$2" >/dev/null
     attach $ALICE "$1" "$HOG" >/dev/null
     is_policy "$HOG" deadline
@@ -35,7 +24,7 @@ used_by() {
     broker_start
     used_by cam '{"runtime": "50ms", "period": "4s", "plugin": "EDF"}' 50
     first=$HOG
-    hog
+    hog $ALICE
     from=$(milliseconds)
     as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
     eventually is_policy "$first" other # at once
@@ -48,7 +37,7 @@ used_by() {
 
 @test "who has used half of a runtime waits for half of a period" {
     broker_start
-    hog
+    hog $ALICE
     from=$(milliseconds)
     wish $ALICE cam '{"runtime": "2s", "period": "4s", "plugin": "EDF"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
@@ -136,7 +125,7 @@ used_by() {
     used_by cam '{"runtime": "400ms", "period": "2s", "plugin": "EDF"}' 400
     from=$(milliseconds)
     [ "$(wish $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}' | jq -r .result)" = OK ]
-    hog
+    hog $ALICE
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" deadline
     [ $(($(milliseconds) - from)) -ge 1900 ]
@@ -144,12 +133,12 @@ used_by() {
 
 @test "a tick that was overrun is paid back, too" {
     broker_start
-    hog
+    hog $ALICE
     wish $ALICE cam '{"runtime": "100us", "period": "100ms", "plugin": "EDF"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" deadline
     from=$(milliseconds)
-    hog
+    hog $ALICE
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" deadline
     [ $(($(milliseconds) - from)) -ge 900 ] # one runtime would be 100
@@ -157,19 +146,7 @@ used_by() {
 
 @test "the thread that replaces an attached one by execve has no fresh runtime" {
     broker_start
-    cat >"$WORK/replaced.py" <<'END'
-import os, sys, threading, time
-def second():
-    while not os.path.exists(sys.argv[1]):
-        time.sleep(0.01)
-    os.execv("/bin/sh", ["sh", "-c", "while [ -d /proc/%s ]; do :; done" % sys.argv[2]])
-threading.Thread(target=second, daemon=True).start()
-time.sleep(100)
-END
-    become $ALICE /usr/bin/python3 "$WORK/replaced.py" "$WORK/go" $$ 3>&- &
-    HOG=$!
-    echo "$HOG" >>"$WORK/pids"
-    eventually has_two_threads "$HOG"
+    replaceable $ALICE
     wish $ALICE cam '{"runtime": "10ms", "period": "4s", "plugin": "EDF"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" deadline
@@ -181,7 +158,6 @@ END
     [ $(($(milliseconds) - from)) -ge 3900 ]
     eventually has_reason "another thread of process $HOG called execve and has its id: it is attached now"
 }
-has_two_threads() { [ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -eq 2 ]; }
 has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
 
 @test "a quota is free again when its use is paid back, whatever the CPU" {
@@ -202,7 +178,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     broker_start
     used_by cam '{"runtime": "50ms", "period": "4s", "plugin": "EDF"}' 50
     first=$HOG
-    hog
+    hog $ALICE
     from=$(milliseconds)
     as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
     eventually is_policy "$first" other
@@ -228,7 +204,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     first=$HOG
     wish $ALICE cam '{"priority": 3, "plugin": "LOW"}' >/dev/null
     is_policy "$first" fifo
-    hog
+    hog $ALICE
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" fifo
     [ "$(wish $ALICE cam '{"runtime": "50ms", "period": "2s", "plugin": "EDF"}' | jq -r .result)" = OK ]
@@ -273,7 +249,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     broker_start
     used_by cam '{"runtime": "100ms", "period": "4s", "plugin": "EDF"}' 100
     first=$HOG
-    hog
+    hog $ALICE
     as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
     eventually is_policy "$first" other
     is_policy "$HOG" other
@@ -288,7 +264,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     broker_start
     used_by cam '{"runtime": "100ms", "period": "4s", "plugin": "EDF"}' 100
     first=$HOG
-    hog
+    hog $ALICE
     as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
     eventually is_policy "$first" other
     is_policy "$HOG" other

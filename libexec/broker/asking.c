@@ -118,7 +118,6 @@ bool uncommit(struct request *request)
     ledger_remove(refused);
     acl_release(&refused->charge);
     rest_drop(request->rest);
-    request->rest = NULL;
     bool fits = ledger_fits(old, NULL, reason);
     wish->grant = fits ? old : NULL;
     request->old = NULL;

@@ -58,7 +58,7 @@ struct request {
     int64_t rests_until;        /* CLOCK_MONOTONIC */
     enum next rested;
     bool patient;               /* it has waited for what others give back */
-    struct rest *rest;          /* what request->old has beyond the new grant, and is not paid back */
+    uint64_t rest;              /* rest_keep of what request->old has beyond the new grant; it may be over by now */
     int rounds;                 /* how often it was asked again because something had come free meanwhile */
     uint64_t removals;          /* ledger_removals() when this round began */
     TAILQ_ENTRY(request) of_rest;

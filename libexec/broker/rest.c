@@ -72,11 +72,11 @@ static void charge_rest(struct rest *rest, struct grant *given_up, const struct 
     acl_settle(&rest->grant.charge, before > after ? before - after : 0);
 }
 
-struct rest *rest_keep(const struct wish *wish, struct grant *given_up, const struct grant *kept)
+uint64_t rest_keep(const struct wish *wish, struct grant *given_up, const struct grant *kept)
 {
     uint64_t runtime = given_up_runtime(given_up, kept);
     if (given_up->plan.policy != POLICY_DEADLINE || wish->rests_until <= monotonic_now() || runtime == 0)
-        return NULL;
+        return 0;
     struct rest *rest = allocate(sizeof *rest);
     rest->task = task_new();
     rest->until = wish->rests_until;
@@ -91,13 +91,18 @@ struct rest *rest_keep(const struct wish *wish, struct grant *given_up, const st
     TAILQ_INSERT_TAIL(&rests, rest, next);
     HASH_ADD(hh, by_task, task, sizeof rest->task, rest);
     expect(rest->until);
+    return rest->task;
+}
+
+static struct rest *find(uint64_t task)
+{
+    struct rest *rest;
+    HASH_FIND(hh, by_task, &task, sizeof task, rest);
     return rest;
 }
 
-void rest_drop(struct rest *rest)
+static void end(struct rest *rest)
 {
-    if (rest == NULL)
-        return;
     ledger_remove(&rest->grant);
     acl_release(&rest->grant.charge);
     (void)plugin_release(rest->grant.plugin, rest->task);
@@ -105,6 +110,13 @@ void rest_drop(struct rest *rest)
     TAILQ_REMOVE(&rests, rest, next);
     HASH_DEL(by_task, rest);
     free(rest);
+}
+
+void rest_drop(uint64_t task)
+{
+    struct rest *rest = find(task);
+    if (rest != NULL)
+        end(rest);
 }
 
 void rest_feed(int plugin)
@@ -116,8 +128,7 @@ void rest_feed(int plugin)
 
 struct grant *rest_grant(uint64_t task)
 {
-    struct rest *rest;
-    HASH_FIND(hh, by_task, &task, sizeof task, rest);
+    struct rest *rest = find(task);
     return rest == NULL ? NULL : &rest->grant;
 }
 
@@ -203,7 +214,7 @@ void rest_expire(int64_t now)
     for (rest = TAILQ_FIRST(&rests); rest != NULL; rest = after) {
         after = TAILQ_NEXT(rest, next);
         if (rest->until <= now)
-            rest_drop(rest);
+            end(rest);
         else
             expect(rest->until);
     }

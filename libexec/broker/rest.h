@@ -13,8 +13,6 @@
 
 #include "request.h"
 
-struct rest;
-
 /* The attached thread may have used `grant`, and is about to be without it. */
 void rest_begin(struct wish *wish, const struct grant *grant);
 
@@ -22,11 +20,11 @@ void rest_begin(struct wish *wish, const struct grant *grant);
 bool rest_waits(struct request *request, enum next rested);
 
 /* Takes into the books what the wish gives up of a grant that has just left them, as far as it is not paid back: all, or what
- * `kept` is less. Takes the charge over. NULL: nothing. */
-struct rest *rest_keep(const struct wish *wish, struct grant *given_up, const struct grant *kept);
+ * `kept` is less. Takes the charge over. Its number; 0: nothing. */
+uint64_t rest_keep(const struct wish *wish, struct grant *given_up, const struct grant *kept);
 
-/* Out of the books: it was not given up after all. NULL is allowed. */
-void rest_drop(struct rest *rest);
+/* Out of the books, if it still is in them: it was not given up after all. */
+void rest_drop(uint64_t task);
 
 /* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it
  * waits for that, once. */
