@@ -37,7 +37,7 @@ release() {
     eventually test ! -e "$SPECS/$1/$2.verdict"
 }
 
-# bob_is_answered: within a second.
+# bob_is_answered: while what Alice does goes on, for much longer than this
 bob_is_answered() {
     local began=${EPOCHREALTIME/./} elapsed
     ROUNDS=$((ROUNDS + 1))
@@ -45,7 +45,7 @@ bob_is_answered() {
     says $BOB "round$ROUNDS" '.result == "OK"'
     elapsed=$((${EPOCHREALTIME/./} - began))
     echo "Bob waited $elapsed us"
-    [ "$elapsed" -lt 1000000 ]
+    [ "$elapsed" -lt $((5000000 * PATIENCE)) ]
     rm "$SPECS/$BOB/round$ROUNDS.json"
 }
 
@@ -132,7 +132,7 @@ answered_for() { [[ $(kernel "$FIRST") == other* ]] || reads $ALICE cam ".thread
 #include <time.h>
 int main(int count, char **words)
 {
-    time_t end = time(NULL) + 4;
+    time_t end = time(NULL) + 60;
     while (count == 2 && time(NULL) < end && chmod(words[1], 0600) == 0 && chmod(words[1], 0640) == 0)
         ;
     return 0;
@@ -145,13 +145,8 @@ END
         loops+=("$!")
         echo "$!" >>"$WORK/pids"
     done
-    rounds=0
-    while kill -0 "${loops[0]}" 2>/dev/null; do
-        bob_is_answered
-        rounds=$((rounds + 1))
-    done
-    wait "${loops[@]}"
-    [ "$rounds" -ge 3 ]
+    for _ in 1 2 3 4; do bob_is_answered; done
+    kill "${loops[@]}" # which go on until now
     echo "stack: $stack kB, then $(stack_kb) kB"
     [ "$(stack_kb)" -le $((stack + 128)) ]
 }
@@ -378,6 +373,28 @@ for i in range(10000):
     if [ "$(field .grant "$alices")" = null ]; then shows "$SECOND" "$ORDINARY"; fi
     release $ALICE cam
     shows "$SECOND" "$ORDINARY"
+}
+
+@test "a change that the kernel refuses brings back what has been paid back meanwhile, if nobody else has it" {
+    configure_plugins 'EDF edf - 1 partition=unthrottled' 'FP fp 11-19 1' 'RR rr 1-10 0'
+    broker_start
+    two_threads --inh-caps +setuid --ambient-caps +setuid
+    wish $ALICE cam '{"runtime": "10ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" deadline
+    stop_helper
+    order uid
+    put $ALICE cam '{"priority": 19, "plugin": "FP"}'
+    bob_is_answered
+    # He has all of it when what the change gives up is over, and gives it back.
+    [ "$(field .result "$(wish $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
+    release $BOB all
+    kill -CONT "$HELPER"
+    says $ALICE cam '.result == "ATTACH_FAIL" and .grant.plugin == "EDF"'
+    [ "$(field .result "$(wish $BOB all '{"runtime": "851ms", "period": "1s", "plugin": "EDF"}')")" = SCHEDULE_FAIL ]
+    release $ALICE cam
+    shows "$SECOND" "$ORDINARY"
+    [ "$(field .result "$(wish $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
 }
 
 @test "what is set aside for one question is not given to another" {
