@@ -36,16 +36,18 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c lib/client.c lib/units.c)
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/units.c)
-$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
+$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/cgroup.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/cgroup.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 
-$(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson
+$(BIN:%=$(B)/bin/%): LDLIBS = -ljansson
+$(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
+$(B)/libexec/rtf-attach: LDLIBS = -lcap-ng -lseccomp
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
 ORACLE = $(B)/test/oracle $(B)/test/acceptance

@@ -17,7 +17,8 @@
 
 #include "cgroup.h"
 
-#define DOMAINS_RECORD "/run/rtf-domains"
+#define DOMAINS_DIRECTORY "/run/rtf"
+#define DOMAINS_RECORD DOMAINS_DIRECTORY "/domains"
 
 enum { DOMAINS_REASON = 400, DOMAIN_NAME = 24, DOMAINS_BY = 256 };
 

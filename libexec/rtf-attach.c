@@ -19,6 +19,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "cgroup.h"
+#include "confine.h"
 #include "domain.h"
 #include "domains.h"
 #include "enforce.h"
@@ -194,8 +197,36 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch, 
     return sent;
 }
 
+/* From here on it can do what the requests above need and nothing else. */
+static bool confine(void)
+{
+    /* Scheduling and the watch of threads, and cgroups that belong to a user. */
+    static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, -1};
+    static const char *const calls[] = {
+        "sched_setattr", "sched_setscheduler", "sched_setparam", "sched_setaffinity", "setpriority", "sched_getattr", "sched_getscheduler",
+        "sched_getparam", "sched_getaffinity", "getpriority", "pidfd_open", "perf_event_open", "setitimer", "fork", "clone", "clone3", "vfork", "wait4",
+        "set_robust_list", "rseq", "recvmsg", "sendmsg", "read", "write", "writev", "readv", "pread64", "pwrite64", "open", "openat", "close", "fstat",
+        "stat", "lstat", "newfstatat", "statx", "lseek", "getdents64", "fcntl", "access", "faccessat", "faccessat2", "mkdir", "mkdirat", "rmdir",
+        "unlink", "unlinkat", "rename", "renameat", "renameat2", "ioctl", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime",
+        "clock_getres", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "getuid", "geteuid", "brk", "mmap", "munmap",
+        "mremap", "mprotect", "madvise", "mlockall", "getrandom", "futex", "prlimit64", "sysinfo", "uname", "exit", "exit_group", "tgkill", "statfs", "fstatfs", NULL};
+    char mount[GROUP_BYTES];
+    const bool has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
+    const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {rt_runtime_file, MAY_WRITE}, {DOMAINS_DIRECTORY, MAY_CHANGE},
+                                         {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
+    (void)mkdir(DOMAINS_DIRECTORY, 0755);
+    if (!confine_for_good() || !confine_powers(powers))
+        return false;
+    (void)confine_files(files); /* the broker has said whether there is such a thing */
+    return confine_calls(calls);
+}
+
 static int serve(void)
 {
+    if (!confine()) {
+        fprintf(stderr, "rtf-attach: the attach helper cannot give up what it does not need: %s\n", strerror(errno));
+        return EX_OSERR;
+    }
     int unlocked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno; /* it must answer beside what it made real-time */
     static struct paragraph_input input;
     char bytes[PARAGRAPH_BYTES];

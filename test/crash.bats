@@ -441,7 +441,7 @@ eight_threads() {
         SEED=1$round stream $ALICE "${threads[@]}"
         for part in rtf-attach plugins/edf rtf-attach plugins/fp rtf-attach rtf-names; do
             sleep "0.0$((RANDOM % 90 + 10))"
-            pid=$(pgrep -P "$BROKER" -f "$part") || continue # a plugin may be waiting for its restart
+            pid=$(parts "$part") || continue # a plugin may be waiting for its restart
             kill -KILL "$pid" || true
         done
         stream_ends
@@ -455,11 +455,11 @@ edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/wh
 @test "a helper that is killed at rest is started again, and the next thread attached" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
-    pid=$(pgrep -P "$BROKER" -f rtf-attach)
+    pid=$(parts rtf-attach)
     kill -KILL "$pid"
     detach $ALICE cam >/dev/null
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
-    [ "$(pgrep -P "$BROKER" -f rtf-attach)" != "$pid" ]
+    [ "$(parts rtf-attach)" != "$pid" ]
     attach $ALICE cam "$SLEEPER" >/dev/null
     [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
 }

@@ -45,7 +45,7 @@ something_of_everything() {
     as $ALICE touch "$SPECS/$ALICE/~not a wish"
     as $ALICE mkdir "$SPECS/somebody"
     rm "$SPECS/$ALICE/full.json"
-    kill -KILL "$(pgrep -P "$BROKER" -f 'name=RR')"
+    kill -KILL "$(parts 'name=RR')"
     eventually logged '.stage == "plugin" and .plugin == "RR" and .decision == "restarted"'
     kill -HUP "$BROKER"
     eventually test ! -e "$SPECS/$ALICE/full.verdict"

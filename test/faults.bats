@@ -274,7 +274,7 @@ costs_only() {
 }
 
 # pid_of PLUGIN: of the running process of that line
-pid_of() { pgrep -P "$BROKER" -f " name=$1 "; }
+pid_of() { parts " name=$1 "; }
 
 @test "a plugin killed at rest is started again and knows its grants" {
     begin_with_grants

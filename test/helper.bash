@@ -41,6 +41,10 @@ teardown() {
     rm -rf "$WORK"
 }
 
+# The broker's parts are children of a child of its, the starter: its id; their ids, of all or of those that match.
+starter() { pgrep -P "$BROKER"; }
+parts() { pgrep -P "$(starter)" -f "${1:-.}"; }
+
 none_of_ours() { ! pgrep -f "$RTF_STAGE/usr/libexec/rtf/" >/dev/null; }
 
 configure_plugins() {

@@ -82,7 +82,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     [ -z "${ASAN_OPTIONS:-}" ] || skip 'AddressSanitizer makes mlockall(2) do nothing'
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
     broker_start
-    for pid in "$BROKER" $(pgrep -P "$BROKER"); do
+    for pid in "$BROKER" $(starter) $(parts); do
         [ "$(awk '/VmLck/ { print $2 }' "/proc/$pid/status")" -gt 0 ] || { cat "/proc/$pid/cmdline"; return 1; }
     done
     [ "$(jq -s '[.[] | select(.decision == "warning")] | length' "$EVENTS")" = 0 ]

@@ -69,7 +69,7 @@ broker_dies() {
 
 # The attach helper of this broker, in $HELPER; stopped, it is as slow as it may ever be.
 stop_helper() {
-    HELPER=$(pgrep -P "$BROKER" -f "$RTF_LIBEXEC/rtf-attach")
+    HELPER=$(parts "$RTF_LIBEXEC/rtf-attach")
     kill -STOP "$HELPER"
 }
 
@@ -586,7 +586,7 @@ for i in range(10000):
     broker_start
     sleeper $ALICE
     reserve $ALICE cam 12
-    helper=$(pgrep -P "$BROKER" -f "$RTF_LIBEXEC/rtf-attach")
+    helper=$(parts "$RTF_LIBEXEC/rtf-attach")
     mv "$RTF_LIBEXEC/rtf-attach" "$RTF_LIBEXEC/kept"
     lines=$(wc -l <"$EVENTS")
     kill -KILL "$helper"
@@ -608,7 +608,7 @@ for i in range(10000):
     private_tree
     broker_start
     bob_is_answered
-    names=$(pgrep -P "$BROKER" -f "$RTF_LIBEXEC/rtf-names")
+    names=$(parts "$RTF_LIBEXEC/rtf-names")
     mv "$RTF_LIBEXEC/rtf-names" "$RTF_LIBEXEC/kept"
     lines=$(wc -l <"$EVENTS")
     kill -KILL "$names"
@@ -625,11 +625,11 @@ for i in range(10000):
 @test "an answer of the account lookup is never taken for somebody else's" {
     configure_rules "root - max_utilization 2" "$CAROL RR max_utilization 2" "$BOB - max_utilization 2"
     broker_start
-    names=$(pgrep -P "$BROKER" -f "$RTF_LIBEXEC/rtf-names")
+    names=$(parts "$RTF_LIBEXEC/rtf-names")
     kill -KILL "$names"
     eventually grep -q 'account lookup ended' "$EVENTS"
     put $CAROL cam '{"priority": 12, "plugin": "FP"}'
-    eventually pgrep -P "$BROKER" -f "$RTF_LIBEXEC/rtf-names"
+    eventually parts "$RTF_LIBEXEC/rtf-names"
     mkdir "$SPECS/0"
     says $CAROL cam '.result == "ACL_FAIL"'
 }

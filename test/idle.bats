@@ -3,8 +3,8 @@ load helper
 
 prepare() { configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"; }
 
-# parts: the broker and all that it started
-parts() { echo "$BROKER" $(pgrep -P "$BROKER"); }
+# everybody: the broker and all that it started
+everybody() { echo "$BROKER" $(starter) $(parts); }
 
 tidy() {
     if mountpoint -q "$SPOOL"; then
@@ -15,14 +15,14 @@ tidy() {
 
 # switches: how often each of them has run
 switches() {
-    for pid in $(parts); do
+    for pid in $(everybody); do
         echo "$(tr '\0' ' ' <"/proc/$pid/cmdline" | cut -c -60): $(grep ctxt_switches "/proc/$pid/status" | tr -s '\t\n' ' ')"
     done
 }
 
 # descriptors: how many each has; memory: resident KiB of each
-descriptors() { for pid in $(parts); do ls "/proc/$pid/fd" | wc -l; done; }
-memory() { for pid in $(parts); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; done; }
+descriptors() { for pid in $(everybody); do ls "/proc/$pid/fd" | wc -l; done; }
+memory() { for pid in $(everybody); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; done; }
 
 @test "while nothing happens nobody wakes up, with threads attached to every plugin" {
     broker_start
@@ -33,7 +33,7 @@ memory() { for pid in $(parts); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/statu
         attach $ALICE w$n "$SLEEPER" >/dev/null
     done
     wish $BOB refused '{"runtime": 0}' >/dev/null
-    [ "$(parts | wc -w)" -eq 6 ] # broker, helper, names, three plugins
+    [ "$(everybody | wc -w)" -eq 7 ] # broker, starter, helper, names, three plugins
     sleep 0.2
     before=$(switches)
     sleep 2

@@ -15,9 +15,9 @@ prepare() {
 
 # For what a failed test left behind: nothing else may stand on a domain.
 tidy() {
-    if [ -e /run/rtf-domains ] && [ -n "$BROKER" ]; then broker_stop TERM; fi
+    if [ -e /run/rtf/domains ] && [ -n "$BROKER" ]; then broker_stop TERM; fi
     if [ -n "$HOG" ]; then kill -KILL "$HOG" 2>/dev/null || true; fi
-    if [ -e /run/rtf-domains ]; then eventually no_domains; fi
+    if [ -e /run/rtf/domains ]; then eventually no_domains; fi
 }
 
 no_domains() { "$RTF_LIBEXEC/rtf-partition" restore 2>/dev/null; }
@@ -43,7 +43,7 @@ machine() {
     find "$CPUSETS" -name 'rtf-*' | sort
     if has_v1; then cat "$CPUSETS/cpuset.sched_load_balance"; else cat "$CPUSETS/cgroup.subtree_control"; fi
     cat /proc/sys/kernel/sched_rt_runtime_us /sys/devices/system/cpu/online
-    ls /run/rtf-domains 2>/dev/null || true
+    ls /run/rtf/domains 2>/dev/null || true
 }
 
 is_machine() { [ "$(machine)" = "$1" ]; }

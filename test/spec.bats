@@ -343,7 +343,7 @@ BYTES
     wish $BOB own '{"runtime": "2ms", "period": "10ms"}' >/dev/null
     attach $BOB own "$SLEEPER" >/dev/null
     wish $ALICE good '{"runtime": "1ms", "period": "10ms"}' >/dev/null
-    before=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; pgrep -P "$BROKER" | sort)
+    before=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; { starter; parts; } | sort)
     count=0
     for json in 'x' '[]' '{"runtime": 0}' '{"colour": 1}' '{"runtime": 2, "period": 1}' "$(repeat '[' 10000)" '{"runtime": 1, "runtime": 1}'; do
         refuses "$json"
@@ -352,7 +352,7 @@ BYTES
     done
     [ "$(jq -s '[.[] | select(.stage == "verdict" and .name == "cam")] | length' "$EVENTS")" = $count ]
     [ "$(jq -s '[.[] | select(.decision == "killed" or .decision == "error")] | length' "$EVENTS")" = 0 ]
-    after=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; pgrep -P "$BROKER" | sort)
+    after=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; { starter; parts; } | sort)
     echo "$before"
     echo "$after"
     [ "$after" = "$before" ]

@@ -10,6 +10,7 @@
 #include "coprocess.h"
 #include "event.h"
 #include "plugin-lines.h"
+#include "starter.h"
 #include "units.h"
 
 static const int64_t answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
@@ -26,8 +27,7 @@ TAILQ_HEAD(message_list, message);
 
 static struct coprocess helper = {.source = {SOURCE_HELPER, 0}, .in = -1, .out = -1};
 static struct message_list messages = TAILQ_HEAD_INITIALIZER(messages);
-static char program[4096];
-static int shared_lock = -1;
+static int part, shared_lock = -1;
 static uint64_t last_id;
 static int64_t started, restart_at = INT64_MAX; /* not more often than once a second */
 static int64_t progress; /* of the last answer, or of the first message after a pause */
@@ -41,8 +41,6 @@ static void drop_watch(struct message *message)
 
 static bool restart(void)
 {
-    static char serve[] = "--serve";
-    char *argv[] = {program, serve, NULL};
     struct message *message;
     coprocess_kill(&helper);
     TAILQ_FOREACH(message, &messages, next) {
@@ -51,12 +49,18 @@ static bool restart(void)
     }
     progress = started = monotonic_now();
     restart_at = INT64_MAX;
-    return coprocess_start(&helper, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, true, shared_lock);
+    return coprocess_start(&helper, part, true, shared_lock);
 }
 
-bool helper_start(const char *path, int lock)
+void helper_prepare(char *path)
 {
-    snprintf(program, sizeof program, "%s", path);
+    static char serve[] = "--serve";
+    char *const argv[] = {path, serve, NULL};
+    part = starter_add(PART_HELPER, argv, (struct identity_to_run_as){0, 0});
+}
+
+bool helper_start(int lock)
+{
     shared_lock = lock;
     return restart();
 }
@@ -69,7 +73,7 @@ void helper_stop(void)
 /* Sends as much as the socket takes; the rest when it is ready again. */
 static void send_waiting(void)
 {
-    if (helper.pid == 0)
+    if (!helper.running)
         return; /* when it is back */
     struct message *message;
     bool full = false;
@@ -243,7 +247,7 @@ void helper_ready(void)
 {
     bool received;
     int watch = -1;
-    if (helper.pid == 0)
+    if (!helper.running)
         return;
     if (!coprocess_receive(&helper, &received, &watch)) {
         lost("ended");
@@ -325,7 +329,7 @@ bool helper_drain(int seconds, struct helper_event *last)
                 close(last->watch);
             continue;
         }
-        if (helper.pid == 0)
+        if (!helper.running)
             helper_expire(restart_at); /* the end of the broker does not wait for a pause */
         struct pollfd one = {.fd = helper.in, .events = (short)(helper.writing ? POLLIN | POLLOUT : POLLIN)};
         int64_t left = (until - monotonic_now()) / 1000000;

@@ -18,8 +18,11 @@ struct helper_event {
     int watch;                 /* the receiver's; -1: none */
 };
 
+/* Before the starter is forked: tells it about the program. */
+void helper_prepare(char *path);
+
 /* `lock` is shared with it. False with errno. */
-bool helper_start(const char *program, int lock);
+bool helper_start(int lock);
 void helper_stop(void);
 
 /* Each returns the id that the answer will carry. wish_fd stays the caller's and must stay open till then. */

@@ -2,65 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "pass.h"
+#include "starter.h"
 
 enum { UNSENT_MAX = 64 << 20 }; /* bytes; a plugin that stopped reading is hung long before */
-
-static void become(struct identity_to_run_as as)
-{
-    if (as.uid == (uid_t)-1)
-        return;
-    if (setgroups(0, NULL) != 0 || setresgid(as.gid, as.gid, as.gid) != 0 || setresuid(as.uid, as.uid, as.uid) != 0 ||
-        setuid(0) == 0) /* proves that the way back is closed */
-        _exit(126);
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        _exit(126);
-}
-
-bool coprocess_silent;
-
-/* Below the broker, which has to be able to end it, and above all that is granted. */
-static void step_down(void)
-{
-    struct sched_param param;
-    if (sched_getscheduler(0) != SCHED_FIFO || sched_getparam(0, &param) != 0)
-        return;
-    param.sched_priority--;
-    (void)sched_setparam(0, &param);
-}
-
-static void run_child(char *const argv[], struct identity_to_run_as as, int in, int out, int keep_fd)
-{
-    static char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGIO, SIG_DFL);
-    if (keep_fd < 0)
-        step_down();
-    int null = coprocess_silent ? open("/dev/null", O_WRONLY) : -1;
-    if (null >= 0 && dup2(null, STDERR_FILENO) < 0)
-        _exit(126);
-    setsid(); /* so that all it starts can be killed with it */
-    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || chdir("/") != 0)
-        _exit(126);
-    if (keep_fd >= 0 && (keep_fd = dup2(keep_fd, 3)) < 0)
-        _exit(126);
-    close_range(keep_fd >= 0 ? 4 : 3, ~0U, 0);
-    become(as);
-    execve(argv[0], argv, environment);
-    _exit(errno == ENOENT ? 127 : 126);
-}
 
 static void close_both(const int ends[2])
 {
@@ -68,7 +16,7 @@ static void close_both(const int ends[2])
     close(ends[1]);
 }
 
-bool coprocess_start(struct coprocess *coprocess, char *const argv[], struct identity_to_run_as as, bool socket, int keep_fd)
+bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int keep_fd)
 {
     int to_child[2], from_child[2];
     if (socket) {
@@ -84,19 +32,18 @@ bool coprocess_start(struct coprocess *coprocess, char *const argv[], struct ide
             return false;
         }
     }
-    pid_t pid = fork();
-    if (pid == 0)
-        run_child(argv, as, to_child[0], from_child[1], keep_fd);
-    if (pid < 0) {
-        close_both(to_child);
-        if (!socket)
-            close_both(from_child);
-        return false;
-    }
+    bool started = starter_start(part, to_child[0], from_child[1], keep_fd);
     close(to_child[0]);
     if (!socket)
         close(from_child[1]);
-    coprocess->pid = pid;
+    if (!started) {
+        close(to_child[1]);
+        if (!socket)
+            close(from_child[0]);
+        return false;
+    }
+    coprocess->part = part;
+    coprocess->running = true;
     coprocess->socket = socket;
     coprocess->writing = false;
     coprocess->out = to_child[1];
@@ -108,14 +55,13 @@ bool coprocess_start(struct coprocess *coprocess, char *const argv[], struct ide
 
 void coprocess_kill(struct coprocess *coprocess)
 {
-    if (coprocess->pid != 0 && kill(-coprocess->pid, SIGKILL) != 0)
-        (void)kill(coprocess->pid, SIGKILL); /* it had not come to setsid yet */
-    if (coprocess->in >= 0 && coprocess->pid != 0) {
+    if (coprocess->running) {
+        starter_end(coprocess->part);
         close(coprocess->in);
         if (!coprocess->socket)
             close(coprocess->out);
     }
-    coprocess->pid = 0;
+    coprocess->running = false;
     coprocess->in = coprocess->out = -1;
     coprocess->input.taken = coprocess->input.length = 0;
     coprocess->output.length = 0;
@@ -139,7 +85,7 @@ bool coprocess_flush(struct coprocess *coprocess)
 {
     struct paragraph_output *output = &coprocess->output;
     size_t sent = 0;
-    if (coprocess->pid == 0) {
+    if (!coprocess->running) {
         output->length = 0;
         return false;
     }
@@ -167,14 +113,14 @@ bool coprocess_send_fd(struct coprocess *coprocess, const void *bytes, size_t le
 bool coprocess_receive(struct coprocess *coprocess, bool *received, int *fd)
 {
     char bytes[PARAGRAPH_BYTES];
-    ssize_t got = coprocess->pid == 0 ? 0 : receive_with_fd(coprocess->in, bytes, sizeof bytes, fd);
+    ssize_t got = !coprocess->running ? 0 : receive_with_fd(coprocess->in, bytes, sizeof bytes, fd);
     *received = got > 0 && paragraph_feed(&coprocess->input, bytes, (size_t)got);
     return got > 0 || (got < 0 && errno == EAGAIN);
 }
 
 bool coprocess_read(struct coprocess *coprocess)
 {
-    if (coprocess->pid == 0)
+    if (!coprocess->running)
         return false;
     for (;;) {
         ssize_t got = paragraph_fill(&coprocess->input, coprocess->in);

@@ -13,25 +13,17 @@
 
 struct coprocess {
     struct source source;
-    pid_t pid;             /* 0: not running */
+    int part;              /* the starter's number for it */
+    bool running;
     int in, out;           /* read from, write to; the same for a socket; -1: closed */
     bool socket, writing;  /* writing: waits for the pipe to take more */
     struct paragraph_input input;
     struct paragraph_output output;
 };
 
-/* What coprocesses say on standard error goes nowhere: the caller has his terminal back. */
-extern bool coprocess_silent;
-
-/* As whom a coprocess runs: (uid_t)-1 as the broker itself. */
-struct identity_to_run_as {
-    uid_t uid;
-    gid_t gid;
-};
-
-/* Starts argv[0] (an absolute path). With `socket` its descriptor 0 is one end of a SOCK_SEQPACKET pair, else
- * 0 and 1 are pipes. keep_fd >= 0 is left open in it. False with errno. */
-bool coprocess_start(struct coprocess *coprocess, char *const argv[], struct identity_to_run_as as, bool socket, int keep_fd);
+/* Starts that part. With `socket` its descriptor 0 is one end of a SOCK_SEQPACKET pair, else 0 and 1 are pipes. keep_fd >= 0
+ * is left open in it. False with errno. */
+bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int keep_fd);
 
 /* Ends it with everything it started, and forgets what was not sent or parsed. */
 void coprocess_kill(struct coprocess *coprocess);

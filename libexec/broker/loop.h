@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-enum source_kind { SOURCE_SIGNALS, SOURCE_SPOOL, SOURCE_PLUGIN, SOURCE_HELPER, SOURCE_NAMES, SOURCE_THREAD, SOURCE_WATCH };
+enum source_kind { SOURCE_SIGNALS, SOURCE_SPOOL, SOURCE_PLUGIN, SOURCE_HELPER, SOURCE_NAMES, SOURCE_THREAD, SOURCE_WATCH, SOURCE_STARTER };
 
 struct source {
     enum source_kind kind;

@@ -17,12 +17,13 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "coprocess.h"
 #include "directories.h"
 #include "event.h"
 #include "names.h"
 #include "order.h"
+#include "privileges.h"
 #include "recover.h"
+#include "starter.h"
 #include "state.h"
 #include "threads.h"
 #include "units.h"
@@ -37,9 +38,9 @@ struct options {
 };
 
 static char libexec[3900], acl_path[4096];
-static struct source signal_source = {SOURCE_SIGNALS, 0}, spool_source = {SOURCE_SPOOL, 0};
+static struct source signal_source = {SOURCE_SIGNALS, 0}, spool_source = {SOURCE_SPOOL, 0}, starter_source = {SOURCE_STARTER, 0};
 static int signals_fd = -1, stop_signal;
-static bool spool_may_have_more;
+static bool spool_may_have_more, starter_is_gone;
 
 /* ---- options ---- */
 
@@ -144,7 +145,7 @@ static void find_libexec(void)
     *strrchr(libexec, '/') = '\0';
 }
 
-static const char *part(const char *name)
+static char *part(const char *name)
 {
     static char path[4096];
     snprintf(path, sizeof path, "%s/%s", libexec, name);
@@ -240,11 +241,22 @@ static void read_configuration(const struct options *options)
         die(EX_CONFIG, reason);
 }
 
+static void prepare_parts(const struct options *options)
+{
+    struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
+    helper_prepare(part("rtf-attach"));
+    names_prepare(part("rtf-names"), plugin_user);
+    plugins_prepare(plugin_user);
+    if (!starter_fork(!options->foreground, &starter_source))
+        die_errno(EX_OSERR, "fork");
+}
+
 static void stop_parts(void)
 {
     helper_stop();
     names_stop();
     plugins_stop();
+    starter_stop();
 }
 
 static void start(const struct options *options, int lock)
@@ -254,11 +266,11 @@ static void start(const struct options *options, int lock)
     outrank_grants();
     keep_off_deadline_cpus();
     lock_memory();
-    if (!helper_start(part("rtf-attach"), lock))
-        die_errno(EX_OSERR, part("rtf-attach"));
-    if (!names_start(part("rtf-names")))
-        die_errno(EX_OSERR, part("rtf-names"));
-    if (!plugins_start(find_plugin_user(options->plugin_user), reason)) {
+    prepare_parts(options);
+    privileges_drop(options->spool, options->config);
+    if (!helper_start(lock) || !names_restart())
+        die_errno(EX_OSERR, "the broker's parts");
+    if (!plugins_start(reason)) {
         stop_parts();
         die(EX_CONFIG, reason);
     }
@@ -379,6 +391,11 @@ static void dispatch(const struct epoll_event *ready)
     case SOURCE_THREAD:
         threads_ended((struct attachment *)source);
         break;
+    case SOURCE_STARTER: /* without it no part that dies comes back: better a new broker, while all parts are there */
+        event_broker("error", "the starter was killed: the broker ends as by SIGINT, to be started again");
+        starter_is_gone = true;
+        stop_signal = SIGINT;
+        break;
     }
 }
 
@@ -455,7 +472,7 @@ static void serve(void)
 
 static void stop(void)
 {
-    event_broker("stopped", "%s", stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
+    event_broker("stopped", "%s", starter_is_gone ? "what is granted stays in force" : stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
     if (stop_signal == SIGINT)
         leave_in_force();
     else
@@ -507,10 +524,12 @@ static int put_back(const struct options *options)
         die(EX_UNAVAILABLE, reason);
     if (there == 0)
         return EX_OK; /* no broker has ever changed anything */
-    if (!helper_start(part("rtf-attach"), lock))
+    helper_prepare(part("rtf-attach"));
+    if (!starter_fork(false, &starter_source) || !helper_start(lock))
         die_errno(EX_OSERR, part("rtf-attach"));
     bool good = put_back_kernel(reason);
     helper_stop();
+    starter_stop();
     if (!good)
         die(EX_OSERR, reason);
     return EX_OK;
@@ -534,7 +553,6 @@ int main(int argc, char **argv)
         die(EX_NOPERM, "must be started by root");
     if (!options.foreground && !options.put_back)
         ready = go_to_background();
-    coprocess_silent = !options.foreground && !options.put_back;
     loop_start();
     if (options.put_back)
         return put_back(&options);
@@ -545,5 +563,5 @@ int main(int argc, char **argv)
     say_ready(ready);
     serve();
     stop();
-    return EX_OK;
+    return starter_is_gone ? EX_OSERR : EX_OK;
 }

@@ -14,7 +14,7 @@ static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5
 
 static struct account *accounts, nameless;
 static struct coprocess lookup = {.source = {SOURCE_NAMES, 0}, .in = -1, .out = -1};
-static char program[4096];
+static int part;
 
 /* Questions are answered in order. */
 struct question {
@@ -29,7 +29,7 @@ static bool restart_due;
 
 static void send(const struct question *question)
 {
-    if (lookup.pid == 0)
+    if (!lookup.running)
         return; /* when it is back */
     paragraph_add(&lookup.output, "op", "%s", question->account != NULL ? "user" : "known");
     paragraph_add(&lookup.output, "id", "0");
@@ -41,15 +41,14 @@ static void send(const struct question *question)
     (void)coprocess_flush(&lookup);
 }
 
-bool names_start(const char *path)
+void names_prepare(char *path, struct identity_to_run_as as)
 {
-    snprintf(program, sizeof program, "%s", path);
-    return names_restart();
+    char *const argv[] = {path, NULL};
+    part = starter_add(PART_LOOKUP, argv, as);
 }
 
 bool names_restart(void)
 {
-    char *argv[] = {program, NULL};
     int64_t now = monotonic_now();
     coprocess_kill(&lookup);
     if (now < restart_at) { /* what is asked meanwhile fails when its time is over */
@@ -58,7 +57,7 @@ bool names_restart(void)
     }
     restart_due = false;
     restart_at = now + restart_pause;
-    if (!coprocess_start(&lookup, argv, (struct identity_to_run_as){(uid_t)-1, (gid_t)-1}, false, -1))
+    if (!coprocess_start(&lookup, part, false, -1))
         return false;
     struct question *question;
     STAILQ_FOREACH(question, &questions, next)

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "starter.h"
 #include "wish.h"
 
 enum account_state { ACCOUNT_UNKNOWN, ACCOUNT_ASKED, ACCOUNT_KNOWN, ACCOUNT_FAILED };
@@ -32,8 +33,10 @@ struct account {
     UT_hash_handle hh;
 };
 
-/* Starts PROGRAM. False: it could not be started. */
-bool names_start(const char *program);
+/* Before the starter is forked: tells it about the program. */
+void names_prepare(char *path, struct identity_to_run_as as);
+
+/* False: it could not be started. */
 bool names_restart(void);
 struct account *account_find(uid_t uid);
 

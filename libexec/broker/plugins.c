@@ -27,6 +27,7 @@ STAILQ_HEAD(pending_list, pending);
 
 struct plugin {
     struct coprocess process;
+    int part;
     enum { DOWN, GREETING, UP } state;
     struct pending_list pending, lost; /* lost: owed when it went down */
     int64_t since;       /* since when it owes something: its start, the sending, or its last sign of life */
@@ -38,7 +39,6 @@ struct plugin {
 
 static struct plugin plugins[PLUGINS_MAX];
 static uint64_t last_id;
-static struct identity_to_run_as run_as;
 
 static const struct plugin_line *line_of(const struct plugin *plugin)
 {
@@ -47,26 +47,39 @@ static const struct plugin_line *line_of(const struct plugin *plugin)
 
 /* ---- starting and ending ---- */
 
-static bool spawn(struct plugin *plugin)
+static int add_part(int index, struct identity_to_run_as as)
 {
+    const struct plugin_line *line = plugin_line(index);
     char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[CONF_WORDS + 4], *words;
     int argc = 0;
-    snprintf(name, sizeof name, "name=%s", line_of(plugin)->name);
-    snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&line_of(plugin)->cpus, list));
-    if (line_of(plugin)->deadline)
+    snprintf(name, sizeof name, "name=%s", line->name);
+    snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&line->cpus, list));
+    if (line->deadline)
         snprintf(priority, sizeof priority, "priority=-");
     else
-        snprintf(priority, sizeof priority, "priority=%d-%d", line_of(plugin)->lowest, line_of(plugin)->highest);
-    argv[argc++] = line_of(plugin)->program;
+        snprintf(priority, sizeof priority, "priority=%d-%d", line->lowest, line->highest);
+    argv[argc++] = line->program;
     argv[argc++] = name;
     argv[argc++] = cpus;
     argv[argc++] = priority;
-    words = line_of(plugin)->words == NULL ? NULL : strdup(line_of(plugin)->words);
+    words = line->words == NULL ? NULL : strdup(line->words);
     for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;)
         argv[argc++] = word;
     argv[argc] = NULL;
-    bool started = coprocess_start(&plugin->process, argv, run_as, false, -1);
+    int part = starter_add(PART_PLUGIN, argv, as);
     free(words);
+    return part;
+}
+
+void plugins_prepare(struct identity_to_run_as as)
+{
+    for (int i = 0; i < plugins_count(); i++)
+        plugins[i].part = add_part(i, as);
+}
+
+static bool spawn(struct plugin *plugin)
+{
+    bool started = coprocess_start(&plugin->process, plugin->part, false, -1);
     plugin->state = started ? GREETING : DOWN;
     plugin->since = monotonic_now();
     return started;
@@ -124,9 +137,8 @@ static bool await_greeting(struct plugin *plugin, char *reason)
     }
 }
 
-bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES])
+bool plugins_start(char reason[static REASON_BYTES])
 {
-    run_as = as;
     for (int i = 0; i < plugins_count(); i++) {
         plugins[i].process = (struct coprocess){.source = {SOURCE_PLUGIN, i}, .in = -1, .out = -1};
         STAILQ_INIT(&plugins[i].pending);
@@ -299,7 +311,7 @@ void plugins_flush(void)
 void plugin_read(int index)
 {
     struct plugin *plugin = &plugins[index];
-    if (plugin->process.pid == 0)
+    if (!plugin->process.running)
         return;
     if (plugin->process.writing)
         (void)coprocess_flush(&plugin->process);

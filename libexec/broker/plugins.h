@@ -9,6 +9,7 @@
 
 #include "coprocess.h"
 #include "plugin-lines.h"
+#include "starter.h"
 #include "wish.h"
 
 /* What a plugin said, after the form was checked and nothing else. */
@@ -24,8 +25,11 @@ struct plugin_event {
     char reason[256];
 };
 
+/* Before the starter is forked: tells it about them. */
+void plugins_prepare(struct identity_to_run_as as);
+
 /* Starts them all and waits for their greetings, for they may refuse to start. False: who and why. */
-bool plugins_start(struct identity_to_run_as as, char reason[static REASON_BYTES]);
+bool plugins_start(char reason[static REASON_BYTES]);
 void plugins_stop(void);
 
 /* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */

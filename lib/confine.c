@@ -1,0 +1,231 @@
+#include "confine.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool confine_for_good(void)
+{
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+/* ---- powers ---- */
+
+bool confine_powers(const int keep[])
+{
+    int kept[CAP_LAST_CAP + 1], count = 0;
+    if (capng_get_caps_process() != 0)
+        return false;
+    for (int i = 0; keep[i] >= 0; i++)
+        if (capng_have_capability(CAPNG_PERMITTED, (unsigned)keep[i])) /* a container may have less */
+            kept[count++] = keep[i];
+    capng_clear(CAPNG_SELECT_ALL);
+    for (int i = 0; i < count; i++)
+        if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET, (unsigned)kept[i]) != 0)
+            return false;
+    return capng_apply(CAPNG_SELECT_ALL) == 0;
+}
+
+bool confine_to_user(uid_t uid, gid_t gid)
+{
+    capng_clear(CAPNG_SELECT_ALL);
+    return capng_change_id((int)uid, (int)gid, CAPNG_DROP_SUPP_GRP | CAPNG_CLEAR_BOUNDING) == 0 && capng_apply(CAPNG_SELECT_CAPS) == 0 &&
+           setuid(0) != 0; /* proves that the way back is closed */
+}
+
+/* ---- files ---- */
+
+/* Newer than the headers of Debian 12. */
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_IOCTL_DEV
+#define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
+#endif
+
+struct ruleset {
+    uint64_t files, network, scopes; /* struct landlock_ruleset_attr, as of version 6 */
+};
+enum { SCOPE_ABSTRACT_SOCKETS = 1, SCOPE_SIGNALS = 2 };
+
+static const uint64_t may_read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+static const uint64_t may_write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
+static const uint64_t may_change = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                   LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_REFER;
+static const uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                              LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_IOCTL_DEV;
+
+/* The first version of landlock refuses each rename between directories, and so each verdict. */
+enum { VERSION_REFER = 2, VERSION_TRUNCATE = 3, VERSION_NETWORK = 4, VERSION_IOCTL = 5, VERSION_SCOPES = 6 };
+
+static int landlock_version(void)
+{
+    return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+static uint64_t known(uint64_t access, int version)
+{
+    if (version < VERSION_TRUNCATE)
+        access &= ~LANDLOCK_ACCESS_FS_TRUNCATE;
+    if (version < VERSION_IOCTL)
+        access &= ~LANDLOCK_ACCESS_FS_IOCTL_DEV;
+    return access;
+}
+
+static int make_ruleset(struct ruleset ruleset, int version)
+{
+    size_t size = version >= VERSION_SCOPES ? sizeof ruleset : version >= VERSION_NETWORK ? offsetof(struct ruleset, scopes) : sizeof ruleset.files;
+    ruleset.files = known(ruleset.files, version);
+    return (int)syscall(SYS_landlock_create_ruleset, &ruleset, size, 0);
+}
+
+static bool allow(int ruleset, const char *path, uint64_t access, int version)
+{
+    struct stat status;
+    struct landlock_path_beneath_attr beneath = {.parent_fd = open(path, O_PATH | O_CLOEXEC)};
+    if (beneath.parent_fd < 0)
+        return errno == ENOENT;
+    if (fstat(beneath.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
+        access &= LANDLOCK_ACCESS_FS_READ_FILE | may_write;
+    beneath.allowed_access = known(access, version);
+    bool allowed = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
+    close(beneath.parent_fd);
+    return allowed;
+}
+
+static bool enter(int ruleset)
+{
+    bool entered = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+    close(ruleset);
+    return entered;
+}
+
+const char *confine_files(const struct confine_path paths[])
+{
+    static const uint64_t may[] = {[MAY_READ] = may_read, [MAY_WRITE] = may_read | may_write, [MAY_CHANGE] = may_read | may_write | may_change};
+    int version = landlock_version();
+    if (version < VERSION_REFER)
+        return version < 0 ? strerror(errno) : "it is too old: Linux 5.19 has the one that is needed";
+    int ruleset = make_ruleset((struct ruleset){.files = may_read | may_write | may_change | never}, version);
+    if (ruleset < 0)
+        return strerror(errno);
+    for (int i = 0; paths[i].path != NULL; i++)
+        if (!allow(ruleset, paths[i].path, may[paths[i].may], version)) {
+            close(ruleset);
+            return strerror(errno);
+        }
+    return enter(ruleset) ? NULL : strerror(errno);
+}
+
+void confine_writes(void)
+{
+    int version = landlock_version();
+    uint64_t access = may_write | may_change | (never & ~LANDLOCK_ACCESS_FS_EXECUTE);
+    if (version < VERSION_REFER)
+        access &= ~LANDLOCK_ACCESS_FS_REFER;
+    int ruleset = version < 1 ? -1 : make_ruleset((struct ruleset){.files = access, .scopes = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS}, version);
+    if (ruleset < 0)
+        return;
+    (void)allow(ruleset, "/dev/null", may_write, version);
+    (void)enter(ruleset);
+}
+
+/* ---- system calls ---- */
+
+/* Names that this library, this kernel or this machine does not know are not called either. */
+static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names[])
+{
+    for (int i = 0; names[i] != NULL; i++) {
+        int number = seccomp_syscall_resolve_name(names[i]);
+        if (number == __NR_SCMP_ERROR)
+            continue;
+        int failed = seccomp_rule_add(filter, action, number, 0);
+        if (failed != 0 && failed != -EDOM && failed != -EEXIST)
+            return false;
+    }
+    return true;
+}
+
+static bool load(scmp_filter_ctx filter)
+{
+    bool loaded = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 && seccomp_load(filter) == 0;
+    seccomp_release(filter);
+    return loaded;
+}
+
+bool confine_calls(const char *const names[])
+{
+    /* What sanitizers call on their own behalf. */
+    static const char *const sanitizer[] = {
+#ifdef __SANITIZE_ADDRESS__
+        "sigaltstack", "clone", "ptrace", "wait4", "getpid", "gettid", "sched_getaffinity", "readlink", "personality", "prctl", "tgkill", "open",
+        "getrlimit", "setrlimit", "sched_yield", "dup", "socketpair", "kill", "sendto", "mincore", "process_vm_readv",
+#endif
+        NULL};
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    if (filter == NULL)
+        return false;
+    if (!add(filter, SCMP_ACT_ALLOW, names) || !add(filter, SCMP_ACT_ALLOW, sanitizer)) {
+        seccomp_release(filter);
+        return false;
+    }
+    return load(filter);
+}
+
+bool confine_program(void)
+{
+    static const char *const refused[] = {
+        "socket", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
+        "pidfd_getfd", "kcmp", "add_key", "keyctl", "request_key", "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "fsopen",
+        "fspick", "open_tree", "move_mount", "mount_setattr", "fanotify_init", "open_by_handle_at", "sched_setscheduler", "sched_setparam",
+        "sched_setattr", "setpriority", "ioprio_set", "setsid", "setpgid", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown",
+        "fchownat", "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
+        "shmget", "msgget", "semget", "mq_open", "mq_unlink", "personality", "quotactl", "quotactl_fd", "acct", "reboot", "kexec_load",
+        "kexec_file_load", "swapon", "swapoff", "init_module", "finit_module", "delete_module", "syslog", "vhangup", "lookup_dcookie", NULL};
+    static const uint64_t name_spaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    if (filter == NULL)
+        return false;
+    bool added = add(filter, SCMP_ACT_ERRNO(EPERM), refused) &&
+                 seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0)) == 0 &&
+                 /* its flags are in memory, out of a filter's sight; libraries then use clone */
+                 seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
+    for (uint64_t flag = 1; added && flag != 0 && flag <= name_spaces; flag <<= 1)
+        if ((name_spaces & flag) != 0)
+            added = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag)) == 0;
+    if (!added) {
+        seccomp_release(filter);
+        return false;
+    }
+    return load(filter);
+}
+
+/* ---- resources ---- */
+
+void confine_resources(void)
+{
+    static const struct {
+        __rlimit_resource_t resource;
+        rlim_t limit;
+    } limits[] = {
+        {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, 64}, {RLIMIT_NPROC, 512}, {RLIMIT_MSGQUEUE, 0},
+#ifndef __SANITIZE_ADDRESS__ /* which sets terabytes of addresses aside */
+        {RLIMIT_AS, (rlim_t)4 << 30},
+#endif
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const struct rlimit both = {limits[i].limit, limits[i].limit};
+        (void)setrlimit(limits[i].resource, &both);
+    }
+}

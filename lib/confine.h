@@ -1,0 +1,43 @@
+/* What a program takes from itself, or from what it is about to run, before it reads a byte from anybody: powers
+ * (capabilities(7)), files (landlock(7)), system calls (seccomp(2)).
+ *
+ * What every supported kernel has must work, and false is the end of the program; landlock may be absent, and then the
+ * caller says so and goes on. All of it is inherited, and none can be taken back. */
+#ifndef RTF_CONFINE_H
+#define RTF_CONFINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* No execve gives more than there is now: no set-user-ID programs. Needed before all others but confine_powers. */
+bool confine_for_good(void);
+
+/* Keeps these, CAP_... with -1 at the end, of what the process has, also for what it runs. */
+bool confine_powers(const int keep[]);
+
+/* Becomes an unprivileged user without any group but its own and without any power. */
+bool confine_to_user(uid_t uid, gid_t gid);
+
+/* What may be done beneath `path`; the list ends with a path of NULL. What is not there is left out. */
+struct confine_path {
+    const char *path;
+    enum { MAY_READ, MAY_WRITE, MAY_CHANGE } may; /* MAY_WRITE: into files that exist; MAY_CHANGE: also make and remove */
+};
+
+/* Nothing else can be opened. NULL: done; else why not, for a log. */
+const char *confine_files(const struct confine_path paths[]);
+
+/* Anything can be read, as the user may, but nothing be written; no signal reaches another program. */
+void confine_writes(void);
+
+/* Only these system calls, by name, with NULL at the end. All others fail with EPERM. */
+bool confine_calls(const char *const names[]);
+
+/* What no filter over standard input and output has to do is refused: network, tracing, name spaces, real-time scheduling,
+ * rights of files, what outlives a process. */
+bool confine_program(void);
+
+/* Few descriptors and processes, a bounded address space, no core. */
+void confine_resources(void);
+
+#endif

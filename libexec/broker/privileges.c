@@ -1,0 +1,51 @@
+#include "privileges.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "confine.h"
+#include "event.h"
+
+/* Users' directories and files are closed to others (DAC_OVERRIDE, FOWNER), verdicts become theirs (CHOWN), directories keep
+ * their group (FSETID), and who still writes is told by a lease (LEASE). No scheduling: that is the helper's. */
+static const int powers[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, -1};
+
+static const char *const calls[] = {
+    /* waiting */
+    "epoll_wait", "epoll_pwait", "epoll_ctl", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
+    "gettimeofday", "time", "futex", "wait4", "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "inotify_init1", "inotify_add_watch",
+    "inotify_rm_watch", "ioctl",
+    /* talking to its parts */
+    "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "recvmsg", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
+    /* files */
+    "open", "openat", "openat2", "fcntl", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
+    "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "rename", "renameat", "renameat2", "unlink",
+    "unlinkat", "link", "linkat", "mkdir", "mkdirat", "rmdir", "mknod", "mknodat", "chmod", "fchmod", "fchmodat", "fchown", "fchownat", "utimensat", "umask",
+    /* threads, as far as anybody may look */
+    "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority", "getpid", "gettid", "getuid", "geteuid",
+    "getgid", "getegid", "uname", "sysinfo",
+    /* memory, and the end */
+    "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq", "set_robust_list", "prlimit64", "exit", "exit_group", "tgkill", NULL};
+
+static void need(bool done, const char *what)
+{
+    if (done)
+        return;
+    fprintf(stderr, "rtf-brokerd: %s cannot be given up: %s\n", what, strerror(errno));
+    exit(EX_OSERR);
+}
+
+void privileges_drop(const char *spool, const char *config)
+{
+    const struct confine_path files[] = {{spool, MAY_CHANGE}, {config, MAY_READ}, {"/proc", MAY_READ}, {"/sys", MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
+    need(confine_for_good(), "new privileges");
+    need(confine_powers(powers), "capabilities");
+    const char *why_not = confine_files(files);
+    if (why_not != NULL)
+        event_broker("warning", "this kernel does not confine the broker and its parts to their files (landlock): %s", why_not);
+    need(confine_calls(calls), "system calls");
+}

@@ -1,0 +1,231 @@
+# What broker, starter, helper, lookup and plugins can do, as rtf-brokerd(8) claims: read from /proc, and tried from inside.
+load helper
+
+prepare() { configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all'; }
+
+requires_x86_64() { [ "$(uname -m)" = x86_64 ] || skip "test/fixtures/inject knows the registers of x86_64 only"; }
+requires_landlock() { as_itself landlock || skip 'this kernel has no landlock'; }
+as_itself() { /usr/bin/python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 2)'; }
+
+status_of() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
+
+# powers PID: the names of its capabilities, effective, permitted and bounding, which are the same; the inheritable and
+# ambient ones are none.
+powers() {
+    local effective
+    effective=$(status_of "$1" CapEff)
+    [ "$effective" = "$(status_of "$1" CapPrm)" ] && [ "$effective" = "$(status_of "$1" CapBnd)" ] || { echo "they differ"; return; }
+    [ "$(status_of "$1" CapInh)$(status_of "$1" CapAmb)" = 00000000000000000000000000000000 ] || { echo "some are inheritable"; return; }
+    /usr/bin/python3 - "$effective" <<'END'
+import sys
+names = {0: "chown", 1: "dac_override", 3: "fowner", 4: "fsetid", 5: "kill", 6: "setgid", 7: "setuid", 8: "setpcap", 23: "sys_nice", 28: "lease", 38: "perfmon"}
+value = int(sys.argv[1], 16)
+print(" ".join(names.get(bit, str(bit)) for bit in range(64) if value >> bit & 1))
+END
+}
+
+descriptors() { find "/proc/$1/fd" -mindepth 1 -printf '%f\n' | sort -n | paste -sd ' '; }
+
+ids() { echo "$(status_of "$1" Uid | tr -s ' \t' ' ') / $(status_of "$1" Gid | tr -s ' \t' ' ') / $(status_of "$1" Groups)"; }
+
+tries() { "$RTF_SOURCE/test/fixtures/inject" "$@"; }
+
+# A user that nothing else runs as.
+as_plugin_user() { broker_start --plugin-user 20099; }
+
+@test "the broker can handle files of users, and not schedule" {
+    as_plugin_user
+    [ "$(powers "$BROKER")" = 'chown dac_override fowner fsetid lease' ]
+    [ "$(status_of "$BROKER" Seccomp)" = 2 ]
+    [ "$(status_of "$BROKER" NoNewPrivs)" = 1 ]
+    [ "$(status_of "$BROKER" Uid | tr -s ' \t' ' ')" = '0 0 0 0' ]
+}
+
+@test "the starter has what its children need, and three descriptors besides its socket" {
+    as_plugin_user
+    [ "$(powers "$(starter)")" = 'dac_override kill setgid setuid setpcap sys_nice perfmon' ]
+    [ "$(cat "/proc/$(starter)/comm")" = rtf-starter ]
+    [ "$(descriptors "$(starter)")" = '0 1 2 3 4' ] # 4: tells that a child has ended
+}
+
+@test "the helper alone can schedule" {
+    as_plugin_user
+    helper=$(parts rtf-attach)
+    [ "$(powers "$helper")" = 'dac_override sys_nice perfmon' ]
+    [ "$(status_of "$helper" Seccomp)" = 2 ]
+    [ "$(status_of "$helper" NoNewPrivs)" = 1 ]
+    [ "$(descriptors "$helper")" = '0 1 2 3' ] # 3: the spool's lock
+}
+
+@test "plugins and lookup have another user, no power at all and three descriptors" {
+    as_plugin_user
+    for pid in $(parts plugins/) $(parts rtf-names); do
+        [ "$(powers "$pid")" = '' ]
+        [ "$(ids "$pid")" = '20099 20099 20099 20099 / 20099 20099 20099 20099 / ' ]
+        [ "$(status_of "$pid" NoNewPrivs)" = 1 ]
+        [ "$(descriptors "$pid")" = '0 1 2' ]
+    done
+    for pid in $(parts plugins/); do
+        [ "$(status_of "$pid" Seccomp)" = 2 ]
+        [ "$(awk '/^Max open files/ { print $4, $5 }' "/proc/$pid/limits")" = '64 64' ]
+        [ "$(awk '/^Max processes/ { print $3, $4 }' "/proc/$pid/limits")" = '512 512' ]
+        [ "$(awk '/^Max core file size/ { print $5, $6 }' "/proc/$pid/limits")" = '0 0' ]
+    done
+}
+
+@test "nobody of them can open /etc/shadow" {
+    requires_x86_64
+    requires_landlock
+    as_plugin_user
+    for pid in "$BROKER" $(parts); do
+        [ "$(tries "$pid" open /etc/shadow 0)" = EACCES ]
+    done
+}
+
+@test "the broker cannot run a program, trace, connect, or schedule anybody" {
+    requires_x86_64
+    as_plugin_user
+    [ "$(tries "$BROKER" execve /bin/true 0 0)" = EPERM ]
+    [ "$(tries "$BROKER" ptrace 16 1)" = EPERM ]
+    [ "$(tries "$BROKER" socket 1 1 0)" = EPERM ]
+    [ "$(tries "$BROKER" sched_setscheduler 0 0 0)" = EPERM ]
+    [ "$(tries "$BROKER" setuid 0)" = EPERM ]
+    [ "$(tries "$BROKER" kill 1 0)" = EPERM ]
+    [ "$(field .result "$(wish $ALICE cam '{"priority": 12}')")" = OK ] # and goes on
+}
+
+@test "broker and helper write where they have to, and nowhere else" {
+    requires_x86_64
+    requires_landlock
+    as_plugin_user
+    for pid in "$BROKER" "$(parts rtf-attach)"; do
+        [ "$(tries "$pid" open "$WORK/broker.out" 1)" = EACCES ]
+        [ "$(tries "$pid" open "$CONFIG/acl.conf" 1)" = EACCES ]
+        [ "$(tries "$pid" mkdir "$WORK/new" 0x1ed)" = EACCES ]
+        [ "$(tries "$pid" execve /bin/true 0 0)" != 0 ]
+    done
+    [ "$(tries "$BROKER" mkdir "$SPOOL/new" 0x1c0)" = 0 ]
+    rmdir "$SPOOL/new"
+    [ "$(tries "$(parts rtf-attach)" mkdir "$SPOOL/new" 0x1c0)" = EACCES ]
+}
+
+@test "a plugin can write nowhere, connect to nobody, and reach nobody by a signal" {
+    requires_x86_64
+    as_plugin_user
+    plugin=$(parts plugins/fp)
+    mkdir -m 1777 "$WORK/open"
+    [ "$(tries "$plugin" socket 1 1 0)" = EPERM ]
+    [ "$(tries "$plugin" socket 2 1 0)" = EPERM ]
+    [ "$(tries "$plugin" ptrace 16 "$(parts plugins/edf)")" = EPERM ]
+    [ "$(tries "$plugin" unshare 0x10000000)" = EPERM ]
+    [ "$(tries "$plugin" setsid)" = EPERM ]
+    [ "$(tries "$plugin" sched_setscheduler 0 0 0)" = EPERM ]
+    [ "$(tries "$plugin" open /etc/passwd 0)" -ge 3 ] # what anybody may read it may
+    requires_landlock
+    [ "$(tries "$plugin" mkdir "$WORK/open/new" 0x1c0)" = EACCES ]
+    [ "$(tries "$plugin" open "$WORK/open/new" 0x41 0x180)" = EACCES ]
+    [ "$(tries "$plugin" open /dev/null 1)" -ge 3 ]
+    [ "$(tries "$plugin" kill "$(parts plugins/edf)" 9)" = EPERM ]
+}
+
+@test "plugins in awk, sh and Python start, serve and are ended under all that" {
+    mkdir "$WORK/plugins"
+    cat >"$WORK/plugins/awk" <<'END'
+#!/usr/bin/awk -f
+BEGIN { FS = "="; printf "protocol=1\nanswer=ok\n\n"; fflush() }
+/./ { said[$1] = $2; next }
+{
+    print "id=" said["id"]
+    if (said["op"] == "accept") print "cpus=0\npolicy=fifo\npriority=" said["priority"]
+    print "answer=ok\n"
+    fflush()
+    delete said
+}
+END
+    cat >"$WORK/plugins/sh" <<'END'
+#!/bin/sh
+printf 'protocol=1\nanswer=ok\n\n'
+while IFS== read -r key value; do
+    case $key in
+    op) op=$value ;;
+    id) id=$value ;;
+    priority) priority=$value ;;
+    '')
+        plan=$([ "$op" != accept ] || printf 'cpus=0\npolicy=fifo\npriority=%s\nx' "$priority" 2>/dev/null)
+        printf 'id=%s\n%sanswer=ok\n\n' "$id" "${plan%x}"
+        ;;
+    esac
+done
+END
+    cat >"$WORK/plugins/python" <<'END'
+#!/usr/bin/python3
+import json, subprocess, sys
+print("protocol=1\nanswer=ok\n", flush=True)
+said = {}
+for line in sys.stdin:
+    key, _, value = line.rstrip("\n").partition("=")
+    if key:
+        said[key] = value
+        continue
+    print("id=" + said["id"])
+    if said["op"] == "accept":
+        print("cpus=0\npolicy=fifo\npriority=" + subprocess.run(["echo", said["priority"]], capture_output=True, text=True).stdout, end="")
+    print("answer=ok\n", flush=True)
+    said = {}
+END
+    chmod 755 "$WORK"/plugins/*
+    configure_rules "$ALICE - max_utilization 3"
+    configure_plugins "AWK $WORK/plugins/awk 1-10 all" "SH $WORK/plugins/sh 11-20 all" "PY $WORK/plugins/python 21-30 all"
+    as_plugin_user
+    for plugin in AWK:5 SH:15 PY:25; do
+        answer=$(wish $ALICE "${plugin%:*}" "{\"priority\": ${plugin#*:}, \"plugin\": \"${plugin%:*}\"}")
+        echo "$answer"
+        [ "$(field .result "$answer")" = OK ]
+    done
+}
+
+@test "a plugin's children end with it, though they ignore what they are told" {
+    cat >"$WORK/parent" <<'END'
+#!/bin/sh
+setsid sh -c 'trap "" HUP TERM PIPE; exec sleep 287' >/dev/null 2>&1 &
+(trap "" HUP TERM PIPE; exec sleep 287) >/dev/null 2>&1 &
+printf 'protocol=1\nanswer=ok\n\n'
+cat >/dev/null
+END
+    chmod 755 "$WORK/parent"
+    configure_plugins "PARENT $WORK/parent 1-10 all" 'FP fp 11-20 all'
+    as_plugin_user
+    [ "$(pgrep -u 20099 -fx 'sleep 287' | wc -l)" = 1 ] # the other one could not leave
+    broker_stop TERM
+    eventually no_process_of 20099
+}
+no_process_of() { ! pgrep -u "$1"; }
+
+@test "when the broker is killed, even a plugin that does not end by itself ends" {
+    printf '#!/bin/sh\nprintf "protocol=1\\nanswer=ok\\n\\n"\ntrap "" HUP TERM PIPE\nexec sleep 287\n' >"$WORK/deaf"
+    chmod 755 "$WORK/deaf"
+    configure_plugins "DEAF $WORK/deaf 1-10 all" 'FP fp 11-20 all'
+    as_plugin_user
+    kill -KILL "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    BROKER=
+    eventually no_process_of 20099
+}
+
+@test "without its starter the broker ends for a new one, and threads keep what they have" {
+    as_plugin_user
+    sleeper $ALICE
+    wish $ALICE cam '{"priority": 12}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" fifo
+    kill -KILL "$(starter)"
+    status=0
+    wait "$BROKER" || status=$?
+    BROKER=
+    [ "$status" = 71 ]
+    eventually none_of_ours
+    is_policy "$SLEEPER" fifo
+    as_plugin_user
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$SLEEPER" other
+}
