@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <mntent.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -109,6 +111,20 @@ static bool enter(int ruleset)
     bool entered = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
     close(ruleset);
     return entered;
+}
+
+bool confine_proc_is_hidden(void)
+{
+    const struct mntent *entry;
+    char *option = NULL;
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
+    while (mounts != NULL && (entry = getmntent(mounts)) != NULL)
+        if (strcmp(entry->mnt_dir, "/proc") == 0)
+            option = hasmntopt(entry, "hidepid"); /* of what is mounted last */
+    bool hidden = option != NULL && strncmp(option, "hidepid=0", 9) != 0 && strncmp(option, "hidepid=off", 11) != 0;
+    if (mounts != NULL)
+        endmntent(mounts);
+    return hidden;
 }
 
 const char *confine_files(const struct confine_path paths[])

@@ -24,6 +24,9 @@ struct confine_path {
     enum { MAY_READ, MAY_WRITE, MAY_CHANGE } may; /* MAY_WRITE: into files that exist; MAY_CHANGE: also make and remove */
 };
 
+/* With hidepid=, only who may trace a process sees it in /proc; and nobody under landlock may trace one that is not. */
+bool confine_proc_is_hidden(void);
+
 /* Nothing else can be opened. NULL: done; else why not, for a log. */
 const char *confine_files(const struct confine_path paths[]);
 

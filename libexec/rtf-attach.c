@@ -201,7 +201,8 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch, 
 static bool confine(void)
 {
     /* Scheduling and the watch of threads, and cgroups that belong to a user. */
-    static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, -1};
+    static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, -1},
+                     powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, -1};
     static const char *const calls[] = {
         "sched_setattr", "sched_setscheduler", "sched_setparam", "sched_setaffinity", "setpriority", "sched_getattr", "sched_getscheduler",
         "sched_getparam", "sched_getaffinity", "getpriority", "pidfd_open", "perf_event_open", "setitimer", "fork", "clone", "clone3", "vfork", "wait4",
@@ -211,13 +212,14 @@ static bool confine(void)
         "clock_getres", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "getuid", "geteuid", "brk", "mmap", "munmap",
         "mremap", "mprotect", "madvise", "mlockall", "getrandom", "futex", "prlimit64", "sysinfo", "uname", "exit", "exit_group", "tgkill", "statfs", "fstatfs", NULL};
     char mount[GROUP_BYTES];
-    const bool has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
+    const bool hidden = confine_proc_is_hidden(), has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
     const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {rt_runtime_file, MAY_WRITE}, {DOMAINS_DIRECTORY, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
     (void)mkdir(DOMAINS_DIRECTORY, 0755);
-    if (!confine_for_good() || !confine_powers(powers))
+    if (!confine_for_good() || !confine_powers(hidden ? powers_to_see : powers))
         return false;
-    (void)confine_files(files); /* the broker has said whether there is such a thing */
+    if (!hidden)
+        (void)confine_files(files); /* the broker has said whether there is such a thing */
     return confine_calls(calls);
 }
 

@@ -212,6 +212,19 @@ no_process_of() { ! pgrep -u "$1"; }
     eventually no_process_of 20099
 }
 
+@test "where /proc hides the processes of others, threads are attached all the same, and the log tells what is missing" {
+    unshare --mount sh -c 'mount -t proc -o hidepid=invisible proc /proc && exec "$@"' sh \
+        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves
+    sleeper $ALICE
+    wish $ALICE cam '{"priority": 12}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" fifo
+    [ "$(jq -r 'select(.decision == "warning").reason' "$EVENTS")" = 'broker and helper are not confined to their files (landlock): /proc is mounted with hidepid' ]
+}
+
 @test "without its starter the broker ends for a new one, and threads keep what they have" {
     as_plugin_user
     sleeper $ALICE

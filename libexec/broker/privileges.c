@@ -11,8 +11,10 @@
 #include "event.h"
 
 /* Users' directories and files are closed to others (DAC_OVERRIDE, FOWNER), verdicts become theirs (CHOWN), directories keep
- * their group (FSETID), and who still writes is told by a lease (LEASE). No scheduling: that is the helper's. */
-static const int powers[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, -1};
+ * their group (FSETID), and who still writes is told by a lease (LEASE). No scheduling: that is the helper's. The last is for
+ * machines where nobody sees others' processes without it. */
+static const int powers[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, -1},
+                 powers_to_see[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, CAP_SYS_PTRACE, -1};
 
 static const char *const calls[] = {
     /* waiting */
@@ -42,10 +44,11 @@ static void need(bool done, const char *what)
 void privileges_drop(const char *spool, const char *config)
 {
     const struct confine_path files[] = {{spool, MAY_CHANGE}, {config, MAY_READ}, {"/proc", MAY_READ}, {"/sys", MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
+    const bool hidden = confine_proc_is_hidden();
     need(confine_for_good(), "new privileges");
-    need(confine_powers(powers), "capabilities");
-    const char *why_not = confine_files(files);
+    need(confine_powers(hidden ? powers_to_see : powers), "capabilities");
+    const char *why_not = hidden ? "/proc is mounted with hidepid" : confine_files(files);
     if (why_not != NULL)
-        event_broker("warning", "this kernel does not confine the broker and its parts to their files (landlock): %s", why_not);
+        event_broker("warning", "broker and helper are not confined to their files (landlock): %s", why_not);
     need(confine_calls(calls), "system calls");
 }

@@ -148,7 +148,8 @@ static void reap(void)
 }
 
 /* What parts get, or are started and ended with. */
-static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, -1};
+static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, -1},
+                 powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_SYS_PTRACE, -1};
 
 static bool obey(int socket)
 {
@@ -176,7 +177,7 @@ static void serve(int socket)
     int ends = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
     struct pollfd both[2] = {{.fd = socket, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
     (void)prctl(PR_SET_NAME, "rtf-starter");
-    if (!confine_powers(powers))
+    if (!confine_powers(confine_proc_is_hidden() ? powers_to_see : powers))
         _exit(126);
     (void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* a fork has not inherited that */
     bool open = ends >= 0;
