@@ -402,7 +402,7 @@ CASES
     reader=$!
     echo "$reader" >>"$WORK/pids"
     eventually test -s "$WORK/returned"
-    BROKER=$(pgrep -f -- "rtf-brokerd --spool $SPOOL ")
+    BROKER=$(pgrep -o -f -- "rtf-brokerd --spool $SPOOL ")
     echo "$BROKER" >>"$WORK/pids"
     echo "found: $BROKER, said: $(cat "$WORK/out")"
     [[ $BROKER =~ ^[0-9]+$ ]]

@@ -8,11 +8,11 @@
 
 #include "event.h"
 #include "order.h"
-#include "spec.h"
 #include "paragraph.h"
+#include "scans.h"
 #include "wishes.h"
 
-static bool held, rescanning, over_limit_told;
+static bool held;
 static int64_t rescan_at = INT64_MAX, last_rescan; /* a user can make the queue overflow: once a second is enough */
 
 /* A name as it may stand in a log. */
@@ -27,6 +27,75 @@ static void report(const struct user *user, const char *name, struct account *ac
     char text[80];
     struct event event = {.stage = "spool", .user = user, .name = shown(name, text), .decision = decision, .reason = reason, .microseconds = -1};
     event_write_rarely(&event, &account->rare_window, &account->rare_count);
+}
+
+/* ---- floods ---- */
+
+/* Whose events come faster than this is not listened to for a while, and then looked through: the queue is one for all, and
+ * what overflows it costs everybody. A program that writes wishes as fast as it can may get here, too; it loses nothing. */
+enum { NOISE_MAX = 8192 };
+static const int64_t noise_window = INT64_C(100000000), first_mute = INT64_C(200000000), longest_mute = INT64_C(3200000000);
+static TAILQ_HEAD(, user) muted = TAILQ_HEAD_INITIALIZER(muted);
+
+static bool is_too_loud(const struct user *user)
+{
+    struct account *bucket = user_bucket(user);
+    int64_t now = monotonic_now();
+    if (now - bucket->noise_window > noise_window) {
+        bucket->noise_window = now;
+        bucket->noise = 0;
+    }
+    return ++bucket->noise > NOISE_MAX && user->uid != 0;
+}
+
+static void mute(struct user *user)
+{
+    int64_t now = monotonic_now();
+    bool again = user->muted_at != 0 && now - user->muted_at < user->look_pause + noise_window * 10;
+    user->look_pause = !again ? first_mute : user->look_pause < longest_mute ? user->look_pause * 2 : longest_mute;
+    user->muted_at = now;
+    user->look_at = now + user->look_pause;
+    spool_user_unwatch(user);
+    TAILQ_INSERT_TAIL(&muted, user, of_muted);
+    if (!again)
+        report(user, user->name, user->account, "ignored", "events of this directory come too fast: it is looked through now and then until they do not");
+}
+
+static void hear_again(struct user *user)
+{
+    if (user->look_at != 0)
+        TAILQ_REMOVE(&muted, user, of_muted);
+    user->look_at = 0;
+}
+
+static int64_t muted_deadline(void)
+{
+    const struct user *user;
+    int64_t earliest = INT64_MAX;
+    TAILQ_FOREACH(user, &muted, of_muted)
+        if (user->look_at < earliest)
+            earliest = user->look_at;
+    return earliest;
+}
+
+static void scan(struct user *user);
+
+static void listen_again(int64_t now)
+{
+    struct user *user, *next;
+    for (user = TAILQ_FIRST(&muted); user != NULL; user = next) {
+        next = TAILQ_NEXT(user, of_muted);
+        if (user->look_at > now)
+            continue;
+        hear_again(user);
+        if (spool_user_watch(user)) {
+            if (user->adopted)
+                scan(user); /* from here on there are events again */
+        } else {
+            user->look_at = now + longest_mute;
+            TAILQ_INSERT_TAIL(&muted, user, of_muted);
+        }
+    }
 }
 
 static void link_to_account(struct user *user)
@@ -52,86 +121,22 @@ static bool is_named_for(const struct user *user)
     return strcmp(user->name, decimal) == 0 || (user->account->name != NULL && strcmp(user->name, user->account->name) == 0);
 }
 
-/* What a scan has found, to be looked at in the order in which it came: what was first shall be asked first. */
-struct find {
-    uint64_t task;
-    int64_t time; /* change time of the wish, ns; 0 when it has gone */
-};
-static struct find *finds;
-static size_t find_count, find_room;
-
-static void remember(const struct wish *wish)
-{
-    struct stamp stamp = spool_stamp(wish->user, wish->name, ".json");
-    if (find_count == find_room) {
-        find_room = find_room == 0 ? 64 : find_room * 2;
-        finds = realloc(finds, find_room * sizeof *finds);
-        if (finds == NULL)
-            abort();
-    }
-    finds[find_count++] = (struct find){wish->task, stamp.seconds * 1000000000 + stamp.nanoseconds};
-}
-
-static int by_time(const void *one, const void *other)
-{
-    const struct find *a = one, *b = other;
-    return a->time != b->time ? a->time < b->time ? -1 : 1 : a->task < b->task ? -1 : a->task > b->task;
-}
-
-static void look_at_finds(void)
-{
-    if (find_count == 0)
-        return;
-    qsort(finds, find_count, sizeof *finds, by_time);
-    for (size_t i = 0; i < find_count; i++) {
-        struct wish *wish = wish_of_task(finds[i].task);
-        if (wish == NULL)
-            continue;
-        wish->written = true;
-        wish->closed = OF_JSON | OF_TID;
-        wish_queue(wish);
-    }
-    free(finds);
-    finds = NULL;
-    find_count = find_room = 0;
-}
-
-static void report_name(struct user *user, const char *name)
+void report_name(struct user *user, const char *name)
 {
     report(user, name, user->account, "ignored", "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
 }
 
-static void found(struct user *user, const char *name, bool other)
-{
-    if (other) {
-        report_name(user, name);
-        return;
-    }
-    if (wish_find(user, name, false) != NULL)
-        return;
-    struct wish *wish = wish_find(user, name, true);
-    /* Beyond his limit one is told so, and the rest would be told the same. */
-    if (wish->over_limit && over_limit_told)
-        wish_forget(wish);
-    else
-        remember(wish);
-    over_limit_told |= wish_find(user, name, false) != NULL && wish->over_limit;
-}
-
-/* All that is known of, whether its files are there or not, and all that is new. */
 static void scan(struct user *user)
 {
-    if (held)
-        return;
-    for (const struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
-        remember(wish);
-    over_limit_told = false;
-    spool_scan_user(user, found);
+    if (!held)
+        scan_begin(user);
 }
 
 static void let_go(struct user *user)
 {
     unlink_from_account(user);
+    scan_forget(user);
+    hear_again(user);
     spool_user_close(user);
 }
 
@@ -155,8 +160,6 @@ static void judge(struct user *user)
     }
     spool_user_adopt(user);
     scan(user);
-    if (!rescanning)
-        look_at_finds();
 }
 
 /* Another may have been renamed over it, or it may have been given away. */
@@ -167,7 +170,26 @@ static bool is_same_directory(const struct user *user)
            named.st_ino == opened.st_ino && opened.st_uid == user->uid;
 }
 
-void directory_appeared(const char *name)
+static void directory_gone(const char *name)
+{
+    struct wish *wish, *next;
+    struct user *user = spool_user_find(name);
+    if (user == NULL)
+        return;
+    unlink_from_account(user);
+    scan_forget(user);
+    hear_again(user);
+    spool_user_leave(user);
+    if (user->wishes == NULL) {
+        spool_user_close(user);
+        return;
+    }
+    HASH_ITER(hh, user->wishes, wish, next)
+        wish_queue(wish); /* all of them are gone; the last one takes the user along */
+}
+
+/* Something of this name appeared in specs/, changed, or went. */
+static void directory_changed(const char *name)
 {
     uid_t uid;
     bool is_directory, exists;
@@ -194,22 +216,6 @@ void directory_appeared(const char *name)
         judge(user);
 }
 
-void directory_gone(const char *name)
-{
-    struct wish *wish, *next;
-    struct user *user = spool_user_find(name);
-    if (user == NULL)
-        return;
-    unlink_from_account(user);
-    spool_user_leave(user);
-    if (user->wishes == NULL) {
-        spool_user_close(user);
-        return;
-    }
-    HASH_ITER(hh, user->wishes, wish, next)
-        wish_queue(wish); /* all of them are gone; the last one takes the user along */
-}
-
 void directories_of(struct account *account)
 {
     struct user *next;
@@ -220,19 +226,87 @@ void directories_of(struct account *account)
     }
 }
 
+/* ---- names in specs/ ---- */
+
+/* Everybody may make and remove directories there, and whose they were cannot be told any more: so many names wait to be
+ * looked at, a few in each turn, and when there are more, all of specs/ is looked through at leisure. */
+struct changed {
+    UT_hash_handle hh;
+    char name[];
+};
+enum { CHANGED_MAX = 1024, TURN_DIRECTORIES = 8, TURN_NAMES = 64 };
+static struct changed *changed_names;
+static DIR *listing;
+static bool listing_is_due;
+
+static void add_name(const char *name)
+{
+    struct changed *changed;
+    HASH_FIND_STR(changed_names, name, changed);
+    if (changed != NULL)
+        return;
+    changed = allocate(sizeof *changed + strlen(name) + 1);
+    strcpy(changed->name, name);
+    HASH_ADD_STR(changed_names, name, changed);
+}
+
+static void add_name_or_rescan(const char *name)
+{
+    if (HASH_COUNT(changed_names) < CHANGED_MAX)
+        add_name(name);
+    else if (rescan_at == INT64_MAX)
+        rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
+}
+
+static void list_some(void)
+{
+    if (listing == NULL && listing_is_due) {
+        listing_is_due = false;
+        listing = spool_list(spool.specs);
+    }
+    if (listing == NULL || HASH_COUNT(changed_names) >= CHANGED_MAX || spool_list_directories(listing, TURN_NAMES, add_name))
+        return;
+    closedir(listing);
+    listing = NULL;
+}
+
+bool directories_are_due(void)
+{
+    return changed_names != NULL || listing != NULL || listing_is_due || scans_are_due();
+}
+
+void directories_take_turn(void)
+{
+    for (int taken = 0; taken < TURN_DIRECTORIES && changed_names != NULL; taken++) {
+        struct changed *changed = changed_names;
+        HASH_DEL(changed_names, changed);
+        directory_changed(changed->name);
+        free(changed);
+    }
+    list_some();
+    scans_take_turn();
+}
+
 void directories_rescan(void)
 {
-    struct user *user, *next;
-    HASH_ITER(hh, spool_users(), user, next)
-        if (user->adopted && !is_same_directory(user))
-            directory_gone(user->name);
-    rescanning = true;
-    HASH_ITER(hh, spool_users(), user, next)
+    for (struct user *user = spool_users(); user != NULL; user = user->hh.next) {
+        add_name(user->name);
         if (user->adopted)
             scan(user);
-    spool_scan_directories(directory_appeared); /* and with them what is in those that are new */
-    rescanning = false;
-    look_at_finds();
+    }
+    listing_is_due = true;
+}
+
+void directories_finish(void)
+{
+    while (changed_names != NULL || listing != NULL || listing_is_due) {
+        for (struct changed *changed; (changed = changed_names) != NULL; free(changed)) {
+            HASH_DEL(changed_names, changed);
+            directory_changed(changed->name);
+        }
+        list_some();
+    }
+    scans_finish();
 }
 
 void directories_hold(bool hold)
@@ -242,8 +316,9 @@ void directories_hold(bool hold)
 
 int64_t directories_deadline(void)
 {
-    int64_t busy = spool_busy_deadline();
-    return busy < rescan_at ? busy : rescan_at;
+    int64_t busy = spool_busy_deadline(), quiet = muted_deadline();
+    int64_t earliest = busy < rescan_at ? busy : rescan_at;
+    return quiet < earliest ? quiet : earliest;
 }
 
 void directories_expire(int64_t now)
@@ -251,8 +326,9 @@ void directories_expire(int64_t now)
     struct wish *wish;
     while ((wish = spool_busy_due(now)) != NULL) {
         wish->look_at = INT64_MAX;
-        wish_examine(wish);
+        wish_queue(wish);
     }
+    listen_again(now);
     if (rescan_at > now)
         return;
     rescan_at = INT64_MAX;
@@ -261,35 +337,32 @@ void directories_expire(int64_t now)
     directories_rescan();
 }
 
+static void wish_event(const struct spool_event *event)
+{
+    struct user *user = event->user;
+    if (event->wish != NULL) {
+        event->wish->written = true;
+        event->wish->closed = OF_JSON | OF_TID;
+        wish_queue(event->wish);
+    } else if (user->adopted) {
+        struct wish *wish = wish_find(user, event->name, true);
+        wish->written = !event->newborn;
+        wish->closed |= event->closed;
+        wish_queue(wish);
+    } else if (account_ready(user->account))
+        judge(user); /* its owner may have joined the group */
+}
+
 void spool_event(const struct spool_event *event)
 {
-    switch (event->kind) {
-    case SPOOL_DIRECTORY:
-        directory_appeared(event->name);
-        break;
-    case SPOOL_DIRECTORY_GONE:
-        directory_gone(event->name);
-        break;
-    case SPOOL_OVERFLOW:
-        if (rescan_at == INT64_MAX)
-            rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
-        break;
-    case SPOOL_OTHER_NAME:
-        if (event->user->adopted)
-            report_name(event->user, event->name);
-        break;
-    case SPOOL_WISH:
-        if (event->wish != NULL) {
-            event->wish->written = true;
-            event->wish->closed = OF_JSON | OF_TID;
-            wish_examine(event->wish);
-        } else if (event->user->adopted) {
-            struct wish *wish = wish_find(event->user, event->name, true);
-            wish->written = !event->newborn;
-            wish->closed |= event->closed;
-            wish_examine(wish);
-        } else if (account_ready(event->user->account))
-            judge(event->user); /* its owner may have joined the group */
-        break;
-    }
+    if (event->kind == SPOOL_OVERFLOW && rescan_at == INT64_MAX)
+        rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
+    else if (event->kind == SPOOL_DIRECTORY)
+        add_name_or_rescan(event->name);
+    else if (event->user != NULL && is_too_loud(event->user))
+        mute(event->user);
+    else if (event->kind == SPOOL_OTHER_NAME && event->user->adopted)
+        report_name(event->user, event->name);
+    else if (event->kind == SPOOL_WISH)
+        wish_event(event);
 }

@@ -5,15 +5,18 @@
 #include "names.h"
 #include "spool.h"
 
-/* Something of this name appeared in specs/ or changed. */
-void directory_appeared(const char *name);
-void directory_gone(const char *name);
-
 /* The account is known now: its directories are adopted, moved aside or left alone. */
 void directories_of(struct account *account);
 
-/* Looks at everything anew: at the start and when events were lost. */
+/* Everything will be looked at anew, in turn: after a SIGHUP and when events were lost. */
 void directories_rescan(void);
+
+/* All of that at once, at the start; what is found is asked in the order of its times. */
+void directories_finish(void);
+
+/* Looks at a few of the names and directories that wait for it. */
+bool directories_are_due(void);
+void directories_take_turn(void);
 
 /* While held, directories are adopted but their wishes are not looked at: recover.c comes first. */
 void directories_hold(bool hold);

@@ -30,7 +30,7 @@
 #include "warnings.h"
 #include "wishes.h"
 
-enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, TURN_EVENTS = 32 };
+enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, TURN_EVENTS = 4096 };
 
 struct options {
     bool foreground, check, put_back;
@@ -323,7 +323,7 @@ static void take_signals(void)
     }
 }
 
-/* A turn takes so many and no more: a user who floods must not keep answers from the others. */
+/* Only notes what is to be looked at; who floods must not keep the others even from that. */
 static void take_spool_events(void)
 {
     struct spool_event event;
@@ -406,7 +406,7 @@ static int64_t earliest(int64_t one, int64_t other)
 
 static int64_t next_deadline(void)
 {
-    if (spool_may_have_more || order_has_queue())
+    if (spool_may_have_more || directories_are_due() || order_has_queue())
         return 0;
     int64_t parts = earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
     return earliest(parts, earliest(directories_deadline(), order_deadline()));
@@ -419,8 +419,9 @@ static void expire(void)
     int64_t now = monotonic_now();
     if (spool_may_have_more)
         take_spool_events();
+    directories_take_turn();
     order_take_turn();
-    if (!spool_may_have_more && !order_has_queue() && next_deadline() > now)
+    if (next_deadline() > now)
         return;
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)

@@ -12,7 +12,7 @@
 
 static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
 
-static struct account *accounts, nameless;
+static struct account *accounts, nameless = {.line.wishes = TAILQ_HEAD_INITIALIZER(nameless.line.wishes)};
 static struct coprocess lookup = {.source = {SOURCE_NAMES, 0}, .in = -1, .out = -1};
 static int part;
 
@@ -81,6 +81,7 @@ struct account *account_find(uid_t uid)
         abort();
     account->uid = uid;
     TAILQ_INIT(&account->waiting);
+    line_init(&account->line, uid == 0);
     HASH_ADD(hh, accounts, uid, sizeof account->uid, account);
     return account;
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "starter.h"
+#include "turns.h"
 #include "wish.h"
 
 enum account_state { ACCOUNT_UNKNOWN, ACCOUNT_ASKED, ACCOUNT_KNOWN, ACCOUNT_FAILED };
@@ -29,6 +30,9 @@ struct account {
     int64_t rare_window;
     unsigned rare_count;
     struct user *users;    /* its directories */
+    struct line line;      /* its wishes that are to be looked at */
+    int64_t noise_window;  /* CLOCK_MONOTONIC: since then so many events of its directories */
+    unsigned noise;
     struct request_list waiting; /* requests that wait for the account */
     UT_hash_handle hh;
 };

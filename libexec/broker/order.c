@@ -17,6 +17,7 @@
 #include "spool.h"
 #include "state.h"
 #include "threads.h"
+#include "turns.h"
 #include "verdict.h"
 #include "wishes.h"
 
@@ -30,9 +31,7 @@ static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);
 static int64_t retry_at = INT64_MAX;
 static const int64_t retry_after = INT64_C(1000000000);
 
-/* Those that are to be looked at again, fairly: each turn takes some of them. */
 enum { TURN_WISHES = 32 };
-static TAILQ_HEAD(, wish) queue = TAILQ_HEAD_INITIALIZER(queue);
 
 /* ---- verdicts ---- */
 
@@ -131,41 +130,25 @@ static bool nothing_is_left(const struct wish *wish)
     return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch < 0;
 }
 
-static void leave_queue(struct wish *wish)
-{
-    if (wish->queued)
-        TAILQ_REMOVE(&queue, wish, of_queue);
-    wish->queued = false;
-}
-
-static void forget(struct wish *wish)
-{
-    leave_queue(wish);
-    wish_forget(wish);
-}
-
 static void forget_if_empty(struct wish *wish)
 {
     struct user *user = wish->user;
     if (!nothing_is_left(wish))
         return;
     spool_remove(user, wish->name, ".verdict", NULL); /* of a wish that was not kept in mind */
-    forget(wish);
+    wish_forget(wish);
     if (user->gone && user->wishes == NULL)
         spool_user_close(user);
 }
 
 void wish_queue(struct wish *wish)
 {
-    if (wish->queued)
-        return;
-    wish->queued = true;
-    TAILQ_INSERT_TAIL(&queue, wish, of_queue);
+    turns_add(wish, &user_bucket(wish->user)->line);
 }
 
 bool order_has_queue(void)
 {
-    return !TAILQ_EMPTY(&queue) || turn_is_due();
+    return turns_are_due() || turn_is_due();
 }
 
 void order_take_turn(void)
@@ -174,10 +157,8 @@ void order_take_turn(void)
     struct request *request;
     for (int taken = 0; taken < TURN_WISHES && (request = turn_next()) != NULL; taken++)
         advance(request, ASK);
-    for (int taken = 0; taken < TURN_WISHES && (wish = TAILQ_FIRST(&queue)) != NULL; taken++) {
-        leave_queue(wish);
+    for (int taken = 0; taken < TURN_WISHES && (wish = turns_next()) != NULL; taken++)
         wish_examine(wish);
-    }
 }
 
 static bool is_to_be_applied_again(const struct wish *wish)
@@ -224,7 +205,7 @@ static void answer(struct request *request)
     if (linked) /* before the wish, and with it perhaps its user, is forgotten */
         queue_links(user, inode);
     if (over_limit)
-        forget(wish);
+        wish_forget(wish);
     else
         examine_rest(wish);
 }

@@ -15,6 +15,7 @@
 #include "order.h"
 #include "state.h"
 #include "threads.h"
+#include "turns.h"
 #include "wishes.h"
 
 static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
@@ -272,6 +273,7 @@ static void settle_accounts(void)
     bool alive = true;
     struct account *account;
     directories_rescan();
+    directories_finish();
     while (names_deadline() != INT64_MAX) {
         names_wait(&alive);
         while ((account = names_receive(&alive)) != NULL)
@@ -309,11 +311,12 @@ bool recover(char reason[static REASON_BYTES])
         if (!apply[i] && wish->attachment != NULL)
             threads_watch(wish);
         if (!apply[i])
-            wish_queue(wish);
+            turns_add(wish, turns_of_old()); /* before what is new: what it gives up can be theirs */
     }
-    if (good)
+    if (good) {
         directories_rescan();
-    else {
+        directories_finish();
+    } else {
         char ignored[REASON_BYTES];
         restore_kernel();
         (void)drop_domains(ignored);

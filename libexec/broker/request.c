@@ -8,6 +8,8 @@
 #include "acl.h"
 #include "event.h"
 #include "ledger.h"
+#include "names.h"
+#include "turns.h"
 #include "wishes.h"
 
 static struct request *asked_plugins, *asked_helper;
@@ -34,6 +36,7 @@ enum next wait_for_helper(struct request *request, enum step step, uint64_t id)
 
 static TAILQ_HEAD(, request) line = TAILQ_HEAD_INITIALIZER(line);
 static const struct request *serving;
+static const struct line *last_served;
 
 bool turn_take(struct request *request)
 {
@@ -55,13 +58,19 @@ bool turn_is_due(void)
     return serving == NULL && !TAILQ_EMPTY(&line);
 }
 
+/* The first of another user than the last one, if there is any: nobody waits behind all that somebody else has piled up. */
 struct request *turn_next(void)
 {
-    struct request *request = turn_is_due() ? TAILQ_FIRST(&line) : NULL;
-    if (request != NULL) {
-        TAILQ_REMOVE(&line, request, of_turn);
-        serving = request;
-    }
+    if (!turn_is_due())
+        return NULL;
+    struct request *request = TAILQ_FIRST(&line);
+    while (request != NULL && request->line == last_served)
+        request = TAILQ_NEXT(request, of_turn);
+    if (request == NULL)
+        request = TAILQ_FIRST(&line);
+    TAILQ_REMOVE(&line, request, of_turn);
+    last_served = request->line;
+    serving = request;
     return request;
 }
 
@@ -97,6 +106,8 @@ struct request *request_begin(struct wish *wish, enum kind kind)
 {
     struct request *request = allocate(sizeof *request);
     request->wish = wish;
+    request->line = &user_bucket(wish->user)->line;
+    turns_begin(request->line);
     request->outcome.kind = kind;
     request->started = monotonic_now();
     request->plugin = request->no_plugin = -1;
@@ -165,6 +176,7 @@ bool request_record(struct request *request)
 void request_drop(struct request *request)
 {
     request->wish->request = NULL;
+    turns_end(request->line);
     turn_end(request);
     acl_release(&request->hold);
     if (request->partial != NULL)

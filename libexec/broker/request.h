@@ -16,6 +16,7 @@ enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN };
 
 struct request {
     struct wish *wish;
+    struct line *line;          /* whose it is one of */
     struct outcome outcome;
     enum step step;
     bool waiting;               /* in the table of answers that are waited for */

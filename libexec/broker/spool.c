@@ -241,22 +241,23 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
     }
     if (hand_out(raw->wd))
         return take_handed(event);
-    if (raw->len == 0 || raw->name[0] == '.')
-        return false;
     if (raw->wd == specs_watch) {
-        event->kind = (raw->mask & (IN_DELETE | IN_MOVED_FROM)) != 0 ? SPOOL_DIRECTORY_GONE : SPOOL_DIRECTORY;
+        event->kind = SPOOL_DIRECTORY;
         snprintf(event->name, sizeof event->name, "%s", raw->name);
-        return true;
+        return raw->len != 0 && raw->name[0] != '.';
     }
     HASH_FIND(hh_watch, users_by_watch, &raw->wd, sizeof raw->wd, event->user);
-    if (event->user == NULL || is_silent(raw->name))
+    if (event->user == NULL)
         return false;
+    event->kind = SPOOL_NOTHING;
+    if (raw->len == 0 || is_silent(raw->name))
+        return true;
     event->kind = strip_ending(raw->name, event->name) ? SPOOL_WISH : SPOOL_OTHER_NAME;
     event->newborn = (raw->mask & IN_CREATE) != 0;
     if ((raw->mask & IN_CLOSE_WRITE) != 0)
         event->closed = strip(raw->name, ".json", event->name) ? OF_JSON : OF_TID;
     if (event->kind == SPOOL_OTHER_NAME && (raw->mask & (IN_CREATE | IN_MOVED_TO)) == 0)
-        return false; /* told when it appeared */
+        event->kind = SPOOL_NOTHING; /* told when it appeared */
     if (event->kind == SPOOL_OTHER_NAME)
         snprintf(event->name, sizeof event->name, "%s", raw->name);
     return true;
@@ -298,7 +299,6 @@ struct user *spool_user_find(const char *name)
 struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, bool *exists)
 {
     struct stat status;
-    char path[64];
     *exists = fstatat(spool.specs, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
     *uid = status.st_uid;
     *is_directory = *exists && S_ISDIR(status.st_mode);
@@ -319,12 +319,29 @@ struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, b
     snprintf(user->name, sizeof user->name, "%s", name);
     user->uid = status.st_uid;
     user->directory = fd;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    user->watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR);
+    user->watch = -1;
     HASH_ADD_STR(users, name, user);
+    (void)spool_user_watch(user);
+    return user;
+}
+
+bool spool_user_watch(struct user *user)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", user->directory);
+    user->watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR);
     if (user->watch >= 0)
         HASH_ADD(hh_watch, users_by_watch, watch, sizeof user->watch, user);
-    return user;
+    return user->watch >= 0;
+}
+
+void spool_user_unwatch(struct user *user)
+{
+    if (user->watch < 0)
+        return;
+    HASH_DELETE(hh_watch, users_by_watch, user);
+    (void)inotify_rm_watch(inotify, user->watch);
+    user->watch = -1;
 }
 
 void spool_user_leave(struct user *user)
@@ -333,10 +350,7 @@ void spool_user_leave(struct user *user)
         return;
     user->gone = true;
     HASH_DELETE(hh, users, user);
-    if (user->watch >= 0) {
-        HASH_DELETE(hh_watch, users_by_watch, user);
-        (void)inotify_rm_watch(inotify, user->watch);
-    }
+    spool_user_unwatch(user);
 }
 
 void spool_user_close(struct user *user)
@@ -672,7 +686,7 @@ int64_t spool_verdict_decided(const struct user *user, const char *name)
 
 /* ---- scanning ---- */
 
-static DIR *open_again(int directory)
+DIR *spool_list(int directory)
 {
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listing = fd < 0 ? NULL : fdopendir(fd);
@@ -681,28 +695,29 @@ static DIR *open_again(int directory)
     return listing;
 }
 
-void spool_scan_user(struct user *user, void (*each)(struct user *, const char *, bool))
+bool spool_list_wishes(struct user *user, DIR *listing, int names, void (*each)(struct user *, const char *, bool))
 {
     char name[256];
     const struct dirent *entry;
-    DIR *listing = user->gone ? NULL : open_again(user->directory);
-    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+    while (names-- != 0) {
+        if (user->gone || listing == NULL || (entry = readdir(listing)) == NULL)
+            return false;
         if (strip_ending(entry->d_name, name) || strip(entry->d_name, ".verdict", name))
             each(user, name, false);
         else if (!is_silent(entry->d_name))
             each(user, entry->d_name, true);
     }
-    if (listing != NULL)
-        closedir(listing);
+    return true;
 }
 
-void spool_scan_directories(void (*each)(const char *))
+bool spool_list_directories(DIR *listing, int names, void (*each)(const char *))
 {
     const struct dirent *entry;
-    DIR *listing = open_again(spool.specs);
-    while (listing != NULL && (entry = readdir(listing)) != NULL)
+    while (names-- != 0) {
+        if (listing == NULL || (entry = readdir(listing)) == NULL)
+            return false;
         if (entry->d_name[0] != '.')
             each(entry->d_name);
-    if (listing != NULL)
-        closedir(listing);
+    }
+    return true;
 }

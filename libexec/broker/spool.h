@@ -6,6 +6,8 @@
 #ifndef RTF_SPOOL_H
 #define RTF_SPOOL_H
 
+#include <dirent.h>
+
 #include "wish.h"
 
 enum { FILE_BYTES_MAX = 64 * 1024 };
@@ -31,12 +33,14 @@ int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTE
 bool spool_announce(char reason[static REASON_BYTES]);
 bool spool_watch(struct source *source);
 
-enum spool_event_kind { SPOOL_DIRECTORY, SPOOL_DIRECTORY_GONE, SPOOL_WISH, SPOOL_OTHER_NAME, SPOOL_OVERFLOW };
+/* SPOOL_NOTHING: means nothing, but came from a user. */
+enum spool_event_kind { SPOOL_DIRECTORY, SPOOL_WISH, SPOOL_OTHER_NAME, SPOOL_NOTHING, SPOOL_OVERFLOW };
 
 struct spool_event {
     enum spool_event_kind kind;
-    char name[256];     /* DIRECTORY, DIRECTORY_GONE, OTHER_NAME; WISH: the wish's, without its ending */
-    struct user *user;  /* WISH, OTHER_NAME */
+    char name[256];     /* DIRECTORY: something of this name in specs/ came, went or changed; OTHER_NAME; WISH: the wish's, without
+                         * its ending */
+    struct user *user;  /* WISH, OTHER_NAME, NOTHING */
     struct wish *wish;  /* WISH: set when a writer closed a file that was found busy; else NULL */
     bool newborn;       /* WISH: open(2) made it, and may not have got to its writing yet */
     unsigned closed;    /* WISH: a writer has closed this one; OF_JSON or OF_TID, or neither */
@@ -53,6 +57,10 @@ bool spool_next(struct spool_event *event);
 struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, bool *exists);
 struct user *spool_user_find(const char *name);
 void spool_user_close(struct user *user);
+
+/* Whatever happens in its directory is no event until it is watched again. False: it cannot be. */
+void spool_user_unwatch(struct user *user);
+bool spool_user_watch(struct user *user);
 
 /* Its directory is gone or moved away: nothing is in it any more. It is closed when its wishes are. */
 void spool_user_leave(struct user *user);
@@ -117,9 +125,12 @@ bool spool_put_verdict(const struct user *user, const char *name, const char *te
 /* The decision that NAME.verdict tells, in ns; -1 when there is none. */
 int64_t spool_verdict_decided(const struct user *user, const char *name);
 
-/* Calls `each` with every name in a directory that may be a wish's, with its ending taken off; a name with
- * several files comes several times, and one of which only the answer is left comes as well. */
-void spool_scan_user(struct user *user, void (*each)(struct user *user, const char *name, bool other));
-void spool_scan_directories(void (*each)(const char *name));
+/* A directory to be read, for the caller to close; NULL: it cannot be. */
+DIR *spool_list(int directory);
+
+/* Calls `each` with the next so many names (-1: all) that may be a wish's, with their endings taken off; a name with several
+ * files comes several times, and one of which only the answer is left comes as well. False: there are no more. */
+bool spool_list_wishes(struct user *user, DIR *listing, int names, void (*each)(struct user *user, const char *name, bool other));
+bool spool_list_directories(DIR *listing, int names, void (*each)(const char *name));
 
 #endif

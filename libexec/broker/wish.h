@@ -84,6 +84,7 @@ struct attachment {
 
 struct account;
 struct request;
+struct line;
 
 /* A directory in specs/. */
 struct user {
@@ -92,6 +93,10 @@ struct user {
     int directory; /* O_RDONLY | O_DIRECTORY */
     int watch;
     bool adopted, gone;
+    bool scanned;                /* scans.c has something to do */
+    int64_t muted_at, look_at;   /* directories.c: its events came too fast; CLOCK_MONOTONIC, 0: they did not */
+    int64_t look_pause;
+    TAILQ_ENTRY(user) of_muted;
     struct account *account;
     struct wish *wishes;
     struct user *next_of_account;
@@ -116,8 +121,10 @@ struct wish {
     int64_t look_at;                     /* and looks by itself then, CLOCK_MONOTONIC; INT64_MAX: no more */
     int64_t look_pause;
     TAILQ_ENTRY(wish) of_handed;         /* spool.c: its file was closed, to be told in turn */
-    TAILQ_ENTRY(wish) of_queue;          /* order.c: to be looked at in turn */
-    bool handed, queued;
+    bool handed;
+    TAILQ_ENTRY(wish) of_line;           /* turns.c: to be looked at in turn; */
+    struct line *line;                   /* NULL: not */
+    const void *found_by;                /* scans.c */
     int64_t rests_until;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     bool dirty, exited, recovered, over_limit, answered;

@@ -63,6 +63,11 @@ struct wish *wish_of_task(uint64_t task)
     return wish;
 }
 
+struct account *user_bucket(const struct user *user)
+{
+    return acl_names_uid(rules, user->uid) ? user->account : account_bucket(user->account);
+}
+
 struct wish *wish_find(struct user *user, const char *name, bool create)
 {
     struct wish *wish;
@@ -75,7 +80,7 @@ struct wish *wish_find(struct user *user, const char *name, bool create)
     wish->busy_watch = -1;
     wish->task = task_new();
 
-    struct account *bucket = acl_names_uid(rules, user->uid) ? user->account : account_bucket(user->account);
+    struct account *bucket = user_bucket(user);
     wish->over_limit = user->uid != 0 && bucket->wishes >= max_wishes;
     if (!wish->over_limit) {
         wish->counted = bucket;
@@ -91,13 +96,14 @@ void wish_keep(struct wish *wish)
     if (!wish->over_limit)
         return;
     wish->over_limit = false;
-    wish->counted = account_bucket(wish->user->account);
+    wish->counted = user_bucket(wish->user);
     wish->counted->wishes++;
 }
 
 void wish_forget(struct wish *wish)
 {
     spool_forget(wish);
+    turns_leave(wish);
     if (wish->counted != NULL)
         wish->counted->wishes--;
     HASH_DELETE(hh, wish->user->wishes, wish);

@@ -13,6 +13,9 @@ extern int max_wishes;
 /* Zeroed; ends the broker when there is none, for state/ brings it back to here. */
 void *allocate(size_t size);
 
+/* Whose limits a user has: his account's, or those of all who have none and are not named in the rules. */
+struct account *user_bucket(const struct user *user);
+
 /* NULL when `create` is false and there is none. */
 struct wish *wish_find(struct user *user, const char *name, bool create);
 /* It has been granted before: whatever the limit is now, it stays, and counts. */
