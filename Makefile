@@ -23,11 +23,11 @@ MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 ENFORCE_SRC = libexec/enforce.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/attack/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC)
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized vm-check oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man check check-sanitized vm-check fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -89,6 +89,23 @@ check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory B=build/sanitized CFLAGS='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' check
 
+# Each parser takes random bytes for so many seconds, from what is in test/fuzz/corpus on. Needs clang and libclang-rt-dev.
+SECONDS ?= 60
+FUZZERS = spec acl plugins-conf plugin helper state
+fuzz: $(FUZZERS:%=$(B)/fuzz/%)
+	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
+
+fuzzed = $(addprefix libexec/broker/,spec.c conf.c $(1)) lib/paragraph.c lib/units.c lib/thread.c
+$(B)/fuzz/plugins-conf: PARTS = $(call fuzzed)
+$(B)/fuzz/spec $(B)/fuzz/state: PARTS = $(call fuzzed,plugin-lines.c)
+$(B)/fuzz/plugin $(B)/fuzz/helper: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
+$(B)/fuzz/acl: PARTS = $(call fuzzed,plugin-lines.c acl.c names.c turns.c coprocess.c loop.c) lib/pass.c
+$(B)/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.c test/fuzz/stubs.c $(BROKER_SRC) $(wildcard lib/*.[ch] libexec/broker/*.h test/fuzz/*.h)
+	@mkdir -p $(@D)
+	clang -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest/fuzz -O1 -g \
+	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+	    -o $@ test/fuzz/$*.c test/fuzz/fuzz.c test/fuzz/stubs.c $(PARTS) -ljansson
+
 # What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
 experiments: all $(B)/experiments/jobs
 	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players; do \
@@ -108,9 +125,9 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
-$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h plugins/*.h test/oracle/*.h)
+$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h plugins/*.h test/oracle/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest/fuzz
 	@touch $@
 
 install: all

@@ -63,6 +63,8 @@ ssize_t paragraph_fill(struct paragraph_input *input, int fd)
 
 bool paragraph_feed(struct paragraph_input *input, const void *bytes, size_t length)
 {
+    if (length == 0)
+        return true;
     if (!make_room(input, length))
         return false;
     memcpy(input->data + input->length, bytes, length);

@@ -1,7 +1,7 @@
 # Runs once: installs what was built into a scratch tree that every uid can reach, wherever the checkout is.
 # With RTF_STAGE set (test/run sets it) the tree is there already.
 setup_suite() {
-    RTF_SOURCE=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+    RTF_SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
     export RTF_SOURCE
     if [ -z "${RTF_STAGE:-}" ]; then
         RTF_STAGE=$(mktemp -d /tmp/rtf-stage.XXXXXX)

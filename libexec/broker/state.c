@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "plugins.h"
+#include "spec.h"
 #include "spool.h"
 #include "units.h"
 
@@ -221,60 +222,85 @@ static bool get_text(const struct paragraph *record, const char *key, char *into
     return text == NULL || strlen(text) < size;
 }
 
-static uint64_t get(const struct paragraph *record, const char *key)
+/* 0 where it is absent. False: it is there, and not a number up to that. */
+static bool get(const struct paragraph *record, const char *key, uint64_t max, uint64_t *value)
 {
-    uint64_t number = 0;
-    return paragraph_get_number(record, key, UINT64_MAX, &number) == 1 ? number : 0;
+    *value = 0;
+    return paragraph_get_number(record, key, max, value) >= 0;
+}
+
+static bool get_int(const struct paragraph *record, const char *key, int max, int *value)
+{
+    uint64_t number;
+    bool good = get(record, key, (uint64_t)max, &number);
+    *value = (int)number;
+    return good;
+}
+
+static bool get_bool(const struct paragraph *record, const char *key, bool *value)
+{
+    uint64_t number;
+    bool good = get(record, key, 1, &number);
+    *value = number != 0;
+    return good;
 }
 
 static bool get_grant(const struct paragraph *record, struct recorded_wish *wish)
 {
-    struct grant *grant = &wish->grant;
+    struct attributes *plan = &wish->grant.plan;
+    struct spec *spec = &wish->grant.spec;
     const char *policy = paragraph_get(record, "policy"), *cpus = paragraph_get(record, "cpus");
-    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &grant->plan.policy) || !parse_cpus(cpus, &grant->plan.cpus))
+    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) || !parse_cpus(cpus, &plan->cpus))
         return false;
-    grant->spec.period = get(record, "period");
-    grant->spec.deadline = get(record, "deadline");
-    grant->spec.runtime = get(record, "runtime");
-    grant->spec.desired_runtime = get(record, "desired_runtime");
-    grant->spec.priority = (int)get(record, "requested_priority");
-    grant->spec.ignore_admission = get(record, "ignore_admission") != 0;
-    grant->spec.lifetime_thread = get(record, "lifetime_thread") != 0;
-    grant->spec.move_process = get(record, "move_process") != 0;
-    grant->spec.attach = (pid_t)get(record, "attach");
-    grant->plan.priority = (int)get(record, "priority");
-    grant->plan.runtime = get(record, "accepted_runtime");
-    grant->plan.period = grant->spec.period;
-    grant->plan.deadline = grant->spec.deadline != 0 ? grant->spec.deadline : grant->spec.period;
-    return get_text(record, "requested_plugin", grant->spec.plugin, sizeof grant->spec.plugin);
+    bool good = get(record, "period", TIME_MAX, &spec->period) && get(record, "deadline", TIME_MAX, &spec->deadline) &&
+                get(record, "runtime", TIME_MAX, &spec->runtime) && get(record, "desired_runtime", TIME_MAX, &spec->desired_runtime) &&
+                get(record, "accepted_runtime", TIME_MAX, &plan->runtime) && get_int(record, "requested_priority", PRIORITY_MAX, &spec->priority) &&
+                get_int(record, "priority", PRIORITY_MAX, &plan->priority) && get_int(record, "attach", INT32_MAX, &spec->attach) &&
+                get_bool(record, "ignore_admission", &spec->ignore_admission) && get_bool(record, "lifetime_thread", &spec->lifetime_thread) &&
+                get_bool(record, "move_process", &spec->move_process);
+    plan->period = spec->period;
+    plan->deadline = spec->deadline != 0 ? spec->deadline : spec->period;
+    return good && get_text(record, "requested_plugin", spec->plugin, sizeof spec->plugin);
+}
+
+static bool get_thread(const struct paragraph *record, struct recorded_wish *wish)
+{
+    wish->attached = paragraph_get(record, "tid") != NULL;
+    bool good = get_int(record, "tid", INT32_MAX, &wish->tid) && get_int(record, "process", INT32_MAX, &wish->process) &&
+                get(record, "start", UINT64_MAX, &wish->start) && get_bool(record, "leader_real_time", &wish->leader_real_time) &&
+                get_bool(record, "by_file", &wish->by_file) && get_bool(record, "laid_down", &wish->laid_down);
+    return good && (!wish->attached || (wish->tid > 0 && attributes_get(record, "former_", &wish->former)));
 }
 
 static bool get_wish(const struct paragraph *record, struct recorded_wish *wish)
 {
-    *wish = (struct recorded_wish){.task = get(record, "task"), .time = (int64_t)get(record, "time")};
-    if (!get_text(record, "user", wish->user, sizeof wish->user) || !get_text(record, "name", wish->name, sizeof wish->name) ||
+    uint64_t time;
+    *wish = (struct recorded_wish){0};
+    if (!get(record, "task", UINT64_MAX, &wish->task) || !get(record, "time", INT64_MAX, &time) ||
+        !get_text(record, "user", wish->user, sizeof wish->user) || !get_text(record, "name", wish->name, sizeof wish->name) ||
         !get_text(record, "token", wish->token, sizeof wish->token) || !get_text(record, "plugin", wish->plugin, sizeof wish->plugin) ||
-        !get_stamp(record, "judged", &wish->judged) || !get_stamp(record, "judged_tid", &wish->judged_tid))
+        !get_stamp(record, "judged", &wish->judged) || !get_stamp(record, "judged_tid", &wish->judged_tid) || !get_thread(record, wish))
         return false;
+    if (strchr(wish->user, '/') != NULL || !name_is_valid(wish->name, strlen(wish->name), NAME_BYTES - 1))
+        return false;
+    wish->time = (int64_t)time;
     wish->granted = wish->plugin[0] != '\0';
-    wish->attached = paragraph_get(record, "tid") != NULL;
     if (wish->granted && !get_grant(record, wish))
         return false;
-    wish->tid = (pid_t)get(record, "tid");
-    wish->start = get(record, "start");
-    wish->process = (pid_t)get(record, "process");
-    wish->leader_real_time = get(record, "leader_real_time") != 0;
-    wish->by_file = get(record, "by_file") != 0;
-    wish->laid_down = get(record, "laid_down") != 0;
     const char *group = paragraph_get(record, "former_group");
     wish->group = group == NULL ? NULL : strdup(group);
-    return !wish->attached || attributes_get(record, "former_", &wish->former);
+    return true;
 }
 
-static void remember(struct recorded_state *state, struct known **known, const struct recorded_wish *wish, bool gone)
+/* Takes wish->group over. */
+static void remember(struct recorded_state *state, struct known **known, struct recorded_wish *wish, bool gone)
 {
     static int capacity;
     struct known *found;
+    if (gone) {
+        free(wish->group);
+        wish->group = NULL;
+    }
     HASH_FIND(hh, *known, &wish->task, sizeof wish->task, found);
     if (found != NULL) {
         free(state->wishes[found->index].group);

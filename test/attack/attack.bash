@@ -1,0 +1,46 @@
+# What all attacks share: a broker, an attacker, and an observer of another uid whose requests go on being answered.
+. "$BATS_TEST_DIRNAME/../helper.bash"
+
+REQUESTS=200
+
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE RR max_utilization 10000" "$ALICE EDF max_utilization 0.4" "$BOB - max_utilization 0.5" "$CAROL - max_utilization 0.2"
+    ATTACKERS=()
+}
+
+# observe: Bob's times. He is real-time himself, or his wait for a CPU beside the attackers would be what is measured.
+observe() { chrt -f 1 setpriv --reuid $BOB --regid $BOB --groups "$GROUP" -- "$BATS_TEST_DIRNAME/observer" "$SPECS/$BOB" $REQUESTS; }
+
+# attack COMMAND...: as Alice, in the background
+attack() {
+    become $ALICE "$@" >/dev/null 2>&1 3>&- &
+    ATTACKERS+=("$!")
+    echo "$!" >>"$WORK/pids"
+}
+
+# flood MODE...: on each CPU, as fast as it goes
+flood() {
+    [ -x "$BATS_FILE_TMPDIR/flood" ] || cc -O2 -o "$BATS_FILE_TMPDIR/flood" "$BATS_TEST_DIRNAME/flood.c"
+    as $ALICE mkdir -p "$SPECS/$ALICE"
+    local mode
+    for mode; do attack "$BATS_FILE_TMPDIR/flood" "$mode" "$SPECS/$ALICE"; done
+}
+
+attack_ends() {
+    kill -KILL "${ATTACKERS[@]}" 2>/dev/null || true
+    wait "${ATTACKERS[@]}" 2>/dev/null || true
+    ATTACKERS=()
+}
+
+# bob_is_answered_beside COMMAND...: which starts an attack. All of his requests are granted; the figures are printed.
+bob_is_answered_beside() {
+    local quiet attacked
+    [ -s "$BATS_FILE_TMPDIR/quiet" ] || observe >"$BATS_FILE_TMPDIR/quiet"
+    read -r -a quiet <"$BATS_FILE_TMPDIR/quiet"
+    "$@"
+    attacked=($(observe)) || { echo "${attacked[*]}"; return 1; }
+    for pid in "${ATTACKERS[@]}"; do kill -0 "$pid"; done # it has gone on until now
+    attack_ends
+    echo "# $*: p50 ${attacked[0]} us, p99 ${attacked[1]}, worst ${attacked[2]} of $REQUESTS; quiet ${quiet[*]}" >&3
+}

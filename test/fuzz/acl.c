@@ -1,0 +1,53 @@
+/* acl.conf: the administrator's, who may have copied it from anywhere. And what its rules then say to some wishes. */
+#include <string.h>
+
+#include "acl.h"
+#include "fuzz.h"
+#include "units.h"
+
+static int find(const char *name)
+{
+    return strcmp(name, "EDF") == 0 ? 0 : strcmp(name, "RM") == 0 ? 1 : -1;
+}
+
+static void see(const char *name)
+{
+    must(name[0] != '\0');
+}
+
+static void ask(struct acl *acl, const struct account *account, const struct spec *spec)
+{
+    static char reason[REASON_BYTES];
+    struct charge hold = {0};
+    struct refusal refusal = {0};
+    uint64_t ceiling = 0;
+    const struct grant *const own[2] = {NULL, NULL};
+    bool may = acl_check(acl, account, 0, "EDF", spec, own, &hold, &ceiling, &refusal, reason);
+    if (!may)
+        must_be_text(reason, sizeof reason);
+    else if (spec->runtime != 0)
+        must(ceiling >= spec->runtime);
+    (void)acl_priority_passes(acl, account, 0, 50, &refusal, reason);
+    acl_release(&hold);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    static char reason[REASON_BYTES];
+    static char student[] = "student", class[] = "students";
+    char *groups[] = {class, NULL};
+    gid_t gids[] = {1000};
+    struct account account = {.uid = 20017, .state = ACCOUNT_KNOWN, .name = student, .groups = groups, .gids = gids, .gid_count = 1};
+    struct acl *acl = acl_load(fuzz_file(bytes, length), find, reason);
+    if (acl == NULL) {
+        must_be_text(reason, sizeof reason);
+        return 0;
+    }
+    acl_names(acl, see);
+    (void)acl_names_uid(acl, 20017);
+    ask(acl, &account, &(struct spec){.runtime = 1000, .period = 10000, .deadline = 10000});
+    ask(acl, &account, &(struct spec){.runtime = 1, .desired_runtime = TIME_MAX, .period = TIME_MAX, .deadline = 1});
+    ask(acl, &account, &(struct spec){.priority = 99, .ignore_admission = true});
+    acl_free(acl);
+    return 0;
+}

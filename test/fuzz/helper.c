@@ -1,0 +1,55 @@
+/* What the attach helper answers, should it have been taken over; and, by the first byte, what it is asked: for it reads
+ * paragraphs, too. */
+#include "../../libexec/broker/attach.c"
+
+#include "fuzz.h"
+#include "thread.h"
+
+static void ask_something(unsigned which)
+{
+    static const struct attachment attachment = {.tid = 4242, .process = 4242, .watch = -1};
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(1, &cpus);
+    for (; which != 0; which /= 2)
+        if (which % 4 == 0)
+            (void)helper_restore(&attachment);
+        else if (which % 4 == 1)
+            (void)helper_watch(&attachment);
+        else if (which % 4 == 2)
+            (void)helper_probe(&cpus);
+        else
+            (void)helper_rt_runtime("-1");
+}
+
+static void take_attributes(const uint8_t *bytes, size_t length)
+{
+    static struct paragraph_input input;
+    struct paragraph request;
+    struct attributes wanted;
+    const char *why;
+    int taken = 0;
+    must(paragraph_feed(&input, bytes, length));
+    while ((taken = paragraph_take(&input, &request, &why)) == 1)
+        if (attributes_get(&request, "", &wanted))
+            must(wanted.priority >= 0 && wanted.priority <= 99 && wanted.runtime <= UINT64_C(3600000000));
+    input.taken = input.length = 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    struct helper_event event;
+    if (length == 0)
+        return 0;
+    last_id = 0;
+    ask_something(bytes[0]);
+    take_attributes(bytes + 1, length - 1);
+    must(paragraph_feed(&helper.input, bytes + 1, length - 1));
+    for (int i = 0; i < 100 && helper_receive(&event); i++)
+        must_be_text(event.reason, sizeof event.reason);
+    helper.input.taken = helper.input.length = 0;
+    while (!TAILQ_EMPTY(&messages))
+        forget(TAILQ_FIRST(&messages));
+    restart_at = INT64_MAX;
+    return 0;
+}

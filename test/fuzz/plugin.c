@@ -1,0 +1,64 @@
+/* What a plugin says, which may be anybody's program: its greeting, answers to requests of every kind, in any order. The first
+ * byte tells which requests are under way. */
+#include "../../libexec/broker/plugins.c"
+
+#include "fuzz.h"
+
+static void load_line(void)
+{
+    static const char conf[] = "EDF /bin/true 1-50 0-3 threshold=0.9\n";
+    char reason[REASON_BYTES];
+    if (plugins_count() == 0)
+        must(plugins_load(fuzz_file((const uint8_t *)conf, sizeof conf - 1), "/", reason));
+}
+
+static void ask_something(struct plugin *plugin, unsigned which)
+{
+    static const struct spec spec = {.runtime = 1000, .period = 10000, .deadline = 10000};
+    static const struct grant grant = {.plan = {.policy = POLICY_FIFO, .priority = 3}};
+    plugin->state = which % 8 == 0 ? GREETING : UP;
+    for (; which != 0; which /= 2)
+        if (which % 4 == 0)
+            (void)plugin_accept(0, 7, &spec, UINT64_MAX, true);
+        else if (which % 4 == 1)
+            (void)plugin_schedule(0, 7, &grant);
+        else if (which % 4 == 2)
+            (void)plugin_release(0, 7);
+        else
+            plugin_load(0, 8, &grant);
+}
+
+static void must_be_an_event(const struct plugin_event *event)
+{
+    must(event->nearest <= TIME_MAX);
+    must_be_text(event->reason, sizeof event->reason);
+    if (event->kind != PLUGIN_ANSWER || event->answer > ANSWER_PARTIAL)
+        return;
+    must(event->plan.priority >= 0 && event->plan.priority <= PRIORITY_MAX);
+    must(event->plan.runtime <= TIME_MAX && event->plan.deadline <= TIME_MAX && event->plan.period <= TIME_MAX);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    struct plugin *plugin = &plugins[0];
+    struct plugin_event event;
+    load_line();
+    if (length == 0)
+        return 0;
+    STAILQ_INIT(&plugin->pending);
+    STAILQ_INIT(&plugin->lost);
+    last_id = 0;
+    ask_something(plugin, bytes[0]);
+    must(paragraph_feed(&plugin->process.input, bytes + 1, length - 1));
+    while (plugin_receive(0, &event))
+        must_be_an_event(&event);
+    if (plugin->state != DOWN) { /* what is still owed */
+        plugin_fail(0, "the end");
+        while (plugin_receive(0, &event))
+            must_be_an_event(&event);
+    }
+    must(STAILQ_EMPTY(&plugin->pending) && STAILQ_EMPTY(&plugin->lost));
+    plugin->process.output.length = 0;
+    plugin->pause = plugin->restart_at = 0;
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* plugins.conf */
+#include "../../libexec/broker/plugin-lines.c"
+
+#include "fuzz.h"
+
+/* It is loaded once in a broker's life. */
+static void forget_lines(void)
+{
+    for (int i = 0; i <= count && i < PLUGINS_MAX; i++) { /* the last one may have been refused half-way */
+        free(lines[i].program);
+        free(lines[i].words);
+    }
+    memset(lines, 0, sizeof lines);
+    count = 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    static char reason[REASON_BYTES];
+    if (!plugins_load(fuzz_file(bytes, length), "/", reason)) {
+        must_be_text(reason, sizeof reason);
+        forget_lines();
+        return 0;
+    }
+    must(plugins_count() > 0 && plugins_count() <= PLUGINS_MAX);
+    for (int i = 0; i < plugins_count(); i++) {
+        const struct plugin_line *line = plugin_line(i);
+        must_be_text(line->name, sizeof line->name);
+        must(line->deadline ? line->lowest == 0 && line->highest == 0 : line->lowest >= 1 && line->highest <= 97 && line->lowest <= line->highest);
+        must(CPU_COUNT(&line->cpus) > 0 && line->threshold <= 1000000000 && line->timeout > 0);
+        must(plugin_index(line->name) == i);
+    }
+    (void)plugins_check_neighbours(reason);
+    forget_lines();
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* NAME.json and NAME.tid: any bytes, of any user. */
+#include <string.h>
+
+#include "fuzz.h"
+#include "spec.h"
+#include "units.h"
+
+static void must_be_a_spec(const struct spec *spec)
+{
+    must(spec->runtime <= TIME_MAX && spec->desired_runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX);
+    must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0);
+    must_be_text(spec->plugin, sizeof spec->plugin);
+    must_be_text(spec->token, sizeof spec->token);
+    must(spec_window(spec) <= TIME_MAX);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    static char reason[REASON_BYTES];
+    struct spec spec;
+    pid_t tid = 0;
+    char *text = malloc(length + 1); /* exactly as long, so that a byte too far is seen */
+    must(text != NULL);
+    memcpy(text, bytes, length);
+    text[length] = '\0';
+    memset(reason, 0, sizeof reason);
+    if (spec_parse(text, length, &spec, reason))
+        must_be_a_spec(&spec);
+    else {
+        must(reason[0] != '\0');
+        must_be_text(reason, sizeof reason);
+    }
+    if (spec_parse_tid(text, length, &tid))
+        must(tid > 0);
+    free(text);
+    return 0;
+}
