@@ -16,7 +16,8 @@ SANITIZE =
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) -Ilib -Ilibexec -Ilibexec/broker -Iplugins $(SANITIZE) $(CFLAGS)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-attach rtf-detach rtf-partition rtf-names
+LIBEXEC  = rtf-brokerd rtf-attach rtf-detach rtf-partition rtf-names rtf-threads
+SCRIPT   = rtf-invariants rtf-invariants.jq
 PLUGINS  = edf rm fp rr
 MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
@@ -25,7 +26,7 @@ BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
 SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/attack/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC)
 
-PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
+PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 .PHONY: all programs man check check-sanitized vm-check fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
@@ -40,12 +41,13 @@ $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/cgroup.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 
-$(BIN:%=$(B)/bin/%): LDLIBS = -ljansson
+$(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
 $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-attach: LDLIBS = -lcap-ng -lseccomp
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
@@ -57,7 +59,11 @@ $(ORACLE): LDLIBS = -ljansson -lm
 
 $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
 
-$(PROGRAMS) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs:
+$(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
+	@mkdir -p $(@D)
+	install $< $@
+
+$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -119,7 +125,7 @@ lateness: programs $(B)/test/periodic
 vm-check: all
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* contrib/* contrib/plugins/* test/* test/vm/* 2>/dev/null)
+SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* contrib/* contrib/plugins/* test/* test/vm/* test/fuzz/* test/attack/* 2>/dev/null)
 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)
@@ -133,7 +139,7 @@ $(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)
-	install $(LIBEXEC:%=$(B)/libexec/%) $(DESTDIR)$(LIBEXECDIR)
+	install $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(DESTDIR)$(LIBEXECDIR)
 	install $(PLUGINS:%=$(B)/libexec/plugins/%) $(DESTDIR)$(LIBEXECDIR)/plugins
 	for page in $(MAN); do \
 	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done

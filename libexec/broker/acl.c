@@ -549,3 +549,15 @@ void acl_report_overdrawn_by(struct acl *acl, const struct account *account)
         if (acl->rules[i].property == MAX_USER_UTILIZATION && in_domain(&acl->rules[i], account))
             report_overdrawn(&acl->rules[i], user_counter(acl, account->uid, acl->rules[i].plugin)->used, whose);
 }
+
+const char *acl_subject(const struct counter *counter)
+{
+    return counter->key;
+}
+
+void acl_each(const struct acl *acl, void (*each)(const char *subject, uint64_t used))
+{
+    for (const struct counter *counter = acl->counters; counter != NULL; counter = counter->hh.next)
+        if (counter->used != 0)
+            each(counter->key, counter->used);
+}

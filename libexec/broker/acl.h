@@ -51,6 +51,10 @@ void acl_release(struct charge *charge);
 /* Turns what was held for a request into what its grant weighs. */
 void acl_settle(struct charge *charge, uint64_t amount);
 
+/* Whose sum a part of a charge is in, for people; and every sum that is not zero. */
+const char *acl_subject(const struct counter *counter);
+void acl_each(const struct acl *acl, void (*each)(const char *subject, uint64_t used));
+
 /* Reports, as events, the subjects that are over the bounds of the rules in force: all, and this account. */
 void acl_report_overdrawn(const struct acl *acl);
 void acl_report_overdrawn_by(struct acl *acl, const struct account *account);

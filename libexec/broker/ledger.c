@@ -74,23 +74,23 @@ static uint64_t *sums_of(int plugin)
 /* A plugin may add exact fractions where the ledger rounds each up; that is no lie. */
 enum { ROUNDING = 1000 };
 
-static uint64_t weight(const struct grant *grant)
+uint64_t ledger_weight(const struct grant *grant)
 {
     return plugin_line(grant->plugin)->promises ? grant->utilization : 0;
 }
 
 /* Of a CPU that is shared no more than all of it can be promised. A line's own sum may be of densities, which is more than
  * they use of the CPU; what plugins know of one another are rates. */
-static uint64_t rate(const struct grant *grant)
+uint64_t ledger_rate(const struct grant *grant)
 {
-    return weight(grant) == 0 || grant->spec.period == 0 ? weight(grant) : utilization(grant->plan.runtime, grant->spec.period);
+    return ledger_weight(grant) == 0 || grant->spec.period == 0 ? ledger_weight(grant) : utilization(grant->plan.runtime, grant->spec.period);
 }
 
 static uint64_t part_of(const struct grant *grant, int plugin, int cpu)
 {
     if (grant == NULL || (plugin >= 0 && grant->plugin != plugin) || (cpu >= 0 && !CPU_ISSET((size_t)cpu, &grant->plan.cpus)))
         return 0;
-    return plugin < 0 ? rate(grant) : weight(grant);
+    return plugin < 0 ? ledger_rate(grant) : ledger_weight(grant);
 }
 
 static bool fits_global(const struct grant *grant, const struct grant *old, char *reason)
@@ -99,7 +99,7 @@ static bool fits_global(const struct grant *grant, const struct grant *old, char
     char used_text[UTILIZATION_TEXT], most_text[UTILIZATION_TEXT];
     uint64_t used = global[grant->plugin] - part_of(old, grant->plugin, -1);
     uint64_t most = line->threshold * (uint64_t)CPU_COUNT(&line->cpus);
-    return used + weight(grant) <= most + ROUNDING ||
+    return used + ledger_weight(grant) <= most + ROUNDING ||
            fault(reason, "its CPUs would hold more than %s: %s is promised", format_utilization(most, most_text), format_utilization(used, used_text));
 }
 
@@ -119,7 +119,7 @@ static bool fits_own(const struct grant *grant, const struct grant *old, int cpu
 {
     uint64_t own = own_without(grant, old, cpu), most = plugin_line(grant->plugin)->threshold;
     char text[UTILIZATION_TEXT], most_text[UTILIZATION_TEXT];
-    return own + weight(grant) <= most + ROUNDING ||
+    return own + ledger_weight(grant) <= most + ROUNDING ||
            fault(reason, "CPU %d would hold more than its threshold of %s: %s is promised", cpu, format_utilization(most, most_text),
                  format_utilization(own, text));
 }
@@ -128,13 +128,13 @@ static bool fits_all(const struct grant *grant, const struct grant *old, int cpu
 {
     uint64_t all = all_without(old, cpu);
     char text[UTILIZATION_TEXT];
-    return all + rate(grant) <= ONE_CPU + ROUNDING ||
+    return all + ledger_rate(grant) <= ONE_CPU + ROUNDING ||
            fault(reason, "CPU %d is shared and would be promised more than once: %s is", cpu, format_utilization(all, text));
 }
 
 static bool fits(const struct grant *grant, const struct grant *old, bool others, char *reason)
 {
-    if (weight(grant) == 0 || grant->spec.ignore_admission)
+    if (ledger_weight(grant) == 0 || grant->spec.ignore_admission)
         return true;
     if (is_global(grant->plugin))
         return fits_global(grant, old, reason);
@@ -192,7 +192,7 @@ static void book(const struct grant *grant, uint64_t amount, uint64_t shared)
 
 void ledger_add(const struct grant *grant)
 {
-    book(grant, weight(grant), rate(grant));
+    book(grant, ledger_weight(grant), ledger_rate(grant));
 }
 
 static uint64_t removals;
@@ -205,5 +205,19 @@ uint64_t ledger_removals(void)
 void ledger_remove(const struct grant *grant)
 {
     removals++;
-    book(grant, -weight(grant), -rate(grant));
+    book(grant, -ledger_weight(grant), -ledger_rate(grant));
+}
+
+void ledger_each(void (*each)(int plugin, int cpu, uint64_t sum))
+{
+    for (int plugin = 0; plugin < plugins_count(); plugin++) {
+        if (global[plugin] != 0)
+            each(plugin, -1, global[plugin]);
+        for (int cpu = 0; by_plugin[plugin] != NULL && cpu < CPU_SETSIZE; cpu++)
+            if (by_plugin[plugin][cpu] != 0)
+                each(plugin, cpu, by_plugin[plugin][cpu]);
+    }
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (by_cpu[cpu] != 0)
+            each(-1, cpu, by_cpu[cpu]);
 }

@@ -27,6 +27,13 @@ uint64_t ledger_room(const struct grant *grant, const struct grant *old);
 void ledger_add(const struct grant *grant);
 void ledger_remove(const struct grant *grant);
 
+/* What a grant weighs in its line's sums, and in those of all lines of a CPU. */
+uint64_t ledger_weight(const struct grant *grant);
+uint64_t ledger_rate(const struct grant *grant);
+
+/* Calls `each` with every sum that is not zero: plugin -1 is all lines, CPU -1 is all of a global one. */
+void ledger_each(void (*each)(int plugin, int cpu, uint64_t sum));
+
 /* How often something has been removed. */
 uint64_t ledger_removals(void);
 

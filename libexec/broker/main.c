@@ -17,6 +17,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "books.h"
 #include "directories.h"
 #include "event.h"
 #include "names.h"
@@ -214,6 +215,7 @@ static void catch_signals(void)
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGCHLD);
@@ -310,6 +312,12 @@ static void reap(void)
         ;
 }
 
+static void show_books(void)
+{
+    if (!books_write())
+        event_broker("error", "state/books.json cannot be written: %s", strerror(errno));
+}
+
 static void take_signals(void)
 {
     struct signalfd_siginfo info;
@@ -318,6 +326,8 @@ static void take_signals(void)
             reload();
         else if (info.ssi_signo == SIGCHLD)
             reap();
+        else if (info.ssi_signo == SIGUSR1)
+            show_books();
         else
             stop_signal = (int)info.ssi_signo;
     }

@@ -240,3 +240,10 @@ int64_t rest_deadline(void)
 {
     return earliest;
 }
+
+void rest_each(void (*each)(uint64_t task, const struct grant *grant))
+{
+    const struct rest *rest;
+    TAILQ_FOREACH(rest, &rests, next)
+        each(rest->task, &rest->grant);
+}

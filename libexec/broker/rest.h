@@ -42,6 +42,8 @@ int64_t rest_deadline(void);
 void rest_feed(int plugin);
 struct grant *rest_grant(uint64_t task);
 
+void rest_each(void (*each)(uint64_t task, const struct grant *grant));
+
 /* There are new rules: old charges mean nothing any more. */
 void rest_uncharge(void);
 

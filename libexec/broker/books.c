@@ -1,0 +1,130 @@
+#include "books.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger.h"
+#include "plugin-lines.h"
+#include "rest.h"
+#include "spool.h"
+#include "units.h"
+#include "wishes.h"
+
+static const char name[] = "books.json", new_name[] = "books.json.new";
+
+/* All that is charged to the sums of the rules, by sum. */
+static json_t *charges;
+
+static void add_charges(const struct charge *charge)
+{
+    for (int i = 0; i < charge->count; i++) {
+        const char *subject = acl_subject(charge->parts[i].counter);
+        json_int_t before = json_integer_value(json_object_get(charges, subject));
+        json_object_set_new(charges, subject, json_integer(before + (json_int_t)charge->parts[i].amount));
+    }
+}
+
+static json_t *grant_as_json(uint64_t task, const struct grant *grant)
+{
+    char cpus[CPU_LIST_TEXT];
+    const struct attributes *plan = &grant->plan;
+    add_charges(&grant->charge);
+    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "task", (json_int_t)task, "plugin", plugin_line(grant->plugin)->name,
+                     "policy", policy_name(plan->policy), "cpus", format_cpus(&plan->cpus, cpus), "priority", plan->priority, "runtime",
+                     (json_int_t)plan->runtime, "period", (json_int_t)plan->period, "deadline", (json_int_t)plan->deadline, "weight",
+                     (json_int_t)ledger_weight(grant), "rate", (json_int_t)ledger_rate(grant), "domain", plugin_line(grant->plugin)->domains,
+                     "untested", grant->spec.ignore_admission);
+}
+
+static json_t *wish_as_json(const struct wish *wish)
+{
+    const struct attachment *attachment = wish->attachment;
+    json_t *entry = json_pack("{s:s, s:s, s:I, s:I, s:b}", "user", wish->user->name, "name", wish->name, "uid", (json_int_t)wish->user->uid, "task",
+                              (json_int_t)wish->task, "busy", wish->request != NULL || wish->line != NULL);
+    json_object_set_new(entry, "grant", wish->grant == NULL ? json_null() : grant_as_json(wish->task, wish->grant));
+    json_object_set_new(entry, "thread", attachment == NULL ? json_null() :
+                        json_pack("{s:i, s:I, s:b}", "tid", (int)attachment->tid, "start", (json_int_t)attachment->start, "pending", attachment->pending));
+    if (wish->request != NULL) {
+        add_charges(&wish->request->hold);
+        if (wish->request->partial != NULL)
+            add_charges(&wish->request->partial->charge);
+    }
+    return entry;
+}
+
+static json_t *rests;
+
+static void add_rest(uint64_t task, const struct grant *grant)
+{
+    json_array_append_new(rests, grant_as_json(task, grant));
+}
+
+static json_t *promised;
+
+static void add_sum(int plugin, int cpu, uint64_t sum)
+{
+    json_array_append_new(promised, json_pack("{s:s?, s:i, s:I}", "plugin", plugin < 0 ? NULL : plugin_line(plugin)->name, "cpu", cpu, "sum", (json_int_t)sum));
+}
+
+static json_t *used;
+
+static void add_used(const char *subject, uint64_t amount)
+{
+    json_object_set_new(used, subject, json_integer((json_int_t)amount));
+}
+
+static json_t *lines_as_json(void)
+{
+    static const char *const partitions[] = {[PARTITION_GLOBAL] = "global", [PARTITION_UNTHROTTLED] = "unthrottled", [PARTITION_CPUSET] = "cpuset"};
+    char cpus[CPU_LIST_TEXT];
+    json_t *lines = json_array();
+    for (int i = 0; i < plugins_count(); i++) {
+        const struct plugin_line *line = plugin_line(i);
+        json_array_append_new(lines, json_pack("{s:s, s:s, s:b, s:s?, s:i, s:i, s:I, s:b}", "name", line->name, "cpus", format_cpus(&line->cpus, cpus),
+                                               "deadline", line->deadline, "partition", line->deadline ? partitions[line->partition] : NULL, "lowest", line->lowest,
+                                               "highest", line->highest, "threshold", (json_int_t)line->threshold, "promises", line->promises));
+    }
+    return lines;
+}
+
+static json_t *everything(void)
+{
+    json_t *wishes = json_array();
+    charges = json_object();
+    rests = json_array();
+    promised = json_array();
+    used = json_object();
+    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
+        json_array_append_new(wishes, wish_as_json(wish));
+    rest_each(add_rest);
+    ledger_each(add_sum);
+    acl_each(rules, add_used);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "plugins", lines_as_json(), "wishes", wishes, "rests", rests, "promised", promised, "charges", charges,
+                     "used", used);
+}
+
+static int write_some(const char *bytes, size_t length, void *file)
+{
+    return fwrite(bytes, 1, length, file) == length ? 0 : -1;
+}
+
+bool books_write(void)
+{
+    int fd = openat(spool.state, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (file == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    json_t *books = everything();
+    bool good = json_dump_callback(books, write_some, file, JSON_COMPACT) == 0;
+    json_decref(books);
+    good = fclose(file) == 0 && good;
+    return good && renameat(spool.state, new_name, spool.state, name) == 0;
+}

@@ -1,0 +1,122 @@
+# What rtf-invariants(8) compares. Each line of output is something that cannot be true.
+
+def cpus: if . == "" then [] else split(",") | map(split("-") | map(tonumber) | [range(.[0]; .[-1] + 1)]) | add end;
+def place: .user + "/" + .name;
+
+$books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
+| ($books.plugins | INDEX(.name)) as $lines
+| ($threads | INDEX(.tid)) as $running
+| ($verdicts | INDEX(place)) as $verdict
+| ($files | map(select(.kind == "json")) | INDEX(place)) as $wished
+| ($books.wishes | INDEX(place)) as $known
+| ([$books.wishes[].grant | select(. != null)] + $books.rests) as $grants
+| [$books.wishes[] | select(.thread != null)] as $attached
+| ($attached | INDEX(.thread.tid)) as $by_tid
+| def is_global: $lines[.].partition == "global" and $lines[.].deadline;
+
+# ---- the sums are what is granted, and no more than is allowed
+(
+    [$grants[] | .weight as $weight | .plugin as $plugin
+        | if $plugin | is_global then {key: "\($plugin) -1", value: $weight} else .cpus | cpus[] | {key: "\($plugin) \(.)", value: $weight} end]
+    | group_by(.key) | map({key: .[0].key, value: (map(.value) | add)}) | map(select(.value != 0)) | from_entries
+) as $own
+| (
+    [$grants[] | select(.plugin | is_global | not) | .rate as $rate | .cpus | cpus[] | {key: "all \(.)", value: $rate}]
+    | group_by(.key) | map({key: .[0].key, value: (map(.value) | add)}) | map(select(.value != 0)) | from_entries
+) as $shared
+| ($books.promised | map({key: "\(.plugin // "all") \(.cpu)", value: .sum}) | from_entries) as $promised
+| (
+    ($own + $shared) as $sums
+    | (($sums + $promised) | keys[]) | select($sums[.] != $promised[.])
+    | "ledger: \(.): \($promised[.] // 0) is booked, \($sums[.] // 0) is granted"
+),
+(
+    $books.promised[] | select(.plugin != null and $lines[.plugin].promises)
+    | .plugin as $plugin | select([$grants[] | select(.plugin == $plugin and .untested)] == [])
+    | ($lines[$plugin].threshold * (if .cpu < 0 then $lines[$plugin].cpus | cpus | length else 1 end)) as $most
+    | select(.sum > $most + 1000)
+    | "ledger: \($plugin) has \(.sum) of \($most) on CPU \(.cpu)"
+),
+(
+    (($books.used + $books.charges) | keys[]) | select(($books.used[.] // 0) != ($books.charges[.] // 0))
+    | "access rules: \(.): \($books.used[.] // 0) is counted, \($books.charges[.] // 0) is charged"
+),
+
+# ---- the journal says what the broker has in mind
+(
+    $books.wishes[] | select(.busy | not) | . as $wish | $journal.tasks["\(.task)"] as $record
+    | if .grant == null then
+          select($record.plugin != null) | "journal: \(place) has a grant of \($record.plugin), the broker knows none"
+      elif $record == null then "journal: \(place) does not stand there"
+      else
+          [["plugin", .grant.plugin], ["policy", .grant.policy], ["cpus", .grant.cpus], ["priority", .grant.priority], ["accepted_runtime", .grant.runtime],
+           ["period", .grant.period], ["tid", .thread.tid // 0]][]
+          | (.[1] | tostring) as $here | ($record[.[0]] // "0") as $there | select($here != $there)
+          | "journal: \($wish | place): \(.[0]) is \($there), the broker says \($here)"
+      end
+),
+(
+    $journal.tasks[] | select(.plugin != null) | select($known[place] == null)
+    | "journal: \(place) has a grant, and the broker does not know it"
+),
+
+# ---- files
+(
+    $books.wishes[] | select(.grant != null and (.busy | not)) | . as $wish
+    | if $wished[place] == null then "files: \(place) is granted, and there is no such wish"
+      elif $wished[place].uid != .uid then "files: \(place) is granted to \(.uid), and is a wish of \($wished[place].uid)"
+      elif $verdict[place] == null then "files: \(place) is granted, and has no answer"
+      else
+          [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["runtime", .grant.runtime, $verdict[place].grant.runtime // 0],
+           ["period", .grant.period, $verdict[place].grant.period // 0], ["thread", .thread.tid, $verdict[place].thread.tid]][]
+          | select(.[1] != .[2]) | "files: \($wish | place): \(.[0]) is \(.[1]), and its owner was told \(.[2])"
+      end
+),
+(
+    $files[] | select(.kind == "json") | select($known[place].busy | not) | select($verdict[place] == null)
+    | "files: \(place) has no answer"
+),
+(
+    $files[] | select(.kind == "verdict") | select($wished[place] == null and ($known[place].busy | not)) | "files: \(place) has an answer, and there is no such wish"
+),
+(
+    $verdicts[] | select(.grant != null) | select($known[place].busy | not) | select($known[place].grant == null)
+    | "files: \(place) was told that it is granted, and is not"
+),
+
+# ---- threads
+(
+    $attached[] | select((.busy | not) and (.thread.pending | not)) | . as $wish | $running["\(.thread.tid)"] as $thread
+    | if $thread == null or $thread.start != .thread.start then "kernel: \(place): thread \(.thread.tid) is not real-time"
+      else
+          [["policy", .grant.policy, $thread.policy], ["priority", .grant.priority, $thread.priority], ["CPUs", .grant.cpus, $thread.cpus],
+           ["reset-on-fork", true, $thread.reset_on_fork]]
+          + (if .grant.policy == "deadline" then [["runtime", .grant.runtime, $thread.runtime], ["period", .grant.period, $thread.period],
+                                                 ["deadline", .grant.deadline, $thread.deadline]] else [] end)
+          | .[] | select(.[1] != .[2]) | "kernel: \($wish | place): thread \($wish.thread.tid): \(.[0]) is \(.[2]), granted is \(.[1])"
+      end
+),
+(
+    $attached | group_by(.thread.tid)[] | select(length > 1) | "broker: thread \(.[0].thread.tid) is attached to \(map(place) | join(" and "))"
+),
+(
+    $threads[] | select(.policy == "fifo" or .policy == "rr" or .policy == "deadline") | select(.uid != 0 and $by_tid["\(.tid)"] == null)
+    | select(.session as $session | $parts | index($session) | not)
+    | "kernel: thread \(.tid) of uid \(.uid) is \(.policy), and nothing is granted to it"
+),
+
+# ---- the machine
+(
+    ([$books.plugins[] | select(.partition == "unthrottled")] != []) as $lifted
+    | if $lifted and $kernel.rt_runtime != "-1" then "kernel: sched_rt_runtime_us is \($kernel.rt_runtime), under partition=unthrottled"
+      elif ($lifted | not) and ($journal.kernel.rt_runtime // "") != "" then "kernel: sched_rt_runtime_us was \($journal.kernel.rt_runtime), and was not put back"
+      else empty end
+),
+(
+    $books.plugins[] | select(.partition == "cpuset") | .name as $name | .cpus | cpus[] | select(. as $cpu | $kernel.domains | index($cpu) | not)
+    | "kernel: CPU \(.) of \($name) has no scheduling domain of its own"
+),
+(
+    $members[] | select(.tid as $tid | $by_tid["\($tid)"] == null) | select($running["\(.tid)"] != null)
+    | "kernel: thread \(.tid) is in the domain of CPU \(.cpu), and not attached"
+)

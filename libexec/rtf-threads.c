@@ -1,0 +1,63 @@
+/* rtf-threads: how every thread on the machine is scheduled that is real-time, or would hand no such thing on to its children;
+ * for rtf-invariants(8). One JSON object a line: tid, process, session, start (clock ticks since boot), uid, policy, reset_on_fork,
+ * priority, nice, runtime, deadline and period in us, cpus. Threads of the kernel are left out. */
+#include <ctype.h>
+#include <dirent.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "thread.h"
+#include "units.h"
+
+static bool show(const struct identity *identity, const struct attributes *attributes)
+{
+    char cpus[CPU_LIST_TEXT];
+    json_t *line = json_pack("{s:i, s:i, s:i, s:I, s:I, s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:s}", "tid", (int)identity->tid, "process", (int)identity->process,
+                             "session", (int)getsid(identity->process),
+                             "start", (json_int_t)identity->start, "uid", (json_int_t)identity->real_uid, "policy", policy_name(attributes->policy),
+                             "reset_on_fork", attributes->reset_on_fork, "priority", attributes->priority, "nice", attributes->nice, "runtime",
+                             (json_int_t)attributes->runtime, "deadline", (json_int_t)attributes->deadline, "period", (json_int_t)attributes->period,
+                             "cpus", format_cpus(&attributes->cpus, cpus));
+    bool shown = line != NULL && json_dumpf(line, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
+    json_decref(line);
+    return shown;
+}
+
+static bool look_at(pid_t tid)
+{
+    struct identity identity;
+    struct attributes attributes;
+    if (!thread_identify(tid, &identity) || identity.kernel || identity.ended || !thread_attributes(tid, &attributes))
+        return true; /* gone, or none of ours */
+    return (!policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) || show(&identity, &attributes);
+}
+
+/* False: what was found could not be written. */
+static bool for_each_number(const char *path, bool (*each)(pid_t))
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+    bool good = true;
+    while (good && directory != NULL && (entry = readdir(directory)) != NULL)
+        if (isdigit((unsigned char)entry->d_name[0]))
+            good = each((pid_t)atoi(entry->d_name));
+    if (directory != NULL)
+        closedir(directory);
+    return good;
+}
+
+static bool look_at_process(pid_t process)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    return for_each_number(path, look_at);
+}
+
+int main(void)
+{
+    return for_each_number("/proc", look_at_process) && fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+}
