@@ -28,7 +28,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/at
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized vm-check fuzz oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man check check-sanitized faults soak vm-check fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -78,6 +78,12 @@ $(B)/man/%: man/%.scd
 check: all
 	test/run $(TESTS)
 
+# The tests in test/fault at every system call instead of some, with 2,000 random kills: hours. And a million requests.
+faults: all
+	FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
+soak: all
+	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
+
 # Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.
 oracle: programs $(B)/test/oracle
 	$(B)/test/oracle --sets 100000 $(B)/libexec/plugins
@@ -105,7 +111,7 @@ fuzzed = $(addprefix libexec/broker/,spec.c conf.c $(1)) lib/paragraph.c lib/uni
 $(B)/fuzz/plugins-conf: PARTS = $(call fuzzed)
 $(B)/fuzz/spec $(B)/fuzz/state: PARTS = $(call fuzzed,plugin-lines.c)
 $(B)/fuzz/plugin $(B)/fuzz/helper: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/acl: PARTS = $(call fuzzed,plugin-lines.c acl.c names.c turns.c coprocess.c loop.c) lib/pass.c
+$(B)/fuzz/acl: PARTS = $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c) lib/pass.c
 $(B)/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.c test/fuzz/stubs.c $(BROKER_SRC) $(wildcard lib/*.[ch] libexec/broker/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
 	clang -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest/fuzz -O1 -g \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/perf_event.h>
 #include <mntent.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -117,12 +119,13 @@ static bool enter(int ruleset)
 bool confine_proc_is_hidden(void)
 {
     const struct mntent *entry;
-    char *option = NULL;
+    bool hidden = false; /* by what is mounted last */
     FILE *mounts = setmntent("/proc/self/mounts", "re");
     while (mounts != NULL && (entry = getmntent(mounts)) != NULL)
-        if (strcmp(entry->mnt_dir, "/proc") == 0)
-            option = hasmntopt(entry, "hidepid"); /* of what is mounted last */
-    bool hidden = option != NULL && strncmp(option, "hidepid=0", 9) != 0 && strncmp(option, "hidepid=off", 11) != 0;
+        if (strcmp(entry->mnt_dir, "/proc") == 0) {
+            const char *option = hasmntopt(entry, "hidepid");
+            hidden = option != NULL && strncmp(option, "hidepid=0", 9) != 0 && strncmp(option, "hidepid=off", 11) != 0;
+        }
     if (mounts != NULL)
         endmntent(mounts);
     return hidden;
@@ -134,7 +137,7 @@ const char *confine_files(const struct confine_path paths[])
     int version = landlock_version();
     if (version < VERSION_REFER)
         return version < 0 ? strerror(errno) : "it is too old: Linux 5.19 has the one that is needed";
-    int ruleset = make_ruleset((struct ruleset){.files = may_read | may_write | may_change | never}, version);
+    int ruleset = make_ruleset((struct ruleset){.files = may_read | may_write | may_change | never, .scopes = SCOPE_SIGNALS}, version);
     if (ruleset < 0)
         return strerror(errno);
     for (int i = 0; paths[i].path != NULL; i++)
@@ -174,6 +177,20 @@ static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names
     return true;
 }
 
+/* What is allowed only with these arguments. */
+static bool add_some(scmp_filter_ctx filter)
+{
+    static const int controls[] = {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC, F_SETLEASE, F_GETLEASE};
+    static const unsigned long requests[] = {TCGETS, PERF_EVENT_IOC_REFRESH, PERF_EVENT_IOC_ENABLE};
+    bool added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())) == 0 &&
+                 seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0)) == 0;
+    for (size_t i = 0; added && i < sizeof controls / sizeof *controls; i++)
+        added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)controls[i])) == 0;
+    for (size_t i = 0; added && i < sizeof requests / sizeof *requests; i++)
+        added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, SCMP_A1(SCMP_CMP_EQ, requests[i])) == 0;
+    return added;
+}
+
 static bool load(scmp_filter_ctx filter)
 {
     bool loaded = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 && seccomp_load(filter) == 0;
@@ -187,13 +204,13 @@ bool confine_calls(const char *const names[])
     static const char *const sanitizer[] = {
 #ifdef __SANITIZE_ADDRESS__
         "sigaltstack", "clone", "ptrace", "wait4", "getpid", "gettid", "sched_getaffinity", "readlink", "personality", "prctl", "tgkill", "open",
-        "getrlimit", "setrlimit", "sched_yield", "dup", "socketpair", "kill", "sendto", "mincore", "process_vm_readv",
+        "getrlimit", "setrlimit", "sched_yield", "dup", "socketpair", "kill", "mincore", "process_vm_readv", "ioctl", "fcntl",
 #endif
         NULL};
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (filter == NULL)
         return false;
-    if (!add(filter, SCMP_ACT_ALLOW, names) || !add(filter, SCMP_ACT_ALLOW, sanitizer)) {
+    if (!add(filter, SCMP_ACT_ALLOW, names) || !add(filter, SCMP_ACT_ALLOW, sanitizer) || !add_some(filter)) {
         seccomp_release(filter);
         return false;
     }
@@ -206,7 +223,7 @@ bool confine_program(void)
         "socket", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
         "pidfd_getfd", "kcmp", "add_key", "keyctl", "request_key", "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "fsopen",
         "fspick", "open_tree", "move_mount", "mount_setattr", "fanotify_init", "open_by_handle_at", "sched_setscheduler", "sched_setparam",
-        "sched_setattr", "setpriority", "ioprio_set", "setsid", "setpgid", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown",
+        "sched_setattr", "sched_setaffinity", "setpriority", "ioprio_set", "setsid", "setpgid", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown",
         "fchownat", "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
         "shmget", "msgget", "semget", "mq_open", "mq_unlink", "personality", "quotactl", "quotactl_fd", "acct", "reboot", "kexec_load",
         "kexec_file_load", "swapon", "swapoff", "init_module", "finit_module", "delete_module", "syslog", "vhangup", "lookup_dcookie", NULL};
@@ -236,7 +253,7 @@ void confine_resources(void)
         __rlimit_resource_t resource;
         rlim_t limit;
     } limits[] = {
-        {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, 64}, {RLIMIT_NPROC, 512}, {RLIMIT_MSGQUEUE, 0},
+        {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, 64}, {RLIMIT_NPROC, 512}, {RLIMIT_MSGQUEUE, 0}, {RLIMIT_RTTIME, 10000000},
 #ifndef __SANITIZE_ADDRESS__ /* which sets terabytes of addresses aside */
         {RLIMIT_AS, (rlim_t)4 << 30},
 #endif

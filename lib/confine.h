@@ -27,13 +27,14 @@ struct confine_path {
 /* With hidepid=, only who may trace a process sees it in /proc; and nobody under landlock may trace one that is not. */
 bool confine_proc_is_hidden(void);
 
-/* Nothing else can be opened. NULL: done; else why not, for a log. */
+/* Nothing else can be opened, and no signal reaches another program. NULL: done; else why not, for a log. */
 const char *confine_files(const struct confine_path paths[]);
 
 /* Anything can be read, as the user may, but nothing be written; no signal reaches another program. */
 void confine_writes(void);
 
-/* Only these system calls, by name, with NULL at the end. All others fail with EPERM. */
+/* Only these system calls, by name, with NULL at the end, and what every program needs in some form: fcntl without signals, ioctl of
+ * a terminal's mode and of perf events, limits of its own, a signal to itself. All others fail with EPERM. */
 bool confine_calls(const char *const names[]);
 
 /* What no filter over standard input and output has to do is refused: network, tracing, name spaces, real-time scheduling,

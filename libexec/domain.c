@@ -90,7 +90,7 @@ static enum enforced may_move(const struct identity *identity, bool whole_proces
 
 /* Moving a process to a domain and back costs its other threads their affinities (measured on 6.1). They are kept in an
  * attribute of the leaf, where they outlive this program and end with it: lines of TID START CPUS. */
-static const char affinities_attribute[] = "trusted.rtf.affinities";
+static const char affinities_attribute[] = "user.rtf.affinities";
 enum { AFFINITIES_BYTES = 32 * 1024 };
 
 static bool keep_affinities(int root, const struct identity *identity, const char *leaf)

@@ -296,7 +296,7 @@ static bool has_none(const struct domains *domains, const char *leaf, char *reas
     return !group_has_real_time(domains, leaf, 0) || fault(reason, "cpuset group %s has real-time threads", leaf);
 }
 
-static const char group_attribute[] = "trusted.rtf.group";
+static const char group_attribute[] = "user.rtf.group";
 
 bool note_group(int root, const char *leaf, const char *group)
 {

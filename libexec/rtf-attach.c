@@ -41,6 +41,7 @@
 #include "watch.h"
 
 static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
+static int rt_runtime = -1; /* opened before there are rules for files, which hold for an inode, and this one's may be made anew */
 
 static enum enforced no(char *reason, const char *text)
 {
@@ -99,12 +100,9 @@ static enum enforced write_rt_runtime(const struct paragraph *request, char *rea
     uint64_t number;
     if (value == NULL || (strcmp(value, "-1") != 0 && !parse_number(value, INT32_MAX, &number)))
         return no(reason, "rt_runtime without a value");
-    int fd = open(rt_runtime_file, O_WRONLY | O_CLOEXEC);
-    ssize_t written = fd < 0 ? -1 : write(fd, value, strlen(value));
+    ssize_t written = pwrite(rt_runtime, value, strlen(value), 0);
     if (written < 0)
         snprintf(reason, ENFORCE_REASON, "%s: %s", rt_runtime_file, strerror(errno));
-    if (fd >= 0)
-        close(fd);
     return written < 0 ? ENFORCE_REFUSED : ENFORCED;
 }
 
@@ -207,15 +205,16 @@ static bool confine(void)
         "sched_setattr", "sched_setscheduler", "sched_setparam", "sched_setaffinity", "setpriority", "sched_getattr", "sched_getscheduler",
         "sched_getparam", "sched_getaffinity", "getpriority", "pidfd_open", "perf_event_open", "setitimer", "fork", "clone", "clone3", "vfork", "wait4",
         "set_robust_list", "rseq", "recvmsg", "sendmsg", "read", "write", "writev", "readv", "pread64", "pwrite64", "open", "openat", "close", "fstat",
-        "stat", "lstat", "newfstatat", "statx", "lseek", "getdents64", "fcntl", "access", "faccessat", "faccessat2", "mkdir", "mkdirat", "rmdir",
-        "unlink", "unlinkat", "rename", "renameat", "renameat2", "ioctl", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime",
+        "stat", "lstat", "newfstatat", "statx", "lseek", "getdents64", "access", "faccessat", "faccessat2", "mkdir", "mkdirat", "rmdir", "fgetxattr", "fsetxattr",
+        "unlink", "unlinkat", "rename", "renameat", "renameat2", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime",
         "clock_getres", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "getuid", "geteuid", "brk", "mmap", "munmap",
-        "mremap", "mprotect", "madvise", "mlockall", "getrandom", "futex", "prlimit64", "sysinfo", "uname", "exit", "exit_group", "tgkill", "statfs", "fstatfs", NULL};
+        "mremap", "mprotect", "madvise", "mlockall", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", NULL};
     char mount[GROUP_BYTES];
     const bool hidden = confine_proc_is_hidden(), has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
-    const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {rt_runtime_file, MAY_WRITE}, {DOMAINS_DIRECTORY, MAY_CHANGE},
+    const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {DOMAINS_DIRECTORY, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
     (void)mkdir(DOMAINS_DIRECTORY, 0755);
+    rt_runtime = open(rt_runtime_file, O_WRONLY | O_CLOEXEC);
     if (!confine_for_good() || !confine_powers(hidden ? powers_to_see : powers))
         return false;
     if (!hidden)

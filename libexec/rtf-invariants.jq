@@ -34,7 +34,7 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
     $books.promised[] | select(.plugin != null and $lines[.plugin].promises)
     | .plugin as $plugin | select([$grants[] | select(.plugin == $plugin and .untested)] == [])
     | ($lines[$plugin].threshold * (if .cpu < 0 then $lines[$plugin].cpus | cpus | length else 1 end)) as $most
-    | select(.sum > $most + 1000)
+    | select(.sum > $most + 2000)
     | "ledger: \($plugin) has \(.sum) of \($most) on CPU \(.cpu)"
 ),
 (
@@ -67,13 +67,14 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
       elif $wished[place].uid != .uid then "files: \(place) is granted to \(.uid), and is a wish of \($wished[place].uid)"
       elif $verdict[place] == null then "files: \(place) is granted, and has no answer"
       else
-          [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["runtime", .grant.runtime, $verdict[place].grant.runtime // 0],
+          [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["runtime", .grant.runtime, $verdict[place].grant.accepted_runtime // 0],
            ["period", .grant.period, $verdict[place].grant.period // 0], ["thread", .thread.tid, $verdict[place].thread.tid]][]
           | select(.[1] != .[2]) | "files: \($wish | place): \(.[0]) is \(.[1]), and its owner was told \(.[2])"
       end
 ),
 (
     $files[] | select(.kind == "json") | select($known[place].busy | not) | select($verdict[place] == null)
+    | .user as $user | select($books.quiet[$user] and ([$books.wishes[] | select(.user == $user)] | length) < $books.limit)
     | "files: \(place) has no answer"
 ),
 (

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -122,6 +123,7 @@ int main(void)
     static struct paragraph_output output;
     struct paragraph request;
     const char *why;
+    (void)prctl(PR_SET_DUMPABLE, 0); /* plugins are of the same user, and may not write into its memory */
     (void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* who asks must not wait for the disk */
     while (paragraph_fill(&input, STDIN_FILENO) > 0) {
         int taken;

@@ -54,7 +54,7 @@ as_plugin_user() { broker_start --plugin-user 20099; }
     [ "$(powers "$helper")" = 'dac_override sys_nice perfmon' ]
     [ "$(status_of "$helper" Seccomp)" = 2 ]
     [ "$(status_of "$helper" NoNewPrivs)" = 1 ]
-    [ "$(descriptors "$helper")" = '0 1 2 3' ] # 3: the spool's lock
+    [ "$(descriptors "$helper")" = '0 1 2 3 4' ] # 3: the spool's lock, 4: sched_rt_runtime_us
 }
 
 @test "plugins and lookup have another user, no power at all and three descriptors" {
@@ -91,6 +91,9 @@ as_plugin_user() { broker_start --plugin-user 20099; }
     [ "$(tries "$BROKER" sched_setscheduler 0 0 0)" = EPERM ]
     [ "$(tries "$BROKER" setuid 0)" = EPERM ]
     [ "$(tries "$BROKER" kill 1 0)" = EPERM ]
+    [ "$(tries "$BROKER" tgkill 1 1 0)" = EPERM ]
+    [ "$(tries "$BROKER" ioctl 0 0x5412 0)" = EPERM ] # TIOCSTI
+    [ "$(tries "$BROKER" fcntl 0 8 1)" = EPERM ]      # F_SETOWN
     [ "$(field .result "$(wish $ALICE cam '{"priority": 12}')")" = OK ] # and goes on
 }
 

@@ -5,48 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl-rules.h"
 #include "conf.h"
 #include "event.h"
 #include "spec.h"
 #include "units.h"
 
-enum property {
-    MAX_UTILIZATION, MAX_USER_UTILIZATION, MAX_RUNTIME, MIN_PERIOD, MAX_PERIOD, MIN_DEADLINE, MAX_DEADLINE,
-    MIN_PRIORITY, MAX_PRIORITY, IGNORE_ADM_TEST, PROPERTIES
-};
 static const char *const property_names[PROPERTIES] = {
     [MAX_UTILIZATION] = "max_utilization", [MAX_USER_UTILIZATION] = "max_user_utilization", [MAX_RUNTIME] = "max_runtime",
     [MIN_PERIOD] = "min_period",           [MAX_PERIOD] = "max_period",                     [MIN_DEADLINE] = "min_deadline",
     [MAX_DEADLINE] = "max_deadline",       [MIN_PRIORITY] = "min_priority",                 [MAX_PRIORITY] = "max_priority",
     [IGNORE_ADM_TEST] = "ignore_adm_test",
-};
-
-enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };
-enum { ANY_PLUGIN = -1 };
-
-struct rule {
-    int line;
-    enum domain domain;
-    char name[64]; /* as written, without the @ */
-    uint32_t id;
-    int plugin;
-    enum property property;
-    uint64_t value;
-    char text[160]; /* the line, blanks folded */
-    struct counter *counter; /* of the subject, for max_utilization */
-};
-
-/* What a subject, or (for_uid) one uid under one plugin, uses in all: billionths of a CPU. */
-struct counter {
-    char key[104];
-    uint64_t used;
-    UT_hash_handle hh;
-};
-
-struct acl {
-    struct rule *rules;
-    int count;
-    struct counter *counters;
 };
 
 /* ---- reading the file ---- */
@@ -127,7 +96,7 @@ static bool add_line(struct acl *acl, const struct conf *conf, int (*plugin_inde
     return true;
 }
 
-static struct counter *counter_of(struct acl *acl, const char *key)
+struct counter *acl_counter(struct acl *acl, const char *key)
 {
     struct counter *counter;
     HASH_FIND_STR(acl->counters, key, counter);
@@ -149,7 +118,7 @@ static void name_subjects(struct acl *acl)
         if (rule->property != MAX_UTILIZATION)
             continue;
         snprintf(key, sizeof key, "%d %s %d", (int)rule->domain, rule->name, rule->plugin);
-        rule->counter = counter_of(acl, key);
+        rule->counter = acl_counter(acl, key);
     }
 }
 
@@ -210,272 +179,6 @@ bool acl_names_uid(const struct acl *acl, uid_t uid)
     return false;
 }
 
-/* ---- judging ---- */
-
-static bool in_domain(const struct rule *rule, const struct account *account)
-{
-    switch (rule->domain) {
-    case EVERYBODY:
-        return true;
-    case USER_ID:
-        return rule->id == account->uid;
-    case USER_NAME:
-        return account->name != NULL && strcmp(rule->name, account->name) == 0;
-    case GROUP_ID:
-        return account_has_gid(account, rule->id);
-    case GROUP_NAME:
-        for (char **group = account->groups; group != NULL && *group != NULL; group++)
-            if (strcmp(*group, rule->name) == 0)
-                return true;
-        return false;
-    }
-    return false;
-}
-
-static bool matches(const struct rule *rule, const struct account *account, int plugin)
-{
-    return (rule->plugin == ANY_PLUGIN || rule->plugin == plugin) && in_domain(rule, account);
-}
-
-static struct counter *user_counter(struct acl *acl, uid_t uid, int plugin)
-{
-    char key[104];
-    snprintf(key, sizeof key, "uid %u %d", uid, plugin);
-    return counter_of(acl, key);
-}
-
-static struct counter *counter_for(struct acl *acl, const struct rule *rule, const struct account *account)
-{
-    if (rule->property == MAX_UTILIZATION)
-        return rule->counter;
-    return rule->property == MAX_USER_UTILIZATION ? user_counter(acl, account->uid, rule->plugin) : NULL;
-}
-
-uint64_t acl_weight(const struct spec *spec, uint64_t runtime)
-{
-    uint64_t window = spec_window(spec);
-    return runtime == 0 || window == 0 ? ONE_CPU : utilization(runtime, window);
-}
-
-static uint64_t part_of(const struct charge *charge, const struct counter *counter)
-{
-    for (int i = 0; i < charge->count; i++)
-        if (charge->parts[i].counter == counter)
-            return charge->parts[i].amount;
-    return 0;
-}
-
-static uint64_t held_by(const struct grant *const own[2], const struct counter *counter)
-{
-    return (own[0] == NULL ? 0 : part_of(&own[0]->charge, counter)) + (own[1] == NULL ? 0 : part_of(&own[1]->charge, counter));
-}
-
-struct question {
-    struct acl *acl;
-    const struct account *account;
-    int plugin;
-    const struct spec *spec;
-    const struct grant *const *own;
-    uint64_t ceiling;
-    struct refusal *refusal;
-    char *reason;
-    bool denied, never;
-    bool denied_for_good; /* no runtime, however small, would pass */
-};
-
-/* The first rule that refuses is the one that is told. */
-enum remedy { WHEN_FREED, SMALLER_RUNTIME, NONE };
-static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
-{
-    char why[200];
-    va_list arguments;
-    question->never |= remedy != WHEN_FREED;
-    question->denied_for_good |= remedy == NONE;
-    if (question->denied)
-        return;
-    question->denied = true;
-    va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
-    va_end(arguments);
-    snprintf(question->refusal->by, sizeof question->refusal->by, "access");
-    snprintf(question->refusal->rule, sizeof question->refusal->rule, "acl.conf:%d: %s", rule->line, rule->text);
-    snprintf(question->reason, REASON_BYTES, "acl.conf:%d: %s: %s", rule->line, rule->text, why);
-}
-
-static void tell_priority(struct refusal *refusal, int asked, uint64_t available)
-{
-    if (refusal->asked[0] != '\0')
-        return;
-    snprintf(refusal->asked, sizeof refusal->asked, "%d", asked);
-    snprintf(refusal->available, sizeof refusal->available, "%llu", (unsigned long long)available);
-}
-
-static void tell_time(struct refusal *refusal, uint64_t asked, uint64_t available)
-{
-    if (refusal->asked[0] != '\0')
-        return;
-    snprintf(refusal->asked, sizeof refusal->asked, "%lluus", (unsigned long long)asked);
-    snprintf(refusal->available, sizeof refusal->available, "%lluus", (unsigned long long)available);
-}
-
-static void judge_utilization(struct question *question, const struct rule *rule)
-{
-    const struct counter *counter = counter_for(question->acl, rule, question->account);
-    uint64_t used = counter->used - held_by(question->own, counter);
-    uint64_t left = used >= rule->value ? 0 : rule->value - used;
-    uint64_t asked = acl_weight(question->spec, question->spec->runtime), window = spec_window(question->spec);
-    char asked_text[UTILIZATION_TEXT], used_text[UTILIZATION_TEXT], left_text[UTILIZATION_TEXT];
-    if (question->spec->runtime != 0 && window != 0) {
-        uint64_t most = runtime_within(left, window);
-        if (most < question->ceiling)
-            question->ceiling = most;
-    }
-    if (asked <= left)
-        return;
-    bool first = !question->denied;
-    bool fixed = question->spec->runtime == 0 || window == 0;
-    deny(question, rule, asked <= rule->value ? WHEN_FREED : fixed ? NONE : SMALLER_RUNTIME, "%s used, %s asked%s",
-         format_utilization(used, used_text), format_utilization(asked, asked_text),
-         question->spec->runtime == 0 ? " (a wish without runtime weighs a whole CPU)"
-         : window == 0                ? " (a wish without period weighs a whole CPU)"
-                                      : "");
-    if (first) {
-        snprintf(question->refusal->asked, sizeof question->refusal->asked, "%s", asked_text);
-        snprintf(question->refusal->available, sizeof question->refusal->available, "%s", format_utilization(left, left_text));
-    }
-}
-
-static void judge_runtime(struct question *question, const struct rule *rule)
-{
-    uint64_t asked = question->spec->runtime;
-    if (asked == 0) {
-        deny(question, rule, NONE, "the wish states no runtime");
-        return;
-    }
-    if (rule->value < question->ceiling)
-        question->ceiling = rule->value;
-    if (asked > rule->value) {
-        deny(question, rule, SMALLER_RUNTIME, "%lluus asked", (unsigned long long)asked);
-        tell_time(question->refusal, asked, rule->value);
-    }
-}
-
-static void judge_time(struct question *question, const struct rule *rule, uint64_t stated, bool least)
-{
-    if (stated == 0 || (least ? stated >= rule->value : stated <= rule->value))
-        return;
-    deny(question, rule, NONE, "%lluus asked", (unsigned long long)stated);
-    tell_time(question->refusal, stated, rule->value);
-}
-
-static bool priority_passes(const struct rule *rule, int priority)
-{
-    return rule->property == MIN_PRIORITY ? (uint64_t)priority >= rule->value : (uint64_t)priority <= rule->value;
-}
-
-static void judge_rule(struct question *question, const struct rule *rule)
-{
-    const struct spec *spec = question->spec;
-    switch (rule->property) {
-    case MAX_UTILIZATION:
-    case MAX_USER_UTILIZATION:
-        judge_utilization(question, rule);
-        break;
-    case MAX_RUNTIME:
-        judge_runtime(question, rule);
-        break;
-    case MIN_PERIOD:
-    case MAX_PERIOD:
-        judge_time(question, rule, spec->period, rule->property == MIN_PERIOD);
-        break;
-    case MIN_DEADLINE:
-    case MAX_DEADLINE:
-        judge_time(question, rule, spec->deadline != 0 ? spec->deadline : spec->period, rule->property == MIN_DEADLINE);
-        break;
-    case MIN_PRIORITY:
-    case MAX_PRIORITY:
-        if (spec->priority == 0 || priority_passes(rule, spec->priority))
-            break;
-        deny(question, rule, NONE, "%d asked", spec->priority);
-        tell_priority(question->refusal, spec->priority, rule->value);
-        break;
-    case IGNORE_ADM_TEST:
-        if (spec->ignore_admission && rule->value == 0)
-            deny(question, rule, NONE, "the wish asks to pass over the admission test");
-        break;
-    case PROPERTIES:
-        break;
-    }
-}
-
-static void deny_by_default(struct question *question, const char *plugin_name, const char *what)
-{
-    question->never = question->denied_for_good = true;
-    if (question->denied)
-        return;
-    question->denied = true;
-    snprintf(question->refusal->by, sizeof question->refusal->by, "access");
-    snprintf(question->reason, REASON_BYTES, "no rule in acl.conf %s for %s (uid %u) on %s", what,
-             question->account->name == NULL ? "a user without account" : question->account->name, question->account->uid, plugin_name);
-}
-
-bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
-               const struct grant *const own[2], struct charge *hold, uint64_t *ceiling, struct refusal *refusal,
-               char reason[static REASON_BYTES])
-{
-    struct question question = {.acl = acl, .account = account, .plugin = plugin, .spec = spec, .own = own,
-                                .ceiling = UINT64_MAX, .refusal = refusal, .reason = reason};
-    bool opens = false, may_ignore = false;
-    *ceiling = UINT64_MAX;
-    *hold = (struct charge){0};
-    if (account->uid == 0)
-        return true;
-    *refusal = (struct refusal){0};
-    for (int i = 0; i < acl->count; i++) {
-        const struct rule *rule = &acl->rules[i];
-        if (!matches(rule, account, plugin))
-            continue;
-        opens |= rule->property == MAX_UTILIZATION || rule->property == MAX_USER_UTILIZATION;
-        may_ignore |= rule->property == IGNORE_ADM_TEST && rule->value == 1;
-        judge_rule(&question, rule);
-    }
-    if (!opens)
-        deny_by_default(&question, plugin_name, "opens anything (max_utilization or max_user_utilization)");
-    else if (spec->ignore_admission && !may_ignore)
-        deny_by_default(&question, plugin_name, "allows ignore_adm_test");
-    *ceiling = question.denied_for_good ? 0 : question.ceiling;
-    refusal->never = question.never;
-    if (question.denied)
-        return false;
-    uint64_t most = spec->desired_runtime == 0 ? spec->runtime : spec->desired_runtime;
-    acl_charge(acl, account, plugin, acl_weight(spec, most < *ceiling ? most : *ceiling), hold);
-    for (int i = 0; i < hold->count; i++) { /* only what is new, or rewriting two wishes at once would refuse one */
-        uint64_t held = held_by(own, hold->parts[i].counter), *amount = &hold->parts[i].amount;
-        uint64_t less = held < *amount ? held : *amount;
-        hold->parts[i].counter->used -= less;
-        *amount -= less;
-    }
-    return true;
-}
-
-bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,
-                         char reason[static REASON_BYTES])
-{
-    struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
-    for (int i = 0; account->uid != 0 && i < acl->count; i++) {
-        const struct rule *rule = &acl->rules[i];
-        if ((rule->property == MIN_PRIORITY || rule->property == MAX_PRIORITY) && matches(rule, account, plugin) &&
-            !priority_passes(rule, priority)) {
-            deny(&question, rule, NONE, "%d planned", priority);
-            tell_priority(refusal, priority, rule->value);
-            refusal->never = true;
-        }
-    }
-    return !question.denied;
-}
-
 /* ---- charging ---- */
 
 static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
@@ -495,8 +198,8 @@ void acl_charge(struct acl *acl, const struct account *account, int plugin, uint
 {
     *charge = (struct charge){0};
     for (int i = 0; account->uid != 0 && i < acl->count; i++)
-        if (matches(&acl->rules[i], account, plugin)) {
-            struct counter *counter = counter_for(acl, &acl->rules[i], account);
+        if (rule_matches(&acl->rules[i], account, plugin)) {
+            struct counter *counter = rule_counter(acl, &acl->rules[i], account);
             if (counter != NULL)
                 add_part(charge, counter, amount);
         }
@@ -546,8 +249,8 @@ void acl_report_overdrawn_by(struct acl *acl, const struct account *account)
     char whose[32];
     snprintf(whose, sizeof whose, " of uid %u", account->uid);
     for (int i = 0; account->uid != 0 && i < acl->count; i++)
-        if (acl->rules[i].property == MAX_USER_UTILIZATION && in_domain(&acl->rules[i], account))
-            report_overdrawn(&acl->rules[i], user_counter(acl, account->uid, acl->rules[i].plugin)->used, whose);
+        if (acl->rules[i].property == MAX_USER_UTILIZATION && rule_is_of(&acl->rules[i], account))
+            report_overdrawn(&acl->rules[i], acl_user_counter(acl, account->uid, acl->rules[i].plugin)->used, whose);
 }
 
 const char *acl_subject(const struct counter *counter)

@@ -7,6 +7,8 @@
 #ifndef RTF_ACL_H
 #define RTF_ACL_H
 
+#include <stdio.h>
+
 #include "names.h"
 #include "wish.h"
 
@@ -50,6 +52,12 @@ void acl_release(struct charge *charge);
 
 /* Turns what was held for a request into what its grant weighs. */
 void acl_settle(struct charge *charge, uint64_t amount);
+
+/* Prints every rule that is consulted for this wish, what is used, and what the rule says to it. */
+void acl_explain(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *const own[2], FILE *output);
+
+/* Prints the rules that bound where nothing opens, and those that open where nothing bounds: each may be a mistake. */
+void acl_doubts(const struct acl *acl, FILE *output);
 
 /* Whose sum a part of a charge is in, for people; and every sum that is not zero. */
 const char *acl_subject(const struct counter *counter);

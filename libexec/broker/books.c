@@ -41,11 +41,30 @@ static json_t *grant_as_json(uint64_t task, const struct grant *grant)
                      "untested", grant->spec.ignore_admission);
 }
 
+/* Something is about to change. */
+static bool is_quiet(const struct user *user)
+{
+    return user->adopted && !user->gone && user->look_at == 0 && !user->scanned;
+}
+
+static bool is_busy(const struct wish *wish)
+{
+    return wish->request != NULL || wish->line != NULL || wish->busy_watch >= 0 || !is_quiet(wish->user);
+}
+
+static json_t *users_as_json(void)
+{
+    json_t *users = json_object();
+    for (const struct user *user = spool_users(); user != NULL; user = user->hh.next)
+        json_object_set_new(users, user->name, json_boolean(is_quiet(user)));
+    return users;
+}
+
 static json_t *wish_as_json(const struct wish *wish)
 {
     const struct attachment *attachment = wish->attachment;
     json_t *entry = json_pack("{s:s, s:s, s:I, s:I, s:b}", "user", wish->user->name, "name", wish->name, "uid", (json_int_t)wish->user->uid, "task",
-                              (json_int_t)wish->task, "busy", wish->request != NULL || wish->line != NULL);
+                              (json_int_t)wish->task, "busy", is_busy(wish));
     json_object_set_new(entry, "grant", wish->grant == NULL ? json_null() : grant_as_json(wish->task, wish->grant));
     json_object_set_new(entry, "thread", attachment == NULL ? json_null() :
                         json_pack("{s:i, s:I, s:b}", "tid", (int)attachment->tid, "start", (json_int_t)attachment->start, "pending", attachment->pending));
@@ -104,7 +123,7 @@ static json_t *everything(void)
     rest_each(add_rest);
     ledger_each(add_sum);
     acl_each(rules, add_used);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "plugins", lines_as_json(), "wishes", wishes, "rests", rests, "promised", promised, "charges", charges,
+    return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "quiet", users_as_json(), "limit", max_wishes, "plugins", lines_as_json(), "wishes", wishes, "rests", rests, "promised", promised, "charges", charges,
                      "used", used);
 }
 

@@ -34,7 +34,8 @@ static void report(const struct user *user, const char *name, struct account *ac
 /* Whose events come faster than this is not listened to for a while, and then looked through: the queue is one for all, and
  * what overflows it costs everybody. A program that writes wishes as fast as it can may get here, too; it loses nothing. */
 enum { NOISE_MAX = 8192 };
-static const int64_t noise_window = INT64_C(100000000), first_mute = INT64_C(200000000), longest_mute = INT64_C(3200000000);
+static const int64_t noise_window = INT64_C(100000000), first_mute = INT64_C(200000000), longest_mute = INT64_C(3200000000),
+                     soon = INT64_C(10000000);
 static TAILQ_HEAD(, user) muted = TAILQ_HEAD_INITIALIZER(muted);
 
 static bool is_too_loud(const struct user *user)
@@ -51,6 +52,8 @@ static bool is_too_loud(const struct user *user)
 static void mute(struct user *user)
 {
     int64_t now = monotonic_now();
+    if (user->gone || user->look_at != 0)
+        return; /* what is told of its files then is of their own watches */
     bool again = user->muted_at != 0 && now - user->muted_at < user->look_pause + noise_window * 10;
     user->look_pause = !again ? first_mute : user->look_pause < longest_mute ? user->look_pause * 2 : longest_mute;
     user->muted_at = now;
@@ -66,6 +69,14 @@ static void hear_again(struct user *user)
     if (user->look_at != 0)
         TAILQ_REMOVE(&muted, user, of_muted);
     user->look_at = 0;
+}
+
+void directory_again(struct user *user, int64_t after)
+{
+    if (user->gone || user->look_at != 0)
+        return;
+    user->look_at = monotonic_now() + after;
+    TAILQ_INSERT_TAIL(&muted, user, of_muted);
 }
 
 static int64_t muted_deadline(void)
@@ -88,13 +99,10 @@ static void listen_again(int64_t now)
         if (user->look_at > now)
             continue;
         hear_again(user);
-        if (spool_user_watch(user)) {
-            if (user->adopted)
-                scan(user); /* from here on there are events again */
-        } else {
-            user->look_at = now + longest_mute;
-            TAILQ_INSERT_TAIL(&muted, user, of_muted);
-        }
+        if (user->watch < 0 && !spool_user_watch(user))
+            directory_again(user, longest_mute);
+        if (user->adopted)
+            scan(user); /* from here on there are events again */
     }
 }
 
@@ -107,6 +115,9 @@ static void link_to_account(struct user *user)
 
 static void unlink_from_account(struct user *user)
 {
+    if (user->of != NULL)
+        user->of->directories--;
+    user->of = NULL;
     for (struct user **at = &user->account->users; *at != NULL; at = &(*at)->next_of_account)
         if (*at == user) {
             *at = user->next_of_account;
@@ -158,6 +169,15 @@ static void judge(struct user *user)
         (void)spool_move_aside(name, account->uid);
         return;
     }
+    if (account->uid != 0 && !user->adopted && user_bucket(user)->directories >= max_wishes) {
+        report(user, user->name, account, "ignored", "uids without an account have as many directories as they may have together");
+        let_go(user);
+        return;
+    }
+    if (!user->adopted)
+        user->of = user_bucket(user);
+    if (!user->adopted)
+        user->of->directories++;
     spool_user_adopt(user);
     scan(user);
 }
@@ -212,6 +232,8 @@ static void directory_changed(const char *name)
     if (user == NULL)
         return;
     link_to_account(user);
+    if (user->watch < 0)
+        directory_again(user, soon);
     if (account_ready(user->account))
         judge(user);
 }
@@ -263,6 +285,8 @@ static void list_some(void)
     if (listing == NULL && listing_is_due) {
         listing_is_due = false;
         listing = spool_list(spool.specs);
+        if (listing == NULL)
+            rescan_at = monotonic_now() + first_mute;
     }
     if (listing == NULL || HASH_COUNT(changed_names) >= CHANGED_MAX || spool_list_directories(listing, TURN_NAMES, add_name))
         return;

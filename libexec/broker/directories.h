@@ -14,6 +14,9 @@ void directories_rescan(void);
 /* All of that at once, at the start; what is found is asked in the order of its times. */
 void directories_finish(void);
 
+/* It could not be watched or listed: it will be looked through after so many ns. */
+void directory_again(struct user *user, int64_t after);
+
 /* Looks at a few of the names and directories that wait for it. */
 bool directories_are_due(void);
 void directories_take_turn(void);

@@ -20,6 +20,7 @@
 #include "books.h"
 #include "directories.h"
 #include "event.h"
+#include "explain.h"
 #include "names.h"
 #include "order.h"
 #include "privileges.h"
@@ -31,11 +32,11 @@
 #include "warnings.h"
 #include "wishes.h"
 
-enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, TURN_EVENTS = 4096 };
+enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, OPTION_EXPLAIN, OPTION_AS, TURN_EVENTS = 4096 };
 
 struct options {
     bool foreground, check, put_back;
-    const char *spool, *config, *group, *plugin_user;
+    const char *spool, *config, *group, *plugin_user, *explained, *as;
 };
 
 static char libexec[3900], acl_path[4096];
@@ -76,6 +77,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_PUT_BACK:
         options->put_back = true;
         return 0;
+    case OPTION_EXPLAIN:
+        options->explained = argument;
+        return 0;
+    case OPTION_AS:
+        options->as = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if ((options->explained == NULL) != (options->as == NULL))
+            argp_error(state, "--explain WISH and --as USER belong together");
+        return 0;
     case ARGP_KEY_ARG:
         argp_usage(state);
         return 0;
@@ -92,6 +103,8 @@ static const struct argp_option argp_options[] = {
     {"plugin-user", OPTION_PLUGIN_USER, "USER", 0, "As whom plugins run (default rtf-plugin, else nobody)", 0},
     {"max-wishes", OPTION_MAX_WISHES, "N", 0, "The most wishes that one user may have (default 1000)", 0},
     {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them, and end", 0},
+    {"explain", OPTION_EXPLAIN, "WISH", 0, "Say what would become of the wish in this file, rule by rule, grant nothing, and end", 0},
+    {"as", OPTION_AS, "USER", 0, "With --explain: whose wish it would be", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
     {0}};
 
@@ -527,6 +540,20 @@ static void say_ready(int fd)
     close(fd);
 }
 
+static int explain_wish(const struct options *options)
+{
+    struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
+    spool.group = find_group(options->group);
+    names_prepare(part("rtf-names"), plugin_user);
+    plugins_prepare(plugin_user);
+    if (!starter_fork(false, &starter_source))
+        die_errno(EX_OSERR, "fork");
+    int code = explain(options->explained, options->as, options->spool);
+    (void)fflush(stdout);
+    stop_parts();
+    return code;
+}
+
 static int put_back(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -558,8 +585,14 @@ int main(int argc, char **argv)
     find_libexec();
     if (!options.put_back)
         read_configuration(&options);
-    if (options.check)
+    if (options.check) {
+        acl_doubts(rules, stderr);
         return EX_OK;
+    }
+    if (options.explained != NULL) {
+        loop_start();
+        return explain_wish(&options);
+    }
     if (geteuid() != 0)
         die(EX_NOPERM, "must be started by root");
     if (!options.foreground && !options.put_back)

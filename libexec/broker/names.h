@@ -30,6 +30,7 @@ struct account {
     int64_t rare_window;
     unsigned rare_count;
     struct user *users;    /* its directories */
+    int directories;       /* that are adopted */
     struct line line;      /* its wishes that are to be looked at */
     int64_t noise_window;  /* CLOCK_MONOTONIC: since then so many events of its directories */
     unsigned noise;

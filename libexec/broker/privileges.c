@@ -1,12 +1,15 @@
 #include "privileges.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
+#include "cgroup.h"
 #include "confine.h"
 #include "event.h"
 
@@ -20,18 +23,18 @@ static const char *const calls[] = {
     /* waiting */
     "epoll_wait", "epoll_pwait", "epoll_ctl", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
     "gettimeofday", "time", "futex", "wait4", "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "inotify_init1", "inotify_add_watch",
-    "inotify_rm_watch", "ioctl",
+    "inotify_rm_watch",
     /* talking to its parts */
-    "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "recvmsg", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
+    "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
     /* files */
-    "open", "openat", "openat2", "fcntl", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
+    "open", "openat", "openat2", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
     "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "rename", "renameat", "renameat2", "unlink",
     "unlinkat", "link", "linkat", "mkdir", "mkdirat", "rmdir", "mknod", "mknodat", "chmod", "fchmod", "fchmodat", "fchown", "fchownat", "utimensat", "umask",
     /* threads, as far as anybody may look */
     "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority", "getpid", "gettid", "getuid", "geteuid",
     "getgid", "getegid", "uname", "sysinfo",
     /* memory, and the end */
-    "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq", "set_robust_list", "prlimit64", "exit", "exit_group", "tgkill", NULL};
+    "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq", "set_robust_list", "exit", "exit_group", NULL};
 
 static void need(bool done, const char *what)
 {
@@ -41,9 +44,25 @@ static void need(bool done, const char *what)
     exit(EX_OSERR);
 }
 
+/* acl.conf is read again at each SIGHUP, and may be a link to where it is kept. */
+static const char *directory_behind(const char *config)
+{
+    static char path[PATH_MAX];
+    char link[PATH_MAX];
+    snprintf(link, sizeof link, "%s/acl.conf", config);
+    if (realpath(link, path) == NULL)
+        return config;
+    *(strrchr(path, '/') == path ? path + 1 : strrchr(path, '/')) = '\0';
+    return path;
+}
+
 void privileges_drop(const char *spool, const char *config)
 {
-    const struct confine_path files[] = {{spool, MAY_CHANGE}, {config, MAY_READ}, {"/proc", MAY_READ}, {"/sys", MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
+    char mount[GROUP_BYTES] = "/sys";
+    (void)cpusets_find(mount);
+    const struct confine_path files[] = {{spool, MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config), MAY_READ}, {"/proc", MAY_READ},
+                                         {"/sys", MAY_READ}, {mount, MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
+    json_object_seed(0); /* from the kernel's random numbers, which cannot be opened any more when the first object is made */
     const bool hidden = confine_proc_is_hidden();
     need(confine_for_good(), "new privileges");
     need(confine_powers(hidden ? powers_to_see : powers), "capabilities");

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#include "directories.h"
 #include "order.h"
 #include "spool.h"
 #include "wishes.h"
 
 enum { TURN_NAMES = 256 };
+static const int64_t retry_after = INT64_C(1000000000); /* ns */
 
 /* What has been found, to be looked at in the order in which it came. */
 struct find {
@@ -139,8 +141,8 @@ static void drop(struct scan *scan)
 static bool look_through(struct scan *scan, int names)
 {
     current = scan;
-    if (scan->listing == NULL)
-        scan->listing = spool_list(scan->user->directory);
+    if (scan->listing == NULL && (scan->listing = spool_list(scan->user->directory)) == NULL)
+        directory_again(scan->user, retry_after);
     bool more = spool_list_wishes(scan->user, scan->listing, names, found);
     current = NULL;
     return more;

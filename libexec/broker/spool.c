@@ -329,10 +329,15 @@ bool spool_user_watch(struct user *user)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", user->directory);
-    user->watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR);
-    if (user->watch >= 0)
-        HASH_ADD(hh_watch, users_by_watch, watch, sizeof user->watch, user);
-    return user->watch >= 0;
+    struct user *other = NULL;
+    int watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR);
+    if (watch >= 0)
+        HASH_FIND(hh_watch, users_by_watch, &watch, sizeof watch, other);
+    if (watch < 0 || other != NULL) /* it was called otherwise a moment ago, and that name has not been looked at yet */
+        return false;
+    user->watch = watch;
+    HASH_ADD(hh_watch, users_by_watch, watch, sizeof user->watch, user);
+    return true;
 }
 
 void spool_user_unwatch(struct user *user)

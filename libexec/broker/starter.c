@@ -64,7 +64,7 @@ static void step_down(void)
     (void)sched_setparam(0, &param);
 }
 
-static bool arrange(int in, int out, int keep)
+static bool arrange(enum part_kind kind, int in, int out, int keep)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -75,8 +75,8 @@ static bool arrange(int in, int out, int keep)
     int null = is_silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     if (null >= 0 && dup2(null, STDERR_FILENO) < 0)
         return false;
-    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || chdir("/") != 0)
-        return false;
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(null >= 0 && kind == PART_HELPER ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
+        return false; /* the helper has nothing to say there */
     if (keep >= 0 && (keep = dup2(keep, 3)) < 0)
         return false;
     close_range(keep >= 0 ? 4 : 3, ~0U, 0);
@@ -86,13 +86,13 @@ static bool arrange(int in, int out, int keep)
 static void run(const struct part *part, int in, int out, int keep)
 {
     static char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
-    if (!arrange(in, out, keep))
+    if (!arrange(part->kind, in, out, keep))
         _exit(126);
     if (part->kind != PART_HELPER) {
         step_down();
         if (part->kind == PART_PLUGIN)
             confine_resources();
-        if (!confine_for_good() || !confine_to_user(part->as.uid, part->as.gid))
+        if (!confine_for_good() || (geteuid() == 0 && !confine_to_user(part->as.uid, part->as.gid)))
             _exit(126);
         confine_writes();
         if (part->kind == PART_PLUGIN && !confine_program())
@@ -177,7 +177,7 @@ static void serve(int socket)
     int ends = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
     struct pollfd both[2] = {{.fd = socket, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
     (void)prctl(PR_SET_NAME, "rtf-starter");
-    if (!confine_powers(confine_proc_is_hidden() ? powers_to_see : powers))
+    if (geteuid() == 0 && !confine_powers(confine_proc_is_hidden() ? powers_to_see : powers))
         _exit(126);
     (void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* a fork has not inherited that */
     bool open = ends >= 0;
@@ -196,6 +196,16 @@ static void serve(int socket)
     _exit(0);
 }
 
+/* Who has started the broker waits for the end of what it was given. */
+static void let_go_of_caller(void)
+{
+    int null = is_silent ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+    for (int fd = 0; null >= 0 && fd < 3; fd++)
+        (void)dup2(null, fd);
+    if (null >= 0)
+        close(null);
+}
+
 bool starter_fork(bool silent, struct source *source)
 {
     int ends[2];
@@ -207,6 +217,7 @@ bool starter_fork(bool silent, struct source *source)
         if (dup2(ends[1], 3) < 0)
             _exit(126);
         close_range(4, ~0U, 0);
+        let_go_of_caller();
         serve(3);
     }
     close(ends[1]);

@@ -94,7 +94,8 @@ struct user {
     int watch;
     bool adopted, gone;
     bool scanned;                /* scans.c has something to do */
-    int64_t muted_at, look_at;   /* directories.c: its events came too fast; CLOCK_MONOTONIC, 0: they did not */
+    int64_t muted_at, look_at;   /* directories.c: when its events came too fast; when it is looked through; CLOCK_MONOTONIC, 0: not */
+    struct account *of;          /* whose number of directories it is part of; NULL: not adopted */
     int64_t look_pause;
     TAILQ_ENTRY(user) of_muted;
     struct account *account;

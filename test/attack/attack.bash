@@ -2,6 +2,7 @@
 . "$BATS_TEST_DIRNAME/../helper.bash"
 
 REQUESTS=200
+OBSERVED='{"runtime": "1ms", "period": "10ms"}' # what Bob wishes
 
 prepare() {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
@@ -10,7 +11,7 @@ prepare() {
 }
 
 # observe: Bob's times. He is real-time himself, or his wait for a CPU beside the attackers would be what is measured.
-observe() { chrt -f 1 setpriv --reuid $BOB --regid $BOB --groups "$GROUP" -- "$BATS_TEST_DIRNAME/observer" "$SPECS/$BOB" $REQUESTS; }
+observe() { chrt -f 1 setpriv --reuid $BOB --regid $BOB --groups "$GROUP" -- "$BATS_TEST_DIRNAME/observer" "$SPECS/$BOB" $REQUESTS "$OBSERVED"; }
 
 # attack COMMAND...: as Alice, in the background
 attack() {

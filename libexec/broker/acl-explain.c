@@ -1,0 +1,132 @@
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl-rules.h"
+#include "units.h"
+
+/* What is left of a sum beside what this wish holds already is in the reason of a refusal; here all of it is told. */
+static void show_sum(const struct question *question, const struct rule *rule, FILE *output)
+{
+    char used[UTILIZATION_TEXT], asked[UTILIZATION_TEXT];
+    const struct counter *counter = rule_counter(question->acl, rule, question->account);
+    fprintf(output, ": %s used, %s asked", format_utilization(counter->used, used),
+            format_utilization(acl_weight(question->spec, question->spec->runtime), asked));
+}
+
+void acl_explain(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *const own[2], FILE *output)
+{
+    int shown = 0;
+    if (account->uid == 0) {
+        fprintf(output, "  root is not restricted by acl.conf\n");
+        return;
+    }
+    for (int i = 0; i < acl->count; i++) {
+        char reason[REASON_BYTES];
+        struct refusal refusal = {0};
+        const struct rule *rule = &acl->rules[i];
+        struct question question = {.acl = acl, .account = account, .plugin = plugin, .spec = spec, .own = own, .ceiling = UINT64_MAX,
+                                    .refusal = &refusal, .reason = reason};
+        if (!rule_matches(rule, account, plugin))
+            continue;
+        rule_judge(&question, rule);
+        fprintf(output, "  acl.conf:%d: %s", rule->line, rule->text);
+        if (rule_opens(rule))
+            show_sum(&question, rule, output);
+        fprintf(output, ": %s\n", question.denied ? "refuses" : rule_opens(rule) ? "opens" : "passes");
+        shown++;
+    }
+    fprintf(output, "  %d of the %d rules of acl.conf are for this user and plugin\n", shown, acl->count);
+}
+
+/* ---- rules that do not do what their author meant ---- */
+
+static bool is_same(const struct rule *one, const struct rule *other)
+{
+    if (one->domain == other->domain)
+        return strcmp(one->name, other->name) == 0;
+    if (one->domain > other->domain)
+        return is_same(other, one);
+    const struct passwd *account = one->domain == USER_NAME && other->domain == USER_ID ? getpwuid(other->id) : NULL;
+    const struct group *group = one->domain == GROUP_NAME && other->domain == GROUP_ID ? getgrgid(other->id) : NULL;
+    return (account != NULL && strcmp(account->pw_name, one->name) == 0) || (group != NULL && strcmp(group->gr_name, one->name) == 0);
+}
+
+static bool is_group(const struct rule *rule)
+{
+    return rule->domain == GROUP_NAME || rule->domain == GROUP_ID;
+}
+
+static bool is_broader(const struct rule *broad, const struct rule *rule)
+{
+    bool same = is_same(broad, rule);
+    return (same || broad->domain == EVERYBODY) && (broad->plugin == ANY_PLUGIN || broad->plugin == rule->plugin);
+}
+
+/* Membership opens, too, and the account database is at hand. */
+static bool is_in(const struct rule *user, const struct rule *group)
+{
+    gid_t gids[1024];
+    int count = (int)(sizeof gids / sizeof *gids);
+    const struct passwd *account = user->domain == USER_NAME ? getpwnam(user->name) : user->domain == USER_ID ? getpwuid(user->id) : NULL;
+    if ((group->domain != GROUP_NAME && group->domain != GROUP_ID) || account == NULL ||
+        getgrouplist(account->pw_name, account->pw_gid, gids, &count) < 0)
+        return false;
+    for (int i = 0; i < count; i++) {
+        const struct group *one = group->domain == GROUP_NAME ? getgrgid(gids[i]) : NULL;
+        if (group->domain == GROUP_ID ? gids[i] == group->id : one != NULL && strcmp(one->gr_name, group->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Something opens to whom this rule is for; perhaps only one plugin of several. */
+static bool something_opens(const struct acl *acl, const struct rule *rule)
+{
+    for (int i = 0; i < acl->count; i++) {
+        const struct rule *other = &acl->rules[i];
+        bool plugin = rule->plugin == ANY_PLUGIN || other->plugin == ANY_PLUGIN || other->plugin == rule->plugin;
+        bool same = other->domain == EVERYBODY || is_same(other, rule) || (is_group(other) && is_group(rule)); /* members may be in both */
+        if (rule_opens(other) && plugin && (same || rule->domain == EVERYBODY || is_in(rule, other) || is_in(other, rule)))
+            return true;
+    }
+    return false;
+}
+
+static bool something_bounds(const struct acl *acl, const struct rule *rule)
+{
+    for (int i = 0; i < acl->count; i++) {
+        const struct rule *other = &acl->rules[i];
+        if (!rule_opens(other) && other->property != IGNORE_ADM_TEST &&
+            (is_broader(other, rule) || is_in(rule, other) || is_in(other, rule) || (is_group(other) && is_group(rule))))
+            return true;
+    }
+    return false;
+}
+
+static bool is_first_of_subject(const struct acl *acl, int index)
+{
+    const struct rule *rule = &acl->rules[index];
+    for (int i = 0; i < index; i++) {
+        const struct rule *before = &acl->rules[i];
+        if (before->domain == rule->domain && strcmp(before->name, rule->name) == 0 && before->plugin == rule->plugin &&
+            rule_opens(before) == rule_opens(rule))
+            return false;
+    }
+    return true;
+}
+
+void acl_doubts(const struct acl *acl, FILE *output)
+{
+    for (int i = 0; i < acl->count; i++) {
+        const struct rule *rule = &acl->rules[i];
+        if (!is_first_of_subject(acl, i))
+            continue;
+        if (!rule_opens(rule) && !something_opens(acl, rule))
+            fprintf(output, "acl.conf:%d: %s: this bounds, but no rule opens anything there (max_utilization or max_user_utilization)\n", rule->line,
+                    rule->text);
+        else if (rule_opens(rule) && !something_bounds(acl, rule))
+            fprintf(output, "acl.conf:%d: %s: this opens, and nothing bounds runtime, period, deadline or priority\n", rule->line, rule->text);
+    }
+}

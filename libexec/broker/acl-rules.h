@@ -1,0 +1,66 @@
+/* The rules as they are kept, for the files that read, judge and explain them: acl.c, acl-judge.c, acl-explain.c. */
+#ifndef RTF_ACL_RULES_H
+#define RTF_ACL_RULES_H
+
+#include "acl.h"
+
+enum property {
+    MAX_UTILIZATION, MAX_USER_UTILIZATION, MAX_RUNTIME, MIN_PERIOD, MAX_PERIOD, MIN_DEADLINE, MAX_DEADLINE,
+    MIN_PRIORITY, MAX_PRIORITY, IGNORE_ADM_TEST, PROPERTIES
+};
+enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };
+enum { ANY_PLUGIN = -1 };
+
+struct rule {
+    int line;
+    enum domain domain;
+    char name[64]; /* as written, without the @ */
+    uint32_t id;
+    int plugin;
+    enum property property;
+    uint64_t value;
+    char text[160]; /* the line, blanks folded */
+    struct counter *counter; /* of the subject, for max_utilization */
+};
+
+/* What a subject, or (for_uid) one uid under one plugin, uses in all: billionths of a CPU. */
+struct counter {
+    char key[104];
+    uint64_t used;
+    UT_hash_handle hh;
+};
+
+struct acl {
+    struct rule *rules;
+    int count;
+    struct counter *counters;
+};
+
+/* Is this account of that domain, and this rule one for it on that plugin? */
+bool rule_is_of(const struct rule *rule, const struct account *account);
+bool rule_matches(const struct rule *rule, const struct account *account, int plugin);
+
+/* Whose use a rule bounds: NULL where it is none of a sum. */
+struct counter *rule_counter(struct acl *acl, const struct rule *rule, const struct account *account);
+struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin);
+struct counter *acl_counter(struct acl *acl, const char *key);
+
+bool rule_opens(const struct rule *rule);
+
+/* What somebody asks for, and what has been said so far. */
+struct question {
+    struct acl *acl;
+    const struct account *account;
+    int plugin;
+    const struct spec *spec;
+    const struct grant *const *own;
+    uint64_t ceiling;
+    struct refusal *refusal;
+    char *reason;
+    bool denied, never;
+    bool denied_for_good; /* no runtime, however small, would pass */
+};
+
+void rule_judge(struct question *question, const struct rule *rule);
+
+#endif

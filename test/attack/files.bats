@@ -1,0 +1,63 @@
+# Files that are not what they seem, other users' files, and text that would be more than text.
+load attack
+
+@test "a link that takes turns with a wish never shows what it points to" {
+    broker_start
+    flood swapped swapped
+    for _ in $(seq 50); do
+        cat "$SPECS/$ALICE"/*.verdict 2>/dev/null | { ! grep -q 'root:\|/etc' ; }
+        sleep 0.02
+    done
+    attack_ends
+    ! grep -q 'root:' "$EVENTS"
+}
+
+@test "what she mounts in a namespace of her own is not there for the broker" {
+    as $ALICE unshare --user --map-root-user --mount true 2>/dev/null || skip 'unprivileged users may not make user namespaces here'
+    broker_start
+    wish $ALICE cam '{"priority": 12, "plugin": "FP"}' >/dev/null
+    become $ALICE unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none "$1" && echo "{bad" >"$1/cam.json" && echo >"$2" && sleep 300' \
+        sh "$SPECS/$ALICE" <(cat >/dev/null) 3>&- &
+    echo "$!" >>"$WORK/pids"
+    bob_is_answered_beside true
+    [ "$(jq -r .grant.plugin "$SPECS/$ALICE/cam.verdict")" = FP ]
+}
+
+@test "another user's directory is closed: no look, no file, no link, no rename, no removal" {
+    broker_start
+    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    before=$(stat -c '%i %Z' "$SPECS/$ALICE"/*)
+    for act in 'ls "$1"' 'cat "$1/cam.json"' 'cat "$1/cam.verdict"' 'echo 1 >"$1/cam.tid"' 'rm -f "$1/cam.json"' 'mv "$1" "$1.away"' \
+        'ln "$1/cam.json" "$2/cam.json"' 'chmod 777 "$1"' 'rmdir "$1"' 'ls "$1/.."' 'touch "$1/cam.json"'; do
+        ! as $BOB sh -c "$act" sh "$SPECS/$ALICE" "$SPECS/$BOB" 2>/dev/null || { echo "could: $act"; return 1; }
+    done
+    [ "$(stat -c '%i %Z' "$SPECS/$ALICE"/*)" = "$before" ]
+}
+
+@test "root's wishes are no way to root's rights" {
+    broker_start
+    put 0 cam '{"priority": 5, "plugin": "RR"}'
+    eventually test -e "$SPECS/0/cam.verdict"
+    ! as $ALICE sh -c 'cat "$1/cam.verdict" || echo 1 >"$1/cam.tid" || ls "$1"' sh "$SPECS/0" 2>/dev/null
+    as $ALICE sh -c 'mkdir "$1"' sh "$SPECS/root" 2>/dev/null || true
+    eventually test ! -d "$SPECS/root" || [ "$(stat -c %u "$SPECS/root")" = 0 ]
+}
+
+@test "text in a wish stays text: in the verdict, in the log, and on its way to plugins" {
+    cat >"$WORK/ear" <<'END'
+#!/bin/sh
+printf 'protocol=1\nanswer=ok\n\n'
+exec tee /dev/stderr >/dev/null
+END
+    chmod 755 "$WORK/ear"
+    configure_plugins "EAR $WORK/ear 1-10 all timeout=300ms" 'FP fp 11-20 all'
+    broker_start
+    put $ALICE cam '{"priority": 5, "token": "a\nop=release", "comment": "x\n\nop=accept\ntask=1\n\n\u001b[2J\u2028"}'
+    answer=$(verdict $ALICE cam)
+    echo "$answer"
+    put $ALICE two '{"priority": 5, "comment": "x\n\nop=accept\ntask=1\n\n\u001b[2J\u2028 \\\" $(reboot) `id`"}'
+    verdict $ALICE two >/dev/null
+    ! grep -q 'op=release\|reboot\|comment' "$WORK/broker.out"
+    jq -s -e 'all(type == "object")' "$EVENTS" >/dev/null
+    [ "$(LC_ALL=C grep -c '[[:cntrl:]]' "$EVENTS")" = 0 ]
+}

@@ -1,0 +1,74 @@
+# Two walls stand between one user and another's: the permissions of the files, and the check of owners; and for threads, the
+# check of the broker and that of the helper. Each is tried alone, with programs of which the other has been taken out.
+load attack
+
+# without FILE SED-EXPRESSION PROGRAM: programs of which PROGRAM was built from a source so changed become those of the test.
+without() {
+    local tree=$WORK/changed
+    mkdir "$tree"
+    cp -a "$RTF_SOURCE/Makefile" "$RTF_SOURCE/bin" "$RTF_SOURCE/lib" "$RTF_SOURCE/libexec" "$RTF_SOURCE/plugins" "$RTF_SOURCE/man" "$tree"
+    mkdir "$tree/build"
+    cp -a "$RTF_SOURCE/build/obj" "$tree/build"
+    sed -i "$2" "$tree/$1"
+    ! cmp -s "$tree/$1" "$RTF_SOURCE/$1" || { echo "nothing to change in $1"; return 1; }
+    make --silent -C "$tree" "build/libexec/$3"
+    cp -a "$RTF_LIBEXEC" "$tree/programs"
+    install "$tree/build/libexec/$3" "$tree/programs/$3"
+    RTF_LIBEXEC=$tree/programs
+}
+
+tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
+
+@test "the permissions alone: with a broker that takes everybody's files, nobody can put one where it would count" {
+    without libexec/broker/spool.c 's/status->st_uid != user->uid)/0)/' rtf-brokerd
+    broker_start
+    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    wish $BOB mine '{"priority": 5, "plugin": "RR"}' >/dev/null
+    before=$(ls -la "$SPECS/$ALICE")
+    for act in 'echo {} >"$1/new.json"' 'cp "$2/mine.json" "$1/new.json"' 'mv "$2/mine.json" "$1/new.json"' 'ln "$2/mine.json" "$1/new.json"' \
+        'echo 1 >"$1/cam.tid"' 'rm -f "$1/cam.json"' 'cat "$1/cam.verdict"' 'mv "$1" "$2/taken"'; do
+        ! as $BOB sh -c "$act" sh "$SPECS/$ALICE" "$SPECS/$BOB" 2>/dev/null || { echo "could: $act"; return 1; }
+    done
+    [ "$(ls -la "$SPECS/$ALICE")" = "$before" ]
+    # That the wall is gone: root can put one there, and it is taken for hers.
+    echo '{"priority": 6, "plugin": "RR"}' >"$SPECS/$ALICE/roots.json"
+    [ "$(field .result "$(verdict $ALICE roots)")" = OK ]
+}
+
+@test "the owners alone: with directories that are open to all, what somebody else puts there does not count" {
+    without libexec/broker/spool.c 's/(status.st_mode \& 07777) != 02700/0/' rtf-brokerd
+    broker_start
+    sleeper $BOB
+    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    as $ALICE chmod 2777 "$SPECS/$ALICE"
+    as $BOB sh -c 'echo "{\"priority\": 5, \"plugin\": \"RR\"}" >"$1/his.json"; echo "$2" >"$1/cam.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
+    [ "$(stat -c %a "$SPECS/$ALICE")" = 2777 ] # the wall is gone
+    run verdict $ALICE his
+    [ "$(field '.result + ": " + .reason' "$output")" = "BAD_SPEC: his.json belongs to uid $BOB; it must belong to uid $ALICE as its directory does" ]
+    run verdict $ALICE cam
+    [ "$(field .result "$output")" = BAD_SPEC ]
+    [ "$(field .thread "$output")" = null ]
+    is_policy "$SLEEPER" other
+}
+
+@test "the helper alone: a broker that asks it for anybody's thread is refused" {
+    without libexec/broker/enforcing.c 's/else if (uid != 0 \&\& (identity.real_uid != uid/else if (0 \&\& (identity.real_uid != uid/' rtf-brokerd
+    broker_start
+    sleeper $BOB
+    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    answer=$(attach $ALICE cam "$SLEEPER")
+    [ "$(field '.result + ": " + .reason' "$answer")" = \
+        "ATTACH_FAIL: thread $SLEEPER runs as uid $BOB (effective $BOB, saved $BOB), the wish is of uid $ALICE" ]
+    is_policy "$SLEEPER" other
+}
+
+@test "the broker alone: a helper that would do it is not asked" {
+    without libexec/enforce.c 's/if (owner == 0 || /if (1 || /' rtf-attach
+    broker_start
+    sleeper $BOB
+    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    answer=$(attach $ALICE cam "$SLEEPER")
+    [ "$(field '.result + ": " + .reason' "$answer")" = \
+        "ATTACH_FAIL: thread $SLEEPER is not yours: it runs as uid $BOB (effective $BOB, saved $BOB), you are $ALICE" ]
+    is_policy "$SLEEPER" other
+}

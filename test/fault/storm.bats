@@ -1,0 +1,53 @@
+# SIGKILL at random moments of a stream of wishes, attachments and removals: broker, starter, helper, lookup, plugins.
+# FAULT_KILLS: how many; FAULT_SEED.
+load fault
+
+@test "random kills under load: afterwards all agree and every thread gets back what it had" {
+    local kills=${FAULT_KILLS:-40} seed=${FAULT_SEED:-1} threads=() n victim
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
+    broker_start
+    for n in 1 2 3 4; do
+        sleeper $ALICE
+        threads+=("$SLEEPER")
+    done
+    as $ALICE mkdir -p "$SPECS/$ALICE"
+    as $ALICE /usr/bin/python3 "$BATS_TEST_DIRNAME/stream" "$SPECS/$ALICE" "$seed" "${threads[@]}" >"$WORK/stream" 2>&1 3>&- &
+    local stream=$!
+    echo "$stream" >>"$WORK/pids"
+    RANDOM=$seed
+    for ((n = 0; n < kills; n++)); do
+        sleep "0.0$((RANDOM % 60 + 10))"
+        case $((RANDOM % 6)) in
+        0 | 1) victim=$BROKER ;;
+        2) victim=$(starter) ;;
+        3) victim=$(parts rtf-attach) ;;
+        4) victim=$(parts plugins/ | head -n 1) ;;
+        5) victim=$(parts rtf-names) ;;
+        esac
+        [ -n "$victim" ] || continue
+        kill -KILL "$victim" 2>/dev/null || true
+        if [ "$victim" = "$BROKER" ] || eventually_ends "$BROKER"; then broker_is_back; fi
+    done
+    kill -TERM "$stream"
+    wait "$stream" || true
+    cat "$WORK/stream"
+    ends
+    for n in "${threads[@]}"; do [ "$(kernel "$n")" = "$ORDINARY" ]; done
+    echo "# $kills kills, seed $seed" >&3
+}
+
+# A broker without its starter ends by itself.
+eventually_ends() {
+    [ -n "$(starter)" ] && return 1
+    eventually is_gone "$1"
+}
+
+ends() {
+    if is_gone "$BROKER"; then broker_is_back; fi
+    eventually agree_now
+    as $ALICE sh -c 'rm -f "$1"/*.json "$1"/*.tid' sh "$SPECS/$ALICE"
+    eventually nothing_is_left
+    eventually agree_now
+}
+agree_now() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
+nothing_is_left() { [ -z "$(find "$SPECS/$ALICE" -name '*.verdict')" ]; }
