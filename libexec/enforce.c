@@ -28,10 +28,18 @@ enum enforced enforce_refuse(char *reason, const char *format, ...)
     return ENFORCE_REFUSED;
 }
 
+static uint64_t owed;
+
+uint64_t enforce_owed(void)
+{
+    return owed;
+}
+
 /* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1. */
 static int hold(pid_t tid, uint64_t start, struct identity *identity)
 {
     int pidfd = thread_open(tid);
+    owed = 0;
     if (pidfd < 0)
         return -1;
     if (!thread_identify(tid, identity) || identity->start != start || identity->ended || thread_has_ended(pidfd)) {
@@ -173,8 +181,24 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
     return ENFORCED;
 }
 
+/* What is left of the runtime, and the absolute deadline, both in ns. */
+static void read_budget(pid_t tid, long long *remaining, long long *deadline)
+{
+    char path[64], line[128];
+    *remaining = *deadline = 0;
+    snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "dl.runtime : %lld", remaining) != 1)
+            (void)sscanf(line, "dl.deadline : %lld", deadline);
+    if (file != NULL)
+        fclose(file);
+}
+
 /* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
- * (measured on 6.1 and 6.18). Shrunk first to what rounds to nothing, it has nothing to leak. */
+ * (measured on 6.1 and 6.18), and one that is moved to another domain before its 0-lag time leaves it behind there (on 6.1).
+ * Shrunk first to what rounds to nothing, it has nothing to leak. The relative deadline is short: if the thread runs on, and
+ * overruns even that, it can be SCHED_DEADLINE again when its absolute deadline has passed, see release_forgotten. */
 static void shrink(pid_t tid)
 {
     struct kernel_sched_attr least = {
@@ -182,18 +206,44 @@ static void shrink(pid_t tid)
         .policy = SCHED_DEADLINE,
         .flags = SCHED_FLAG_RESET_ON_FORK,
         .runtime = 1024,
-        .deadline = UINT64_C(4000000000),
+        .deadline = 1024,
         .period = UINT64_C(4000000000),
     };
     (void)sched_setattr_of(tid, &least);
 }
 
+/* A thread that has used up its runtime must not be shrunk: should its replenishment come in that moment, what it overran would
+ * be paid back at the rate of those parameters, and its absolute deadline be hours away for as long as it lives (seen on
+ * PREEMPT_RT). It does not run, and thus does not fall asleep, until its next period, and gives its bandwidth back by itself
+ * at its 0-lag time (task_non_contending). The us until then, at most; 0: it may be shrunk. */
+static uint64_t debt(pid_t tid, const struct attributes *now)
+{
+    struct identity identity;
+    long long remaining, deadline;
+    if (now->policy != POLICY_DEADLINE || now->runtime == 0)
+        return 0;
+    read_budget(tid, &remaining, &deadline);
+    if (remaining > 0 || deadline == 0 || !thread_identify(tid, &identity) || !identity.runnable)
+        return 0;
+    return now->period + (uint64_t)-remaining / 1000 * now->period / now->runtime + 1;
+}
+
 static int make_ordinary(pid_t tid, const struct attributes *now)
 {
     struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
-    if (now->policy == POLICY_DEADLINE)
+    if (now->policy == POLICY_DEADLINE && debt(tid, now) == 0)
         shrink(tid);
     return set_attributes(tid, &ordinary);
+}
+
+/* Longer than that nobody waits; the kernel's account is right again when the domain goes. */
+static const uint64_t longest_debt = 10000000; /* us */
+
+/* It has just been demoted, with this debt, and is to be moved. */
+static bool must_stay(uint64_t us)
+{
+    owed = us <= longest_debt ? us : 0;
+    return owed > 0;
 }
 
 /* ---- domains ---- */
@@ -256,14 +306,17 @@ static enum enforced put_back(const struct identity *identity, const struct attr
         return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
     now.nice = former->nice;
     const struct move move = plan_move(identity, domain, placement);
+    const uint64_t due = debt(tid, &now);
     int done = policy_is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
     if (done == 0 && !policy_is_real_time(former->policy)) {
-        if (now.policy == POLICY_DEADLINE)
+        if (now.policy == POLICY_DEADLINE && due == 0)
             shrink(tid);
         done = set_attributes(tid, former);
     }
     if (done != 0)
         return explain(errno, tid, former, reason);
+    if (move.needed && must_stay(due))
+        return ENFORCE_PENDING;
     enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (moved == ENFORCED)
         moved = set_cpus(tid, &former->cpus, reason);
@@ -300,24 +353,10 @@ static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
     return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_identify(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
-/* What is left of the runtime, and the absolute deadline, both in ns. */
-static void read_budget(pid_t tid, long long *remaining, long long *deadline)
-{
-    char path[64], line[128];
-    *remaining = *deadline = 0;
-    snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "dl.runtime : %lld", remaining) != 1)
-            (void)sscanf(line, "dl.deadline : %lld", deadline);
-    if (file != NULL)
-        fclose(file);
-}
-
 /* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
- * again, it waits for ever (measured on 6.18). Its runtime, below zero, shows it, and that its deadline stays where it was.
- * To demote and promote it once more releases it if it runs or could, mostly at once, else after a tick (80 of 80); if it
- * sleeps, it does not. */
+ * again, it waits for ever (measured on 6.1 and 6.18). Its runtime, not above zero, shows it, and that its deadline stays
+ * where it was. Demoted once more, as it is, it is forgiven if its 0-lag time is past (task_non_contending), and can be
+ * promoted; but only if it runs or could, not if it sleeps. */
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 
@@ -328,7 +367,7 @@ static enum enforced release_forgotten(pid_t tid, const struct attributes *wante
     long long remaining, before, after;
     read_budget(tid, &remaining, &before);
     after = before;
-    for (int tries = 0; remaining < 0 && after == before; tries++) {
+    for (int tries = 0; before != 0 && remaining <= 0 && after == before; tries++) {
         if (!thread_identify(tid, &now))
             return ENFORCE_GONE;
         if (!now.runnable || tries == RELEASES) {
@@ -344,15 +383,38 @@ static enum enforced release_forgotten(pid_t tid, const struct attributes *wante
     return ENFORCED;
 }
 
+/* On PREEMPT_RT a thread that holds a lock in the kernel is bound to the CPU it is on (migrate_disable), whatever its affinity,
+ * and is refused; for long, if it is preempted there. */
+static bool set_when_unbound(pid_t tid, const struct attributes *wanted)
+{
+    static const struct timespec moment = {.tv_nsec = 200000};
+    for (int tries = 0; tries < 10; tries++) {
+        if (set_attributes(tid, wanted) == 0)
+            return true;
+        if (errno != EPERM || wanted->policy != POLICY_DEADLINE || has_yet_to_arrive(tid, wanted))
+            return false;
+        (void)nanosleep(&moment, NULL);
+    }
+    errno = EPERM;
+    return false;
+}
+
+/* It is not the CPUs: another thread can be SCHED_DEADLINE there. */
+static bool is_bound(pid_t tid, const struct attributes *wanted)
+{
+    char ignored[ENFORCE_REASON];
+    struct identity now;
+    return wanted->policy == POLICY_DEADLINE && thread_identify(tid, &now) && now.runnable && enforce_probe(&wanted->cpus, ignored) == ENFORCED;
+}
+
 static enum enforced set_wanted(pid_t tid, const struct attributes *wanted, bool promoted, char *reason)
 {
-    bool done = set_attributes(tid, wanted) == 0;
-    if (!done && errno == EPERM && has_yet_to_arrive(tid, wanted))
+    bool done = set_when_unbound(tid, wanted);
+    int error = errno;
+    if (!done && error == EPERM && (has_yet_to_arrive(tid, wanted) || is_bound(tid, wanted)))
         return ENFORCE_PENDING;
-    if (!done && errno == EPERM && wanted->domain) /* it may have come between the two looks */
-        done = set_attributes(tid, wanted) == 0;
     if (!done)
-        return explain(errno, tid, wanted, reason);
+        return explain(error, tid, wanted, reason);
     return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(tid, wanted, reason) : ENFORCED;
 }
 
@@ -365,8 +427,11 @@ static enum enforced change(const struct identity *identity, const struct attrib
     const struct move move = plan_move(identity, wanted_domain(wanted), placement);
     bool demoted = policy_is_real_time(former->policy) && (move.needed || (former->policy == POLICY_DEADLINE &&
                                                                            (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former->cpus, &wanted->cpus))));
+    const uint64_t due = demoted ? debt(tid, former) : 0;
     if (demoted)
         (void)make_ordinary(tid, former);
+    if (move.needed && must_stay(due))
+        return ENFORCE_PENDING;
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (done == ENFORCED && move.needed && !thread_is(tid, identity->start))
         done = ENFORCE_GONE; /* a move takes long enough for the id to be another's */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
+#include <time.h>
 #include <unistd.h>
 
 bool one_shot_words(struct paragraph_input *input, struct paragraph *words, char **argv, int argc)
@@ -64,4 +65,13 @@ bool one_shot_print(const struct identity *identity, const struct attributes *at
 bool one_shot_close(void)
 {
     return putchar('\n') != EOF && fflush(stdout) == 0;
+}
+
+bool one_shot_waits(enum enforced done)
+{
+    uint64_t us = done == ENFORCE_PENDING ? enforce_owed() : 0;
+    const struct timespec pause = {.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};
+    if (us > 0)
+        (void)nanosleep(&pause, NULL);
+    return us > 0;
 }

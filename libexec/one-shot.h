@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "cgroup.h"
+#include "enforce.h"
 #include "paragraph.h"
 #include "thread.h"
 
@@ -23,5 +24,8 @@ bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[stati
  * reader at the other end of a pipe does not undo it before. False with errno. */
 bool one_shot_print(const struct identity *identity, const struct attributes *attributes, const char *group);
 bool one_shot_close(void);
+
+/* True: the call has to be made once more; it has been waited until it can go on. */
+bool one_shot_waits(enum enforced done);
 
 #endif

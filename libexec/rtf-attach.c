@@ -13,7 +13,8 @@
  *
  * The first three take group=, the cpuset group that the thread came from, wherever domains are in use, and apply takes
  * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
- * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken.
+ * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
+ * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us.
  * ok and pending to apply and watch bring a descriptor (watch.h), where the kernel has such. The first answer
  * has unlocked= and why, if the helper could not be locked in memory. */
 #include <argp.h>
@@ -187,6 +188,8 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch, 
     paragraph_add(&output, "answer", "%s", answers[done]);
     if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
         paragraph_add(&output, "reason", "%s", paragraph_clean(reason));
+    if (done == ENFORCE_PENDING && enforce_owed() > 0)
+        paragraph_add_number(&output, "after", enforce_owed());
     if (unlocked != 0)
         paragraph_add(&output, "unlocked", "%s", strerror(unlocked));
     paragraph_close(&output);
@@ -291,12 +294,15 @@ static int attach_once(const struct paragraph *words)
         return say(EX_IOERR, "what the thread is now could not be written out, so nothing was done");
     wanted.reset_on_fork = true;
     const struct placement placement = {.group = group[0] == '\0' ? NULL : group, .whole_process = true};
-    enum enforced done = enforce_apply(identity.tid, identity.start, 0, &wanted, &placement, reason);
+    enum enforced done;
+    do
+        done = enforce_apply(identity.tid, identity.start, 0, &wanted, &placement, reason);
+    while (one_shot_waits(done));
     (void)one_shot_close();
     if (done == ENFORCED)
         return EX_OK;
     if (done == ENFORCE_PENDING)
-        return say(EX_TEMPFAIL, "the thread sleeps; it is in its domain, and can be made real-time there when it has woken");
+        return say(EX_TEMPFAIL, "the thread sleeps, or the kernel holds it on its CPU: it can be made real-time when it runs");
     return done == ENFORCE_GONE ? say(EX_NOINPUT, "the thread has ended") : say(EX_NOPERM, reason);
 }
 

@@ -21,7 +21,10 @@ static int detach_once(const struct paragraph *words)
         return EX_USAGE;
     }
     const struct placement placement = {.group = paragraph_get(words, "group")};
-    enum enforced done = enforce_restore(identity.tid, identity.start, &former, &placement, reason);
+    enum enforced done;
+    do
+        done = enforce_restore(identity.tid, identity.start, &former, &placement, reason);
+    while (one_shot_waits(done));
     if (done == ENFORCED)
         return EX_OK;
     fprintf(stderr, "rtf-detach: %s\n", done == ENFORCE_GONE ? "the thread has ended" : reason);

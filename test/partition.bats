@@ -464,6 +464,31 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     done
 }
 
+# The kernel counts the bandwidth of such a thread until it has paid back what it overran, and counts it where the thread is.
+
+@test "a thread that is detached with its runtime used up is ordinary at once, and leaves nothing behind in its domain" {
+    broker_start
+    hog $ALICE
+    groups=$(cat "/proc/$HOG/cgroup")
+    wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    before=$(account)
+    for round in 1 2 3 4; do
+        attach $ALICE cam "$HOG" >/dev/null
+        eventually used_up "$HOG"
+        as $ALICE rm "$SPECS/$ALICE/cam.tid"
+        eventually is_policy "$HOG" other
+        [ "$(verdict $ALICE cam | jq -r '.request + " " + .result')" = 'detach OK' ]
+        [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
+        eventually counts "$before"
+    done
+    attach $ALICE cam "$HOG" >/dev/null
+    eventually used_up "$HOG"
+    broker_stop TERM
+    is_policy "$HOG" other
+    [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
+}
+counts() { [ "$(account)" = "$1" ]; }
+
 @test "a thread that was detached with its runtime used up, and then slept, runs when it is attached again" {
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start

@@ -15,7 +15,7 @@ is_attached() { [ "$(jq .thread.tid "$SPECS/$1/$2.verdict")" = "$3" ]; }
 used_by() {
     hog $ALICE
     wish $ALICE "$1" "$2" >/dev/null
-    attach $ALICE "$1" "$HOG" >/dev/null
+    attach $ALICE "$1" "$HOG"
     is_policy "$HOG" deadline
     eventually has_consumed "$HOG" $(($(consumed "$HOG") + $3))
 }

@@ -13,6 +13,7 @@
 #include "starter.h"
 #include "units.h"
 
+static const uint64_t longest_wait = UINT64_C(10000000); /* us */
 static const int64_t answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
 enum { TRIES = 2 };
 
@@ -292,6 +293,9 @@ bool helper_receive(struct helper_event *event)
         if (strcmp(answer, answers[i]) == 0)
             event->answer = (enum helper_answer)i;
     snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
+    uint64_t after = 0;
+    if (event->answer == HELPER_PENDING && paragraph_get_number(&said, "after", longest_wait, &after) == 1)
+        event->after = (int64_t)after * 1000;
     event->watch = first->watch;
     first->watch = -1;
     forget(first);
@@ -320,6 +324,15 @@ void helper_expire(int64_t now)
         lost("hung");
 }
 
+static int64_t owed;
+
+int64_t helper_owed(void)
+{
+    int64_t now = owed;
+    owed = 0;
+    return now;
+}
+
 bool helper_drain(int seconds, struct helper_event *last)
 {
     int64_t until = monotonic_now() + (int64_t)seconds * 1000000000;
@@ -327,6 +340,7 @@ bool helper_drain(int seconds, struct helper_event *last)
         if (helper_receive(last)) {
             if (last->watch >= 0)
                 close(last->watch);
+            owed = last->after > owed ? last->after : owed;
             continue;
         }
         if (!helper.running)

@@ -15,6 +15,7 @@ struct helper_event {
     uint64_t id;
     enum helper_answer answer;
     char reason[REASON_BYTES]; /* NO, BUSY */
+    int64_t after;             /* PENDING: ns until it can be said again; 0: when the thread runs */
     int watch;                 /* the receiver's; -1: none */
 };
 
@@ -51,5 +52,8 @@ void helper_expire(int64_t now);
 /* At start and at the end, when there is nothing else to do: waits until everything is answered, at most
  * `seconds`. Answers are dropped, but for the last one, in *last. */
 bool helper_drain(int seconds, struct helper_event *last);
+
+/* Of what was drained since the last call, some has to be said again, after so many ns; 0: nothing. */
+int64_t helper_owed(void);
 
 #endif

@@ -208,7 +208,7 @@ bool has_drifted(const struct wish *wish)
     struct attributes now;
     char cpus[CPU_LIST_TEXT], reason[REASON_BYTES];
     const struct attachment *attachment = wish->attachment;
-    if (attachment->pending || wish->exited || wish->grant == NULL || !thread_attributes(attachment->tid, &now) ||
+    if (attachment->pending || wish->exited || is_being_detached(wish) || wish->grant == NULL || !thread_attributes(attachment->tid, &now) ||
         attributes_show(&wish->grant->plan, &now))
         return false;
     snprintf(reason, sizeof reason, "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted", (int)attachment->tid,
@@ -219,11 +219,16 @@ bool has_drifted(const struct wish *wish)
     return true;
 }
 
+enum next detach_on(struct request *request)
+{
+    return wait_for_helper(request, STEP_DETACH, helper_restore(request->wish->attachment));
+}
+
 enum next detach(struct request *request)
 {
     if (request->outcome.kind == DETACH || request->outcome.kind == RELEASE)
         (void)has_drifted(request->wish);
-    return wait_for_helper(request, STEP_DETACH, helper_restore(request->wish->attachment));
+    return detach_on(request);
 }
 
 /* Nothing to schedule: it is enough that the grant is written down. */
@@ -273,11 +278,22 @@ enum next enforce(struct request *request)
     return request->target != NULL ? adopt_target(request) : ANSWER;
 }
 
+/* It is ordinary, but the kernel still counts its bandwidth where it is. */
+static bool owes(struct request *request, const struct helper_event *event, enum next then)
+{
+    int64_t until = event->after == 0 ? 0 : monotonic_now() + event->after;
+    if (until > request->wish->rests_until)
+        request->wish->rests_until = until;
+    return until > 0 && rest_waits(request, then);
+}
+
 static enum next detached(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
     if (event->answer == HELPER_GONE && follow_exec(wish))
         return detach(request);
+    if (event->answer == HELPER_PENDING && owes(request, event, DETACH_ON))
+        return WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
     else
@@ -313,7 +329,7 @@ static enum next pending(struct request *request, const struct helper_event *eve
     if (watch < 0 && wish->attachment->watch >= 0)
         watch = dup(wish->attachment->watch);
     bool watched = attachment_keep_watch(wish->attachment, watch, true);
-    if (!watched || wish->attachment->naps++ == NAPS) {
+    if (!watched || wish->attachment->naps++ >= NAPS) {
         say(request, ATTACH_FAIL, watched ? "thread %d never runs long enough: make it real-time while it computes, or a new one"
                                           : "thread %d sleeps, and nothing would tell when it wakes: the kernel gives no perf events",
             (int)wish->attachment->tid);
@@ -346,7 +362,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
         (void)attachment_keep_watch(wish->attachment, event->watch, false);
         wish->exited |= !thread_is(wish->attachment->tid, wish->attachment->start); /* just before it was watched */
     } else if (event->answer == HELPER_PENDING)
-        return pending(request, event);
+        return owes(request, event, ENFORCE) ? WAIT : pending(request, event);
     if (event->answer == HELPER_OK) {
         wish->attachment->naps = 0;
         wish->attachment->served |= wish->grant->plan.policy == POLICY_DEADLINE;

@@ -18,8 +18,9 @@ bool follow_exec(struct wish *wish);
  * lower its policy. */
 bool has_drifted(const struct wish *wish);
 
-/* Gives the attached thread its former attributes back. */
+/* Gives the attached thread its former attributes back; and goes on with that, when it was ordinary and had to wait. */
 enum next detach(struct request *request);
+enum next detach_on(struct request *request);
 
 enum next helper_answered(struct request *request, const struct helper_event *event);
 

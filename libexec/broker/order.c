@@ -251,8 +251,8 @@ static void released(struct request *request)
 /* Does what a stage wants next, until an answer has to be waited for. */
 static void advance(struct request *request, enum next next)
 {
-    while (next == ASK || next == ENFORCE)
-        next = next == ASK ? ask_next(request) : enforce(request);
+    while (next == ASK || next == ENFORCE || next == DETACH_ON)
+        next = next == ASK ? ask_next(request) : next == ENFORCE ? enforce(request) : detach_on(request);
     if (next == ANSWER)
         answer(request);
     else if (next == RELEASED)

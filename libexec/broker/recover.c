@@ -328,16 +328,29 @@ bool recover(char reason[static REASON_BYTES])
 
 /* ---- laying down ---- */
 
-void lay_down(void)
+static bool restore_all(void)
 {
     struct helper_event last;
-    (void)helper_drain(5, &last); /* what is under way comes first, or it would undo what follows */
     for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
         if (wish->attachment != NULL) {
             (void)helper_restore(wish->attachment);
             wish->attachment->laid_down = true;
         }
-    if (!helper_drain(10, &last))
+    return helper_drain(10, &last);
+}
+
+void lay_down(void)
+{
+    struct helper_event last;
+    (void)helper_drain(5, &last); /* what is under way comes first, or it would undo what follows */
+    bool answered = restore_all();
+    int64_t owed = helper_owed();
+    if (answered && owed > 0) { /* they are ordinary, and can leave their domains then */
+        const struct timespec pause = {.tv_sec = owed / 1000000000, .tv_nsec = owed % 1000000000};
+        (void)nanosleep(&pause, NULL);
+        answered = restore_all();
+    }
+    if (!answered)
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
     restore_kernel();
     char reason[REASON_BYTES];

@@ -99,7 +99,8 @@ struct request *take_waiting_for_helper(uint64_t id)
 
 bool is_being_detached(const struct wish *wish)
 {
-    return wish->request != NULL && wish->request->waiting && wish->request->step == STEP_DETACH;
+    const struct request *request = wish->request;
+    return request != NULL && ((request->waiting && request->step == STEP_DETACH) || (request->step == STEP_REST && request->rested == DETACH_ON));
 }
 
 struct request *request_begin(struct wish *wish, enum kind kind)

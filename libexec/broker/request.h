@@ -11,8 +11,9 @@
 /* What an answer that is waited for will be about. */
 enum step { STEP_ACCOUNT, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY, STEP_REST };
 
-/* What a stage wants to happen next; order.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more. */
-enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN };
+/* What a stage wants to happen next; order.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more.
+ * DETACH_ON: the thread is ordinary, and can leave its domain now. */
+enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN, DETACH_ON };
 
 struct request {
     struct wish *wish;

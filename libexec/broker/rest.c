@@ -195,7 +195,7 @@ bool rest_may_help(struct request *request)
 
 bool rest_cancel(struct request *request)
 {
-    if (request->step != STEP_REST || (request->rested != ASK && request->outcome.kind != ATTACH))
+    if (request->step != STEP_REST || request->rested == DETACH_ON || (request->rested != ASK && request->outcome.kind != ATTACH))
         return false;
     TAILQ_REMOVE(&waiting, request, of_rest);
     request_drop(request);
