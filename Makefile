@@ -131,7 +131,7 @@ lateness: programs $(B)/test/periodic
 vm-check: all
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* contrib/* contrib/plugins/* test/* test/vm/* test/fuzz/* test/attack/* 2>/dev/null)
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* contrib/* contrib/plugins/* test/* test/vm/* test/fuzz/* test/attack/* 2>/dev/null))
 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)

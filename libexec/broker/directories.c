@@ -267,8 +267,9 @@ static void add_name(const char *name)
     HASH_FIND_STR(changed_names, name, changed);
     if (changed != NULL)
         return;
-    changed = allocate(sizeof *changed + strlen(name) + 1);
-    strcpy(changed->name, name);
+    size_t size = strlen(name) + 1;
+    changed = allocate(sizeof *changed + size);
+    memcpy(changed->name, name, size);
     HASH_ADD_STR(changed_names, name, changed);
 }
 
@@ -383,7 +384,9 @@ void spool_event(const struct spool_event *event)
         rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
     else if (event->kind == SPOOL_DIRECTORY)
         add_name_or_rescan(event->name);
-    else if (event->user != NULL && is_too_loud(event->user))
+    if (event->user == NULL)
+        return;
+    if (is_too_loud(event->user))
         mute(event->user);
     else if (event->kind == SPOOL_OTHER_NAME && event->user->adopted)
         report_name(event->user, event->name);

@@ -22,7 +22,7 @@ attack() {
 
 # flood MODE...: on each CPU, as fast as it goes
 flood() {
-    [ -x "$BATS_FILE_TMPDIR/flood" ] || cc -O2 -o "$BATS_FILE_TMPDIR/flood" "$BATS_TEST_DIRNAME/flood.c"
+    [ -x "$BATS_FILE_TMPDIR/flood" ] || cc -D_GNU_SOURCE -O2 -o "$BATS_FILE_TMPDIR/flood" "$BATS_TEST_DIRNAME/flood.c"
     as $ALICE mkdir -p "$SPECS/$ALICE"
     local mode
     for mode; do attack "$BATS_FILE_TMPDIR/flood" "$mode" "$SPECS/$ALICE"; done

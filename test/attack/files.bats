@@ -5,11 +5,11 @@ load attack
     broker_start
     flood swapped swapped
     for _ in $(seq 50); do
-        cat "$SPECS/$ALICE"/*.verdict 2>/dev/null | { ! grep -q 'root:\|/etc' ; }
+        if grep -qs 'root:' "$SPECS/$ALICE"/*.verdict; then return 1; fi
         sleep 0.02
     done
     attack_ends
-    ! grep -q 'root:' "$EVENTS"
+    if grep -q 'root:' "$EVENTS"; then return 1; fi
 }
 
 @test "what she mounts in a namespace of her own is not there for the broker" {
@@ -38,7 +38,7 @@ load attack
     broker_start
     put 0 cam '{"priority": 5, "plugin": "RR"}'
     eventually test -e "$SPECS/0/cam.verdict"
-    ! as $ALICE sh -c 'cat "$1/cam.verdict" || echo 1 >"$1/cam.tid" || ls "$1"' sh "$SPECS/0" 2>/dev/null
+    if as $ALICE sh -c 'cat "$1/cam.verdict" || echo 1 >"$1/cam.tid" || ls "$1"' sh "$SPECS/0" 2>/dev/null; then return 1; fi
     as $ALICE sh -c 'mkdir "$1"' sh "$SPECS/root" 2>/dev/null || true
     eventually test ! -d "$SPECS/root" || [ "$(stat -c %u "$SPECS/root")" = 0 ]
 }
@@ -57,7 +57,7 @@ END
     echo "$answer"
     put $ALICE two '{"priority": 5, "comment": "x\n\nop=accept\ntask=1\n\n\u001b[2J\u2028 \\\" $(reboot) `id`"}'
     verdict $ALICE two >/dev/null
-    ! grep -q 'op=release\|reboot\|comment' "$WORK/broker.out"
+    if grep -q 'op=release\|reboot\|comment' "$WORK/broker.out"; then return 1; fi
     jq -s -e 'all(type == "object")' "$EVENTS" >/dev/null
     [ "$(LC_ALL=C grep -c '[[:cntrl:]]' "$EVENTS")" = 0 ]
 }

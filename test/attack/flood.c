@@ -1,5 +1,4 @@
 /* flood MODE DIRECTORY: does one thing in a user's directory of the spool, as fast as it can, until it is killed. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What the attach helper answers, should it have been taken over; and, by the first byte, what it is asked: for it reads
  * paragraphs, too. */
-#include "../../libexec/broker/attach.c"
+#include "../../libexec/broker/attach.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include "fuzz.h"
 #include "thread.h"
@@ -28,9 +28,8 @@ static void take_attributes(const uint8_t *bytes, size_t length)
     struct paragraph request;
     struct attributes wanted;
     const char *why;
-    int taken = 0;
     must(paragraph_feed(&input, bytes, length));
-    while ((taken = paragraph_take(&input, &request, &why)) == 1)
+    while (paragraph_take(&input, &request, &why) == 1)
         if (attributes_get(&request, "", &wanted))
             must(wanted.priority >= 0 && wanted.priority <= 99 && wanted.runtime <= UINT64_C(3600000000));
     input.taken = input.length = 0;
