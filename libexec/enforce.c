@@ -212,12 +212,12 @@ static void shrink(pid_t tid)
     (void)sched_setattr_of(tid, &least);
 }
 
-/* A thread that has used up its runtime must not be shrunk: should its replenishment come in that moment, what it overran would
- * be paid back at the rate of those parameters, and its absolute deadline be hours away for as long as it lives (seen on
- * PREEMPT_RT). It does not run, and thus does not fall asleep, until its next period, and gives its bandwidth back by itself
- * at its 0-lag time (task_non_contending). The us until then, at most; 0: it may be shrunk. */
+/* A thread that has used up its runtime must not be shrunk: what it overran would have to be paid back at the rate of those
+ * parameters, and made SCHED_DEADLINE again before that it did not run for a minute and more (6.1, PREEMPT_RT). It does not run, and thus does not fall asleep, until its next period, and gives its bandwidth back by itself
+ * at its 0-lag time (task_non_contending). The us until then, about; 0: it may be shrunk. */
 static uint64_t debt(pid_t tid, const struct attributes *now)
 {
+    const uint64_t tick = 10000; /* us, at most: timers may be late by that */
     struct identity identity;
     long long remaining, deadline;
     if (now->policy != POLICY_DEADLINE || now->runtime == 0)
@@ -225,7 +225,7 @@ static uint64_t debt(pid_t tid, const struct attributes *now)
     read_budget(tid, &remaining, &deadline);
     if (remaining > 0 || deadline == 0 || !thread_identify(tid, &identity) || !identity.runnable)
         return 0;
-    return now->period + (uint64_t)-remaining / 1000 * now->period / now->runtime + 1;
+    return now->period + 2 * ((uint64_t)-remaining / 1000 * now->period / now->runtime) + tick;
 }
 
 static int make_ordinary(pid_t tid, const struct attributes *now)
@@ -234,6 +234,15 @@ static int make_ordinary(pid_t tid, const struct attributes *now)
     if (now->policy == POLICY_DEADLINE && debt(tid, now) == 0)
         shrink(tid);
     return set_attributes(tid, &ordinary);
+}
+
+/* It was SCHED_DEADLINE, and is about to leave the domain: whatever the kernel still counts there for it is given back. By now
+ * there is no replenishment to come. */
+static void settle(pid_t tid, const struct attributes *former)
+{
+    const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = former->nice};
+    shrink(tid);
+    (void)set_attributes(tid, policy_is_real_time(former->policy) ? &ordinary : former);
 }
 
 /* Longer than that nobody waits; the kernel's account is right again when the domain goes. */
@@ -317,6 +326,8 @@ static enum enforced put_back(const struct identity *identity, const struct attr
         return explain(errno, tid, former, reason);
     if (move.needed && must_stay(due))
         return ENFORCE_PENDING;
+    if (move.needed && now.policy != POLICY_DEADLINE && !policy_is_real_time(now.policy))
+        settle(tid, former);
     enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (moved == ENFORCED)
         moved = set_cpus(tid, &former->cpus, reason);
@@ -353,6 +364,35 @@ static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
     return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_identify(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
+/* On PREEMPT_RT a thread that holds a lock in the kernel is bound to the CPU it is on (migrate_disable), whatever its affinity,
+ * and is refused; for long, if it is preempted there. */
+static bool set_when_unbound(pid_t tid, const struct attributes *wanted)
+{
+    static const struct timespec moment = {.tv_nsec = 200000};
+    for (int tries = 0; tries < 10; tries++) {
+        if (set_attributes(tid, wanted) == 0)
+            return true;
+        if (errno != EPERM || wanted->policy != POLICY_DEADLINE || has_yet_to_arrive(tid, wanted))
+            return false;
+        (void)nanosleep(&moment, NULL);
+    }
+    errno = EPERM;
+    return false;
+}
+
+/* It is not the CPUs: another thread can be SCHED_DEADLINE there. */
+static bool is_bound(const struct attributes *wanted)
+{
+    char ignored[ENFORCE_REASON];
+    return wanted->policy == POLICY_DEADLINE && enforce_probe(&wanted->cpus, ignored) == ENFORCED;
+}
+
+static enum enforced refused(pid_t tid, const struct attributes *wanted, char *reason)
+{
+    int error = errno;
+    return error == EPERM && (has_yet_to_arrive(tid, wanted) || is_bound(wanted)) ? ENFORCE_PENDING : explain(error, tid, wanted, reason);
+}
+
 /* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
  * again, it waits for ever (measured on 6.1 and 6.18). Its runtime, not above zero, shows it, and that its deadline stays
  * where it was. Demoted once more, as it is, it is forgiven if its 0-lag time is past (task_non_contending), and can be
@@ -377,44 +417,16 @@ static enum enforced release_forgotten(pid_t tid, const struct attributes *wante
         if (tries > 0)
             (void)nanosleep(&between_releases, NULL);
         if (set_attributes(tid, &ordinary) != 0 || set_attributes(tid, wanted) != 0)
-            return explain(errno, tid, wanted, reason);
+            return refused(tid, wanted, reason);
         read_budget(tid, &remaining, &after);
     }
     return ENFORCED;
 }
 
-/* On PREEMPT_RT a thread that holds a lock in the kernel is bound to the CPU it is on (migrate_disable), whatever its affinity,
- * and is refused; for long, if it is preempted there. */
-static bool set_when_unbound(pid_t tid, const struct attributes *wanted)
-{
-    static const struct timespec moment = {.tv_nsec = 200000};
-    for (int tries = 0; tries < 10; tries++) {
-        if (set_attributes(tid, wanted) == 0)
-            return true;
-        if (errno != EPERM || wanted->policy != POLICY_DEADLINE || has_yet_to_arrive(tid, wanted))
-            return false;
-        (void)nanosleep(&moment, NULL);
-    }
-    errno = EPERM;
-    return false;
-}
-
-/* It is not the CPUs: another thread can be SCHED_DEADLINE there. */
-static bool is_bound(pid_t tid, const struct attributes *wanted)
-{
-    char ignored[ENFORCE_REASON];
-    struct identity now;
-    return wanted->policy == POLICY_DEADLINE && thread_identify(tid, &now) && now.runnable && enforce_probe(&wanted->cpus, ignored) == ENFORCED;
-}
-
 static enum enforced set_wanted(pid_t tid, const struct attributes *wanted, bool promoted, char *reason)
 {
-    bool done = set_when_unbound(tid, wanted);
-    int error = errno;
-    if (!done && error == EPERM && (has_yet_to_arrive(tid, wanted) || is_bound(tid, wanted)))
-        return ENFORCE_PENDING;
-    if (!done)
-        return explain(error, tid, wanted, reason);
+    if (!set_when_unbound(tid, wanted))
+        return refused(tid, wanted, reason);
     return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(tid, wanted, reason) : ENFORCED;
 }
 
