@@ -6,12 +6,12 @@ load many
 prepare() {
     cp "$BATS_TEST_DIRNAME/fixtures/plugins/judge" "$WORK/judge"
     chmod 755 "$WORK/judge"
-    mkdir -m 777 "$WORK/books" "$WORK/switch"
+    mkdir "$WORK/switch"
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1000" "$CAROL - max_utilization 1000"
 }
 
 # judge NAME RANGE CPUS LIMIT [WORD...]: its line in plugins.conf
-judge() { echo "$1 $WORK/judge $2 $3 timeout=500ms limit=$4 books=$WORK/books/$1 switch=$WORK/switch/$1 ${*:5}"; }
+judge() { echo "$1 $WORK/judge $2 $3 timeout=500ms limit=$4 switch=$WORK/switch/$1 ${*:5}"; }
 
 # two_judges: HIGH may use half of CPU 0, and LOW beneath it bears a load of 0.8 all in all
 two_judges() {
@@ -26,11 +26,16 @@ said() {
     [ "$found" = "$2" ] || { echo "$1 is $found, not $2, in $3"; return 1; }
 }
 
+# books PLUGIN: what it knows by now; asked PLUGIN: all that it was asked
+books() { sed -n "s/^knows $1 //p" "$WORK/broker.out" | tail -n 1; }
+asked() { sed -n "s/^asked $1 //p" "$WORK/broker.out"; }
+has_misbehaved() { grep -qx "misbehaved $WORK/switch/$1 $(stat -c %i "$WORK/switch/$1")" "$WORK/broker.out"; }
+
 # knows PLUGIN EXPECTED: its own tasks' and the foreign ones' runtimes
-knows() { [ "$(jq -c '[[.own, .foreign | [.[].runtime | tonumber] | sort]] | .[0]' "$WORK/books/$1" 2>/dev/null)" = "$2" ]; }
+knows() { [ "$(books "$1" | jq -c '[[.own, .foreign | [.[].runtime | tonumber] | sort]] | .[0]')" = "$2" ]; }
 
 # was_asked PLUGIN: how often it was asked to judge
-was_asked() { jq -s '[.[] | select(.op == "load" and .commit != null)] | length' "$WORK/books/$1.asked"; }
+was_asked() { jq -s '[.[] | select(.op == "load" and .commit != null)] | length' <(asked "$1"); }
 
 switch_on() {
     echo "$2" >"$WORK/switch/.new"
@@ -46,7 +51,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     answer=$(wish $ALICE cam "$(high 3000 ', "deadline": 9000')")
     said '[.result, .grant.plugin, .replies]' '["OK","HIGH",[{"plugin":"HIGH","answer":"ok","reason":null}]]' "$answer"
     eventually knows LOW '[[4000],[3000]]'
-    [ "$(jq -c '.foreign[] | [.cpus, .policy, .priority, .runtime, .period, .deadline]' "$WORK/books/LOW")" = '["0","fifo","40","3000","10000","9000"]' ]
+    [ "$(jq -c '.foreign[] | [.cpus, .policy, .priority, .runtime, .period, .deadline]' <(books LOW))" = '["0","fifo","40","3000","10000","9000"]' ]
     take_back $ALICE cam
     eventually knows LOW '[[4000],[]]'
 }
@@ -125,7 +130,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     [ "$(was_asked HIGH)" = 0 ]
     [ "$(was_asked DEAF)" = 0 ]
     # Who need not be judged is asked and scheduled at once.
-    [ "$(jq -s -c '[.[] | .op] | unique' "$WORK/books/DEAF.asked")" = '["accept","load"]' ]
+    [ "$(jq -s -c '[.[] | .op] | unique' <(asked DEAF))" = '["accept","load"]' ]
 }
 
 @test "a partial offer is judged as well, and then the next one" {
@@ -162,7 +167,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
 
 # knows_all PLUGIN: what all verdicts grant is in its books
 knows_all() {
-    [ "$(jq -s '[.[].grant | select(. != null).runtime] | add' "$SPECS"/*/*.verdict)" = "$(jq '[.own[], .foreign[] | .runtime | tonumber] | add' "$WORK/books/$1")" ]
+    [ "$(jq -s '[.[].grant | select(. != null).runtime] | add' "$SPECS"/*/*.verdict)" = "$(jq '[.own[], .foreign[] | .runtime | tonumber] | add' <(books "$1"))" ]
 }
 
 @test "a neighbour that hangs, crashes or babbles is restarted, and the wish refused; the next one is judged" {
@@ -202,7 +207,7 @@ granted_again() { [ "$(field .result "$(wish $ALICE cam "$(high 1000)")")" = OK 
     two_judges
     switch_on LOW slow
     put $ALICE cam "$(high 1000)"
-    eventually test ! -e "$WORK/switch/LOW"
+    eventually has_misbehaved LOW
     rm "$SPECS/$ALICE/cam.json"
     said .result '"OK"' "$(wish $BOB next "$(high 2000)")"
     eventually knows LOW '[[],[2000]]'
@@ -225,7 +230,7 @@ granted_again() { [ "$(field .result "$(wish $ALICE cam "$(high 1000)")")" = OK 
 }
 
 # at_home PLUGIN: it has 5000 on CPU 0 and 3000 on the other one
-at_home() { [ "$(jq -c '[.own[], .foreign[]] | group_by(.cpus) | map([.[].runtime | tonumber] | add)' "$WORK/books/$1")" = '[5000,3000]' ]; }
+at_home() { [ "$(jq -c '[.own[], .foreign[]] | group_by(.cpus) | map([.[].runtime | tonumber] | add)' <(books "$1"))" = '[5000,3000]' ]; }
 
 @test "what cannot be sound is refused at the start, with the reason" {
     while IFS='|' read -r place sentence first second; do
@@ -257,11 +262,12 @@ line() {
 
 @test "a plugin that greets otherwise after a restart is not believed" {
     # shellcheck disable=SC2016 # for the plugin's own shell
-    printf '%s\n' '#!/bin/sh' 'if mkdir '"$WORK"'/books/first 2>/dev/null; then exec '"$WORK"'/judge "$@"; fi' \
+    printf '%s\n' '#!/bin/sh' 'if [ ! -e '"$WORK"'/begun ]; then exec '"$WORK"'/judge "$@"; fi' \
         'exec '"$WORK"'/judge "$@" greets=judges:no' >"$WORK/fickle"
     chmod 755 "$WORK/fickle"
     configure_plugins "$(judge HIGH 31-40 0 0.5)" "$(judge LOW 21-30 0 0.8 | sed "s,$WORK/judge,$WORK/fickle,")"
     broker_start
+    : >"$WORK/begun"
     switch_on LOW crashes
     said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(wish $ALICE cam "$(high 1000)")"
     eventually grep -q 'it does not greet as it did at the start' "$EVENTS"
