@@ -213,8 +213,9 @@ static void shrink(pid_t tid)
 }
 
 /* A thread that has used up its runtime must not be shrunk: what it overran would have to be paid back at the rate of those
- * parameters, and made SCHED_DEADLINE again before that it did not run for a minute and more (6.1, PREEMPT_RT). It does not run, and thus does not fall asleep, until its next period, and gives its bandwidth back by itself
- * at its 0-lag time (task_non_contending). The us until then, about; 0: it may be shrunk. */
+ * parameters, and made SCHED_DEADLINE again before that it did not run for a minute and more (6.1, PREEMPT_RT). It does not
+ * run, and thus does not fall asleep, until its next period, and gives its bandwidth back by itself at its 0-lag time
+ * (task_non_contending). The us until then, about; 0: it may be shrunk. */
 static uint64_t debt(pid_t tid, const struct attributes *now)
 {
     const uint64_t tick = 10000; /* us, at most: timers may be late by that */
@@ -228,21 +229,36 @@ static uint64_t debt(pid_t tid, const struct attributes *now)
     return now->period + 2 * ((uint64_t)-remaining / 1000 * now->period / now->runtime) + tick;
 }
 
-static int make_ordinary(pid_t tid, const struct attributes *now)
+/* What it is between real-time and what comes then: for good, if it was ordinary before. */
+static struct attributes ordinary_like(const struct attributes *former)
 {
-    struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
-    if (now->policy == POLICY_DEADLINE && debt(tid, now) == 0)
+    return policy_is_real_time(former->policy) ? (struct attributes){.policy = POLICY_OTHER, .nice = former->nice} : *former;
+}
+
+/* Looks once whether it may be shrunk: between two looks it may have used up its runtime. *due is its debt. */
+static int demote(pid_t tid, const struct attributes *now, const struct attributes *former, uint64_t *due)
+{
+    const struct attributes ordinary = ordinary_like(former);
+    *due = debt(tid, now);
+    if (now->policy == POLICY_DEADLINE && *due == 0)
         shrink(tid);
     return set_attributes(tid, &ordinary);
+}
+
+static void make_ordinary(pid_t tid, const struct attributes *now)
+{
+    uint64_t ignored;
+    const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
+    (void)demote(tid, now, &ordinary, &ignored);
 }
 
 /* It was SCHED_DEADLINE, and is about to leave the domain: whatever the kernel still counts there for it is given back. By now
  * there is no replenishment to come. */
 static void settle(pid_t tid, const struct attributes *former)
 {
-    const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = former->nice};
+    const struct attributes ordinary = ordinary_like(former);
     shrink(tid);
-    (void)set_attributes(tid, policy_is_real_time(former->policy) ? &ordinary : former);
+    (void)set_attributes(tid, &ordinary);
 }
 
 /* Longer than that nobody waits; the kernel's account is right again when the domain goes. */
@@ -313,15 +329,9 @@ static enum enforced put_back(const struct identity *identity, const struct attr
     pid_t tid = identity->tid;
     if (!thread_attributes(tid, &now))
         return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
-    now.nice = former->nice;
     const struct move move = plan_move(identity, domain, placement);
-    const uint64_t due = debt(tid, &now);
-    int done = policy_is_real_time(former->policy) ? make_ordinary(tid, &now) : 0;
-    if (done == 0 && !policy_is_real_time(former->policy)) {
-        if (now.policy == POLICY_DEADLINE && due == 0)
-            shrink(tid);
-        done = set_attributes(tid, former);
-    }
+    uint64_t due;
+    int done = demote(tid, &now, former, &due);
     if (done != 0)
         return explain(errno, tid, former, reason);
     if (move.needed && must_stay(due))
@@ -411,7 +421,7 @@ static enum enforced release_forgotten(pid_t tid, const struct attributes *wante
         if (!thread_identify(tid, &now))
             return ENFORCE_GONE;
         if (!now.runnable || tries == RELEASES) {
-            (void)make_ordinary(tid, wanted);
+            make_ordinary(tid, wanted);
             return ENFORCE_PENDING;
         }
         if (tries > 0)
@@ -439,9 +449,9 @@ static enum enforced change(const struct identity *identity, const struct attrib
     const struct move move = plan_move(identity, wanted_domain(wanted), placement);
     bool demoted = policy_is_real_time(former->policy) && (move.needed || (former->policy == POLICY_DEADLINE &&
                                                                            (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former->cpus, &wanted->cpus))));
-    const uint64_t due = demoted ? debt(tid, former) : 0;
+    uint64_t due = 0;
     if (demoted)
-        (void)make_ordinary(tid, former);
+        (void)demote(tid, former, former, &due);
     if (move.needed && must_stay(due))
         return ENFORCE_PENDING;
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
@@ -480,7 +490,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
         (void)put_back(&identity, &former, domain, placement, ignored);
     }
     if (ended && done == ENFORCED && thread_identify(tid, &identity) && identity.start != start)
-        (void)make_ordinary(tid, wanted); /* it took the id over under our hands */
+        make_ordinary(tid, wanted); /* it took the id over under our hands */
     close(pidfd);
     return ended ? ENFORCE_GONE : done;
 }
