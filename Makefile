@@ -24,11 +24,11 @@ MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 ENFORCE_SRC = libexec/enforce.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/attack/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC)
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized faults soak vm-check fuzz oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man check check-sanitized faults soak fairness vm-check fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -63,7 +63,7 @@ $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
 	install $< $@
 
-$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs:
+$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs $(B)/bench/clients $(B)/bench/flood:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -83,6 +83,12 @@ faults: all
 	FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
 soak: all
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
+
+# How long 49 users wait for 1,000 verdicts while the fiftieth floods the spool.
+fairness: programs $(B)/bench/clients $(B)/bench/flood
+	BUILD=$(B) test/bench/fairness
+$(B)/bench/clients: $(call objects,test/bench/clients.c)
+$(B)/bench/flood:   $(call objects,test/attack/flood.c)
 
 # Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.
 oracle: programs $(B)/test/oracle
@@ -131,7 +137,7 @@ lateness: programs $(B)/test/periodic
 vm-check: all
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* contrib/* contrib/plugins/* test/* test/vm/* test/fuzz/* test/attack/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* contrib/* contrib/plugins/* test/* test/vm/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)

@@ -771,6 +771,39 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     [ "$(grep -c '"reloaded"' "$EVENTS")" -gt 5 ]
 }
 
+@test "rules are read again and again under many requests of many users: none is refused, none is charged twice" {
+    cc -D_GNU_SOURCE -O2 -o "$WORK/clients" "$RTF_SOURCE/test/bench/clients.c"
+    first=$'- - max_utilization 24\n- - max_user_utilization 4' second=$'- - max_user_utilization 4\n- - max_utilization 24'
+    broker_with "$first"
+    (
+        while [ ! -e "$WORK/enough" ]; do
+            for rules in "$second" "$first"; do
+                echo "$rules" >"$CONFIG/acl.new" && mv "$CONFIG/acl.new" "$CONFIG/acl.conf"
+                kill -HUP "$BROKER"
+                sleep 0.01
+            done
+        done
+    ) 3>&- &
+    hupper=$!
+    echo $hupper >>"$WORK/pids"
+    run "$WORK/clients" "$SPECS" "$GROUP" 31000 6 4 "${ACL_SECONDS:-3}"
+    touch "$WORK/enough"
+    wait $hupper
+    echo "$output"
+    [ "$status" -eq 0 ]
+    read -r _ _ _ _ count <<<"$output"
+    reloads=$(grep -c '"reloaded"' "$EVENTS")
+    echo "# $count wishes granted to five of six users, and as many released, in ${ACL_SECONDS:-3} s; $reloads reloads meanwhile" >&3
+    [ "$reloads" -gt 10 ]
+    eventually nobody_has_anything
+    reload '- - max_utilization 24'
+    for wish in {10..33}; do echo "w$wish {\"plugin\": \"FP\", \"priority\": 9}"; done | drop $ANN
+    eventually eval "[ \$(compgen -G '$SPECS/rtfann/w*.verdict' | wc -l) -eq 24 ]"
+    [ "$(cat "$SPECS"/rtfann/*.verdict | jq -r .result | sort | uniq -c | xargs)" = '24 OK' ]
+    [ "$(field .result "$(wish $ANN one '{"plugin": "FP", "priority": 9}')")" = ACL_FAIL ]
+}
+nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
+
 @test "a file with a wrong line, or that others can write, is refused at SIGHUP with its place, and the rules in force stay" {
     broker_with '- - max_utilization 0.5'
     wrong() { # SENTENCE
@@ -957,7 +990,7 @@ END
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.9 timeout=10s' 'RM rm 1-90 1 admission=necessary timeout=10s' \
         'FP fp 1-90 2 timeout=10s' 'RR rr 1-90 3 timeout=10s'
     broker
-    run "$RTF_SOURCE/test/acl-storm" --spool "$SPOOL" --config "$CONFIG" --etc "$ACCOUNTS" --broker "$BROKER" --steps 10000
+    run "$RTF_SOURCE/test/acl-storm" --spool "$SPOOL" --config "$CONFIG" --etc "$ACCOUNTS" --broker "$BROKER" --steps "${ACL_STEPS:-10000}"
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output =~ ([0-9]+)" ACL_FAIL, "([0-9]+)" OK," ]]

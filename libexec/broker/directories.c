@@ -186,7 +186,7 @@ static void judge(struct user *user)
 static bool is_same_directory(const struct user *user)
 {
     struct stat named, opened;
-    return fstatat(spool.specs, user->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(user->directory, &opened) == 0 &&
+    return spool_look(spool.specs, user->name, &named) && fstat(user->directory, &opened) == 0 &&
            named.st_ino == opened.st_ino && opened.st_uid == user->uid;
 }
 

@@ -282,6 +282,26 @@ bool spool_next(struct spool_event *event)
     }
 }
 
+/* ---- looking ---- */
+
+enum { RESOLVE_PLAIN = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+
+static int open_plain(int directory, const char *name, uint64_t flags)
+{
+    struct open_how how = {.flags = O_NOFOLLOW | O_CLOEXEC | flags, .resolve = RESOLVE_PLAIN};
+    return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+}
+
+bool spool_look(int directory, const char *name, struct stat *status)
+{
+    int fd = open_plain(directory, name, O_PATH);
+    if (fd < 0)
+        return false;
+    bool seen = fstat(fd, status) == 0;
+    close(fd);
+    return seen;
+}
+
 /* ---- directories ---- */
 
 struct user *spool_users(void)
@@ -299,14 +319,12 @@ struct user *spool_user_find(const char *name)
 struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, bool *exists)
 {
     struct stat status;
-    *exists = fstatat(spool.specs, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-    *uid = status.st_uid;
+    *exists = spool_look(spool.specs, name, &status);
+    *uid = *exists ? status.st_uid : 0;
     *is_directory = *exists && S_ISDIR(status.st_mode);
     if (!*is_directory || strlen(name) >= NAME_BYTES)
         return NULL;
-    struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-    int fd = (int)syscall(SYS_openat2, spool.specs, name, &how, sizeof how);
+    int fd = open_plain(spool.specs, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status) != 0) {
         if (fd >= 0)
             close(fd);
@@ -408,13 +426,18 @@ static const char *file_name(char joined[static NAME_MAX + 1], const char *name,
     return joined;
 }
 
+/* Of a file over which something is mounted. */
+static const struct stamp mounted = {.inode = UINT64_MAX};
+
 struct stamp spool_stamp(const struct user *user, const char *name, const char *ending)
 {
     char joined[NAME_MAX + 1];
     struct stat status;
-    if (user->gone || fstatat(user->directory, file_name(joined, name, ending), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (user->gone)
         return (struct stamp){0};
-    return stamp_of(&status);
+    if (spool_look(user->directory, file_name(joined, name, ending), &status))
+        return stamp_of(&status);
+    return errno == EXDEV ? mounted : (struct stamp){0};
 }
 
 static void bad(struct file *file, const char *reason)
@@ -427,7 +450,12 @@ static void bad(struct file *file, const char *reason)
 static void explain_open(const struct user *user, const char *joined, int error, struct file *file)
 {
     struct stat status;
-    if (error == ENOENT || fstatat(user->directory, joined, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (error == EXDEV) {
+        bad(file, "is on another file system; it must be a plain file in the directory");
+        file->stamp = mounted;
+        return;
+    }
+    if (error == ENOENT || !spool_look(user->directory, joined, &status)) {
         file->state = FILE_ABSENT;
         return;
     }
@@ -438,8 +466,6 @@ static void explain_open(const struct user *user, const char *joined, int error,
     }
     if (S_ISLNK(status.st_mode))
         bad(file, "is a symbolic link; it must be a regular file");
-    else if (error == EXDEV)
-        bad(file, "is on another file system; it must be a plain file in the directory");
     else if (error == EAGAIN || error == EWOULDBLOCK)
         bad(file, "is under a write lease; it must be free to read");
     else if (!S_ISREG(status.st_mode))
@@ -492,13 +518,11 @@ void spool_file_open(const struct user *user, const char *name, const char *endi
 {
     char joined[NAME_MAX + 1];
     struct stat status;
-    struct open_how how = {.flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
     *file = (struct file){.fd = -1, .state = FILE_ABSENT};
     if (user->gone)
         return;
     file_name(joined, name, ending);
-    file->fd = (int)syscall(SYS_openat2, user->directory, joined, &how, sizeof how);
+    file->fd = open_plain(user->directory, joined, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (file->fd < 0) {
         explain_open(user, joined, errno, file);
         return;
@@ -567,8 +591,7 @@ static const int64_t first_look = 1000000, last_look = 512000000; /* ns */
 static void watch_inode(struct wish *wish, const char *ending)
 {
     char joined[NAME_MAX + 1], path[64];
-    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
-    int fd = (int)syscall(SYS_openat2, wish->user->directory, file_name(joined, wish->name, ending), &how, sizeof how);
+    int fd = open_plain(wish->user->directory, file_name(joined, wish->name, ending), O_PATH);
     if (fd < 0)
         return; /* gone again: its event is on the way */
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -627,7 +650,7 @@ void spool_remove(const struct user *user, const char *name, const char *ending,
     char joined[NAME_MAX + 1], aside[NAME_MAX + 1];
     struct stat status, moved;
     file_name(joined, name, ending);
-    if (user->gone || fstatat(user->directory, joined, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (user->gone || !spool_look(user->directory, joined, &status))
         return;
     if (judged == NULL) {
         (void)unlinkat(user->directory, joined, 0);
@@ -644,7 +667,7 @@ void spool_remove(const struct user *user, const char *name, const char *ending,
         if (renameat2(user->directory, joined, user->directory, aside, RENAME_NOREPLACE) != 0)
             return;
     }
-    if (fstatat(user->directory, aside, &moved, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (spool_look(user->directory, aside, &moved) &&
         (moved.st_ino != status.st_ino || moved.st_mtim.tv_sec != status.st_mtim.tv_sec || moved.st_mtim.tv_nsec != status.st_mtim.tv_nsec) &&
         renameat2(user->directory, aside, user->directory, joined, RENAME_NOREPLACE) == 0)
         return;
@@ -684,7 +707,7 @@ int64_t spool_verdict_decided(const struct user *user, const char *name)
 {
     char joined[NAME_MAX + 1];
     struct stat status;
-    if (user->gone || fstatat(user->directory, file_name(joined, name, ".verdict"), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (user->gone || !spool_look(user->directory, file_name(joined, name, ".verdict"), &status))
         return -1;
     return status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec;
 }

@@ -7,6 +7,7 @@
 #define RTF_SPOOL_H
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 #include "wish.h"
 
@@ -89,6 +90,10 @@ struct file {
 /* known: a stamp that need not be read again (state READ, text NULL). */
 void spool_file_open(const struct user *user, const char *name, const char *ending, const struct stamp *known, struct file *file);
 void spool_file_close(struct file *file);
+
+/* As fstatat without following links; but that would ask a file system that a user has mounted on the name (FUSE), and wait
+ * for its answer for ever: this is false with errno EXDEV. */
+bool spool_look(int directory, const char *name, struct stat *status);
 
 /* Inode and change time. */
 bool stamp_equal(const struct stamp *one, const struct stamp *other);

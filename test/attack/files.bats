@@ -12,15 +12,61 @@ load attack
     if grep -q 'root:' "$EVENTS"; then return 1; fi
 }
 
+she_has_mounted() { [ "$(nsenter -m -t "${ATTACKERS[0]}" cat "$SPECS/$ALICE/cam.json" 2>/dev/null)" = '{bad' ]; }
+
 @test "what she mounts in a namespace of her own is not there for the broker" {
     as $ALICE unshare --user --map-root-user --mount true 2>/dev/null || skip 'unprivileged users may not make user namespaces here'
     broker_start
     wish $ALICE cam '{"priority": 12, "plugin": "FP"}' >/dev/null
-    become $ALICE unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none "$1" && echo "{bad" >"$1/cam.json" && echo >"$2" && sleep 300' \
-        sh "$SPECS/$ALICE" <(cat >/dev/null) 3>&- &
-    echo "$!" >>"$WORK/pids"
+    attack unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none "$1" && echo "{bad" >"$1/cam.json" && exec sleep 300' \
+        sh "$SPECS/$ALICE"
+    eventually she_has_mounted
     bob_is_answered_beside true
     [ "$(jq -r .grant.plugin "$SPECS/$ALICE/cam.verdict")" = FP ]
+}
+
+# As fusermount does for a user where fuse.conf allows that. Nobody answers for that file system: whoever asks it waits.
+mount_fuse() { # PATH TYPE(octal)
+    /usr/bin/python3 - "$1" "$2" "$ALICE" <<'END' 3>&- &
+import ctypes, os, sys, time
+fd = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={fd},rootmode={sys.argv[2]},user_id={sys.argv[3]},group_id={sys.argv[3]},allow_other"
+if ctypes.CDLL(None).mount(b"stuck", sys.argv[1].encode(), b"fuse", 6, options.encode()) != 0:
+    sys.exit(1)
+time.sleep(300)
+END
+    FUSE=$!
+    echo "$FUSE" >>"$WORK/pids"
+    eventually grep -q " $1 fuse " /proc/mounts
+}
+tidy() {
+    if [ -n "${FUSE:-}" ]; then
+        kill -KILL "$FUSE" 2>/dev/null || true # and whoever waits for an answer gets an error
+        grep -o " $WORK[^ ]* fuse" /proc/mounts | while read -r path _; do umount "$path"; done
+    fi
+}
+
+@test "a file system that never answers, mounted on a wish, a verdict or a directory, does not stop the broker" {
+    /usr/bin/python3 -c 'import os; os.open("/dev/fuse", os.O_RDWR)' 2>/dev/null || skip 'no FUSE in this kernel'
+    broker_start
+    for name in cam two; do wish $ALICE $name '{"priority": 12, "plugin": "FP"}' >/dev/null; done
+    mount_fuse "$SPECS/$ALICE/cam.json" 100000
+    put $ALICE other '{"priority": 13, "plugin": "FP"}'
+    bob_is_answered_beside true
+    tidy
+    mount_fuse "$SPECS/$ALICE/two.verdict" 100000
+    put $ALICE two '{"priority": 14, "plugin": "FP"}'
+    bob_is_answered_beside true
+    tidy
+    mount_fuse "$SPECS/$ALICE" 40000
+    as $BOB sh -c 'mkdir "$1/.away" && mv "$1/.away" "$1/away"' sh "$SPECS"
+    bob_is_answered_beside true
+    kill -HUP "$BROKER"
+    bob_is_answered_beside true
+    tidy
+    as $ALICE touch "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/two.json"
+    [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 12 ]
+    [ "$(field .grant.priority "$(verdict $ALICE two)")" = 14 ]
 }
 
 @test "another user's directory is closed: no look, no file, no link, no rename, no removal" {
