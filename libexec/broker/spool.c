@@ -232,26 +232,26 @@ static bool take_handed(struct spool_event *event)
     return true;
 }
 
-static bool take_event(const struct inotify_event *raw, struct spool_event *event)
+/* What tells nothing is an event, too: a turn is to end, however many of them there are. */
+static void take_event(const struct inotify_event *raw, struct spool_event *event)
 {
-    *event = (struct spool_event){0};
+    *event = (struct spool_event){.kind = SPOOL_NOTHING};
     if ((raw->mask & IN_Q_OVERFLOW) != 0) {
         event->kind = SPOOL_OVERFLOW;
-        return true;
+        return;
     }
-    if (hand_out(raw->wd))
-        return take_handed(event);
-    if (raw->wd == specs_watch) {
+    if (hand_out(raw->wd)) {
+        (void)take_handed(event);
+        return;
+    }
+    if (raw->wd == specs_watch && raw->len != 0 && raw->name[0] != '.') {
         event->kind = SPOOL_DIRECTORY;
         snprintf(event->name, sizeof event->name, "%s", raw->name);
-        return raw->len != 0 && raw->name[0] != '.';
+        return;
     }
     HASH_FIND(hh_watch, users_by_watch, &raw->wd, sizeof raw->wd, event->user);
-    if (event->user == NULL)
-        return false;
-    event->kind = SPOOL_NOTHING;
-    if (raw->len == 0 || is_silent(raw->name))
-        return true;
+    if (event->user == NULL || raw->len == 0 || is_silent(raw->name))
+        return;
     event->kind = strip_ending(raw->name, event->name) ? SPOOL_WISH : SPOOL_OTHER_NAME;
     event->newborn = (raw->mask & IN_CREATE) != 0;
     if ((raw->mask & IN_CLOSE_WRITE) != 0)
@@ -260,26 +260,23 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
         event->kind = SPOOL_NOTHING; /* told when it appeared */
     if (event->kind == SPOOL_OTHER_NAME)
         snprintf(event->name, sizeof event->name, "%s", raw->name);
-    return true;
 }
 
 bool spool_next(struct spool_event *event)
 {
     if (take_handed(event))
         return true;
-    for (;;) {
-        if (event_taken >= event_length) {
-            ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
-            if (got <= 0)
-                return false;
-            event_length = (size_t)got;
-            event_taken = 0;
-        }
-        const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
-        event_taken += sizeof *raw + raw->len;
-        if (take_event(raw, event))
-            return true;
+    if (event_taken >= event_length) {
+        ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
+        if (got <= 0)
+            return false;
+        event_length = (size_t)got;
+        event_taken = 0;
     }
+    const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
+    event_taken += sizeof *raw + raw->len;
+    take_event(raw, event);
+    return true;
 }
 
 /* ---- looking ---- */

@@ -34,7 +34,7 @@ int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTE
 bool spool_announce(char reason[static REASON_BYTES]);
 bool spool_watch(struct source *source);
 
-/* SPOOL_NOTHING: means nothing, but came from a user. */
+/* SPOOL_NOTHING: means nothing, but took its time. */
 enum spool_event_kind { SPOOL_DIRECTORY, SPOOL_WISH, SPOOL_OTHER_NAME, SPOOL_NOTHING, SPOOL_OVERFLOW };
 
 struct spool_event {

@@ -156,6 +156,12 @@ static void directories(void)
     (void)rmdir(numbered("../d%lu", round_number % 5000));
 }
 
+static void dot_directories(void)
+{
+    (void)mkdir("../.hidden", 0700);
+    (void)rmdir("../.hidden");
+}
+
 static void truncated(void)
 {
     static int fd = -1;
@@ -173,7 +179,8 @@ static const struct {
     {"change-mode", change_mode}, {"rewrite", rewrite}, {"rewrite-badly", rewrite_badly}, {"create-and-remove", create_and_remove},
     {"new-names", new_names}, {"wrong-names", wrong_names}, {"dot-files", dot_files}, {"many-files", many_files}, {"huge-files", huge_files},
     {"held-open", held_open}, {"leased", leased}, {"many-links", many_links}, {"swapped", swapped}, {"special-files", special_files},
-    {"thread-ids", thread_ids}, {"verdicts", verdicts}, {"directory-away", directory_away}, {"directories", directories}, {"truncated", truncated},
+    {"thread-ids", thread_ids}, {"verdicts", verdicts}, {"directory-away", directory_away}, {"directories", directories}, {"dot-directories", dot_directories},
+    {"truncated", truncated},
 };
 
 int main(int count, char **words)

@@ -30,6 +30,7 @@ floods() {
 @test "verdicts that are replaced by directories" { floods verdicts verdicts; }
 @test "a directory that is moved away and back" { floods directory-away create-and-remove; }
 @test "directories in specs/ that come and go" { floods directories directories; }
+@test "hidden directories in specs/ that come and go" { floods dot-directories dot-directories; }
 @test "files that are cut while they are read" { floods truncated truncated; }
 @test "all of it at once" {
     floods change-mode rewrite create-and-remove new-names wrong-names dot-files many-files held-open many-links swapped thread-ids directories
