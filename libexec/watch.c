@@ -23,28 +23,20 @@ static void set_timer(suseconds_t microseconds)
 int watch_open(pid_t tid, bool execs)
 {
     const struct sigaction interrupt = {.sa_handler = wake_up};
-    struct perf_event_attr counter = {
+    struct perf_event_attr records = {
         .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof counter,
-        .config = PERF_COUNT_SW_TASK_CLOCK,
-        .sample_period = 10000, /* ns, the least that the kernel takes */
-        .wakeup_events = 1,
-        .disabled = 1,
-        .exclude_hv = 1,
+        .size = sizeof records,
+        .config = PERF_COUNT_SW_DUMMY,
+        .watermark = 1, /* each record wakes */
+        .wakeup_watermark = 1,
+        .comm = execs,
+        .comm_exec = execs,
+        .context_switch = !execs,
+        .disabled = !execs,
     };
-    if (execs)
-        counter = (struct perf_event_attr){
-            .type = PERF_TYPE_SOFTWARE,
-            .size = sizeof counter,
-            .config = PERF_COUNT_SW_DUMMY,
-            .comm = 1,
-            .comm_exec = 1,
-            .watermark = 1, /* each record wakes */
-            .wakeup_watermark = 1,
-        };
     (void)sigaction(SIGALRM, &interrupt, NULL);
     set_timer(patience);
-    int watch = (int)syscall(SYS_perf_event_open, &counter, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int watch = (int)syscall(SYS_perf_event_open, &records, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     set_timer(0);
     return watch;
 }

@@ -154,6 +154,7 @@ void threads_watched(struct attachment *attachment, bool hung_up)
     struct wish *wish = attachment->wish;
     if (wish == NULL)
         return;
+    attachment_watch_told(attachment);
     if (hung_up) {
         attachment_drop_watch(attachment);
         wish->exited = true;

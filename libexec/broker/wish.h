@@ -73,6 +73,7 @@ struct attachment {
     int naps;         /* how often it slept again before it could be made real-time */
     bool replaced;    /* another thread of its process called execve(2) and has its id now */
     int watch;        /* libexec/watch.h; -1: none */
+    bool watch_once;  /* the thread's running, not its execve */
     void *watch_page;
     size_t watch_bytes;
     struct source watch_source;

@@ -234,7 +234,14 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
         return false;
     }
     attachment->watch = watch;
-    return loop_add(watch, EPOLLIN, &attachment->watch_source) && (!armed || ioctl(watch, PERF_EVENT_IOC_REFRESH, 1) == 0);
+    attachment->watch_once = armed;
+    return loop_add(watch, EPOLLIN, &attachment->watch_source) && (!armed || ioctl(watch, PERF_EVENT_IOC_ENABLE, 0) == 0);
+}
+
+void attachment_watch_told(struct attachment *attachment)
+{
+    if (attachment->watch >= 0 && attachment->watch_once)
+        (void)ioctl(attachment->watch, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 struct attachment *attachment_of_watch(struct source *source)

@@ -56,9 +56,10 @@ struct attachment *attachment_new(struct wish *wish, const struct identity *iden
 bool attachment_watch(struct attachment *attachment);
 void attachment_end(struct wish *wish);
 
-/* The attachment takes the descriptor (-1: there is none). `armed`: it tells, once, when the thread has run.
- * False: nothing will tell. */
+/* The attachment takes the descriptor (-1: there is none). `armed`: it tells when the thread runs, until
+ * attachment_watch_told, to be called when it has. False: nothing will tell. */
 bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed);
+void attachment_watch_told(struct attachment *attachment);
 void attachment_drop_watch(struct attachment *attachment);
 struct attachment *attachment_of_watch(struct source *source);
 
