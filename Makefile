@@ -28,7 +28,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/at
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized faults soak fairness vm-check fuzz oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man check check-sanitized faults soak fairness bench vm-check fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -63,7 +63,7 @@ $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
 	install $< $@
 
-$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs $(B)/bench/clients $(B)/bench/flood:
+$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/clients $(B)/bench/flood:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -87,6 +87,11 @@ soak: all
 # How long 49 users wait for 1,000 verdicts while the fiftieth floods the spool.
 fairness: programs $(B)/bench/clients $(B)/bench/flood
 	BUILD=$(B) test/bench/fairness
+# What it costs to ask, against the bare floor. QUICK=1: in less than a minute.
+bench: programs $(B)/bench/bench
+	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--rounds 200) $(OPTIONS)
+$(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c broker.c client.c floor.c samples.c))
+$(B)/bench/bench:   LDLIBS = -ljansson
 $(B)/bench/clients: $(call objects,test/bench/clients.c)
 $(B)/bench/flood:   $(call objects,test/attack/flood.c)
 

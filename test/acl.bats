@@ -773,7 +773,8 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
 
 @test "rules are read again and again under many requests of many users: none is refused, none is charged twice" {
     cc -D_GNU_SOURCE -O2 -o "$WORK/clients" "$RTF_SOURCE/test/bench/clients.c"
-    first=$'- - max_utilization 24\n- - max_user_utilization 4' second=$'- - max_user_utilization 4\n- - max_utilization 24'
+    first=$(for uid in {31000..31005}; do echo "$uid - max_utilization 4"; done; echo '- - max_utilization 24')
+    second=$(tac <<<"$first")
     broker_with "$first"
     (
         while [ ! -e "$WORK/enough" ]; do

@@ -1,0 +1,31 @@
+/* A user of a spool, or of the floor: puts files, waits for what answers them. Every time is from before the first system call to
+ * after the last one. */
+#ifndef RTF_BENCH_CLIENT_H
+#define RTF_BENCH_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct client {
+    int directory, watch;
+    char verdict[4096]; /* the last one */
+};
+
+void client_open(struct client *client, const char *directory);
+void client_close(struct client *client);
+
+/* Each returns ns. b.json or b.tid is put, and b.verdict waited for and read. */
+int64_t client_put(struct client *client, const char *name, const char *text);
+/* b.tid is removed, and the same. */
+int64_t client_detach(struct client *client);
+/* b.json is removed, and until b.verdict has gone. */
+int64_t client_release(struct client *client);
+
+bool client_says(const struct client *client, const char *text);
+
+/* This process becomes that user, who is in the group. */
+void become_user(uid_t uid, gid_t group);
+void pin(int cpu); /* -1: to none */
+
+#endif
