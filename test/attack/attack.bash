@@ -29,6 +29,7 @@ flood() {
 }
 
 attack_ends() {
+    [ "${#ATTACKERS[@]}" -gt 0 ] || return 0
     kill -KILL "${ATTACKERS[@]}" 2>/dev/null || true
     wait "${ATTACKERS[@]}" 2>/dev/null || true
     ATTACKERS=()
