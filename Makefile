@@ -89,8 +89,8 @@ fairness: programs $(B)/bench/clients $(B)/bench/flood
 	BUILD=$(B) test/bench/fairness
 # What it costs to ask, against the bare floor. QUICK=1: in less than a minute.
 bench: programs $(B)/bench/bench
-	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--rounds 200) $(OPTIONS)
-$(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c broker.c client.c floor.c samples.c))
+	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--quick) $(OPTIONS)
+$(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c operations.c flat.c broker.c client.c floor.c samples.c))
 $(B)/bench/bench:   LDLIBS = -ljansson
 $(B)/bench/clients: $(call objects,test/bench/clients.c)
 $(B)/bench/flood:   $(call objects,test/attack/flood.c)

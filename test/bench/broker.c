@@ -1,5 +1,3 @@
-#include "broker.h"
-
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,11 +6,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
+
+#include "bench.h"
+#include "broker.h"
 
 static void write_file(const char *directory, const char *name, const char *text)
 {
@@ -35,29 +37,39 @@ static void wait_until_it_serves(const struct broker *broker)
     }
 }
 
-void broker_start(struct broker *broker, const char *build, const char *plugins, uid_t uid, gid_t group)
+void broker_make(struct broker *broker, const char *where, const char *plugins)
 {
-    char config[96], program[PATH_MAX], errors[96], rule[64], gid[16];
-    snprintf(config, sizeof config, "%s/etc", broker->top);
-    snprintf(errors, sizeof errors, "%s/broker.err", broker->top);
+    char config[96], rules[128];
+    *broker = (struct broker){0};
+    snprintf(broker->top, sizeof broker->top, "%.40s/rtf-bench.XXXXXX", where);
+    if (mkdtemp(broker->top) == NULL || chmod(broker->top, 0755) != 0)
+        err(EX_CANTCREAT, "%s", broker->top);
     snprintf(broker->spool, sizeof broker->spool, "%s/spool", broker->top);
     snprintf(broker->specs, sizeof broker->specs, "%s/specs", broker->spool);
-    snprintf(program, sizeof program, "%s/libexec/rtf-brokerd", build);
-    snprintf(gid, sizeof gid, "%u", group);
-    if (mkdir(config, 0755) != 0 && errno != EEXIST)
+    snprintf(config, sizeof config, "%s/etc", broker->top);
+    if (mkdir(config, 0755) != 0)
         err(EX_CANTCREAT, "%s", config);
     write_file(config, "plugins.conf", plugins);
-    snprintf(rule, sizeof rule, "%u - max_utilization 100000\n", uid);
-    write_file(config, "acl.conf", rule);
+    snprintf(rules, sizeof rules, "%d - max_utilization 100000\n%d - max_utilization 100000\n", USER, FILLER);
+    write_file(config, "acl.conf", rules);
+}
+
+void broker_start(struct broker *broker, const char *build)
+{
+    char config[96], program[PATH_MAX], errors[96], group[16];
+    snprintf(config, sizeof config, "%s/etc", broker->top);
+    snprintf(errors, sizeof errors, "%s/broker.err", broker->top);
+    snprintf(program, sizeof program, "%s/libexec/rtf-brokerd", build);
+    snprintf(group, sizeof group, "%d", GROUP);
     broker->pid = fork();
     if (broker->pid < 0)
         err(EX_OSERR, "fork");
     if (broker->pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (freopen(errors, "w", stderr) == NULL)
-            _exit(71);
-        execl(program, program, "--foreground", "--spool", broker->spool, "--config", config, "--group", gid, "--max-wishes", "200000", (char *)NULL);
-        _exit(127);
+        if (freopen(errors, "a", stderr) == NULL)
+            _exit(EX_CANTCREAT);
+        execl(program, program, "--foreground", "--spool", broker->spool, "--config", config, "--group", group, "--max-wishes", "200000", (char *)NULL);
+        _exit(EX_UNAVAILABLE);
     }
     wait_until_it_serves(broker);
 }
@@ -67,4 +79,43 @@ void broker_stop(struct broker *broker)
     if (broker->pid > 0 && kill(broker->pid, SIGTERM) == 0)
         (void)waitpid(broker->pid, NULL, 0);
     broker->pid = 0;
+}
+
+void broker_remove(const struct broker *broker)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("rm", "rm", "-rf", "--", broker->top, (char *)NULL);
+        _exit(EX_UNAVAILABLE);
+    }
+    (void)waitpid(child, NULL, 0);
+}
+
+/* A number of /proc/PID/status. */
+static uint64_t status_number(pid_t pid, const char *key)
+{
+    char path[64], line[256];
+    uint64_t number = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, key, strlen(key)) == 0)
+            number = strtoull(line + strlen(key), NULL, 10);
+    if (file != NULL)
+        fclose(file);
+    return number;
+}
+
+uint64_t broker_sum(pid_t pid, const char *key)
+{
+    char path[64];
+    int child;
+    uint64_t sum = status_number(pid, key);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fscanf(file, "%d", &child) == 1)
+        sum += broker_sum(child, key);
+    if (file != NULL)
+        fclose(file);
+    return sum;
 }

@@ -11,8 +11,15 @@ struct broker {
     pid_t pid;
 };
 
-/* plugins: the lines of plugins.conf. The rules let `uid` do as it likes. Returns when it serves. */
-void broker_start(struct broker *broker, const char *build, const char *plugins, uid_t uid, gid_t group);
+/* The directory, with plugins.conf of these lines, and rules that let USER and FILLER do as they like. */
+void broker_make(struct broker *broker, const char *where, const char *plugins);
+void broker_remove(const struct broker *broker);
+
+/* Returns when it serves. */
+void broker_start(struct broker *broker, const char *build);
 void broker_stop(struct broker *broker);
+
+/* Of it and all its parts: the sum of a number in /proc/PID/status, such as "VmRSS:" (KiB). */
+uint64_t broker_sum(pid_t pid, const char *key);
 
 #endif

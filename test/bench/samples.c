@@ -22,6 +22,11 @@ struct samples *samples_shared(size_t how_many)
     return samples;
 }
 
+void samples_free(struct samples *samples, size_t how_many)
+{
+    (void)munmap(samples, how_many * sizeof *samples);
+}
+
 void samples_add(struct samples *samples, int64_t ns)
 {
     if (samples->count < SAMPLES_MAX)

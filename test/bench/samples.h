@@ -22,6 +22,7 @@ struct summary {
 
 int64_t now(void); /* CLOCK_MONOTONIC, ns */
 struct samples *samples_shared(size_t how_many);
+void samples_free(struct samples *samples, size_t how_many);
 void samples_add(struct samples *samples, int64_t ns);
 struct summary samples_summary(const struct samples *samples);
 
