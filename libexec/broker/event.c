@@ -72,13 +72,13 @@ static void write_line(const char *line, size_t length)
 {
     if (log_file < 0)
         event_reopen();
-    off_t end = lseek(log_file, 0, SEEK_END);
     ssize_t put = log_file < 0 ? -1 : write(log_file, line, length);
     if (put == (ssize_t)length)
         return;
     lost++;
-    if (put > 0 && end >= 0)
-        (void)ftruncate(log_file, end);
+    off_t end = put > 0 ? lseek(log_file, 0, SEEK_CUR) : -1;
+    if (end >= put)
+        (void)ftruncate(log_file, end - put);
 }
 
 /* What is not UTF-8 is shown as null: every line has every key. */
@@ -92,9 +92,11 @@ static json_t *text_or_null(const char *text)
  * waited for. log/ has it all. */
 static void echo(const char *line, size_t length)
 {
+    static bool is_no_socket;
     struct pollfd one = {.fd = STDERR_FILENO, .events = POLLOUT};
-    if (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK)
+    if (!is_no_socket && (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
         return;
+    is_no_socket = true;
     if (length <= PIPE_BUF && poll(&one, 1, 0) > 0 && (one.revents & POLLOUT) != 0) /* a pipe has room for so much then */
         (void)!write(STDERR_FILENO, line, length);
 }

@@ -182,6 +182,7 @@ bool spool_watch(struct source *source)
 
 static char event_bytes[64 * 1024] __attribute__((aligned(__alignof__(struct inotify_event))));
 static size_t event_length, event_taken;
+static bool events_drained; /* the last reading had room for more */
 
 static bool strip(const char *name, const char *ending, char stripped[static 256])
 {
@@ -267,11 +268,13 @@ bool spool_next(struct spool_event *event)
     if (take_handed(event))
         return true;
     if (event_taken >= event_length) {
-        ssize_t got = read(inotify, event_bytes, sizeof event_bytes);
+        ssize_t got = events_drained ? 0 : read(inotify, event_bytes, sizeof event_bytes);
+        events_drained = false;
         if (got <= 0)
             return false;
         event_length = (size_t)got;
         event_taken = 0;
+        events_drained = event_length + sizeof(struct inotify_event) + NAME_MAX + 1 <= sizeof event_bytes;
     }
     const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
     event_taken += sizeof *raw + raw->len;
