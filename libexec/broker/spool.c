@@ -252,7 +252,8 @@ static bool take_event(const struct inotify_event *raw, struct spool_event *even
     if (event->user == NULL || is_silent(raw->name))
         return false;
     event->kind = strip_ending(raw->name, event->name) ? SPOOL_WISH : SPOOL_OTHER_NAME;
-    event->newborn = (raw->mask & IN_CREATE) != 0;
+    /* What is there after a file went has not told of itself yet: open(2) makes a file before its IN_CREATE. */
+    event->newborn = (raw->mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM)) != 0;
     if ((raw->mask & IN_CLOSE_WRITE) != 0)
         event->closed = strip(raw->name, ".json", event->name) ? OF_JSON : OF_TID;
     if (event->kind == SPOOL_OTHER_NAME && (raw->mask & (IN_CREATE | IN_MOVED_TO)) == 0)
@@ -320,7 +321,7 @@ struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, b
     user->uid = status.st_uid;
     user->directory = fd;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    user->watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR);
+    user->watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR | IN_EXCL_UNLINK);
     HASH_ADD_STR(users, name, user);
     if (user->watch >= 0)
         HASH_ADD(hh_watch, users_by_watch, watch, sizeof user->watch, user);
