@@ -156,6 +156,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
         "$WORK/go" "$WORK/out/second" $$ 3>&- &
     second=$!
     echo "$second" >>"$WORK/pids"
+    eventually is_sh "$second"
     wish $BOB mine "$cam" >/dev/null
     attach $BOB mine "$second" >/dev/null
     touch "$WORK/go"
@@ -212,7 +213,9 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     is_home "$HOG"
-    [ "$(wish $ALICE cam "$cam" | jq -r .result)" = OK ]
+    answer=$(wish $ALICE cam "$cam")
+    echo "$answer"
+    [ "$(field .result "$answer")" = OK ]
     eventually says $ALICE cam .thread.state attached
     [ "$(kernel "$HOG")" = "$as_granted" ]
     [[ $(group "$HOG") == /rtf-1/* ]]
@@ -497,6 +500,7 @@ counts() { [ "$(account)" = "$1" ]; }
         become $ALICE sh -c 'while [ ! -e "$1" ]; do :; done; read -r _ <"$2"; while [ -d "/proc/$3" ]; do :; done' sh "$WORK/nap.$round" "$WORK/go.$round" $$ 3>&- &
         thread=$!
         echo "$thread" >>"$WORK/pids"
+        eventually is_sh "$thread"
         wish $ALICE cam$round "$cam" >/dev/null
         attach $ALICE cam$round "$thread" >/dev/null
         eventually used_up "$thread"

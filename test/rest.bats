@@ -147,7 +147,7 @@ used_by() {
 @test "the thread that replaces an attached one by execve has no fresh runtime" {
     broker_start
     replaceable $ALICE
-    wish $ALICE cam '{"runtime": "10ms", "period": "4s", "plugin": "EDF"}' >/dev/null
+    wish $ALICE cam '{"runtime": "10ms", "period": "2s", "plugin": "EDF"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" deadline
     from=$(milliseconds)
@@ -155,7 +155,7 @@ used_by() {
     eventually is_sh "$HOG"
     is_policy "$HOG" other
     eventually is_policy "$HOG" deadline
-    [ $(($(milliseconds) - from)) -ge 3900 ]
+    [ $(($(milliseconds) - from)) -ge 1900 ]
     eventually has_reason "another thread of process $HOG called execve and has its id: it is attached now"
 }
 has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }

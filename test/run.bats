@@ -726,8 +726,8 @@ to_nowhere() { "$@" >&-; }
     broker_start
     pids=()
     for ((i = 0; i < 100; i++)); do
-        become $((i % 2 ? ALICE : BOB)) "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 200ms -- sleep 300 \
-            </dev/null >>"$WORK/out" 2>&1 3>&- &
+        become $((i % 2 ? ALICE : BOB)) "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout "$((10 * PATIENCE))s" -T 1ms -P 200ms -- \
+            sleep 300 </dev/null >>"$WORK/out" 2>&1 3>&- &
         pids+=($!)
         echo $! >>"$WORK/pids"
     done

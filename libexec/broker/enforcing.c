@@ -318,8 +318,17 @@ static bool runs_by_now(const struct wish *wish)
     return thread_identify(wish->attachment->tid, &now) && now.runnable && CPU_ISSET((size_t)now.cpu, &wish->grant->plan.cpus);
 }
 
-/* Each costs the broker something, and the thread's owner decides how often it happens. */
-enum { NAPS = 50, AT_ONCE = 3 };
+/* Each costs the broker something, and the thread's owner decides how often it happens. A pause is as good as some. */
+enum { NAPS = 50, AT_ONCE = 3, NAPS_IN_PAUSE = 7 };
+
+/* A thread that runs, and cannot be SCHED_DEADLINE yet: its runtime was used up when it was taken from its CPU, and comes
+ * back at the end of its period; or it holds a lock in the kernel, and is kept from running on (PREEMPT_RT). */
+static int64_t pause_of(const struct wish *wish)
+{
+    const int64_t first = INT64_C(10000000), period = (int64_t)wish->grant->plan.period * 1000;
+    int64_t pause = first << ((wish->attachment->naps - AT_ONCE - 1) / NAPS_IN_PAUSE);
+    return pause > period ? pause : period;
+}
 
 /* The thread sleeps, and the kernel makes it real-time only when it runs. */
 static enum next pending(struct request *request, const struct helper_event *event)
@@ -337,9 +346,8 @@ static enum next pending(struct request *request, const struct helper_event *eve
         return detach(request);
     }
     if (runs_by_now(wish) && wish->attachment->naps > AT_ONCE && wish->grant->plan.policy == POLICY_DEADLINE) {
-        /* Its runtime was used up when it was taken from its CPU, and comes back at the end of its period. */
-        wish->rests_until = monotonic_now() + (int64_t)wish->grant->plan.period * 1000;
-        wish->attachment->naps += NAPS / 4;
+        wish->rests_until = monotonic_now() + pause_of(wish);
+        wish->attachment->naps += NAPS_IN_PAUSE - 1;
         wish->attachment->served = false;
         if (rest_waits(request, ENFORCE))
             return WAIT;

@@ -254,7 +254,8 @@ static void take_event(const struct inotify_event *raw, struct spool_event *even
     if (event->user == NULL || raw->len == 0 || is_silent(raw->name))
         return;
     event->kind = strip_ending(raw->name, event->name) ? SPOOL_WISH : SPOOL_OTHER_NAME;
-    event->newborn = (raw->mask & IN_CREATE) != 0;
+    /* What is there after a file went has not told of itself yet: open(2) makes a file before its IN_CREATE. */
+    event->newborn = (raw->mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM)) != 0;
     if ((raw->mask & IN_CLOSE_WRITE) != 0)
         event->closed = strip(raw->name, ".json", event->name) ? OF_JSON : OF_TID;
     if (event->kind == SPOOL_OTHER_NAME && (raw->mask & (IN_CREATE | IN_MOVED_TO)) == 0)
@@ -348,7 +349,7 @@ bool spool_user_watch(struct user *user)
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", user->directory);
     struct user *other = NULL;
-    int watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR);
+    int watch = inotify_add_watch(inotify, path, directory_events | IN_ONLYDIR | IN_EXCL_UNLINK);
     if (watch >= 0)
         HASH_FIND(hh_watch, users_by_watch, &watch, sizeof watch, other);
     if (watch < 0 || other != NULL) /* it was called otherwise a moment ago, and that name has not been looked at yet */

@@ -43,7 +43,7 @@ struct spool_event {
                          * its ending */
     struct user *user;  /* WISH, OTHER_NAME, NOTHING */
     struct wish *wish;  /* WISH: set when a writer closed a file that was found busy; else NULL */
-    bool newborn;       /* WISH: open(2) made it, and may not have got to its writing yet */
+    bool newborn;       /* WISH: if there is an empty file, open(2) may not have got to its writing yet */
     unsigned closed;    /* WISH: a writer has closed this one; OF_JSON or OF_TID, or neither */
 };
 
