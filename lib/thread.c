@@ -86,9 +86,9 @@ static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
     return true;
 }
 
-bool thread_identify(pid_t tid, struct identity *identity)
+bool thread_look(pid_t tid, struct identity *identity)
 {
-    char text[4096];
+    char text[1024]; /* the name, and 51 numbers */
     char state;
     unsigned flags;
     unsigned long long start;
@@ -107,6 +107,12 @@ bool thread_identify(pid_t tid, struct identity *identity)
     identity->kernel = (flags & PF_KTHREAD_FLAG) != 0;
     identity->runnable = state == 'R';
     identity->ended = state == 'Z' || state == 'X' || (flags & PF_EXITING_FLAG) != 0;
+    return true;
+}
+
+bool thread_owner(pid_t tid, struct identity *identity)
+{
+    char text[4096];
     if (!read_proc(tid, "status", text, sizeof text))
         return false;
     const char *process = strstr(text, "\nTgid:"), *uids = strstr(text, "\nUid:");
@@ -118,10 +124,15 @@ bool thread_identify(pid_t tid, struct identity *identity)
     return true;
 }
 
+bool thread_identify(pid_t tid, struct identity *identity)
+{
+    return thread_look(tid, identity) && thread_owner(tid, identity);
+}
+
 bool thread_is(pid_t tid, uint64_t start)
 {
     struct identity now;
-    return thread_identify(tid, &now) && now.start == start;
+    return thread_look(tid, &now) && now.start == start;
 }
 
 bool thread_attributes(pid_t tid, struct attributes *attributes)

@@ -46,8 +46,12 @@ bool policy_from_name(const char *name, enum policy *policy);
 int thread_open(pid_t tid);
 bool thread_has_ended(int pidfd);
 
-/* False with errno (ESRCH when there is no such thread). */
+/* False with errno (ESRCH when there is no such thread). All of it; all but process and uids; these only. Each costs some us:
+ * the kernel composes a text. */
 bool thread_identify(pid_t tid, struct identity *identity);
+bool thread_look(pid_t tid, struct identity *identity);
+bool thread_owner(pid_t tid, struct identity *identity);
+
 /* Whether the id is still that of the thread that started then. */
 bool thread_is(pid_t tid, uint64_t start);
 bool thread_attributes(pid_t tid, struct attributes *attributes);

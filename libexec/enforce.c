@@ -35,14 +35,15 @@ uint64_t enforce_owed(void)
     return owed;
 }
 
-/* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1. */
-static int hold(pid_t tid, uint64_t start, struct identity *identity)
+/* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1. Process and uids are
+ * known after it only with `whole`. */
+static int hold(pid_t tid, uint64_t start, bool whole, struct identity *identity)
 {
     int pidfd = thread_open(tid);
     owed = 0;
     if (pidfd < 0)
         return -1;
-    if (!thread_identify(tid, identity) || identity->start != start || identity->ended || thread_has_ended(pidfd)) {
+    if (!(whole ? thread_identify : thread_look)(tid, identity) || identity->start != start || identity->ended || thread_has_ended(pidfd)) {
         close(pidfd);
         return -1;
     }
@@ -224,7 +225,7 @@ static uint64_t debt(pid_t tid, const struct attributes *now)
     if (now->policy != POLICY_DEADLINE || now->runtime == 0)
         return 0;
     read_budget(tid, &remaining, &deadline);
-    if (remaining > 0 || deadline == 0 || !thread_identify(tid, &identity) || !identity.runnable)
+    if (remaining > 0 || deadline == 0 || !thread_look(tid, &identity) || !identity.runnable)
         return 0;
     return now->period + 2 * ((uint64_t)-remaining / 1000 * now->period / now->runtime) + tick;
 }
@@ -371,7 +372,7 @@ enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_RE
 static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
 {
     struct identity now;
-    return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_identify(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
+    return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_look(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
 /* On PREEMPT_RT a thread that holds a lock in the kernel is bound to the CPU it is on (migrate_disable), whatever its affinity,
@@ -418,7 +419,7 @@ static enum enforced release_forgotten(pid_t tid, const struct attributes *wante
     read_budget(tid, &remaining, &before);
     after = before;
     for (int tries = 0; before != 0 && remaining <= 0 && after == before; tries++) {
-        if (!thread_identify(tid, &now))
+        if (!thread_look(tid, &now))
             return ENFORCE_GONE;
         if (!now.runnable || tries == RELEASES) {
             make_ordinary(tid, wanted);
@@ -467,7 +468,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
 {
     struct identity identity;
     struct attributes former;
-    int pidfd = hold(tid, start, &identity);
+    int pidfd = hold(tid, start, true, &identity);
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = check_owner(&identity, owner, reason);
@@ -480,7 +481,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
     int domain = present_domain(&identity, placement);
     done = change(&identity, &former, wanted, placement, reason);
     /* It may have changed its uid, or ended, under our hands. */
-    if ((done == ENFORCED || done == ENFORCE_PENDING) && !thread_identify(tid, &identity))
+    if ((done == ENFORCED || done == ENFORCE_PENDING) && !thread_owner(tid, &identity))
         done = ENFORCE_GONE;
     bool ended = thread_has_ended(pidfd);
     if ((done == ENFORCED || done == ENFORCE_PENDING) && !ended && check_owner(&identity, owner, reason) != ENFORCED)
@@ -489,7 +490,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
         char ignored[ENFORCE_REASON];
         (void)put_back(&identity, &former, domain, placement, ignored);
     }
-    if (ended && done == ENFORCED && thread_identify(tid, &identity) && identity.start != start)
+    if (ended && done == ENFORCED && thread_look(tid, &identity) && identity.start != start)
         make_ordinary(tid, wanted); /* it took the id over under our hands */
     close(pidfd);
     return ended ? ENFORCE_GONE : done;
@@ -500,7 +501,7 @@ enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes 
 {
     struct identity identity;
     struct attributes now;
-    int pidfd = hold(tid, start, &identity);
+    int pidfd = hold(tid, start, placement->group != NULL, &identity);
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = ENFORCED;
@@ -524,7 +525,7 @@ enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes
                               char reason[static ENFORCE_REASON])
 {
     struct identity identity;
-    int pidfd = hold(tid, start, &identity);
+    int pidfd = hold(tid, start, placement->group != NULL, &identity);
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = put_back(&identity, former, wanted_domain(former), placement, reason);

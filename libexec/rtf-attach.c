@@ -5,7 +5,7 @@
  *   op=apply   id tid start + attributes, the wish's fd   the thread must be the wish owner's
  *   op=adjust  id tid start + attributes                  other priority and CPUs, the same policy
  *   op=restore id tid start + attributes                  what it was before
- *   op=watch   id tid start                               only the descriptor, see below
+ *   op=watch   id tid start watch                         only the descriptor, see below
  *   op=rt_runtime id value                                writes sched_rt_runtime_us
  *   op=probe   id cpus                                    whether SCHED_DEADLINE threads can be on them, not pinned
  *   op=domains id by cpus                                 makes scheduling domains; without cpus: removes those of `by`
@@ -15,8 +15,9 @@
  * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
  * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
  * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us.
- * ok and pending to apply and watch bring a descriptor (watch.h), where the kernel has such. The first answer
- * has unlocked= and why, if the helper could not be locked in memory. */
+ * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok and pending to apply and watch bring a
+ * descriptor (watch.h), where the kernel has such. The first answer has unlocked= and why, if the helper could not be locked
+ * in memory. */
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -170,13 +171,12 @@ static enum enforced serve_one(const struct paragraph *request, int wish, char *
 static int open_watch(const struct paragraph *request, enum enforced done)
 {
     const char *op = paragraph_get(request, "op");
+    const char *watch = paragraph_get(request, "watch");
     pid_t tid;
     uint64_t start;
-    struct identity identity;
-    bool wanted = op != NULL && (strcmp(op, "watch") == 0 || paragraph_get(request, "watch") != NULL);
-    if (!wanted || (done != ENFORCED && done != ENFORCE_PENDING) || !named_thread(request, &tid, &start) || !thread_identify(tid, &identity))
+    if (watch == NULL || op == NULL || (done != ENFORCED && done != ENFORCE_PENDING) || !named_thread(request, &tid, &start))
         return -1;
-    return watch_open(tid, done == ENFORCED && tid != identity.process);
+    return watch_open(tid, done == ENFORCED && strcmp(watch, "exec") == 0);
 }
 
 static bool answer(const char *id, enum enforced done, char *reason, int watch, int unlocked)

@@ -137,12 +137,18 @@ static struct message *about_grant(const char *op, const struct attachment *atta
     return message;
 }
 
+/* A thread that does not lead its process is watched for its execve, once it is attached. */
+static void watch(struct message *message, const struct attachment *attachment)
+{
+    paragraph_add(&message->text, "watch", "%s", attachment->tid != attachment->process ? "exec" : "end");
+}
+
 uint64_t helper_apply(const struct attachment *attachment, const struct grant *grant, int wish_fd)
 {
     struct message *message = about_grant("apply", attachment, grant);
     message->fd = wish_fd;
-    if (attachment->watch < 0 || attachment->tid != attachment->process) /* that one, attached, is watched for its execve */
-        paragraph_add(&message->text, "watch", "1");
+    if (attachment->watch < 0 || attachment->tid != attachment->process)
+        watch(message, attachment);
     return finish(message);
 }
 
@@ -165,7 +171,9 @@ uint64_t helper_restore(const struct attachment *attachment)
 
 uint64_t helper_watch(const struct attachment *attachment)
 {
-    return finish(about("watch", attachment));
+    struct message *message = about("watch", attachment);
+    watch(message, attachment);
+    return finish(message);
 }
 
 uint64_t helper_sweep(const struct attachment *attachment)

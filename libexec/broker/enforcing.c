@@ -246,7 +246,7 @@ static enum next grant_only(struct request *request)
 static bool is_attached(const struct attachment *now, pid_t tid)
 {
     struct identity identity;
-    return now != NULL && now->tid == tid && thread_identify(tid, &identity) && identity.start == now->start;
+    return now != NULL && now->tid == tid && thread_look(tid, &identity) && identity.start == now->start;
 }
 
 enum next enforce(struct request *request)
@@ -315,7 +315,7 @@ static enum next detached(struct request *request, const struct helper_event *ev
 static bool runs_by_now(const struct wish *wish)
 {
     struct identity now;
-    return thread_identify(wish->attachment->tid, &now) && now.runnable && CPU_ISSET((size_t)now.cpu, &wish->grant->plan.cpus);
+    return thread_look(wish->attachment->tid, &now) && now.runnable && CPU_ISSET((size_t)now.cpu, &wish->grant->plan.cpus);
 }
 
 /* Each costs the broker something, and the thread's owner decides how often it happens. A pause is as good as some. */

@@ -84,7 +84,7 @@ static bool goes_on(struct attachment *attachment)
     struct identity identity;
     struct attributes now;
     pid_t tid = attachment->tid;
-    if (!thread_identify(tid, &identity) || identity.start != attachment->start)
+    if (!thread_look(tid, &identity) || identity.start != attachment->start)
         return false;
     if (tid != attachment->process) /* nobody else takes over its id, so a watch that hung up was another's */
         return !identity.ended;
