@@ -19,6 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "thread.h"
+
 bool confine_for_good(void)
 {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
@@ -181,7 +183,7 @@ static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names
 static bool add_some(scmp_filter_ctx filter)
 {
     static const int controls[] = {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC, F_SETLEASE, F_GETLEASE};
-    static const unsigned long requests[] = {TCGETS, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE};
+    static const unsigned long requests[] = {TCGETS, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, THREAD_PIDFD_GET_INFO};
     bool added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())) == 0 &&
                  seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0)) == 0;
     for (size_t i = 0; added && i < sizeof controls / sizeof *controls; i++)

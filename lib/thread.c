@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -110,9 +111,31 @@ bool thread_look(pid_t tid, struct identity *identity)
     return true;
 }
 
-bool thread_owner(pid_t tid, struct identity *identity)
+/* Linux 6.13; as in its include/uapi/linux/pidfd.h. */
+struct kernel_pidfd_info {
+    uint64_t mask, cgroup;
+    uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+    int32_t exit_code;
+};
+enum { PIDFD_INFO_PID_BIT = 1, PIDFD_INFO_CREDS_BIT = 2 };
+
+static bool ask_pidfd(int pidfd, struct identity *identity)
+{
+    struct kernel_pidfd_info info = {.mask = PIDFD_INFO_PID_BIT | PIDFD_INFO_CREDS_BIT};
+    if (pidfd < 0 || ioctl(pidfd, THREAD_PIDFD_GET_INFO, &info) != 0 || (~info.mask & (PIDFD_INFO_PID_BIT | PIDFD_INFO_CREDS_BIT)) != 0)
+        return false;
+    identity->process = (pid_t)info.tgid;
+    identity->real_uid = info.ruid;
+    identity->effective_uid = info.euid;
+    identity->saved_uid = info.suid;
+    return true;
+}
+
+bool thread_owner(int pidfd, pid_t tid, struct identity *identity)
 {
     char text[4096];
+    if (ask_pidfd(pidfd, identity))
+        return true;
     if (!read_proc(tid, "status", text, sizeof text))
         return false;
     const char *process = strstr(text, "\nTgid:"), *uids = strstr(text, "\nUid:");
@@ -126,7 +149,7 @@ bool thread_owner(pid_t tid, struct identity *identity)
 
 bool thread_identify(pid_t tid, struct identity *identity)
 {
-    return thread_look(tid, identity) && thread_owner(tid, identity);
+    return thread_look(tid, identity) && thread_owner(-1, tid, identity);
 }
 
 bool thread_is(pid_t tid, uint64_t start)

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 
 #include "paragraph.h"
@@ -46,11 +47,12 @@ bool policy_from_name(const char *name, enum policy *policy);
 int thread_open(pid_t tid);
 bool thread_has_ended(int pidfd);
 
-/* False with errno (ESRCH when there is no such thread). All of it; all but process and uids; these only. Each costs some us:
- * the kernel composes a text. */
+/* False with errno (ESRCH when there is no such thread). All of it; all but process and uids; these only. Each costs some us, for
+ * the kernel composes a text; but the last does not, if there is a pidfd of the thread (else -1), from Linux 6.13 on. */
 bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_look(pid_t tid, struct identity *identity);
-bool thread_owner(pid_t tid, struct identity *identity);
+bool thread_owner(int pidfd, pid_t tid, struct identity *identity);
+#define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8]) /* PIDFD_GET_INFO, of 64 bytes; for filters of system calls */
 
 /* Whether the id is still that of the thread that started then. */
 bool thread_is(pid_t tid, uint64_t start);

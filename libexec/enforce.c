@@ -43,7 +43,8 @@ static int hold(pid_t tid, uint64_t start, bool whole, struct identity *identity
     owed = 0;
     if (pidfd < 0)
         return -1;
-    if (!(whole ? thread_identify : thread_look)(tid, identity) || identity->start != start || identity->ended || thread_has_ended(pidfd)) {
+    if (!thread_look(tid, identity) || (whole && !thread_owner(pidfd, tid, identity)) || identity->start != start || identity->ended ||
+        thread_has_ended(pidfd)) {
         close(pidfd);
         return -1;
     }
@@ -481,7 +482,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
     int domain = present_domain(&identity, placement);
     done = change(&identity, &former, wanted, placement, reason);
     /* It may have changed its uid, or ended, under our hands. */
-    if ((done == ENFORCED || done == ENFORCE_PENDING) && !thread_owner(tid, &identity))
+    if ((done == ENFORCED || done == ENFORCE_PENDING) && !thread_owner(pidfd, tid, &identity))
         done = ENFORCE_GONE;
     bool ended = thread_has_ended(pidfd);
     if ((done == ENFORCED || done == ENFORCE_PENDING) && !ended && check_owner(&identity, owner, reason) != ENFORCED)

@@ -78,7 +78,7 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     char *group;
     uid_t uid = wish->user->uid;
     int pidfd = thread_open(tid);
-    bool there = pidfd >= 0 && thread_identify(tid, &identity);
+    bool there = pidfd >= 0 && thread_look(tid, &identity) && thread_owner(pidfd, tid, &identity);
     const struct stamp *file = by_file ? &request->tid.stamp : &request->json.stamp;
     const char *name = by_file ? ".tid" : ".json";
     if (!there || identity.ended || thread_has_ended(pidfd)) {
