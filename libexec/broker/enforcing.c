@@ -368,7 +368,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
     wish->attachment->pending = wish->attachment->awake = false;
     if (event->watch >= 0 && event->answer == HELPER_OK) {
         (void)attachment_keep_watch(wish->attachment, event->watch, false);
-        wish->exited |= !thread_is(wish->attachment->tid, wish->attachment->start); /* just before it was watched */
+        wish->exited |= attachment_is_over(wish->attachment); /* just before it was watched */
     } else if (event->answer == HELPER_PENDING)
         return owes(request, event, ENFORCE) ? WAIT : pending(request, event);
     if (event->answer == HELPER_OK) {

@@ -59,7 +59,7 @@ void threads_adjusted(const struct helper_event *event)
         attachment = NULL; /* it was about one that has been let go meanwhile */
     if (event->watch >= 0 && attachment != NULL && attachment->watch < 0) {
         (void)attachment_keep_watch(attachment, event->watch, false);
-        wish->exited |= !thread_is(attachment->tid, attachment->start); /* just before it was watched */
+        wish->exited |= attachment_is_over(attachment); /* just before it was watched */
     } else if (event->watch >= 0)
         close(event->watch);
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)

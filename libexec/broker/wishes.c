@@ -238,6 +238,11 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
     return loop_add(watch, EPOLLIN, &attachment->watch_source) && (!armed || ioctl(watch, PERF_EVENT_IOC_ENABLE, 0) == 0);
 }
 
+bool attachment_is_over(const struct attachment *attachment)
+{
+    return thread_has_ended(attachment->pidfd) || (attachment->tid != attachment->process && !thread_is(attachment->tid, attachment->start));
+}
+
 void attachment_watch_told(struct attachment *attachment)
 {
     if (attachment->watch >= 0 && attachment->watch_once)

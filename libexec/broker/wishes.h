@@ -60,6 +60,9 @@ void attachment_end(struct wish *wish);
  * attachment_watch_told, to be called when it has. False: nothing will tell. */
 bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed);
 void attachment_watch_told(struct attachment *attachment);
+
+/* Its thread has ended. Before Linux 6.9 the pidfd of a thread that does not lead its process is the process's. */
+bool attachment_is_over(const struct attachment *attachment);
 void attachment_drop_watch(struct attachment *attachment);
 struct attachment *attachment_of_watch(struct source *source);
 
