@@ -38,6 +38,7 @@
 #include "enforce.h"
 #include "one-shot.h"
 #include "pass.h"
+#include "locked.h"
 #include "paragraph.h"
 #include "units.h"
 #include "watch.h"
@@ -231,7 +232,7 @@ static int serve(void)
         fprintf(stderr, "rtf-attach: the attach helper cannot give up what it does not need: %s\n", strerror(errno));
         return EX_OSERR;
     }
-    int unlocked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno; /* it must answer beside what it made real-time */
+    int unlocked = memory_lock(0) ? 0 : errno; /* it must answer beside what it made real-time */
     static struct paragraph_input input;
     char bytes[PARAGRAPH_BYTES];
     for (;;) {

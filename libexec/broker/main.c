@@ -17,6 +17,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "locked.h"
 #include "books.h"
 #include "directories.h"
 #include "event.h"
@@ -218,8 +219,9 @@ static void keep_off_deadline_cpus(void)
 static void lock_memory(void)
 {
     struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
-    (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
-    if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0)
+    if (setrlimit(RLIMIT_MEMLOCK, &unlimited) != 0)
+        event_broker("warning", "only what the broker has now is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s", strerror(errno));
+    if (!memory_lock(MCL_ONFAULT))
         event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
 }
 

@@ -1,3 +1,4 @@
+#include "locked.h"
 #include "starter.h"
 
 #include <errno.h>
@@ -179,7 +180,7 @@ static void serve(int socket)
     (void)prctl(PR_SET_NAME, "rtf-starter");
     if (geteuid() == 0 && !confine_powers(confine_proc_is_hidden() ? powers_to_see : powers))
         _exit(126);
-    (void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); /* a fork has not inherited that */
+    (void)memory_lock(MCL_ONFAULT); /* a fork has not inherited that */
     bool open = ends >= 0;
     while (open) {
         if (poll(both, 2, -1) < 0 && errno != EINTR)

@@ -1,6 +1,7 @@
 /* flood MODE DIRECTORY: does one thing in a user's directory of the spool, as fast as it can, until it is killed. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,7 @@ int main(int count, char **words)
 {
     if (count != 3 || chdir(words[2]) != 0)
         return 64;
+    (void)signal(SIGIO, SIG_IGN); /* a lease is broken by that */
     put("bad.json", bad);
     put("w.json", good);
     put(numbered("n%lu.json", 0), good);

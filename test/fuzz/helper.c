@@ -31,7 +31,7 @@ static void take_attributes(const uint8_t *bytes, size_t length)
     must(paragraph_feed(&input, bytes, length));
     while (paragraph_take(&input, &request, &why) == 1)
         if (attributes_get(&request, "", &wanted))
-            must(wanted.priority >= 0 && wanted.priority <= 99 && wanted.runtime <= UINT64_C(3600000000));
+            must(wanted.priority >= 0 && wanted.priority <= 99 && wanted.runtime <= UINT64_MAX / 1000); /* us that fit into ns */
     input.taken = input.length = 0;
 }
 
