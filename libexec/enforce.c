@@ -35,17 +35,30 @@ uint64_t enforce_owed(void)
     return owed;
 }
 
-/* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1. */
-static int hold(pid_t tid, uint64_t start, struct identity *identity)
+/* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1, with errno ESRCH if it is not. */
+static int hold_once(pid_t tid, uint64_t start, struct identity *identity)
 {
     int pidfd = thread_open(tid);
-    owed = 0;
     if (pidfd < 0)
         return -1;
-    if (!thread_identify(tid, identity) || identity->start != start || identity->ended || thread_has_ended(pidfd)) {
-        close(pidfd);
-        return -1;
-    }
+    bool seen = thread_identify(tid, identity);
+    int error = seen ? ESRCH : errno;
+    if (seen && identity->start == start && !identity->ended && !thread_has_ended(pidfd))
+        return pidfd;
+    close(pidfd);
+    errno = error;
+    return -1;
+}
+
+/* That the kernel has no memory, say, does not mean that the thread has ended: who is believed to have ended keeps what he has. */
+static int hold(pid_t tid, uint64_t start, struct identity *identity)
+{
+    enum { TRIES = 100 };
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    int pidfd = -1;
+    owed = 0;
+    for (int tries = 0; tries < TRIES && (pidfd = hold_once(tid, start, identity)) < 0 && errno != ESRCH; tries++)
+        (void)nanosleep(&moment, NULL);
     return pidfd;
 }
 
@@ -472,7 +485,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
         return ENFORCE_GONE;
     enum enforced done = check_owner(&identity, owner, reason);
     if (done == ENFORCED && !thread_attributes(tid, &former))
-        done = ENFORCE_GONE;
+        done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     if (done != ENFORCED) {
         close(pidfd);
         return done;
@@ -480,9 +493,9 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
     int domain = present_domain(&identity, placement);
     done = change(&identity, &former, wanted, placement, reason);
     /* It may have changed its uid, or ended, under our hands. */
-    if ((done == ENFORCED || done == ENFORCE_PENDING) && !thread_identify(tid, &identity))
-        done = ENFORCE_GONE;
-    bool ended = thread_has_ended(pidfd);
+    bool unseen = (done == ENFORCED || done == ENFORCE_PENDING) && !thread_identify(tid, &identity), ended = thread_has_ended(pidfd);
+    if (unseen && !ended)
+        done = enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     if ((done == ENFORCED || done == ENFORCE_PENDING) && !ended && check_owner(&identity, owner, reason) != ENFORCED)
         done = ENFORCE_REFUSED;
     if ((done == ENFORCE_REFUSED || done == ENFORCE_BUSY) && !ended) {
