@@ -431,6 +431,9 @@ def changed():
     open("times", "a").write("x")
     return os.stat("times").st_ctime_ns
 coarse = len({changed() for _ in range(4)}) < 4 # before Linux 6.13
+def granted():
+    grant = json.load(open("cam.verdict"))["grant"] # none for the first empty one, if it was answered
+    return grant and grant["runtime"]
 for number in range(150):
     open("cam.json", "w").close()
     with open("cam.json", "w") as wish:
@@ -438,7 +441,7 @@ for number in range(150):
     deadline = time.monotonic() + 3
     while True:
         try:
-            if coarse and json.load(open("cam.verdict"))["grant"]["runtime"] != 100 + number:
+            if coarse and granted() != 100 + number:
                 pass # of the version before, which had the same time: the last word is still to be answered
             elif json.load(open("cam.verdict"))["spec"]["changed"] == "%d.%09d" % divmod(os.stat("cam.json").st_ctime_ns, 10**9):
                 break
@@ -446,7 +449,7 @@ for number in range(150):
             pass
         if time.monotonic() > deadline:
             raise SystemExit("rewrite %d is not answered" % number)
-    assert json.load(open("cam.verdict"))["grant"]["runtime"] == 100 + number
+    assert granted() == 100 + number
 END
     here $ALICE "/usr/bin/python3 '$WORK/writer.py'"
 }
