@@ -349,7 +349,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
         return explain(errno, tid, former, reason);
     if (move.needed && must_stay(due))
         return ENFORCE_PENDING;
-    if (move.needed && now.policy != POLICY_DEADLINE && !policy_is_real_time(now.policy))
+    if (move.needed && !policy_is_real_time(now.policy))
         settle(tid, former);
     enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (moved == ENFORCED)

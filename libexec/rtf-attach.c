@@ -14,7 +14,7 @@
  * The first three take group=, the cpuset group that the thread came from, wherever domains are in use, and apply takes
  * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
  * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
- * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us.
+ * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us, 10 s at most.
  * ok and pending to apply and watch bring a descriptor (watch.h), where the kernel has such. The first answer
  * has unlocked= and why, if the helper could not be locked in memory. */
 #include <argp.h>

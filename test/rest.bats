@@ -155,7 +155,7 @@ used_by() {
     eventually is_sh "$HOG"
     is_policy "$HOG" other
     eventually is_policy "$HOG" deadline
-    [ $(($(milliseconds) - from)) -ge 1900 ]
+    [ $(($(milliseconds) - from)) -ge 1950 ]
     eventually has_reason "another thread of process $HOG called execve and has its id: it is attached now"
 }
 has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
