@@ -279,6 +279,9 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     [ "$(field .result "$output")" = ATTACH_FAIL ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
     rm "$SPOOL/state/.filler"
+    # The thread was let go, and the journal says so as soon as it can: nothing else is about to be written.
+    eventually logged '.stage == "broker" and .decision == "ok" and (.reason | test("journal"))'
+    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
     run wish $BOB $refused "$cam"
     [ "$(field .grant.runtime "$output")" = 1000 ]
     as $ALICE touch "$SPECS/$ALICE/early.tid" # asks again

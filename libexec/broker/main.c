@@ -27,7 +27,6 @@
 #include "privileges.h"
 #include "recover.h"
 #include "starter.h"
-#include "state.h"
 #include "threads.h"
 #include "units.h"
 #include "warnings.h"
@@ -434,7 +433,7 @@ static int64_t next_deadline(void)
     if (spool_may_have_more || directories_are_due() || order_has_queue())
         return 0;
     int64_t parts = earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
-    return earliest(parts, earliest(directories_deadline(), order_deadline()));
+    return earliest(parts, earliest(journal_deadline(), earliest(directories_deadline(), order_deadline())));
 }
 
 /* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
@@ -464,13 +463,6 @@ static void expire(void)
     order_expire(now);
 }
 
-static void tidy_journal(void)
-{
-    char reason[REASON_BYTES];
-    if (state_is_bloated() && !journal_afresh(reason))
-        event_broker("error", "%s", reason);
-}
-
 static bool is_about_thread(const struct epoll_event *ready)
 {
     const struct source *source = ready->data.ptr;
@@ -492,7 +484,7 @@ static void serve(void)
                 dispatch(&ready[i]);
         expire();
         attachments_sweep();
-        tidy_journal();
+        journal_tidy();
     }
 }
 
