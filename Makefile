@@ -50,6 +50,7 @@ $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
 $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-attach: LDLIBS = -lcap-ng -lseccomp
+$(B)/libexec/rtf-names: LDLIBS = -lcap-ng
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
 ORACLE = $(B)/test/oracle $(B)/test/acceptance

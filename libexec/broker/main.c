@@ -219,7 +219,7 @@ static void lock_memory(void)
 {
     struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
     if (setrlimit(RLIMIT_MEMLOCK, &unlimited) != 0)
-        event_broker("warning", "only what the broker has now is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s", strerror(errno));
+        event_broker("warning", "of plugins and of the lookup of accounts only what they start with is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s", strerror(errno));
     if (!memory_lock(MCL_ONFAULT))
         event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
 }

@@ -149,8 +149,8 @@ static void reap(void)
 }
 
 /* What parts get, or are started and ended with. */
-static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, -1},
-                 powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_SYS_PTRACE, -1};
+static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, -1},
+                 powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_SYS_PTRACE, -1};
 
 static bool obey(int socket)
 {
