@@ -35,6 +35,18 @@ uint64_t enforce_owed(void)
     return owed;
 }
 
+/* A call has failed. Those on threads say no with these errors; others (no memory, say) are of the moment, and another try
+ * is due in one: who is believed to have ended, or to be ordinary, keeps what he has. */
+static bool may_pass(int tries)
+{
+    enum { TRIES = 100 };
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    if (tries >= TRIES || errno == ESRCH || errno == EPERM || errno == EBUSY || errno == EINVAL)
+        return false;
+    (void)nanosleep(&moment, NULL);
+    return true;
+}
+
 /* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1, with errno ESRCH if it is not. */
 static int hold_once(pid_t tid, uint64_t start, struct identity *identity)
 {
@@ -50,15 +62,13 @@ static int hold_once(pid_t tid, uint64_t start, struct identity *identity)
     return -1;
 }
 
-/* That the kernel has no memory, say, does not mean that the thread has ended: who is believed to have ended keeps what he has. */
 static int hold(pid_t tid, uint64_t start, struct identity *identity)
 {
-    enum { TRIES = 100 };
-    static const struct timespec moment = {.tv_nsec = 1000000};
-    int pidfd = -1;
+    int pidfd, tries = 0;
     owed = 0;
-    for (int tries = 0; tries < TRIES && (pidfd = hold_once(tid, start, identity)) < 0 && errno != ESRCH; tries++)
-        (void)nanosleep(&moment, NULL);
+    do
+        pidfd = hold_once(tid, start, identity);
+    while (pidfd < 0 && may_pass(tries++));
     return pidfd;
 }
 
@@ -84,7 +94,22 @@ static int set_attributes(pid_t tid, const struct attributes *wanted)
         .deadline = wanted->deadline * 1000,
         .period = wanted->period * 1000,
     };
-    return sched_setattr_of(tid, &kernel);
+    int result, tries = 0;
+    do
+        result = sched_setattr_of(tid, &kernel);
+    while (result != 0 && may_pass(tries++));
+    return result;
+}
+
+/* False with errno: ESRCH, or what did not pass. */
+static bool get_attributes(pid_t tid, struct attributes *now)
+{
+    bool seen;
+    int tries = 0;
+    do
+        seen = thread_attributes(tid, now);
+    while (!seen && may_pass(tries++));
+    return seen;
 }
 
 /* With RT_GROUP_SCHED a cpu cgroup starts with no real-time runtime, and then even root gets EPERM. */
@@ -182,7 +207,11 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
     cpu_set_t now;
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && CPU_EQUAL(&now, wanted))
         return ENFORCED; /* what is not set is not handed on to children either, who may leave the domain */
-    if (sched_setaffinity(tid, sizeof *wanted, wanted) != 0) {
+    int result, tries = 0;
+    do
+        result = sched_setaffinity(tid, sizeof *wanted, wanted);
+    while (result != 0 && may_pass(tries++));
+    if (result != 0) {
         if (errno == ESRCH)
             return ENFORCE_GONE;
         return enforce_refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid, format_cpus(wanted, cpus),
@@ -340,7 +369,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
 {
     struct attributes now;
     pid_t tid = identity->tid;
-    if (!thread_attributes(tid, &now))
+    if (!get_attributes(tid, &now))
         return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
     const struct move move = plan_move(identity, domain, placement);
     uint64_t due;
@@ -484,7 +513,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = check_owner(&identity, owner, reason);
-    if (done == ENFORCED && !thread_attributes(tid, &former))
+    if (done == ENFORCED && !get_attributes(tid, &former))
         done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     if (done != ENFORCED) {
         close(pidfd);
@@ -517,7 +546,7 @@ enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes 
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = ENFORCED;
-    if (!thread_attributes(tid, &now))
+    if (!get_attributes(tid, &now))
         done = ENFORCE_GONE;
     else if (now.policy != wanted->policy)
         done = enforce_refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),
