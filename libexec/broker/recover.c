@@ -274,14 +274,14 @@ static bool take_up(const struct recorded_wish *recorded, bool same_boot)
         return false;
     }
     wish->decided = recorded->time;
-    wish->judged = recorded->judged;
+    wish_judged(wish, recorded->judged, false);
     wish->judged_tid = recorded->judged_tid;
     if (recorded->attached && wish->grant != NULL)
         take_up_thread(wish, recorded, &apply);
     /* Decided, written down, and then killed before the owner was told? */
     if (spool_verdict_decided(user, recorded->name) != recorded->time) {
         if (wish->grant == NULL && wish->judged.inode != 0)
-            wish->judged = (struct stamp){0}; /* why it was refused went with the old broker */
+            wish_judged(wish, (struct stamp){0}, false); /* why it was refused went with the old broker */
         else if (wish->grant != NULL && !apply && !wish->exited)
             wish->answered = true;
     }

@@ -5,6 +5,7 @@
 #ifndef RTF_WISH_H
 #define RTF_WISH_H
 
+#include <bsd/sys/tree.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -101,6 +102,7 @@ struct user {
     TAILQ_ENTRY(user) of_muted;
     struct account *account;
     struct wish *wishes;
+    RB_HEAD(by_file, wish) by_file; /* wishes.c */
     struct user *next_of_account;
     UT_hash_handle hh;       /* by name */
     UT_hash_handle hh_watch; /* by watch */
@@ -133,6 +135,7 @@ struct wish {
     bool written;                        /* an event since the last judgement says more than that a file was made */
     unsigned closed;                     /* OF_JSON, OF_TID: a writer has closed it since it was looked at */
     bool linked;                         /* NAME.json has, or had, another name somewhere */
+    RB_ENTRY(wish) of_file;              /* by judged.inode within the user, if it is not linked */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */
     UT_hash_handle hh_busy;              /* by busy_watch */
