@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "domain.h"
+#include "moment.h"
 #include "schedattr.h"
 #include "units.h"
 
@@ -35,13 +36,13 @@ uint64_t enforce_owed(void)
     return owed;
 }
 
-/* A call has failed. Those on threads say no with these errors; others (no memory, say) are of the moment, and another try
- * is due in one: who is believed to have ended, or to be ordinary, keeps what he has. */
+/* A call on a thread has failed. It waits as long as nobody minds: who is believed to have ended, or to be ordinary, keeps
+ * what he has. */
 static bool may_pass(int tries)
 {
     enum { TRIES = 100 };
     static const struct timespec moment = {.tv_nsec = 1000000};
-    if (tries >= TRIES || errno == ESRCH || errno == EPERM || errno == EBUSY || errno == EINVAL)
+    if (tries >= TRIES || !(is_of_the_moment(errno) || errno == EAGAIN))
         return false;
     (void)nanosleep(&moment, NULL);
     return true;

@@ -1,5 +1,6 @@
 #include "directories.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +15,12 @@
 
 static bool held;
 static int64_t rescan_at = INT64_MAX, last_rescan; /* a user can make the queue overflow: once a second is enough */
+
+static void rescan_soon(void)
+{
+    if (rescan_at == INT64_MAX)
+        rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
+}
 
 /* A name as it may stand in a log. */
 static const char *shown(const char *name, char text[static 80])
@@ -186,8 +193,13 @@ static void judge(struct user *user)
 static bool is_same_directory(const struct user *user)
 {
     struct stat named, opened;
-    return spool_look(spool.specs, user->name, &named) && fstat(user->directory, &opened) == 0 &&
-           named.st_ino == opened.st_ino && opened.st_uid == user->uid;
+    if (!spool_look(spool.specs, user->name, &named)) {
+        bool unseen = errno != ENOENT && errno != EXDEV;
+        if (unseen)
+            rescan_soon();
+        return unseen;
+    }
+    return fstat(user->directory, &opened) == 0 && named.st_ino == opened.st_ino && opened.st_uid == user->uid;
 }
 
 static void directory_gone(const char *name)
@@ -223,6 +235,8 @@ static void directory_changed(const char *name)
     } else if (user != NULL)
         let_go(user);
     user = spool_user_open(name, &uid, &is_directory, &exists);
+    if (user == NULL && !exists && errno != ENOENT && errno != EXDEV)
+        rescan_soon();
     if (user == NULL && exists) {
         struct user stranger = {.uid = uid};
         report(&stranger, name, account_find(uid), "refused", "moved aside: only directories belong in specs/");
@@ -277,8 +291,8 @@ static void add_name_or_rescan(const char *name)
 {
     if (HASH_COUNT(changed_names) < CHANGED_MAX)
         add_name(name);
-    else if (rescan_at == INT64_MAX)
-        rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
+    else
+        rescan_soon();
 }
 
 static void list_some(void)
@@ -291,6 +305,8 @@ static void list_some(void)
     }
     if (listing == NULL || HASH_COUNT(changed_names) >= CHANGED_MAX || spool_list_directories(listing, TURN_NAMES, add_name))
         return;
+    if (errno != 0)
+        rescan_soon(); /* it broke off */
     closedir(listing);
     listing = NULL;
 }
@@ -380,8 +396,8 @@ static void wish_event(const struct spool_event *event)
 
 void spool_event(const struct spool_event *event)
 {
-    if (event->kind == SPOOL_OVERFLOW && rescan_at == INT64_MAX)
-        rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
+    if (event->kind == SPOOL_OVERFLOW)
+        rescan_soon();
     else if (event->kind == SPOOL_DIRECTORY)
         add_name_or_rescan(event->name);
     if (event->user == NULL)

@@ -127,7 +127,7 @@ void order_expire(int64_t now)
 
 static bool nothing_is_left(const struct wish *wish)
 {
-    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch < 0;
+    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch == -1;
 }
 
 static void forget_if_empty(struct wish *wish)
@@ -531,8 +531,8 @@ void wish_examine(struct wish *wish)
         return;
     }
     spool_file_open(wish->user, wish->name, ".json", known(wish, &wish->judged, OF_JSON), &json);
-    if (json.state == FILE_BUSY) {
-        spool_watch_busy(wish, ".json");
+    if (json.state == FILE_BUSY || json.state == FILE_UNSEEN) {
+        spool_watch_busy(wish, ".json", json.state);
         spool_file_close(&json);
         return;
     }
@@ -552,9 +552,9 @@ void wish_examine(struct wish *wish)
         return;
     }
     spool_file_open(wish->user, wish->name, ".tid", known(wish, &wish->judged_tid, OF_TID), &tid);
-    bool busy = tid.state == FILE_BUSY;
+    bool busy = tid.state == FILE_BUSY || tid.state == FILE_UNSEEN;
     if (busy)
-        spool_watch_busy(wish, ".tid");
+        spool_watch_busy(wish, ".tid", tid.state);
     else {
         wish->closed &= ~(unsigned)OF_TID;
         if (!wish->linked)

@@ -121,7 +121,7 @@ struct wish {
     struct attachment *attachment;
     struct request *request;             /* at most one at a time */
     struct account *counted;             /* whose number of wishes it is part of */
-    int busy_watch;                      /* waits for a writer to close a file; -1 */
+    int busy_watch;                      /* waits for a writer to close a file; or UNWATCHED, or -1: does not wait */
     int64_t look_at;                     /* and looks by itself then, CLOCK_MONOTONIC; INT64_MAX: no more */
     int64_t look_pause;
     TAILQ_ENTRY(wish) of_handed;         /* spool.c: its file was closed, to be told in turn */

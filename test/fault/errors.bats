@@ -13,14 +13,20 @@ is_answered() {
     esac
 }
 
-asked_again() {
+# Once, and until the plugin that was lost over it is there again.
+ask() {
+    local deadline=$((SECONDS + 2))
     case $1 in
     create | change) as $ALICE touch "$SPECS/$ALICE/cam.json" ;;
     attach) do_attach ;;
     detach) if ! is_detach; then do_attach; do_detach; fi ;;
     esac
-    eventually "is_$1" || { cat "$SPECS/$ALICE/cam.verdict"; return 1; }
+    until "is_$1"; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.01
+    done
 }
+asked_again() { eventually ask "$1" || { cat "$SPECS/$ALICE/cam.verdict"; kernel "$SLEEPER"; tail -n 15 "$EVENTS"; return 1; }; }
 
 # fail_at PROCESS OPERATION ERROR N: true if it came to that
 fail_at() {
@@ -43,7 +49,7 @@ fail_at() {
     agree || { grep INJECTED "$WORK/injected"; return 2; }
     asked_again "$2" || { grep INJECTED "$WORK/injected"; return 2; }
     as $ALICE rm -f "$SPECS/$ALICE/cam.json"
-    eventually is_release || return 2
+    eventually is_release || { ls -la "$SPECS/$ALICE"; kernel "$SLEEPER"; tail -n 9 "$EVENTS"; cat "$WORK/injected"; return 2; }
     grep -q INJECTED "$WORK/injected"
 }
 
