@@ -7,11 +7,12 @@
 
 enum { MOMENT_TRIES = 3 };
 
-/* The error has nothing to do with what was asked for, and the same call may succeed at once. EAGAIN is for the caller to know:
- * of a file it tells that there is a lease on it. */
+/* The error has nothing to do with what was asked for, and the same call may succeed at once. (But EAGAIN for a file that is
+ * opened for reading may tell of a lease on it.) */
 static inline bool is_of_the_moment(int error)
 {
-    return error == EINTR || error == ENOMEM || error == ENOSPC || error == EMFILE || error == ENFILE || error == EIO;
+    return error == EINTR || error == ENOMEM || error == ENOSPC || error == EMFILE || error == ENFILE || error == EIO ||
+           error == EAGAIN;
 }
 
 #endif

@@ -51,7 +51,7 @@ bool policy_from_name(const char *name, enum policy *policy)
 
 static bool may_pass(int *tries)
 {
-    return (is_of_the_moment(errno) || errno == EAGAIN) && ++*tries < MOMENT_TRIES;
+    return is_of_the_moment(errno) && ++*tries < MOMENT_TRIES;
 }
 
 int thread_open(pid_t tid)

@@ -42,7 +42,7 @@ static bool may_pass(int tries)
 {
     enum { TRIES = 100 };
     static const struct timespec moment = {.tv_nsec = 1000000};
-    if (tries >= TRIES || !(is_of_the_moment(errno) || errno == EAGAIN))
+    if (tries >= TRIES || !is_of_the_moment(errno))
         return false;
     (void)nanosleep(&moment, NULL);
     return true;

@@ -300,7 +300,11 @@ bool spool_look(int directory, const char *name, struct stat *status)
     int fd = open_plain(directory, name, O_PATH);
     if (fd < 0)
         return false;
-    bool seen = fstat(fd, status) == 0;
+    bool seen;
+    int tries = 0;
+    do
+        seen = fstat(fd, status) == 0;
+    while (!seen && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
     close(fd);
     return seen;
 }
@@ -469,13 +473,13 @@ static void explain_open(const struct user *user, const char *joined, int error,
         return;
     }
     file->stamp = stamp_of(&status);
-    if (is_of_the_moment(error)) {
+    if (error != EAGAIN && is_of_the_moment(error)) {
         file->state = FILE_UNSEEN;
         return;
     }
     if (S_ISLNK(status.st_mode))
         bad(file, "is a symbolic link; it must be a regular file");
-    else if (error == EAGAIN || error == EWOULDBLOCK)
+    else if (error == EAGAIN)
         bad(file, "is under a write lease; it must be free to read");
     else if (!S_ISREG(status.st_mode))
         bad(file, "is a socket or a device; it must be a regular file");
