@@ -98,6 +98,8 @@ static int64_t muted_deadline(void)
 
 static void scan(struct user *user);
 
+static void judge(struct user *user);
+
 static void listen_again(int64_t now)
 {
     struct user *user, *next;
@@ -110,6 +112,8 @@ static void listen_again(int64_t now)
             directory_again(user, longest_mute);
         if (user->adopted)
             scan(user); /* from here on there are events again */
+        else if (account_ready(user->account))
+            judge(user);
     }
 }
 
@@ -164,6 +168,7 @@ static void judge(struct user *user)
     struct account *account = user->account;
     if (account->state == ACCOUNT_FAILED) {
         report(user, user->name, account, "ignored", "the account database does not answer");
+        directory_again(user, longest_mute);
         return;
     }
     if (!is_named_for(user)) {
