@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "event.h"
+#include "moment.h"
 #include "order.h"
 #include "paragraph.h"
 #include "scans.h"
@@ -45,7 +46,7 @@ static const int64_t noise_window = INT64_C(100000000), first_mute = INT64_C(200
                      soon = INT64_C(10000000);
 static TAILQ_HEAD(, user) muted = TAILQ_HEAD_INITIALIZER(muted);
 
-static bool is_too_loud(const struct user *user)
+static bool is_too_loud(const struct user *user, unsigned events)
 {
     struct account *bucket = user_bucket(user);
     int64_t now = monotonic_now();
@@ -53,7 +54,8 @@ static bool is_too_loud(const struct user *user)
         bucket->noise_window = now;
         bucket->noise = 0;
     }
-    return ++bucket->noise > NOISE_MAX && user->uid != 0;
+    bucket->noise += events;
+    return bucket->noise > NOISE_MAX && user->uid != 0;
 }
 
 static void mute(struct user *user)
@@ -69,6 +71,12 @@ static void mute(struct user *user)
     TAILQ_INSERT_TAIL(&muted, user, of_muted);
     if (!again)
         report(user, user->name, user->account, "ignored", "events of this directory come too fast: it is looked through now and then until they do not");
+}
+
+void directories_noise(struct user *user, unsigned events)
+{
+    if (is_too_loud(user, events))
+        mute(user);
 }
 
 static void hear_again(struct user *user)
@@ -198,13 +206,12 @@ static void judge(struct user *user)
 static bool is_same_directory(const struct user *user)
 {
     struct stat named, opened;
-    if (!spool_look(spool.specs, user->name, &named)) {
-        bool unseen = errno != ENOENT && errno != EXDEV;
-        if (unseen)
-            rescan_soon();
-        return unseen;
-    }
-    return fstat(user->directory, &opened) == 0 && named.st_ino == opened.st_ino && opened.st_uid == user->uid;
+    if (spool_look(spool.specs, user->name, &named) && fstat(user->directory, &opened) == 0)
+        return named.st_ino == opened.st_ino && opened.st_uid == user->uid;
+    bool unseen = is_of_the_moment(errno);
+    if (unseen)
+        rescan_soon();
+    return unseen;
 }
 
 static void directory_gone(const char *name)
@@ -240,7 +247,7 @@ static void directory_changed(const char *name)
     } else if (user != NULL)
         let_go(user);
     user = spool_user_open(name, &uid, &is_directory, &exists);
-    if (user == NULL && !exists && errno != ENOENT && errno != EXDEV)
+    if (user == NULL && !exists && is_of_the_moment(errno))
         rescan_soon();
     if (user == NULL && exists) {
         struct user stranger = {.uid = uid};
@@ -407,7 +414,7 @@ void spool_event(const struct spool_event *event)
         add_name_or_rescan(event->name);
     if (event->user == NULL)
         return;
-    if (is_too_loud(event->user))
+    if (event->wish != NULL && is_too_loud(event->user, 1)) /* a watch of its own */
         mute(event->user);
     else if (event->kind == SPOOL_OTHER_NAME && event->user->adopted)
         report_name(event->user, event->name);

@@ -43,6 +43,7 @@ static char libexec[3900], acl_path[4096];
 static struct source signal_source = {SOURCE_SIGNALS, 0}, spool_source = {SOURCE_SPOOL, 0}, starter_source = {SOURCE_STARTER, 0};
 static int signals_fd = -1, stop_signal;
 static bool spool_may_have_more, starter_is_gone;
+static int64_t events_took; /* ns, in this turn */
 
 /* ---- options ---- */
 
@@ -290,7 +291,7 @@ static void start(const struct options *options, int lock)
         stop_parts();
         die(EX_CONFIG, reason);
     }
-    if (!spool_watch(&spool_source))
+    if (!spool_watch(&spool_source, directories_noise))
         die_errno(EX_OSERR, "inotify");
     if (!recover(reason) || !spool_announce(reason)) {
         stop_parts();
@@ -352,9 +353,11 @@ static void take_spool_events(void)
 {
     struct spool_event event;
     int taken = 0;
+    const int64_t from = monotonic_now();
     while (taken++ < TURN_EVENTS && spool_next(&event))
         spool_event(&event);
     spool_may_have_more = taken > TURN_EVENTS;
+    events_took += monotonic_now() - from;
 }
 
 static void take_plugin_events(int plugin)
@@ -444,7 +447,9 @@ static void expire(void)
     if (spool_may_have_more)
         take_spool_events();
     directories_take_turn();
-    order_take_turn();
+    /* As much time for everybody's wishes as for what is told of them: who floods the queue of events has a part of that time only. */
+    order_take_turn(monotonic_now() + events_took);
+    events_took = 0;
     if (next_deadline() > now)
         return;
     plugins_expire(now);

@@ -151,13 +151,13 @@ bool order_has_queue(void)
     return turns_are_due() || turn_is_due();
 }
 
-void order_take_turn(void)
+void order_take_turn(int64_t until)
 {
     struct wish *wish;
     struct request *request;
     for (int taken = 0; taken < TURN_WISHES && (request = turn_next()) != NULL; taken++)
         advance(request, ASK);
-    for (int taken = 0; taken < TURN_WISHES && (wish = turns_next()) != NULL; taken++)
+    for (int taken = 0; (taken < TURN_WISHES || monotonic_now() < until) && (wish = turns_next()) != NULL; taken++)
         wish_examine(wish);
 }
 

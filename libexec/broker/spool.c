@@ -27,6 +27,7 @@ static struct wish *busy_wishes;
 static TAILQ_HEAD(, wish) handed_wishes = TAILQ_HEAD_INITIALIZER(handed_wishes); /* of one event, one by one */
 static int inotify = -1, specs_watch = -1;
 static bool times_are_fine;
+static void (*tell_noise)(struct user *user, unsigned events);
 
 static const uint32_t directory_events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
 
@@ -169,9 +170,10 @@ static bool are_times_fine(void)
     return fine;
 }
 
-bool spool_watch(struct source *source)
+bool spool_watch(struct source *source, void (*noise)(struct user *user, unsigned events))
 {
     char path[64];
+    tell_noise = noise;
     times_are_fine = are_times_fine();
     inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", spool.specs);
@@ -181,8 +183,31 @@ bool spool_watch(struct source *source)
 
 /* ---- events ---- */
 
-static char event_bytes[64 * 1024] __attribute__((aligned(__alignof__(struct inotify_event))));
+/* Room for the whole queue of the kernel: what is in it of one who floods it must be known at once, before it is full again. */
+static char event_bytes[1024 * 1024] __attribute__((aligned(__alignof__(struct inotify_event))));
 static size_t event_length, event_taken;
+
+static void count_noise(void)
+{
+    struct user *user = NULL;
+    unsigned events = 0;
+    int watch = -1;
+    for (size_t at = 0; at < event_length;) {
+        const struct inotify_event *raw = (const void *)(event_bytes + at);
+        at += sizeof *raw + raw->len;
+        if (raw->wd == watch) {
+            events++;
+            continue;
+        }
+        if (user != NULL)
+            tell_noise(user, events);
+        events = 1;
+        watch = raw->wd;
+        HASH_FIND(hh_watch, users_by_watch, &watch, sizeof watch, user);
+    }
+    if (user != NULL)
+        tell_noise(user, events);
+}
 
 static bool strip(const char *name, const char *ending, char stripped[static 256])
 {
@@ -274,6 +299,7 @@ bool spool_next(struct spool_event *event)
             return false;
         event_length = (size_t)got;
         event_taken = 0;
+        count_noise();
     }
     const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
     event_taken += sizeof *raw + raw->len;

@@ -32,7 +32,9 @@ int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTE
 
 /* Only now can clients see that a broker is there. */
 bool spool_announce(char reason[static REASON_BYTES]);
-bool spool_watch(struct source *source);
+
+/* Whenever events are taken from the kernel, `noise` is told first how many of a user's directory there are. */
+bool spool_watch(struct source *source, void (*noise)(struct user *user, unsigned events));
 
 /* SPOOL_NOTHING: means nothing, but took its time. */
 enum spool_event_kind { SPOOL_DIRECTORY, SPOOL_WISH, SPOOL_OTHER_NAME, SPOOL_NOTHING, SPOOL_OVERFLOW };
