@@ -97,12 +97,15 @@ bool coprocess_flush(struct coprocess *coprocess)
 {
     struct paragraph_output *output = &coprocess->output;
     size_t sent = 0;
+    int tries = 0;
     if (!coprocess->running) {
         output->length = 0;
         return false;
     }
     while (sent < output->length) {
         ssize_t put = write(coprocess->out, output->data + sent, output->length - sent);
+        if (put < 0 && errno != EAGAIN && is_of_the_moment(errno) && ++tries < MOMENT_TRIES)
+            continue;
         if (put < 0 && is_of_the_moment(errno))
             break;
         if (put < 0)

@@ -420,16 +420,18 @@ void spool_user_close(struct user *user)
     free(user);
 }
 
-void spool_user_adopt(struct user *user)
+static bool close_to_others(int directory)
 {
     struct stat status;
+    return fstat(directory, &status) == 0 && (status.st_gid == spool.group || fchown(directory, (uid_t)-1, spool.group) == 0) &&
+           ((status.st_mode & 07777) == 02700 || fchmod(directory, 02700) == 0);
+}
+
+void spool_user_adopt(struct user *user)
+{
     user->adopted = true;
-    if (fstat(user->directory, &status) != 0)
-        return;
-    if (status.st_gid != spool.group)
-        (void)fchown(user->directory, (uid_t)-1, spool.group);
-    if ((status.st_mode & 07777) != 02700)
-        (void)fchmod(user->directory, 02700);
+    for (int tries = 0; tries < MOMENT_TRIES && !close_to_others(user->directory) && is_of_the_moment(errno); tries++)
+        ;
 }
 
 bool spool_move_aside(const char *name, uid_t uid)
