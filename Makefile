@@ -50,6 +50,7 @@ $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
 $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-attach: LDLIBS = -lcap-ng -lseccomp
+$(B)/libexec/rtf-names: LDLIBS = -lcap-ng
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
 ORACLE = $(B)/test/oracle $(B)/test/acceptance
@@ -156,7 +157,8 @@ $(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)
-	install $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(DESTDIR)$(LIBEXECDIR)
+	install $(LIBEXEC:%=$(B)/libexec/%) $(B)/libexec/rtf-invariants $(DESTDIR)$(LIBEXECDIR)
+	install -m 644 $(B)/libexec/rtf-invariants.jq $(DESTDIR)$(LIBEXECDIR)
 	install $(PLUGINS:%=$(B)/libexec/plugins/%) $(DESTDIR)$(LIBEXECDIR)/plugins
 	for page in $(MAN); do \
 	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "moment.h"
 #include "schedattr.h"
 #include "units.h"
 
@@ -49,9 +50,17 @@ bool policy_from_name(const char *name, enum policy *policy)
     return false;
 }
 
+static bool may_pass(int *tries)
+{
+    return is_of_the_moment(errno) && ++*tries < MOMENT_TRIES;
+}
+
 int thread_open(pid_t tid)
 {
-    int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+    int fd, tries = 0;
+    do
+        fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+    while (fd < 0 && may_pass(&tries));
     if (fd >= 0 || errno != EINVAL)
         return fd;
     struct identity identity;
@@ -66,10 +75,8 @@ bool thread_has_ended(int pidfd)
     return poll(&poll_one, 1, 0) > 0;
 }
 
-static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
+static bool read_proc_once(const char *path, char *text, size_t size)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, file);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         if (errno == ENOENT)
@@ -85,6 +92,18 @@ static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
     }
     text[got] = '\0';
     return true;
+}
+
+static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
+{
+    char path[64];
+    bool good;
+    int tries = 0;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, file);
+    do
+        good = read_proc_once(path, text, size);
+    while (!good && may_pass(&tries));
+    return good;
 }
 
 bool thread_look(pid_t tid, struct identity *identity)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "domain.h"
+#include "moment.h"
 #include "schedattr.h"
 #include "units.h"
 
@@ -35,6 +36,18 @@ uint64_t enforce_owed(void)
     return owed;
 }
 
+/* A call on a thread has failed. It waits as long as nobody minds: who is believed to have ended, or to be ordinary, keeps
+ * what he has. */
+static bool may_pass(int tries)
+{
+    enum { TRIES = 100 };
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    if (tries >= TRIES || !is_of_the_moment(errno))
+        return false;
+    (void)nanosleep(&moment, NULL);
+    return true;
+}
+
 /* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1, with errno ESRCH if it is not.
  * Process and uids are known after it only with `whole`. */
 static int hold_once(pid_t tid, uint64_t start, bool whole, struct identity *identity)
@@ -51,15 +64,13 @@ static int hold_once(pid_t tid, uint64_t start, bool whole, struct identity *ide
     return -1;
 }
 
-/* That the kernel has no memory, say, does not mean that the thread has ended: who is believed to have ended keeps what he has. */
 static int hold(pid_t tid, uint64_t start, bool whole, struct identity *identity)
 {
-    enum { TRIES = 100 };
-    static const struct timespec moment = {.tv_nsec = 1000000};
-    int pidfd = -1;
+    int pidfd, tries = 0;
     owed = 0;
-    for (int tries = 0; tries < TRIES && (pidfd = hold_once(tid, start, whole, identity)) < 0 && errno != ESRCH; tries++)
-        (void)nanosleep(&moment, NULL);
+    do
+        pidfd = hold_once(tid, start, whole, identity);
+    while (pidfd < 0 && may_pass(tries++));
     return pidfd;
 }
 
@@ -85,7 +96,22 @@ static int set_attributes(pid_t tid, const struct attributes *wanted)
         .deadline = wanted->deadline * 1000,
         .period = wanted->period * 1000,
     };
-    return sched_setattr_of(tid, &kernel);
+    int result, tries = 0;
+    do
+        result = sched_setattr_of(tid, &kernel);
+    while (result != 0 && may_pass(tries++));
+    return result;
+}
+
+/* False with errno: ESRCH, or what did not pass. */
+static bool get_attributes(pid_t tid, struct attributes *now)
+{
+    bool seen;
+    int tries = 0;
+    do
+        seen = thread_attributes(tid, now);
+    while (!seen && may_pass(tries++));
+    return seen;
 }
 
 /* With RT_GROUP_SCHED a cpu cgroup starts with no real-time runtime, and then even root gets EPERM. */
@@ -183,7 +209,11 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
     cpu_set_t now;
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && CPU_EQUAL(&now, wanted))
         return ENFORCED; /* what is not set is not handed on to children either, who may leave the domain */
-    if (sched_setaffinity(tid, sizeof *wanted, wanted) != 0) {
+    int result, tries = 0;
+    do
+        result = sched_setaffinity(tid, sizeof *wanted, wanted);
+    while (result != 0 && may_pass(tries++));
+    if (result != 0) {
         if (errno == ESRCH)
             return ENFORCE_GONE;
         return enforce_refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid, format_cpus(wanted, cpus),
@@ -341,7 +371,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
 {
     struct attributes now;
     pid_t tid = identity->tid;
-    if (!thread_attributes(tid, &now))
+    if (!get_attributes(tid, &now))
         return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
     const struct move move = plan_move(identity, domain, placement);
     uint64_t due;
@@ -350,7 +380,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
         return explain(errno, tid, former, reason);
     if (move.needed && must_stay(due))
         return ENFORCE_PENDING;
-    if (move.needed && now.policy != POLICY_DEADLINE && !policy_is_real_time(now.policy))
+    if (move.needed && !policy_is_real_time(now.policy))
         settle(tid, former);
     enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (moved == ENFORCED)
@@ -485,7 +515,7 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = check_owner(&identity, owner, reason);
-    if (done == ENFORCED && !thread_attributes(tid, &former))
+    if (done == ENFORCED && !get_attributes(tid, &former))
         done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     if (done != ENFORCED) {
         close(pidfd);
@@ -518,7 +548,7 @@ enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes 
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = ENFORCED;
-    if (!thread_attributes(tid, &now))
+    if (!get_attributes(tid, &now))
         done = ENFORCE_GONE;
     else if (now.policy != wanted->policy)
         done = enforce_refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),

@@ -14,7 +14,7 @@
  * The first three take group=, the cpuset group that the thread came from, wherever domains are in use, and apply takes
  * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
  * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
- * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us.
+ * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us, 10 s at most.
  * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok and pending to apply and watch bring a
  * descriptor (watch.h), where the kernel has such. The first answer has unlocked= and why, if the helper could not be locked
  * in memory. */
@@ -202,9 +202,9 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch, 
 /* From here on it can do what the requests above need and nothing else. */
 static bool confine(void)
 {
-    /* Scheduling and the watch of threads, and cgroups that belong to a user. */
-    static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, -1},
-                     powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, -1};
+    /* Scheduling and the watch of threads, cgroups that belong to a user, and memory that stays locked as it grows. */
+    static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, -1},
+                     powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
     static const char *const calls[] = {
         "sched_setattr", "sched_setscheduler", "sched_setparam", "sched_setaffinity", "setpriority", "sched_getattr", "sched_getscheduler",
         "sched_getparam", "sched_getaffinity", "getpriority", "pidfd_open", "perf_event_open", "setitimer", "fork", "clone", "clone3", "vfork", "wait4",
@@ -212,7 +212,7 @@ static bool confine(void)
         "stat", "lstat", "newfstatat", "statx", "lseek", "getdents64", "access", "faccessat", "faccessat2", "mkdir", "mkdirat", "rmdir", "fgetxattr", "fsetxattr",
         "unlink", "unlinkat", "rename", "renameat", "renameat2", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime",
         "clock_getres", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "getuid", "geteuid", "brk", "mmap", "munmap",
-        "mremap", "mprotect", "madvise", "mlockall", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", NULL};
+        "mremap", "mprotect", "madvise", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", NULL};
     char mount[GROUP_BYTES];
     const bool hidden = confine_proc_is_hidden(), has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
     const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {DOMAINS_DIRECTORY, MAY_CHANGE},
@@ -228,11 +228,11 @@ static bool confine(void)
 
 static int serve(void)
 {
+    int unlocked = memory_lock(0) ? 0 : errno; /* it must answer beside what it made real-time */
     if (!confine()) {
         fprintf(stderr, "rtf-attach: the attach helper cannot give up what it does not need: %s\n", strerror(errno));
         return EX_OSERR;
     }
-    int unlocked = memory_lock(0) ? 0 : errno; /* it must answer beside what it made real-time */
     static struct paragraph_input input;
     char bytes[PARAGRAPH_BYTES];
     for (;;) {

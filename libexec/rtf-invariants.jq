@@ -8,6 +8,7 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
 | ($threads | INDEX(.tid)) as $running
 | ($verdicts | INDEX(place)) as $verdict
 | ($files | map(select(.kind == "json")) | INDEX(place)) as $wished
+| ($files | map(select(.kind != "verdict")) | INDEX(place)) as $asked # a .tid alone is answered, too
 | ($books.wishes | INDEX(place)) as $known
 | ([$books.wishes[].grant | select(. != null)] + $books.rests) as $grants
 | [$books.wishes[] | select(.thread != null)] as $attached
@@ -73,12 +74,12 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
       end
 ),
 (
-    $files[] | select(.kind == "json") | select($known[place].busy | not) | select($verdict[place] == null)
+    $asked[] | select($known[place].busy | not) | select($verdict[place] == null)
     | .user as $user | select($books.quiet[$user] and ([$books.wishes[] | select(.user == $user)] | length) < $books.limit)
     | "files: \(place) has no answer"
 ),
 (
-    $files[] | select(.kind == "verdict") | select($wished[place] == null and ($known[place].busy | not)) | "files: \(place) has an answer, and there is no such wish"
+    $files[] | select(.kind == "verdict") | select($asked[place] == null and ($known[place].busy | not)) | "files: \(place) has an answer, and nothing asks for it"
 ),
 (
     $verdicts[] | select(.grant != null) | select($known[place].busy | not) | select($known[place].grant == null)

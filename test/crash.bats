@@ -182,13 +182,24 @@ left_of_edf() {
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
 }
 
+# Waits until what is written has another time than what has been written.
+next_tick() {
+    touch "$WORK/tick"
+    TICK=$(stat -c %.9Z "$WORK/tick")
+    eventually is_next_tick
+}
+is_next_tick() {
+    touch "$WORK/tick"
+    [ "$(stat -c %.9Z "$WORK/tick")" != "$TICK" ]
+}
+
 @test "wishes that were added while no broker ran are asked in the order of their times" {
     broker_start
     wish $ALICE first '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
     broker_dies
     for name in m z a q; do # 0.5 of 0.8 are left
         put $ALICE $name '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}'
-        sleep 0.01 # their times have the grain of a clock tick
+        next_tick # the grain of their times
     done
     put $ALICE first '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
     broker_start

@@ -279,6 +279,9 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     [ "$(field .result "$output")" = ATTACH_FAIL ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
     rm "$SPOOL/state/.filler"
+    # The thread was let go, and the journal says so as soon as it can: nothing else is about to be written.
+    eventually logged '.stage == "broker" and .decision == "ok" and (.reason | test("journal"))'
+    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
     run wish $BOB $refused "$cam"
     [ "$(field .grant.runtime "$output")" = 1000 ]
     as $ALICE touch "$SPECS/$ALICE/early.tid" # asks again
@@ -378,14 +381,17 @@ END
     tiny specs 256k
     broker_start
     wish $ALICE cam "$cam" >/dev/null
+    wish $ALICE other "$cam" >/dev/null
     fill_up "$SPECS"
-    as $ALICE chmod 644 "$SPECS/$ALICE/cam.json" # another change time: to be judged again
-    eventually logged '.stage == "verdict" and .decision == "error" and .name == "cam" and .request == "change"'
+    for name in cam other; do
+        as $ALICE chmod 644 "$SPECS/$ALICE/$name.json" # another change time: to be judged again
+        eventually logged ".stage == \"verdict\" and .decision == \"error\" and .name == \"$name\" and .request == \"change\""
+    done
     rm "$SPECS/.filler"
     sleeper $ALICE
     run attach $ALICE cam "$SLEEPER"
     [ "$(field .request "$output")" = attach ]
-    sleep 1.2 # a verdict that is owed is tried again after a second
+    verdict $ALICE other >/dev/null # owed since after cam's, so that one's turn has come, too
     run verdict $ALICE cam
     [ "$(field .request "$output")" = attach ]
     [ "$(field .reason "$output")" = "thread $SLEEPER is attached" ]

@@ -11,7 +11,7 @@ ALL_CPUS=$(cat /sys/devices/system/cpu/online)
 PATIENCE=${RTF_PATIENCE:-1} # how many times slower than usual the machine may be
 
 setup() {
-    WORK=$(mktemp -d /tmp/rtf-test.XXXXXX)
+    WORK=$(mktemp -d "${TMPDIR:-/tmp}/rtf-test.XXXXXX")
     chmod 755 "$WORK"
     SPOOL=$WORK/spool
     CONFIG=$WORK/etc

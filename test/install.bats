@@ -30,8 +30,11 @@ prepare() {
 755 usr/libexec/rtf/rtf-attach
 755 usr/libexec/rtf/rtf-brokerd
 755 usr/libexec/rtf/rtf-detach
+755 usr/libexec/rtf/rtf-invariants
+644 usr/libexec/rtf/rtf-invariants.jq
 755 usr/libexec/rtf/rtf-names
 755 usr/libexec/rtf/rtf-partition
+755 usr/libexec/rtf/rtf-threads
 755 usr/share
 755 usr/share/man
 755 usr/share/man/man1
@@ -49,6 +52,7 @@ prepare() {
 755 usr/share/man/man8
 644 usr/share/man/man8/rtf-attach.8
 644 usr/share/man/man8/rtf-brokerd.8
+644 usr/share/man/man8/rtf-invariants.8
 644 usr/share/man/man8/rtf-partition.8"
 }
 

@@ -35,10 +35,13 @@ granted() {
     agree
     wish $BOB bad '{bad' >/dev/null
     wish $BOB big '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    attach $BOB alone 1 >/dev/null # a .tid without a wish is answered, too
     agree
     as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/pump.json"
     eventually test ! -e "$SPECS/$ALICE/pump.verdict"
     agree
+    as $BOB touch "$SPECS/$BOB/nobody-asked.verdict"
+    finds "files: $BOB/nobody-asked has an answer, and nothing asks for it"
 }
 
 @test "under each partition the machine agrees" {

@@ -138,6 +138,8 @@ session() {
         [ -e "$RTF_STAGE$path" ] || { echo "$path" >&2; false; }
     done
     broker_start
+    kill -USR1 "$BROKER"
+    eventually test -e "$SPOOL/state/books.json"
     for path in $(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./]*' | sed -E 's/[./]$//' | sort -u); do
         case $path in
         */specs/?*) [[ $path =~ /specs/USER(/(NAME|run-PID|cam)\.(json|tid|verdict))?$|/specs/USER/run ]] || { echo "$path" >&2; false; } ;;

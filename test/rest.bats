@@ -81,11 +81,11 @@ used_by() {
 @test "a refusal does not wait for what would not be enough" {
     broker_start
     wish $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
-    used_by cam '{"runtime": "100us", "period": "4s", "plugin": "EDF"}' 0
+    used_by cam '{"runtime": "2ms", "period": "4s", "plugin": "EDF"}' 0 # 100us an emulated CPU has used up before anybody can look
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     # What rests is still counted.
-    [ "$(wish $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r .reason)" = 'EDF refused: CPU 1 has 0.449975 of 0.95 left, 0.6 asked' ]
+    [ "$(wish $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r .reason)" = 'EDF refused: CPU 1 has 0.4495 of 0.95 left, 0.6 asked' ]
 }
 
 @test "what would be refused whatever comes free is refused at once" {
@@ -155,7 +155,7 @@ used_by() {
     eventually is_sh "$HOG"
     is_policy "$HOG" other
     eventually is_policy "$HOG" deadline
-    [ $(($(milliseconds) - from)) -ge 1900 ]
+    [ $(($(milliseconds) - from)) -ge 1950 ]
     eventually has_reason "another thread of process $HOG called execve and has its id: it is attached now"
 }
 has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }

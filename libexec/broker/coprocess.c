@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "moment.h"
 #include "pass.h"
 #include "starter.h"
 
@@ -14,6 +15,16 @@ static void close_both(const int ends[2])
 {
     close(ends[0]);
     close(ends[1]);
+}
+
+/* Who does not read, or does not write, must not make the broker wait. Only our ends: the child's are for it to set. */
+static bool does_not_block(int fd)
+{
+    int tries = 0;
+    while (fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+        if (!is_of_the_moment(errno) || ++tries >= MOMENT_TRIES)
+            return false;
+    return true;
 }
 
 bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int keep_fd)
@@ -48,9 +59,10 @@ bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int kee
     coprocess->writing = false;
     coprocess->out = to_child[1];
     coprocess->in = from_child[0];
-    (void)fcntl(coprocess->out, F_SETFL, O_NONBLOCK);
-    (void)fcntl(coprocess->in, F_SETFL, O_NONBLOCK);
-    return loop_add(coprocess->in, EPOLLIN, &coprocess->source);
+    if (does_not_block(coprocess->out) && does_not_block(coprocess->in) && loop_add(coprocess->in, EPOLLIN, &coprocess->source))
+        return true;
+    coprocess_kill(coprocess);
+    return false;
 }
 
 void coprocess_kill(struct coprocess *coprocess)
@@ -85,15 +97,16 @@ bool coprocess_flush(struct coprocess *coprocess)
 {
     struct paragraph_output *output = &coprocess->output;
     size_t sent = 0;
+    int tries = 0;
     if (!coprocess->running) {
         output->length = 0;
         return false;
     }
     while (sent < output->length) {
         ssize_t put = write(coprocess->out, output->data + sent, output->length - sent);
-        if (put < 0 && errno == EINTR)
+        if (put < 0 && errno != EAGAIN && is_of_the_moment(errno) && ++tries < MOMENT_TRIES)
             continue;
-        if (put < 0 && errno == EAGAIN)
+        if (put < 0 && is_of_the_moment(errno))
             break;
         if (put < 0)
             return false;
@@ -115,17 +128,13 @@ bool coprocess_receive(struct coprocess *coprocess, bool *received, int *fd)
     char bytes[PARAGRAPH_BYTES];
     ssize_t got = !coprocess->running ? 0 : receive_with_fd(coprocess->in, bytes, sizeof bytes, fd);
     *received = got > 0 && paragraph_feed(&coprocess->input, bytes, (size_t)got);
-    return got > 0 || (got < 0 && errno == EAGAIN);
+    return got > 0 || (got < 0 && is_of_the_moment(errno));
 }
 
 bool coprocess_read(struct coprocess *coprocess)
 {
     if (!coprocess->running)
         return false;
-    for (;;) {
-        ssize_t got = paragraph_fill(&coprocess->input, coprocess->in);
-        if (got < 0 && errno == EINTR)
-            continue;
-        return got > 0 || (got < 0 && (errno == EAGAIN || errno == ENOBUFS));
-    }
+    ssize_t got = paragraph_fill(&coprocess->input, coprocess->in);
+    return got > 0 || (got < 0 && (errno == ENOBUFS || is_of_the_moment(errno)));
 }

@@ -1,5 +1,6 @@
 #include "directories.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "event.h"
+#include "moment.h"
 #include "order.h"
 #include "paragraph.h"
 #include "scans.h"
@@ -14,6 +16,12 @@
 
 static bool held;
 static int64_t rescan_at = INT64_MAX, last_rescan; /* a user can make the queue overflow: once a second is enough */
+
+static void rescan_soon(void)
+{
+    if (rescan_at == INT64_MAX)
+        rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
+}
 
 /* A name as it may stand in a log. */
 static const char *shown(const char *name, char text[static 80])
@@ -38,7 +46,7 @@ static const int64_t noise_window = INT64_C(100000000), first_mute = INT64_C(200
                      soon = INT64_C(10000000);
 static TAILQ_HEAD(, user) muted = TAILQ_HEAD_INITIALIZER(muted);
 
-static bool is_too_loud(const struct user *user)
+static bool is_too_loud(const struct user *user, unsigned events)
 {
     struct account *bucket = user_bucket(user);
     int64_t now = monotonic_now();
@@ -46,7 +54,8 @@ static bool is_too_loud(const struct user *user)
         bucket->noise_window = now;
         bucket->noise = 0;
     }
-    return ++bucket->noise > NOISE_MAX && user->uid != 0;
+    bucket->noise += events;
+    return bucket->noise > NOISE_MAX && user->uid != 0;
 }
 
 static void mute(struct user *user)
@@ -62,6 +71,12 @@ static void mute(struct user *user)
     TAILQ_INSERT_TAIL(&muted, user, of_muted);
     if (!again)
         report(user, user->name, user->account, "ignored", "events of this directory come too fast: it is looked through now and then until they do not");
+}
+
+void directories_noise(struct user *user, unsigned events)
+{
+    if (is_too_loud(user, events))
+        mute(user);
 }
 
 static void hear_again(struct user *user)
@@ -91,6 +106,8 @@ static int64_t muted_deadline(void)
 
 static void scan(struct user *user);
 
+static void judge(struct user *user);
+
 static void listen_again(int64_t now)
 {
     struct user *user, *next;
@@ -103,6 +120,8 @@ static void listen_again(int64_t now)
             directory_again(user, longest_mute);
         if (user->adopted)
             scan(user); /* from here on there are events again */
+        else if (account_ready(user->account))
+            judge(user);
     }
 }
 
@@ -157,6 +176,7 @@ static void judge(struct user *user)
     struct account *account = user->account;
     if (account->state == ACCOUNT_FAILED) {
         report(user, user->name, account, "ignored", "the account database does not answer");
+        directory_again(user, longest_mute);
         return;
     }
     if (!is_named_for(user)) {
@@ -186,8 +206,12 @@ static void judge(struct user *user)
 static bool is_same_directory(const struct user *user)
 {
     struct stat named, opened;
-    return spool_look(spool.specs, user->name, &named) && fstat(user->directory, &opened) == 0 &&
-           named.st_ino == opened.st_ino && opened.st_uid == user->uid;
+    if (spool_look(spool.specs, user->name, &named) && fstat(user->directory, &opened) == 0)
+        return named.st_ino == opened.st_ino && opened.st_uid == user->uid;
+    bool unseen = is_of_the_moment(errno);
+    if (unseen)
+        rescan_soon();
+    return unseen;
 }
 
 static void directory_gone(const char *name)
@@ -223,6 +247,8 @@ static void directory_changed(const char *name)
     } else if (user != NULL)
         let_go(user);
     user = spool_user_open(name, &uid, &is_directory, &exists);
+    if (user == NULL && !exists && is_of_the_moment(errno))
+        rescan_soon();
     if (user == NULL && exists) {
         struct user stranger = {.uid = uid};
         report(&stranger, name, account_find(uid), "refused", "moved aside: only directories belong in specs/");
@@ -277,8 +303,8 @@ static void add_name_or_rescan(const char *name)
 {
     if (HASH_COUNT(changed_names) < CHANGED_MAX)
         add_name(name);
-    else if (rescan_at == INT64_MAX)
-        rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
+    else
+        rescan_soon();
 }
 
 static void list_some(void)
@@ -291,6 +317,8 @@ static void list_some(void)
     }
     if (listing == NULL || HASH_COUNT(changed_names) >= CHANGED_MAX || spool_list_directories(listing, TURN_NAMES, add_name))
         return;
+    if (errno != 0)
+        rescan_soon(); /* it broke off */
     closedir(listing);
     listing = NULL;
 }
@@ -380,13 +408,13 @@ static void wish_event(const struct spool_event *event)
 
 void spool_event(const struct spool_event *event)
 {
-    if (event->kind == SPOOL_OVERFLOW && rescan_at == INT64_MAX)
-        rescan_at = last_rescan == 0 ? monotonic_now() : last_rescan + INT64_C(1000000000);
+    if (event->kind == SPOOL_OVERFLOW)
+        rescan_soon();
     else if (event->kind == SPOOL_DIRECTORY)
         add_name_or_rescan(event->name);
     if (event->user == NULL)
         return;
-    if (is_too_loud(event->user))
+    if (event->wish != NULL && is_too_loud(event->user, 1)) /* a watch of its own */
         mute(event->user);
     else if (event->kind == SPOOL_OTHER_NAME && event->user->adopted)
         report_name(event->user, event->name);

@@ -30,4 +30,7 @@ void directories_expire(int64_t now);
 
 void spool_event(const struct spool_event *event);
 
+/* So many events of a directory are about to be told: too many, and none of them is. */
+void directories_noise(struct user *user, unsigned events);
+
 #endif

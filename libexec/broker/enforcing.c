@@ -405,6 +405,8 @@ static enum next applied(struct request *request, const struct helper_event *eve
     } else if (request->old != NULL) {
         if (!uncommit(request))
             return lost_both(request);
+        if (has_drifted(wish)) /* putting back has failed, too */
+            (void)helper_apply_again(wish->attachment, wish->grant);
     } else {
         (void)no_thread(request, "kernel", event->answer != HELPER_BUSY);
         return detach(request);

@@ -27,7 +27,6 @@
 #include "privileges.h"
 #include "recover.h"
 #include "starter.h"
-#include "state.h"
 #include "threads.h"
 #include "units.h"
 #include "warnings.h"
@@ -44,6 +43,7 @@ static char libexec[3900], acl_path[4096];
 static struct source signal_source = {SOURCE_SIGNALS, 0}, spool_source = {SOURCE_SPOOL, 0}, starter_source = {SOURCE_STARTER, 0};
 static int signals_fd = -1, stop_signal;
 static bool spool_may_have_more, starter_is_gone;
+static int64_t events_took; /* ns, in this turn */
 
 /* ---- options ---- */
 
@@ -220,7 +220,7 @@ static void lock_memory(void)
 {
     struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
     if (setrlimit(RLIMIT_MEMLOCK, &unlimited) != 0)
-        event_broker("warning", "only what the broker has now is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s", strerror(errno));
+        event_broker("warning", "of plugins and of the lookup of accounts only what they start with is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s", strerror(errno));
     if (!memory_lock(MCL_ONFAULT))
         event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
 }
@@ -291,7 +291,7 @@ static void start(const struct options *options, int lock)
         stop_parts();
         die(EX_CONFIG, reason);
     }
-    if (!spool_watch(&spool_source))
+    if (!spool_watch(&spool_source, directories_noise))
         die_errno(EX_OSERR, "inotify");
     if (!recover(reason) || !spool_announce(reason)) {
         stop_parts();
@@ -353,9 +353,11 @@ static void take_spool_events(void)
 {
     struct spool_event event;
     int taken = 0;
+    const int64_t from = monotonic_now();
     while (taken++ < TURN_EVENTS && spool_next(&event))
         spool_event(&event);
     spool_may_have_more = taken > TURN_EVENTS;
+    events_took += monotonic_now() - from;
 }
 
 static void take_plugin_events(int plugin)
@@ -434,7 +436,7 @@ static int64_t next_deadline(void)
     if (spool_may_have_more || directories_are_due() || order_has_queue())
         return 0;
     int64_t parts = earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
-    return earliest(parts, earliest(directories_deadline(), order_deadline()));
+    return earliest(parts, earliest(journal_deadline(), earliest(directories_deadline(), order_deadline())));
 }
 
 /* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
@@ -445,7 +447,9 @@ static void expire(void)
     if (spool_may_have_more)
         take_spool_events();
     directories_take_turn();
-    order_take_turn();
+    /* As much time for everybody's wishes as for what is told of them: who floods the queue of events has a part of that time only. */
+    order_take_turn(monotonic_now() + events_took);
+    events_took = 0;
     if (next_deadline() > now)
         return;
     plugins_expire(now);
@@ -462,13 +466,6 @@ static void expire(void)
     }
     directories_expire(now);
     order_expire(now);
-}
-
-static void tidy_journal(void)
-{
-    char reason[REASON_BYTES];
-    if (state_is_bloated() && !journal_afresh(reason))
-        event_broker("error", "%s", reason);
 }
 
 static bool is_about_thread(const struct epoll_event *ready)
@@ -492,7 +489,7 @@ static void serve(void)
                 dispatch(&ready[i]);
         expire();
         attachments_sweep();
-        tidy_journal();
+        journal_tidy();
     }
 }
 

@@ -57,8 +57,10 @@ bool names_restart(void)
     }
     restart_due = false;
     restart_at = now + restart_pause;
-    if (!coprocess_start(&lookup, part, false, -1))
+    if (!coprocess_start(&lookup, part, false, -1)) {
+        restart_due = true;
         return false;
+    }
     struct question *question;
     STAILQ_FOREACH(question, &questions, next)
         send(question); /* asked while it was away */

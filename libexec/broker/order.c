@@ -127,7 +127,7 @@ void order_expire(int64_t now)
 
 static bool nothing_is_left(const struct wish *wish)
 {
-    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch < 0;
+    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch == -1;
 }
 
 static void forget_if_empty(struct wish *wish)
@@ -151,13 +151,13 @@ bool order_has_queue(void)
     return turns_are_due() || turn_is_due();
 }
 
-void order_take_turn(void)
+void order_take_turn(int64_t until)
 {
     struct wish *wish;
     struct request *request;
     for (int taken = 0; taken < TURN_WISHES && (request = turn_next()) != NULL; taken++)
         advance(request, ASK);
-    for (int taken = 0; taken < TURN_WISHES && (wish = turns_next()) != NULL; taken++)
+    for (int taken = 0; (taken < TURN_WISHES || monotonic_now() < until) && (wish = turns_next()) != NULL; taken++)
         wish_examine(wish);
 }
 
@@ -179,20 +179,20 @@ static void examine_rest(struct wish *wish)
 }
 
 /* Wishes of the same file that were judged when it had no second name: nothing watches it for that. */
-static void queue_links(const struct user *user, uint64_t inode)
+static void queue_links(struct user *user, uint64_t inode)
 {
-    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
-        if (wish->judged.inode == inode && !wish->linked) {
-            wish->linked = true;
-            wish_queue(wish);
-        }
+    struct wish *wish;
+    while ((wish = wish_unlinked(user, inode)) != NULL) {
+        wish_judged(wish, wish->judged, true);
+        wish_queue(wish);
+    }
 }
 
 static void answer(struct request *request)
 {
     struct wish *wish = request->wish;
     bool over_limit = wish->over_limit && !wish->dirty && wish->grant == NULL && wish->attachment == NULL, linked = request->json.linked && !wish->user->gone;
-    const struct user *user = wish->user;
+    struct user *user = wish->user;
     uint64_t inode = request->json.stamp.inode;
     /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
     if (request->outcome.result == ATTACH_FAIL && wish->grant != NULL && wish->grant->spec.lifetime_thread && wish->attachment == NULL) {
@@ -220,7 +220,7 @@ static void tell_successor(const struct wish *wish)
         return;
     successor->judged_tid = (struct stamp){0};
     if (successor->grant != NULL && successor->grant->spec.attach != 0)
-        successor->judged = (struct stamp){0};
+        wish_judged(successor, (struct stamp){0}, successor->linked);
     wish_queue(successor);
 }
 
@@ -240,9 +240,9 @@ static void released(struct request *request)
     event_write(&event);
     if (wish->user->gone)
         tell_successor(wish);
-    wish->judged = wish->judged_tid = (struct stamp){0};
+    wish_judged(wish, (struct stamp){0}, false);
+    wish->judged_tid = (struct stamp){0};
     wish->token[0] = '\0';
-    wish->linked = false;
     spool_forget_busy(wish);
     request_drop(request);
     wish_queue(wish);
@@ -531,8 +531,8 @@ void wish_examine(struct wish *wish)
         return;
     }
     spool_file_open(wish->user, wish->name, ".json", known(wish, &wish->judged, OF_JSON), &json);
-    if (json.state == FILE_BUSY) {
-        spool_watch_busy(wish, ".json");
+    if (json.state == FILE_BUSY || json.state == FILE_UNSEEN) {
+        spool_watch_busy(wish, ".json", json.state);
         spool_file_close(&json);
         return;
     }
@@ -552,9 +552,9 @@ void wish_examine(struct wish *wish)
         return;
     }
     spool_file_open(wish->user, wish->name, ".tid", known(wish, &wish->judged_tid, OF_TID), &tid);
-    bool busy = tid.state == FILE_BUSY;
+    bool busy = tid.state == FILE_BUSY || tid.state == FILE_UNSEEN;
     if (busy)
-        spool_watch_busy(wish, ".tid");
+        spool_watch_busy(wish, ".tid", tid.state);
     else {
         wish->closed &= ~(unsigned)OF_TID;
         if (!wish->linked)

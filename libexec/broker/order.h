@@ -22,8 +22,9 @@ void wish_examine(struct wish *wish);
 void wish_queue(struct wish *wish);
 bool order_has_queue(void);
 
-/* Looks at so many of those that are queued, and goes on with so many requests that waited for their turn. */
-void order_take_turn(void);
+/* Looks at so many of those that are queued, and goes on with so many requests that waited for their turn; or at and with
+ * as many as it can until then (CLOCK_MONOTONIC, ns). */
+void order_take_turn(int64_t until);
 
 /* What was waited for has come. */
 void order_plugin_event(int plugin, const struct plugin_event *event);

@@ -14,10 +14,10 @@
 #include "event.h"
 
 /* Users' directories and files are closed to others (DAC_OVERRIDE, FOWNER), verdicts become theirs (CHOWN), directories keep
- * their group (FSETID), and who still writes is told by a lease (LEASE). No scheduling: that is the helper's. The last is for
- * machines where nobody sees others' processes without it. */
-static const int powers[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, -1},
-                 powers_to_see[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, CAP_SYS_PTRACE, -1};
+ * their group (FSETID), who still writes is told by a lease (LEASE), and what is locked in memory may grow (IPC_LOCK). No
+ * scheduling: that is the helper's. The last is for machines where nobody sees others' processes without it. */
+static const int powers[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, CAP_IPC_LOCK, -1},
+                 powers_to_see[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
 
 static const char *const calls[] = {
     /* waiting */

@@ -21,6 +21,47 @@
 static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
 static char former_rt_runtime[24]; /* "": not changed by us */
 
+/* ---- the journal ---- */
+
+static bool journal_afresh(char reason[static REASON_BYTES])
+{
+    if (!state_begin(reason)) {
+        state_abandon();
+        return false;
+    }
+    bool good = former_rt_runtime[0] == '\0' || state_rt_runtime(former_rt_runtime);
+    for (const struct wish *wish = wish_first(); good && wish != NULL; wish = wish->hh_task.next)
+        if (!wish->over_limit)
+            good = state_wish(wish);
+    if (!good)
+        snprintf(reason, REASON_BYTES, "state/journal: %s", strerror(errno));
+    if (good && state_commit(reason))
+        return true;
+    state_abandon();
+    return false;
+}
+
+static int64_t journal_retry = INT64_MAX;
+
+int64_t journal_deadline(void)
+{
+    return journal_retry;
+}
+
+void journal_tidy(void)
+{
+    char reason[REASON_BYTES];
+    bool again = journal_retry != INT64_MAX;
+    if (again ? monotonic_now() < journal_retry : !state_is_behind() && !state_is_bloated())
+        return;
+    bool good = journal_afresh(reason);
+    journal_retry = !good && state_is_behind() ? monotonic_now() + INT64_C(1000000000) : INT64_MAX;
+    if (good && again)
+        event_broker("ok", "state/journal says again what is in force");
+    else if (!good && !again) /* once, not at each retry */
+        event_broker("error", "%s", reason);
+}
+
 /* ---- the kernel-wide setting ---- */
 
 static bool read_rt_runtime(char text[static 24])
@@ -138,26 +179,6 @@ static void restore_kernel(void)
         event_broker("error", "%s", reason);
 }
 
-/* ---- the journal ---- */
-
-bool journal_afresh(char reason[static REASON_BYTES])
-{
-    if (!state_begin(reason)) {
-        state_abandon();
-        return false;
-    }
-    bool good = former_rt_runtime[0] == '\0' || state_rt_runtime(former_rt_runtime);
-    for (const struct wish *wish = wish_first(); good && wish != NULL; wish = wish->hh_task.next)
-        if (!wish->over_limit)
-            good = state_wish(wish);
-    if (!good)
-        snprintf(reason, REASON_BYTES, "state/journal: %s", strerror(errno));
-    if (good && state_commit(reason))
-        return true;
-    state_abandon();
-    return false;
-}
-
 /* ---- taking up ---- */
 
 /* A thread that somebody was promised and that nobody answers for any more. */
@@ -253,14 +274,14 @@ static bool take_up(const struct recorded_wish *recorded, bool same_boot)
         return false;
     }
     wish->decided = recorded->time;
-    wish->judged = recorded->judged;
+    wish_judged(wish, recorded->judged, false);
     wish->judged_tid = recorded->judged_tid;
     if (recorded->attached && wish->grant != NULL)
         take_up_thread(wish, recorded, &apply);
     /* Decided, written down, and then killed before the owner was told? */
     if (spool_verdict_decided(user, recorded->name) != recorded->time) {
         if (wish->grant == NULL && wish->judged.inode != 0)
-            wish->judged = (struct stamp){0}; /* why it was refused went with the old broker */
+            wish_judged(wish, (struct stamp){0}, false); /* why it was refused went with the old broker */
         else if (wish->grant != NULL && !apply && !wish->exited)
             wish->answered = true;
     }

@@ -9,8 +9,11 @@
 /* Takes up the grants and threads of the broker before, then reads the directories. False: *reason. */
 bool recover(char reason[static REASON_BYTES]);
 
-/* Writes state/journal anew, without what has been superseded. False: *reason; the old one stays. */
-bool journal_afresh(char reason[static REASON_BYTES]);
+/* At the end of each turn: writes state/journal anew, without what has been superseded, when it has grown too much of
+ * that, and with what it lacks when a record could not be appended; if that fails, again at the deadline (monotonic
+ * ns, INT64_MAX: none). */
+void journal_tidy(void);
+int64_t journal_deadline(void);
 
 /* SIGTERM: every thread gets its former attributes back, and the kernel its settings; wishes and grants stay
  * in state/ for the next start. SIGINT: all stays in force. */

@@ -160,10 +160,10 @@ bool request_record(struct request *request)
     struct wish *wish = request->wish;
     if (request->recorded)
         return true;
-    if (request->json.fd >= 0 || request->json.state == FILE_BAD)
-        wish->judged = request->json.stamp;
     if (request->json.fd >= 0)
-        wish->linked = request->json.linked || (wish->linked && request->json.text == NULL);
+        wish_judged(wish, request->json.stamp, request->json.linked || (wish->linked && request->json.text == NULL));
+    else if (request->json.state == FILE_BAD)
+        wish_judged(wish, request->json.stamp, wish->linked);
     if (request->outcome.kind == ATTACH)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))

@@ -1,6 +1,7 @@
 #include "scans.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -144,6 +145,8 @@ static bool look_through(struct scan *scan, int names)
     if (scan->listing == NULL && (scan->listing = spool_list(scan->user->directory)) == NULL)
         directory_again(scan->user, retry_after);
     bool more = spool_list_wishes(scan->user, scan->listing, names, found);
+    if (!more && errno != 0)
+        directory_again(scan->user, retry_after);
     current = NULL;
     return more;
 }

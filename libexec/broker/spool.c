@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "moment.h"
 #include "paragraph.h"
 #include "spec.h"
 
@@ -26,6 +27,7 @@ static struct wish *busy_wishes;
 static TAILQ_HEAD(, wish) handed_wishes = TAILQ_HEAD_INITIALIZER(handed_wishes); /* of one event, one by one */
 static int inotify = -1, specs_watch = -1;
 static bool times_are_fine;
+static void (*tell_noise)(struct user *user, unsigned events);
 
 static const uint32_t directory_events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
 
@@ -168,9 +170,10 @@ static bool are_times_fine(void)
     return fine;
 }
 
-bool spool_watch(struct source *source)
+bool spool_watch(struct source *source, void (*noise)(struct user *user, unsigned events))
 {
     char path[64];
+    tell_noise = noise;
     times_are_fine = are_times_fine();
     inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", spool.specs);
@@ -180,9 +183,32 @@ bool spool_watch(struct source *source)
 
 /* ---- events ---- */
 
-static char event_bytes[64 * 1024] __attribute__((aligned(__alignof__(struct inotify_event))));
+/* Room for the whole queue of the kernel: what is in it of one who floods it must be known at once, before it is full again. */
+static char event_bytes[1024 * 1024] __attribute__((aligned(__alignof__(struct inotify_event))));
 static size_t event_length, event_taken;
 static bool events_drained; /* the last reading had room for more */
+
+static void count_noise(void)
+{
+    struct user *user = NULL;
+    unsigned events = 0;
+    int watch = -1;
+    for (size_t at = 0; at < event_length;) {
+        const struct inotify_event *raw = (const void *)(event_bytes + at);
+        at += sizeof *raw + raw->len;
+        if (raw->wd == watch) {
+            events++;
+            continue;
+        }
+        if (user != NULL)
+            tell_noise(user, events);
+        events = 1;
+        watch = raw->wd;
+        HASH_FIND(hh_watch, users_by_watch, &watch, sizeof watch, user);
+    }
+    if (user != NULL)
+        tell_noise(user, events);
+}
 
 static bool strip(const char *name, const char *ending, char stripped[static 256])
 {
@@ -276,6 +302,7 @@ bool spool_next(struct spool_event *event)
         event_length = (size_t)got;
         event_taken = 0;
         events_drained = event_length + sizeof(struct inotify_event) + NAME_MAX + 1 <= sizeof event_bytes;
+        count_noise();
     }
     const struct inotify_event *raw = (const void *)(event_bytes + event_taken);
     event_taken += sizeof *raw + raw->len;
@@ -290,7 +317,11 @@ enum { RESOLVE_PLAIN = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS |
 static int open_plain(int directory, const char *name, uint64_t flags)
 {
     struct open_how how = {.flags = O_NOFOLLOW | O_CLOEXEC | flags, .resolve = RESOLVE_PLAIN};
-    return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+    int fd, tries = 0;
+    do
+        fd = (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+    while (fd < 0 && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
+    return fd;
 }
 
 bool spool_look(int directory, const char *name, struct stat *status)
@@ -298,7 +329,11 @@ bool spool_look(int directory, const char *name, struct stat *status)
     int fd = open_plain(directory, name, O_PATH);
     if (fd < 0)
         return false;
-    bool seen = fstat(fd, status) == 0;
+    bool seen;
+    int tries = 0;
+    do
+        seen = fstat(fd, status) == 0;
+    while (!seen && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
     close(fd);
     return seen;
 }
@@ -320,6 +355,7 @@ struct user *spool_user_find(const char *name)
 struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, bool *exists)
 {
     struct stat status;
+    errno = 0;
     *exists = spool_look(spool.specs, name, &status);
     *uid = *exists ? status.st_uid : 0;
     *is_directory = *exists && S_ISDIR(status.st_mode);
@@ -327,8 +363,11 @@ struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, b
         return NULL;
     int fd = open_plain(spool.specs, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status) != 0) {
+        int error = errno;
         if (fd >= 0)
             close(fd);
+        *exists = !is_of_the_moment(error);
+        errno = error;
         return NULL;
     }
     *uid = status.st_uid;
@@ -384,16 +423,18 @@ void spool_user_close(struct user *user)
     free(user);
 }
 
-void spool_user_adopt(struct user *user)
+static bool close_to_others(int directory)
 {
     struct stat status;
+    return fstat(directory, &status) == 0 && (status.st_gid == spool.group || fchown(directory, (uid_t)-1, spool.group) == 0) &&
+           ((status.st_mode & 07777) == 02700 || fchmod(directory, 02700) == 0);
+}
+
+void spool_user_adopt(struct user *user)
+{
     user->adopted = true;
-    if (fstat(user->directory, &status) != 0)
-        return;
-    if (status.st_gid != spool.group)
-        (void)fchown(user->directory, (uid_t)-1, spool.group);
-    if ((status.st_mode & 07777) != 02700)
-        (void)fchmod(user->directory, 02700);
+    for (int tries = 0; tries < MOMENT_TRIES && !close_to_others(user->directory) && is_of_the_moment(errno); tries++)
+        ;
 }
 
 bool spool_move_aside(const char *name, uid_t uid)
@@ -456,18 +497,20 @@ static void explain_open(const struct user *user, const char *joined, int error,
         file->stamp = mounted;
         return;
     }
-    if (error == ENOENT || !spool_look(user->directory, joined, &status)) {
-        file->state = FILE_ABSENT;
+    if (error == ENOENT)
+        return;
+    if (!spool_look(user->directory, joined, &status)) {
+        file->state = errno == ENOENT ? FILE_ABSENT : FILE_UNSEEN;
         return;
     }
     file->stamp = stamp_of(&status);
-    if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO) {
-        file->state = FILE_BUSY; /* not the user's fault, and not for long */
+    if (error != EAGAIN && is_of_the_moment(error)) {
+        file->state = FILE_UNSEEN;
         return;
     }
     if (S_ISLNK(status.st_mode))
         bad(file, "is a symbolic link; it must be a regular file");
-    else if (error == EAGAIN || error == EWOULDBLOCK)
+    else if (error == EAGAIN)
         bad(file, "is under a write lease; it must be free to read");
     else if (!S_ISREG(status.st_mode))
         bad(file, "is a socket or a device; it must be a regular file");
@@ -529,7 +572,7 @@ void spool_file_open(const struct user *user, const char *name, const char *endi
         return;
     }
     if (fstat(file->fd, &status) != 0) {
-        bad(file, "cannot be judged");
+        file->state = FILE_UNSEEN;
         return;
     }
     file->stamp = stamp_of(&status);
@@ -546,7 +589,9 @@ void spool_file_open(const struct user *user, const char *name, const char *endi
         return;
     }
     /* What was written between fstat and the lease is of this reading too. */
-    if (fstat(file->fd, &status) == 0) {
+    if (fstat(file->fd, &status) != 0)
+        file->state = FILE_UNSEEN;
+    else {
         file->stamp = stamp_of(&status);
         file->stamp.fresh = is_fresh(&file->stamp);
         file->linked = status.st_nlink > 1;
@@ -566,6 +611,9 @@ void spool_file_close(struct file *file)
     *file = (struct file){.fd = -1, .state = FILE_ABSENT};
 }
 
+static const int64_t first_look = 1000000, last_look = 512000000; /* ns */
+enum { UNWATCHED = -2 }; /* the user's or the machine's watches are used up */
+
 void spool_forget(struct wish *wish)
 {
     spool_forget_busy(wish);
@@ -576,47 +624,50 @@ void spool_forget(struct wish *wish)
 
 void spool_forget_busy(struct wish *wish)
 {
-    if (wish->busy_watch < 0)
+    if (wish->busy_watch == -1)
         return;
     struct wish *other;
     wish->look_pause = 0;
     HASH_DELETE(hh_busy, busy_wishes, wish);
     HASH_FIND(hh_busy, busy_wishes, &wish->busy_watch, sizeof wish->busy_watch, other);
-    if (other == NULL)
+    if (other == NULL && wish->busy_watch != UNWATCHED)
         (void)inotify_rm_watch(inotify, wish->busy_watch);
     wish->busy_watch = -1;
 }
-
-static const int64_t first_look = 1000000, last_look = 512000000; /* ns */
 
 static void watch_inode(struct wish *wish, const char *ending)
 {
     char joined[NAME_MAX + 1], path[64];
     int fd = open_plain(wish->user->directory, file_name(joined, wish->name, ending), O_PATH);
-    if (fd < 0)
+    if (fd < 0 && errno == ENOENT)
         return; /* gone again: its event is on the way */
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    wish->busy_watch = inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_ATTRIB);
-    if (wish->busy_watch >= 0)
-        HASH_ADD(hh_busy, busy_wishes, busy_watch, sizeof wish->busy_watch, wish);
-    close(fd);
+    wish->busy_watch = fd < 0 ? -1 : inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_ATTRIB);
+    if (wish->busy_watch < 0)
+        wish->busy_watch = UNWATCHED;
+    HASH_ADD(hh_busy, busy_wishes, busy_watch, sizeof wish->busy_watch, wish);
+    if (fd >= 0)
+        close(fd);
 }
 
-void spool_watch_busy(struct wish *wish, const char *ending)
+void spool_watch_busy(struct wish *wish, const char *ending, enum file_state state)
 {
-    if (wish->busy_watch < 0)
+    if (wish->busy_watch == -1)
         watch_inode(wish, ending);
+    bool for_ever = state == FILE_UNSEEN || wish->busy_watch == UNWATCHED;
     if (wish->look_pause == 0)
         wish->look_pause = first_look;
+    else if (wish->look_pause > last_look && for_ever)
+        wish->look_pause = last_look;
     wish->look_at = wish->look_pause > last_look ? INT64_MAX : monotonic_now() + wish->look_pause;
     wish->look_pause *= 2;
 }
 
 bool spool_watch_links(struct wish *wish)
 {
-    if (wish->busy_watch < 0) {
+    if (wish->busy_watch == -1) {
         watch_inode(wish, ".json");
-        wish->look_at = INT64_MAX;
+        wish->look_at = wish->busy_watch == UNWATCHED ? monotonic_now() + last_look : INT64_MAX;
     }
     struct stamp now = spool_stamp(wish->user, wish->name, ".json");
     return stamp_equal(&now, &wish->judged) || wish->busy_watch < 0;
@@ -646,17 +697,25 @@ void spool_touch(const struct user *user, const char *name)
     spool_file_close(&file);
 }
 
+static void remove_name(const struct user *user, const char *name)
+{
+    for (int tries = 0; tries < MOMENT_TRIES && unlinkat(user->directory, name, 0) != 0 && is_of_the_moment(errno); tries++)
+        ;
+}
+
 void spool_remove(const struct user *user, const char *name, const char *ending, const struct stamp *judged)
 {
     char joined[NAME_MAX + 1], aside[NAME_MAX + 1];
     struct stat status, moved;
     file_name(joined, name, ending);
-    if (user->gone || !spool_look(user->directory, joined, &status))
+    if (user->gone)
         return;
     if (judged == NULL) {
-        (void)unlinkat(user->directory, joined, 0);
+        remove_name(user, joined);
         return;
     }
+    if (!spool_look(user->directory, joined, &status))
+        return;
     struct stamp now = stamp_of(&status);
     if (!stamp_equal(&now, judged))
         return; /* another file, or the same one with something new in it */
@@ -672,7 +731,7 @@ void spool_remove(const struct user *user, const char *name, const char *ending,
         (moved.st_ino != status.st_ino || moved.st_mtim.tv_sec != status.st_mtim.tv_sec || moved.st_mtim.tv_nsec != status.st_mtim.tv_nsec) &&
         renameat2(user->directory, aside, user->directory, joined, RENAME_NOREPLACE) == 0)
         return;
-    (void)unlinkat(user->directory, aside, 0);
+    remove_name(user, aside);
 }
 
 static const int64_t second = 1000000000; /* ns */
@@ -729,6 +788,7 @@ bool spool_list_wishes(struct user *user, DIR *listing, int names, void (*each)(
     char name[256];
     const struct dirent *entry;
     while (names-- != 0) {
+        errno = 0;
         if (user->gone || listing == NULL || (entry = readdir(listing)) == NULL)
             return false;
         if (strip_ending(entry->d_name, name) || strip(entry->d_name, ".verdict", name))
@@ -743,6 +803,7 @@ bool spool_list_directories(DIR *listing, int names, void (*each)(const char *))
 {
     const struct dirent *entry;
     while (names-- != 0) {
+        errno = 0;
         if (listing == NULL || (entry = readdir(listing)) == NULL)
             return false;
         if (entry->d_name[0] != '.')

@@ -32,7 +32,9 @@ int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTE
 
 /* Only now can clients see that a broker is there. */
 bool spool_announce(char reason[static REASON_BYTES]);
-bool spool_watch(struct source *source);
+
+/* Whenever events are taken from the kernel, `noise` is told first how many of a user's directory there are. */
+bool spool_watch(struct source *source, void (*noise)(struct user *user, unsigned events));
 
 /* SPOOL_NOTHING: means nothing, but took its time. */
 enum spool_event_kind { SPOOL_DIRECTORY, SPOOL_WISH, SPOOL_OTHER_NAME, SPOOL_NOTHING, SPOOL_OVERFLOW };
@@ -54,7 +56,8 @@ bool spool_next(struct spool_event *event);
 /* ---- directories ---- */
 
 /* Opens specs/NAME. NULL: it is not a directory, or not there; *uid is the owner of what is there and
- * *is_directory what it is. The user is watched and entered, not adopted. */
+ * *is_directory what it is; !*exists with another errno than ENOENT: it could not be looked at. The user is watched and
+ * entered, not adopted. */
 struct user *spool_user_open(const char *name, uid_t *uid, bool *is_directory, bool *exists);
 struct user *spool_user_find(const char *name);
 void spool_user_close(struct user *user);
@@ -75,7 +78,8 @@ bool spool_move_aside(const char *name, uid_t uid);
 
 /* ---- files ---- */
 
-enum file_state { FILE_ABSENT, FILE_BUSY, FILE_BAD, FILE_READ };
+/* UNSEEN: for a reason that has nothing to do with it: no memory, no descriptors, a bad disk. */
+enum file_state { FILE_ABSENT, FILE_BUSY, FILE_UNSEEN, FILE_BAD, FILE_READ };
 
 struct file {
     enum file_state state;
@@ -92,15 +96,16 @@ void spool_file_open(const struct user *user, const char *name, const char *endi
 void spool_file_close(struct file *file);
 
 /* As fstatat without following links; but that would ask a file system that a user has mounted on the name (FUSE), and wait
- * for its answer for ever: this is false with errno EXDEV. */
+ * for its answer for ever: this is false with errno EXDEV. Only with ENOENT is it certain that there is nothing. */
 bool spool_look(int directory, const char *name, struct stat *status);
 
 /* Inode and change time. */
 bool stamp_equal(const struct stamp *one, const struct stamp *other);
 struct stamp spool_stamp(const struct user *user, const char *name, const char *ending);
 
-/* A writer has the file open: its closing will be a SPOOL_WISH event of `wish`. */
-void spool_watch_busy(struct wish *wish, const char *ending);
+/* The file is BUSY, a writer has it open: its closing will be a SPOOL_WISH event of `wish`. Or it is UNSEEN: it will be looked
+ * at until it is not. */
+void spool_watch_busy(struct wish *wish, const char *ending, enum file_state state);
 void spool_forget_busy(struct wish *wish);
 
 /* The wish itself is going. */
@@ -112,7 +117,7 @@ bool spool_watch_links(struct wish *wish);
 
 /* The kernel tells of a close before it has taken the writer's right away, so a file may look busy to whoever
  * comes at once, with no event to follow. Such a wish is looked at again after 1, 2, 4 ... 512 ms; then only
- * an event counts. The earliest time, and the next wish that is due. */
+ * an event counts, or each 512 ms does, if there can be none. The earliest time, and the next wish that is due. */
 int64_t spool_busy_deadline(void);
 struct wish *spool_busy_due(int64_t now);
 
@@ -134,7 +139,8 @@ int64_t spool_verdict_decided(const struct user *user, const char *name);
 DIR *spool_list(int directory);
 
 /* Calls `each` with the next so many names (-1: all) that may be a wish's, with their endings taken off; a name with several
- * files comes several times, and one of which only the answer is left comes as well. False: there are no more. */
+ * files comes several times, and one of which only the answer is left comes as well. False: there are no more, or, with
+ * an errno that is not 0, it broke off. */
 bool spool_list_wishes(struct user *user, DIR *listing, int names, void (*each)(struct user *user, const char *name, bool other));
 bool spool_list_directories(DIR *listing, int names, void (*each)(const char *name));
 

@@ -1,4 +1,5 @@
 #include "locked.h"
+#include "moment.h"
 #include "starter.h"
 
 #include <errno.h>
@@ -105,16 +106,6 @@ static void run(const struct part *part, int in, int out, int keep)
 
 /* ---- the starter ---- */
 
-static void start(struct part *part, const int fds[DESCRIPTORS])
-{
-    if (part->pid != 0 || fds[0] < 0 || fds[1] < 0)
-        return;
-    pid_t pid = fork();
-    if (pid == 0)
-        run(part, fds[0], fds[1], fds[2]);
-    part->pid = pid > 0 ? pid : 0;
-}
-
 static void end(struct part *part)
 {
     if (part->pid == 0)
@@ -122,6 +113,17 @@ static void end(struct part *part)
     if (kill(-part->pid, SIGKILL) != 0)
         (void)kill(part->pid, SIGKILL); /* it had not come to setsid yet */
     part->pid = 0;
+}
+
+static void start(struct part *part, const int fds[DESCRIPTORS])
+{
+    end(part); /* its end may have been an order that did not get here */
+    if (fds[0] < 0 || fds[1] < 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0)
+        run(part, fds[0], fds[1], fds[2]);
+    part->pid = pid > 0 ? pid : 0;
 }
 
 static bool is_running(pid_t pid)
@@ -149,8 +151,8 @@ static void reap(void)
 }
 
 /* What parts get, or are started and ended with. */
-static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, -1},
-                 powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_SYS_PTRACE, -1};
+static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, -1},
+                 powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_SYS_PTRACE, -1};
 
 static bool obey(int socket)
 {
@@ -165,7 +167,7 @@ static bool obey(int socket)
     for (int i = 0; i < DESCRIPTORS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-    return got > 0;
+    return got > 0 || (got < 0 && is_of_the_moment(errno));
 }
 
 static void serve(int socket)
@@ -232,17 +234,27 @@ bool starter_fork(bool silent, struct source *source)
 
 /* ---- the broker's side ---- */
 
+static bool tell(const struct order *order, const int *fds, int count)
+{
+    bool sent;
+    int tries = 0;
+    do
+        sent = send_with_fds(to_starter, order, sizeof *order, fds, count, MSG_NOSIGNAL);
+    while (!sent && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
+    return sent;
+}
+
 bool starter_start(int part, int in, int out, int keep)
 {
     const struct order order = {START, part};
     const int fds[DESCRIPTORS] = {in, out, keep};
-    return send_with_fds(to_starter, &order, sizeof order, fds, keep >= 0 ? 3 : 2, MSG_NOSIGNAL);
+    return tell(&order, fds, keep >= 0 ? 3 : 2);
 }
 
 void starter_end(int part)
 {
     const struct order order = {END, part};
-    (void)send_with_fds(to_starter, &order, sizeof order, NULL, 0, MSG_NOSIGNAL);
+    (void)tell(&order, NULL, 0);
 }
 
 void starter_stop(void)

@@ -18,21 +18,26 @@ enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4 };
 
 static int journal = -1, old_journal = -1; /* old: in force until the new one is committed */
 static off_t length, old_length, begun_length, retry_length;
+static bool behind, torn, old_torn; /* torn: part of a record stands behind length */
 static struct paragraph_output output;
 
 /* ---- writing ---- */
 
-/* A record is there whole or not at all. */
+/* A record is there whole or not at all, and none follows half of another. */
 static bool append(void)
 {
     paragraph_close(&output);
-    ssize_t put = journal < 0 ? -1 : write(journal, output.data, output.length);
+    if (torn)
+        torn = ftruncate(journal, length) != 0;
+    ssize_t put = journal < 0 || torn ? -1 : write(journal, output.data, output.length);
     bool good = put == (ssize_t)output.length;
     int error = put >= 0 && !good ? ENOSPC : errno;
     if (put > 0 && !good)
-        (void)!ftruncate(journal, length);
+        torn = ftruncate(journal, length) != 0;
     if (good)
         length += put;
+    else if (old_journal < 0) /* else it is a new one, which is given up */
+        behind = true;
     output.length = 0;
     errno = error;
     return good;
@@ -149,8 +154,10 @@ bool state_begin(char reason[static REASON_BYTES])
     }
     old_journal = journal;
     old_length = length;
+    old_torn = torn;
     journal = fd;
     length = 0;
+    torn = false;
     read_boot(boot);
     paragraph_add(&output, "record", "boot");
     paragraph_add(&output, "boot", "%s", boot);
@@ -171,6 +178,7 @@ bool state_commit(char reason[static REASON_BYTES])
     old_journal = -1;
     begun_length = length;
     retry_length = 0;
+    behind = false;
     return true;
 }
 
@@ -182,8 +190,14 @@ void state_abandon(void)
     (void)unlinkat(spool.state, new_name, 0);
     journal = old_journal;
     length = old_length;
+    torn = old_torn;
     old_journal = -1;
     retry_length = length * 2; /* not at every turn */
+}
+
+bool state_is_behind(void)
+{
+    return behind;
 }
 
 bool state_is_bloated(void)

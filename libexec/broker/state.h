@@ -58,6 +58,10 @@ bool state_left(void);
 /* Goes on with the journal that is there, for a record or two. */
 bool state_reopen(void);
 
+/* A record could not be appended, and the next one about that wish may be long in coming: the caller should
+ * begin, write all and commit, until that succeeds. */
+bool state_is_behind(void);
+
 /* The journal has grown to many times what it says: the caller should begin, write all and commit. */
 bool state_is_bloated(void);
 

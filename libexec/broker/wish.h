@@ -5,6 +5,7 @@
 #ifndef RTF_WISH_H
 #define RTF_WISH_H
 
+#include <bsd/sys/tree.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -101,6 +102,7 @@ struct user {
     TAILQ_ENTRY(user) of_muted;
     struct account *account;
     struct wish *wishes;
+    RB_HEAD(by_file, wish) by_file; /* wishes.c */
     struct user *next_of_account;
     UT_hash_handle hh;       /* by name */
     UT_hash_handle hh_watch; /* by watch */
@@ -119,7 +121,7 @@ struct wish {
     struct attachment *attachment;
     struct request *request;             /* at most one at a time */
     struct account *counted;             /* whose number of wishes it is part of */
-    int busy_watch;                      /* waits for a writer to close a file; -1 */
+    int busy_watch;                      /* waits for a writer to close a file; or UNWATCHED, or -1: does not wait */
     int64_t look_at;                     /* and looks by itself then, CLOCK_MONOTONIC; INT64_MAX: no more */
     int64_t look_pause;
     TAILQ_ENTRY(wish) of_handed;         /* spool.c: its file was closed, to be told in turn */
@@ -133,6 +135,7 @@ struct wish {
     bool written;                        /* an event since the last judgement says more than that a file was made */
     unsigned closed;                     /* OF_JSON, OF_TID: a writer has closed it since it was looked at */
     bool linked;                         /* NAME.json has, or had, another name somewhere */
+    RB_ENTRY(wish) of_file;              /* by judged.inode within the user, if it is not linked */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */
     UT_hash_handle hh_busy;              /* by busy_watch */

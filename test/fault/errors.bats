@@ -13,54 +13,66 @@ is_answered() {
     esac
 }
 
-asked_again() {
-    case $1 in
-    create | change) as $ALICE touch "$SPECS/$ALICE/cam.json" ;;
-    attach) do_attach ;;
-    detach) if ! is_detach; then do_attach; do_detach; fi ;;
-    esac
-    eventually "is_$1" || { cat "$SPECS/$ALICE/cam.verdict"; return 1; }
+# A plugin that was lost over it is there again in a moment.
+asked_again() { eventually ask "$1" || { cat "$SPECS/$ALICE/cam.verdict"; kernel "$SLEEPER"; tail -n 15 "$EVENTS"; return 1; }; }
+
+# fail_at PROCESS OPERATION ERROR CALLS N: true if it came to that, 2 if it did not end well
+fail_at() {
+    "before_$2" || return 2
+    trace "$(process_of "$1")" -e "trace=$4" -e "inject=$4:error=$3:when=$5"
+    "do_$2"
+    ends_well_after_errors "$2" || { grep INJECTED "$WORK/trace"; return 2; }
+    grep -q INJECTED "$WORK/trace"
+}
+ends_well_after_errors() {
+    eventually is_answered "$1" || { echo "no answer to $1"; return 1; }
+    untrace
+    if is_gone "$BROKER"; then echo "the broker has ended"; return 1; fi
+    agree || return 1
+    asked_again "$1" || return 1
+    as $ALICE rm -f "$SPECS/$ALICE/cam.json"
+    eventually is_release
 }
 
-# fail_at PROCESS OPERATION ERROR N: true if it came to that
-fail_at() {
-    local process pid
-    "before_$2"
-    process=$(process_of "$1")
-    : >"$WORK/injected"
-    strace -qq -o "$WORK/injected" -p "$process" -e "trace=$CALLS" -e "inject=$CALLS:error=$3:when=$4" 2>"$WORK/strace" 3>&- &
-    TRACER=$!
-    echo "$TRACER" >>"$WORK/pids"
-    eventually is_traced "$process"
-    "do_$2"
-    eventually is_answered "$2" || { echo "no answer to $2"; grep INJECTED "$WORK/injected"; return 2; }
-    untrace
-    if is_gone "$BROKER"; then
-        echo "the broker has ended"
-        grep INJECTED "$WORK/injected"
-        return 2
-    fi
-    agree || { grep INJECTED "$WORK/injected"; return 2; }
-    asked_again "$2" || { grep INJECTED "$WORK/injected"; return 2; }
-    as $ALICE rm -f "$SPECS/$ALICE/cam.json"
-    eventually is_release || return 2
-    grep -q INJECTED "$WORK/injected"
+# try PROCESS OPERATION ERROR CALLS N: as fail_at, counts, and says where
+try() {
+    local status=0
+    fail_at "$@" || status=$?
+    [ "$status" -ne 2 ] || echo "$1, $2: $3 at ${5}th $4"
+    [ "$status" -ne 0 ] || faults=$((faults + 1))
+    return "$status"
 }
 
 fails_everywhere() { # PROCESS OPERATION
-    local n error faults=0 status
+    local i call n error calls faults=0
     broker_start
     sleeper $ALICE
-    for error in $ERRORS; do
-        for ((n = FIRST; n < 1000; n += STEP)); do
+    calls_of "$1" "$2" | grep -wE "^(${CALLS//,/|})" >"$WORK/calls"
+    for error in $ERRORS; do sed "s/$/ $error/" "$WORK/calls"; done >"$WORK/faults"
+    mapfile -t calls <"$WORK/faults"
+    for ((i = FIRST - 1; i < ${#calls[@]}; i += STEP)); do
+        read -r call n error <<<"${calls[i]}"
+        try "$1" "$2" "$error" "$call" "$n" || [ $? -eq 1 ]
+    done
+    echo "# $faults calls of the $1 failed while it served $2: of ${#calls[@]} ($ERRORS) every ${STEP}th from the ${FIRST}th on" >&3
+    [ "$faults" -gt 0 ]
+}
+
+# The n-th call of each kind, for n from 1 on: what is there for the one error meets the next.
+fails_at_once() { # PROCESS OPERATION ERROR...
+    local error n faults=0 status
+    broker_start
+    sleeper $ALICE
+    for error in "${@:3}"; do
+        for ((n = 1; n < 1000; n++)); do
             status=0
-            fail_at "$1" "$2" "$error" "$n" || status=$?
-            [ "$status" -ne 2 ] || { echo "$1, $2, $error at call $n"; return 1; }
+            try "$1" "$2" "$error" "$CALLS" "$n" || status=$?
+            [ "$status" -ne 2 ]
             [ "$status" -eq 0 ] || break
-            faults=$((faults + 1))
         done
     done
-    echo "# $faults calls of the $1 failed while it served $2: $ERRORS, at every ${STEP}th call from the ${FIRST}th on" >&3
+    echo "# $faults times calls of the $1 failed at once while it served $2: ${*:3}" >&3
+    [ "$faults" -gt 0 ]
 }
 
 @test "calls of the broker fail while it creates" { fails_everywhere broker create; }
@@ -68,6 +80,18 @@ fails_everywhere() { # PROCESS OPERATION
 @test "calls of the broker fail while it changes" { fails_everywhere broker change; }
 @test "calls of the broker fail while it detaches" { fails_everywhere broker detach; }
 @test "calls of the broker fail while it releases" { fails_everywhere broker release; }
+@test "calls of the plugin fail while it creates" { fails_everywhere plugin create; }
+@test "calls of the plugin fail while it changes" { fails_everywhere plugin change; }
+@test "calls of the plugin fail while it releases" { fails_everywhere plugin release; }
 @test "calls of the helper fail while it attaches" { fails_everywhere helper attach; }
 @test "calls of the helper fail while it changes" { fails_everywhere helper change; }
 @test "calls of the helper fail while it detaches" { fails_everywhere helper detach; }
+
+# Some errors where all would take too long.
+SOME=$([ "$STEP" -gt 1 ] && echo EMFILE || echo "$ERRORS")
+@test "calls of each kind fail at once while the broker creates" { fails_at_once broker create $SOME; }
+@test "calls of each kind fail at once while the broker attaches" { fails_at_once broker attach $SOME; }
+@test "calls of each kind fail at once while the broker changes" { fails_at_once broker change $SOME; }
+@test "calls of each kind fail at once while the broker detaches" { fails_at_once broker detach $SOME; }
+@test "calls of each kind fail at once while the broker releases" { fails_at_once broker release $SOME; }
+@test "calls of each kind fail at once while the helper changes" { fails_at_once helper change $SOME; }

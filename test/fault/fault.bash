@@ -1,7 +1,7 @@
 # What all faults share: operations on one wish and its thread, each with what must be true before and after, whatever dies in
 # between; and rtf-invariants(8), which must then have nothing to say.
 #
-# FAULT_STEP: only every so many-th system call, from FAULT_FIRST on; 1 is all of them (make faults).
+# FAULT_STEP: only every so many-th fault, from FAULT_FIRST on; 1 is all of them (make faults).
 . "$BATS_TEST_DIRNAME/../helper.bash"
 
 STEP=${FAULT_STEP:-19} FIRST=${FAULT_FIRST:-3}
@@ -21,11 +21,11 @@ before_create() { :; }
 do_create() { put $ALICE cam "$CAM"; }
 is_create() { says $ALICE cam '.result == "OK" and .grant.priority == 12'; }
 
-before_attach() { do_create; eventually is_create; }
+before_attach() { eventually ask create; }
 do_attach() { as $ALICE sh -c 'echo "$2" >"$1/.tid" && mv "$1/.tid" "$1/cam.tid"' sh "$SPECS/$ALICE" "$SLEEPER"; }
 is_attach() { says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER" && [[ $(kernel "$SLEEPER") == 'fifo 12 '*' reset=1' ]]; }
 
-before_change() { before_attach; do_attach; eventually is_attach; }
+before_change() { before_attach; eventually ask attach; }
 do_change() { put $ALICE cam "$OTHER"; }
 is_change() { says $ALICE cam ".result == \"OK\" and .grant.priority == 14 and .thread.tid == $SLEEPER" && [[ $(kernel "$SLEEPER") == 'fifo 14 '*' reset=1' ]]; }
 
@@ -36,6 +36,20 @@ is_detach() { says $ALICE cam '.thread == null and .grant != null' && kernel_say
 before_release() { before_change; }
 do_release() { as $ALICE rm "$SPECS/$ALICE/cam.json"; }
 is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY"; }
+
+# ask OPERATION: once; a plugin that is being restarted is a no
+ask() {
+    local deadline=$((SECONDS + 2))
+    case $1 in
+    detach) if is_detach; then return; fi; do_attach ;;
+    release) if is_release; then return; fi ;;
+    esac
+    "do_$1"
+    until "is_$1"; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.01
+    done
+}
 
 agree() {
     run "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
@@ -53,12 +67,27 @@ process_of() {
     esac
 }
 
-# trace PID INJECTION: a fault in that process from here on
+# trace PID [STRACE-OPTION...]: a fault in that process from here on, or a record of its calls
 trace() {
-    strace -qq -o /dev/null -p "$1" -e trace=all -e "inject=$2" 2>"$WORK/strace" 3>&- &
+    local process=$1
+    shift
+    : >"$WORK/trace"
+    strace -qq -o "$WORK/trace" -p "$process" "$@" 2>"$WORK/strace" 3>&- &
     TRACER=$!
     echo "$TRACER" >>"$WORK/pids"
-    eventually is_traced "$1"
+    eventually is_traced "$process"
+}
+
+# calls_of PROCESS OPERATION: NAME N, in their order, of the system calls that it makes for it
+calls_of() {
+    "before_$2" || return 1
+    trace "$(process_of "$1")"
+    "do_$2"
+    eventually "is_$2" || return 1
+    untrace
+    as $ALICE rm -f "$SPECS/$ALICE/cam.json"
+    eventually is_release || return 1
+    awk -F '(' '/^[a-z0-9_]+\(/ { print $1, ++calls[$1] }' "$WORK/trace"
 }
 
 untrace() {
@@ -72,11 +101,11 @@ broker_is_back() {
     broker_start
 }
 
-# ends_well OPERATION: it is answered, all agree, and the thread is given back as it was
+# ends_well OPERATION (also where errors do not end the shell): it is answered, all agree, and the thread is given back as it was
 ends_well() {
-    if is_gone "$BROKER"; then broker_is_back; fi
+    if is_gone "$BROKER"; then broker_is_back || return 1; fi
     eventually "is_$1" || { echo "no answer to $1"; cat "$SPECS/$ALICE/cam.verdict" 2>/dev/null; tail -n 5 "$EVENTS"; return 1; }
-    agree
+    agree || return 1
     as $ALICE rm -f "$SPECS/$ALICE/cam.json"
     eventually is_release
 }

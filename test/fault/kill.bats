@@ -2,32 +2,37 @@
 # while a broker starts: afterwards all agree, what was asked is answered, and the thread gets back what it had.
 load fault
 
-# kill_at PROCESS OPERATION N: true if it came to that
+# kill_at PROCESS OPERATION CALL N: true if it came to that, 2 if it did not end well
 kill_at() {
     local process hit=no
-    "before_$2"
+    "before_$2" || return 2
     process=$(process_of "$1")
-    trace "$process" "all:signal=KILL:when=$3"
+    trace "$process" -e "trace=$3" -e "inject=$3:signal=KILL:when=$4"
     "do_$2"
-    eventually hit_or_done "$process" "$2"
+    eventually hit_or_done "$process" "$2" || return 2
     if is_gone "$process"; then hit=yes; fi
     untrace
     if is_gone "$process"; then hit=yes; fi # by what it did after its answer
-    ends_well "$2"
+    ends_well "$2" || return 2
     [ "$hit" = yes ]
 }
 hit_or_done() { is_gone "$1" || "is_$2"; }
 
 killed_everywhere() { # PROCESS OPERATION
-    local n kills=0
+    local i call n calls kills=0 status
     broker_start
     sleeper $ALICE
-    for ((n = FIRST; n < 1000; n += STEP)); do
-        if ! kill_at "$1" "$2" "$n"; then break; fi
-        kills=$((kills + 1))
+    calls_of "$1" "$2" >"$WORK/calls"
+    mapfile -t calls <"$WORK/calls"
+    for ((i = FIRST - 1; i < ${#calls[@]}; i += STEP)); do
+        read -r call n <<<"${calls[i]}"
+        status=0
+        kill_at "$1" "$2" "$call" "$n" || status=$?
+        [ "$status" -ne 2 ] || { echo "$1 killed at $call $n of $2"; return 1; }
+        [ "$status" -ne 0 ] || kills=$((kills + 1))
     done
-    echo "# $1 killed $kills times while it served $2, at every ${STEP}th system call from the ${FIRST}th on" >&3
-    [ "$n" -lt 1000 ]
+    echo "# $1 killed $kills times while it served $2: it makes ${#calls[@]} system calls, and this was every ${STEP}th from the ${FIRST}th on" >&3
+    [ "$kills" -gt 0 ]
 }
 
 @test "the broker is killed at each system call of a create" { killed_everywhere broker create; }
@@ -49,26 +54,41 @@ killed_everywhere() { # PROCESS OPERATION
     broker_start
     sleeper $ALICE
     before_change
-    local n kills=0 step=$((STEP * 3))
-    for ((n = FIRST; n < 5000; n += step)); do
-        kill -KILL "$BROKER"
-        wait "$BROKER" 2>/dev/null || true
-        strace -qq -o /dev/null -e trace=all -e "inject=all:signal=KILL:when=$n" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" \
-            --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
-        BROKER=$!
-        echo "$BROKER" >>"$WORK/pids"
-        eventually broker_serves
-        if ! is_gone "$BROKER"; then break; fi
-        kills=$((kills + 1))
+    local i call n calls kills=0 step=$((STEP * 3))
+    kill -KILL "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    traced_start -o "$WORK/trace"
+    traced_end
+    awk -F '(' '/^[a-z0-9_]+\(/ { print $1, ++calls[$1] } /fchmod\(.*alive|"alive"/ { exit }' "$WORK/trace" >"$WORK/calls"
+    mapfile -t calls <"$WORK/calls"
+    for ((i = FIRST - 1; i < ${#calls[@]}; i += step)); do
+        read -r call n <<<"${calls[i]}"
+        traced_start -o /dev/null -e "trace=$call" -e "inject=$call:signal=KILL:when=$n"
+        if is_gone "$BROKER"; then kills=$((kills + 1)); fi
+        traced_end
         broker_is_back
         is_attach
         agree
+        kill -KILL "$BROKER"
+        wait "$BROKER" 2>/dev/null || true
     done
-    echo "# killed $kills times while it started, at every ${step}th system call" >&3
-    kill -KILL "$BROKER" "$(pgrep -P "$BROKER")" 2>/dev/null || true
+    echo "# killed $kills times while it started: it makes ${#calls[@]} system calls, and this was every ${step}th" >&3
     eventually none_of_ours
     broker_is_back
     is_attach
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_release
 }
+
+# traced_start STRACE-OPTION...: it serves, or has ended
+traced_start() {
+    strace -qq "$@" -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually serves_or_gone
+}
+traced_end() {
+    kill -KILL "$(pgrep -P "$BROKER")" 2>/dev/null || true
+    wait "$BROKER" 2>/dev/null || true
+}
+serves_or_gone() { is_gone "$BROKER" || broker_serves; }

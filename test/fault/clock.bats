@@ -1,0 +1,61 @@
+# The machine's clock is set forth and back by a minute and a half, as a late time server does: what was granted stays, what is
+# asked is answered. It is off for some seconds, and put right by as much.
+load fault
+
+jumped=0
+jump() { # SECONDS
+    /usr/bin/python3 -c 'import sys, time; time.clock_settime(time.CLOCK_REALTIME, time.time() + int(sys.argv[1]))' "$1"
+    jumped=$((jumped + $1))
+    echo "$jumped" >"$WORK/jumped"
+}
+
+tidy() {
+    if [ -s "$WORK/jumped" ]; then
+        jumped=$(cat "$WORK/jumped")
+        jump $((-jumped))
+    fi
+}
+
+# All that can be asked for, of a thread that was there before and of a new one; nothing is left of it.
+is_served() {
+    eventually ask create && eventually ask attach && eventually ask change && eventually ask detach && eventually ask release || return 1
+    as $BOB env USER=$BOB timeout 10 "$RTF_BIN/rtf-run" --spool "$SPOOL" --priority 12 -- true || return 1
+    agree
+}
+
+@test "a clock that jumps changes nothing that holds, and nobody waits for it" {
+    /usr/bin/python3 -c 'import time; time.clock_settime(time.CLOCK_REALTIME, time.time())' 2>/dev/null || skip 'the clock may not be set here'
+    configure_plugins 'EDF edf - all partition=global threshold=0.4' 'FP fp 11-20 all'
+    broker_start
+    sleeper $CAROL
+    held=$SLEEPER
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$CAROL - max_utilization 100"
+    kill -HUP "$BROKER"
+    wish $CAROL held '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    attach $CAROL held "$held" >/dev/null
+    granted=$(kernel "$held")
+    [[ $granted == deadline* ]]
+    sleeper $ALICE # from before all jumps
+    for seconds in 90 -180 90; do
+        jump "$seconds"
+        is_served
+        [ "$(kernel "$held")" = "$granted" ]
+    done
+    # The same with a broker that starts when the clock is another than that of what it finds.
+    for seconds in 90 -180 90; do
+        kill -KILL "$BROKER"
+        jump "$seconds"
+        broker_is_back
+        [ "$(kernel "$held")" = "$granted" ]
+        is_served
+    done
+    # What lasts is measured by another clock: a reservation that rests, a wait.
+    jump 90
+    status=0
+    as $BOB env USER=$BOB "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 200ms nothing 2>"$WORK/err" || status=$?
+    [ "$status" -ne 0 ]
+    jump -90
+    as $CAROL rm "$SPECS/$CAROL/held.tid"
+    eventually says $CAROL held '.thread == null'
+    [ "$(kernel "$held")" = "$ORDINARY" ]
+}
