@@ -138,11 +138,12 @@ struct kernel_pidfd_info {
 };
 enum { PIDFD_INFO_PID_BIT = 1, PIDFD_INFO_CREDS_BIT = 2 };
 
-static bool ask_pidfd(int pidfd, struct identity *identity)
+bool thread_of_pidfd(int pidfd, struct identity *identity)
 {
     struct kernel_pidfd_info info = {.mask = PIDFD_INFO_PID_BIT | PIDFD_INFO_CREDS_BIT};
     if (pidfd < 0 || ioctl(pidfd, THREAD_PIDFD_GET_INFO, &info) != 0 || (~info.mask & (PIDFD_INFO_PID_BIT | PIDFD_INFO_CREDS_BIT)) != 0)
         return false;
+    identity->tid = (pid_t)info.pid;
     identity->process = (pid_t)info.tgid;
     identity->real_uid = info.ruid;
     identity->effective_uid = info.euid;
@@ -153,7 +154,7 @@ static bool ask_pidfd(int pidfd, struct identity *identity)
 bool thread_owner(int pidfd, pid_t tid, struct identity *identity)
 {
     char text[4096];
-    if (ask_pidfd(pidfd, identity))
+    if (thread_of_pidfd(pidfd, identity))
         return true;
     if (!read_proc(tid, "status", text, sizeof text))
         return false;

@@ -52,6 +52,9 @@ bool thread_has_ended(int pidfd);
 bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_look(pid_t tid, struct identity *identity);
 bool thread_owner(int pidfd, pid_t tid, struct identity *identity);
+
+/* By its pidfd alone (Linux 6.13): tid, process and uids. */
+bool thread_of_pidfd(int pidfd, struct identity *identity);
 #define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8]) /* PIDFD_GET_INFO, of 64 bytes; for filters of system calls */
 
 /* Whether the id is still that of the thread that started then. */

@@ -48,6 +48,14 @@ static bool may_pass(int tries)
     return true;
 }
 
+/* The pidfd was opened when the thread was known, so it is that one's for ever. Root's may be a kernel thread: that only /proc tells. */
+static bool is_passed(const struct target *target, struct identity *identity)
+{
+    *identity = (struct identity){.start = target->start};
+    return target->pidfd >= 0 && thread_of_pidfd(target->pidfd, identity) && identity->tid == target->tid && identity->real_uid != 0 &&
+           !thread_has_ended(target->pidfd);
+}
+
 /* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1, with errno ESRCH if it is not.
  * Process and uids are known after it only with `whole`. */
 static int hold_once(pid_t tid, uint64_t start, bool whole, struct identity *identity)
@@ -64,14 +72,22 @@ static int hold_once(pid_t tid, uint64_t start, bool whole, struct identity *ide
     return -1;
 }
 
-static int hold(pid_t tid, uint64_t start, bool whole, struct identity *identity)
+static int hold(const struct target *target, bool whole, struct identity *identity)
 {
     int pidfd, tries = 0;
     owed = 0;
+    if (is_passed(target, identity))
+        return target->pidfd;
     do
-        pidfd = hold_once(tid, start, whole, identity);
+        pidfd = hold_once(target->tid, target->start, whole, identity);
     while (pidfd < 0 && may_pass(tries++));
     return pidfd;
+}
+
+static void let_go(const struct target *target, int pidfd)
+{
+    if (pidfd != target->pidfd)
+        close(pidfd);
 }
 
 static enum enforced check_owner(const struct identity *identity, uid_t owner, char *reason)
@@ -506,19 +522,20 @@ static enum enforced change(const struct identity *identity, const struct attrib
     return done == ENFORCED ? set_wanted(tid, wanted, demoted || former->policy != POLICY_DEADLINE, reason) : done;
 }
 
-enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted, const struct placement *placement,
+enum enforced enforce_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,
                             char reason[static ENFORCE_REASON])
 {
     struct identity identity;
     struct attributes former;
-    int pidfd = hold(tid, start, true, &identity);
+    const pid_t tid = target->tid;
+    int pidfd = hold(target, true, &identity);
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = check_owner(&identity, owner, reason);
     if (done == ENFORCED && !get_attributes(tid, &former))
         done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     if (done != ENFORCED) {
-        close(pidfd);
+        let_go(target, pidfd);
         return done;
     }
     int domain = present_domain(&identity, placement);
@@ -533,18 +550,19 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
         char ignored[ENFORCE_REASON];
         (void)put_back(&identity, &former, domain, placement, ignored);
     }
-    if (ended && done == ENFORCED && thread_look(tid, &identity) && identity.start != start)
+    if (ended && done == ENFORCED && thread_look(tid, &identity) && identity.start != target->start)
         make_ordinary(tid, wanted); /* it took the id over under our hands */
-    close(pidfd);
+    let_go(target, pidfd);
     return ended ? ENFORCE_GONE : done;
 }
 
-enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted, const struct placement *placement,
+enum enforced enforce_adjust(const struct target *target, const struct attributes *wanted, const struct placement *placement,
                              char reason[static ENFORCE_REASON])
 {
     struct identity identity;
     struct attributes now;
-    int pidfd = hold(tid, start, placement->group != NULL, &identity);
+    const pid_t tid = target->tid;
+    int pidfd = hold(target, placement->group != NULL, &identity);
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = ENFORCED;
@@ -560,18 +578,18 @@ enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes 
         if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
             (void)put_back(&identity, &now, domain, placement, ignored);
     }
-    close(pidfd);
+    let_go(target, pidfd);
     return done;
 }
 
-enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes *former, const struct placement *placement,
+enum enforced enforce_restore(const struct target *target, const struct attributes *former, const struct placement *placement,
                               char reason[static ENFORCE_REASON])
 {
     struct identity identity;
-    int pidfd = hold(tid, start, placement->group != NULL, &identity);
+    int pidfd = hold(target, placement->group != NULL, &identity);
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = put_back(&identity, former, wanted_domain(former), placement, reason);
-    close(pidfd);
+    let_go(target, pidfd);
     return done;
 }

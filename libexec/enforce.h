@@ -1,7 +1,8 @@
 /* The only scheduling calls of the project: what rtf-attach and rtf-detach do to a thread.
  *
  * Every call names the thread by id and start time, holds a pidfd over the call and looks again after it,
- * so that nothing is done to a thread that took the id over. A refusal by the kernel is explained. */
+ * so that nothing is done to a thread that took the id over. Who has a pidfd that was the thread's when it started then passes
+ * it along, and keeps it: that spares two looks into /proc. A refusal by the kernel is explained. */
 #ifndef RTF_ENFORCE_H
 #define RTF_ENFORCE_H
 
@@ -22,6 +23,12 @@ uint64_t enforce_owed(void);
 /* Writes the sentence and returns ENFORCE_REFUSED. */
 enum enforced enforce_refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+struct target {
+    pid_t tid;
+    uint64_t start;
+    int pidfd; /* -1: none */
+};
+
 /* What domains are left for. Without a group the thread is where it always was, and nobody asks. */
 struct placement {
     const char *group;  /* the cpuset group that it came from; NULL */
@@ -29,7 +36,7 @@ struct placement {
 };
 
 /* Who may be touched: threads whose real, effective and saved uid are `owner`; anybody's when owner is 0. */
-enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct attributes *wanted, const struct placement *placement,
+enum enforced enforce_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,
                             char reason[static ENFORCE_REASON]);
 
 /* Whether the kernel takes SCHED_DEADLINE threads that may be on all of these CPUs: it does where they are all of one
@@ -37,11 +44,11 @@ enum enforced enforce_apply(pid_t tid, uint64_t start, uid_t owner, const struct
 enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_REASON]);
 
 /* Moves a thread that runs under FIFO or RR to another priority or other CPUs. */
-enum enforced enforce_adjust(pid_t tid, uint64_t start, const struct attributes *wanted, const struct placement *placement,
+enum enforced enforce_adjust(const struct target *target, const struct attributes *wanted, const struct placement *placement,
                              char reason[static ENFORCE_REASON]);
 
 /* Puts the former attributes back: first out of the real-time class, then off its CPUs. */
-enum enforced enforce_restore(pid_t tid, uint64_t start, const struct attributes *former, const struct placement *placement,
+enum enforced enforce_restore(const struct target *target, const struct attributes *former, const struct placement *placement,
                               char reason[static ENFORCE_REASON]);
 
 #endif

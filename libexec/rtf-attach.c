@@ -1,6 +1,7 @@
 /* rtf-attach(8): makes a thread real-time. One-shot from a command line, or kept running by the broker as
  * `rtf-attach --serve`, with a SOCK_SEQPACKET socket as standard input: each datagram is one paragraph, and
- * `apply` carries the open wish, whose owner is read here, not believed.
+ * `apply` carries the open wish, whose owner is read here, not believed. Behind that, or alone, the first three may carry a
+ * pidfd of the thread, opened when it was known to be the one that started then.
  *
  *   op=apply   id tid start + attributes, the wish's fd   the thread must be the wish owner's
  *   op=adjust  id tid start + attributes                  other priority and CPUs, the same policy
@@ -68,33 +69,31 @@ static struct placement placement_of(const struct paragraph *request)
     return (struct placement){.group = paragraph_get(request, "group"), .whole_process = move != NULL && strcmp(move, "process") == 0};
 }
 
-static enum enforced serve_apply(const struct paragraph *request, int wish, char *reason)
+static enum enforced serve_apply(const struct paragraph *request, int wish, int pidfd, char *reason)
 {
     const struct placement placement = placement_of(request);
     struct attributes wanted;
     struct stat status;
-    pid_t tid;
-    uint64_t start;
-    if (!named_thread(request, &tid, &start) || !attributes_get(request, "", &wanted))
+    struct target target = {.pidfd = pidfd};
+    if (!named_thread(request, &target.tid, &target.start) || !attributes_get(request, "", &wanted))
         return no(reason, "apply without tid, start or attributes");
     if (wish < 0 || fstat(wish, &status) != 0 || !S_ISREG(status.st_mode))
         return no(reason, "apply without the open wish");
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
         return no(reason, "apply of a policy that is not real-time");
     wanted.reset_on_fork = true; /* or one grant would make a thousand real-time children */
-    return enforce_apply(tid, start, status.st_uid, &wanted, &placement, reason);
+    return enforce_apply(&target, status.st_uid, &wanted, &placement, reason);
 }
 
-static enum enforced serve_known(const struct paragraph *request, char *reason,
-                                 enum enforced (*enforce)(pid_t, uint64_t, const struct attributes *, const struct placement *, char *))
+static enum enforced serve_known(const struct paragraph *request, int pidfd, char *reason,
+                                 enum enforced (*enforce)(const struct target *, const struct attributes *, const struct placement *, char *))
 {
     const struct placement placement = placement_of(request);
     struct attributes wanted;
-    pid_t tid;
-    uint64_t start;
-    if (!named_thread(request, &tid, &start) || !attributes_get(request, "", &wanted))
+    struct target target = {.pidfd = pidfd};
+    if (!named_thread(request, &target.tid, &target.start) || !attributes_get(request, "", &wanted))
         return no(reason, "a request without tid, start or attributes");
-    return enforce(tid, start, &wanted, &placement, reason);
+    return enforce(&target, &wanted, &placement, reason);
 }
 
 static enum enforced write_rt_runtime(const struct paragraph *request, char *reason)
@@ -146,15 +145,15 @@ static enum enforced serve_watch(const struct paragraph *request, char *reason)
     return thread_identify(tid, &identity) && identity.start == start ? ENFORCED : ENFORCE_GONE;
 }
 
-static enum enforced serve_one(const struct paragraph *request, int wish, char *reason)
+static enum enforced serve_one(const struct paragraph *request, const int fds[2], char *reason)
 {
     const char *op = paragraph_get(request, "op");
     if (op != NULL && strcmp(op, "apply") == 0)
-        return serve_apply(request, wish, reason);
+        return serve_apply(request, fds[0], fds[1], reason);
     if (op != NULL && strcmp(op, "adjust") == 0)
-        return serve_known(request, reason, enforce_adjust);
+        return serve_known(request, fds[0], reason, enforce_adjust);
     if (op != NULL && strcmp(op, "restore") == 0)
-        return serve_known(request, reason, enforce_restore);
+        return serve_known(request, fds[0], reason, enforce_restore);
     if (op != NULL && strcmp(op, "watch") == 0)
         return serve_watch(request, reason);
     if (op != NULL && strcmp(op, "sweep") == 0)
@@ -239,8 +238,8 @@ static int serve(void)
         struct paragraph request;
         const char *why, *id;
         char reason[ENFORCE_REASON] = "";
-        int wish = -1;
-        ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &wish);
+        int fds[2];
+        ssize_t got = receive_with_fds(STDIN_FILENO, bytes, sizeof bytes, fds, 2);
         if (got == 0)
             return EX_OK; /* the broker is gone; what it granted stays */
         if (got < 0)
@@ -248,14 +247,15 @@ static int serve(void)
         if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1 ||
             (id = paragraph_get(&request, "id")) == NULL)
             return EX_DATAERR;
-        enum enforced done = serve_one(&request, wish, reason);
+        enum enforced done = serve_one(&request, fds, reason);
         int watch = open_watch(&request, done);
         bool sent = answer(id, done, reason, watch, unlocked);
         unlocked = 0; /* said once */
         if (watch >= 0)
             close(watch);
-        if (wish >= 0)
-            close(wish);
+        for (int i = 0; i < 2; i++)
+            if (fds[i] >= 0)
+                close(fds[i]);
         if (!sent)
             return EX_OK;
     }
@@ -297,7 +297,7 @@ static int attach_once(const struct paragraph *words)
     const struct placement placement = {.group = group[0] == '\0' ? NULL : group, .whole_process = true};
     enum enforced done;
     do
-        done = enforce_apply(identity.tid, identity.start, 0, &wanted, &placement, reason);
+        done = enforce_apply(&(struct target){identity.tid, identity.start, -1}, 0, &wanted, &placement, reason);
     while (one_shot_waits(done));
     (void)one_shot_close();
     if (done == ENFORCED)

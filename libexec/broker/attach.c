@@ -1,5 +1,6 @@
 #include "attach.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ enum { TRIES = 2 };
 struct message {
     TAILQ_ENTRY(message) next;
     uint64_t id;
-    int fd, tries, watch;
+    int fds[2], fd_count, tries, watch;
+    int pidfd; /* a copy: the attachment may end before it is sent */
     bool sent, answered;
     struct paragraph_output text;
 };
@@ -81,7 +83,7 @@ static void send_waiting(void)
     TAILQ_FOREACH(message, &messages, next) {
         if (message->sent || message->tries >= TRIES)
             continue;
-        if (!coprocess_send_fd(&helper, message->text.data, message->text.length, message->fd)) {
+        if (!coprocess_send_fds(&helper, message->text.data, message->text.length, message->fds, message->fd_count)) {
             full = true;
             break;
         }
@@ -99,14 +101,21 @@ static struct message *begin(const char *op)
     if (message == NULL)
         abort();
     message->id = ++last_id;
-    message->fd = message->watch = -1;
+    message->pidfd = message->watch = -1;
     paragraph_add(&message->text, "op", "%s", op);
     paragraph_add_number(&message->text, "id", message->id);
     return message;
 }
 
+static void carry(struct message *message, int fd)
+{
+    if (fd >= 0)
+        message->fds[message->fd_count++] = fd;
+}
+
 static uint64_t finish(struct message *message)
 {
+    carry(message, message->pidfd);
     paragraph_close(&message->text);
     if (TAILQ_EMPTY(&messages))
         progress = monotonic_now();
@@ -118,6 +127,7 @@ static uint64_t finish(struct message *message)
 static struct message *about(const char *op, const struct attachment *attachment)
 {
     struct message *message = begin(op);
+    message->pidfd = fcntl(attachment->pidfd, F_DUPFD_CLOEXEC, 0); /* without it the helper looks for itself */
     paragraph_add_number(&message->text, "tid", (uint64_t)attachment->tid);
     paragraph_add_number(&message->text, "start", attachment->start);
     if (attachment->group != NULL)
@@ -146,7 +156,7 @@ static void watch(struct message *message, const struct attachment *attachment)
 uint64_t helper_apply(const struct attachment *attachment, const struct grant *grant, int wish_fd)
 {
     struct message *message = about_grant("apply", attachment, grant);
-    message->fd = wish_fd;
+    carry(message, wish_fd);
     if (attachment->watch < 0 || attachment->tid != attachment->process)
         watch(message, attachment);
     return finish(message);
@@ -210,6 +220,8 @@ static void forget(struct message *message)
 {
     TAILQ_REMOVE(&messages, message, next);
     drop_watch(message);
+    if (message->pidfd >= 0)
+        close(message->pidfd);
     paragraph_output_free(&message->text);
     free(message);
     progress = monotonic_now();

@@ -118,9 +118,9 @@ bool coprocess_flush(struct coprocess *coprocess)
     return output->length < UNSENT_MAX;
 }
 
-bool coprocess_send_fd(struct coprocess *coprocess, const void *bytes, size_t length, int fd)
+bool coprocess_send_fds(struct coprocess *coprocess, const void *bytes, size_t length, const int *fds, int count)
 {
-    return send_with_fd(coprocess->out, bytes, length, fd, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return send_with_fds(coprocess->out, bytes, length, fds, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool coprocess_receive(struct coprocess *coprocess, bool *received, int *fd)

@@ -32,7 +32,7 @@ void coprocess_kill(struct coprocess *coprocess);
 bool coprocess_flush(struct coprocess *coprocess);
 
 /* One datagram, with the descriptor fd. Only for a socket. */
-bool coprocess_send_fd(struct coprocess *coprocess, const void *bytes, size_t length, int fd);
+bool coprocess_send_fds(struct coprocess *coprocess, const void *bytes, size_t length, const int *fds, int count);
 
 /* One datagram, if there is one, to coprocess->input; the descriptor that came with it, or -1, is the caller's. Only for a
  * socket. False at its end. */
