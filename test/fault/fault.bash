@@ -4,7 +4,7 @@
 # FAULT_STEP: only every so many-th fault, from FAULT_FIRST on; 1 is all of them (make faults).
 . "$BATS_TEST_DIRNAME/../helper.bash"
 
-STEP=${FAULT_STEP:-19} FIRST=${FAULT_FIRST:-3}
+STEP=${FAULT_STEP:-29} FIRST=${FAULT_FIRST:-3}
 ORDINARY="other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 CAM='{"priority": 12, "plugin": "FP"}' OTHER='{"priority": 14, "plugin": "FP"}'
 
