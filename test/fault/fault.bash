@@ -37,6 +37,14 @@ before_release() { before_change; }
 do_release() { as $ALICE rm "$SPECS/$ALICE/cam.json"; }
 is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY"; }
 
+# Nobody has to wait for ever, and nothing is half done.
+is_answered() {
+    case $1 in
+    release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
+    *) [ -n "$(as $ALICE env USER=$ALICE timeout 5 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 3s cam 2>/dev/null)" ] ;;
+    esac
+}
+
 # ask OPERATION: once; a plugin that is being restarted is a no
 ask() {
     local deadline=$((SECONDS + 2))
