@@ -36,7 +36,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 }
 
 @test "the owners alone: with directories that are open to all, what somebody else puts there does not count" {
-    without libexec/broker/spool.c 's/(status.st_mode \& 07777) != 02700/0/' rtf-brokerd
+    without libexec/broker/spool.c 's/(status.st_mode \& 07777) == 02700/1/' rtf-brokerd
     broker_start
     sleeper $BOB
     wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null

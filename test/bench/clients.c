@@ -126,7 +126,7 @@ static int compare(const void *one, const void *other)
 static bool report(const struct record *records, int users)
 {
     size_t count = 0;
-    uint32_t refused = 0, *all = calloc((size_t)users * SAMPLES, sizeof *all);
+    uint32_t refused = 0, *all = calloc((size_t)users, SAMPLES * sizeof *all);
     if (all == NULL)
         fail("memory");
     for (int user = 0; user < users; user++) {
@@ -145,11 +145,12 @@ static bool report(const struct record *records, int users)
 
 int main(int count, char **words)
 {
-    if (count != 7 || atoi(words[5]) > CLIENTS_MAX) {
+    const int users = count == 7 ? atoi(words[4]) : 0;
+    if (users < 2 || atoi(words[5]) > CLIENTS_MAX) {
         fprintf(stderr, "usage: clients SPECS GROUP FIRST USERS CLIENTS SECONDS\n");
         return 64;
     }
-    int users = atoi(words[4]), status;
+    int status;
     bool good = true;
     struct record *records = mmap(NULL, (size_t)users * sizeof *records, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (records == MAP_FAILED)

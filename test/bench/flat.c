@@ -135,7 +135,7 @@ static void measure(struct samples *samples, const struct broker *brokers, const
     }
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < BROKERS; i++) {
-            struct samples *mine = &samples[(round + i) % BROKERS * OPERATIONS];
+            struct samples *mine = samples + (size_t)((round + i) % BROKERS) * OPERATIONS;
             struct client *client = &clients[(round + i) % BROKERS];
             put(&mine[CREATE], client, kind->wish);
             put(&mine[CHANGE], client, kind->other);

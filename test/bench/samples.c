@@ -43,7 +43,8 @@ static double median(const uint32_t *ns, size_t count, uint32_t *room)
 {
     memcpy(room, ns, count * sizeof *ns);
     qsort(room, count, sizeof *room, compare);
-    return room[count / 2] / 1000.0;
+    const uint32_t middle = room[count / 2];
+    return middle / 1000.0;
 }
 
 struct summary samples_summary(const struct samples *samples)
@@ -61,8 +62,9 @@ struct summary samples_summary(const struct samples *samples)
         most = one > most ? one : most;
     }
     summary.p50 = median(samples->ns, count, sorted);
-    summary.p90 = sorted[count * 90 / 100] / 1000.0;
-    summary.p99 = sorted[count * 99 / 100] / 1000.0;
+    const size_t nine_tenths = count * 90 / 100, all_but_one = count * 99 / 100;
+    summary.p90 = sorted[nine_tenths] / 1000.0;
+    summary.p99 = sorted[all_but_one] / 1000.0;
     summary.max = sorted[count - 1] / 1000.0;
     summary.spread = (most - least) / summary.p50 * 100;
     return summary;

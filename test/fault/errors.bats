@@ -5,14 +5,6 @@ load fault
 ERRORS='ENOSPC EIO EINTR ENOMEM EMFILE EAGAIN'
 CALLS=openat,openat2,read,write,pwrite64,newfstatat,fstat,statx,renameat,renameat2,unlinkat,fchown,fchmod,utimensat,fcntl,mmap,sendmsg,recvmsg,pidfd_open,epoll_ctl,inotify_add_watch,getdents64,sched_setattr,sched_setscheduler,sched_setaffinity,sched_getattr,perf_event_open
 
-# Nobody has to wait for ever, and nothing is half done.
-is_answered() {
-    case $1 in
-    release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
-    *) [ -n "$(as $ALICE env USER=$ALICE timeout 5 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 3s cam 2>/dev/null)" ] ;;
-    esac
-}
-
 # A plugin that was lost over it is there again in a moment.
 asked_again() { eventually ask "$1" || { cat "$SPECS/$ALICE/cam.verdict"; kernel "$SLEEPER"; tail -n 15 "$EVENTS"; return 1; }; }
 

@@ -4,7 +4,7 @@
 # FAULT_STEP: only every so many-th fault, from FAULT_FIRST on; 1 is all of them (make faults).
 . "$BATS_TEST_DIRNAME/../helper.bash"
 
-STEP=${FAULT_STEP:-19} FIRST=${FAULT_FIRST:-3}
+STEP=${FAULT_STEP:-29} FIRST=${FAULT_FIRST:-3}
 ORDINARY="other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 CAM='{"priority": 12, "plugin": "FP"}' OTHER='{"priority": 14, "plugin": "FP"}'
 
@@ -36,6 +36,14 @@ is_detach() { says $ALICE cam '.thread == null and .grant != null' && kernel_say
 before_release() { before_change; }
 do_release() { as $ALICE rm "$SPECS/$ALICE/cam.json"; }
 is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY"; }
+
+# Nobody has to wait for ever, and nothing is half done.
+is_answered() {
+    case $1 in
+    release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
+    *) [ -n "$(as $ALICE env USER=$ALICE timeout 5 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 3s cam 2>/dev/null)" ] ;;
+    esac
+}
 
 # ask OPERATION: once; a plugin that is being restarted is a no
 ask() {

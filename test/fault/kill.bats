@@ -13,6 +13,9 @@ kill_at() {
     if is_gone "$process"; then hit=yes; fi
     untrace
     if is_gone "$process"; then hit=yes; fi # by what it did after its answer
+    if [ "$1" = plugin ]; then # which costs that request, if only that
+        eventually is_answered "$2" && eventually ask "$2" || return 2
+    fi
     ends_well "$2" || return 2
     [ "$hit" = yes ]
 }
