@@ -28,7 +28,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/at
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized faults soak fairness bench vm-check fuzz oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man check check-sanitized faults soak fairness bench bench-paper vm-check fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -64,7 +64,7 @@ $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
 	install $< $@
 
-$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/clients $(B)/bench/flood:
+$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/flood:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -89,10 +89,17 @@ soak: all
 fairness: programs $(B)/bench/clients $(B)/bench/flood
 	BUILD=$(B) test/bench/fairness
 # What it costs to ask, against the bare floor. QUICK=1: in less than a minute.
-bench: programs $(B)/bench/bench
+bench: programs $(B)/bench/bench $(B)/bench/clients
 	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--quick) $(OPTIONS)
-$(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c operations.c flat.c broker.c client.c floor.c samples.c))
+$(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c operations.c flat.c others.c domain.c broker.c client.c floor.c samples.c) lib/cgroup.c lib/units.c)
 $(B)/bench/bench:   LDLIBS = -ljansson
+# Figures 3 to 5 of paper 000. QUICK=1: in some minutes instead of hours. The pictures need gnuplot.
+bench-paper: programs $(B)/bench/paper
+	@mkdir -p $(B)/bench/figures
+	$(B)/bench/paper --build $(B) --output $(B)/bench/figures $(if $(QUICK),--quick) $(OPTIONS)
+	cd $(B)/bench/figures && gnuplot $(CURDIR)/test/bench/paper.gnuplot
+$(B)/bench/paper:   $(call objects,$(addprefix test/bench/,paper.c broker.c client.c samples.c))
+$(B)/bench/paper:   LDLIBS = -lcap-ng
 $(B)/bench/clients: $(call objects,test/bench/clients.c)
 $(B)/bench/flood:   $(call objects,test/attack/flood.c)
 

@@ -74,7 +74,10 @@ bool paragraph_feed(struct paragraph_input *input, const void *bytes, size_t len
 
 static bool key_is_valid(const char *key)
 {
-    return *key >= 'a' && *key <= 'z' && key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+    bool good = *key >= 'a' && *key <= 'z'; /* strspn would make a table of the characters for each key */
+    for (; good && *key != '\0'; key++)
+        good = (*key >= 'a' && *key <= 'z') || (*key >= '0' && *key <= '9') || *key == '_';
+    return good;
 }
 
 static bool is_printable(const char *bytes, size_t length)

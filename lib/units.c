@@ -110,7 +110,7 @@ char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT])
 {
     size_t length = 0;
     text[0] = '\0';
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    for (int cpu = 0, left = CPU_COUNT(cpus); left > 0; cpu++) {
         if (!CPU_ISSET(cpu, cpus))
             continue;
         int last = cpu;
@@ -120,6 +120,7 @@ char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT])
         int added = last == cpu ? snprintf(text + length, CPU_LIST_TEXT - length, "%s%d", comma, cpu)
                                 : snprintf(text + length, CPU_LIST_TEXT - length, "%s%d-%d", comma, cpu, last);
         length += (size_t)added;
+        left -= last - cpu + 1;
         cpu = last;
     }
     return text;

@@ -219,6 +219,11 @@ static enum enforced explain(int error, pid_t tid, const struct attributes *want
     return enforce_refuse(reason, "sched_setattr of thread %d: %s", (int)tid, strerror(error));
 }
 
+static enum enforced refuse_unseen(pid_t tid, char *reason)
+{
+    return enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
+}
+
 static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
 {
     char cpus[CPU_LIST_TEXT];
@@ -388,7 +393,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
     struct attributes now;
     pid_t tid = identity->tid;
     if (!get_attributes(tid, &now))
-        return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "sched_getattr of thread %d: %s", (int)tid, strerror(errno));
+        return errno == ESRCH ? ENFORCE_GONE : refuse_unseen(tid, reason);
     const struct move move = plan_move(identity, domain, placement);
     uint64_t due;
     int done = demote(tid, &now, former, &due);
@@ -533,7 +538,7 @@ enum enforced enforce_apply(const struct target *target, uid_t owner, const stru
         return ENFORCE_GONE;
     enum enforced done = check_owner(&identity, owner, reason);
     if (done == ENFORCED && !get_attributes(tid, &former))
-        done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
+        done = errno == ESRCH ? ENFORCE_GONE : refuse_unseen(tid, reason);
     if (done != ENFORCED) {
         let_go(target, pidfd);
         return done;
@@ -543,7 +548,7 @@ enum enforced enforce_apply(const struct target *target, uid_t owner, const stru
     /* It may have changed its uid, or ended, under our hands. */
     bool unseen = (done == ENFORCED || done == ENFORCE_PENDING) && !thread_owner(pidfd, tid, &identity), ended = thread_has_ended(pidfd);
     if (unseen && !ended)
-        done = enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
+        done = refuse_unseen(tid, reason);
     if ((done == ENFORCED || done == ENFORCE_PENDING) && !ended && check_owner(&identity, owner, reason) != ENFORCED)
         done = ENFORCE_REFUSED;
     if ((done == ENFORCE_REFUSED || done == ENFORCE_BUSY) && !ended) {

@@ -70,7 +70,7 @@ static struct grant *make_grant(const struct request *request, int plugin, const
     grant->plugin = plugin;
     grant->plan = *plan;
     grant->spec = request->spec;
-    grant->spec.token[0] = '\0';
+    grant->spec.token = grant->spec.plugin = NULL;
     grant->utilization = grant_utilization(grant);
     return grant;
 }
@@ -269,7 +269,7 @@ enum next ask_next(struct request *request)
         const struct plugin_line *line = plugin_line(request->plugin);
         struct refusal refusal;
         char reason[REASON_BYTES];
-        if (request->spec.plugin[0] != '\0' && strcmp(request->spec.plugin, line->name) != 0)
+        if (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0)
             continue;
         bool in_turn = plugin_takes_turns(request->plugin) || (wish->grant != NULL && plugin_takes_turns(wish->grant->plugin));
         if (in_turn && !turn_take(request)) {

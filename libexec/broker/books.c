@@ -11,6 +11,7 @@
 #include "ledger.h"
 #include "plugin-lines.h"
 #include "rest.h"
+#include "noticing.h"
 #include "spool.h"
 #include "units.h"
 #include "wishes.h"
@@ -49,7 +50,7 @@ static bool is_quiet(const struct user *user)
 
 static bool is_busy(const struct wish *wish)
 {
-    return wish->request != NULL || wish->line != NULL || wish->busy_watch >= 0 || !is_quiet(wish->user);
+    return wish->request != NULL || wish->line != NULL || spool_is_watched(wish) || !is_quiet(wish->user);
 }
 
 static json_t *users_as_json(void)

@@ -8,10 +8,13 @@
 #include <sys/stat.h>
 
 #include "event.h"
+#include "files.h"
 #include "moment.h"
+#include "noticing.h"
 #include "order.h"
 #include "paragraph.h"
 #include "scans.h"
+#include "spool.h"
 #include "wishes.h"
 
 static bool held;
@@ -377,10 +380,8 @@ int64_t directories_deadline(void)
 void directories_expire(int64_t now)
 {
     struct wish *wish;
-    while ((wish = spool_busy_due(now)) != NULL) {
-        wish->look_at = INT64_MAX;
+    while ((wish = spool_busy_due(now)) != NULL)
         wish_queue(wish);
-    }
     listen_again(now);
     if (rescan_at > now)
         return;
@@ -401,6 +402,7 @@ static void wish_event(const struct spool_event *event)
         struct wish *wish = wish_find(user, event->name, true);
         wish->written = !event->newborn;
         wish->closed |= event->closed;
+        wish->has_tid |= event->of_tid;
         wish_queue(wish);
     } else if (account_ready(user->account))
         judge(user); /* its owner may have joined the group */

@@ -3,7 +3,7 @@
 #define RTF_DIRECTORIES_H
 
 #include "names.h"
-#include "spool.h"
+#include "noticing.h"
 
 /* The account is known now: its directories are adopted, moved aside or left alone. */
 void directories_of(struct account *account);

@@ -10,6 +10,7 @@
 #include "attach.h"
 #include "cgroup.h"
 #include "event.h"
+#include "files.h"
 #include "rest.h"
 #include "units.h"
 #include "wishes.h"
@@ -24,7 +25,7 @@ static bool elsewhere(const struct wish *wish, pid_t tid, uint64_t start)
  * the coarse time of files blur this by 20 ms. */
 static bool is_older(const struct stamp *file, const struct identity *identity)
 {
-    return file->seconds * 1000000000 + file->nanoseconds + INT64_C(20000000) < thread_started(identity);
+    return file->changed + INT64_C(20000000) < thread_started(identity);
 }
 
 /* A NAME.tid of another boot, or of a thread that is no more, can only ever do harm. */

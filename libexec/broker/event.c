@@ -19,7 +19,7 @@ static const int64_t rare_window = INT64_C(10000000000);
 static const char log_name[] = "events.ndjson";
 
 static int log_directory = -1, log_file = -1;
-static bool echo_to_stderr;
+static bool echo_to_stderr, stderr_is_file;
 static uint64_t lost;
 
 static const char *const kind_names[] = {
@@ -42,12 +42,39 @@ const char *result_name(enum result result)
 
 char *format_now(char text[static 40])
 {
+    static char second[24]; /* as far as it is the same for all of a second */
+    static time_t second_is = -1;
     struct timespec time;
     struct tm utc;
     clock_gettime(CLOCK_REALTIME, &time);
-    gmtime_r(&time.tv_sec, &utc);
-    size_t length = strftime(text, 24, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(text + length, 40 - length, ".%06ldZ", time.tv_nsec / 1000);
+    if (time.tv_sec != second_is) {
+        gmtime_r(&time.tv_sec, &utc);
+        (void)strftime(second, sizeof second, "%Y-%m-%dT%H:%M:%S", &utc);
+        second_is = time.tv_sec;
+    }
+    snprintf(text, 40, "%s.%06uZ", second, (unsigned)(time.tv_nsec / 1000));
+    return text;
+}
+
+const char *json_as_line(const json_t *json, size_t *length)
+{
+    static char *text;
+    static size_t room;
+    if (json == NULL)
+        return NULL;
+    size_t needed = json_dumpb(json, text, room, JSON_COMPACT | JSON_ENSURE_ASCII);
+    if (needed >= room) {
+        char *more = realloc(text, needed * 2);
+        if (more == NULL)
+            return NULL;
+        text = more;
+        room = needed * 2;
+        needed = json_dumpb(json, text, room, JSON_COMPACT | JSON_ENSURE_ASCII);
+    }
+    if (needed == 0)
+        return NULL;
+    text[needed] = '\n'; /* one write, one line */
+    *length = needed + 1;
     return text;
 }
 
@@ -62,8 +89,10 @@ void event_reopen(void)
 
 void event_start(int directory, bool echo)
 {
+    struct stat status;
     log_directory = directory;
     echo_to_stderr = echo;
+    stderr_is_file = fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode);
     event_reopen();
 }
 
@@ -84,8 +113,7 @@ static void write_line(const char *line, size_t length)
 /* What is not UTF-8 is shown as null: every line has every key. */
 static json_t *text_or_null(const char *text)
 {
-    json_t *string = text == NULL ? NULL : json_string(text);
-    return string == NULL ? json_null() : string;
+    return text == NULL ? json_null() : json_string(text);
 }
 
 /* The reader may be a program that our own grants keep from running: what it does not take at once is not
@@ -93,6 +121,10 @@ static json_t *text_or_null(const char *text)
 static void echo(const char *line, size_t length)
 {
     static bool is_no_socket;
+    if (stderr_is_file) {
+        (void)!write(STDERR_FILENO, line, length);
+        return;
+    }
     struct pollfd one = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (!is_no_socket && (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
         return;
@@ -106,36 +138,48 @@ static json_t *number_or_null(int64_t number, bool present)
     return present ? json_integer(number) : json_null();
 }
 
-static void write_event(const struct event *event, uint64_t left_out)
+/* Without memory for it a value is null, not what it was in the line before. */
+static void set(json_t *line, const char *key, json_t *value)
 {
+    json_object_set_new(line, key, value == NULL ? json_null() : value);
+}
+
+/* One object serves all lines: its keys stay, and with them their order. */
+static json_t *filled(const struct event *event, uint64_t left_out)
+{
+    static json_t *line;
     char now[40];
     bool user = event->user != NULL;
-    json_t *line = json_object();
-    json_object_set_new(line, "schema", json_integer(SCHEMA));
-    json_object_set_new(line, "time", json_string(format_now(now)));
-    json_object_set_new(line, "stage", json_string(event->stage));
-    json_object_set_new(line, "uid", number_or_null(user ? (int64_t)event->user->uid : 0, user));
-    json_object_set_new(line, "user", text_or_null(user && event->user->name[0] != '\0' ? event->user->name : NULL));
-    json_object_set_new(line, "name", text_or_null(event->name));
-    json_object_set_new(line, "request", text_or_null(event->request));
-    json_object_set_new(line, "decision", json_string(event->decision));
-    json_object_set_new(line, "reason", text_or_null(event->reason));
-    json_object_set_new(line, "plugin", text_or_null(event->plugin));
-    json_object_set_new(line, "tid", number_or_null(event->tid, event->tid != 0));
-    json_object_set_new(line, "us", number_or_null(event->microseconds, event->microseconds >= 0));
-    json_object_set_new(line, "token", text_or_null(event->token));
+    if (line == NULL)
+        line = json_object();
+    set(line, "schema", json_integer(SCHEMA));
+    set(line, "time", json_string(format_now(now)));
+    set(line, "stage", json_string(event->stage));
+    set(line, "uid", number_or_null(user ? (int64_t)event->user->uid : 0, user));
+    set(line, "user", text_or_null(user && event->user->name[0] != '\0' ? event->user->name : NULL));
+    set(line, "name", text_or_null(event->name));
+    set(line, "request", text_or_null(event->request));
+    set(line, "decision", json_string(event->decision));
+    set(line, "reason", text_or_null(event->reason));
+    set(line, "plugin", text_or_null(event->plugin));
+    set(line, "tid", number_or_null(event->tid, event->tid != 0));
+    set(line, "us", number_or_null(event->microseconds, event->microseconds >= 0));
+    set(line, "token", text_or_null(event->token));
+    (void)json_object_del(line, "left_out");
     if (left_out > 0)
-        json_object_set_new(line, "left_out", json_integer((json_int_t)left_out));
-    char *text = json_dumps(line, JSON_COMPACT | JSON_ENSURE_ASCII);
-    json_decref(line);
+        set(line, "left_out", json_integer((json_int_t)left_out));
+    return line;
+}
+
+static void write_event(const struct event *event, uint64_t left_out)
+{
+    size_t length;
+    const char *text = json_as_line(filled(event, left_out), &length);
     if (text == NULL)
         return;
-    size_t length = strlen(text);
-    text[length] = '\n'; /* over the terminator: one write, one line */
-    write_line(text, length + 1);
+    write_line(text, length);
     if (echo_to_stderr)
-        echo(text, length + 1);
-    free(text);
+        echo(text, length);
 }
 
 static void report_lost(void)

@@ -3,6 +3,7 @@
 #ifndef RTF_EVENT_H
 #define RTF_EVENT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,9 @@ void event_broker(const char *decision, const char *format, ...) __attribute__((
 
 /* "2026-01-02T03:04:05.123456Z" of now. Returns text. */
 char *format_now(char text[static 40]);
+
+/* As one line, valid until the next call. NULL: no memory, or json is. */
+const char *json_as_line(const json_t *json, size_t *length);
 
 const char *kind_name(enum kind kind);
 const char *result_name(enum result result);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "asking.h"
+#include "files.h"
 #include "ledger.h"
 #include "names.h"
 #include "plugins.h"
@@ -181,7 +182,7 @@ static void show_rules(const struct wish *wish)
     const struct grant *const own[2] = {wish->grant, NULL};
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
-        if (request->spec.plugin[0] != '\0' && strcmp(request->spec.plugin, line->name) != 0)
+        if (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0)
             continue;
         printf("%s:\n", line->name);
         acl_explain(rules, wish->user->account, i, &request->spec, own, stdout);

@@ -17,15 +17,17 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "locked.h"
 #include "books.h"
 #include "directories.h"
 #include "event.h"
 #include "explain.h"
+#include "locked.h"
 #include "names.h"
+#include "noticing.h"
 #include "order.h"
 #include "privileges.h"
 #include "recover.h"
+#include "spool.h"
 #include "starter.h"
 #include "threads.h"
 #include "units.h"

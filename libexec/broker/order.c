@@ -9,8 +9,10 @@
 #include "asking.h"
 #include "enforcing.h"
 #include "event.h"
+#include "files.h"
 #include "ledger.h"
 #include "names.h"
+#include "noticing.h"
 #include "request.h"
 #include "rest.h"
 #include "spec.h"
@@ -69,7 +71,7 @@ static void tell(struct wish *wish, const struct outcome *outcome, int64_t micro
                           .decision = outcome->result == RESULT_OK ? "ok" : "refused", .reason = outcome->reason,
                           .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
                           .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
-                          .token = wish->token[0] == '\0' ? NULL : wish->token, .microseconds = microseconds};
+                          .token = wish->token, .microseconds = microseconds};
     event_write(&event);
     if (written || wish->user->gone)
         return;
@@ -127,7 +129,7 @@ void order_expire(int64_t now)
 
 static bool nothing_is_left(const struct wish *wish)
 {
-    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->busy_watch == -1;
+    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->awaited == NULL;
 }
 
 static void forget_if_empty(struct wish *wish)
@@ -166,12 +168,25 @@ static bool is_to_be_applied_again(const struct wish *wish)
     return wish->attachment != NULL && (wish->attachment->awake || wish->attachment->replaced);
 }
 
+static bool is_still(const struct wish *wish, const char *ending, const struct stamp *judged)
+{
+    const struct stamp now = spool_stamp(wish->user, wish->name, ending, NULL);
+    return stamp_equal(&now, judged);
+}
+
+/* There is a NAME.tid, or may be. */
+static bool may_have_tid(const struct wish *wish)
+{
+    return wish->has_tid || wish->judged_tid.inode != 0 || !spool_user_is_heard(wish->user);
+}
+
 /* After an answer: mostly nothing has happened meanwhile, and then the owner's file is not opened again, for its
  * closing would wake him for nothing. */
 static void examine_rest(struct wish *wish)
 {
-    struct stamp json = spool_stamp(wish->user, wish->name, ".json"), tid = spool_stamp(wish->user, wish->name, ".tid");
-    bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) || !stamp_equal(&json, &wish->judged) || !stamp_equal(&tid, &wish->judged_tid);
+    bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) ||
+                (!spool_user_is_heard(wish->user) && !is_still(wish, ".json", &wish->judged)) ||
+                (may_have_tid(wish) && !is_still(wish, ".tid", &wish->judged_tid));
     if (news)
         wish_queue(wish);
     else
@@ -219,6 +234,7 @@ static void tell_successor(const struct wish *wish)
     if (successor == NULL || successor->attachment != NULL)
         return;
     successor->judged_tid = (struct stamp){0};
+    successor->has_tid = true;
     if (successor->grant != NULL && successor->grant->spec.attach != 0)
         wish_judged(successor, (struct stamp){0}, successor->linked);
     wish_queue(successor);
@@ -229,7 +245,7 @@ static void released(struct request *request)
     struct wish *wish = request->wish;
     struct event event = {.stage = "release", .user = wish->user, .name = wish->name, .request = kind_name(RELEASE), .decision = "ok",
                           .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
-                          .token = wish->token[0] == '\0' ? NULL : wish->token,
+                          .token = wish->token,
                           .microseconds = (monotonic_now() - request->started) / 1000};
     grant_unbook(wish, true);
     forget_owed(wish->task);
@@ -242,7 +258,8 @@ static void released(struct request *request)
         tell_successor(wish);
     wish_judged(wish, (struct stamp){0}, false);
     wish->judged_tid = (struct stamp){0};
-    wish->token[0] = '\0';
+    free(wish->token);
+    wish->token = NULL;
     spool_forget_busy(wish);
     request_drop(request);
     wish_queue(wish);
@@ -410,7 +427,7 @@ static void judge_json(struct wish *wish, struct file *json)
         say(request, BAD_SPEC, "%s.json: %.440s", wish->name, reason);
     else {
         request->has_spec = true;
-        if (request->spec.attach == 0 || spool_stamp(wish->user, wish->name, ".tid").inode == 0) {
+        if (request->spec.attach == 0 || spool_stamp(wish->user, wish->name, ".tid", NULL).inode == 0) {
             identify(request);
             return;
         }
@@ -517,6 +534,14 @@ static bool is_another(const struct file *file, const struct stamp *judged)
     return !stamp_equal(&file->stamp, judged) || (file->text != NULL && file->stamp.digest != judged->digest);
 }
 
+static void look_at_tid(struct wish *wish, struct file *tid)
+{
+    *tid = (struct file){.fd = -1, .state = FILE_ABSENT};
+    if (may_have_tid(wish))
+        spool_file_open(wish->user, wish->name, ".tid", known(wish, &wish->judged_tid, OF_TID), tid);
+    wish->has_tid = tid->state != FILE_ABSENT;
+}
+
 void wish_examine(struct wish *wish)
 {
     struct file json, tid;
@@ -551,7 +576,7 @@ void wish_examine(struct wish *wish)
         judge_json(wish, &json);
         return;
     }
-    spool_file_open(wish->user, wish->name, ".tid", known(wish, &wish->judged_tid, OF_TID), &tid);
+    look_at_tid(wish, &tid);
     bool busy = tid.state == FILE_BUSY || tid.state == FILE_UNSEEN;
     if (busy)
         spool_watch_busy(wish, ".tid", tid.state);

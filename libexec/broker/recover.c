@@ -10,9 +10,12 @@
 #include "directories.h"
 #include "enforcing.h"
 #include "event.h"
+#include "files.h"
 #include "ledger.h"
 #include "names.h"
 #include "order.h"
+#include "scans.h"
+#include "spool.h"
 #include "state.h"
 #include "threads.h"
 #include "turns.h"
@@ -263,7 +266,8 @@ static bool take_up(const struct recorded_wish *recorded, bool same_boot)
         restore_orphan(recorded);
         return false;
     }
-    memcpy(wish->token, recorded->token, sizeof wish->token);
+    if (recorded->token[0] != '\0' && (wish->token = strdup(recorded->token)) == NULL)
+        abort();
     if (!same_boot) {
         wish->recovered = true; /* asked again, in the order of old */
         return false;
@@ -313,6 +317,7 @@ bool recover(char reason[static REASON_BYTES])
     settle_accounts();
     for (int i = 0; i < state.count; i++)
         tasks_from(state.wishes[i].task);
+    struct stamp json;
     bool *apply = calloc((size_t)state.count + 1, sizeof *apply);
     if (apply == NULL)
         abort();
@@ -331,7 +336,7 @@ bool recover(char reason[static REASON_BYTES])
             answer_again(wish, RECOVER, "the grant is in force");
         if (!apply[i] && wish->attachment != NULL)
             threads_watch(wish);
-        if (!apply[i])
+        if (!apply[i] && !wish_is_as_it_was(wish, &json))
             turns_add(wish, turns_of_old()); /* before what is new: what it gives up can be theirs */
     }
     if (good) {

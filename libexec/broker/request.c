@@ -7,8 +7,10 @@
 
 #include "acl.h"
 #include "event.h"
+#include "files.h"
 #include "ledger.h"
 #include "names.h"
+#include "spec.h"
 #include "turns.h"
 #include "wishes.h"
 
@@ -142,7 +144,7 @@ void request_event(const struct request *request, const char *stage, const char 
     struct event event = {.stage = stage, .user = wish->user, .name = wish->name, .request = kind_name(request->outcome.kind),
                           .decision = decision, .reason = reason, .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
                           .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
-                          .token = wish->token[0] == '\0' ? NULL : wish->token,
+                          .token = wish->token,
                           .microseconds = (monotonic_now() - request->started) / 1000};
     event_write(&event);
 }
@@ -168,8 +170,11 @@ bool request_record(struct request *request)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))
         wish->judged_tid = (struct stamp){0};
-    if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec))
-        memcpy(wish->token, request->spec.token, sizeof wish->token);
+    if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec)) {
+        free(wish->token);
+        wish->token = request->spec.token;
+        request->spec.token = NULL;
+    }
     request->recorded = wish->over_limit || wish_record(wish); /* the one over the limit is told, and forgotten */
     return request->recorded;
 }
@@ -187,6 +192,7 @@ void request_drop(struct request *request)
     free(request->partial);
     free(request->old);
     free(request->outcome.replies);
+    spec_free(&request->spec);
     spool_file_close(&request->json); /* and this wakes the owner */
     spool_file_close(&request->tid);
     free(request);

@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "plugins.h"
+#include "files.h"
 #include "spool.h"
 #include "wish.h"
 

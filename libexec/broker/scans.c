@@ -6,8 +6,8 @@
 #include <sys/queue.h>
 
 #include "directories.h"
+#include "files.h"
 #include "order.h"
-#include "spool.h"
 #include "wishes.h"
 
 enum { TURN_NAMES = 256 };
@@ -34,16 +34,27 @@ struct scan {
 static TAILQ_HEAD(, scan) scans = TAILQ_HEAD_INITIALIZER(scans);
 static struct scan *current;
 
+bool wish_is_as_it_was(const struct wish *wish, struct stamp *json)
+{
+    bool has_other_names;
+    *json = spool_stamp(wish->user, wish->name, ".json", &has_other_names);
+    return wish->judged.inode != 0 && stamp_equal(json, &wish->judged) && !wish->judged.fresh && !has_other_names && !wish->linked && !wish->has_tid &&
+           wish->judged_tid.inode == 0 && wish->request == NULL && wish->attachment == NULL && wish->awaited == NULL && !wish->recovered &&
+           !wish->exited && !wish->dirty;
+}
+
 static void remember(struct finds *finds, const struct wish *wish)
 {
-    struct stamp stamp = spool_stamp(wish->user, wish->name, ".json");
+    struct stamp stamp;
+    if (wish_is_as_it_was(wish, &stamp))
+        return;
     if (finds->count == finds->room) {
         finds->room = finds->room == 0 ? 64 : finds->room * 2;
         finds->list = realloc(finds->list, finds->room * sizeof *finds->list);
         if (finds->list == NULL)
             abort();
     }
-    finds->list[finds->count++] = (struct find){wish->task, stamp.seconds * 1000000000 + stamp.nanoseconds};
+    finds->list[finds->count++] = (struct find){wish->task, stamp.changed};
 }
 
 static int by_time(const void *one, const void *other)
@@ -72,9 +83,9 @@ static void queue_finds(struct finds *finds, struct line *line)
     *finds = (struct finds){0};
 }
 
-static void found(struct user *user, const char *name, bool other)
+static void found(struct user *user, const char *name, enum listed what)
 {
-    if (other) {
+    if (what == LISTED_OTHER) {
         report_name(user, name);
         return;
     }
@@ -88,7 +99,9 @@ static void found(struct user *user, const char *name, bool other)
         }
         current->over_limit_told |= wish->over_limit;
     }
-    if (wish->found_by == current)
+    if (what == LISTED_TID)
+        wish->has_tid = true;
+    else if (wish->found_by == current)
         return; /* its other file */
     wish->found_by = current;
     remember(&current->finds, wish);

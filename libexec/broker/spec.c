@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "paragraph.h"
@@ -109,23 +110,26 @@ static bool take_move(const json_t *value, void *into, char *reason)
     return true;
 }
 
-static bool take_name(const json_t *value, char *into, size_t max, char *reason)
+static bool take_name(const json_t *value, char **into, size_t max, char *reason)
 {
     const char *text = json_string_value(value);
     if (text == NULL || !name_is_valid(text, json_string_length(value), max))
         return fault(reason, "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]", max);
-    memcpy(into, text, json_string_length(value) + 1);
+    free(*into);
+    *into = strdup(text);
+    if (*into == NULL)
+        abort(); /* state/ brings a new broker back to here */
     return true;
 }
 
 static bool take_plugin(const json_t *value, void *into, char *reason)
 {
-    return take_name(value, into, PLUGIN_NAME_BYTES - 1, reason);
+    return take_name(value, (char **)into, PLUGIN_NAME_BYTES - 1, reason);
 }
 
 static bool take_token(const json_t *value, void *into, char *reason)
 {
-    return take_name(value, into, TOKEN_BYTES - 1, reason);
+    return take_name(value, (char **)into, TOKEN_BYTES - 1, reason);
 }
 
 static bool take_comment(const json_t *value, void *into, char *reason)
@@ -182,18 +186,13 @@ static void name_key(const char *text, size_t length, const char *key, int numbe
     snprintf(shown, 112, "key \"%s\" (line %d)", plain, line_of_key(text, length, number));
 }
 
-static bool take_key(const char *shown, const char *key, const json_t *value, struct spec *spec, char *reason)
+static bool take_key(const char *key, const json_t *value, struct spec *spec, char *why)
 {
-    char why[REASON_BYTES];
-    for (int i = 0; i < KEYS; i++) {
-        if (strcmp(keys[i].key, key) != 0)
-            continue;
-        if (keys[i].take(value, (char *)spec + keys[i].offset, why))
-            return true;
-        return fault(reason, "%s %.300s", shown, why);
-    }
-    return fault(reason, "%s is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
-                         "ignore_admission, attach, lifetime, move, token and comment", shown);
+    for (int i = 0; i < KEYS; i++)
+        if (strcmp(keys[i].key, key) == 0)
+            return keys[i].take(value, (char *)spec + keys[i].offset, why);
+    return fault(why, "is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
+                         "ignore_admission, attach, lifetime, move, token and comment");
 }
 
 /* What follows from the definitions of Q, Qd, D and T, whatever plugin is asked. NULL, or the key that is
@@ -249,7 +248,7 @@ static json_t *parse_object(const char *text, size_t length, char *reason)
 bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES])
 {
     char shown[112], why[REASON_BYTES];
-    const char *key, *wrong;
+    const char *key, *wrong = NULL;
     json_t *value;
     int number = 0;
     bool good = true;
@@ -258,15 +257,14 @@ bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[
     if (object == NULL)
         return false;
     /* First, so that even the answer to a wish that is wrong elsewhere can be told from others. */
-    (void)take_token(json_object_get(object, "token"), spec->token, why);
+    (void)take_token(json_object_get(object, "token"), &spec->token, why);
     json_object_foreach(object, key, value) {
-        name_key(text, length, key, number++, shown);
-        good = take_key(shown, key, value, spec, reason);
-        if (!good)
+        wrong = take_key(key, value, spec, why) ? NULL : key;
+        if (wrong != NULL)
             break;
     }
-    wrong = good ? check_relations(spec, why) : NULL;
-    number = 0;
+    if (wrong == NULL)
+        wrong = check_relations(spec, why);
     if (wrong != NULL)
         json_object_foreach(object, key, value) {
             name_key(text, length, key, number++, shown);
@@ -275,6 +273,13 @@ bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[
         }
     json_decref(object);
     return good;
+}
+
+void spec_free(struct spec *spec)
+{
+    free(spec->plugin);
+    free(spec->token);
+    spec->plugin = spec->token = NULL;
 }
 
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid)

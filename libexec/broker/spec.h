@@ -8,8 +8,10 @@
 
 enum { SPEC_BYTES_MAX = 64 * 1024 };
 
-/* False: *reason says which key, where, and what is allowed. */
+/* False: *reason says which key, where, and what is allowed. Whatever it says, spec_free is to be called. */
 bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES]);
+
+void spec_free(struct spec *spec);
 
 /* The content of NAME.tid: one decimal thread id and perhaps a newline. */
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid);

@@ -43,10 +43,13 @@ static bool append(void)
     return good;
 }
 
+static const int64_t second = 1000000000; /* ns */
+
 static void add_stamp(const char *key, const struct stamp *stamp)
 {
     if (stamp->inode != 0)
-        paragraph_add(&output, key, "%llu:%lld.%09ld", (unsigned long long)stamp->inode, (long long)stamp->seconds, stamp->nanoseconds);
+        paragraph_add(&output, key, "%llu:%lld.%09lld", (unsigned long long)stamp->inode, (long long)(stamp->changed / second),
+                      (long long)(stamp->changed % second));
 }
 
 static void add_if(const char *key, uint64_t number)
@@ -72,8 +75,6 @@ static void add_grant(const struct grant *grant)
     add_if("lifetime_thread", grant->spec.lifetime_thread);
     add_if("move_process", grant->spec.move_process);
     add_if("attach", (uint64_t)grant->spec.attach);
-    if (grant->spec.plugin[0] != '\0')
-        paragraph_add(&output, "requested_plugin", "%s", grant->spec.plugin);
 }
 
 static void name_wish(const char *record, const struct wish *wish)
@@ -90,7 +91,7 @@ bool state_wish(const struct wish *wish)
     paragraph_add_number(&output, "time", (uint64_t)wish->decided);
     add_stamp("judged", &wish->judged);
     add_stamp("judged_tid", &wish->judged_tid);
-    if (wish->token[0] != '\0')
+    if (wish->token != NULL)
         paragraph_add(&output, "token", "%s", wish->token);
     if (wish->grant != NULL)
         add_grant(wish->grant);
@@ -217,15 +218,15 @@ struct known {
 static bool get_stamp(const struct paragraph *record, const char *key, struct stamp *stamp)
 {
     unsigned long long inode;
-    long long seconds;
+    long long seconds, nanoseconds;
     const char *text = paragraph_get(record, key);
     *stamp = (struct stamp){0};
     if (text == NULL)
         return true;
-    if (sscanf(text, "%llu:%lld.%ld", &inode, &seconds, &stamp->nanoseconds) != 3)
+    if (sscanf(text, "%llu:%lld.%lld", &inode, &seconds, &nanoseconds) != 3 || seconds < 0 || seconds >= INT64_MAX / second || nanoseconds < 0 || nanoseconds >= second)
         return false;
     stamp->inode = inode;
-    stamp->seconds = seconds;
+    stamp->changed = seconds * second + nanoseconds;
     return true;
 }
 
@@ -274,7 +275,7 @@ static bool get_grant(const struct paragraph *record, struct recorded_wish *wish
                 get_bool(record, "move_process", &spec->move_process);
     plan->period = spec->period;
     plan->deadline = spec->deadline != 0 ? spec->deadline : spec->period;
-    return good && get_text(record, "requested_plugin", spec->plugin, sizeof spec->plugin);
+    return good;
 }
 
 static bool get_thread(const struct paragraph *record, struct recorded_wish *wish)

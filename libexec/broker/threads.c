@@ -6,9 +6,9 @@
 
 #include "enforcing.h"
 #include "event.h"
+#include "files.h"
 #include "order.h"
 #include "rest.h"
-#include "spool.h"
 #include "wishes.h"
 
 /* ---- what the helper does without a request ---- */

@@ -1,13 +1,14 @@
 #include "verdict.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "event.h"
+#include "files.h"
 #include "plugins.h"
-#include "spool.h"
 #include "units.h"
 
 static json_t *number_or_null(uint64_t number)
@@ -26,7 +27,7 @@ static json_t *stamp_or_null(const struct stamp *stamp)
     char changed[40];
     if (stamp->inode == 0)
         return json_null();
-    snprintf(changed, sizeof changed, "%lld.%09ld", (long long)stamp->seconds, stamp->nanoseconds);
+    snprintf(changed, sizeof changed, "%lld.%09lld", (long long)stamp->changed / 1000000000, (long long)stamp->changed % 1000000000);
     return json_pack("{s:I, s:s}", "inode", (json_int_t)stamp->inode, "changed", changed);
 }
 
@@ -73,17 +74,16 @@ bool verdict_write(const struct wish *wish, const struct outcome *outcome)
 {
     char now[40];
     json_t *verdict = json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "request", kind_name(outcome->kind), "token",
-                                text_or_null(wish->token), "spec", stamp_or_null(&wish->judged), "tid", stamp_or_null(&wish->judged_tid),
+                                wish->token == NULL ? json_null() : json_string(wish->token), "spec", stamp_or_null(&wish->judged), "tid", stamp_or_null(&wish->judged_tid),
                                 "result", result_name(outcome->result), "reason", outcome->reason, "refusal",
                                 refusal_or_null(&outcome->refusal), "replies", replies_list(outcome), "grant",
                                 grant_or_null(wish->grant), "thread", thread_or_null(wish->attachment), "time", format_now(now));
-    char *text = json_dumps(verdict, JSON_COMPACT | JSON_ENSURE_ASCII);
+    size_t length;
+    const char *text = json_as_line(verdict, &length);
     json_decref(verdict);
-    if (text == NULL)
+    if (text == NULL) {
+        errno = ENOMEM;
         return false;
-    size_t length = strlen(text);
-    text[length] = '\n'; /* over the terminator */
-    bool written = spool_put_verdict(wish->user, wish->name, text, length + 1, wish->decided);
-    free(text);
-    return written;
+    }
+    return spool_put_verdict(wish->user, wish->name, text, length, wish->decided);
 }

@@ -21,8 +21,7 @@ enum { NAME_BYTES = 65, TOKEN_BYTES = 65, PLUGIN_NAME_BYTES = 33, REASON_BYTES =
  * then the digest of its text tells. */
 struct stamp {
     uint64_t inode;
-    int64_t seconds;
-    long nanoseconds;
+    int64_t changed; /* CLOCK_REALTIME, ns */
     unsigned digest;
     bool fresh;
 };
@@ -33,7 +32,7 @@ struct spec {
     pid_t attach;
     bool ignore_admission, lifetime_thread;
     bool move_process; /* its whole process may be moved into a domain */
-    char plugin[PLUGIN_NAME_BYTES], token[TOKEN_BYTES];
+    char *plugin, *token; /* NULL, or the request's; in a grant both are NULL */
 };
 
 /* What the access rules' sums hold of one grant; acl.c's. */
@@ -87,6 +86,7 @@ struct attachment {
 struct account;
 struct request;
 struct line;
+struct awaited;
 
 /* A directory in specs/. */
 struct user {
@@ -113,19 +113,15 @@ enum { OF_JSON = 1, OF_TID = 2 };
 
 struct wish {
     struct user *user;
-    char name[NAME_BYTES];
-    char token[TOKEN_BYTES];             /* of the last wish that was judged */
+    char *token;                         /* of the last wish that was judged; NULL */
     uint64_t task;                       /* its number towards plugins */
     struct stamp judged, judged_tid;     /* the files that have had their answer */
     struct grant *grant;
     struct attachment *attachment;
     struct request *request;             /* at most one at a time */
     struct account *counted;             /* whose number of wishes it is part of */
-    int busy_watch;                      /* waits for a writer to close a file; or UNWATCHED, or -1: does not wait */
-    int64_t look_at;                     /* and looks by itself then, CLOCK_MONOTONIC; INT64_MAX: no more */
-    int64_t look_pause;
-    TAILQ_ENTRY(wish) of_handed;         /* spool.c: its file was closed, to be told in turn */
-    bool handed;
+    struct awaited *awaited;             /* noticing.c: waits for one of its files; NULL: does not */
+    TAILQ_ENTRY(wish) of_handed;         /* noticing.c: its file was closed, to be told in turn */
     TAILQ_ENTRY(wish) of_line;           /* turns.c: to be looked at in turn; */
     struct line *line;                   /* NULL: not */
     const void *found_by;                /* scans.c */
@@ -133,12 +129,13 @@ struct wish {
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     bool dirty, exited, recovered, over_limit, answered;
     bool written;                        /* an event since the last judgement says more than that a file was made */
-    unsigned closed;                     /* OF_JSON, OF_TID: a writer has closed it since it was looked at */
-    bool linked;                         /* NAME.json has, or had, another name somewhere */
+    unsigned char closed;                /* OF_JSON, OF_TID: a writer has closed it since it was looked at */
+    bool has_tid;                        /* NAME.tid has been told of since it was last found not to be there */
+    bool handed, linked;                 /* linked: NAME.json has, or had, another name somewhere */
     RB_ENTRY(wish) of_file;              /* by judged.inode within the user, if it is not linked */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */
-    UT_hash_handle hh_busy;              /* by busy_watch */
+    char name[];
 };
 
 enum kind { CREATE, CHANGE, ATTACH, DETACH, RECOVER, UPDATE, EXIT, RELEASE };

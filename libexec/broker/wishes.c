@@ -13,10 +13,10 @@
 #include "attach.h"
 #include "ledger.h"
 #include "names.h"
+#include "noticing.h"
 #include "plugins.h"
 #include "rest.h"
 #include "spec.h"
-#include "spool.h"
 #include "state.h"
 #include "units.h"
 
@@ -74,10 +74,9 @@ struct wish *wish_find(struct user *user, const char *name, bool create)
     HASH_FIND_STR(user->wishes, name, wish);
     if (wish != NULL || !create)
         return wish;
-    wish = allocate(sizeof *wish);
+    wish = allocate(sizeof *wish + strlen(name) + 1);
     wish->user = user;
-    snprintf(wish->name, sizeof wish->name, "%s", name);
-    wish->busy_watch = -1;
+    memcpy(wish->name, name, strlen(name) + 1);
     wish->task = task_new();
 
     struct account *bucket = user_bucket(user);
@@ -86,7 +85,7 @@ struct wish *wish_find(struct user *user, const char *name, bool create)
         wish->counted = bucket;
         bucket->wishes++;
     }
-    HASH_ADD_STR(user->wishes, name, wish);
+    HASH_ADD_KEYPTR(hh, user->wishes, wish->name, strlen(wish->name), wish);
     HASH_ADD(hh_task, tasks, task, sizeof wish->task, wish);
     return wish;
 }
@@ -137,6 +136,7 @@ void wish_forget(struct wish *wish)
         wish->counted->wishes--;
     HASH_DELETE(hh, wish->user->wishes, wish);
     HASH_DELETE(hh_task, tasks, wish);
+    free(wish->token);
     free(wish);
 }
 

@@ -82,6 +82,8 @@ int main(int count, char **words)
     bench.results = json_array();
     bench_operations(&bench);
     bench_flat(&bench);
+    bench_others(&bench);
+    bench_domain(&bench);
     if (json_file != NULL && json_dump_file(bench.results, json_file, JSON_INDENT(1)) != 0)
         errx(EX_CANTCREAT, "%s", json_file);
     json_decref(bench.results);

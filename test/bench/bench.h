@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { USER = 20017, FILLER = 20018, GROUP = 20000 };
+enum { USER = 20017, FILLER = 20018, CROWD = 31000, CROWD_USERS = 50, GROUP = 20000 };
 
 struct bench {
     const char *build, *where; /* where rtf was built; the directory for spools */
@@ -25,5 +25,11 @@ void bench_operations(struct bench *bench);
 /* Each operation among many reservations against the same among none; how fast those came, what they take, how long a restart
  * does. */
 void bench_flat(struct bench *bench);
+
+/* What a scheduling domain costs: the kernel's own work against it with all around. */
+void bench_domain(struct bench *bench);
+
+/* Whole programs; many clients at once; nothing to do. */
+void bench_others(struct bench *bench);
 
 #endif

@@ -39,7 +39,7 @@ static void wait_until_it_serves(const struct broker *broker)
 
 void broker_make(struct broker *broker, const char *where, const char *plugins)
 {
-    char config[96], rules[128];
+    char config[96], rules[4096];
     *broker = (struct broker){0};
     snprintf(broker->top, sizeof broker->top, "%.40s/rtf-bench.XXXXXX", where);
     if (mkdtemp(broker->top) == NULL || chmod(broker->top, 0755) != 0)
@@ -50,7 +50,9 @@ void broker_make(struct broker *broker, const char *where, const char *plugins)
     if (mkdir(config, 0755) != 0)
         err(EX_CANTCREAT, "%s", config);
     write_file(config, "plugins.conf", plugins);
-    snprintf(rules, sizeof rules, "%d - max_utilization 100000\n%d - max_utilization 100000\n", USER, FILLER);
+    int length = snprintf(rules, sizeof rules, "%d - max_utilization 100000\n%d - max_utilization 100000\n", USER, FILLER);
+    for (int uid = CROWD; uid < CROWD + CROWD_USERS; uid++)
+        length += snprintf(rules + length, sizeof rules - (size_t)length, "%d - max_utilization 100000\n", uid);
     write_file(config, "acl.conf", rules);
 }
 

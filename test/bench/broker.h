@@ -11,7 +11,7 @@ struct broker {
     pid_t pid;
 };
 
-/* The directory, with plugins.conf of these lines, and rules that let USER and FILLER do as they like. */
+/* The directory, with plugins.conf of these lines, and rules that let USER, FILLER and the CROWD do as they like. */
 void broker_make(struct broker *broker, const char *where, const char *plugins);
 void broker_remove(const struct broker *broker);
 

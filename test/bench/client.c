@@ -27,6 +27,11 @@ void client_close(struct client *client)
     close(client->watch);
 }
 
+static void expect(struct client *client, const char *file)
+{
+    snprintf(client->answer, sizeof client->answer, "%.*s.verdict", (int)strcspn(file, "."), file);
+}
+
 static void wait_for_verdict(const struct client *client, uint32_t what)
 {
     char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -37,7 +42,7 @@ static void wait_for_verdict(const struct client *client, uint32_t what)
         for (ssize_t at = 0; at < got;) {
             const struct inotify_event *event = (const void *)(events + at);
             at += (ssize_t)(sizeof *event + event->len);
-            if ((event->mask & what) != 0 && event->len > 0 && strcmp(event->name, "b.verdict") == 0)
+            if ((event->mask & what) != 0 && event->len > 0 && strcmp(event->name, client->answer) == 0)
                 return;
         }
     }
@@ -46,7 +51,7 @@ static void wait_for_verdict(const struct client *client, uint32_t what)
 static void read_verdict(struct client *client)
 {
     wait_for_verdict(client, IN_MOVED_TO);
-    int fd = openat(client->directory, "b.verdict", O_RDONLY | O_CLOEXEC);
+    int fd = openat(client->directory, client->answer, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, client->verdict, sizeof client->verdict - 1);
     if (got < 0)
         err(EX_NOINPUT, "a verdict");
@@ -54,21 +59,23 @@ static void read_verdict(struct client *client)
     close(fd);
 }
 
-int64_t client_put(struct client *client, const char *name, const char *text)
+int64_t client_put(struct client *client, const char *file, const char *text)
 {
+    expect(client, file);
     int64_t begun = now();
     int fd = openat(client->directory, ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
         err(EX_CANTCREAT, "a wish");
     close(fd);
-    if (renameat(client->directory, ".new", client->directory, name) != 0)
-        err(EX_CANTCREAT, "%s", name);
+    if (renameat(client->directory, ".new", client->directory, file) != 0)
+        err(EX_CANTCREAT, "%s", file);
     read_verdict(client);
     return now() - begun;
 }
 
 int64_t client_detach(struct client *client)
 {
+    expect(client, "b.tid");
     int64_t begun = now();
     if (unlinkat(client->directory, "b.tid", 0) != 0)
         err(EX_OSERR, "b.tid");
@@ -76,11 +83,12 @@ int64_t client_detach(struct client *client)
     return now() - begun;
 }
 
-int64_t client_release(struct client *client)
+int64_t client_release(struct client *client, const char *file)
 {
+    expect(client, file);
     int64_t begun = now();
-    if (unlinkat(client->directory, "b.json", 0) != 0)
-        err(EX_OSERR, "b.json");
+    if (unlinkat(client->directory, file, 0) != 0)
+        err(EX_OSERR, "%s", file);
     wait_for_verdict(client, IN_DELETE);
     return now() - begun;
 }

@@ -9,18 +9,19 @@
 
 struct client {
     int directory, watch;
+    char answer[64];    /* the name of the verdict that is waited for */
     char verdict[4096]; /* the last one */
 };
 
 void client_open(struct client *client, const char *directory);
 void client_close(struct client *client);
 
-/* Each returns ns. b.json or b.tid is put, and b.verdict waited for and read. */
-int64_t client_put(struct client *client, const char *name, const char *text);
+/* Each returns ns. NAME.json or NAME.tid is put, and NAME.verdict waited for and read. */
+int64_t client_put(struct client *client, const char *file, const char *text);
 /* b.tid is removed, and the same. */
 int64_t client_detach(struct client *client);
-/* b.json is removed, and until b.verdict has gone. */
-int64_t client_release(struct client *client);
+/* NAME.json is removed, and until NAME.verdict has gone. */
+int64_t client_release(struct client *client, const char *file);
 
 bool client_says(const struct client *client, const char *text);
 

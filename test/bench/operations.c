@@ -70,9 +70,9 @@ static void do_operations(struct run *run, struct client *client, const struct k
     check(run, CHANGE, client, "\"request\":\"change\"", client_put(client, "b.json", kind->other));
     check(run, ATTACH, client, "\"state\":\"attached\"", client_put(client, "b.tid", tid));
     check(run, DETACH, client, "\"thread\":null", client_detach(client));
-    samples_add(&run->operations[RELEASE], client_release(client));
+    samples_add(&run->operations[RELEASE], client_release(client, "b.json"));
     check(run, CREATE_ATTACHED, client, "\"state\":\"attached\"", client_put(client, "b.json", attached));
-    samples_add(&run->operations[RELEASE_ATTACHED], client_release(client));
+    samples_add(&run->operations[RELEASE_ATTACHED], client_release(client, "b.json"));
 }
 
 /* A thread that sleeps, of this user's. */

@@ -9,8 +9,8 @@ static void must_be_a_spec(const struct spec *spec)
 {
     must(spec->runtime <= TIME_MAX && spec->desired_runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX);
     must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0);
-    must_be_text(spec->plugin, sizeof spec->plugin);
-    must_be_text(spec->token, sizeof spec->token);
+    must(spec->plugin == NULL || name_is_valid(spec->plugin, strlen(spec->plugin), PLUGIN_NAME_BYTES - 1));
+    must(spec->token == NULL || name_is_valid(spec->token, strlen(spec->token), TOKEN_BYTES - 1));
     must(spec_window(spec) <= TIME_MAX);
 }
 
@@ -30,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         must(reason[0] != '\0');
         must_be_text(reason, sizeof reason);
     }
+    spec_free(&spec);
     if (spec_parse_tid(text, length, &tid))
         must(tid > 0);
     free(text);

@@ -1,0 +1,185 @@
+#include <err.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "broker.h"
+#include "client.h"
+#include "samples.h"
+
+static uint64_t wakeups(const struct broker *broker)
+{
+    return broker_sum(broker->pid, "voluntary_ctxt_switches:");
+}
+
+static void end(struct broker *broker)
+{
+    broker_stop(broker);
+    broker_remove(broker);
+}
+
+/* ---- many clients at once ---- */
+
+/* Runs `clients`, see there. */
+static void run_clients(const struct bench *bench, const struct broker *broker, int seconds, double figures[static 5])
+{
+    char command[PATH_MAX + 256];
+    snprintf(command, sizeof command, "%s/bench/clients %s %d %d %d %d %d", bench->build, broker->specs, GROUP, CROWD, CROWD_USERS, 1000 / CROWD_USERS,
+             seconds);
+    FILE *said = popen(command, "re"); // NOLINT(cert-env33-c): its own words
+    if (said == NULL || fscanf(said, "%lf %lf %lf %lf %lf", &figures[0], &figures[1], &figures[2], &figures[3], &figures[4]) != 5 || pclose(said) != 0)
+        errx(EX_SOFTWARE, "%s", command);
+}
+
+static void bench_crowd(struct bench *bench)
+{
+    static const char heading[] = "1,000 clients of 50 users";
+    struct broker broker;
+    double figures[5];
+    if (!is_wanted(bench, heading))
+        return;
+    broker_make(&broker, bench->where, "FP fp 1-50 all\n");
+    broker_start(&broker, bench->build);
+    run_clients(bench, &broker, 1, figures);
+    uint64_t before = wakeups(&broker);
+    run_clients(bench, &broker, bench->quick ? 2 : 10, figures);
+    double each = (double)(wakeups(&broker) - before) / figures[4];
+    end(&broker);
+    printf("%s, each with a wish pending: verdict after p50 %.0f us, p99 %.0f, max %.0f (x %.1f of p50), %.0f verdicts, %.2f wakeups of broker and parts for each\n",
+           heading, figures[0], figures[2], figures[3], figures[3] / figures[0], figures[4], each);
+    json_array_append_new(bench->results, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "heading", heading, "p50", figures[0], "p99", figures[2], "max", figures[3],
+                                                    "verdicts", figures[4], "wakeups_each", each));
+}
+
+/* ---- nothing to do ---- */
+
+enum { THREADS = 1000 };
+
+static void *sleep_on(void *write_end)
+{
+    pid_t tid = gettid();
+    (void)!write(*(const int *)write_end, &tid, sizeof tid);
+    for (;;)
+        (void)pause();
+    return NULL;
+}
+
+/* A user's process with so many threads, all attached; it says when. */
+static void hold_threads(const struct broker *broker, int said)
+{
+    struct client client;
+    char directory[192], name[32], wish[64];
+    pthread_attr_t small;
+    int ends[2];
+    become_user(USER, GROUP);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(directory, sizeof directory, "%s/%d", broker->specs, USER);
+    if (mkdir(directory, 0700) != 0 || pipe2(ends, O_CLOEXEC) != 0 || pthread_attr_init(&small) != 0 || pthread_attr_setstacksize(&small, 65536) != 0)
+        err(EX_CANTCREAT, "%s", directory);
+    client_open(&client, directory);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        pid_t tid;
+        if (pthread_create(&thread, &small, sleep_on, &ends[1]) != 0 || read(ends[0], &tid, sizeof tid) != (ssize_t)sizeof tid)
+            err(EX_OSERR, "a thread");
+        snprintf(name, sizeof name, "i%d.json", i);
+        snprintf(wish, sizeof wish, "{\"priority\": 5, \"attach\": %d}", (int)tid);
+        (void)client_put(&client, name, wish);
+        if (!client_says(&client, "\"state\":\"attached\""))
+            errx(EX_SOFTWARE, "%s", client.verdict);
+    }
+    (void)!write(said, "", 1);
+    for (;;)
+        (void)pause();
+}
+
+static void bench_idle(struct bench *bench)
+{
+    static const char heading[] = "idle, 1,000 threads attached";
+    const unsigned seconds = bench->quick ? 5 : 60;
+    struct broker broker;
+    int ends[2];
+    char byte;
+    if (!is_wanted(bench, heading))
+        return;
+    broker_make(&broker, bench->where, "FP fp 1-50 all\n");
+    broker_start(&broker, bench->build);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        err(EX_OSERR, "pipe");
+    pid_t child = fork();
+    if (child == 0)
+        hold_threads(&broker, ends[1]);
+    close(ends[1]);
+    must_succeed(read(ends[0], &byte, 1) == 1 ? 0 : 1);
+    close(ends[0]);
+    (void)sleep(1); /* what is still to be tidied up after the last one */
+    uint64_t before = wakeups(&broker);
+    (void)sleep(seconds);
+    uint64_t woken = wakeups(&broker) - before;
+    kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+    end(&broker);
+    printf("%s: %llu wakeups of broker and parts in %u s\n", heading, (unsigned long long)woken, seconds);
+    json_array_append_new(bench->results, json_pack("{s:s, s:I, s:i}", "heading", heading, "wakeups", (json_int_t)woken, "seconds", (int)seconds));
+}
+
+/* ---- whole programs ---- */
+
+static int64_t run_program(char *const words[], bool as_user)
+{
+    int status = -1;
+    int64_t begun = now();
+    pid_t child = fork();
+    if (child == 0) {
+        if (as_user)
+            become_user(USER, GROUP);
+        execvp(words[0], words);
+        _exit(EX_UNAVAILABLE);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        errx(EX_SOFTWARE, "%s ended with %d", words[0], status);
+    return now() - begun;
+}
+
+static void bench_programs(struct bench *bench)
+{
+    static const char heading[] = "rtf-run against chrt";
+    struct broker broker;
+    char program[PATH_MAX];
+    if (!is_wanted(bench, heading))
+        return;
+    broker_make(&broker, bench->where, "FP fp 1-50 all\n");
+    broker_start(&broker, bench->build);
+    snprintf(program, sizeof program, "%s/bin/rtf-run", bench->build);
+    char *const ours[] = {program, "--spool", broker.spool, "--priority", "10", "--", "true", NULL};
+    char *const theirs[] = {"chrt", "-f", "10", "true", NULL};
+    struct samples *samples = samples_shared(2);
+    for (int round = 0; round < bench->rounds / 2; round++) {
+        samples_add(&samples[0], run_program(ours, true));
+        samples_add(&samples[1], run_program(theirs, false));
+    }
+    end(&broker);
+    const struct summary run = samples_summary(&samples[0]), chrt = samples_summary(&samples[1]);
+    printf("rtf-run --priority 10 -- true: p50 %.0f us, p99 %.0f; chrt -f 10 true: p50 %.0f, p99 %.0f: x %.2f\n", run.p50, run.p99, chrt.p50, chrt.p99,
+           run.p50 / chrt.p50);
+    json_array_append_new(bench->results, json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "p50", run.p50, "p50_chrt", chrt.p50, "ratio", run.p50 / chrt.p50));
+    samples_free(samples, 2);
+}
+
+void bench_others(struct bench *bench)
+{
+    printf("\nOthers.\n");
+    bench_programs(bench);
+    bench_crowd(bench);
+    bench_idle(bench);
+}
