@@ -48,7 +48,7 @@ fails_everywhere() { # PROCESS OPERATION
         read -r call n error <<<"${calls[i]}"
         try "$1" "$2" "$error" "$call" "$n" || [ $? -eq 1 ]
     done
-    echo "# $faults calls of the $1 failed while it served $2: of ${#calls[@]} ($ERRORS) every ${step}th from the ${FIRST}th on" >&3
+    echo "# $faults calls of the $1 failed while it served $2: of ${#calls[@]} ($ERRORS) one in $step, from number $FIRST on" >&3
     [ "$faults" -gt 0 ]
 }
 
