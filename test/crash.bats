@@ -110,7 +110,7 @@ left_of_edf() {
     attached_sleeper $ALICE stays "$cam"
     broker_dies
     rm "$SPECS/$ALICE/cam.json"
-    as $BOB rm -r "$SPECS/$BOB"
+    as $BOB rm -rf "$SPECS/$BOB"
     broker_start
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     [ ! -e "$SPECS/$ALICE/cam.tid" ]

@@ -92,7 +92,7 @@ ended_with() {
     freeze_broker
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     waiting cam
-    as $ALICE rm -r "$WISHES"
+    as $ALICE rm -rf "$WISHES"
     ended_with 66
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     waiting cam

@@ -16,12 +16,14 @@
 
 static const uint64_t longest_wait = UINT64_C(10000000); /* us */
 static const int64_t answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
-enum { TRIES = 2 };
+/* Over one message the helper may die so often: then the message is what it dies of. A thread that is not put back stays as it is,
+ * with nobody to answer for it: that is tried longer. */
+enum { TRIES = 2, RESTORE_TRIES = 10 };
 
 struct message {
     TAILQ_ENTRY(message) next;
     uint64_t id;
-    int fds[2], fd_count, tries, watch;
+    int fds[2], fd_count, tries, most, watch;
     int pidfd; /* a copy: the attachment may end before it is sent */
     bool sent, answered;
     struct paragraph_output text;
@@ -81,7 +83,7 @@ static void send_waiting(void)
     struct message *message;
     bool full = false;
     TAILQ_FOREACH(message, &messages, next) {
-        if (message->sent || message->tries >= TRIES)
+        if (message->sent || message->tries >= message->most)
             continue;
         if (!coprocess_send_fds(&helper, message->text.data, message->text.length, message->fds, message->fd_count)) {
             full = true;
@@ -101,6 +103,7 @@ static struct message *begin(const char *op)
     if (message == NULL)
         abort();
     message->id = ++last_id;
+    message->most = strcmp(op, "restore") == 0 ? RESTORE_TRIES : TRIES;
     message->pidfd = message->watch = -1;
     paragraph_add(&message->text, "op", "%s", op);
     paragraph_add_number(&message->text, "id", message->id);
@@ -289,9 +292,9 @@ bool helper_receive(struct helper_event *event)
     if (first == NULL)
         return false;
     *event = (struct helper_event){.id = first->id, .watch = -1};
-    if (first->tries >= TRIES) {
+    if (first->tries >= first->most) {
         event->answer = HELPER_NO;
-        snprintf(event->reason, sizeof event->reason, "the attach helper failed twice over it");
+        snprintf(event->reason, sizeof event->reason, "the attach helper failed %d times over it", first->tries);
         forget(first);
         return true;
     }

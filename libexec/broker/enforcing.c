@@ -297,7 +297,7 @@ static enum next detached(struct request *request, const struct helper_event *ev
         return WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
-    else
+    else if (!request->fresh) /* that it could not be attached has been said */
         request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
     rest_begin(wish, wish->grant);
     attachment_end(wish);
@@ -397,22 +397,19 @@ static enum next applied(struct request *request, const struct helper_event *eve
         return no_thread(request, "broker", true);
     }
     say(request, ATTACH_FAIL, "%.400s", event->reason);
-    /* The helper has put back what it found. For a thread that was not attached before, that is what it was (said
-     * once more, in case the helper died over it); under a change, it is what the old grant gave; else the thread
-     * is not one that this wish may have any longer, and it is detached. */
-    if (request->fresh) {
-        (void)helper_restore(wish->attachment);
-        attachment_end(wish);
-    } else if (request->old != NULL) {
-        if (!uncommit(request))
-            return lost_both(request);
-        if (has_drifted(wish)) /* putting back has failed, too */
-            (void)helper_apply_again(wish->attachment, wish->grant);
-    } else {
-        (void)no_thread(request, "kernel", event->answer != HELPER_BUSY);
+    /* The helper has put back what it found: under a change, that is what the old grant gave. Else the thread is not one that this
+     * wish may have, or have any longer, and it is detached: even one that was not attached before, for the helper may have died
+     * over it and left it half done. Whoever asks for the thread next must not find that. */
+    bool never = event->answer != HELPER_BUSY;
+    if (request->fresh || request->old == NULL) {
+        (void)no_thread(request, "kernel", never);
         return detach(request);
     }
-    return no_thread(request, "kernel", event->answer != HELPER_BUSY);
+    if (!uncommit(request))
+        return lost_both(request);
+    if (has_drifted(wish)) /* putting back has failed, too */
+        (void)helper_apply_again(wish->attachment, wish->grant);
+    return no_thread(request, "kernel", never);
 }
 
 enum next helper_answered(struct request *request, const struct helper_event *event)

@@ -188,8 +188,12 @@ static void restore_kernel(void)
 static void restore_orphan(const struct recorded_wish *recorded)
 {
     struct identity identity;
-    if (recorded->attached && !recorded->laid_down && thread_identify(recorded->tid, &identity) && identity.start == recorded->start)
-        (void)helper_restore(&(struct attachment){.tid = recorded->tid, .start = recorded->start, .former = recorded->former, .group = recorded->group});
+    struct helper_event last;
+    if (!recorded->attached || recorded->laid_down || attachment_find(recorded->tid) != NULL || !thread_identify(recorded->tid, &identity) ||
+        identity.start != recorded->start)
+        return;
+    (void)helper_restore(&(struct attachment){.tid = recorded->tid, .start = recorded->start, .former = recorded->former, .group = recorded->group, .pidfd = -1});
+    (void)helper_drain(5, &last); /* before it is in no record any more, and before somebody else's wish for it is looked at */
 }
 
 static void take_up_thread(struct wish *wish, const struct recorded_wish *recorded, bool *apply)

@@ -31,7 +31,7 @@ granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.ver
     broker_start
     [ "$(field .result "$(wish $ALICE squat '{"runtime": "4ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]
     [ "$(field .result "$(wish $BOB mine '{"runtime": "5ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]
-    rm -r "${SPECS:?}/$ALICE"
+    rm -rf "${SPECS:?}/$ALICE" # the broker removes its answers meanwhile
     eventually freed
 }
 freed() { [ "$(field .result "$(wish $ALICE squat '{"runtime": "4ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]; }

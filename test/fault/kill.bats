@@ -53,6 +53,29 @@ killed_everywhere() { # PROCESS OPERATION
 @test "a plugin is killed at each system call of a change" { killed_everywhere plugin change; }
 @test "a plugin is killed at each system call of a release" { killed_everywhere plugin release; }
 
+@test "a thread that the helper has died over is nobody else's before it is put back" {
+    configure_plugins 'FP fp 11-20 0'
+    broker_start
+    sleeper $ALICE
+    before_attach
+    [ "$(field .result "$(wish $ALICE other "$OTHER")")" = OK ]
+    # Each helper, from here on, dies when it has pinned the thread and is about to make it real-time.
+    trace "$(starter)" -f -p "$(parts rtf-attach)" -e trace=sched_setattr -e inject=sched_setattr:signal=KILL
+    do_attach
+    eventually has_died_twice
+    as $ALICE sh -c 'echo "$2" >"$1/.tid" && mv "$1/.tid" "$1/other.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
+    eventually is_refused other
+    untrace
+    eventually is_refused cam
+    kernel_says "$ORDINARY"
+    agree
+    as $ALICE rm "$SPECS/$ALICE/other.tid"
+    eventually says $ALICE other '.request == "detach"'
+    kernel_says "$ORDINARY"
+}
+has_died_twice() { [ "$(grep -c 'attach helper ended' "$EVENTS")" -ge 2 ]; }
+is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAIL"'; }
+
 @test "the broker is killed at each system call of a start with a grant and a thread" {
     broker_start
     sleeper $ALICE

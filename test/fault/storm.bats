@@ -36,14 +36,9 @@ load fault
     ends
     for n in "${threads[@]}"; do
         run kernel "$n"
-        [ "$output" = "$ORDINARY" ]
+        [ "$output" = "$ORDINARY" ] || { echo "thread $n: $output"; grep "$n" "$EVENTS" | tail -n 30; return 1; }
     done
     echo "# $kills kills, seed $seed" >&3
-}
-
-ends() {
-    [ -n "$(starter || true)" ] && return 1
-    eventually is_gone "$1"
 }
 
 ends() {
