@@ -125,11 +125,12 @@ attach() {
 }
 
 # sleeper [UID]: a sleeping process of that user; its pid in $SLEEPER.
+SLEEPS=${BATS_TEST_TIMEOUT:-300} # s: as long as a test may take
 sleeper() {
     if [ -n "${1:-}" ]; then
-        setpriv --reuid "$1" --regid "$1" --clear-groups -- sleep 300 >/dev/null 2>&1 3>&- &
+        setpriv --reuid "$1" --regid "$1" --clear-groups -- sleep "$SLEEPS" >/dev/null 2>&1 3>&- &
     else
-        sleep 300 >/dev/null 2>&1 3>&- &
+        sleep "$SLEEPS" >/dev/null 2>&1 3>&- &
     fi
     SLEEPER=$!
     echo "$SLEEPER" >>"$WORK/pids"
