@@ -22,6 +22,10 @@ static int log_directory = -1, log_file = -1;
 static bool echo_to_stderr, stderr_is_file;
 static uint64_t lost;
 
+/* What one turn of the broker has to tell is one write. */
+static char waiting[65536];
+static size_t waiting_length;
+
 static const char *const kind_names[] = {
     [CREATE] = "create",   [CHANGE] = "change", [ATTACH] = "attach", [DETACH] = "detach",
     [RECOVER] = "recover", [UPDATE] = "update", [EXIT] = "exit",     [RELEASE] = "release",
@@ -94,20 +98,32 @@ void event_start(int directory, bool echo)
     echo_to_stderr = echo;
     stderr_is_file = fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode);
     event_reopen();
+    (void)atexit(event_flush);
 }
 
-/* A line is written whole or taken back: a full disk must not leave half a JSON object. */
-static void write_line(const char *line, size_t length)
+static unsigned lines_in(const char *text, size_t length)
+{
+    unsigned lines = 0;
+    for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + length - at))) != NULL; at++)
+        lines++;
+    return lines;
+}
+
+/* Lines are written whole or taken back: a full disk must not leave half a JSON object. How many were not written. */
+static unsigned write_lines(const char *text, size_t length)
 {
     if (log_file < 0)
         event_reopen();
-    ssize_t put = log_file < 0 ? -1 : write(log_file, line, length);
+    ssize_t put = log_file < 0 ? -1 : write(log_file, text, length);
     if (put == (ssize_t)length)
-        return;
-    lost++;
-    off_t end = put > 0 ? lseek(log_file, 0, SEEK_CUR) : -1;
+        return 0;
+    size_t whole = put < 0 ? 0 : (size_t)put;
+    while (whole > 0 && text[whole - 1] != '\n')
+        whole--;
+    off_t end = put > (ssize_t)whole ? lseek(log_file, 0, SEEK_CUR) : -1;
     if (end >= put)
-        (void)ftruncate(log_file, end - put);
+        (void)ftruncate(log_file, end - put + (off_t)whole);
+    return lines_in(text + whole, length - whole);
 }
 
 /* What is not UTF-8 is shown as null: every line has every key. */
@@ -121,10 +137,6 @@ static json_t *text_or_null(const char *text)
 static void echo(const char *line, size_t length)
 {
     static bool is_no_socket;
-    if (stderr_is_file) {
-        (void)!write(STDERR_FILENO, line, length);
-        return;
-    }
     struct pollfd one = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (!is_no_socket && (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
         return;
@@ -171,34 +183,52 @@ static json_t *filled(const struct event *event, uint64_t left_out)
     return line;
 }
 
+/* False: the log still takes nothing. */
+static bool report_lost(void)
+{
+    char reason[80];
+    size_t length;
+    if (lost == 0)
+        return true;
+    snprintf(reason, sizeof reason, "the log could not be written for a time, %llu lines are missing", (unsigned long long)lost);
+    struct event event = {.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1};
+    const char *line = json_as_line(filled(&event, 0), &length);
+    if (line == NULL || write_lines(line, length) != 0)
+        return false;
+    lost = 0;
+    return true;
+}
+
+void event_flush(void)
+{
+    if (waiting_length == 0)
+        return;
+    lost += report_lost() ? write_lines(waiting, waiting_length) : lines_in(waiting, waiting_length);
+    if (echo_to_stderr && stderr_is_file)
+        (void)!write(STDERR_FILENO, waiting, waiting_length);
+    waiting_length = 0;
+}
+
 static void write_event(const struct event *event, uint64_t left_out)
 {
     size_t length;
     const char *text = json_as_line(filled(event, left_out), &length);
-    if (text == NULL)
+    if (text != NULL && length > sizeof waiting - waiting_length) {
+        event_flush();
+        text = json_as_line(filled(event, left_out), &length); /* its room was used for what was said of lost lines */
+    }
+    if (text == NULL || length > sizeof waiting) {
+        lost++;
         return;
-    write_line(text, length);
-    if (echo_to_stderr)
+    }
+    memcpy(waiting + waiting_length, text, length);
+    waiting_length += length;
+    if (echo_to_stderr && !stderr_is_file)
         echo(text, length);
-}
-
-static void report_lost(void)
-{
-    if (lost == 0)
-        return;
-    uint64_t count = lost;
-    char reason[80];
-    lost = 0;
-    snprintf(reason, sizeof reason, "the log could not be written for a time, %llu lines are missing", (unsigned long long)count);
-    struct event event = {.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1};
-    write_event(&event, 0);
-    if (lost > 0)
-        lost = count; /* still full: the notice itself is not one of the lines */
 }
 
 void event_write(const struct event *event)
 {
-    report_lost();
     write_event(event, 0);
 }
 
@@ -213,7 +243,6 @@ void event_write_rarely(const struct event *event, int64_t *window, unsigned *co
     }
     if (++*count > RARE_LINES)
         return;
-    report_lost();
     write_event(event, left_out);
 }
 

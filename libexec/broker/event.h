@@ -21,7 +21,10 @@ struct event {
 /* `directory` is the open log/. echo: to stderr as well. */
 void event_start(int directory, bool echo);
 void event_reopen(void);
+
+/* In the log with event_flush, which is to be called before the broker waits. */
 void event_write(const struct event *event);
+void event_flush(void);
 
 /* For what a user can cause as often as he likes: at most ten lines in ten seconds for each user, and then
  * how many were left out. */

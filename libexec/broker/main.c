@@ -310,6 +310,7 @@ static void reload(void)
 {
     char reason[REASON_BYTES];
     struct acl *fresh = load_rules(reason);
+    event_flush();
     event_reopen();
     if (fresh == NULL) {
         event_broker("error", "%s; the rules in force stay", reason);
@@ -481,6 +482,7 @@ static void serve(void)
     struct epoll_event ready[LOOP_EVENTS];
     while (stop_signal == 0) {
         plugins_flush();
+        event_flush();
         int count = loop_wait(ready, next_deadline());
         /* Who asks after a thread has ended must find what it has given back. */
         for (int i = 0; i < count; i++)

@@ -52,6 +52,13 @@ static void must(bool good, const char *what)
         err(EX_OSERR, "%s", what);
 }
 
+/* A move that follows another one at once finds the kernel still prepared for it, and takes a thousandth of the time: measured are
+ * those that do not. */
+static void let_it_rest(void)
+{
+    (void)poll(NULL, 0, 50);
+}
+
 /* The move and the call, and back without being timed. */
 static int64_t bare(int root, const char *file, const char *former, pid_t thread)
 {
@@ -60,6 +67,7 @@ static int64_t bare(int root, const char *file, const char *former, pid_t thread
     struct kernel_sched_attr ordinary = {.size = sizeof ordinary, .policy = SCHED_OTHER};
     char id[16];
     snprintf(id, sizeof id, "%d", (int)thread);
+    let_it_rest();
     int64_t begun = now();
     must(group_write(root, leaf, file, id), "the move");
     must(sched_setattr_of(thread, &deadline) == 0, "the call");
@@ -81,6 +89,7 @@ static void serve(const struct broker *broker, pid_t thread, int ask, int told)
     client_open(&client, directory);
     snprintf(text, sizeof text, wish, (int)thread);
     while (read(ask, &byte, 1) == 1) {
+        let_it_rest();
         int64_t ns = client_put(&client, "b.json", text);
         if (!client_says(&client, "\"state\":\"attached\"")) {
             warnx("%s", client.verdict);
