@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,9 +19,10 @@
 #include "samples.h"
 #include "schedattr.h"
 
-static const char leaf[] = "rtf-1/bench", wish[] = "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}";
+static const char leaf[] = "rtf-1/bench", wish[] = "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"plugin\": \"EDF\", \"attach\": %d}";
 
-enum measured { BARE, OURS, MEASURED };
+/* The last two: what another user waits for a grant that has nothing to do with it, and so while a thread is moved. */
+enum measured { BARE, OURS, QUIET, MEANWHILE, MEASURED };
 
 static pid_t start_sleeper(void)
 {
@@ -76,8 +78,29 @@ static int64_t bare(int root, const char *file, const char *former, pid_t thread
     return took;
 }
 
+/* Another user, all the time. `what` says what his waiting is counted as. */
+static void stand_by(const struct broker *broker, struct samples *samples, const _Atomic int *what)
+{
+    struct client client;
+    char directory[192];
+    become_user(FILLER, GROUP);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(directory, sizeof directory, "%s/%d", broker->specs, FILLER);
+    if (mkdir(directory, 0700) != 0)
+        err(EX_CANTCREAT, "%s", directory);
+    client_open(&client, directory);
+    for (;;) {
+        int begun = *what;
+        int64_t ns = client_put(&client, "b.json", "{\"priority\": 5, \"plugin\": \"FP\"}");
+        if (begun == *what)
+            samples_add(&samples[begun], ns);
+        (void)client_release(&client, "b.json");
+        (void)poll(NULL, 0, 1);
+    }
+}
+
 /* One who asks for himself, as a user; each byte from `ask` is one request, each ns to `told` its time. */
-static void serve(const struct broker *broker, pid_t thread, int ask, int told)
+static void serve(const struct broker *broker, pid_t thread, int ask, int told, _Atomic int *what)
 {
     struct client client;
     char directory[192], text[128], byte;
@@ -90,7 +113,9 @@ static void serve(const struct broker *broker, pid_t thread, int ask, int told)
     snprintf(text, sizeof text, wish, (int)thread);
     while (read(ask, &byte, 1) == 1) {
         let_it_rest();
+        *what = MEANWHILE;
         int64_t ns = client_put(&client, "b.json", text);
+        *what = QUIET;
         if (!client_says(&client, "\"state\":\"attached\"")) {
             warnx("%s", client.verdict);
             ns = 0;
@@ -106,6 +131,9 @@ static void measure(struct samples *samples, const struct broker *broker, enum c
     const char *file = cpusets == CPUSETS_V1 ? "tasks" : "cgroup.procs";
     char group[GROUP_BYTES], former[GROUP_BYTES + 1];
     int asked[2], told[2];
+    _Atomic int *what = mmap(NULL, sizeof *what, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    must(what != MAP_FAILED, "memory");
+    *what = QUIET;
     pid_t one = start_sleeper(), other = start_sleeper();
     must(pipe2(asked, O_CLOEXEC) == 0 && pipe2(told, O_CLOEXEC) == 0, "pipe");
     must(thread_group(cpusets, one, group), "the group");
@@ -113,8 +141,11 @@ static void measure(struct samples *samples, const struct broker *broker, enum c
     pid_t client = fork();
     if (client == 0) {
         close(asked[1]);
-        serve(broker, other, asked[0], told[1]);
+        serve(broker, other, asked[0], told[1], what);
     }
+    pid_t bystander = fork();
+    if (bystander == 0)
+        stand_by(broker, samples, what);
     close(asked[0]);
     close(told[1]);
     (void)poll(NULL, 0, 20); /* they sleep by then */
@@ -133,9 +164,12 @@ static void measure(struct samples *samples, const struct broker *broker, enum c
     close(told[0]);
     kill(one, SIGKILL);
     kill(other, SIGKILL);
+    kill(bystander, SIGKILL);
     (void)waitpid(one, NULL, 0);
     (void)waitpid(other, NULL, 0);
     (void)waitpid(client, NULL, 0);
+    (void)waitpid(bystander, NULL, 0);
+    (void)munmap((void *)what, sizeof *what);
 }
 
 void bench_domain(struct bench *bench)
@@ -152,7 +186,7 @@ void bench_domain(struct bench *bench)
         return;
     }
     struct samples *samples = samples_shared(MEASURED);
-    broker_make(&broker, bench->where, "EDF edf - 1 partition=cpuset\n");
+    broker_make(&broker, bench->where, "EDF edf - 1 partition=cpuset\nFP fp 1-50 0\n");
     broker_start(&broker, bench->build);
     make_leaf(cpusets, root);
     measure(samples, &broker, cpusets, root, bench->quick ? 50 : 500);
@@ -161,12 +195,14 @@ void bench_domain(struct bench *bench)
     broker_remove(&broker);
     close(root);
     const struct summary bare_call = samples_summary(&samples[BARE]), ours = samples_summary(&samples[OURS]);
+    const struct summary quiet = samples_summary(&samples[QUIET]), meanwhile = samples_summary(&samples[MEANWHILE]);
     printf("%s: p50 %.0f us, p99 %.0f; the bare move and call: p50 %.0f, p99 %.0f: x %.2f", heading, ours.p50, ours.p99, bare_call.p50, bare_call.p99,
            ours.p50 / bare_call.p50);
     if (ours.failed > 0)
         printf(" (%u NOT GRANTED)", ours.failed);
-    putchar('\n');
-    json_array_append_new(bench->results, json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "p50", ours.p50, "p50_bare", bare_call.p50, "ratio",
-                                                    ours.p50 / bare_call.p50));
+    printf("; another user's create meanwhile: p50 %.0f us, p99 %.0f, else %.0f, %.0f: x %.2f\n", meanwhile.p50, meanwhile.p99, quiet.p50, quiet.p99,
+           meanwhile.p50 / quiet.p50);
+    json_array_append_new(bench->results, json_pack("{s:s, s:f, s:f, s:f, s:f}", "heading", heading, "p50", ours.p50, "p50_bare", bare_call.p50, "ratio",
+                                                    ours.p50 / bare_call.p50, "others_ratio", meanwhile.p50 / quiet.p50));
     samples_free(samples, MEASURED);
 }
