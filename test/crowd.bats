@@ -157,3 +157,16 @@ END
     done
     eventually test ! -e "$SPECS/1/seventh.verdict" # the answer to a wish goes with it
 }
+
+@test "wishes that are removed make room for others at once" {
+    local n
+    broker_start --max-wishes 4
+    for n in 1 2 3 4; do [ "$(field .result "$(wish $ALICE "w$n" '{"priority": 15}')")" = OK ]; done
+    [ "$(field .refusal.by "$(wish $ALICE w5 '{"priority": 15}')")" = broker ]
+    # All of it is told to the broker at once.
+    kill -STOP "$BROKER"
+    as $ALICE sh -c 'cd "$1" && rm w*.json && for n in 1 2 3 4; do echo "$2" >.new && mv .new "x$n.json"; done' sh "$SPECS/$ALICE" '{"priority": 15}'
+    kill -CONT "$BROKER"
+    for n in 1 2 3 4; do [ "$(field .result "$(verdict $ALICE "x$n")")" = OK ]; done
+    [ "$(field .refusal.by "$(wish $ALICE x5 '{"priority": 15}')")" = broker ]
+}

@@ -253,6 +253,7 @@ static void released(struct request *request)
         spool_remove(wish->user, wish->name, ".tid", &wish->judged_tid);
     spool_remove(wish->user, wish->name, ".verdict", NULL);
     (void)state_gone(wish); /* last: a crash before it releases once more */
+    wish_uncount(wish);
     event_write(&event);
     if (wish->user->gone)
         tell_successor(wish);
@@ -418,6 +419,7 @@ static void judge_json(struct wish *wish, struct file *json)
     char reason[REASON_BYTES];
     wish->recovered = false;
     request->json = *json;
+    wish_count(wish);
     if (wish->over_limit) {
         say(request, ACL_FAIL, "you have %d wishes already, the most that a user may have here", max_wishes);
         blame(request, "broker", false);
@@ -444,6 +446,7 @@ static void judge_tid(struct wish *wish, struct file *json, struct file *tid)
 {
     struct request *request = request_begin(wish, tid->state == FILE_ABSENT ? DETACH : ATTACH);
     pid_t thread = 0;
+    wish_count(wish);
     request->json = *json;
     request->tid = *tid;
     if (request->outcome.kind == DETACH) {
@@ -555,6 +558,8 @@ void wish_examine(struct wish *wish)
         wish->dirty = true;
         return;
     }
+    if (wish->over_limit && wish->user->scanned)
+        return; /* how many he has is just being looked at, and this one's turn comes after that */
     spool_file_open(wish->user, wish->name, ".json", known(wish, &wish->judged, OF_JSON), &json);
     if (json.state == FILE_BUSY || json.state == FILE_UNSEEN) {
         spool_watch_busy(wish, ".json", json.state);

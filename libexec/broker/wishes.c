@@ -68,6 +68,25 @@ struct account *user_bucket(const struct user *user)
     return acl_names_uid(rules, user->uid) ? user->account : account_bucket(user->account);
 }
 
+void wish_count(struct wish *wish)
+{
+    struct account *bucket = user_bucket(wish->user);
+    if (wish->counted != NULL)
+        return;
+    wish->over_limit = wish->user->uid != 0 && bucket->wishes >= max_wishes;
+    if (!wish->over_limit) {
+        wish->counted = bucket;
+        bucket->wishes++;
+    }
+}
+
+void wish_uncount(struct wish *wish)
+{
+    if (wish->counted != NULL)
+        wish->counted->wishes--;
+    wish->counted = NULL;
+}
+
 struct wish *wish_find(struct user *user, const char *name, bool create)
 {
     struct wish *wish;
@@ -78,13 +97,7 @@ struct wish *wish_find(struct user *user, const char *name, bool create)
     wish->user = user;
     memcpy(wish->name, name, strlen(name) + 1);
     wish->task = task_new();
-
-    struct account *bucket = user_bucket(user);
-    wish->over_limit = user->uid != 0 && bucket->wishes >= max_wishes;
-    if (!wish->over_limit) {
-        wish->counted = bucket;
-        bucket->wishes++;
-    }
+    wish_count(wish);
     HASH_ADD_KEYPTR(hh, user->wishes, wish->name, strlen(wish->name), wish);
     HASH_ADD(hh_task, tasks, task, sizeof wish->task, wish);
     return wish;
@@ -132,8 +145,7 @@ void wish_forget(struct wish *wish)
     wish_judged(wish, (struct stamp){0}, false);
     spool_forget(wish);
     turns_leave(wish);
-    if (wish->counted != NULL)
-        wish->counted->wishes--;
+    wish_uncount(wish);
     HASH_DELETE(hh, wish->user->wishes, wish);
     HASH_DELETE(hh_task, tasks, wish);
     free(wish->token);

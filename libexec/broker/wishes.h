@@ -20,6 +20,10 @@ struct account *user_bucket(const struct user *user);
 struct wish *wish_find(struct user *user, const char *name, bool create);
 /* It has been granted before: whatever the limit is now, it stays, and counts. */
 void wish_keep(struct wish *wish);
+/* Counts it among its user's, or sets wish->over_limit; when it is made, and again when it is judged, for others may have gone
+ * since. A released one is not counted, though it is still known for a moment. */
+void wish_count(struct wish *wish);
+void wish_uncount(struct wish *wish);
 struct wish *wish_of_task(uint64_t task);
 void wish_forget(struct wish *wish);
 

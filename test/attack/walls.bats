@@ -20,7 +20,7 @@ without() {
 tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 
 @test "the permissions alone: with a broker that takes everybody's files, nobody can put one where it would count" {
-    without libexec/broker/spool.c 's/status->st_uid != user->uid)/0)/' rtf-brokerd
+    without libexec/broker/files.c 's/status->st_uid != user->uid)/0)/' rtf-brokerd
     broker_start
     wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     wish $BOB mine '{"priority": 5, "plugin": "RR"}' >/dev/null
