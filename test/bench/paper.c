@@ -45,7 +45,7 @@ static const struct kind {
     const char *name, *plugins;
     void (*task)(char wish[static 128]);
 } kinds[] = {
-    {"EDF", "EDF edf - %s partition=global threshold=0.9\n", periodic_task},
+    {"EDF", "EDF edf - %s partition=unthrottled threshold=0.9\n", periodic_task},
     {"RM", "RM rm 1-50 %s\n", periodic_task},
     {"RR/FP", "FP fp 1-50 %s\n", ranked_task},
 };
