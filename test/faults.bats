@@ -353,3 +353,18 @@ count_is() {
     sleep 1
     [ "$(jq -c 'select(.stage == "plugin" and .plugin == "BRIEF")' "$EVENTS" | wc -l)" -lt 20 ]
 }
+
+@test "a plugin that moves what has just been released is not at fault" {
+    local n
+    configure_plugins 'RM rm 11-13 0 timeout=1000ms'
+    broker_start
+    # More periods than levels: each that goes lets others move.
+    for n in 1 2 3 4 5 6; do [ "$(field .result "$(wish $ALICE "w$n" "{\"runtime\": \"1ms\", \"period\": \"${n}00ms\"}")")" = OK ]; done
+    kill -STOP "$(pid_of RM)"
+    as $ALICE sh -c 'cd "$1" && rm w*.json' sh "$SPECS/$ALICE"
+    for n in 1 2 3 4 5 6; do eventually test ! -e "$SPECS/$ALICE/w$n.verdict"; done
+    kill -CONT "$(pid_of RM)"
+    [ "$(field .result "$(wish $ALICE next '{"runtime": "1ms", "period": "50ms"}')")" = OK ]
+    run jq -r 'select(.stage == "plugin" and .decision == "killed") | .reason' "$EVENTS"
+    [ "$output" = '' ]
+}

@@ -330,7 +330,8 @@ static void update(int plugin, const struct plugin_event *event)
     struct wish *wish = wish_of_task(event->task);
     struct grant *grant = wish == NULL ? rest_grant(event->task) : wish->grant;
     if (!update_is_its_own(plugin, grant, event)) {
-        plugin_fail(plugin, "it moves a task, or to a CPU or priority, that is not its own");
+        if (!plugin_is_releasing(plugin, event->task))
+            plugin_fail(plugin, "it moves a task, or to a CPU or priority, that is not its own");
         return;
     }
     move(grant, event);

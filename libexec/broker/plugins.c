@@ -20,7 +20,7 @@ enum op { OP_ACCEPT, OP_SCHEDULE, OP_RELEASE, OP_LOAD };
 
 struct pending {
     STAILQ_ENTRY(pending) next;
-    uint64_t id;
+    uint64_t id, task;
     enum op op;
 };
 STAILQ_HEAD(pending_list, pending);
@@ -191,6 +191,7 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
         abort();
     pending->id = ++last_id;
     pending->op = op;
+    pending->task = task;
     if (plugin->state != UP) {
         /* What it has to know it is told when it is back; an accept is answered at once. */
         STAILQ_INSERT_TAIL(&plugin->lost, pending, next);
@@ -258,6 +259,15 @@ uint64_t plugin_release(int index, uint64_t task)
     if (output != NULL)
         paragraph_close(output);
     return last_id;
+}
+
+bool plugin_is_releasing(int index, uint64_t task)
+{
+    const struct pending *pending;
+    STAILQ_FOREACH(pending, &plugins[index].pending, next)
+        if (pending->op == OP_RELEASE && pending->task == task)
+            return true;
+    return false;
 }
 
 static void add_load(struct paragraph_output *output, const struct attributes *plan)

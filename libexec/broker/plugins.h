@@ -37,6 +37,9 @@ uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant);
 uint64_t plugin_release(int index, uint64_t task);
 
+/* It has been told that the task is gone, and has not answered yet: until it does, it may still move it. */
+bool plugin_is_releasing(int index, uint64_t task);
+
 /* Another plugin's task on a shared CPU: came or changed; went when grant is NULL. */
 void plugin_load(int index, uint64_t task, const struct grant *grant);
 

@@ -26,7 +26,7 @@ static const struct kind {
     {"fp", "FP fp 1-50 %s\n", "{\"priority\": 5}", "{\"priority\": 6}"},
     {"rr", "RR rr 1-50 %s\n", "{\"priority\": 5}", "{\"priority\": 6}"},
     {"rm", "RM rm 1-50 %s\n", "{\"runtime\": 2, \"period\": \"1s\"}", "{\"runtime\": 2, \"period\": \"2s\"}"},
-    {"edf", "EDF edf - %s partition=global threshold=0.9\n", "{\"runtime\": 2, \"period\": \"1s\"}", "{\"runtime\": 2, \"period\": \"2s\"}"},
+    {"edf", "EDF edf - %s partition=unthrottled threshold=0.9\n", "{\"runtime\": 2, \"period\": \"1s\"}", "{\"runtime\": 2, \"period\": \"2s\"}"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

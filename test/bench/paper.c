@@ -32,7 +32,7 @@ static int runs = 500, attachments = 5000;
 /* A random task; all TASKS of them together fit on one CPU, whatever test there is. */
 static void periodic_task(char wish[static 128])
 {
-    long period = 10000 + random() % 990000, runtime = period * (1 + random() % 8) / 10000;
+    long period = 10000 + random() % 990000, runtime = period * (2 + random() % 7) / 10000;
     snprintf(wish, 128, "{\"runtime\": %ld, \"period\": %ld}", runtime, period);
 }
 
