@@ -34,6 +34,7 @@ do for [picture in "svg png"] {
     if (picture eq "svg") { set terminal svg size 760,420 dynamic background "white" font "sans,13" } \
     else { set terminal pngcairo size 760,420 background "white" font "sans,11" }
     set output sprintf("figure5.%s", picture)
+    set bmargin 4
     set title "Attaching a thread, and the bare system call"
     unset xlabel
     set ylabel "latency (µs)"
