@@ -16,7 +16,7 @@ any='{"runtime": "1ms", "period": "10ms", "priority": 15}'
 
 # switch_on PLUGIN FAULT...: at its next accept
 switch_on() {
-    echo "${*:2}" >"$WORK/switch/.new"
+    echo "${EPOCHREALTIME/./} ${*:2}" >"$WORK/switch/.new"
     mv "$WORK/switch/.new" "$WORK/switch/$1"
 }
 
