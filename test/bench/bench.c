@@ -2,12 +2,10 @@
 #include <argp.h>
 #include <err.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include "bench.h"
 
@@ -17,17 +15,6 @@ static const char *json_file;
 bool is_wanted(const struct bench *some, const char *heading)
 {
     return strstr(heading, some->only) != NULL;
-}
-
-void progress(const char *format, ...)
-{
-    va_list list;
-    if (!isatty(STDERR_FILENO))
-        return;
-    va_start(list, format);
-    fputs("\r\033[K", stderr);
-    vfprintf(stderr, format, list);
-    va_end(list);
 }
 
 void must_succeed(int status)

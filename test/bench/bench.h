@@ -16,7 +16,6 @@ struct bench {
 };
 
 bool is_wanted(const struct bench *bench, const char *heading);
-void progress(const char *format, ...) __attribute__((format(printf, 1, 2))); /* to a terminal; "": gone */
 void must_succeed(int status); /* of a child that measured */
 
 /* Each operation against the floor, for each plugin, pinned and not. */

@@ -63,17 +63,6 @@ static const struct pinning {
 } pinnings[] = {{"two", 0, 1}, {"one", 1, 1}};
 enum { PINNINGS = sizeof pinnings / sizeof *pinnings };
 
-void progress(const char *format, ...)
-{
-    va_list list;
-    if (!isatty(STDERR_FILENO))
-        return;
-    va_start(list, format);
-    fputs("\r\033[K", stderr);
-    vfprintf(stderr, format, list);
-    va_end(list);
-}
-
 static FILE *open_data(const char *name)
 {
     char path[4096];

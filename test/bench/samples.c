@@ -1,11 +1,14 @@
 #include "samples.h"
 
 #include <err.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sysexits.h>
 #include <time.h>
+#include <unistd.h>
 
 int64_t now(void)
 {
@@ -68,4 +71,15 @@ struct summary samples_summary(const struct samples *samples)
     summary.max = sorted[count - 1] / 1000.0;
     summary.spread = (most - least) / summary.p50 * 100;
     return summary;
+}
+
+void progress(const char *format, ...)
+{
+    va_list list;
+    if (!isatty(STDERR_FILENO))
+        return;
+    va_start(list, format);
+    fputs("\r\033[K", stderr);
+    vfprintf(stderr, format, list);
+    va_end(list);
 }

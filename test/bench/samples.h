@@ -26,4 +26,7 @@ void samples_free(struct samples *samples, size_t how_many);
 void samples_add(struct samples *samples, int64_t ns);
 struct summary samples_summary(const struct samples *samples);
 
+/* What is being measured, to a terminal; "": gone. */
+void progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif
