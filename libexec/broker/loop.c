@@ -2,14 +2,18 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
-static int epoll_fd = -1;
+static int epoll_fd = -1, timer_fd = -1;
+static int64_t alarm_at = INT64_MAX;
 
 void loop_start(void)
 {
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET}; /* no pointer: told from sources by that; an edge: never read */
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_fd < 0)
+    timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (epoll_fd < 0 || timer_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) != 0)
         abort();
 }
 
@@ -47,16 +51,43 @@ int64_t realtime_now(void)
     return now(CLOCK_REALTIME);
 }
 
+/* A wait with a timeout programs the clock twice, which a virtual machine leaves to its host (13 us measured). Most deadlines are met, and
+ * the next one is later: so the alarm is only ever set to earlier, and may find, when it goes off, that nothing is due yet. */
+static bool set_alarm(int64_t deadline)
+{
+    const struct itimerspec time = {.it_value = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000}};
+    if (deadline >= alarm_at)
+        return true;
+    if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &time, NULL) != 0)
+        return false;
+    alarm_at = deadline;
+    return true;
+}
+
+/* In ms, up: never early, never a busy loop. */
+static int timeout_until(int64_t deadline)
+{
+    int64_t left = deadline == INT64_MAX ? INT64_MAX : deadline - monotonic_now();
+    if (left <= 0)
+        return 0;
+    return set_alarm(deadline) ? -1 : left > 60000000000 ? 60000 : (int)((left + 999999) / 1000000);
+}
+
+static int without_alarm(struct epoll_event *events, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (events[i].data.ptr == NULL) {
+            alarm_at = INT64_MAX;
+            events[i] = events[count - 1];
+            return count - 1;
+        }
+    return count;
+}
+
 int loop_wait(struct epoll_event events[static LOOP_EVENTS], int64_t deadline)
 {
-    int timeout = -1;
-    if (deadline != INT64_MAX) {
-        int64_t left = deadline - monotonic_now();
-        int64_t milliseconds = left <= 0 ? 0 : (left + 999999) / 1000000; /* up: never early, never a busy loop */
-        timeout = milliseconds > 60000 ? 60000 : (int)milliseconds;
-    }
-    int count = epoll_wait(epoll_fd, events, LOOP_EVENTS, timeout);
+    int count = epoll_wait(epoll_fd, events, LOOP_EVENTS, timeout_until(deadline));
     if (count < 0 && errno != EINTR)
         abort();
-    return count < 0 ? 0 : count;
+    return count < 0 ? 0 : without_alarm(events, count);
 }

@@ -21,7 +21,7 @@ static const int powers[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID
 
 static const char *const calls[] = {
     /* waiting */
-    "epoll_wait", "epoll_pwait", "epoll_ctl", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
+    "epoll_wait", "epoll_pwait", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
     "gettimeofday", "time", "futex", "wait4", "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "inotify_init1", "inotify_add_watch",
     "inotify_rm_watch",
     /* talking to its parts */

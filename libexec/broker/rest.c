@@ -30,6 +30,13 @@ static uint64_t tick(void)
     return clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0 ? (uint64_t)resolution.tv_nsec / 1000 : 10000;
 }
 
+/* Many end by one wakeup: finer than by ticks nobody knows what was used. */
+static int64_t by_tick(int64_t time)
+{
+    const int64_t ns = (int64_t)tick() * 1000;
+    return (time / ns + 1) * ns;
+}
+
 static void expect(int64_t time)
 {
     if (time < earliest)
@@ -79,7 +86,7 @@ uint64_t rest_keep(const struct wish *wish, struct grant *given_up, const struct
         return 0;
     struct rest *rest = allocate(sizeof *rest);
     rest->task = task_new();
-    rest->until = wish->rests_until;
+    rest->until = by_tick(wish->rests_until);
     rest->grant = *given_up;
     rest->grant.plan.runtime = rest->grant.spec.runtime = runtime;
     rest->grant.spec.desired_runtime = 0;
