@@ -262,6 +262,16 @@ static enum next refuse(struct request *request)
     return ANSWER;
 }
 
+/* Of a new wish the plugin has no plan that it would have to go back to. */
+static bool may_ask(struct request *request)
+{
+    const struct grant *grant = request->wish->grant;
+    bool in_turn = plugin_takes_turns(request->plugin);
+    if (plugin_is_among_judges(request->plugin) || (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
+        return turn_take(request);
+    return !in_turn || turn_pass(request);
+}
+
 enum next ask_next(struct request *request)
 {
     struct wish *wish = request->wish;
@@ -271,8 +281,7 @@ enum next ask_next(struct request *request)
         char reason[REASON_BYTES];
         if (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0)
             continue;
-        bool in_turn = plugin_takes_turns(request->plugin) || (wish->grant != NULL && plugin_takes_turns(wish->grant->plugin));
-        if (in_turn && !turn_take(request)) {
+        if (!may_ask(request)) {
             request->plugin--;
             return WAIT;
         }

@@ -269,6 +269,14 @@ bool plugin_may_be_judged(int plugin)
     return false;
 }
 
+bool plugin_is_among_judges(int plugin)
+{
+    for (int i = 0; i < count; i++)
+        if (may_judge(plugin, i) || may_judge(i, plugin))
+            return true;
+    return false;
+}
+
 /* Its yes is more than a sum, so that what was granted meanwhile can be in the way of a plan that is put back, and the
  * ledger would not see it. */
 static bool proves_more_than_sums(const struct plugin_line *line)
@@ -278,12 +286,7 @@ static bool proves_more_than_sums(const struct plugin_line *line)
 
 bool plugin_takes_turns(int plugin)
 {
-    if (proves_more_than_sums(&lines[plugin]))
-        return true;
-    for (int i = 0; i < count; i++)
-        if (may_judge(plugin, i) || may_judge(i, plugin))
-            return true;
-    return false;
+    return proves_more_than_sums(&lines[plugin]) || plugin_is_among_judges(plugin);
 }
 
 /* ---- which plugins can keep their promises side by side ---- */

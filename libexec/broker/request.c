@@ -49,6 +49,11 @@ bool turn_take(struct request *request)
     return serving == request;
 }
 
+bool turn_pass(struct request *request)
+{
+    return (serving == NULL && TAILQ_EMPTY(&line)) || turn_take(request);
+}
+
 void turn_end(const struct request *request)
 {
     if (serving == request)

@@ -80,6 +80,10 @@ void request_drop(struct request *request);
  * is dropped or cannot be undone any more: what is true when one of them is asked must be true when all have been,
  * and when the kernel has refused a change. False: its turn will come. */
 bool turn_take(struct request *request);
+
+/* The same for what nobody has to judge, and would never have to come back: any number at a time, but while nobody has
+ * the turn, or waits for it. */
+bool turn_pass(struct request *request);
 void turn_end(const struct request *request);
 
 /* The request whose turn has come, to go on with ASK; NULL when there is none. */
