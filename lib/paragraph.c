@@ -172,27 +172,39 @@ static char *reserve(struct paragraph_output *output, size_t more)
     return output->data + output->length;
 }
 
-void paragraph_add(struct paragraph_output *output, const char *key, const char *format, ...)
+static void add_line(struct paragraph_output *output, const char *key, const char *value, size_t length)
 {
-    char line[PARAGRAPH_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    if (length < 0 || (size_t)length >= sizeof line || !is_printable(line, (size_t)length))
-        abort();
     size_t key_length = strlen(key);
-    char *at = reserve(output, key_length + (size_t)length + 2);
+    if (length >= PARAGRAPH_BYTES || !is_printable(value, length))
+        abort();
+    char *at = reserve(output, key_length + length + 2);
     memcpy(at, key, key_length);
     at[key_length] = '=';
-    memcpy(at + key_length + 1, line, (size_t)length);
-    at[key_length + 1 + (size_t)length] = '\n';
-    output->length += key_length + (size_t)length + 2;
+    memcpy(at + key_length + 1, value, length);
+    at[key_length + 1 + length] = '\n';
+    output->length += key_length + length + 2;
+}
+
+void paragraph_add(struct paragraph_output *output, const char *key, const char *value)
+{
+    add_line(output, key, value, strlen(value));
+}
+
+void paragraph_add_format(struct paragraph_output *output, const char *key, const char *format, ...)
+{
+    char value[PARAGRAPH_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        abort();
+    add_line(output, key, value, (size_t)length);
 }
 
 void paragraph_add_number(struct paragraph_output *output, const char *key, uint64_t value)
 {
-    paragraph_add(output, key, "%llu", (unsigned long long)value);
+    paragraph_add_format(output, key, "%llu", (unsigned long long)value);
 }
 
 char *paragraph_clean(char *text)

@@ -51,7 +51,8 @@ void paragraph_input_free(struct paragraph_input *input);
 
 /* Appends one line. The caller passes values of its own making; a value that is not printable ASCII is a
  * bug and aborts, for it would let text end the paragraph. */
-void paragraph_add(struct paragraph_output *output, const char *key, const char *format, ...)
+void paragraph_add(struct paragraph_output *output, const char *key, const char *value);
+void paragraph_add_format(struct paragraph_output *output, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void paragraph_add_number(struct paragraph_output *output, const char *key, uint64_t value);
 

@@ -224,19 +224,19 @@ static const char *with_prefix(char name[static 48], const char *prefix, const c
 void attributes_add(struct paragraph_output *output, const char *prefix, const struct attributes *attributes)
 {
     char name[48], cpus[CPU_LIST_TEXT];
-    paragraph_add(output, with_prefix(name, prefix, "policy"), "%s", policy_name(attributes->policy));
+    paragraph_add(output, with_prefix(name, prefix, "policy"), policy_name(attributes->policy));
     if (attributes->reset_on_fork)
         paragraph_add(output, with_prefix(name, prefix, "reset_on_fork"), "1");
     if (attributes->priority != 0)
-        paragraph_add(output, with_prefix(name, prefix, "priority"), "%d", attributes->priority);
+        paragraph_add_format(output, with_prefix(name, prefix, "priority"), "%d", attributes->priority);
     if (attributes->nice != 0 || attributes->policy == POLICY_OTHER || attributes->policy == POLICY_BATCH)
-        paragraph_add(output, with_prefix(name, prefix, "nice"), "%d", attributes->nice);
+        paragraph_add_format(output, with_prefix(name, prefix, "nice"), "%d", attributes->nice);
     if (attributes->policy == POLICY_DEADLINE) {
         paragraph_add_number(output, with_prefix(name, prefix, "runtime"), attributes->runtime);
         paragraph_add_number(output, with_prefix(name, prefix, "deadline"), attributes->deadline);
         paragraph_add_number(output, with_prefix(name, prefix, "period"), attributes->period);
     }
-    paragraph_add(output, with_prefix(name, prefix, "cpus"), "%s", format_cpus(&attributes->cpus, cpus));
+    paragraph_add(output, with_prefix(name, prefix, "cpus"), format_cpus(&attributes->cpus, cpus));
     if (attributes->domain)
         paragraph_add(output, with_prefix(name, prefix, "domain"), "1");
 }

@@ -115,16 +115,16 @@ static bool write_record(const struct domains *domains, const cpu_set_t *coming,
 {
     struct paragraph_output output = {0};
     if (domains->cpusets == CPUSETS_V1)
-        paragraph_add(&output, "was_balanced", "%d", domains->was_balanced);
+        paragraph_add_format(&output, "was_balanced", "%d", domains->was_balanced);
     else
-        paragraph_add(&output, "had_controller", "%d", domains->had_controller);
+        paragraph_add_format(&output, "had_controller", "%d", domains->had_controller);
     paragraph_close(&output);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         bool made = CPU_ISSET((size_t)cpu, &domains->made);
         if (!made && !CPU_ISSET((size_t)cpu, coming))
             continue;
         paragraph_add_number(&output, "cpu", (uint64_t)cpu);
-        paragraph_add(&output, "by", "%s", made ? maker_of(domains, cpu) : by);
+        paragraph_add(&output, "by", made ? maker_of(domains, cpu) : by);
         paragraph_close(&output);
     }
     (void)mkdir(DOMAINS_DIRECTORY, 0755);

@@ -56,7 +56,7 @@ bool one_shot_print(const struct identity *identity, const struct attributes *at
     paragraph_add_number(&output, "start", identity->start);
     attributes_add(&output, "", attributes);
     if (group[0] != '\0')
-        paragraph_add(&output, "group", "%s", group);
+        paragraph_add(&output, "group", group);
     bool printed = fwrite(output.data, 1, output.length, stdout) == output.length && fflush(stdout) == 0;
     paragraph_output_free(&output);
     return printed;

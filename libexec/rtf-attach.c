@@ -184,14 +184,14 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch, 
     static const char *const answers[] = {[ENFORCED] = "ok", [ENFORCE_GONE] = "gone", [ENFORCE_REFUSED] = "no", [ENFORCE_BUSY] = "busy",
                                           [ENFORCE_PENDING] = "pending"};
     static struct paragraph_output output;
-    paragraph_add(&output, "id", "%s", id);
-    paragraph_add(&output, "answer", "%s", answers[done]);
+    paragraph_add(&output, "id", id);
+    paragraph_add(&output, "answer", answers[done]);
     if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
-        paragraph_add(&output, "reason", "%s", paragraph_clean(reason));
+        paragraph_add(&output, "reason", paragraph_clean(reason));
     if (done == ENFORCE_PENDING && enforce_owed() > 0)
         paragraph_add_number(&output, "after", enforce_owed());
     if (unlocked != 0)
-        paragraph_add(&output, "unlocked", "%s", strerror(unlocked));
+        paragraph_add(&output, "unlocked", strerror(unlocked));
     paragraph_close(&output);
     bool sent = send_with_fd(STDIN_FILENO, output.data, output.length, watch, MSG_NOSIGNAL);
     paragraph_drop(&output, output.length);

@@ -47,8 +47,8 @@ static void append(char list[static LIST], const char *item)
 
 static void add_lists(struct paragraph_output *output, struct lists *lists)
 {
-    paragraph_add(output, "groups", "%s", lists->names);
-    paragraph_add(output, "gids", "%s", lists->gids);
+    paragraph_add(output, "groups", lists->names);
+    paragraph_add(output, "gids", lists->gids);
     lists->names[0] = lists->gids[0] = '\0';
 }
 
@@ -67,7 +67,7 @@ static bool add_groups(struct paragraph_output *output, const char *id, uid_t ui
             add_lists(output, &lists);
             paragraph_add(output, "answer", "more");
             paragraph_close(output);
-            paragraph_add(output, "id", "%s", id);
+            paragraph_add(output, "id", id);
             paragraph_add_number(output, "uid", uid);
         }
         append(lists.gids, number);
@@ -89,7 +89,7 @@ static void answer_user(struct paragraph_output *output, const char *id, uid_t u
     }
     gid_t *groups = malloc(GROUPS_MAX * sizeof *groups);
     bool all = groups != NULL && getgrouplist(account->pw_name, account->pw_gid, groups, &count) >= 0;
-    paragraph_add(output, "name", "%.255s", account->pw_name);
+    paragraph_add_format(output, "name", "%.255s", account->pw_name);
     all = all && add_groups(output, id, uid, groups, count);
     paragraph_add(output, "answer", all ? "ok" : "no");
     free(groups);
@@ -98,7 +98,7 @@ static void answer_user(struct paragraph_output *output, const char *id, uid_t u
 static void answer_known(struct paragraph_output *output, const char *name)
 {
     bool known = name[0] == '@' ? getgrnam(name + 1) != NULL : getpwnam(name) != NULL;
-    paragraph_add(output, "answer", "%s", known ? "ok" : "no");
+    paragraph_add(output, "answer", known ? "ok" : "no");
 }
 
 static void answer(struct paragraph_output *output, const struct paragraph *request)
@@ -108,7 +108,7 @@ static void answer(struct paragraph_output *output, const struct paragraph *requ
     const char *id = paragraph_get(request, "id");
     if (id == NULL)
         id = "";
-    paragraph_add(output, "id", "%s", id);
+    paragraph_add(output, "id", id);
     if (op != NULL && strcmp(op, "user") == 0 && paragraph_get_number(request, "uid", UINT32_MAX, &uid) == 1)
         answer_user(output, id, (uid_t)uid);
     else if (op != NULL && strcmp(op, "known") == 0 && name != NULL)

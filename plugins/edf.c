@@ -271,7 +271,7 @@ static const char *edf_schedule(const struct request *request, struct paragraph_
         char list[CPU_NAME_TEXT];
         place = cpu->place;
         paragraph_add_number(out, "update", request->task);
-        paragraph_add(out, "cpus", "%s", cpu_list(cpus, cpu, list));
+        paragraph_add(out, "cpus", cpu_list(cpus, cpu, list));
         paragraph_close(out);
     }
     books_enter(&edf.books, old, request->task, place, charge(runtime, base(request)),

@@ -152,7 +152,7 @@ static void add_no(struct paragraph_output *out, const char *format, va_list arg
     char reason[512];
     vsnprintf(reason, sizeof reason, format, arguments);
     paragraph_add(out, "answer", "no");
-    paragraph_add(out, "reason", "%s", reason);
+    paragraph_add(out, "reason", reason);
 }
 
 void answer_no(struct paragraph_output *out, const char *format, ...)
@@ -195,8 +195,8 @@ static void add_stated(struct paragraph_output *out, const char *key, uint64_t v
 void answer_plan(struct paragraph_output *out, const struct request *request, const char *cpus,
                  const char *policy, int priority, uint64_t accepted_runtime)
 {
-    paragraph_add(out, "cpus", "%s", cpus);
-    paragraph_add(out, "policy", "%s", policy);
+    paragraph_add(out, "cpus", cpus);
+    paragraph_add(out, "policy", policy);
     add_stated(out, "priority", (uint64_t)priority);
     add_stated(out, "runtime", accepted_runtime);
     add_stated(out, "deadline", request->deadline > 0 ? request->deadline : request->period);
@@ -386,7 +386,7 @@ int plugin_main(int argc, char **argv, const struct plugin *plugin)
         answer_no(&out, "%s", why);
     else {
         paragraph_add(&out, "answer", "ok");
-        paragraph_add(&out, "tests", "%s", config.tests);
+        paragraph_add(&out, "tests", config.tests);
         if (config.judges)
             paragraph_add(&out, "judges", "load");
         if (config.tested)

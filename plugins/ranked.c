@@ -24,7 +24,7 @@ void ranked_grant(struct ranked *ranked, const struct request *request, int plac
     char cpus[CPU_NAME_TEXT];
     paragraph_add(out, "answer", partial == NULL ? "ok" : "partial");
     if (partial != NULL)
-        paragraph_add(out, "reason", "%s", partial);
+        paragraph_add(out, "reason", partial);
     answer_plan(out, request, cpu_list(&ranked->books.cpus, &ranked->books.cpus.cpu[place], cpus),
                 ranked->policy, level, request->runtime);
 }
@@ -38,7 +38,7 @@ static void correct_plan(const struct ranked *ranked, const struct request *requ
         return;
     paragraph_add_number(out, "update", task->id);
     if (moved)
-        paragraph_add(out, "cpus", "%s",
+        paragraph_add_format(out, "cpus", "%s",
                       cpu_list(&ranked->books.cpus, &ranked->books.cpus.cpu[task->share.place], cpus));
     paragraph_add_number(out, "priority", task->key->level);
     paragraph_close(out);

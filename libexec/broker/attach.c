@@ -105,7 +105,7 @@ static struct message *begin(const char *op)
     message->id = ++last_id;
     message->most = strcmp(op, "restore") == 0 ? RESTORE_TRIES : TRIES;
     message->pidfd = message->watch = -1;
-    paragraph_add(&message->text, "op", "%s", op);
+    paragraph_add(&message->text, "op", op);
     paragraph_add_number(&message->text, "id", message->id);
     return message;
 }
@@ -134,7 +134,7 @@ static struct message *about(const char *op, const struct attachment *attachment
     paragraph_add_number(&message->text, "tid", (uint64_t)attachment->tid);
     paragraph_add_number(&message->text, "start", attachment->start);
     if (attachment->group != NULL)
-        paragraph_add(&message->text, "group", "%s", attachment->group);
+        paragraph_add(&message->text, "group", attachment->group);
     return message;
 }
 
@@ -153,7 +153,7 @@ static struct message *about_grant(const char *op, const struct attachment *atta
 /* A thread that does not lead its process is watched for its execve, once it is attached. */
 static void watch(struct message *message, const struct attachment *attachment)
 {
-    paragraph_add(&message->text, "watch", "%s", attachment->tid != attachment->process ? "exec" : "end");
+    paragraph_add(&message->text, "watch", attachment->tid != attachment->process ? "exec" : "end");
 }
 
 uint64_t helper_apply(const struct attachment *attachment, const struct grant *grant, int wish_fd)
@@ -198,7 +198,7 @@ uint64_t helper_probe(const cpu_set_t *cpus)
 {
     char list[CPU_LIST_TEXT];
     struct message *message = begin("probe");
-    paragraph_add(&message->text, "cpus", "%s", format_cpus(cpus, list));
+    paragraph_add(&message->text, "cpus", format_cpus(cpus, list));
     return finish(message);
 }
 
@@ -206,16 +206,16 @@ uint64_t helper_domains(const cpu_set_t *cpus, const char *by)
 {
     char list[CPU_LIST_TEXT];
     struct message *message = begin("domains");
-    paragraph_add(&message->text, "by", "%s", by);
+    paragraph_add(&message->text, "by", by);
     if (CPU_COUNT(cpus) > 0)
-        paragraph_add(&message->text, "cpus", "%s", format_cpus(cpus, list));
+        paragraph_add(&message->text, "cpus", format_cpus(cpus, list));
     return finish(message);
 }
 
 uint64_t helper_rt_runtime(const char *value)
 {
     struct message *message = begin("rt_runtime");
-    paragraph_add(&message->text, "value", "%s", value);
+    paragraph_add(&message->text, "value", value);
     return finish(message);
 }
 

@@ -153,7 +153,7 @@ static json_t *number_or_null(int64_t number, bool present)
 /* Without memory for it a value is null, not what it was in the line before. */
 static void set(json_t *line, const char *key, json_t *value)
 {
-    json_object_set_new(line, key, value == NULL ? json_null() : value);
+    json_object_set_new_nocheck(line, key, value == NULL ? json_null() : value);
 }
 
 /* One object serves all lines: its keys stay, and with them their order. */

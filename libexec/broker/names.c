@@ -31,12 +31,12 @@ static void send(const struct question *question)
 {
     if (!lookup.running)
         return; /* when it is back */
-    paragraph_add(&lookup.output, "op", "%s", question->account != NULL ? "user" : "known");
+    paragraph_add(&lookup.output, "op", question->account != NULL ? "user" : "known");
     paragraph_add(&lookup.output, "id", "0");
     if (question->account != NULL)
         paragraph_add_number(&lookup.output, "uid", question->account->uid);
     else
-        paragraph_add(&lookup.output, "name", "%s", question->name);
+        paragraph_add(&lookup.output, "name", question->name);
     paragraph_close(&lookup.output);
     (void)coprocess_flush(&lookup);
 }

@@ -201,7 +201,7 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
         plugin->since = INT64_MAX; /* its time does not run before it is told */
     STAILQ_INSERT_TAIL(&plugin->pending, pending, next);
     plugin->unsent = true;
-    paragraph_add(output, "op", "%s", names[op]);
+    paragraph_add(output, "op", names[op]);
     paragraph_add_number(output, "id", pending->id);
     paragraph_add_number(output, "task", task);
     return output;
@@ -239,8 +239,8 @@ uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant)
     struct paragraph_output *output = begin(&plugins[index], OP_SCHEDULE, task);
     if (output == NULL)
         return last_id;
-    paragraph_add(output, "cpus", "%s", format_cpus(&plan->cpus, cpus));
-    paragraph_add(output, "policy", "%s", policy_name(plan->policy));
+    paragraph_add(output, "cpus", format_cpus(&plan->cpus, cpus));
+    paragraph_add(output, "policy", policy_name(plan->policy));
     add_if(output, "priority", (uint64_t)plan->priority);
     add_if(output, "runtime", plan->runtime);
     add_if(output, "deadline", plan->deadline);
@@ -273,8 +273,8 @@ bool plugin_is_releasing(int index, uint64_t task)
 static void add_load(struct paragraph_output *output, const struct attributes *plan)
 {
     char cpus[CPU_LIST_TEXT];
-    paragraph_add(output, "cpus", "%s", format_cpus(&plan->cpus, cpus));
-    paragraph_add(output, "policy", "%s", policy_name(plan->policy));
+    paragraph_add(output, "cpus", format_cpus(&plan->cpus, cpus));
+    paragraph_add(output, "policy", policy_name(plan->policy));
     add_if(output, "priority", (uint64_t)plan->priority);
     add_if(output, "runtime", plan->runtime);
     add_if(output, "period", plan->period);

@@ -43,9 +43,19 @@ bool wish_is_as_it_was(const struct wish *wish, struct stamp *json)
            !wish->exited && !wish->dirty;
 }
 
-static void remember(struct finds *finds, const struct wish *wish)
+static void believe_closed(struct wish *wish)
+{
+    wish->written = true;
+    wish->closed = OF_JSON | OF_TID;
+}
+
+static void remember(struct finds *finds, struct wish *wish)
 {
     struct stamp stamp;
+    if (wish->line != NULL) { /* waits to be looked at, and keeps its place */
+        believe_closed(wish);
+        return;
+    }
     if (wish_is_as_it_was(wish, &stamp))
         return;
     if (finds->count == finds->room) {
@@ -72,8 +82,7 @@ static void queue_finds(struct finds *finds, struct line *line)
         struct wish *wish = wish_of_task(finds->list[i].task);
         if (wish == NULL)
             continue;
-        wish->written = true;
-        wish->closed = OF_JSON | OF_TID;
+        believe_closed(wish);
         if (line == NULL)
             wish_queue(wish);
         else

@@ -14,19 +14,19 @@
 #include "units.h"
 
 static const char journal_name[] = "journal", new_name[] = "journal.new";
-enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4 };
+enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4, AT_ONCE_BYTES = 1 << 16 };
 
 static int journal = -1, old_journal = -1; /* old: in force until the new one is committed */
 static off_t length, old_length, begun_length, retry_length;
 static bool behind, torn, old_torn; /* torn: part of a record stands behind length */
+static bool afresh;                 /* not in force yet: its records need not be written one by one */
 static struct paragraph_output output;
 
 /* ---- writing ---- */
 
 /* A record is there whole or not at all, and none follows half of another. */
-static bool append(void)
+static bool put_out(void)
 {
-    paragraph_close(&output);
     if (torn)
         torn = ftruncate(journal, length) != 0;
     ssize_t put = journal < 0 || torn ? -1 : write(journal, output.data, output.length);
@@ -43,12 +43,18 @@ static bool append(void)
     return good;
 }
 
+static bool append(void)
+{
+    paragraph_close(&output);
+    return (afresh && output.length < AT_ONCE_BYTES) || put_out();
+}
+
 static const int64_t second = 1000000000; /* ns */
 
 static void add_stamp(const char *key, const struct stamp *stamp)
 {
     if (stamp->inode != 0)
-        paragraph_add(&output, key, "%llu:%lld.%09lld", (unsigned long long)stamp->inode, (long long)(stamp->changed / second),
+        paragraph_add_format(&output, key, "%llu:%lld.%09lld", (unsigned long long)stamp->inode, (long long)(stamp->changed / second),
                       (long long)(stamp->changed % second));
 }
 
@@ -61,9 +67,9 @@ static void add_if(const char *key, uint64_t number)
 static void add_grant(const struct grant *grant)
 {
     char cpus[CPU_LIST_TEXT];
-    paragraph_add(&output, "plugin", "%s", plugin_line(grant->plugin)->name);
-    paragraph_add(&output, "policy", "%s", policy_name(grant->plan.policy));
-    paragraph_add(&output, "cpus", "%s", format_cpus(&grant->plan.cpus, cpus));
+    paragraph_add(&output, "plugin", plugin_line(grant->plugin)->name);
+    paragraph_add(&output, "policy", policy_name(grant->plan.policy));
+    paragraph_add(&output, "cpus", format_cpus(&grant->plan.cpus, cpus));
     add_if("priority", (uint64_t)grant->plan.priority);
     add_if("accepted_runtime", grant->plan.runtime);
     add_if("period", grant->spec.period);
@@ -79,9 +85,9 @@ static void add_grant(const struct grant *grant)
 
 static void name_wish(const char *record, const struct wish *wish)
 {
-    paragraph_add(&output, "record", "%s", record);
-    paragraph_add(&output, "user", "%s", wish->user->name);
-    paragraph_add(&output, "name", "%s", wish->name);
+    paragraph_add(&output, "record", record);
+    paragraph_add(&output, "user", wish->user->name);
+    paragraph_add(&output, "name", wish->name);
     paragraph_add_number(&output, "task", wish->task);
 }
 
@@ -92,7 +98,7 @@ bool state_wish(const struct wish *wish)
     add_stamp("judged", &wish->judged);
     add_stamp("judged_tid", &wish->judged_tid);
     if (wish->token != NULL)
-        paragraph_add(&output, "token", "%s", wish->token);
+        paragraph_add(&output, "token", wish->token);
     if (wish->grant != NULL)
         add_grant(wish->grant);
     if (wish->attachment != NULL) {
@@ -104,7 +110,7 @@ bool state_wish(const struct wish *wish)
         add_if("laid_down", wish->attachment->laid_down);
         attributes_add(&output, "former_", &wish->attachment->former);
         if (wish->attachment->group != NULL)
-            paragraph_add(&output, "former_group", "%s", wish->attachment->group);
+            paragraph_add(&output, "former_group", wish->attachment->group);
     }
     return append();
 }
@@ -118,7 +124,7 @@ bool state_gone(const struct wish *wish)
 bool state_rt_runtime(const char *former)
 {
     paragraph_add(&output, "record", "kernel");
-    paragraph_add(&output, "rt_runtime", "%s", former);
+    paragraph_add(&output, "rt_runtime", former);
     return append();
 }
 
@@ -159,17 +165,20 @@ bool state_begin(char reason[static REASON_BYTES])
     journal = fd;
     length = 0;
     torn = false;
+    afresh = true;
     read_boot(boot);
     paragraph_add(&output, "record", "boot");
-    paragraph_add(&output, "boot", "%s", boot);
-    if (append())
-        return true;
-    snprintf(reason, REASON_BYTES, "state/%s: %s", new_name, strerror(errno));
-    return false;
+    paragraph_add(&output, "boot", boot);
+    return append();
 }
 
 bool state_commit(char reason[static REASON_BYTES])
 {
+    afresh = false;
+    if (!put_out()) {
+        snprintf(reason, REASON_BYTES, "state/%s: %s", new_name, strerror(errno));
+        return false;
+    }
     if (renameat(spool.state, new_name, spool.state, journal_name) != 0) {
         snprintf(reason, REASON_BYTES, "state/%s: %s", journal_name, strerror(errno));
         return false;
@@ -185,6 +194,8 @@ bool state_commit(char reason[static REASON_BYTES])
 
 void state_abandon(void)
 {
+    afresh = false;
+    output.length = 0;
     if (old_journal < 0)
         return; /* the first one: there is nothing to go back to */
     close(journal);

@@ -75,7 +75,7 @@ void plugin_start(struct plugin_process *plugin, const char *directory, const ch
 
 static void begin(struct plugin_process *plugin, const char *op, int number)
 {
-    paragraph_add(&plugin->output, "op", "%s", op);
+    paragraph_add(&plugin->output, "op", op);
     paragraph_add_number(&plugin->output, "task", (uint64_t)number);
 }
 
@@ -91,7 +91,7 @@ static void add_place(struct plugin_process *plugin, const struct task *task)
 {
     add_times(plugin, task);
     paragraph_add_number(&plugin->output, "cpus", (uint64_t)task->cpu);
-    paragraph_add(&plugin->output, "policy", "%s", task->policy == POLICY_DEADLINE ? "deadline" : "fifo");
+    paragraph_add(&plugin->output, "policy", task->policy == POLICY_DEADLINE ? "deadline" : "fifo");
     if (task->policy == POLICY_FIFO)
         paragraph_add_number(&plugin->output, "priority", (uint64_t)task->priority);
 }
