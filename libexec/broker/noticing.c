@@ -64,9 +64,14 @@ void spool_user_unwatch(struct user *user)
     user->watch = -1;
 }
 
+bool spool_user_is_watched(const struct user *user)
+{
+    return user->watch >= 0 && user->look_at == 0;
+}
+
 bool spool_user_is_heard(const struct user *user)
 {
-    return user->watch >= 0 && user->look_at == 0 && !user->scanned;
+    return spool_user_is_watched(user) && !user->scanned;
 }
 
 /* ---- files that are waited for ---- */

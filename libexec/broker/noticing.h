@@ -32,7 +32,10 @@ bool spool_next(struct spool_event *event);
 void spool_user_unwatch(struct user *user);
 bool spool_user_watch(struct user *user);
 
-/* What happens there is, or will be, an event; and what happened before has been looked at. */
+/* What happens there is, or will be, an event; or, if events are lost, a scan comes after it. */
+bool spool_user_is_watched(const struct user *user);
+
+/* And what happened before has been looked at. */
 bool spool_user_is_heard(const struct user *user);
 
 /* ---- files that are waited for ---- */

@@ -174,19 +174,18 @@ static bool is_still(const struct wish *wish, const char *ending, const struct s
     return stamp_equal(&now, judged);
 }
 
-/* There is a NAME.tid, or may be. */
-static bool may_have_tid(const struct wish *wish)
+static bool is_known_to_have_tid(const struct wish *wish)
 {
-    return wish->has_tid || wish->judged_tid.inode != 0 || !spool_user_is_heard(wish->user);
+    return wish->has_tid || wish->judged_tid.inode != 0;
 }
 
 /* After an answer: mostly nothing has happened meanwhile, and then the owner's file is not opened again, for its
  * closing would wake him for nothing. */
 static void examine_rest(struct wish *wish)
 {
-    bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) ||
-                (!spool_user_is_heard(wish->user) && !is_still(wish, ".json", &wish->judged)) ||
-                (may_have_tid(wish) && !is_still(wish, ".tid", &wish->judged_tid));
+    bool unheard = !spool_user_is_watched(wish->user);
+    bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) || (unheard && !is_still(wish, ".json", &wish->judged)) ||
+                ((unheard || is_known_to_have_tid(wish)) && !is_still(wish, ".tid", &wish->judged_tid));
     if (news)
         wish_queue(wish);
     else
@@ -541,7 +540,7 @@ static bool is_another(const struct file *file, const struct stamp *judged)
 static void look_at_tid(struct wish *wish, struct file *tid)
 {
     *tid = (struct file){.fd = -1, .state = FILE_ABSENT};
-    if (may_have_tid(wish))
+    if (is_known_to_have_tid(wish) || !spool_user_is_heard(wish->user))
         spool_file_open(wish->user, wish->name, ".tid", known(wish, &wish->judged_tid, OF_TID), tid);
     wish->has_tid = tid->state != FILE_ABSENT;
 }
