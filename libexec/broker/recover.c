@@ -340,7 +340,11 @@ bool recover(char reason[static REASON_BYTES])
             answer_again(wish, RECOVER, "the grant is in force");
         if (!apply[i] && wish->attachment != NULL)
             threads_watch(wish);
-        if (!apply[i] && !wish_is_as_it_was(wish, &json))
+        if (apply[i])
+            continue;
+        if (wish_is_as_it_was(wish, &json))
+            wish->unchanged = spool_user_is_watched(user);
+        else
             turns_add(wish, turns_of_old()); /* before what is new: what it gives up can be theirs */
     }
     if (good) {

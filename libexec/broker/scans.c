@@ -112,8 +112,11 @@ static void found(struct user *user, const char *name, enum listed what)
         wish->has_tid = true;
     else if (wish->found_by == current)
         return; /* its other file */
+    bool known = wish->unchanged && !wish->has_tid;
     wish->found_by = current;
-    remember(&current->finds, wish);
+    wish->unchanged = false;
+    if (!known)
+        remember(&current->finds, wish);
 }
 
 static struct scan *scan_of(const struct user *user)

@@ -131,6 +131,7 @@ struct wish {
     bool written;                        /* an event since the last judgement says more than that a file was made */
     unsigned char closed;                /* OF_JSON, OF_TID: a writer has closed it since it was looked at */
     bool has_tid;                        /* NAME.tid has been told of since it was last found not to be there */
+    bool unchanged;                      /* it was, at the start, when events were heard already: the first scan need not look */
     bool handed, linked;                 /* linked: NAME.json has, or had, another name somewhere */
     RB_ENTRY(wish) of_file;              /* by judged.inode within the user, if it is not linked */
     UT_hash_handle hh;                   /* by name within the user */
