@@ -1,6 +1,7 @@
 #include "enforce.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,15 +250,17 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
 /* What is left of the runtime, and the absolute deadline, both in ns. */
 static void read_budget(pid_t tid, long long *remaining, long long *deadline)
 {
-    char path[64], line[128];
+    char path[64], text[8192];
     *remaining = *deadline = 0;
     snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "dl.runtime : %lld", remaining) != 1)
-            (void)sscanf(line, "dl.deadline : %lld", deadline);
-    if (file != NULL)
-        fclose(file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* 2 KiB, all at once: each look of the kernel's takes 6 us */
+    text[got < 0 ? 0 : got] = '\0';
+    const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline ");
+    if (runtime != NULL && until != NULL)
+        (void)(sscanf(runtime, " dl.runtime : %lld", remaining) + sscanf(until, " dl.deadline : %lld", deadline));
+    if (fd >= 0)
+        close(fd);
 }
 
 /* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
