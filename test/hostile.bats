@@ -375,6 +375,27 @@ for i in range(10000):
     shows "$SECOND" "$ORDINARY"
 }
 
+@test "a new wish waits while a change may yet be undone, though the sums would take both" {
+    configure_plugins 'RM rm 21-30 0' 'FP fp 11-19 1' 'RR rr 1-10 1'
+    broker_start
+    two_threads --inh-caps +setuid --ambient-caps +setuid
+    wish $ALICE cam '{"runtime": "45ms", "period": "100ms", "plugin": "RM"}' >/dev/null
+    attach $ALICE cam "$SECOND" >/dev/null
+    is_policy "$SECOND" fifo
+    stop_helper
+    order uid # so that the helper will refuse the change
+    put $ALICE cam '{"priority": 19, "plugin": "FP"}'
+    bob_is_answered
+    put $BOB late '{"runtime": "70ms", "period": "150ms", "plugin": "RM"}' # 70 + 2 * 45 > 150
+    bob_is_answered
+    [ ! -e "$SPECS/$BOB/late.verdict" ]
+    kill -CONT "$HELPER"
+    says $ALICE cam '.result == "ATTACH_FAIL" and .grant.plugin == "RM"'
+    [ "$(field .result "$(verdict $BOB late)")" = SCHEDULE_FAIL ]
+    release $ALICE cam
+    shows "$SECOND" "$ORDINARY"
+}
+
 @test "a change that the kernel refuses brings back what has been paid back meanwhile, if nobody else has it" {
     configure_plugins 'EDF edf - 1 partition=unthrottled' 'FP fp 11-19 1' 'RR rr 1-10 0'
     broker_start
