@@ -126,19 +126,27 @@ left_of_edf() {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     first=$SLEEPER
-    wish $ALICE other "$cam" >/dev/null
-    sleeper $ALICE
+    others=(other another third) # a directory may list NAME.tid before or after NAME.json
+    for name in "${others[@]}"; do
+        wish $ALICE "$name" "$cam" >/dev/null
+        sleeper $ALICE
+        eval "$name=$SLEEPER"
+    done
     broker_dies
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
-    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/other.tid" "$SLEEPER"
+    for name in "${others[@]}"; do
+        as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/$name.tid" "${!name}"
+    done
     broker_start
     run verdict $ALICE cam
     [ "$(field .request "$output")" = detach ]
     [ "$(field .thread "$output")" = null ]
     [ "$(kernel "$first")" = "$FORMER" ]
-    run verdict $ALICE other
-    [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
-    is_policy "$SLEEPER" deadline
+    for name in "${others[@]}"; do
+        run verdict $ALICE "$name"
+        [ "$(field .thread.tid "$output")" = "${!name}" ]
+        is_policy "${!name}" deadline
+    done
 }
 
 @test "a thread that ended while no broker ran is let go at the next start" {
