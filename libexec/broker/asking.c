@@ -267,7 +267,7 @@ static bool may_ask(struct request *request)
 {
     const struct grant *grant = request->wish->grant;
     bool in_turn = plugin_takes_turns(request->plugin);
-    if (plugin_is_among_judges(request->plugin) || (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
+    if (plugin_is_asked_alone(request->plugin) || (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
         return turn_take(request);
     return !in_turn || turn_pass(request);
 }

@@ -269,7 +269,7 @@ bool plugin_may_be_judged(int plugin)
     return false;
 }
 
-bool plugin_is_among_judges(int plugin)
+static bool is_among_judges(int plugin)
 {
     for (int i = 0; i < count; i++)
         if (may_judge(plugin, i) || may_judge(i, plugin))
@@ -277,16 +277,17 @@ bool plugin_is_among_judges(int plugin)
     return false;
 }
 
-/* Its yes is more than a sum, so that what was granted meanwhile can be in the way of a plan that is put back, and the
- * ledger would not see it. */
-static bool proves_more_than_sums(const struct plugin_line *line)
+/* An exact test takes long. One can wait behind one of somebody else's, but not behind all that he has piled up. */
+bool plugin_is_asked_alone(int plugin)
 {
-    return line->proves && (!line->deadline || strcmp(line->tests, "exact") == 0);
+    return strcmp(lines[plugin].tests, "exact") == 0 || is_among_judges(plugin);
 }
 
+/* Its yes is more than a sum, so that what was granted meanwhile can be in the way of a plan that is put back, and the
+ * ledger would not see it. */
 bool plugin_takes_turns(int plugin)
 {
-    return proves_more_than_sums(&lines[plugin]) || plugin_is_among_judges(plugin);
+    return (lines[plugin].proves && !lines[plugin].deadline) || plugin_is_asked_alone(plugin);
 }
 
 /* ---- which plugins can keep their promises side by side ---- */

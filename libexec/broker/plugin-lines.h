@@ -46,12 +46,14 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
  * can break what it has promised. */
 bool plugin_must_judge(int judge, int plugin, const struct attributes *plan);
 
-/* Is there a plan of `plugin` that others have to judge; or does it judge others? */
+/* Is there a plan of `plugin` that others have to judge? */
 bool plugin_may_be_judged(int plugin);
-bool plugin_is_among_judges(int plugin);
 
 /* Could what is granted between a change and its undoing be in the way of that? */
 bool plugin_takes_turns(int plugin);
+
+/* And even new wishes are asked one at a time, users in turn. */
+bool plugin_is_asked_alone(int plugin);
 
 /* After all have greeted: can their promises hold beside one another? False: *reason. */
 bool plugins_check_neighbours(char reason[static REASON_BYTES]);

@@ -81,8 +81,8 @@ void request_drop(struct request *request);
  * and when the kernel has refused a change. False: its turn will come. */
 bool turn_take(struct request *request);
 
-/* The same for what nobody has to judge, and would never have to come back: any number at a time, but while nobody has
- * the turn, or waits for it. */
+/* The same for what is quickly tested, what nobody has to judge, and what would never have to come back: any number at a
+ * time, but while nobody has the turn, or waits for it. */
 bool turn_pass(struct request *request);
 void turn_end(const struct request *request);
 

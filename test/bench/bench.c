@@ -10,11 +10,18 @@
 #include "bench.h"
 
 static struct bench bench = {.build = "build", .where = "/dev/shm", .only = "", .rounds = 2000};
-static const char *json_file;
 
 bool is_wanted(const struct bench *some, const char *heading)
 {
     return strstr(heading, some->only) != NULL;
+}
+
+/* All at once would be lost with a run that ends early. */
+void bench_keep(const struct bench *some, json_t *figures)
+{
+    json_array_append_new(some->results, figures);
+    if (some->json_file != NULL && json_dump_file(some->results, some->json_file, JSON_INDENT(1)) != 0)
+        errx(EX_CANTCREAT, "%s", some->json_file);
 }
 
 void must_succeed(int status)
@@ -33,7 +40,7 @@ static error_t parse(int key, char *word, struct argp_state *state)
         bench.where = word;
         return 0;
     case 'j':
-        json_file = word;
+        bench.json_file = word;
         return 0;
     case 'o':
         bench.only = word;
@@ -71,8 +78,6 @@ int main(int count, char **words)
     bench_flat(&bench);
     bench_others(&bench);
     bench_domain(&bench);
-    if (json_file != NULL && json_dump_file(bench.results, json_file, JSON_INDENT(1)) != 0)
-        errx(EX_CANTCREAT, "%s", json_file);
     json_decref(bench.results);
     return 0;
 }

@@ -12,10 +12,12 @@ struct bench {
     const char *only;          /* headings must have this in them */
     int rounds;
     bool quick;
-    json_t *results; /* one object for each heading */
+    const char *json_file; /* where the figures are put, too; or NULL */
+    json_t *results;       /* one object for each heading */
 };
 
 bool is_wanted(const struct bench *bench, const char *heading);
+void bench_keep(const struct bench *bench, json_t *figures); /* writes all so far, takes over `figures` */
 void must_succeed(int status); /* of a child that measured */
 
 /* Each operation against the floor, for each plugin, pinned and not. */

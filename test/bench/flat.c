@@ -184,7 +184,7 @@ static void report(struct bench *bench, const char *heading, const struct sample
     }
     putchar('\n');
     fflush(stdout);
-    json_array_append_new(bench->results, figures);
+    bench_keep(bench, figures);
 }
 
 static void run_one(struct bench *bench, const struct kind *kind, const struct size *size)

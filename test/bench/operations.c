@@ -158,7 +158,7 @@ static void report(const struct bench *bench, const struct run *run, const struc
         json_object_set_new(one, operation_names[i], as_json(&summary, &floor));
     }
     fflush(stdout);
-    json_array_append_new(bench->results, one);
+    bench_keep(bench, one);
 }
 
 /* ---- all runs ---- */

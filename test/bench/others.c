@@ -57,7 +57,7 @@ static void bench_crowd(struct bench *bench)
     end(&broker);
     printf("%s, each with a wish pending: verdict after p50 %.0f us, p99 %.0f, max %.0f (x %.1f of p50), %.0f verdicts, %.2f wakeups of broker and parts for each\n",
            heading, figures[0], figures[2], figures[3], figures[3] / figures[0], figures[4], each);
-    json_array_append_new(bench->results, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "heading", heading, "p50", figures[0], "p99", figures[2], "max", figures[3],
+    bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "heading", heading, "p50", figures[0], "p99", figures[2], "max", figures[3],
                                                     "verdicts", figures[4], "wakeups_each", each));
 }
 
@@ -130,7 +130,7 @@ static void bench_idle(struct bench *bench)
     (void)waitpid(child, NULL, 0);
     end(&broker);
     printf("%s: %llu wakeups of broker and parts in %u s\n", heading, (unsigned long long)woken, seconds);
-    json_array_append_new(bench->results, json_pack("{s:s, s:I, s:i}", "heading", heading, "wakeups", (json_int_t)woken, "seconds", (int)seconds));
+    bench_keep(bench, json_pack("{s:s, s:I, s:i}", "heading", heading, "wakeups", (json_int_t)woken, "seconds", (int)seconds));
 }
 
 /* ---- whole programs ---- */
@@ -172,7 +172,7 @@ static void bench_programs(struct bench *bench)
     const struct summary run = samples_summary(&samples[0]), chrt = samples_summary(&samples[1]);
     printf("rtf-run --priority 10 -- true: p50 %.0f us, p99 %.0f; chrt -f 10 true: p50 %.0f, p99 %.0f: x %.2f\n", run.p50, run.p99, chrt.p50, chrt.p99,
            run.p50 / chrt.p50);
-    json_array_append_new(bench->results, json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "p50", run.p50, "p50_chrt", chrt.p50, "ratio", run.p50 / chrt.p50));
+    bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "p50", run.p50, "p50_chrt", chrt.p50, "ratio", run.p50 / chrt.p50));
     samples_free(samples, 2);
 }
 
