@@ -7,12 +7,19 @@
 
 struct spool spool = {.state = -1};
 
+static char directory[] = "/dev/shm/rtf-fuzz.XXXXXX";
+
+static void remove_directory(void)
+{
+    (void)unlinkat(spool.state, journal_name, 0);
+    (void)rmdir(directory);
+}
+
 static void write_journal(const uint8_t *bytes, size_t length)
 {
     static int fd = -1;
     if (fd < 0) {
-        char directory[] = "/dev/shm/rtf-fuzz.XXXXXX";
-        must(mkdtemp(directory) != NULL);
+        must(mkdtemp(directory) != NULL && atexit(remove_directory) == 0);
         spool.state = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         fd = openat(spool.state, journal_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         must(fd >= 0);
