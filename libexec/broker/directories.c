@@ -45,7 +45,7 @@ static void report(const struct user *user, const char *name, struct account *ac
 /* Whose events come faster than this is not listened to for a while, and then looked through: the queue is one for all, and
  * what overflows it costs everybody. A program that writes wishes as fast as it can may get here, too; it loses nothing. */
 enum { NOISE_MAX = 8192 };
-static const int64_t noise_window = INT64_C(100000000), first_mute = INT64_C(200000000), longest_mute = INT64_C(3200000000),
+static const int64_t noise_window = INT64_C(100000000), first_mute = INT64_C(50000000), longest_mute = INT64_C(3200000000),
                      soon = INT64_C(10000000);
 static TAILQ_HEAD(, user) muted = TAILQ_HEAD_INITIALIZER(muted);
 

@@ -74,6 +74,11 @@ bool spool_user_is_heard(const struct user *user)
     return spool_user_is_watched(user) && !user->scanned;
 }
 
+bool spool_user_is_followed(const struct user *user)
+{
+    return user->watch >= 0 || user->look_at != 0 || user->scanned;
+}
+
 /* ---- files that are waited for ---- */
 
 static const int64_t first_look = 1000000, last_look = 512000000; /* ns */

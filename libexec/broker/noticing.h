@@ -38,6 +38,9 @@ bool spool_user_is_watched(const struct user *user);
 /* And what happened before has been looked at. */
 bool spool_user_is_heard(const struct user *user);
 
+/* At least it will be found by a scan. */
+bool spool_user_is_followed(const struct user *user);
+
 /* ---- files that are waited for ---- */
 
 /* The file is BUSY, a writer has it open: its closing will be a SPOOL_WISH event of `wish`. Or it is UNSEEN: it will be looked

@@ -183,9 +183,9 @@ static bool is_known_to_have_tid(const struct wish *wish)
  * closing would wake him for nothing. */
 static void examine_rest(struct wish *wish)
 {
-    bool unheard = !spool_user_is_watched(wish->user);
-    bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) || (unheard && !is_still(wish, ".json", &wish->judged)) ||
-                ((unheard || is_known_to_have_tid(wish)) && !is_still(wish, ".tid", &wish->judged_tid));
+    bool missed = !spool_user_is_followed(wish->user);
+    bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) || (missed && !is_still(wish, ".json", &wish->judged)) ||
+                ((missed || is_known_to_have_tid(wish)) && !is_still(wish, ".tid", &wish->judged_tid));
     if (news)
         wish_queue(wish);
     else

@@ -4,12 +4,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sysexits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -55,10 +57,11 @@ static void must(bool good, const char *what)
 }
 
 /* A move that follows another one at once finds the kernel still prepared for it, and takes a thousandth of the time: measured are
- * those that do not. */
+ * those that do not. It takes some of the kernel's ticks, and must not always begin at the same time after one. */
 static void let_it_rest(void)
 {
-    (void)poll(NULL, 0, 50);
+    const struct timespec pause = {.tv_nsec = 50000000 + random() % 8000000};
+    (void)nanosleep(&pause, NULL);
 }
 
 /* The move and the call, and back without being timed. Back, the kernel goes on counting the runtime of a thread that sleeps: it
