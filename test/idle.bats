@@ -40,6 +40,19 @@ memory() { for pid in $(everybody); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/s
     diff <(echo "$before") <(switches)
 }
 
+@test "nobody wakes up to find that a request has been answered long ago" {
+    configure_plugins 'FP fp 11-20 all timeout=1s'
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam '{"priority": 15}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    wish $ALICE other '{"priority": 16}' >/dev/null
+    sleep 0.05 # much less than a plugin, or the helper, has time to answer
+    before=$(switches)
+    sleep 2.5
+    diff <(echo "$before") <(switches)
+}
+
 # cycles NUMBER: create, attach, change, be refused, detach and release, by $ALICE, that often
 cycles() {
     setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 - "$SPECS/$ALICE" "$1" "$2" 3>&- <<'END'

@@ -166,7 +166,7 @@ static void wait_for_plugins(void)
 {
     struct epoll_event ready[LOOP_EVENTS];
     plugins_flush();
-    int count = loop_wait(ready, plugins_deadline());
+    int count = loop_wait(ready, plugins_deadline(), INT64_MAX);
     for (int i = 0; i < count; i++) {
         const struct source *source = ready[i].data.ptr;
         if (source->kind == SOURCE_PLUGIN)

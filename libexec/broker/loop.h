@@ -21,9 +21,9 @@ bool loop_add(int fd, uint32_t events, struct source *source);
 void loop_change(int fd, uint32_t events, struct source *source);
 void loop_remove(int fd);
 
-/* Waits until something is ready or `deadline` (CLOCK_MONOTONIC, ns; INT64_MAX: for ever) has passed.
- * Returns how many events it wrote. */
-int loop_wait(struct epoll_event events[static LOOP_EVENTS], int64_t deadline);
+/* Waits until something is ready or a time has passed (CLOCK_MONOTONIC, ns; INT64_MAX: never): `limit`, when somebody should have
+ * answered, and mostly has; or `due`, when there is something to do. Returns how many events it wrote. */
+int loop_wait(struct epoll_event events[static LOOP_EVENTS], int64_t limit, int64_t due);
 
 int64_t monotonic_now(void);
 int64_t realtime_now(void);

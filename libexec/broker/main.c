@@ -434,12 +434,18 @@ static int64_t earliest(int64_t one, int64_t other)
     return one < other ? one : other;
 }
 
-static int64_t next_deadline(void)
+/* When one of its parts should have answered. */
+static int64_t next_limit(void)
+{
+    return earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
+}
+
+/* When the broker itself has something to do. */
+static int64_t next_due(void)
 {
     if (spool_may_have_more || directories_are_due() || order_has_queue())
         return 0;
-    int64_t parts = earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
-    return earliest(parts, earliest(journal_deadline(), earliest(directories_deadline(), order_deadline())));
+    return earliest(journal_deadline(), earliest(directories_deadline(), order_deadline()));
 }
 
 /* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
@@ -453,7 +459,7 @@ static void expire(void)
     /* As much time for everybody's wishes as for what is told of them: who floods the queue of events has a part of that time only. */
     order_take_turn(monotonic_now() + events_took);
     events_took = 0;
-    if (next_deadline() > now)
+    if (next_limit() > now && next_due() > now)
         return;
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)
@@ -483,7 +489,7 @@ static void serve(void)
     while (stop_signal == 0) {
         plugins_flush();
         event_flush();
-        int count = loop_wait(ready, next_deadline());
+        int count = loop_wait(ready, next_limit(), next_due());
         /* Who asks after a thread has ended must find what it has given back. */
         for (int i = 0; i < count; i++)
             if (is_about_thread(&ready[i]))
