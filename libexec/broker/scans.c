@@ -114,7 +114,6 @@ static void found(struct user *user, const char *name, enum listed what)
         return; /* its other file */
     bool known = wish->unchanged && !wish->has_tid;
     wish->found_by = current;
-    wish->unchanged = false;
     if (!known)
         remember(&current->finds, wish);
 }
@@ -150,6 +149,7 @@ static void remember_missing(struct scan *scan)
         if (wish->found_by != scan)
             remember(&scan->finds, wish);
         wish->found_by = NULL;
+        wish->unchanged = false; /* said for this scan only */
     }
 }
 
