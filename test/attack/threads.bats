@@ -96,15 +96,19 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
 @test "what an attached thread forks and clones is ordinary, a thousand times over" {
     broker_start
     fp
-    become $ALICE sh -c 'read -r _ <"$1"; for i in $(seq 200); do sleep 300 & done; wait' sh <(sleep 1; echo) 3>&- &
+    mkfifo -m 644 "$WORK/go"
+    become $ALICE sh -c 'read -r _ <"$1"; for i in $(seq 200); do sleep 300 & done; wait' sh "$WORK/go" 3>&- &
     forker=$!
     echo "$forker" >>"$WORK/pids"
+    eventually is_hers "$forker"
     attach $ALICE cam "$forker" >/dev/null
     is_policy "$forker" fifo
+    echo >"$WORK/go"
     eventually has_children "$forker" 200
     pgrep -P "$forker" >>"$WORK/pids"
     for child in $(pgrep -P "$forker"); do is_policy "$child" other; done
 }
+is_hers() { [ "$(cat "/proc/$1/comm")" = sh ]; } # setpriv has ended
 has_children() { [ "$(pgrep -P "$1" -x sleep | wc -l)" -ge "$2" ]; }
 
 @test "one thread cannot be had for two wishes, nor for two users" {
