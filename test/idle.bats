@@ -53,6 +53,26 @@ memory() { for pid in $(everybody); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/s
     diff <(echo "$before") <(switches)
 }
 
+# perf_events: how many the helper holds; a watch goes to the broker
+perf_events() {
+    for pid in $(parts); do
+        [ "$(cat "/proc/$pid/comm")" != rtf-attach ] || find "/proc/$pid/fd" -lname 'anon_inode:*perf_event*' | wc -l
+    done
+}
+
+@test "the kernel's wait for a first perf event is that of the first attachment, not of each one after a pause" {
+    broker_start
+    sleeper $ALICE
+    [ "$(perf_events)" = 0 ]
+    for name in cam other; do
+        wish $ALICE $name "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null
+        as $ALICE rm "$SPECS/$ALICE/$name.json"
+        eventually test ! -e "$SPECS/$ALICE/$name.verdict"
+        eventually one_perf_event
+    done
+}
+one_perf_event() { [ "$(perf_events)" = 1 ]; }
+
 # cycles NUMBER: create, attach, change, be refused, detach and release, by $ALICE, that often
 cycles() {
     setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 - "$SPECS/$ALICE" "$1" "$2" 3>&- <<'END'
