@@ -17,7 +17,7 @@ struct bench {
 };
 
 bool is_wanted(const struct bench *bench, const char *heading);
-void bench_keep(const struct bench *bench, json_t *figures); /* writes all so far, takes over `figures` */
+void bench_keep(const struct bench *some, json_t *figures); /* writes all so far, takes over `figures` */
 void must_succeed(int status); /* of a child that measured */
 
 /* Each operation against the floor, for each plugin, pinned and not. */
