@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,16 +109,46 @@ static uint64_t status_number(pid_t pid, const char *key)
     return number;
 }
 
-uint64_t broker_sum(pid_t pid, const char *key)
+static void each_part(pid_t pid, void (*each)(pid_t pid, void *context), void *context)
 {
     char path[64];
     int child;
-    uint64_t sum = status_number(pid, key);
+    each(pid, context);
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     FILE *file = fopen(path, "re");
     while (file != NULL && fscanf(file, "%d", &child) == 1)
-        sum += broker_sum(child, key);
+        each_part(child, each, context);
     if (file != NULL)
         fclose(file);
-    return sum;
+}
+
+struct sum {
+    const char *key;
+    uint64_t of;
+};
+
+static void add_number(pid_t pid, void *context)
+{
+    struct sum *sum = context;
+    sum->of += status_number(pid, sum->key);
+}
+
+uint64_t broker_sum(pid_t pid, const char *key)
+{
+    struct sum sum = {key, 0};
+    each_part(pid, add_number, &sum);
+    return sum.of;
+}
+
+static void pin_one(pid_t pid, void *context)
+{
+    (void)sched_setaffinity(pid, sizeof(cpu_set_t), context);
+}
+
+void broker_pin(const struct broker *broker, int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    each_part(broker->pid, pin_one, &one);
 }
