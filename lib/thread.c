@@ -123,7 +123,7 @@ bool thread_look(pid_t tid, struct identity *identity)
         errno = EPROTO;
         return false;
     }
-    identity->start = start;
+    identity->start = identity->started_by = start;
     identity->kernel = (flags & PF_KTHREAD_FLAG) != 0;
     identity->runnable = state == 'R';
     identity->ended = state == 'Z' || state == 'X' || (flags & PF_EXITING_FLAG) != 0;
@@ -172,10 +172,37 @@ bool thread_identify(pid_t tid, struct identity *identity)
     return thread_look(tid, identity) && thread_owner(-1, tid, identity);
 }
 
-bool thread_is(pid_t tid, uint64_t start)
+bool thread_is(pid_t tid, uint64_t started_by)
 {
     struct identity now;
-    return thread_look(tid, &now) && now.start == start;
+    return thread_look(tid, &now) && now.start <= started_by;
+}
+
+static uint64_t ticks_since_boot(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    const uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
+    return (uint64_t)now.tv_sec * ticks + (uint64_t)now.tv_nsec / (1000000000 / ticks);
+}
+
+int thread_find(pid_t tid, bool with_start, struct identity *identity)
+{
+    int pidfd = thread_open(tid);
+    if (pidfd < 0)
+        return -1;
+    *identity = (struct identity){.tid = tid};
+    /* Root's may be a kernel thread: that only /proc tells. */
+    bool by_pidfd = !with_start && thread_of_pidfd(pidfd, identity) && identity->tid == tid && identity->real_uid != 0;
+    bool seen = by_pidfd || (thread_look(tid, identity) && thread_owner(pidfd, tid, identity));
+    int error = seen ? ESRCH : errno;
+    if (by_pidfd)
+        identity->started_by = ticks_since_boot(); /* it lived after that, as the pidfd is about to say */
+    if (seen && !identity->ended && !thread_has_ended(pidfd))
+        return pidfd;
+    close(pidfd);
+    errno = error;
+    return -1;
 }
 
 bool thread_attributes(pid_t tid, struct attributes *attributes)

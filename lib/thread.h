@@ -1,9 +1,9 @@
 /* What the kernel says of a thread: who it is and how it is scheduled. Reads only; the calls that change
  * anything are in libexec/enforce.c.
  *
- * A thread is named by its id and its start time (/proc/TID/stat field 22, clock ticks since boot): an id
- * alone is reused. A pidfd opened before looking, and not readable afterwards, proves that the two looks
- * saw one thread. */
+ * A thread is named by its id and a time at which it had that id: the id alone is reused, but whoever has it and started later
+ * (/proc/TID/stat field 22, clock ticks since boot) is another. A pidfd opened before looking, and not readable afterwards,
+ * proves that the two looks saw one thread. */
 #ifndef RTF_THREAD_H
 #define RTF_THREAD_H
 
@@ -30,7 +30,8 @@ struct attributes {
 
 struct identity {
     pid_t tid, process;
-    uint64_t start;                             /* clock ticks since boot */
+    uint64_t start;                             /* clock ticks since boot; 0: not looked at */
+    uint64_t started_by;                        /* not later than that: what names it, beside its id */
     uid_t real_uid, effective_uid, saved_uid;
     bool kernel;                                /* a kernel thread */
     bool ended;                                 /* dead, a zombie, or about to be one */
@@ -47,7 +48,11 @@ bool policy_from_name(const char *name, enum policy *policy);
 int thread_open(pid_t tid);
 bool thread_has_ended(int pidfd);
 
-/* False with errno (ESRCH when there is no such thread). All of it; all but process and uids; these only. Each costs some us, for
+/* Opens it and tells whose it is, whether it is the kernel's, and, if need be, its start; the rest may be left 0, for that is cheaper
+ * from Linux 6.13 on. Returns a pidfd, or -1 with errno; ESRCH when there is no such thread, or it has ended. */
+int thread_find(pid_t tid, bool with_start, struct identity *identity);
+
+/* False with errno (ESRCH when there is no such thread). All of it; all but process and uids; these only. Each costs 10 us, for
  * the kernel composes a text; but the last does not, if there is a pidfd of the thread (else -1), from Linux 6.13 on. */
 bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_look(pid_t tid, struct identity *identity);
@@ -57,8 +62,8 @@ bool thread_owner(int pidfd, pid_t tid, struct identity *identity);
 bool thread_of_pidfd(int pidfd, struct identity *identity);
 #define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8]) /* PIDFD_GET_INFO, of 64 bytes; for filters of system calls */
 
-/* Whether the id is still that of the thread that started then. */
-bool thread_is(pid_t tid, uint64_t start);
+/* Whether the id is still that of the thread that had it then. */
+bool thread_is(pid_t tid, uint64_t started_by);
 bool thread_attributes(pid_t tid, struct attributes *attributes);
 
 /* Does a thread with the attributes `now` run as `plan` says? */

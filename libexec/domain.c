@@ -20,7 +20,7 @@ const char *leaf_of(char leaf[static LEAF_NAME], const struct identity *identity
     char name[DOMAIN_NAME];
     leaf[0] = '\0';
     if (cpu >= 0)
-        snprintf(leaf, LEAF_NAME, "%s/t%d.%llu", domain_name(name, cpu), (int)identity->tid, (unsigned long long)identity->start);
+        snprintf(leaf, LEAF_NAME, "%s/t%d.%llu", domain_name(name, cpu), (int)identity->tid, (unsigned long long)identity->started_by);
     return leaf;
 }
 
@@ -200,7 +200,7 @@ static enum enforced enter(const struct domains *domains, const struct identity 
         done = enforce_refuse(reason, "its cpuset group cannot be noted: %s", strerror(errno));
     else if (!alone && !keep_affinities(domains->root, identity, leaf))
         done = enforce_refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
-    else if (!thread_is(identity->tid, identity->start))
+    else if (!thread_is(identity->tid, identity->started_by))
         done = ENFORCE_GONE;
     else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
         done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s", (int)identity->tid, leaf, strerror(errno));

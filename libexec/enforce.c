@@ -49,24 +49,33 @@ static bool may_pass(int tries)
     return true;
 }
 
+/* Then whoever has the id now has got it since, be it within the same clock tick. */
+static bool passed_has_ended(const struct target *target)
+{
+    return target->pidfd >= 0 && thread_has_ended(target->pidfd);
+}
+
 /* The pidfd was opened when the thread was known, so it is that one's for ever. Root's may be a kernel thread: that only /proc tells. */
 static bool is_passed(const struct target *target, struct identity *identity)
 {
-    *identity = (struct identity){.start = target->start};
+    *identity = (struct identity){.started_by = target->started_by};
     return target->pidfd >= 0 && thread_of_pidfd(target->pidfd, identity) && identity->tid == target->tid && identity->real_uid != 0 &&
-           !thread_has_ended(target->pidfd);
+           !passed_has_ended(target);
 }
 
-/* Opens the thread and proves that it is the one that started at `start`. Returns a pidfd or -1, with errno ESRCH if it is not.
+/* Opens the thread and proves that it is the one that is meant. Returns a pidfd or -1, with errno ESRCH if it is not.
  * Process and uids are known after it only with `whole`. */
-static int hold_once(pid_t tid, uint64_t start, bool whole, struct identity *identity)
+static int hold_once(const struct target *target, bool whole, struct identity *identity)
 {
+    const pid_t tid = target->tid;
     int pidfd = thread_open(tid);
     if (pidfd < 0)
         return -1;
     bool seen = thread_look(tid, identity) && (!whole || thread_owner(pidfd, tid, identity));
     int error = seen ? ESRCH : errno;
-    if (seen && identity->start == start && !identity->ended && !thread_has_ended(pidfd))
+    bool same = seen && identity->start <= target->started_by;
+    identity->started_by = target->started_by; /* one thread has one name */
+    if (same && !identity->ended && !thread_has_ended(pidfd) && !passed_has_ended(target))
         return pidfd;
     close(pidfd);
     errno = error;
@@ -80,7 +89,7 @@ static int hold(const struct target *target, bool whole, struct identity *identi
     if (is_passed(target, identity))
         return target->pidfd;
     do
-        pidfd = hold_once(target->tid, target->start, whole, identity);
+        pidfd = hold_once(target, whole, identity);
     while (pidfd < 0 && may_pass(tries++));
     return pidfd;
 }
@@ -523,7 +532,7 @@ static enum enforced change(const struct identity *identity, const struct attrib
     if (move.needed && must_stay(due))
         return ENFORCE_PENDING;
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
-    if (done == ENFORCED && move.needed && !thread_is(tid, identity->start))
+    if (done == ENFORCED && move.needed && !thread_is(tid, identity->started_by))
         done = ENFORCE_GONE; /* a move takes long enough for the id to be another's */
     if (done == ENFORCED)
         done = set_cpus(tid, &wanted->cpus, reason);
@@ -558,7 +567,7 @@ enum enforced enforce_apply(const struct target *target, uid_t owner, const stru
         char ignored[ENFORCE_REASON];
         (void)put_back(&identity, &former, domain, placement, ignored);
     }
-    if (ended && done == ENFORCED && thread_look(tid, &identity) && identity.start != target->start)
+    if (ended && done == ENFORCED && thread_look(tid, &identity) && !identity.ended)
         make_ordinary(tid, wanted); /* it took the id over under our hands */
     let_go(target, pidfd);
     return ended ? ENFORCE_GONE : done;

@@ -1,7 +1,7 @@
 /* The only scheduling calls of the project: what rtf-attach and rtf-detach do to a thread.
  *
- * Every call names the thread by id and start time, holds a pidfd over the call and looks again after it,
- * so that nothing is done to a thread that took the id over. Who has a pidfd that was the thread's when it started then passes
+ * Every call names the thread by its id and a time at which it had that (thread.h), holds a pidfd over the call and looks again
+ * after it, so that nothing is done to a thread that took the id over. Who has a pidfd that was the thread's then passes
  * it along, and keeps it: that spares two looks into /proc. A refusal by the kernel is explained. */
 #ifndef RTF_ENFORCE_H
 #define RTF_ENFORCE_H
@@ -25,7 +25,7 @@ enum enforced enforce_refuse(char *reason, const char *format, ...) __attribute_
 
 struct target {
     pid_t tid;
-    uint64_t start;
+    uint64_t started_by;
     int pidfd; /* -1: none */
 };
 

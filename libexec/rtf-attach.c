@@ -1,22 +1,22 @@
 /* rtf-attach(8): makes a thread real-time. One-shot from a command line, or kept running by the broker as
  * `rtf-attach --serve`, with a SOCK_SEQPACKET socket as standard input: each datagram is one paragraph, and
  * `apply` carries the open wish, whose owner is read here, not believed. Behind that, or alone, the first three may carry a
- * pidfd of the thread, opened when it was known to be the one that started then.
+ * pidfd of the thread, opened when it was known to be that one. started_by: as in thread.h.
  *
- *   op=apply   id tid start + attributes, the wish's fd   the thread must be the wish owner's
- *   op=adjust  id tid start + attributes                  other priority and CPUs, the same policy
- *   op=restore id tid start + attributes                  what it was before
- *   op=watch   id tid start watch                         only the descriptor, see below
- *   op=rt_runtime id value                                writes sched_rt_runtime_us
- *   op=probe   id cpus                                    whether SCHED_DEADLINE threads can be on them, not pinned
- *   op=domains id by cpus                                 makes scheduling domains; without cpus: removes those of `by`
- *   op=sweep   id tid start group                         takes what an ended thread has left in its domain out of it
+ *   op=apply   id tid started_by + attributes, the wish's fd   the thread must be the wish owner's
+ *   op=adjust  id tid started_by + attributes                  other priority and CPUs, the same policy
+ *   op=restore id tid started_by + attributes                  what it was before
+ *   op=watch   id tid started_by watch                         only the descriptor, see below
+ *   op=rt_runtime id value                                     writes sched_rt_runtime_us
+ *   op=probe   id cpus                                         whether SCHED_DEADLINE threads can be on them, not pinned
+ *   op=domains id by cpus                                      makes scheduling domains; without cpus: removes those of `by`
+ *   op=sweep   id tid started_by group                         takes what an ended thread has left in its domain out of it
  *
  * The first three take group=, the cpuset group that the thread came from, wherever domains are in use, and apply takes
  * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
  * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
  * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us, 10 s at most.
- * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok and pending to apply and watch bring a
+ * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok to watch and pending to apply bring a
  * descriptor (watch.h), where the kernel has such. The first answer has unlocked= and why, if the helper could not be locked
  * in memory. */
 #include <argp.h>
@@ -53,11 +53,11 @@ static enum enforced no(char *reason, const char *text)
     return ENFORCE_REFUSED;
 }
 
-static bool named_thread(const struct paragraph *request, pid_t *tid, uint64_t *start)
+static bool named_thread(const struct paragraph *request, pid_t *tid, uint64_t *started_by)
 {
     uint64_t number;
     if (paragraph_get_number(request, "tid", INT32_MAX, &number) != 1 || number == 0 ||
-        paragraph_get_number(request, "start", UINT64_MAX, start) != 1)
+        paragraph_get_number(request, "started_by", UINT64_MAX, started_by) != 1)
         return false;
     *tid = (pid_t)number;
     return true;
@@ -75,8 +75,8 @@ static enum enforced serve_apply(const struct paragraph *request, int wish, int 
     struct attributes wanted;
     struct stat status;
     struct target target = {.pidfd = pidfd};
-    if (!named_thread(request, &target.tid, &target.start) || !attributes_get(request, "", &wanted))
-        return no(reason, "apply without tid, start or attributes");
+    if (!named_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
+        return no(reason, "apply without tid, started_by or attributes");
     if (wish < 0 || fstat(wish, &status) != 0 || !S_ISREG(status.st_mode))
         return no(reason, "apply without the open wish");
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
@@ -91,8 +91,8 @@ static enum enforced serve_known(const struct paragraph *request, int pidfd, cha
     const struct placement placement = placement_of(request);
     struct attributes wanted;
     struct target target = {.pidfd = pidfd};
-    if (!named_thread(request, &target.tid, &target.start) || !attributes_get(request, "", &wanted))
-        return no(reason, "a request without tid, start or attributes");
+    if (!named_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
+        return no(reason, "a request without tid, started_by or attributes");
     return enforce(&target, &wanted, &placement, reason);
 }
 
@@ -129,20 +129,19 @@ static enum enforced serve_sweep(const struct paragraph *request, char *reason)
 {
     struct identity ended = {0};
     const char *group = paragraph_get(request, "group");
-    if (!named_thread(request, &ended.tid, &ended.start) || group == NULL)
-        return no(reason, "sweep without tid, start or group");
+    if (!named_thread(request, &ended.tid, &ended.started_by) || group == NULL)
+        return no(reason, "sweep without tid, started_by or group");
     leaf_sweep(&ended, group);
     return ENFORCED;
 }
 
 static enum enforced serve_watch(const struct paragraph *request, char *reason)
 {
-    struct identity identity;
     pid_t tid;
-    uint64_t start;
-    if (!named_thread(request, &tid, &start))
-        return no(reason, "watch without tid or start");
-    return thread_identify(tid, &identity) && identity.start == start ? ENFORCED : ENFORCE_GONE;
+    uint64_t started_by;
+    if (!named_thread(request, &tid, &started_by))
+        return no(reason, "watch without tid or started_by");
+    return thread_is(tid, started_by) ? ENFORCED : ENFORCE_GONE;
 }
 
 static enum enforced serve_one(const struct paragraph *request, const int fds[2], char *reason)
@@ -173,8 +172,9 @@ static int open_watch(const struct paragraph *request, enum enforced done)
     const char *op = paragraph_get(request, "op");
     const char *watch = paragraph_get(request, "watch");
     pid_t tid;
-    uint64_t start;
-    if (watch == NULL || op == NULL || (done != ENFORCED && done != ENFORCE_PENDING) || !named_thread(request, &tid, &start))
+    uint64_t started_by;
+    const bool wanted = op != NULL && watch != NULL && ((strcmp(op, "watch") == 0 && done == ENFORCED) || done == ENFORCE_PENDING);
+    if (!wanted || !named_thread(request, &tid, &started_by))
         return -1;
     return watch_open(tid, done == ENFORCED && strcmp(watch, "exec") == 0);
 }
@@ -297,7 +297,7 @@ static int attach_once(const struct paragraph *words)
     const struct placement placement = {.group = group[0] == '\0' ? NULL : group, .whole_process = true};
     enum enforced done;
     do
-        done = enforce_apply(&(struct target){identity.tid, identity.start, -1}, 0, &wanted, &placement, reason);
+        done = enforce_apply(&(struct target){identity.tid, identity.started_by, -1}, 0, &wanted, &placement, reason);
     while (one_shot_waits(done));
     (void)one_shot_close();
     if (done == ENFORCED)

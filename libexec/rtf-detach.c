@@ -23,7 +23,7 @@ static int detach_once(const struct paragraph *words)
     const struct placement placement = {.group = paragraph_get(words, "group")};
     enum enforced done;
     do
-        done = enforce_restore(&(struct target){identity.tid, identity.start, -1}, &former, &placement, reason);
+        done = enforce_restore(&(struct target){identity.tid, identity.started_by, -1}, &former, &placement, reason);
     while (one_shot_waits(done));
     if (done == ENFORCED)
         return EX_OK;

@@ -89,7 +89,7 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
 # ---- threads
 (
     $attached[] | select((.busy | not) and (.thread.pending | not)) | . as $wish | $running["\(.thread.tid)"] as $thread
-    | if $thread == null or $thread.start != .thread.start then "kernel: \(place): thread \(.thread.tid) is not real-time"
+    | if $thread == null or $thread.start > .thread.started_by then "kernel: \(place): thread \(.thread.tid) is not real-time"
       else
           [["policy", .grant.policy, $thread.policy], ["priority", .grant.priority, $thread.priority], ["CPUs", .grant.cpus, $thread.cpus],
            ["reset-on-fork", true, $thread.reset_on_fork]]

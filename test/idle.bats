@@ -66,9 +66,10 @@ perf_events() {
     [ "$(perf_events)" = 0 ]
     for name in cam other; do
         wish $ALICE $name "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null
+        eventually one_perf_event # a moment later
         as $ALICE rm "$SPECS/$ALICE/$name.json"
         eventually test ! -e "$SPECS/$ALICE/$name.verdict"
-        eventually one_perf_event
+        one_perf_event
     done
 }
 one_perf_event() { [ "$(perf_events)" = 1 ]; }

@@ -369,6 +369,53 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$self" "$AS_RESERVED"
 }
 
+# hasty FILE: a process of Alice's, $FIRST, whose other thread, $SECOND, calls execve as soon as FILE says that one is attached.
+hasty() {
+    cat >"$WORK/hasty.py" <<'END'
+import os, sys, threading, time
+def second():
+    print(os.getpid(), threading.get_native_id(), flush=True)
+    until = time.time() + 20
+    while time.time() < until:
+        try:
+            if '"state":"attached"' in open(sys.argv[1]).read():
+                os.execv("/bin/sleep", ["sleep", "300"])
+        except FileNotFoundError:
+            pass
+threading.Thread(target=second, daemon=True).start()
+threading.Event().wait()
+END
+    become $ALICE /usr/bin/python3 "$WORK/hasty.py" "$1" >"$WORK/first" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/first"
+    read -r FIRST SECOND <"$WORK/first"
+    echo "$FIRST" >>"$WORK/pids"
+}
+
+@test "a thread that is replaced by another one's execve in the moment of its attachment is not lost sight of" {
+    broker_start
+    hasty "$SPECS/$ALICE/cam.verdict"
+    wish $ALICE cam "{$RESERVED, \"attach\": $FIRST}" >/dev/null
+    eventually says $ALICE cam ".reason == \"another thread of process $FIRST called execve and has its id: it is attached now\""
+    is_sleep "$FIRST"
+    shows "$FIRST" "$AS_RESERVED"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
+}
+
+@test "a thread that calls execve in the moment of its attachment is followed" {
+    broker_start
+    hasty "$SPECS/$ALICE/cam.verdict"
+    wish $ALICE cam "{$RESERVED, \"attach\": $SECOND}" >/dev/null
+    eventually says $ALICE cam ".reason == \"thread $SECOND called execve and goes on as $FIRST\" and .thread.tid == $FIRST"
+    is_sleep "$FIRST"
+    shows "$FIRST" "$AS_RESERVED"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
+}
+
 @test "a thread is never real-time outside its CPUs, while it is attached, changed and detached" {
     broker_start
     # Spins on CPU 0, to where FP, which has CPU 1, must not let it be real-time; at most a while.
@@ -864,6 +911,21 @@ END
     broker_start
     eventually test ! -e "$SPECS/$ALICE/cam.tid"
     says $ALICE cam '.grant.runtime == 1000 and .thread == null'
+    shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
+}
+
+@test "who has taken over the id of an attached thread while the broker was away is not that thread" {
+    broker_start
+    reserve_cam
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    broker_stop INT
+    end "$SLEEPER"
+    wait "$SLEEPER" || true
+    reuse "$SLEEPER" $ALICE
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam '.request == "exit" and .grant.runtime == 1000 and .thread == null'
     shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 }
 

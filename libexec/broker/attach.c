@@ -132,7 +132,7 @@ static struct message *about(const char *op, const struct attachment *attachment
     struct message *message = begin(op);
     message->pidfd = fcntl(attachment->pidfd, F_DUPFD_CLOEXEC, 0); /* without it the helper looks for itself */
     paragraph_add_number(&message->text, "tid", (uint64_t)attachment->tid);
-    paragraph_add_number(&message->text, "start", attachment->start);
+    paragraph_add_number(&message->text, "started_by", attachment->started_by);
     if (attachment->group != NULL)
         paragraph_add(&message->text, "group", attachment->group);
     return message;

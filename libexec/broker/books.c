@@ -68,7 +68,7 @@ static json_t *wish_as_json(const struct wish *wish)
                               (json_int_t)wish->task, "busy", is_busy(wish));
     json_object_set_new(entry, "grant", wish->grant == NULL ? json_null() : grant_as_json(wish->task, wish->grant));
     json_object_set_new(entry, "thread", attachment == NULL ? json_null() :
-                        json_pack("{s:i, s:I, s:b}", "tid", (int)attachment->tid, "start", (json_int_t)attachment->start, "pending", attachment->pending));
+                        json_pack("{s:i, s:I, s:b}", "tid", (int)attachment->tid, "started_by", (json_int_t)attachment->started_by, "pending", attachment->pending));
     if (wish->request != NULL) {
         add_charges(&wish->request->hold);
         if (wish->request->partial != NULL)

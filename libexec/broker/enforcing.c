@@ -15,17 +15,25 @@
 #include "units.h"
 #include "wishes.h"
 
-static bool elsewhere(const struct wish *wish, pid_t tid, uint64_t start)
+static bool elsewhere(const struct wish *wish, pid_t tid)
 {
     const struct attachment *other = attachment_find(tid);
-    return other != NULL && other->wish != wish && other->start == start;
+    return other != NULL && other->wish != wish && !attachment_is_over(other);
 }
 
 /* A file that is older than the thread it names means another thread, long gone. The kernel's clock tick and
- * the coarse time of files blur this by 20 ms. */
+ * the coarse time of files blur this. */
+static const int64_t blur = INT64_C(20000000);
+
 static bool is_older(const struct stamp *file, const struct identity *identity)
 {
-    return file->changed + INT64_C(20000000) < thread_started(identity);
+    return file->changed + blur < thread_started(identity);
+}
+
+/* Then it is not older than any thread. */
+static bool is_just_written(const struct stamp *file)
+{
+    return file->changed + blur >= realtime_now();
 }
 
 /* A NAME.tid of another boot, or of a thread that is no more, can only ever do harm. */
@@ -51,16 +59,16 @@ bool group_of(pid_t tid, char **group)
     cpu_set_t domains;
     int cpu, length = 0;
     pid_t parent;
-    unsigned long long start;
+    unsigned long long started_by;
     *group = NULL;
     plugins_domains(&domains);
     if (CPU_COUNT(&domains) == 0)
         return true;
     if (!thread_group(cpusets_find(mount), tid, path))
         return false;
-    if (sscanf(path, "/rtf-%d/t%d.%llu%n", &cpu, &parent, &start, &length) == 3 && path[length] == '\0') {
+    if (sscanf(path, "/rtf-%d/t%d.%llu%n", &cpu, &parent, &started_by, &length) == 3 && path[length] == '\0') {
         const struct attachment *other = attachment_find(parent);
-        if (other == NULL || other->start != start || other->group == NULL) {
+        if (other == NULL || other->started_by != started_by || other->group == NULL) {
             errno = EAGAIN; /* who started it has just ended, and it is about to be taken out of there */
             return false;
         }
@@ -78,11 +86,10 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     struct attributes former;
     char *group;
     uid_t uid = wish->user->uid;
-    int pidfd = thread_open(tid);
-    bool there = pidfd >= 0 && thread_look(tid, &identity) && thread_owner(pidfd, tid, &identity);
     const struct stamp *file = by_file ? &request->tid.stamp : &request->json.stamp;
     const char *name = by_file ? ".tid" : ".json";
-    if (!there || identity.ended || thread_has_ended(pidfd)) {
+    int pidfd = thread_find(tid, !is_just_written(file), &identity);
+    if (pidfd < 0) {
         say(request, ATTACH_FAIL, "there is no thread %d", (int)tid);
         if (by_file && is_older(file, &(struct identity){.start = 0}))
             drop_stale(request);
@@ -95,7 +102,7 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
         say(request, ATTACH_FAIL, "%s%s is older than thread %d: it means another one that had this id", wish->name, name, (int)tid);
         if (by_file)
             drop_stale(request);
-    } else if (elsewhere(wish, tid, identity.start)) {
+    } else if (elsewhere(wish, tid)) {
         say(request, ATTACH_FAIL, "thread %d is attached to another reservation already", (int)tid);
         request->taken = true;
     } else if (!thread_attributes(tid, &former))
@@ -246,8 +253,7 @@ static enum next grant_only(struct request *request)
 
 static bool is_attached(const struct attachment *now, pid_t tid)
 {
-    struct identity identity;
-    return now != NULL && now->tid == tid && thread_look(tid, &identity) && identity.start == now->start;
+    return now != NULL && now->tid == tid && !attachment_is_over(now);
 }
 
 enum next enforce(struct request *request)
@@ -367,13 +373,11 @@ static enum next applied(struct request *request, const struct helper_event *eve
 {
     struct wish *wish = request->wish;
     wish->attachment->pending = wish->attachment->awake = false;
-    if (event->watch >= 0 && event->answer == HELPER_OK) {
-        (void)attachment_keep_watch(wish->attachment, event->watch, false);
-        wish->exited |= attachment_is_over(wish->attachment); /* just before it was watched */
-    } else if (event->answer == HELPER_PENDING)
+    if (event->answer == HELPER_PENDING)
         return owes(request, event, ENFORCE) ? WAIT : pending(request, event);
     if (event->answer == HELPER_OK) {
         wish->attachment->naps = 0;
+        attachment_watch_soon(wish->attachment);
         wish->attachment->served |= wish->grant->plan.policy == POLICY_DEADLINE;
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;

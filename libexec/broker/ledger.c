@@ -183,6 +183,8 @@ static void book(const struct grant *grant, uint64_t amount, uint64_t shared)
         return;
     }
     uint64_t *own = sums_of(grant->plugin);
+    if (amount == 0 && shared == 0)
+        return;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, &grant->plan.cpus)) {
             own[cpu] += amount;

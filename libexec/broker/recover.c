@@ -187,12 +187,10 @@ static void restore_kernel(void)
 /* A thread that somebody was promised and that nobody answers for any more. */
 static void restore_orphan(const struct recorded_wish *recorded)
 {
-    struct identity identity;
     struct helper_event last;
-    if (!recorded->attached || recorded->laid_down || attachment_find(recorded->tid) != NULL || !thread_identify(recorded->tid, &identity) ||
-        identity.start != recorded->start)
+    if (!recorded->attached || recorded->laid_down || attachment_find(recorded->tid) != NULL || !thread_is(recorded->tid, recorded->started_by))
         return;
-    (void)helper_restore(&(struct attachment){.tid = recorded->tid, .start = recorded->start, .former = recorded->former, .group = recorded->group, .pidfd = -1});
+    (void)helper_restore(&(struct attachment){.tid = recorded->tid, .started_by = recorded->started_by, .former = recorded->former, .group = recorded->group, .pidfd = -1});
     (void)helper_drain(5, &last); /* before it is in no record any more, and before somebody else's wish for it is looked at */
 }
 
@@ -201,14 +199,15 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
     struct identity identity;
     struct attributes now;
     int pidfd = thread_open(recorded->tid);
-    bool there = pidfd >= 0 && thread_identify(recorded->tid, &identity) && identity.start == recorded->start && !identity.ended &&
+    bool there = pidfd >= 0 && thread_identify(recorded->tid, &identity) && identity.start <= recorded->started_by && !identity.ended &&
                  !thread_has_ended(pidfd);
     if (!there && pidfd >= 0) {
         close(pidfd);
         pidfd = -1;
     }
     if (!there)
-        identity = (struct identity){.tid = recorded->tid, .process = recorded->process, .start = recorded->start};
+        identity = (struct identity){.tid = recorded->tid, .process = recorded->process};
+    identity.started_by = recorded->started_by;
     wish->attachment = attachment_new(wish, &identity, pidfd, recorded->by_file, &recorded->former);
     wish->attachment->leader_real_time = recorded->leader_real_time;
     wish->attachment->served = !recorded->laid_down;

@@ -103,7 +103,7 @@ bool state_wish(const struct wish *wish)
         add_grant(wish->grant);
     if (wish->attachment != NULL) {
         paragraph_add_number(&output, "tid", (uint64_t)wish->attachment->tid);
-        paragraph_add_number(&output, "start", wish->attachment->start);
+        paragraph_add_number(&output, "started_by", wish->attachment->started_by);
         paragraph_add_number(&output, "process", (uint64_t)wish->attachment->process);
         add_if("leader_real_time", wish->attachment->leader_real_time);
         add_if("by_file", wish->attachment->by_file);
@@ -293,7 +293,7 @@ static bool get_thread(const struct paragraph *record, struct recorded_wish *wis
 {
     wish->attached = paragraph_get(record, "tid") != NULL;
     bool good = get_int(record, "tid", INT32_MAX, &wish->tid) && get_int(record, "process", INT32_MAX, &wish->process) &&
-                get(record, "start", UINT64_MAX, &wish->start) && get_bool(record, "leader_real_time", &wish->leader_real_time) &&
+                get(record, "started_by", UINT64_MAX, &wish->started_by) && get_bool(record, "leader_real_time", &wish->leader_real_time) &&
                 get_bool(record, "by_file", &wish->by_file) && get_bool(record, "laid_down", &wish->laid_down);
     return good && (!wish->attached || (wish->tid > 0 && attributes_get(record, "former_", &wish->former)));
 }

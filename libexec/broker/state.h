@@ -26,7 +26,7 @@ struct recorded_wish {
     bool attached, by_file, laid_down;
     pid_t tid, process;
     bool leader_real_time;
-    uint64_t start;
+    uint64_t started_by;
     struct attributes former;
     char *group; /* NULL */
 };

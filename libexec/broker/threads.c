@@ -16,27 +16,33 @@
 /* A priority or CPU that moved on a plugin's word (the owner is told when the
  * thread has followed), and a watch. */
 struct adjusting {
-    uint64_t id, task, start;
+    uint64_t id, task, started_by;
     pid_t tid;
-    bool tell;
+    bool tell, watch;
     UT_hash_handle hh;
 };
 static struct adjusting *adjustments;
 
-void threads_expect(const struct wish *wish, uint64_t id, bool tell)
+static struct adjusting *expect(const struct wish *wish, uint64_t id)
 {
     struct adjusting *adjusting = allocate(sizeof *adjusting);
     adjusting->id = id;
     adjusting->task = wish->task;
     adjusting->tid = wish->attachment->tid;
-    adjusting->start = wish->attachment->start;
-    adjusting->tell = tell;
+    adjusting->started_by = wish->attachment->started_by;
     HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
+    return adjusting;
+}
+
+void threads_expect(const struct wish *wish, uint64_t id, bool tell)
+{
+    expect(wish, id)->tell = tell;
 }
 
 void threads_watch(struct wish *wish)
 {
-    threads_expect(wish, helper_watch(wish->attachment), false);
+    attachment_is_watched(wish->attachment);
+    expect(wish, helper_watch(wish->attachment))->watch = true;
 }
 
 void threads_check(void)
@@ -44,6 +50,18 @@ void threads_check(void)
     for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
         if (wish->attachment != NULL && wish->request == NULL && has_drifted(wish))
             threads_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
+}
+
+/* It has ended, or another thread's execve(2) has taken its id over, before it was watched. That one is not real-time; nor is one whose
+ * owner had enough of it, but from that he cannot take the flag reset-on-fork (sched(7)). */
+static bool is_watched_too_late(const struct wish *wish)
+{
+    struct identity identity;
+    struct attributes now;
+    const struct attachment *attachment = wish->attachment;
+    return attachment_is_over(attachment) || (thread_look(attachment->tid, &identity) && identity.ended) ||
+           (attachment->tid == attachment->process && !attachment->pending && wish->request == NULL &&
+            thread_attributes(attachment->tid, &now) && !policy_is_real_time(now.policy) && !now.reset_on_fork);
 }
 
 void threads_adjusted(const struct helper_event *event)
@@ -55,13 +73,16 @@ void threads_adjusted(const struct helper_event *event)
     HASH_DEL(adjustments, adjusting);
     struct wish *wish = wish_of_task(adjusting->task);
     struct attachment *attachment = wish == NULL ? NULL : wish->attachment;
-    if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->start != adjusting->start))
+    if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->started_by != adjusting->started_by))
         attachment = NULL; /* it was about one that has been let go meanwhile */
-    if (event->watch >= 0 && attachment != NULL && attachment->watch < 0) {
+    if (event->watch >= 0 && attachment != NULL && !attachment->pending)
         (void)attachment_keep_watch(attachment, event->watch, false);
-        wish->exited |= attachment_is_over(attachment); /* just before it was watched */
-    } else if (event->watch >= 0)
+    else if (event->watch >= 0)
         close(event->watch);
+    if (adjusting->watch && attachment != NULL && is_watched_too_late(wish)) {
+        wish->exited = true;
+        wish_queue(wish);
+    }
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
         event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL && wish->grant != NULL) {
@@ -84,7 +105,7 @@ static bool goes_on(struct attachment *attachment)
     struct identity identity;
     struct attributes now;
     pid_t tid = attachment->tid;
-    if (!thread_look(tid, &identity) || identity.start != attachment->start)
+    if (!thread_look(tid, &identity) || identity.start > attachment->started_by)
         return false;
     if (tid != attachment->process) /* nobody else takes over its id, so a watch that hung up was another's */
         return !identity.ended;
@@ -168,13 +189,20 @@ void threads_watched(struct attachment *attachment, bool hung_up)
 
 int64_t threads_deadline(void)
 {
-    const struct attachment *doubtful = attachment_most_doubtful();
-    return doubtful == NULL ? INT64_MAX : doubtful->look_at;
+    const struct attachment *doubtful = attachment_most_doubtful(), *unwatched = attachment_to_watch();
+    const int64_t look_at = doubtful == NULL ? INT64_MAX : doubtful->look_at;
+    return unwatched != NULL && unwatched->watch_at < look_at ? unwatched->watch_at : look_at;
 }
 
 void threads_expire(int64_t now)
 {
-    struct attachment *doubtful;
+    struct attachment *doubtful, *unwatched;
+    while ((unwatched = attachment_to_watch()) != NULL && unwatched->watch_at <= now) {
+        if (unwatched->pending)
+            attachment_is_watched(unwatched);
+        else
+            threads_watch(unwatched->wish);
+    }
     while ((doubtful = attachment_most_doubtful()) != NULL && doubtful->look_at <= now) {
         attachment_doubt(doubtful, 0);
         doubtful->wish->exited = true;

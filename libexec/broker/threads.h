@@ -6,11 +6,11 @@
 #include "wish.h"
 
 /* What the helper has been told without a request, with its id: a thread has to follow what a plugin has moved (tell: its
- * owner hears of it when it has), or is to be watched. And the helper's answer. */
+ * owner hears of it when it has). And the helper's answer to that, and to threads_watch. */
 void threads_expect(const struct wish *wish, uint64_t id, bool tell);
 void threads_adjusted(const struct helper_event *event);
 
-/* A thread that was taken up as it is: its end is to be told as that of a new one. */
+/* From the answer on, the end of the thread is told, and its execve, whatever it did before. */
 void threads_watch(struct wish *wish);
 
 /* Those that have drifted from their grants are put back to them. */

@@ -59,7 +59,7 @@ struct attachment {
     struct source source;
     struct wish *wish;
     pid_t tid, process;
-    uint64_t start;
+    uint64_t started_by; /* thread.h */
     int pidfd;
     bool by_file;   /* asked for by NAME.tid, not by the key attach */
     bool leader_real_time; /* when it was attached, its process's first thread was real-time by itself */
@@ -77,6 +77,8 @@ struct attachment {
     void *watch_page;
     size_t watch_bytes;
     struct source watch_source;
+    TAILQ_ENTRY(attachment) of_unwatched;
+    int64_t watch_at; /* 0: it is watched, or need not be; else when it will be, CLOCK_MONOTONIC */
     TAILQ_ENTRY(attachment) of_doubts;
     int64_t look_at;  /* 0: no doubt; else when to look again whether its id goes on, CLOCK_MONOTONIC */
     int looks;

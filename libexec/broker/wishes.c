@@ -26,6 +26,7 @@ int max_wishes = 1000;
 static struct wish *tasks;
 static uint64_t last_task;
 static struct attachment *attachments; /* by tid */
+static TAILQ_HEAD(, attachment) unwatched = TAILQ_HEAD_INITIALIZER(unwatched);
 static TAILQ_HEAD(, attachment) doubts = TAILQ_HEAD_INITIALIZER(doubts); /* their task has ended, their id has not */
 static struct attachment *ended[LOOP_EVENTS * 4];
 static int ended_count;
@@ -230,9 +231,34 @@ struct attachment *attachment_new(struct wish *wish, const struct identity *iden
 {
     struct attachment *attachment = allocate(sizeof *attachment);
     *attachment = (struct attachment){.source = {SOURCE_THREAD, 0}, .wish = wish, .tid = identity->tid,
-                                      .process = identity->process, .start = identity->start, .pidfd = pidfd,
+                                      .process = identity->process, .started_by = identity->started_by, .pidfd = pidfd,
                                       .by_file = by_file, .former = *former, .watch = -1, .watch_source = {SOURCE_WATCH, 0}};
     return attachment;
+}
+
+/* Of a program that has ended by then nobody needs a watch; and a stream of attachments does not wait for watches, each of which costs
+ * the kernel an event, two pages and 20 us. What happens meanwhile is seen when the watch is there. */
+static const int64_t watch_pause = INT64_C(10000000);
+
+void attachment_watch_soon(struct attachment *attachment)
+{
+    const bool leads = attachment->tid == attachment->process;
+    if (attachment->watch_at != 0 || (attachment->watch >= 0 && (leads || !attachment->watch_once)))
+        return; /* for the end of a leader any watch is good */
+    attachment->watch_at = monotonic_now() + watch_pause;
+    TAILQ_INSERT_TAIL(&unwatched, attachment, of_unwatched);
+}
+
+struct attachment *attachment_to_watch(void)
+{
+    return TAILQ_FIRST(&unwatched);
+}
+
+void attachment_is_watched(struct attachment *attachment)
+{
+    if (attachment->watch_at != 0)
+        TAILQ_REMOVE(&unwatched, attachment, of_unwatched);
+    attachment->watch_at = 0;
 }
 
 void attachment_doubt(struct attachment *attachment, int64_t look_at)
@@ -281,7 +307,8 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
 
 bool attachment_is_over(const struct attachment *attachment)
 {
-    return thread_has_ended(attachment->pidfd) || (attachment->tid != attachment->process && !thread_is(attachment->tid, attachment->start));
+    return attachment->pidfd < 0 || thread_has_ended(attachment->pidfd) ||
+           (attachment->tid != attachment->process && !thread_is(attachment->tid, attachment->started_by));
 }
 
 void attachment_watch_told(struct attachment *attachment)
@@ -312,6 +339,7 @@ void attachment_bury(struct attachment *attachment)
     }
     attachment->pidfd = -1;
     attachment_drop_watch(attachment);
+    attachment_is_watched(attachment);
     attachment_doubt(attachment, 0);
     attachment->wish = NULL;
     if (ended_count < (int)(sizeof ended / sizeof *ended))

@@ -76,6 +76,12 @@ bool attachment_is_over(const struct attachment *attachment);
 void attachment_drop_watch(struct attachment *attachment);
 struct attachment *attachment_of_watch(struct source *source);
 
+/* It is real-time and not watched as it should be: that is done a moment later, and nobody waits for it. The one to be watched first
+ * (watch_at), NULL; and when that is under way. */
+void attachment_watch_soon(struct attachment *attachment);
+struct attachment *attachment_to_watch(void);
+void attachment_is_watched(struct attachment *attachment);
+
 /* When to look again whether its id goes on (CLOCK_MONOTONIC, ns); 0: that is known. And the one to look at first. */
 void attachment_doubt(struct attachment *attachment, int64_t look_at);
 struct attachment *attachment_most_doubtful(void);
