@@ -202,8 +202,10 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch, 
 static bool confine(void)
 {
     /* Scheduling and the watch of threads, cgroups that belong to a user, and memory that stays locked as it grows. */
-    static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, -1},
-                     powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
+    enum { END_OF_LIST = -1 };
+    const bool hidden = confine_proc_is_hidden();
+    const int powers[] = {CAP_SYS_NICE, confine_perf_is_closed() ? CAP_SYS_ADMIN : CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
+                          hidden ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
     static const char *const calls[] = {
         "sched_setattr", "sched_setscheduler", "sched_setparam", "sched_setaffinity", "setpriority", "sched_getattr", "sched_getscheduler",
         "sched_getparam", "sched_getaffinity", "getpriority", "pidfd_open", "perf_event_open", "setitimer", "fork", "clone", "clone3", "vfork", "wait4",
@@ -213,12 +215,12 @@ static bool confine(void)
         "clock_getres", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "getuid", "geteuid", "brk", "mmap", "munmap",
         "mremap", "mprotect", "madvise", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", NULL};
     char mount[GROUP_BYTES];
-    const bool hidden = confine_proc_is_hidden(), has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
+    const bool has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
     const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {DOMAINS_DIRECTORY, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
     (void)mkdir(DOMAINS_DIRECTORY, 0755);
     rt_runtime = open(rt_runtime_file, O_WRONLY | O_CLOEXEC);
-    if (!confine_for_good() || !confine_powers(hidden ? powers_to_see : powers))
+    if (!confine_for_good() || !confine_powers(powers))
         return false;
     if (!hidden)
         (void)confine_files(files); /* the broker has said whether there is such a thing */

@@ -151,8 +151,14 @@ static void reap(void)
 }
 
 /* What parts get, or are started and ended with. */
-static const int powers[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, -1},
-                 powers_to_see[] = {CAP_SYS_NICE, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_SYS_PTRACE, -1};
+static bool keep_powers(void)
+{
+    const int perf = confine_perf_is_closed() ? CAP_SYS_ADMIN : CAP_PERFMON;
+    enum { END_OF_LIST = -1 };
+    const int powers[] = {CAP_SYS_NICE, perf, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
+                          confine_proc_is_hidden() ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+    return confine_powers(powers);
+}
 
 static bool obey(int socket)
 {
@@ -180,7 +186,7 @@ static void serve(int socket)
     int ends = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
     struct pollfd both[2] = {{.fd = socket, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
     (void)prctl(PR_SET_NAME, "rtf-starter");
-    if (geteuid() == 0 && !confine_powers(confine_proc_is_hidden() ? powers_to_see : powers))
+    if (geteuid() == 0 && !keep_powers())
         _exit(126);
     (void)memory_lock(MCL_ONFAULT); /* a fork has not inherited that */
     bool open = ends >= 0;
