@@ -16,8 +16,8 @@
  * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
  * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
  * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us, 10 s at most.
- * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok to watch and pending to apply bring a
- * descriptor (watch.h), where the kernel has such. The first answer has unlocked= and why, if the helper could not be locked
+ * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok to watch and pending without after=
+ * to apply bring a descriptor (watch.h), where the kernel has such. The first answer has unlocked= and why, if the helper could not be locked
  * in memory. */
 #include <argp.h>
 #include <errno.h>
@@ -173,7 +173,7 @@ static int open_watch(const struct paragraph *request, enum enforced done)
     const char *watch = paragraph_get(request, "watch");
     pid_t tid;
     uint64_t started_by;
-    const bool wanted = op != NULL && watch != NULL && ((strcmp(op, "watch") == 0 && done == ENFORCED) || done == ENFORCE_PENDING);
+    const bool wanted = op != NULL && watch != NULL && ((strcmp(op, "watch") == 0 && done == ENFORCED) || (done == ENFORCE_PENDING && enforce_owed() == 0));
     if (!wanted || !named_thread(request, &tid, &started_by))
         return -1;
     return watch_open(tid, done == ENFORCED && strcmp(watch, "exec") == 0);

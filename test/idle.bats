@@ -47,10 +47,18 @@ memory() { for pid in $(everybody); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/s
     wish $ALICE cam '{"priority": 15}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     wish $ALICE other '{"priority": 16}' >/dev/null
-    sleep 0.05 # much less than a plugin, or the helper, has time to answer
+    eventually one_perf_event # the thread is watched: the last that was to be done
+    eventually settled # long before a plugin's or the helper's time to answer is over
     before=$(switches)
     sleep 2.5
     diff <(echo "$before") <(switches)
+}
+
+settled() {
+    local before
+    before=$(switches)
+    sleep 0.02 # if anybody is still at it, the next round will tell
+    [ "$(switches)" = "$before" ]
 }
 
 # perf_events: how many the helper holds; a watch goes to the broker

@@ -140,11 +140,10 @@ bool follow_exec(struct wish *wish)
             (void)helper_apply_again(leader, leader->wish->grant);
         return false;
     }
-    int pidfd = thread_open(old->process);
+    int pidfd = thread_find(old->process, true, &identity);
     if (pidfd < 0)
         return false;
-    bool goes_on = thread_identify(old->process, &identity) && !identity.ended && thread_attributes(old->process, &now) &&
-                   policy_is_real_time(now.policy) && now.reset_on_fork;
+    bool goes_on = thread_attributes(old->process, &now) && policy_is_real_time(now.policy) && now.reset_on_fork;
     if (!goes_on) {
         close(pidfd);
         return false;

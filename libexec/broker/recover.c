@@ -198,9 +198,8 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
 {
     struct identity identity;
     struct attributes now;
-    int pidfd = thread_open(recorded->tid);
-    bool there = pidfd >= 0 && thread_identify(recorded->tid, &identity) && identity.start <= recorded->started_by && !identity.ended &&
-                 !thread_has_ended(pidfd);
+    int pidfd = thread_find(recorded->tid, true, &identity);
+    bool there = pidfd >= 0 && identity.start <= recorded->started_by;
     if (!there && pidfd >= 0) {
         close(pidfd);
         pidfd = -1;

@@ -41,7 +41,7 @@ void threads_expect(const struct wish *wish, uint64_t id, bool tell)
 
 void threads_watch(struct wish *wish)
 {
-    attachment_is_watched(wish->attachment);
+    attachment_watch_begun(wish->attachment);
     expect(wish, helper_watch(wish->attachment))->watch = true;
 }
 
@@ -199,7 +199,7 @@ void threads_expire(int64_t now)
     struct attachment *doubtful, *unwatched;
     while ((unwatched = attachment_to_watch()) != NULL && unwatched->watch_at <= now) {
         if (unwatched->pending)
-            attachment_is_watched(unwatched);
+            attachment_watch_begun(unwatched);
         else
             threads_watch(unwatched->wish);
     }

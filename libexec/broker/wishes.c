@@ -254,7 +254,7 @@ struct attachment *attachment_to_watch(void)
     return TAILQ_FIRST(&unwatched);
 }
 
-void attachment_is_watched(struct attachment *attachment)
+void attachment_watch_begun(struct attachment *attachment)
 {
     if (attachment->watch_at != 0)
         TAILQ_REMOVE(&unwatched, attachment, of_unwatched);
@@ -339,7 +339,7 @@ void attachment_bury(struct attachment *attachment)
     }
     attachment->pidfd = -1;
     attachment_drop_watch(attachment);
-    attachment_is_watched(attachment);
+    attachment_watch_begun(attachment);
     attachment_doubt(attachment, 0);
     attachment->wish = NULL;
     if (ended_count < (int)(sizeof ended / sizeof *ended))

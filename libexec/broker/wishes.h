@@ -80,7 +80,7 @@ struct attachment *attachment_of_watch(struct source *source);
  * (watch_at), NULL; and when that is under way. */
 void attachment_watch_soon(struct attachment *attachment);
 struct attachment *attachment_to_watch(void);
-void attachment_is_watched(struct attachment *attachment);
+void attachment_watch_begun(struct attachment *attachment);
 
 /* When to look again whether its id goes on (CLOCK_MONOTONIC, ns); 0: that is known. And the one to look at first. */
 void attachment_doubt(struct attachment *attachment, int64_t look_at);
