@@ -141,6 +141,20 @@ costs_only() {
     all_is_as_before
 }
 
+# As long as the kernel's fair server may keep a plugin from its CPU, which is all that granted threads and ordinary ones leave of it.
+@test "a plugin that is 60 ms late is not taken for one that hangs, unless timeout= says so" {
+    for timeout in '' timeout=50ms; do
+        configure_plugins "FP $WORK/faulty 11-20 all $timeout good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP"
+        broker_start
+        switch_on FP late 0.06
+        wish $ALICE hit "$any" >"$WORK/answer"
+        has_misbehaved FP
+        [ "$(jq -r .result "$WORK/answer")" = "$([ -z "$timeout" ] && echo OK || echo SCHEDULE_FAIL)" ]
+        rm "$SPECS/$ALICE/hit.json"
+        broker_stop TERM
+    done
+}
+
 @test "an answer that the broker was kept from reading is not late" {
     begin_with_grants
     switch_on EDF late 0.1

@@ -48,7 +48,7 @@ parts() { pgrep -P "$(starter)" -f "${1:-.}"; }
 none_of_ours() { ! pgrep -f "$RTF_STAGE/usr/libexec/rtf/" >/dev/null; }
 
 configure_plugins() {
-    printf '%s\n' "$@" | if [ "$PATIENCE" -gt 1 ]; then sed "/timeout=/! s/\$/ timeout=$((50 * PATIENCE))ms/"; else cat; fi >"$CONFIG/plugins.conf"
+    printf '%s\n' "$@" | if [ "$PATIENCE" -gt 1 ]; then sed "/timeout=/! s/\$/ timeout=$((100 * PATIENCE))ms/"; else cat; fi >"$CONFIG/plugins.conf"
 }
 configure_rules() { printf '%s\n' "$@" >"$CONFIG/acl.conf"; }
 
@@ -72,6 +72,8 @@ broker_stop() {
     wait "$BROKER" 2>/dev/null || true
     BROKER=
 }
+
+milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
 # eventually COMMAND...: tries until it succeeds, at most ten seconds.
 eventually() {

@@ -492,6 +492,29 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
 }
 counts() { [ "$(account)" = "$1" ]; }
 
+@test "a thread with its runtime used up that another plugin gets is ordinary until that is paid back, and costs the broker no descriptor" {
+    broker_start
+    hog $ALICE
+    wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    eventually has_watches 1
+    before=$(ls "/proc/$BROKER/fd" | wc -l)
+    for round in 1 2 3 4; do
+        wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+        eventually used_up "$HOG"
+        from=$(milliseconds)
+        answer=$(wish $ALICE cam '{"priority": 2, "plugin": "LOW"}')
+        echo "$answer"
+        [ "$(field '.result + " " + .grant.plugin' "$answer")" = "OK LOW" ]
+        [ $(($(milliseconds) - from)) -ge 50 ] # it could not leave the domain yet
+        [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]
+        is_home "$HOG"
+    done
+    eventually has_watches 1
+    [ "$(ls "/proc/$BROKER/fd" | wc -l)" = "$before" ]
+}
+has_watches() { [ "$(find "/proc/$BROKER/fd" -lname 'anon_inode:*perf_event*' | wc -l)" = "$1" ]; }
+
 @test "a thread that was detached with its runtime used up, and then slept, runs when it is attached again" {
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start

@@ -7,8 +7,6 @@ prepare() {
     configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
 }
 
-milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
-
 is_attached() { [ "$(jq .thread.tid "$SPECS/$1/$2.verdict")" = "$3" ]; }
 
 # used_by NAME SPEC MILLISECONDS: a wish of Alice's whose thread $HOG has used so much of it

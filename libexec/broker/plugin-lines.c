@@ -14,7 +14,9 @@
 
 /* 98 and 99 stay for the plugins and the broker, which must outrank what they grant. */
 enum { HIGHEST_GRANTED = 97 };
-static const int64_t default_timeout = INT64_C(50000000);
+/* Twice what a plugin may wait for its CPU while ordinary threads have the 50 ms of each second that no real-time thread takes
+ * from them (fair server, since Linux 6.12; before, RT throttling): one that waits must not be taken for one that hangs. */
+static const int64_t default_timeout = INT64_C(100000000);
 
 static struct plugin_line lines[PLUGINS_MAX];
 static int count;
