@@ -492,15 +492,33 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
 }
 counts() { [ "$(account)" = "$1" ]; }
 
+# busy_second UID: a process whose second thread spins, in $HOG; what is not the first one is watched for its execve anew each time.
+busy_second() {
+    cat >"$WORK/busy.py" <<'END'
+import os, sys, threading, time
+def spin():
+    while os.path.isdir("/proc/" + sys.argv[1]):
+        pass
+threading.Thread(target=spin, daemon=True).start()
+while True:
+    time.sleep(100)
+END
+    become "$1" /usr/bin/python3 "$WORK/busy.py" $$ 3>&- &
+    FIRST=$!
+    echo "$FIRST" >>"$WORK/pids"
+    eventually has_two_threads "$FIRST"
+    HOG=$(ls "/proc/$FIRST/task" | grep -vx "$FIRST")
+}
+
 @test "a thread with its runtime used up that another plugin gets is ordinary until that is paid back, and costs the broker no descriptor" {
     broker_start
-    hog $ALICE
+    busy_second $ALICE
     wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     eventually has_watches 1
     before=$(ls "/proc/$BROKER/fd" | wc -l)
     for round in 1 2 3 4; do
-        wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+        wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF", "move": "process"}' >/dev/null
         eventually used_up "$HOG"
         from=$(milliseconds)
         answer=$(wish $ALICE cam '{"priority": 2, "plugin": "LOW"}')
