@@ -28,7 +28,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/at
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized faults soak fairness bench bench-paper vm-check fuzz oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man check check-sanitized faults soak fairness bench bench-paper vm-check fuzzers fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -123,7 +123,8 @@ check-sanitized:
 # Each parser takes random bytes for so many seconds, from what is in test/fuzz/corpus on. Needs clang and libclang-rt-dev.
 SECONDS ?= 60
 FUZZERS = spec acl plugins-conf plugin helper state
-fuzz: $(FUZZERS:%=$(B)/fuzz/%)
+fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
+fuzz: fuzzers
 	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
 
 fuzzed = $(addprefix libexec/broker/,spec.c conf.c $(1)) lib/paragraph.c lib/units.c lib/thread.c
