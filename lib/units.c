@@ -106,13 +106,25 @@ bool parse_cpus(const char *text, cpu_set_t *cpus)
     }
 }
 
+/* Word by word, as sched_setaffinity(2) has the set: most of its 1,024 bits are zero. */
+int cpu_from(const cpu_set_t *cpus, int cpu)
+{
+    enum { BITS = 8 * sizeof(unsigned long), WORDS = CPU_SETSIZE / BITS };
+    unsigned long words[WORDS];
+    memcpy(words, cpus, sizeof words);
+    for (int word = cpu / BITS; word < WORDS; word++) {
+        unsigned long left = words[word] & (word == cpu / BITS ? ~0UL << (cpu % BITS) : ~0UL);
+        if (left != 0)
+            return word * BITS + __builtin_ctzl(left);
+    }
+    return CPU_SETSIZE;
+}
+
 char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT])
 {
     size_t length = 0;
     text[0] = '\0';
-    for (int cpu = 0, left = CPU_COUNT(cpus); left > 0; cpu++) {
-        if (!CPU_ISSET(cpu, cpus))
-            continue;
+    for (int cpu = cpu_from(cpus, 0); cpu < CPU_SETSIZE; cpu = cpu_from(cpus, cpu + 1)) {
         int last = cpu;
         while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, cpus))
             last++;
@@ -120,7 +132,6 @@ char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT])
         int added = last == cpu ? snprintf(text + length, CPU_LIST_TEXT - length, "%s%d", comma, cpu)
                                 : snprintf(text + length, CPU_LIST_TEXT - length, "%s%d-%d", comma, cpu, last);
         length += (size_t)added;
-        left -= last - cpu + 1;
         cpu = last;
     }
     return text;

@@ -37,6 +37,9 @@ uint64_t runtime_within(uint64_t billionths, uint64_t window);
 /* "0-3,6" as in taskset -c and cpuset.cpus; CPUs below CPU_SETSIZE. False on anything else and on no CPU. */
 bool parse_cpus(const char *text, cpu_set_t *cpus);
 
+/* The first CPU of the set that is not below `cpu`; CPU_SETSIZE if there is none. */
+int cpu_from(const cpu_set_t *cpus, int cpu);
+
 /* The same list in its shortest form. Returns text. */
 char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT]);
 

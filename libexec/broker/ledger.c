@@ -138,9 +138,8 @@ static bool fits(const struct grant *grant, const struct grant *old, bool others
         return true;
     if (is_global(grant->plugin))
         return fits_global(grant, old, reason);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET((size_t)cpu, &grant->plan.cpus) &&
-            (!fits_own(grant, old, cpu, reason) || (others && !fits_all(grant, old, cpu, reason))))
+    for (int cpu = cpu_from(&grant->plan.cpus, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&grant->plan.cpus, cpu + 1))
+        if (!fits_own(grant, old, cpu, reason) || (others && !fits_all(grant, old, cpu, reason)))
             return false;
     return true;
 }
@@ -163,9 +162,8 @@ static uint64_t left_of(uint64_t most, uint64_t used)
 uint64_t ledger_room(const struct grant *grant, const struct grant *old)
 {
     uint64_t left_own = ONE_CPU, left_all = ONE_CPU, most = plugin_line(grant->plugin)->threshold;
-    for (int cpu = 0; cpu < CPU_SETSIZE && !is_global(grant->plugin); cpu++) {
-        if (!CPU_ISSET((size_t)cpu, &grant->plan.cpus))
-            continue;
+    const int first = is_global(grant->plugin) ? CPU_SETSIZE : cpu_from(&grant->plan.cpus, 0);
+    for (int cpu = first; cpu < CPU_SETSIZE; cpu = cpu_from(&grant->plan.cpus, cpu + 1)) {
         uint64_t own = left_of(most, own_without(grant, old, cpu)), all = left_of(ONE_CPU, all_without(old, cpu));
         left_own = own < left_own ? own : left_own;
         left_all = all < left_all ? all : left_all;
@@ -185,11 +183,10 @@ static void book(const struct grant *grant, uint64_t amount, uint64_t shared)
     uint64_t *own = sums_of(grant->plugin);
     if (amount == 0 && shared == 0)
         return;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET((size_t)cpu, &grant->plan.cpus)) {
-            own[cpu] += amount;
-            by_cpu[cpu] += shared;
-        }
+    for (int cpu = cpu_from(&grant->plan.cpus, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&grant->plan.cpus, cpu + 1)) {
+        own[cpu] += amount;
+        by_cpu[cpu] += shared;
+    }
 }
 
 void ledger_add(const struct grant *grant)

@@ -397,7 +397,6 @@ static bool take_said(struct plugin *plugin, const struct paragraph *said, struc
         event->kind = PLUGIN_UP;
         return greet(plugin, said, why, size);
     }
-    snprintf(why, size, "it answered what rtf-plugin(7) does not allow");
     if (paragraph_get(said, "update") != NULL)
         return take_update(said, event);
     return take_answer(plugin, said, event);
@@ -421,7 +420,7 @@ bool plugin_receive(int index, struct plugin_event *event)
     struct plugin *plugin = &plugins[index];
     struct paragraph said;
     const char *form;
-    char why[256];
+    char why[256] = "";
     if (take_lost(plugin, event))
         return true;
     if (plugin->state == DOWN)
@@ -443,7 +442,7 @@ bool plugin_receive(int index, struct plugin_event *event)
         }
         return true;
     }
-    plugin_fail(index, why);
+    plugin_fail(index, why[0] != '\0' ? why : "it answered what rtf-plugin(7) does not allow");
     return take_lost(plugin, event);
 }
 
