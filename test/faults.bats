@@ -382,3 +382,49 @@ count_is() {
     run jq -r 'select(.stage == "plugin" and .decision == "killed") | .reason' "$EVENTS"
     [ "$output" = '' ]
 }
+
+# Sets of CPUs are walked word by word.
+@test "a plan on several CPUs counts on each of them and on no other" {
+    local cpu here=2,62-65,1023 there=0-1,127-128
+    cat >"$WORK/trusting" <<'END'
+#!/usr/bin/gawk -f
+# Offers what is asked on the CPUs in the file that the word switch= names.
+BEGIN {
+    for (i = 1; i < ARGC; i++)
+        if (sub(/^switch=/, "", ARGV[i])) file = ARGV[i]
+    ARGC = 1
+    FS = "="
+    printf "protocol=1\nanswer=ok\ntests=none\n\n"
+    fflush()
+}
+NF == 2 { asked[$1] = $2 }
+NF == 0 {
+    if (asked["op"] == "accept") {
+        getline cpus <file
+        close(file)
+        printf "cpus=%s\npolicy=fifo\npriority=15\nruntime=%s\nperiod=%s\ndeadline=%s\n", cpus, asked["runtime"], asked["period"], asked["period"]
+    }
+    printf "answer=ok\n\n"
+    fflush()
+    delete asked
+}
+END
+    chmod 755 "$WORK/trusting"
+    configure_plugins "MINE $WORK/trusting 11-20 0-2,62-65,127-128,1023 threshold=1 switch=$WORK/switch/cpus"
+    broker_start
+    for cpus in "$here" "$there"; do
+        echo "$cpus" >"$WORK/switch/cpus"
+        answer=$(wish $ALICE "on-${cpus%%,*}" '{"runtime": "6ms", "period": "10ms"}')
+        echo "$answer"
+        [ "$(field .grant.cpus "$answer")" = "$cpus" ]
+    done
+    for cpu in 0 1 2 62 63 64 65 127 128 1023; do
+        echo "$cpu" >"$WORK/switch/cpus"
+        [ "$(field '.replies[0].reason' "$(wish $ALICE more '{"runtime": "6ms", "period": "10ms"}')")" = \
+            "CPU $cpu would hold more than its threshold of 1: 0.6 is promised" ]
+    done
+    rm "$SPECS/$ALICE/on-2.json"
+    eventually test ! -e "$SPECS/$ALICE/on-2.verdict"
+    echo "$here" >"$WORK/switch/cpus"
+    [ "$(field .result "$(wish $ALICE again '{"runtime": "9ms", "period": "10ms"}')")" = OK ]
+}
