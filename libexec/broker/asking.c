@@ -18,11 +18,12 @@ enum { TRIES_MAX = 16 };
 static void add_reply(struct request *request, int plugin, enum answer answer, const char *reason)
 {
     struct outcome *outcome = &request->outcome;
-    if (outcome->replies == NULL)
-        outcome->replies = allocate((size_t)plugins_count() * sizeof *outcome->replies);
     for (int i = 0; i < outcome->reply_count; i++)
         if (outcome->replies[i].plugin == plugin)
             outcome->reply_count = i; /* asked a second time */
+    outcome->replies = reallocarray(outcome->replies, (size_t)outcome->reply_count + 1, sizeof *outcome->replies);
+    if (outcome->replies == NULL)
+        abort(); /* as allocate */
     struct reply *reply = &outcome->replies[outcome->reply_count++];
     reply->plugin = plugin;
     reply->answer = answer;

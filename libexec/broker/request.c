@@ -110,9 +110,30 @@ bool is_being_detached(const struct wish *wish)
     return request != NULL && ((request->waiting && request->step == STEP_DETACH) || (request->step == STEP_REST && request->rested == DETACH_ON));
 }
 
+/* For what is larger than 1 KiB malloc(3) tidies up all that is free, each time: 2 us. Mostly there is one request after the other. */
+static struct request *spare;
+
+static struct request *request_new(void)
+{
+    struct request *request = spare;
+    if (request == NULL)
+        return allocate(sizeof *request);
+    spare = NULL;
+    *request = (struct request){0};
+    return request;
+}
+
+static void request_free(struct request *request)
+{
+    if (spare == NULL)
+        spare = request;
+    else
+        free(request);
+}
+
 struct request *request_begin(struct wish *wish, enum kind kind)
 {
-    struct request *request = allocate(sizeof *request);
+    struct request *request = request_new();
     request->wish = wish;
     request->line = &user_bucket(wish->user)->line;
     turns_begin(request->line);
@@ -200,5 +221,5 @@ void request_drop(struct request *request)
     spec_free(&request->spec);
     spool_file_close(&request->json); /* and this wakes the owner */
     spool_file_close(&request->tid);
-    free(request);
+    request_free(request);
 }
