@@ -726,7 +726,7 @@ to_nowhere() { "$@" >&-; }
     broker_start
     pids=()
     for ((i = 0; i < 100; i++)); do
-        become $((i % 2 ? ALICE : BOB)) "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout "$((10 * PATIENCE))s" -T 1ms -P 200ms -- \
+        become $((i % 2 ? ALICE : BOB)) "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout "$((10 * PATIENCE))s" -T 3ms -P 200ms -- \
             sleep 300 </dev/null >>"$WORK/out" 2>&1 3>&- &
         pids+=($!)
         echo $! >>"$WORK/pids"
