@@ -93,19 +93,12 @@ struct account *account_bucket(struct account *account)
     return account->name != NULL || account->uid == 0 ? account : &nameless;
 }
 
-/* Changes whenever one of the two files does; a directory server is covered by fresh_for. Who has just changed a file has
- * not written a wish within a millisecond; and a stream of wishes need not look for each. */
-static uint64_t files_stamp(int64_t now)
+/* Changes whenever one of the two files does; a directory server is covered by fresh_for. */
+static uint64_t files_stamp(void)
 {
     static const char *const files[] = {"/etc/passwd", "/etc/group"};
-    static const int64_t pause = 1000000;
-    static int64_t looked;
-    static uint64_t stamp;
+    uint64_t stamp = 0;
     struct stat status;
-    if (looked != 0 && now - looked < pause)
-        return stamp;
-    looked = now;
-    stamp = 0;
     for (int i = 0; i < 2; i++)
         if (stat(files[i], &status) == 0)
             stamp = stamp * 31 + status.st_ino + (uint64_t)status.st_ctim.tv_sec * 1000003 + (uint64_t)status.st_ctim.tv_nsec;
@@ -128,8 +121,8 @@ bool account_ready(struct account *account)
 {
     if (account->state == ACCOUNT_ASKED)
         return false;
+    uint64_t stamp = files_stamp();
     int64_t now = monotonic_now();
-    uint64_t stamp = files_stamp(now);
     if (account->state == ACCOUNT_KNOWN && account->files_stamp == stamp && now - account->asked < fresh_for)
         return true;
     account->state = ACCOUNT_ASKED;
