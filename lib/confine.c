@@ -44,7 +44,7 @@ bool confine_powers(const int keep[])
     return capng_apply(CAPNG_SELECT_ALL) == 0;
 }
 
-bool confine_perf_is_closed(void)
+int confine_perf_power(void)
 {
     static const int alone[] = {CAP_PERFMON, -1};
     const struct perf_event_attr nothing = {.type = PERF_TYPE_SOFTWARE, .size = sizeof nothing, .config = PERF_COUNT_SW_DUMMY, .disabled = 1};
@@ -52,7 +52,8 @@ bool confine_perf_is_closed(void)
     pid_t child = fork();
     if (child == 0) /* of a CPU: for the first event of a task the kernel waits some ms */
         _exit(confine_powers(alone) && syscall(SYS_perf_event_open, &nothing, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) < 0 && errno == EACCES);
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) != 0;
+    bool refused = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) != 0;
+    return refused ? CAP_SYS_ADMIN : CAP_PERFMON;
 }
 
 bool confine_to_user(uid_t uid, gid_t gid)

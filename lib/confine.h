@@ -15,9 +15,9 @@ bool confine_for_good(void);
 /* Keeps these, CAP_... with -1 at the end, of what the process has, also for what it runs. */
 bool confine_powers(const int keep[]);
 
-/* Perf events take CAP_SYS_ADMIN, and CAP_PERFMON is not enough: kernel.perf_event_paranoid=3, as Debian's kernels have it from
- * the start. Tried by a child. */
-bool confine_perf_is_closed(void);
+/* The power that perf events take here: CAP_PERFMON, or CAP_SYS_ADMIN where that is not enough: kernel.perf_event_paranoid=3, as
+ * Debian's kernels have it from the start. Tried by a child. */
+int confine_perf_power(void);
 
 /* Becomes an unprivileged user without any group but its own and without any power. */
 bool confine_to_user(uid_t uid, gid_t gid);

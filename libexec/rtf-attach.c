@@ -204,7 +204,7 @@ static bool confine(void)
     /* Scheduling and the watch of threads, cgroups that belong to a user, and memory that stays locked as it grows. */
     enum { END_OF_LIST = -1 };
     const bool hidden = confine_proc_is_hidden();
-    const int powers[] = {CAP_SYS_NICE, confine_perf_is_closed() ? CAP_SYS_ADMIN : CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
+    const int powers[] = {CAP_SYS_NICE, confine_perf_power(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
                           hidden ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
     static const char *const calls[] = {
         "sched_setattr", "sched_setscheduler", "sched_setparam", "sched_setaffinity", "setpriority", "sched_getattr", "sched_getscheduler",

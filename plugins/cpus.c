@@ -46,10 +46,7 @@ int cpus_place(const struct cpus *cpus, const cpu_set_t *set)
         return CPU_EQUAL(set, &cpus->set) ? 0 : -1;
     if (CPU_COUNT(set) != 1)
         return -1;
-    size_t number = 0;
-    while (!CPU_ISSET(number, set))
-        number++;
-    return cpus->place[number];
+    return cpus->place[cpu_from(set, 0)];
 }
 
 void cpus_take(struct cpus *cpus, struct share *share)

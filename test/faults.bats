@@ -141,7 +141,7 @@ costs_only() {
     all_is_as_before
 }
 
-# As long as the kernel's fair server may keep a plugin from its CPU, which is all that granted threads and ordinary ones leave of it.
+# For 50 ms in a second the kernel's fair server, or RT throttling, may keep a plugin from its CPU.
 @test "a plugin that is 60 ms late is not taken for one that hangs, unless timeout= says so" {
     for timeout in '' timeout=50ms; do
         configure_plugins "FP $WORK/faulty 11-20 all $timeout good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP"

@@ -334,9 +334,19 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     [[ $(wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "all"}' | jq -r .reason) == *'key "move" (line 1) must be "thread" or "process"' ]]
 }
 
+# of_two UID: a process of two threads, $FIRST and $SECOND, as the program on standard input makes them; argv[1] is the test
+of_two() {
+    cat >"$WORK/two.py"
+    become "$1" /usr/bin/python3 "$WORK/two.py" $$ 3>&- &
+    FIRST=$!
+    echo "$FIRST" >>"$WORK/pids"
+    eventually has_two_threads "$FIRST"
+    SECOND=$(ls "/proc/$FIRST/task" | grep -vx "$FIRST")
+}
+
 # two_threads UID: a process that wakes often, of $FIRST and $SECOND, and the second has only CPU 0
 two_threads() {
-    cat >"$WORK/two.py" <<'END'
+    of_two "$1" <<'END'
 import os, sys, threading, time
 def nap():
     while os.path.isdir("/proc/" + sys.argv[1]):
@@ -344,11 +354,6 @@ def nap():
 threading.Thread(target=nap).start()
 nap()
 END
-    become "$1" /usr/bin/python3 "$WORK/two.py" $$ 3>&- &
-    FIRST=$!
-    echo "$FIRST" >>"$WORK/pids"
-    eventually has_two_threads "$FIRST"
-    SECOND=$(ls "/proc/$FIRST/task" | grep -vx "$FIRST")
     taskset -pc 0 "$SECOND" >/dev/null
 }
 
@@ -494,7 +499,7 @@ counts() { [ "$(account)" = "$1" ]; }
 
 # busy_second UID: a process whose second thread spins, in $HOG; what is not the first one is watched for its execve anew each time.
 busy_second() {
-    cat >"$WORK/busy.py" <<'END'
+    of_two "$1" <<'END'
 import os, sys, threading, time
 def spin():
     while os.path.isdir("/proc/" + sys.argv[1]):
@@ -503,11 +508,7 @@ threading.Thread(target=spin, daemon=True).start()
 while True:
     time.sleep(100)
 END
-    become "$1" /usr/bin/python3 "$WORK/busy.py" $$ 3>&- &
-    FIRST=$!
-    echo "$FIRST" >>"$WORK/pids"
-    eventually has_two_threads "$FIRST"
-    HOG=$(ls "/proc/$FIRST/task" | grep -vx "$FIRST")
+    HOG=$SECOND
 }
 
 @test "a thread with its runtime used up that another plugin gets is ordinary until that is paid back, and costs the broker no descriptor" {

@@ -162,8 +162,8 @@ static uint64_t left_of(uint64_t most, uint64_t used)
 uint64_t ledger_room(const struct grant *grant, const struct grant *old)
 {
     uint64_t left_own = ONE_CPU, left_all = ONE_CPU, most = plugin_line(grant->plugin)->threshold;
-    const int first = is_global(grant->plugin) ? CPU_SETSIZE : cpu_from(&grant->plan.cpus, 0);
-    for (int cpu = first; cpu < CPU_SETSIZE; cpu = cpu_from(&grant->plan.cpus, cpu + 1)) {
+    const cpu_set_t *cpus = &grant->plan.cpus;
+    for (int cpu = cpu_from(cpus, 0); cpu < CPU_SETSIZE && !is_global(grant->plugin); cpu = cpu_from(cpus, cpu + 1)) {
         uint64_t own = left_of(most, own_without(grant, old, cpu)), all = left_of(ONE_CPU, all_without(old, cpu));
         left_own = own < left_own ? own : left_own;
         left_all = all < left_all ? all : left_all;

@@ -153,9 +153,8 @@ static void reap(void)
 /* What parts get, or are started and ended with. */
 static bool keep_powers(void)
 {
-    const int perf = confine_perf_is_closed() ? CAP_SYS_ADMIN : CAP_PERFMON;
     enum { END_OF_LIST = -1 };
-    const int powers[] = {CAP_SYS_NICE, perf, CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
+    const int powers[] = {CAP_SYS_NICE, confine_perf_power(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
                           confine_proc_is_hidden() ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
     return confine_powers(powers);
 }
