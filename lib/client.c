@@ -181,25 +181,60 @@ static bool write_all(int fd, const char *text, size_t length)
     return true;
 }
 
-/* Complete and closed before it gets its real name: the broker reads a wish once no writer has it open. */
-static bool write_file(int directory, const char *file, const char *text, ino_t *inode)
+/* Ends with it closed: the broker reads a wish once no writer has it open. */
+static bool fill(int fd, const char *text, ino_t *inode)
 {
     struct stat status;
-    int fd = openat(directory, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return false;
-    bool written = write_all(fd, text, strlen(text)) && fstat(fd, &status) == 0;
+    bool filled = write_all(fd, text, strlen(text)) && fstat(fd, &status) == 0;
     int reason = errno;
-    if (close(fd) < 0 && written) {
-        written = false;
+    if (close(fd) < 0 && filled) {
+        filled = false;
         reason = errno;
     }
-    if (written)
+    if (filled)
         *inode = status.st_ino;
-    else
-        unlinkat(directory, file, 0);
     errno = reason;
-    return written;
+    return filled;
+}
+
+static int reopen(int fd)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_PATH | O_CLOEXEC);
+}
+
+/* It has no name until it is complete: its making is no event, for which the broker would have to be woken, and who is killed over
+ * it leaves nothing behind. Not every file system can do that, and it needs /proc. */
+static bool put_unnamed(int directory, const char *file, const char *text, ino_t *inode)
+{
+    char path[32];
+    int fd = openat(directory, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    int held = reopen(fd);
+    bool filled = fill(fd, text, inode);
+    if (held < 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", held);
+    bool put = filled && linkat(AT_FDCWD, path, directory, file, AT_SYMLINK_FOLLOW) == 0;
+    int reason = errno;
+    close(held);
+    errno = reason;
+    return put;
+}
+
+static bool put_renamed(int directory, const char *aside, const char *file, const char *text, ino_t *inode)
+{
+    int fd = openat(directory, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    if (fill(fd, text, inode) && renameat2(directory, aside, directory, file, RENAME_NOREPLACE) == 0)
+        return true;
+    int reason = errno;
+    unlinkat(directory, aside, 0);
+    errno = reason;
+    return false;
 }
 
 enum rtf_outcome rtf_put(struct rtf_client *client, const char *name, const char *text, ino_t *inode)
@@ -210,13 +245,9 @@ enum rtf_outcome rtf_put(struct rtf_client *client, const char *name, const char
     snprintf(file, sizeof file, "%s.json", name);
     /* A name of our own: what a killed client left behind must not stop the next one. */
     snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
-    if (write_file(client->directory, aside, text, inode)) {
-        if (renameat2(client->directory, aside, client->directory, file, RENAME_NOREPLACE) == 0)
-            return RTF_OK;
-        int reason = errno;
-        unlinkat(client->directory, aside, 0);
-        errno = reason;
-    }
+    if (put_unnamed(client->directory, file, text, inode) ||
+        (errno != EEXIST && put_renamed(client->directory, aside, file, text, inode)))
+        return RTF_OK;
     if (errno == EEXIST)
         return fail(client, RTF_TAKEN, "%s/specs/%s/%s exists", client->spool, client->user, file);
     return fail(client, RTF_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));

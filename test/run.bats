@@ -688,6 +688,25 @@ to_nowhere() { "$@" >&-; }
     eventually is_empty "$WISHES"
 }
 
+@test "killed over its wish, before it has a name, it leaves nothing at all" {
+    broker_start
+    as $ALICE mkdir -p "$WISHES"
+    run strace -qq -o "$WORK/trace" -e trace=linkat -e inject=linkat:signal=KILL:error=EINTR setpriv --reuid="$ALICE" --regid="$ALICE" --groups="$GROUP" \
+        "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- true
+    [ "$status" -eq 137 ]
+    grep -q '^linkat(.*run-[0-9]*\.json' "$WORK/trace"
+    [ "$(ls -A "$WISHES")" = "" ]
+}
+
+@test "where a file must have a name from the start, the wish is renamed into its own" {
+    broker_start
+    strace -qq -o "$WORK/trace" -e trace=linkat,renameat2 -e inject=linkat:error=EOPNOTSUPP setpriv --reuid="$ALICE" --regid="$ALICE" --groups="$GROUP" \
+        "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- chrt -p 0 >"$WORK/out"
+    [[ $(cat "$WORK/out") == *SCHED_DEADLINE* ]]
+    grep -q '^renameat2(.*"\.run-[0-9]*\.json\.[0-9a-f]*", .*"run-[0-9]*\.json", RENAME_NOREPLACE) = 0' "$WORK/trace"
+    eventually is_empty "$WISHES"
+}
+
 @test "the wish removed while the command runs: it goes on with the policy it had before" {
     broker_start
     start_with nice -n 5 -- -T 5ms -P 20ms -- sleep 300

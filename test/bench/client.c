@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -16,14 +17,17 @@
 void client_open(struct client *client, const char *directory)
 {
     client->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    (void)mkdirat(client->directory, ".aside", 0700);
+    client->aside = openat(client->directory, ".aside", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     client->watch = inotify_init1(IN_CLOEXEC);
-    if (client->directory < 0 || inotify_add_watch(client->watch, directory, IN_MOVED_TO | IN_DELETE) < 0)
+    if (client->directory < 0 || client->aside < 0 || inotify_add_watch(client->watch, directory, IN_MOVED_TO | IN_DELETE) < 0)
         err(EX_NOINPUT, "%s", directory);
 }
 
 void client_close(struct client *client)
 {
     close(client->directory);
+    close(client->aside);
     close(client->watch);
 }
 
@@ -59,18 +63,28 @@ static void read_verdict(struct client *client)
     close(fd);
 }
 
-int64_t client_put(struct client *client, const char *file, const char *text)
+static int64_t put(struct client *client, int from, const char *file, const char *text)
 {
     expect(client, file);
     int64_t begun = now();
-    int fd = openat(client->directory, ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = openat(from, ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
         err(EX_CANTCREAT, "a wish");
     close(fd);
-    if (renameat(client->directory, ".new", client->directory, file) != 0)
+    if (renameat(from, ".new", client->directory, file) != 0)
         err(EX_CANTCREAT, "%s", file);
     read_verdict(client);
     return now() - begun;
+}
+
+int64_t client_put(struct client *client, const char *file, const char *text)
+{
+    return put(client, client->aside, file, text);
+}
+
+int64_t client_put_from_beside(struct client *client, const char *file, const char *text)
+{
+    return put(client, client->directory, file, text);
 }
 
 int64_t client_detach(struct client *client)

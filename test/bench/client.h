@@ -9,6 +9,7 @@
 
 struct client {
     int directory, watch;
+    int aside;          /* a directory in that one, where files are written before they are renamed: nobody watches it */
     char answer[64];    /* the name of the verdict that is waited for */
     char verdict[4096]; /* the last one */
 };
@@ -18,6 +19,8 @@ void client_close(struct client *client);
 
 /* Each returns ns. NAME.json or NAME.tid is put, and NAME.verdict waited for and read. */
 int64_t client_put(struct client *client, const char *file, const char *text);
+/* It is written in the directory itself, as shell scripts do: its creation and its closing are events, too. */
+int64_t client_put_from_beside(struct client *client, const char *file, const char *text);
 /* b.tid is removed, and the same. */
 int64_t client_detach(struct client *client);
 /* NAME.json is removed, and until NAME.verdict has gone. */

@@ -39,8 +39,8 @@ static const struct kind {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-enum operation { CREATE, CHANGE, ATTACH, DETACH, RELEASE, CREATE_ATTACHED, RELEASE_ATTACHED, OPERATIONS };
-static const char *const operation_names[] = {"create", "change", "attach", "detach", "release", "create + attach", "release attached"};
+enum operation { CREATE, CHANGE, ATTACH, DETACH, RELEASE, CREATE_ATTACHED, RELEASE_ATTACHED, CREATE_BESIDE, OPERATIONS };
+static const char *const operation_names[] = {"create", "change", "attach", "detach", "release", "create + attach", "release attached", "create, from beside"};
 
 static const struct pinning {
     const char *name;
@@ -64,9 +64,13 @@ static void check(struct run *run, enum operation operation, const struct client
         warnx("%s: %s", operation_names[operation], client->verdict);
 }
 
-static void do_operations(struct run *run, struct client *client, const struct kind *kind, const char *attached, const char *tid)
+/* How the first file of a round comes is changed from round to round: what was done just before matters as much. */
+static void do_operations(struct run *run, struct client *client, const struct kind *kind, const char *attached, const char *tid, bool from_beside)
 {
-    check(run, CREATE, client, "\"grant\":{", client_put(client, "b.json", kind->wish));
+    if (from_beside)
+        check(run, CREATE_BESIDE, client, "\"grant\":{", client_put_from_beside(client, "b.json", kind->wish));
+    else
+        check(run, CREATE, client, "\"grant\":{", client_put(client, "b.json", kind->wish));
     check(run, CHANGE, client, "\"request\":\"change\"", client_put(client, "b.json", kind->other));
     check(run, ATTACH, client, "\"state\":\"attached\"", client_put(client, "b.tid", tid));
     check(run, DETACH, client, "\"thread\":null", client_detach(client));
@@ -106,7 +110,7 @@ static void measure(struct run *run, const struct kind *kind, int rounds)
     for (int i = -WARM_UP; i < rounds; i++) {
         for (int floor = 0; floor < FLOORS; floor++)
             samples_add(&run->floors[floor], client_put(&floor_clients[floor], "b.json", kind->wish));
-        do_operations(run, &client, kind, attached, tid);
+        do_operations(run, &client, kind, attached, tid, i % 2 != 0);
         if (i < 0) {
             for (int floor = 0; floor < FLOORS; floor++)
                 run->floors[floor].count = 0;
