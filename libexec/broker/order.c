@@ -180,12 +180,13 @@ static bool is_known_to_have_tid(const struct wish *wish)
 }
 
 /* After an answer: mostly nothing has happened meanwhile, and then the owner's file is not opened again, for its
- * closing would wake him for nothing. */
-static void examine_rest(struct wish *wish)
+ * closing would wake him for nothing. A NAME.tid that came with a wish has its turn after it. */
+static void examine_rest(struct wish *wish, enum kind answered)
 {
     bool missed = !spool_user_is_followed(wish->user);
+    bool has_tid = is_known_to_have_tid(wish) && answered != ATTACH && answered != DETACH;
     bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) || (missed && !is_still(wish, ".json", &wish->judged)) ||
-                ((missed || is_known_to_have_tid(wish)) && !is_still(wish, ".tid", &wish->judged_tid));
+                ((missed || has_tid) && !is_still(wish, ".tid", &wish->judged_tid));
     if (news)
         wish_queue(wish);
     else
@@ -208,6 +209,7 @@ static void answer(struct request *request)
     bool over_limit = wish->over_limit && !wish->dirty && wish->grant == NULL && wish->attachment == NULL, linked = request->json.linked && !wish->user->gone;
     struct user *user = wish->user;
     uint64_t inode = request->json.stamp.inode;
+    enum kind kind = request->outcome.kind;
     /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
     if (request->outcome.result == ATTACH_FAIL && wish->grant != NULL && wish->grant->spec.lifetime_thread && wish->attachment == NULL) {
         grant_unbook(wish, true);
@@ -221,7 +223,7 @@ static void answer(struct request *request)
     if (over_limit)
         wish_forget(wish);
     else
-        examine_rest(wish);
+        examine_rest(wish, kind);
 }
 
 /* A directory that was moved away and back comes as a new one, and may have asked for the thread while the old
