@@ -117,6 +117,15 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     every_line '(.stage | IN("plugin", "broker") | not) or (.decision | IN("ok", "refused", "ignored", "error", "started", "stopped", "killed", "restarted", "reloaded", "warning"))'
 }
 
+@test "standard error has the lines that concern no user, as they are in the log, and no others" {
+    broker_start
+    something_of_everything >/dev/null
+    broker_stop TERM
+    grep -a '^{' "$WORK/broker.out" >"$WORK/told"
+    cmp "$WORK/told" <(grep '"uid":null' "$EVENTS")
+    grep -q '"decision":"stopped"' "$WORK/told"
+}
+
 # of_page TEXT: the literal block of the page that has it, for this spool
 of_page() {
     awk -v wanted="$1" '/^```/ { inside = !inside; if (!inside && index(block, wanted)) { printf "%s", block; exit } block = ""; next }

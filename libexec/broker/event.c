@@ -19,7 +19,7 @@ static const int64_t rare_window = INT64_C(10000000000);
 static const char log_name[] = "events.ndjson";
 
 static int log_directory = -1, log_file = -1;
-static bool echo_to_stderr, stderr_is_file;
+static bool echo_to_stderr;
 static uint64_t lost;
 
 /* What one turn of the broker has to tell is one write. */
@@ -93,10 +93,8 @@ void event_reopen(void)
 
 void event_start(int directory, bool echo)
 {
-    struct stat status;
     log_directory = directory;
     echo_to_stderr = echo;
-    stderr_is_file = fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode);
     event_reopen();
     (void)atexit(event_flush);
 }
@@ -204,8 +202,6 @@ void event_flush(void)
     if (waiting_length == 0)
         return;
     lost += report_lost() ? write_lines(waiting, waiting_length) : lines_in(waiting, waiting_length);
-    if (echo_to_stderr && stderr_is_file)
-        (void)!write(STDERR_FILENO, waiting, waiting_length);
     waiting_length = 0;
 }
 
@@ -223,7 +219,7 @@ static void write_event(const struct event *event, uint64_t left_out)
     }
     memcpy(waiting + waiting_length, text, length);
     waiting_length += length;
-    if (echo_to_stderr && !stderr_is_file)
+    if (echo_to_stderr && event->user == NULL)
         echo(text, length);
 }
 

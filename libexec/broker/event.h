@@ -18,7 +18,7 @@ struct event {
     int64_t microseconds;
 };
 
-/* `directory` is the open log/. echo: to stderr as well. */
+/* `directory` is the open log/. echo: what concerns no user goes to stderr as well. */
 void event_start(int directory, bool echo);
 void event_reopen(void);
 

@@ -99,7 +99,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option argp_options[] = {
-    {"foreground", 'f', NULL, 0, "Stay in the foreground, and log to standard error as well", 0},
+    {"foreground", 'f', NULL, 0, "Stay in the foreground, and say what concerns no user on standard error, too", 0},
     {"spool", 's', "DIR", 0, "The spool (default /var/spool/rtf)", 0},
     {"config", 'c', "DIR", 0, "Where plugins.conf and acl.conf are (default /etc/rtf)", 0},
     {"group", 'g', "GROUP", 0, "Name or number of the group whose members may use it (default rtf)", 0},
