@@ -54,6 +54,32 @@ memory() { for pid in $(everybody); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/s
     diff <(echo "$before") <(switches)
 }
 
+@test "a wish that is made below its directory, or without a name, wakes the broker when it gets its name, and not before" {
+    broker_start
+    wish $ALICE first '{"priority": 15}' >/dev/null
+    as $ALICE mkdir "$SPECS/$ALICE/.new"
+    eventually settled
+    before=$(switches)
+    as $ALICE sh -c 'echo "{\"priority\": 15}" >"$1/.new/cam"' sh "$SPECS/$ALICE"
+    mkfifo -m 666 "$WORK/go"
+    as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" "$WORK/go" <<'END' 3>&- &
+import os, sys
+fd = os.open(sys.argv[1], os.O_TMPFILE | os.O_WRONLY, 0o600)
+os.write(fd, b'{"priority": 16}')
+held = os.open(f"/proc/self/fd/{fd}", os.O_PATH)
+os.close(fd)
+open(sys.argv[2]).read()
+os.link(f"/proc/self/fd/{held}", sys.argv[1] + "/arm.json", src_dir_fd=held)  # linkat(2), and it follows
+END
+    echo "$!" >>"$WORK/pids"
+    exec 4>"$WORK/go" # opened by both: it has been made
+    diff <(echo "$before") <(switches)
+    as $ALICE mv "$SPECS/$ALICE/.new/cam" "$SPECS/$ALICE/cam.json"
+    exec 4>&-
+    [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 15 ]
+    [ "$(field .grant.priority "$(verdict $ALICE arm)")" = 16 ]
+}
+
 settled() {
     local before
     before=$(switches)
