@@ -21,6 +21,7 @@
 #include "directories.h"
 #include "event.h"
 #include "explain.h"
+#include "home.h"
 #include "locked.h"
 #include "names.h"
 #include "noticing.h"
@@ -199,23 +200,6 @@ static void outrank_grants(void)
     die(EX_OSERR, reason);
 }
 
-/* Priority does not help against SCHED_DEADLINE, which comes first, and the kernel does not move a FIFO thread elsewhere
- * because of it: the helper would wait on its CPU while the thread that it has just attached there uses up its runtime. */
-static void keep_off_deadline_cpus(void)
-{
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
-        return;
-    for (int i = 0; i < plugins_count(); i++) {
-        const struct plugin_line *line = plugin_line(i);
-        for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-            if (line->deadline && line->partition != PARTITION_GLOBAL && CPU_ISSET(cpu, &line->cpus))
-                CPU_CLR(cpu, &cpus);
-    }
-    if (CPU_COUNT(&cpus) > 0)
-        (void)sched_setaffinity(0, sizeof cpus, &cpus);
-}
-
 /* Nor one that waits for the disk. Each part locks itself; plugins run without rights, and the limit that lets
  * them is inherited. */
 static void lock_memory(void)
@@ -283,7 +267,7 @@ static void start(const struct options *options, int lock)
     char reason[REASON_BYTES];
     event_start(spool.log, options->foreground);
     outrank_grants();
-    keep_off_deadline_cpus();
+    home_choose();
     lock_memory();
     prepare_parts(options);
     privileges_drop(options->spool, options->config);
@@ -445,7 +429,7 @@ static int64_t next_due(void)
 {
     if (spool_may_have_more || directories_are_due() || order_has_queue())
         return 0;
-    return earliest(journal_deadline(), earliest(directories_deadline(), order_deadline()));
+    return earliest(earliest(journal_deadline(), home_deadline()), earliest(directories_deadline(), order_deadline()));
 }
 
 /* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
@@ -489,6 +473,7 @@ static void serve(void)
     while (stop_signal == 0) {
         plugins_flush();
         event_flush();
+        home_keep();
         int count = loop_wait(ready, next_limit(), next_due());
         /* Who asks after a thread has ended must find what it has given back. */
         for (int i = 0; i < count; i++)

@@ -28,15 +28,16 @@ struct part {
 };
 
 struct order {
-    enum { START, END } what;
-    int part;
+    enum { START, END, PLACE } what;
+    int part; /* PLACE: a CPU, or -1 */
 };
 enum { DESCRIPTORS = 3 };
 
 static struct part *parts;
 static int parts_count, to_starter = -1;
-static pid_t starter;
+static pid_t starter, broker;
 static bool is_silent;
+static cpu_set_t anywhere, here; /* where the broker was when the starter was forked, and where it is to be now */
 
 int starter_add(enum part_kind kind, char *const argv[], struct identity_to_run_as as)
 {
@@ -115,6 +116,26 @@ static void end(struct part *part)
     part->pid = 0;
 }
 
+/* Where one may not go it stays elsewhere, and is only slower. */
+static void place(pid_t pid)
+{
+    if (pid > 0)
+        (void)sched_setaffinity(pid, sizeof here, &here);
+}
+
+static void place_all(int cpu)
+{
+    here = anywhere;
+    if (cpu >= 0) {
+        CPU_ZERO(&here);
+        CPU_SET((size_t)cpu, &here);
+    }
+    if (getppid() == broker) /* it has not ended meanwhile */
+        place(broker);
+    for (int i = 0; i < parts_count; i++)
+        place(parts[i].pid);
+}
+
 static void start(struct part *part, const int fds[DESCRIPTORS])
 {
     end(part); /* its end may have been an order that did not get here */
@@ -124,6 +145,7 @@ static void start(struct part *part, const int fds[DESCRIPTORS])
     if (pid == 0)
         run(part, fds[0], fds[1], fds[2]);
     part->pid = pid > 0 ? pid : 0;
+    place(part->pid);
 }
 
 static bool is_running(pid_t pid)
@@ -159,13 +181,22 @@ static bool keep_powers(void)
     return confine_powers(powers);
 }
 
+static bool is_sane(const struct order *order)
+{
+    if (order->what == PLACE)
+        return order->part >= -1 && order->part < CPU_SETSIZE;
+    return order->part >= 0 && order->part < parts_count;
+}
+
 static bool obey(int socket)
 {
     struct order order;
     int fds[DESCRIPTORS];
     ssize_t got = receive_with_fds(socket, &order, sizeof order, fds, DESCRIPTORS);
-    bool sane = got == (ssize_t)sizeof order && order.part >= 0 && order.part < parts_count;
-    if (sane && order.what == START)
+    bool sane = got == (ssize_t)sizeof order && is_sane(&order);
+    if (sane && order.what == PLACE)
+        place_all(order.part);
+    else if (sane && order.what == START)
         start(&parts[order.part], fds);
     else if (sane && order.what == END)
         end(&parts[order.part]);
@@ -185,6 +216,8 @@ static void serve(int socket)
     int ends = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
     struct pollfd both[2] = {{.fd = socket, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
     (void)prctl(PR_SET_NAME, "rtf-starter");
+    (void)sched_getaffinity(0, sizeof anywhere, &anywhere);
+    here = anywhere;
     if (geteuid() == 0 && !keep_powers())
         _exit(126);
     (void)memory_lock(MCL_ONFAULT); /* a fork has not inherited that */
@@ -218,6 +251,7 @@ bool starter_fork(bool silent, struct source *source)
 {
     int ends[2];
     is_silent = silent;
+    broker = getpid();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     starter = fork();
@@ -260,6 +294,14 @@ void starter_end(int part)
 {
     const struct order order = {END, part};
     (void)tell(&order, NULL, 0);
+}
+
+void starter_place(int cpu)
+{
+    static int last = -1;
+    const struct order order = {PLACE, cpu};
+    if (cpu != last && tell(&order, NULL, 0))
+        last = cpu;
 }
 
 void starter_stop(void)

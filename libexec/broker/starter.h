@@ -37,6 +37,10 @@ bool starter_start(int part, int in, int out, int keep);
 /* Ends it, with all that it has started. */
 void starter_end(int part);
 
+/* Has the broker and all parts run on this CPU, those too that are started later; -1: wherever the broker might run when the starter
+ * was forked. Soon after; does nothing if that was said before. */
+void starter_place(int cpu);
+
 /* Ends everything, the starter included; when it returns they have ended, or are about to. */
 void starter_stop(void);
 
