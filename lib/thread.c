@@ -242,9 +242,14 @@ int64_t thread_started(const struct identity *identity)
     return booted + (int64_t)identity->start * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
+/* Not by printf(3): of these keys there are two dozen in an attachment. */
 static const char *with_prefix(char name[static 48], const char *prefix, const char *key)
 {
-    snprintf(name, 48, "%s%s", prefix, key);
+    if (prefix[0] == '\0')
+        return key;
+    const size_t length = strlen(prefix);
+    memcpy(name, prefix, length);
+    memcpy(name + length, key, strlen(key) + 1);
     return name;
 }
 
