@@ -204,12 +204,9 @@ void paragraph_add_format(struct paragraph_output *output, const char *key, cons
 
 void paragraph_add_number(struct paragraph_output *output, const char *key, uint64_t value)
 {
-    char digits[20]; /* of UINT64_MAX; printf(3) takes longer than all the rest of a line */
-    size_t first = sizeof digits;
-    do
-        digits[--first] = (char)('0' + value % 10);
-    while ((value /= 10) != 0);
-    add_line(output, key, digits + first, sizeof digits - first);
+    char text[NUMBER_TEXT];
+    const char *digits = format_number(value, text);
+    add_line(output, key, digits, strlen(digits));
 }
 
 char *paragraph_clean(char *text)

@@ -28,6 +28,12 @@ bool parse_utilization(const char *text, uint64_t *billionths);
 /* The shortest decimal that is exact: 250000000 is "0.25". Returns text. */
 char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]);
 
+/* Of a number, and of a time since 1970 in ns: "1795213893.700001680", as stat -c %.9Z prints it (what is earlier is 0). Written to the end
+ * of text; returns where it starts. For what is written with each request: printf(3) takes ten times as long. */
+enum { NUMBER_TEXT = 21, SECONDS_TEXT = 32 };
+char *format_number(uint64_t number, char text[static NUMBER_TEXT]);
+char *format_seconds(int64_t nanoseconds, char text[static SECONDS_TEXT]);
+
 /* ceil(runtime / window) in billionths; window > 0. Saturates at UINT64_MAX. */
 uint64_t utilization(uint64_t runtime, uint64_t window);
 

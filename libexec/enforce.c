@@ -266,8 +266,10 @@ static void read_budget(pid_t tid, long long *remaining, long long *deadline)
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* 2 KiB, all at once: each look of the kernel's takes 6 us */
     text[got < 0 ? 0 : got] = '\0';
     const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline ");
-    if (runtime != NULL && until != NULL)
-        (void)(sscanf(runtime, " dl.runtime : %lld", remaining) + sscanf(until, " dl.deadline : %lld", deadline));
+    if (runtime != NULL && until != NULL) {
+        *remaining = strtoll(strchr(runtime, ':') + 1, NULL, 10);
+        *deadline = strtoll(strchr(until, ':') + 1, NULL, 10);
+    }
     if (fd >= 0)
         close(fd);
 }

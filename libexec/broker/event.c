@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "units.h"
+
 enum { SCHEMA = 1, RARE_LINES = 10 };
 static const int64_t rare_window = INT64_C(10000000000);
 static const char log_name[] = "events.ndjson";
@@ -46,17 +48,22 @@ const char *result_name(enum result result)
 
 char *format_now(char text[static 40])
 {
+    char nanoseconds[SECONDS_TEXT];
     static char second[24]; /* as far as it is the same for all of a second */
     static time_t second_is = -1;
+    static size_t length;
     struct timespec time;
     struct tm utc;
     clock_gettime(CLOCK_REALTIME, &time);
     if (time.tv_sec != second_is) {
         gmtime_r(&time.tv_sec, &utc);
-        (void)strftime(second, sizeof second, "%Y-%m-%dT%H:%M:%S", &utc);
+        length = strftime(second, sizeof second, "%Y-%m-%dT%H:%M:%S", &utc);
         second_is = time.tv_sec;
     }
-    snprintf(text, 40, "%s.%06uZ", second, (unsigned)(time.tv_nsec / 1000));
+    const char *fraction = format_seconds(time.tv_nsec, nanoseconds) + 1; /* ".042534817" */
+    memcpy(text, second, length);
+    memcpy(text + length, fraction, 7);
+    memcpy(text + length + 7, "Z", 2);
     return text;
 }
 

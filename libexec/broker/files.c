@@ -96,7 +96,9 @@ bool stamp_equal(const struct stamp *one, const struct stamp *other)
 
 const char *file_name(char joined[static NAME_MAX + 1], const char *name, const char *ending)
 {
-    snprintf(joined, NAME_MAX + 1, "%.64s%s", name, ending);
+    const size_t length = strnlen(name, NAME_BYTES - 1);
+    memcpy(joined, name, length);
+    memcpy(joined + length, ending, strlen(ending) + 1);
     return joined;
 }
 

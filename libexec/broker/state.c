@@ -53,9 +53,13 @@ static const int64_t second = 1000000000; /* ns */
 
 static void add_stamp(const char *key, const struct stamp *stamp)
 {
-    if (stamp->inode != 0)
-        paragraph_add_format(&output, key, "%llu:%lld.%09lld", (unsigned long long)stamp->inode, (long long)(stamp->changed / second),
-                      (long long)(stamp->changed % second));
+    char both[NUMBER_TEXT + SECONDS_TEXT], inode[NUMBER_TEXT], changed[SECONDS_TEXT];
+    if (stamp->inode == 0)
+        return;
+    char *end = stpcpy(both, format_number(stamp->inode, inode));
+    *end = ':';
+    (void)stpcpy(end + 1, format_seconds(stamp->changed, changed));
+    paragraph_add(&output, key, both);
 }
 
 static void add_if(const char *key, uint64_t number)

@@ -40,12 +40,11 @@ static json_t *text_or_null(const char *text)
 /* As `stat -c '%i %.9Z'` prints it: a shell can compare. */
 static json_t *stamp_or_null(json_t *object, const struct stamp *stamp)
 {
-    char changed[40];
+    char changed[SECONDS_TEXT];
     if (stamp->inode == 0)
         return json_null();
-    snprintf(changed, sizeof changed, "%lld.%09lld", (long long)stamp->changed / 1000000000, (long long)stamp->changed % 1000000000);
     set(object, "inode", json_integer((json_int_t)stamp->inode));
-    set(object, "changed", json_string(changed));
+    set(object, "changed", json_string(format_seconds(stamp->changed, changed)));
     return json_incref(object);
 }
 
