@@ -16,37 +16,58 @@ cpus() {
 
 are_on() { [ "$(cpus)" = "$1" ]; }
 
-@test "the broker and its parts are on one CPU while no SCHED_DEADLINE thread is, and may go anywhere while one is" {
+@test "the broker and its parts are on one CPU while nothing is SCHED_DEADLINE, and may go anywhere while something is" {
     broker_start
     eventually are_on "$FIRST"
     sleeper $ALICE
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    wish $ALICE cam '{"priority": 15}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
-    [[ $(kernel "$SLEEPER") == "deadline "* ]]
-    eventually are_on "$ALL_CPUS"
-    wish $ALICE other '{"priority": 15}' >/dev/null
-    are_on "$ALL_CPUS"
-    as $ALICE rm "$SPECS/$ALICE/cam.tid"
-    eventually are_on "$FIRST"
-    # FIFO threads are below them.
-    attach $ALICE other "$SLEEPER" >/dev/null
     [[ $(kernel "$SLEEPER") == "fifo "* ]]
-    are_on "$FIRST"
+    are_on "$FIRST" # it is below them
+    wish $ALICE other '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    eventually are_on "$ALL_CPUS"
+    wish $ALICE cam '{"priority": 16}' >/dev/null
+    are_on "$ALL_CPUS"
+    as $ALICE rm "$SPECS/$ALICE/other.json"
+    eventually are_on "$FIRST"
 }
 
-@test "one change makes a thread SCHED_DEADLINE, the next one does not leave it at that, and its end counts as well" {
+@test "a change to SCHED_DEADLINE and back counts, and so does what is still being paid back" {
     broker_start
-    sleeper $ALICE
+    hog $ALICE
     wish $ALICE cam '{"priority": 15}' >/dev/null
-    attach $ALICE cam "$SLEEPER" >/dev/null
     eventually are_on "$FIRST"
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    wish $ALICE cam '{"runtime": "50ms", "period": "2s"}' >/dev/null
     eventually are_on "$ALL_CPUS"
     wish $ALICE cam '{"priority": 15}' >/dev/null
     eventually are_on "$FIRST"
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    wish $ALICE cam '{"runtime": "50ms", "period": "2s"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    eventually has_consumed "$HOG" 50
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    are_on "$ALL_CPUS"
+    eventually are_on "$FIRST"
+}
+
+@test "while the broker does not come to sleep they are apart, and a second later together again" {
+    configure_plugins 'FP fp 11-20 all'
+    broker_start --max-wishes 100000
+    as $ALICE mkdir "$SPECS/$ALICE"
+    eventually are_on "$FIRST"
+    become $ALICE /usr/bin/python3 - "$SPECS/$ALICE" "$WORK" <<'END' 3>&- &
+import itertools, os, sys
+os.chdir(sys.argv[1])
+for number in itertools.count():
+    if not os.path.exists(sys.argv[2]):
+        break
+    with open(f"w{number % 1000}.json", "w") as file:
+        file.write('{"priority": 15}')
+END
+    flood=$!
+    echo "$flood" >>"$WORK/pids"
     eventually are_on "$ALL_CPUS"
-    kill -KILL "$SLEEPER"
+    kill -KILL "$flood"
     eventually are_on "$FIRST"
 }
 

@@ -377,8 +377,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
     if (event->answer == HELPER_OK) {
         wish->attachment->naps = 0;
         attachment_watch_soon(wish->attachment);
-        attachment_is_deadline(wish->attachment, wish->grant->plan.policy == POLICY_DEADLINE);
-        wish->attachment->served |= wish->attachment->deadline;
+        wish->attachment->served |= wish->grant->plan.policy == POLICY_DEADLINE;
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
     }

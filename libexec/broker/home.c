@@ -2,15 +2,14 @@
 
 #include <sched.h>
 
+#include "ledger.h"
 #include "loop.h"
 #include "plugins.h"
 #include "starter.h"
-#include "wishes.h"
 
 static int home = -1;      /* -1: there is no choice */
 static bool home_is_quiet; /* no SCHED_DEADLINE thread can come there */
-static bool is_apart;
-static int64_t apart_at = INT64_MAX;
+static int64_t busy_since = INT64_MAX, apart_until; /* CLOCK_MONOTONIC, ns */
 
 static void clear_deadline_cpus(cpu_set_t *cpus, bool of_global)
 {
@@ -56,27 +55,32 @@ void home_choose(void)
         home = quietest(home_is_quiet ? &quiet : &cpus);
 }
 
-/* Then most that come are gone again: apart for good reasons only. */
-static const int64_t patience = INT64_C(10000000); /* ns */
+/* While the broker does not come to sleep the plugins are better off elsewhere; and then for a while, for more may come. */
+static const int64_t patience = INT64_C(2000000), pause = INT64_C(1000000000); /* ns */
 
-void home_keep(void)
+static bool is_no_place(void)
+{
+    return !home_is_quiet && ledger_of_deadline() > 0;
+}
+
+void home_leave(void)
+{
+    if (home >= 0 && is_no_place())
+        starter_place(-1);
+}
+
+void home_keep(bool busy)
 {
     if (home < 0)
         return;
-    if (home_is_quiet || attachments_of_deadline() == 0) {
-        is_apart = false;
-        apart_at = INT64_MAX;
-        starter_place(home);
-    } else if (!is_apart && apart_at == INT64_MAX)
-        apart_at = monotonic_now() + patience;
-    else if (!is_apart && apart_at <= monotonic_now()) {
-        is_apart = true;
-        apart_at = INT64_MAX;
-        starter_place(-1);
-    }
+    const int64_t now = monotonic_now();
+    busy_since = !busy ? INT64_MAX : busy_since == INT64_MAX ? now : busy_since;
+    if ((busy && now - busy_since > patience) || plugins_waited(now) > patience)
+        apart_until = now + pause;
+    starter_place(is_no_place() || now < apart_until ? -1 : home);
 }
 
 int64_t home_deadline(void)
 {
-    return apart_at;
+    return apart_until != 0 && !is_no_place() && apart_until > monotonic_now() ? apart_until : INT64_MAX;
 }

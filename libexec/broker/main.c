@@ -473,8 +473,9 @@ static void serve(void)
     while (stop_signal == 0) {
         plugins_flush();
         event_flush();
-        home_keep();
-        int count = loop_wait(ready, next_limit(), next_due());
+        const int64_t due = next_due();
+        home_keep(due == 0);
+        int count = loop_wait(ready, next_limit(), due);
         /* Who asks after a thread has ended must find what it has given back. */
         for (int i = 0; i < count; i++)
             if (is_about_thread(&ready[i]))

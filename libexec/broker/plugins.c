@@ -468,6 +468,17 @@ int64_t plugins_deadline(void)
     return earliest;
 }
 
+int64_t plugins_waited(int64_t now)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < plugins_count(); i++) {
+        const struct plugin *plugin = &plugins[i];
+        if (plugin->state != DOWN && !STAILQ_EMPTY(&plugin->pending) && now - plugin->since > longest)
+            longest = now - plugin->since;
+    }
+    return longest;
+}
+
 /* The broker itself may have been kept from looking (a suspend, SIGSTOP, a long turn): what is in the pipe by
  * now is not late. */
 static bool has_spoken(int index)

@@ -54,6 +54,9 @@ bool plugin_receive(int index, struct plugin_event *event);
 /* It lied: killed, to be started again. */
 void plugin_fail(int index, const char *reason);
 
+/* How long one of them has owed an answer, at most; ns. */
+int64_t plugins_waited(int64_t now);
+
 int64_t plugins_deadline(void);
 void plugins_expire(int64_t now);
 

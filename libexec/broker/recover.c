@@ -209,7 +209,6 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
     identity.started_by = recorded->started_by;
     wish->attachment = attachment_new(wish, &identity, pidfd, recorded->by_file, &recorded->former);
     wish->attachment->leader_real_time = recorded->leader_real_time;
-    attachment_is_deadline(wish->attachment, wish->grant->plan.policy == POLICY_DEADLINE);
     wish->attachment->served = !recorded->laid_down;
     wish->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
     if (!there || !attachment_watch(wish->attachment))

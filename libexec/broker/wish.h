@@ -63,7 +63,6 @@ struct attachment {
     int pidfd;
     bool by_file;   /* asked for by NAME.tid, not by the key attach */
     bool leader_real_time; /* when it was attached, its process's first thread was real-time by itself */
-    bool deadline;  /* it is SCHED_DEADLINE */
     bool served;    /* it has been real-time, */
     int64_t since;  /* and for no longer than since then: CLOCK_MONOTONIC, ns; 0: not known */
     bool laid_down; /* put back at the broker's end, to be attached again by the next */

@@ -305,19 +305,6 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
     return loop_add(watch, EPOLLIN, &attachment->watch_source) && (!armed || ioctl(watch, PERF_EVENT_IOC_ENABLE, 0) == 0);
 }
 
-static int of_deadline;
-
-void attachment_is_deadline(struct attachment *attachment, bool is)
-{
-    of_deadline += is - attachment->deadline;
-    attachment->deadline = is;
-}
-
-int attachments_of_deadline(void)
-{
-    return of_deadline;
-}
-
 bool attachment_is_over(const struct attachment *attachment)
 {
     return attachment->pidfd < 0 || thread_has_ended(attachment->pidfd) ||
@@ -354,7 +341,6 @@ void attachment_bury(struct attachment *attachment)
     attachment_drop_watch(attachment);
     attachment_watch_begun(attachment);
     attachment_doubt(attachment, 0);
-    attachment_is_deadline(attachment, false);
     attachment->wish = NULL;
     if (ended_count < (int)(sizeof ended / sizeof *ended))
         ended[ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */

@@ -86,10 +86,6 @@ void attachment_watch_begun(struct attachment *attachment);
 void attachment_doubt(struct attachment *attachment, int64_t look_at);
 struct attachment *attachment_most_doubtful(void);
 
-/* It runs under SCHED_DEADLINE, or does not any more; and how many do. */
-void attachment_is_deadline(struct attachment *attachment, bool is);
-int attachments_of_deadline(void);
-
 /* Freed by attachments_sweep, when the events in hand have been dealt with: one of them may point here. */
 void attachment_bury(struct attachment *attachment);
 void attachments_sweep(void);
