@@ -122,3 +122,17 @@ END
     wish $ALICE cam '{"priority": 15}' >/dev/null
     are_on "$SECOND"
 }
+
+@test "where somebody else has put them they stay" {
+    broker_start
+    eventually are_on "$FIRST"
+    for pid in "$BROKER" $(parts); do taskset -pc "$SECOND" "$pid" >/dev/null; done
+    wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    [[ $(kernel "$SLEEPER") == "deadline "* ]]
+    are_on "$SECOND"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    are_on "$SECOND"
+}

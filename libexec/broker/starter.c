@@ -116,24 +116,26 @@ static void end(struct part *part)
     part->pid = 0;
 }
 
-/* Where one may not go it stays elsewhere, and is only slower. */
-static void place(pid_t pid)
+/* Who has been given another place by somebody else keeps that; and where one may not go it stays elsewhere, and is only slower. */
+static void place(pid_t pid, const cpu_set_t *before)
 {
-    if (pid > 0)
+    cpu_set_t now;
+    if (pid > 0 && sched_getaffinity(pid, sizeof now, &now) == 0 && CPU_EQUAL(&now, before))
         (void)sched_setaffinity(pid, sizeof here, &here);
 }
 
 static void place_all(int cpu)
 {
+    const cpu_set_t before = here;
     here = anywhere;
     if (cpu >= 0) {
         CPU_ZERO(&here);
         CPU_SET((size_t)cpu, &here);
     }
     if (getppid() == broker) /* it has not ended meanwhile */
-        place(broker);
+        place(broker, &before);
     for (int i = 0; i < parts_count; i++)
-        place(parts[i].pid);
+        place(parts[i].pid, &before);
 }
 
 static void start(struct part *part, const int fds[DESCRIPTORS])
@@ -145,7 +147,7 @@ static void start(struct part *part, const int fds[DESCRIPTORS])
     if (pid == 0)
         run(part, fds[0], fds[1], fds[2]);
     part->pid = pid > 0 ? pid : 0;
-    place(part->pid);
+    place(part->pid, &anywhere);
 }
 
 static bool is_running(pid_t pid)
