@@ -27,6 +27,7 @@ setup() {
 }
 
 teardown() {
+    if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -s "$WORK/broker.out" ]; then tail -n 3 "$WORK/broker.out" >&2; fi
     if declare -F tidy >/dev/null; then tidy; fi
     if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then
         broker_stop TERM

@@ -88,6 +88,18 @@ static bool write_rt_runtime(const char *value, char *reason)
     return false;
 }
 
+/* EBUSY while the kernel still counts SCHED_DEADLINE threads that have just been demoted or have ended: it does until
+ * the end of their period, at most 4.2 s. Now and then it says so even to -1, to a broker that follows at once. */
+static bool set_rt_runtime(const char *value, char *reason)
+{
+    static const struct timespec pause = {.tv_nsec = 20000000};
+    int64_t until = monotonic_now() + INT64_C(5000000000);
+    bool good;
+    while (!(good = write_rt_runtime(value, reason)) && monotonic_now() < until)
+        (void)nanosleep(&pause, NULL);
+    return good;
+}
+
 static bool set_domains(const cpu_set_t *cpus, char *reason)
 {
     struct helper_event last = {.answer = HELPER_OK};
@@ -156,19 +168,7 @@ static bool set_kernel(const char *recorded, char *reason)
     }
     if (former_rt_runtime[0] == '\0' && strcmp(now, "-1") != 0)
         snprintf(former_rt_runtime, sizeof former_rt_runtime, "%s", now);
-    return journal_afresh(reason) && (strcmp(now, "-1") == 0 || write_rt_runtime("-1", reason));
-}
-
-/* EBUSY while the kernel still counts SCHED_DEADLINE threads that have just been demoted or have ended: it does until
- * the end of their period, at most 4.2 s. */
-static bool put_rt_runtime_back(const char *former, char *reason)
-{
-    static const struct timespec pause = {.tv_nsec = 20000000};
-    int64_t until = monotonic_now() + INT64_C(5000000000);
-    bool good;
-    while (!(good = write_rt_runtime(former, reason)) && monotonic_now() < until)
-        (void)nanosleep(&pause, NULL);
-    return good;
+    return journal_afresh(reason) && (strcmp(now, "-1") == 0 || set_rt_runtime("-1", reason));
 }
 
 static void restore_kernel(void)
@@ -176,7 +176,7 @@ static void restore_kernel(void)
     char reason[REASON_BYTES];
     if (former_rt_runtime[0] == '\0')
         return;
-    if (put_rt_runtime_back(former_rt_runtime, reason))
+    if (set_rt_runtime(former_rt_runtime, reason))
         former_rt_runtime[0] = '\0';
     else
         event_broker("error", "%s", reason);
@@ -406,7 +406,7 @@ bool put_back_kernel(char reason[static REASON_BYTES])
         return false;
     bool good = true;
     if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
-        good = put_rt_runtime_back(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
+        good = set_rt_runtime(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
     if (!state.left_in_force)
         good = drop_domains(reason) && good;
     state_free(&state);
