@@ -256,6 +256,12 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
     return ENFORCED;
 }
 
+static long long after_colon(const char *line)
+{
+    const char *colon = strchr(line, ':');
+    return colon == NULL ? 0 : strtoll(colon + 1, NULL, 10);
+}
+
 /* What is left of the runtime, and the absolute deadline, both in ns. */
 static void read_budget(pid_t tid, long long *remaining, long long *deadline)
 {
@@ -267,8 +273,8 @@ static void read_budget(pid_t tid, long long *remaining, long long *deadline)
     text[got < 0 ? 0 : got] = '\0';
     const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline ");
     if (runtime != NULL && until != NULL) {
-        *remaining = strtoll(strchr(runtime, ':') + 1, NULL, 10);
-        *deadline = strtoll(strchr(until, ':') + 1, NULL, 10);
+        *remaining = after_colon(runtime);
+        *deadline = after_colon(until);
     }
     if (fd >= 0)
         close(fd);
