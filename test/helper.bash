@@ -46,6 +46,9 @@ teardown() {
 starter() { pgrep -P "$BROKER"; }
 parts() { pgrep -P "$(starter)" -f "${1:-.}"; }
 
+# has_watches NUMBER: so many threads are watched by the broker (rtf-attach hands it a perf event for each, a moment after it is attached).
+has_watches() { [ "$(find "/proc/$BROKER/fd" -lname 'anon_inode:*perf_event*' | wc -l)" = "$1" ]; }
+
 none_of_ours() { ! pgrep -f "$RTF_STAGE/usr/libexec/rtf/" >/dev/null; }
 
 configure_plugins() {

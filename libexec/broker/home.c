@@ -82,5 +82,5 @@ void home_keep(bool busy)
 
 int64_t home_deadline(void)
 {
-    return apart_until != 0 && !is_no_place() && apart_until > monotonic_now() ? apart_until : INT64_MAX;
+    return !is_no_place() && apart_until > monotonic_now() ? apart_until : INT64_MAX;
 }
