@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -459,15 +460,33 @@ static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
     return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_look(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
+/* CPU time that it has had, ns; of the first thread of a process, of which that is cheaper to be had, with what the others had.
+ * -1: that cannot be told. */
+static long long consumed(const struct identity *identity)
+{
+    char path[64], text[64] = "";
+    clockid_t clock;
+    struct timespec time;
+    if (identity->tid == identity->process)
+        return clock_getcpuclockid(identity->tid, &clock) == 0 && clock_gettime(clock, &time) == 0 ? time.tv_sec * 1000000000LL + time.tv_nsec : -1;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)identity->tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    return got > 0 ? strtoll(text, NULL, 10) : -1;
+}
+
 /* On PREEMPT_RT a thread that holds a lock in the kernel is bound to the CPU it is on (migrate_disable), whatever its affinity,
- * and is refused; for long, if it is preempted there. */
-static bool set_when_unbound(pid_t tid, const struct attributes *wanted)
+ * and is refused; for long, if it is preempted there. *had: what it had consumed just before it became SCHED_DEADLINE. */
+static bool set_when_unbound(const struct identity *identity, const struct attributes *wanted, long long *had)
 {
     static const struct timespec moment = {.tv_nsec = 200000};
     for (int tries = 0; tries < 10; tries++) {
-        if (set_attributes(tid, wanted) == 0)
+        *had = wanted->policy == POLICY_DEADLINE ? consumed(identity) : -1;
+        if (set_attributes(identity->tid, wanted) == 0)
             return true;
-        if (errno != EPERM || wanted->policy != POLICY_DEADLINE || has_yet_to_arrive(tid, wanted))
+        if (errno != EPERM || wanted->policy != POLICY_DEADLINE || has_yet_to_arrive(identity->tid, wanted))
             return false;
         (void)nanosleep(&moment, NULL);
     }
@@ -488,21 +507,37 @@ static enum enforced refused(pid_t tid, const struct attributes *wanted, char *r
     return error == EPERM && (has_yet_to_arrive(tid, wanted) || is_bound(wanted)) ? ENFORCE_PENDING : explain(error, tid, wanted, reason);
 }
 
+static bool is_alone(const struct identity *identity)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)identity->process);
+    return stat(path, &status) == 0 && status.st_nlink == 3; /* and its own name, and "." in it */
+}
+
+/* Since it had had so much it has run for a runtime, so it has used that up by right: it came before this program on its CPU. */
+static bool has_run(const struct identity *identity, const struct attributes *wanted, long long had)
+{
+    const long long has = consumed(identity);
+    return had >= 0 && has - had >= (long long)wanted->runtime * 1000 && (identity->tid != identity->process || is_alone(identity));
+}
+
 /* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
  * again, it waits for ever (measured on 6.1 and 6.18). Its runtime, not above zero, shows it, and that its deadline stays
- * where it was. Demoted once more, as it is, it is forgiven if its 0-lag time is past (task_non_contending), and can be
- * promoted; but only if it runs or could, not if it sleeps. */
+ * where it was, and that it does not run. Demoted once more, as it is, it is forgiven if its 0-lag time is past (task_non_contending), and
+ * can be promoted; but only if it runs or could, not if it sleeps. */
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 
-static enum enforced release_forgotten(pid_t tid, const struct attributes *wanted, char *reason)
+static enum enforced release_forgotten(const struct identity *identity, const struct attributes *wanted, long long had, char *reason)
 {
     const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = wanted->nice};
+    const pid_t tid = identity->tid;
     struct identity now;
     long long remaining, before, after;
     read_budget(tid, &remaining, &before);
     after = before;
-    for (int tries = 0; before != 0 && remaining <= 0 && after == before; tries++) {
+    for (int tries = 0; before != 0 && remaining <= 0 && after == before && !has_run(identity, wanted, had); tries++) {
         if (!thread_look(tid, &now))
             return ENFORCE_GONE;
         if (!now.runnable || tries == RELEASES) {
@@ -511,18 +546,22 @@ static enum enforced release_forgotten(pid_t tid, const struct attributes *wante
         }
         if (tries > 0)
             (void)nanosleep(&between_releases, NULL);
-        if (set_attributes(tid, &ordinary) != 0 || set_attributes(tid, wanted) != 0)
+        if (set_attributes(tid, &ordinary) != 0)
+            return refused(tid, wanted, reason);
+        had = consumed(identity);
+        if (set_attributes(tid, wanted) != 0)
             return refused(tid, wanted, reason);
         read_budget(tid, &remaining, &after);
     }
     return ENFORCED;
 }
 
-static enum enforced set_wanted(pid_t tid, const struct attributes *wanted, bool promoted, char *reason)
+static enum enforced set_wanted(const struct identity *identity, const struct attributes *wanted, bool promoted, char *reason)
 {
-    if (!set_when_unbound(tid, wanted))
-        return refused(tid, wanted, reason);
-    return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(tid, wanted, reason) : ENFORCED;
+    long long had;
+    if (!set_when_unbound(identity, wanted, &had))
+        return refused(identity->tid, wanted, reason);
+    return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(identity, wanted, had, reason) : ENFORCED;
 }
 
 /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves a domain, or SCHED_DEADLINE,
@@ -544,7 +583,7 @@ static enum enforced change(const struct identity *identity, const struct attrib
         done = ENFORCE_GONE; /* a move takes long enough for the id to be another's */
     if (done == ENFORCED)
         done = set_cpus(tid, &wanted->cpus, reason);
-    return done == ENFORCED ? set_wanted(tid, wanted, demoted || former->policy != POLICY_DEADLINE, reason) : done;
+    return done == ENFORCED ? set_wanted(identity, wanted, demoted || former->policy != POLICY_DEADLINE, reason) : done;
 }
 
 enum enforced enforce_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,

@@ -461,7 +461,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     hog $ALICE
     wish $ALICE cam "$cam" >/dev/null
     for round in 1 2 3 4 5 6; do
-        attach $ALICE cam "$HOG" >/dev/null
+        attach $ALICE cam "$HOG"
         eventually used_up "$HOG"
         as $ALICE rm "$SPECS/$ALICE/cam.tid"
         verdict $ALICE cam >/dev/null
@@ -469,6 +469,23 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
         attach $ALICE cam "$HOG" >/dev/null
         eventually has_consumed "$HOG" $(($(consumed "$HOG") + 30))
         [ "$(kernel "$HOG")" = "$as_granted" ]
+    done
+}
+
+@test "a thread that somebody else has made ordinary with its runtime used up runs when it is attached" {
+    configure_plugins 'EDF edf - 1 partition=unthrottled'
+    broker_start
+    hog $ALICE
+    wish $ALICE cam "$cam" >/dev/null
+    for round in 1 2 3 4 5 6; do
+        chrt --deadline --sched-runtime 1000000 --sched-period 300000000 --pid 0 "$HOG"
+        eventually used_up "$HOG"
+        chrt --other --pid 0 "$HOG"
+        attach $ALICE cam "$HOG"
+        eventually has_consumed "$HOG" $(($(consumed "$HOG") + 30))
+        [ "$(kernel "$HOG")" = "$as_granted" ]
+        as $ALICE rm "$SPECS/$ALICE/cam.tid"
+        verdict $ALICE cam >/dev/null
     done
 }
 
@@ -481,7 +498,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
     before=$(account)
     for round in 1 2 3 4; do
-        attach $ALICE cam "$HOG" >/dev/null
+        attach $ALICE cam "$HOG"
         eventually used_up "$HOG"
         as $ALICE rm "$SPECS/$ALICE/cam.tid"
         eventually is_policy "$HOG" other
@@ -489,7 +506,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
         [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
         eventually counts "$before"
     done
-    attach $ALICE cam "$HOG" >/dev/null
+    attach $ALICE cam "$HOG"
     eventually used_up "$HOG"
     broker_stop TERM
     is_policy "$HOG" other
@@ -511,6 +528,30 @@ END
     HOG=$SECOND
 }
 
+# spins_beside_the_broker: attached with a long runtime, on the only CPU of both, $HOG comes before the helper, and has used it all
+# up by right when that can look.
+spins_beside_the_broker() {
+    taskset -pc 1 "$BASHPID" >/dev/null
+    configure_plugins 'EDF edf - 1 partition=unthrottled'
+    broker_start
+    taskset -pc 1 "$HOG" >/dev/null
+    answer=$(wish $ALICE cam "{\"runtime\": \"300ms\", \"period\": \"600ms\", \"attach\": $HOG}")
+    echo "$answer"
+    [ "$(field '.result + " " + .thread.state' "$answer")" = 'OK attached' ]
+    [[ $(kernel "$HOG") == "deadline "* ]]
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + 700))
+}
+
+@test "a thread that uses up its runtime before the helper comes to its CPU is attached" {
+    hog $ALICE
+    spins_beside_the_broker
+}
+
+@test "so is the second thread of a process" {
+    busy_second $ALICE
+    spins_beside_the_broker
+}
+
 @test "a thread with its runtime used up that another plugin gets is ordinary until that is paid back, and costs the broker no descriptor" {
     broker_start
     busy_second $ALICE
@@ -520,7 +561,7 @@ END
     eventually has_pidfds 1 # the thread's: a message about it that is under way has another one
     before=$(descriptors)
     for round in 1 2 3 4; do
-        wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF", "move": "process"}' >/dev/null
+        wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF", "move": "process"}'
         eventually used_up "$HOG"
         from=$(milliseconds)
         answer=$(wish $ALICE cam '{"priority": 2, "plugin": "LOW"}')
@@ -547,7 +588,7 @@ has_pidfds() { [ "$(find "/proc/$BROKER/fd" -lname '*pidfd*' | wc -l)" = "$1" ];
         echo "$thread" >>"$WORK/pids"
         eventually is_sh "$thread"
         wish $ALICE cam$round "$cam" >/dev/null
-        attach $ALICE cam$round "$thread" >/dev/null
+        attach $ALICE cam$round "$thread"
         eventually used_up "$thread"
         as $ALICE rm "$SPECS/$ALICE/cam$round.tid"
         verdict $ALICE cam$round >/dev/null
