@@ -1,4 +1,4 @@
-# The broker and its parts run on one CPU: a question crosses none. Apart only where a SCHED_DEADLINE thread may come before them.
+# The broker and its parts run on one CPU: a question crosses none. Apart only where SCHED_DEADLINE threads may come before them for long.
 load helper
 
 prepare() {
@@ -20,37 +20,78 @@ are_on() { [ "$(cpus)" = "$1" ]; }
 moves() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(starter)/status"; }
 has_moves_beyond() { [ "$(moves)" -gt "$1" ]; }
 
+# reserve NAME SPEC: with a thread, in $SLEEPER.
+reserve() {
+    wish $ALICE "$1" "$2" >/dev/null
+    sleeper $ALICE
+    attach $ALICE "$1" "$SLEEPER" >/dev/null
+}
+release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
+
 @test "the broker and its parts are on one CPU while nothing is SCHED_DEADLINE, and may go anywhere while something is" {
     broker_start
     eventually are_on "$FIRST"
-    sleeper $ALICE
-    wish $ALICE cam '{"priority": 15}' >/dev/null
-    attach $ALICE cam "$SLEEPER" >/dev/null
+    reserve cam '{"priority": 15}'
     [[ $(kernel "$SLEEPER") == "fifo "* ]]
-    are_on "$FIRST" # it is below them
+    eventually are_on "$FIRST" # it is below them; who is kept waiting is apart for a second
     wish $ALICE other '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    wish $ALICE cam '{"priority": 16}' >/dev/null # a turn after that
+    eventually are_on "$FIRST"                    # no thread has it
+    reserve other '{"runtime": "1ms", "period": "10ms"}'
+    [[ $(kernel "$SLEEPER") == "deadline "* ]]
     eventually are_on "$ALL_CPUS"
-    wish $ALICE cam '{"priority": 16}' >/dev/null
+    wish $ALICE cam '{"priority": 15}' >/dev/null
     are_on "$ALL_CPUS"
-    as $ALICE rm "$SPECS/$ALICE/other.json"
+    release other
     eventually are_on "$FIRST"
 }
 
-@test "a change to SCHED_DEADLINE and back counts, and so does what is still being paid back" {
+@test "beside threads that take little they stay: 25 us on average and 2 ms at once" {
+    broker_start
+    eventually are_on "$FIRST"
+    reserve one '{"runtime": "1ms", "period": "20ms"}'
+    wish $ALICE other '{"priority": 15}' >/dev/null
+    eventually are_on "$FIRST"
+    wish $ALICE one '{"runtime": "1001us", "period": "20ms"}' >/dev/null
+    eventually are_on "$ALL_CPUS"
+    wish $ALICE one '{"runtime": "1ms", "period": "2s"}' >/dev/null
+    eventually are_on "$FIRST"
+    reserve two '{"runtime": "1ms", "period": "2s"}'
+    wish $ALICE other '{"priority": 16}' >/dev/null
+    eventually are_on "$FIRST"
+    reserve three '{"runtime": "100us", "period": "2s"}'
+    eventually are_on "$ALL_CPUS"
+    kill -KILL "$SLEEPER"
+    eventually are_on "$FIRST"
+}
+
+@test "they go where no such thread is pinned, if there is such a CPU" {
+    configure_plugins "EDF edf - $FIRST,$SECOND partition=unthrottled" "FP fp 11-20 $FIRST,$SECOND"
+    taskset -pc "$FIRST,$SECOND" "$BASHPID" >/dev/null
+    both=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$BASHPID/status")
+    broker_start
+    eventually are_on "$FIRST"
+    reserve one '{"runtime": "1ms", "period": "10ms"}'
+    [[ $(kernel "$SLEEPER") == *" cpus=$FIRST "* ]]
+    eventually are_on "$SECOND"
+    reserve two '{"runtime": "1ms", "period": "10ms"}'
+    [[ $(kernel "$SLEEPER") == *" cpus=$SECOND "* ]]
+    eventually are_on "$both"
+    release one
+    eventually are_on "$FIRST"
+}
+
+@test "a change to SCHED_DEADLINE and back counts, and so does a thread that has its runtime used up" {
     broker_start
     hog $ALICE
     wish $ALICE cam '{"priority": 15}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
     eventually are_on "$FIRST"
     wish $ALICE cam '{"runtime": "50ms", "period": "2s"}' >/dev/null
     eventually are_on "$ALL_CPUS"
-    wish $ALICE cam '{"priority": 15}' >/dev/null
-    eventually are_on "$FIRST"
-    wish $ALICE cam '{"runtime": "50ms", "period": "2s"}' >/dev/null
-    attach $ALICE cam "$HOG" >/dev/null
     eventually has_consumed "$HOG" 50
-    as $ALICE rm "$SPECS/$ALICE/cam.json"
-    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     are_on "$ALL_CPUS"
+    wish $ALICE cam '{"priority": 15}' >/dev/null
     eventually are_on "$FIRST"
 }
 
@@ -77,14 +118,12 @@ END
 
 @test "a broker that takes over a SCHED_DEADLINE thread knows of it" {
     broker_start
-    sleeper $ALICE
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
-    attach $ALICE cam "$SLEEPER" >/dev/null
+    reserve cam '{"runtime": "1ms", "period": "10ms"}'
     broker_stop INT
     eventually none_of_ours
     broker_start
     eventually are_on "$ALL_CPUS"
-    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    release cam
     eventually are_on "$FIRST"
 }
 
@@ -104,14 +143,10 @@ END
     configure_plugins "EDF edf - $FIRST partition=unthrottled" 'FP fp 11-20 all'
     broker_start
     eventually are_on "$SECOND"
-    before=$(moves)
-    sleeper $ALICE
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
-    attach $ALICE cam "$SLEEPER" >/dev/null
+    reserve cam '{"runtime": "1ms", "period": "10ms"}'
     [[ $(kernel "$SLEEPER") == "deadline "*" cpus=$FIRST "* ]]
     wish $ALICE other '{"priority": 15}' >/dev/null # a turn after that
-    [ "$(moves)" = "$before" ]
-    are_on "$SECOND"
+    eventually are_on "$SECOND"
 }
 
 @test "of several CPUs they take the one that the fewest plugins have" {
@@ -124,7 +159,7 @@ END
     taskset -pc "$SECOND" "$BASHPID" >/dev/null
     broker_start
     before=$(moves)
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    reserve cam '{"runtime": "1ms", "period": "10ms"}'
     wish $ALICE other '{"priority": 15}' >/dev/null
     [ "$(moves)" = "$before" ]
     are_on "$SECOND"
@@ -135,11 +170,11 @@ END
     eventually are_on "$FIRST"
     for pid in "$BROKER" $(parts); do taskset -pc "$SECOND" "$pid" >/dev/null; done
     before=$(moves)
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    reserve cam '{"runtime": "1ms", "period": "10ms"}'
     eventually has_moves_beyond "$before"
     are_on "$SECOND"
     before=$(moves)
-    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    release cam
     eventually has_moves_beyond "$before"
     are_on "$SECOND"
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "acl.h"
-#include "home.h"
 #include "ledger.h"
 #include "names.h"
 #include "neighbours.h"
@@ -105,7 +104,6 @@ static enum next commit(struct request *request, struct grant *grant)
     request->old = old;
     wish->grant = grant;
     ledger_add(grant);
-    home_leave();
     acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     tell_neighbours(wish->task, old, grant);
     say(request, RESULT_OK, "%s grants it", plugin_line(grant->plugin)->name);

@@ -10,6 +10,7 @@
 
 #include "coprocess.h"
 #include "event.h"
+#include "home.h"
 #include "plugin-lines.h"
 #include "starter.h"
 #include "units.h"
@@ -138,8 +139,9 @@ static struct message *about(const char *op, const struct attachment *attachment
     return message;
 }
 
-static struct message *about_grant(const char *op, const struct attachment *attachment, const struct grant *grant)
+static struct message *about_grant(const char *op, struct attachment *attachment, const struct grant *grant)
 {
+    home_expect(&attachment->presence, &grant->plan);
     struct message *message = about(op, attachment);
     struct attributes wanted = grant->plan;
     wanted.reset_on_fork = true;
@@ -156,7 +158,7 @@ static void watch(struct message *message, const struct attachment *attachment)
     paragraph_add(&message->text, "watch", attachment->tid != attachment->process ? "exec" : "end");
 }
 
-uint64_t helper_apply(const struct attachment *attachment, const struct grant *grant, int wish_fd)
+uint64_t helper_apply(struct attachment *attachment, const struct grant *grant, int wish_fd)
 {
     struct message *message = about_grant("apply", attachment, grant);
     carry(message, wish_fd);
@@ -165,12 +167,12 @@ uint64_t helper_apply(const struct attachment *attachment, const struct grant *g
     return finish(message);
 }
 
-uint64_t helper_adjust(const struct attachment *attachment, const struct grant *grant)
+uint64_t helper_adjust(struct attachment *attachment, const struct grant *grant)
 {
     return finish(about_grant("adjust", attachment, grant));
 }
 
-uint64_t helper_apply_again(const struct attachment *attachment, const struct grant *grant)
+uint64_t helper_apply_again(struct attachment *attachment, const struct grant *grant)
 {
     return finish(about_grant("restore", attachment, grant));
 }

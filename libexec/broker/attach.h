@@ -27,11 +27,11 @@ bool helper_start(int lock);
 void helper_stop(void);
 
 /* Each returns the id that the answer will carry. wish_fd stays the caller's and must stay open till then. */
-uint64_t helper_apply(const struct attachment *attachment, const struct grant *grant, int wish_fd);
-uint64_t helper_adjust(const struct attachment *attachment, const struct grant *grant);
+uint64_t helper_apply(struct attachment *attachment, const struct grant *grant, int wish_fd);
+uint64_t helper_adjust(struct attachment *attachment, const struct grant *grant);
 
 /* The grant once more, whatever the thread's policy is now: restore to what is granted. */
-uint64_t helper_apply_again(const struct attachment *attachment, const struct grant *grant);
+uint64_t helper_apply_again(struct attachment *attachment, const struct grant *grant);
 uint64_t helper_restore(const struct attachment *attachment);
 uint64_t helper_watch(const struct attachment *attachment);
 uint64_t helper_sweep(const struct attachment *attachment);

@@ -132,7 +132,7 @@ bool follow_exec(struct wish *wish)
     struct attributes now;
     if (old->process == old->tid || old->leader_real_time || wish->grant == NULL)
         return false;
-    const struct attachment *leader = attachment_find(old->process);
+    struct attachment *leader = attachment_find(old->process);
     if (leader != NULL) { /* its id is another wish's, and what runs under it now is held to that one's grant */
         if (is_being_detached(leader->wish))
             (void)helper_restore(leader);

@@ -1,15 +1,26 @@
 #include "home.h"
 
-#include <sched.h>
-
-#include "ledger.h"
 #include "loop.h"
 #include "plugins.h"
 #include "starter.h"
+#include "thread.h"
+#include "units.h"
 
-static int home = -1;      /* -1: there is no choice */
-static bool home_is_quiet; /* no SCHED_DEADLINE thread can come there */
+static cpu_set_t choices;
+static int home = -1; /* -1: there is no choice */
+static bool is_calm = true;
 static int64_t busy_since = INT64_MAX, apart_until; /* CLOCK_MONOTONIC, ns */
+
+/* Of all that may come to a CPU. */
+static struct {
+    uint64_t mean, longest;
+} waits[CPU_SETSIZE];
+
+/* While the broker does not come to sleep the plugins are better off elsewhere; and then for a while, for more may come. */
+static const int64_t patience = INT64_C(2000000), pause = INT64_C(1000000000); /* ns */
+
+/* So much is lost, at least, when a question goes to another CPU and back; and so long, but not longer, they may be kept from theirs. */
+static const uint64_t crossing = 25000, longest_wait = 2000000; /* ns */
 
 static void clear_deadline_cpus(cpu_set_t *cpus, bool of_global)
 {
@@ -29,12 +40,17 @@ static int plugins_on(size_t cpu)
     return count;
 }
 
-static int quietest(const cpu_set_t *cpus)
+static bool waits_little(int cpu)
+{
+    return waits[cpu].mean <= crossing && waits[cpu].longest <= longest_wait;
+}
+
+static int quietest(void)
 {
     int found = -1;
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, cpus) && (found < 0 || plugins_on(cpu) < plugins_on((size_t)found)))
-            found = (int)cpu;
+    for (int cpu = cpu_from(&choices, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&choices, cpu + 1))
+        if (waits_little(cpu) && (found < 0 || plugins_on((size_t)cpu) < plugins_on((size_t)found)))
+            found = cpu;
     return found;
 }
 
@@ -42,31 +58,57 @@ static int quietest(const cpu_set_t *cpus)
  * because of it: the helper would wait on its CPU while the thread that it has just attached there uses up its runtime. */
 void home_choose(void)
 {
-    cpu_set_t cpus, quiet;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
+    cpu_set_t quiet;
+    if (sched_getaffinity(0, sizeof choices, &choices) != 0)
         return;
-    quiet = cpus;
+    quiet = choices;
     clear_deadline_cpus(&quiet, false);
     if (CPU_COUNT(&quiet) > 0 && sched_setaffinity(0, sizeof quiet, &quiet) == 0)
-        cpus = quiet;
+        choices = quiet;
+    const bool has_choice = CPU_COUNT(&choices) > 1;
     clear_deadline_cpus(&quiet, true);
-    home_is_quiet = CPU_COUNT(&quiet) > 0;
-    if (CPU_COUNT(&cpus) > 1)
-        home = quietest(home_is_quiet ? &quiet : &cpus);
+    if (CPU_COUNT(&quiet) > 0)
+        choices = quiet;
+    if (has_choice)
+        home = quietest();
 }
 
-/* While the broker does not come to sleep the plugins are better off elsewhere; and then for a while, for more may come. */
-static const int64_t patience = INT64_C(2000000), pause = INT64_C(1000000000); /* ns */
-
-static bool is_no_place(void)
+/* A thread that runs whenever it may keeps who comes at any moment waiting for runtime / 2, and that with a chance of
+ * runtime / period. Beyond the longest it does not matter how much. */
+static struct presence presence_of(const struct attributes *plan)
 {
-    return !home_is_quiet && ledger_of_deadline() > 0;
+    if (plan == NULL || plan->policy != POLICY_DEADLINE)
+        return (struct presence){0};
+    if (plan->runtime > longest_wait / 1000)
+        return (struct presence){.cpus = plan->cpus, .longest = longest_wait + 1};
+    return (struct presence){.cpus = plan->cpus, .longest = plan->runtime * 1000, .mean = plan->runtime * plan->runtime * 500 / plan->period};
 }
 
-void home_leave(void)
+/* Unsigned sums: adding the two's complement subtracts exactly. */
+static void add(const cpu_set_t *cpus, uint64_t mean, uint64_t longest)
 {
-    if (home >= 0 && is_no_place())
+    for (int cpu = cpu_from(cpus, 0); longest != 0 && cpu < CPU_SETSIZE; cpu = cpu_from(cpus, cpu + 1)) {
+        waits[cpu].mean += mean;
+        waits[cpu].longest += longest;
+    }
+}
+
+void home_expect(struct presence *presence, const struct attributes *plan)
+{
+    const struct presence former = *presence;
+    *presence = presence_of(plan);
+    if (home < 0 || (former.longest == 0 && presence->longest == 0))
+        return;
+    add(&former.cpus, -former.mean, -former.longest);
+    add(&presence->cpus, presence->mean, presence->longest);
+    is_calm = waits_little(home);
+    if (!is_calm)
         starter_place(-1);
+    const int better = is_calm ? -1 : quietest();
+    if (better < 0)
+        return;
+    home = better;
+    is_calm = true;
 }
 
 void home_keep(bool busy)
@@ -77,10 +119,10 @@ void home_keep(bool busy)
     busy_since = !busy ? INT64_MAX : busy_since == INT64_MAX ? now : busy_since;
     if ((busy && now - busy_since > patience) || plugins_waited(now) > patience)
         apart_until = now + pause;
-    starter_place(is_no_place() || now < apart_until ? -1 : home);
+    starter_place(!is_calm || now < apart_until ? -1 : home);
 }
 
 int64_t home_deadline(void)
 {
-    return !is_no_place() && apart_until > monotonic_now() ? apart_until : INT64_MAX;
+    return is_calm && apart_until > monotonic_now() ? apart_until : INT64_MAX;
 }

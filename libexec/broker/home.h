@@ -2,20 +2,30 @@
  *
  * A real-time thread that another one wakes is put on another CPU, if it may go there (select_task_rq_rt in the kernel), and a request
  * takes 25 to 100 us longer than where all of them are on one: so they stay together. But before a SCHED_DEADLINE thread, whatever
- * their rank, they give way, and have to be able to go elsewhere: they keep off the CPUs where such threads are pinned, and if that
- * leaves none, or such threads may be anywhere, they stay together only as long as none is granted. Nor do they while the broker is too
- * busy to let the plugins run beside it. */
+ * their rank, they give way: they keep off the CPUs where such threads are pinned, and if that leaves none, or such threads may be
+ * anywhere, they stay together only on a CPU where it is, by the parameters of those that are attached, the shorter wait; and where
+ * there is none they have to be able to go elsewhere. Nor are they together while the broker is too busy to let the plugins run
+ * beside it. */
 #ifndef RTF_HOME_H
 #define RTF_HOME_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct attributes;
+
+/* An attached thread, as who else is on its CPUs feels it. {0}: not at all. */
+struct presence {
+    cpu_set_t cpus;
+    uint64_t mean, longest; /* ns, that it keeps another one waiting */
+};
 
 /* By plugins.conf. Before the starter is forked. */
 void home_choose(void);
 
-/* What has just been granted is SCHED_DEADLINE, perhaps: before it is enforced. */
-void home_leave(void);
+/* The thread is about to run like this, and no more as it did; NULL: it is gone. */
+void home_expect(struct presence *presence, const struct attributes *plan);
 
 /* After each turn, and at home_deadline (CLOCK_MONOTONIC, ns; INT64_MAX: never). busy: the next one will not wait. */
 void home_keep(bool busy);

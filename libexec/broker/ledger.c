@@ -189,16 +189,8 @@ static void book(const struct grant *grant, uint64_t amount, uint64_t shared)
     }
 }
 
-static int of_deadline;
-
-int ledger_of_deadline(void)
-{
-    return of_deadline;
-}
-
 void ledger_add(const struct grant *grant)
 {
-    of_deadline += grant->plan.policy == POLICY_DEADLINE;
     book(grant, ledger_weight(grant), ledger_rate(grant));
 }
 
@@ -212,7 +204,6 @@ uint64_t ledger_removals(void)
 void ledger_remove(const struct grant *grant)
 {
     removals++;
-    of_deadline -= grant->plan.policy == POLICY_DEADLINE;
     book(grant, -ledger_weight(grant), -ledger_rate(grant));
 }
 

@@ -25,9 +25,6 @@ bool ledger_fits_line(const struct grant *grant, const struct grant *old, char r
 uint64_t ledger_room(const struct grant *grant, const struct grant *old);
 
 void ledger_add(const struct grant *grant);
-
-/* How many there are under SCHED_DEADLINE. */
-int ledger_of_deadline(void);
 void ledger_remove(const struct grant *grant);
 
 /* What a grant weighs in its line's sums, and in those of all lines of a CPU. */

@@ -11,6 +11,7 @@
 #include "enforcing.h"
 #include "event.h"
 #include "files.h"
+#include "home.h"
 #include "ledger.h"
 #include "names.h"
 #include "order.h"
@@ -214,6 +215,7 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
     if (!there || !attachment_watch(wish->attachment))
         wish->exited = true;
     else if (thread_attributes(recorded->tid, &now)) {
+        home_expect(&wish->attachment->presence, &wish->grant->plan);
         if (wish->attachment->group == NULL)
             (void)group_of(recorded->tid, &wish->attachment->group); /* plugins.conf had no domains when it was attached */
         *apply = !attributes_show(&wish->grant->plan, &now) || plugin_line(wish->grant->plugin)->domains;

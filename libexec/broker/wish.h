@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
+#include "home.h"
 #include "loop.h"
 #include "thread.h"
 
@@ -67,6 +68,7 @@ struct attachment {
     int64_t since;  /* and for no longer than since then: CLOCK_MONOTONIC, ns; 0: not known */
     bool laid_down; /* put back at the broker's end, to be attached again by the next */
     struct attributes former;
+    struct presence presence;
     char *group;      /* the cpuset group it came from; NULL where no line of plugins.conf has domains */
     bool pending;     /* asleep: real-time when it runs */
     bool awake;       /* and now it does */

@@ -11,6 +11,7 @@
 
 #include "acl.h"
 #include "attach.h"
+#include "home.h"
 #include "ledger.h"
 #include "names.h"
 #include "noticing.h"
@@ -341,6 +342,7 @@ void attachment_bury(struct attachment *attachment)
     attachment_drop_watch(attachment);
     attachment_watch_begun(attachment);
     attachment_doubt(attachment, 0);
+    home_expect(&attachment->presence, NULL);
     attachment->wish = NULL;
     if (ended_count < (int)(sizeof ended / sizeof *ended))
         ended[ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */
