@@ -217,7 +217,8 @@ bool thread_attributes(pid_t tid, struct attributes *attributes)
             attributes->policy = (enum policy)i;
     attributes->reset_on_fork = (kernel.flags & SCHED_FLAG_RESET_ON_FORK) != 0;
     attributes->priority = (int)kernel.priority;
-    attributes->nice = getpriority(PRIO_PROCESS, (id_t)tid); /* sched_getattr hides it under real-time policies */
+    /* sched_getattr hides it under real-time policies */
+    attributes->nice = policy_is_real_time(attributes->policy) ? getpriority(PRIO_PROCESS, (id_t)tid) : kernel.nice;
     attributes->runtime = kernel.runtime / 1000;
     attributes->deadline = kernel.deadline / 1000;
     attributes->period = kernel.period / 1000;

@@ -25,7 +25,7 @@ struct message {
     TAILQ_ENTRY(message) next;
     uint64_t id;
     int fds[2], fd_count, tries, most, watch;
-    int pidfd; /* a copy: the attachment may end before it is sent */
+    int pidfd; /* a copy, if it has to wait: the attachment may end before it is sent */
     bool sent, answered;
     struct paragraph_output text;
 };
@@ -117,21 +117,25 @@ static void carry(struct message *message, int fd)
         message->fds[message->fd_count++] = fd;
 }
 
-static uint64_t finish(struct message *message)
+/* Said again, it goes without the pidfd, and the helper looks for itself. */
+static uint64_t finish(struct message *message, int pidfd)
 {
-    carry(message, message->pidfd);
+    const int others = message->fd_count;
+    carry(message, pidfd);
     paragraph_close(&message->text);
     if (TAILQ_EMPTY(&messages))
         progress = monotonic_now();
     TAILQ_INSERT_TAIL(&messages, message, next);
     send_waiting();
+    message->fd_count = others;
+    if (!message->sent)
+        carry(message, message->pidfd = pidfd < 0 ? -1 : fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
     return message->id;
 }
 
 static struct message *about(const char *op, const struct attachment *attachment)
 {
     struct message *message = begin(op);
-    message->pidfd = fcntl(attachment->pidfd, F_DUPFD_CLOEXEC, 0); /* without it the helper looks for itself */
     paragraph_add_number(&message->text, "tid", (uint64_t)attachment->tid);
     paragraph_add_number(&message->text, "started_by", attachment->started_by);
     if (attachment->group != NULL)
@@ -164,36 +168,36 @@ uint64_t helper_apply(struct attachment *attachment, const struct grant *grant, 
     carry(message, wish_fd);
     if (attachment->watch < 0 || attachment->tid != attachment->process)
         watch(message, attachment);
-    return finish(message);
+    return finish(message, attachment->pidfd);
 }
 
 uint64_t helper_adjust(struct attachment *attachment, const struct grant *grant)
 {
-    return finish(about_grant("adjust", attachment, grant));
+    return finish(about_grant("adjust", attachment, grant), attachment->pidfd);
 }
 
 uint64_t helper_apply_again(struct attachment *attachment, const struct grant *grant)
 {
-    return finish(about_grant("restore", attachment, grant));
+    return finish(about_grant("restore", attachment, grant), attachment->pidfd);
 }
 
 uint64_t helper_restore(const struct attachment *attachment)
 {
     struct message *message = about("restore", attachment);
     attributes_add(&message->text, "", &attachment->former);
-    return finish(message);
+    return finish(message, attachment->pidfd);
 }
 
 uint64_t helper_watch(const struct attachment *attachment)
 {
     struct message *message = about("watch", attachment);
     watch(message, attachment);
-    return finish(message);
+    return finish(message, attachment->pidfd);
 }
 
 uint64_t helper_sweep(const struct attachment *attachment)
 {
-    return finish(about("sweep", attachment));
+    return finish(about("sweep", attachment), attachment->pidfd);
 }
 
 uint64_t helper_probe(const cpu_set_t *cpus)
@@ -201,7 +205,7 @@ uint64_t helper_probe(const cpu_set_t *cpus)
     char list[CPU_LIST_TEXT];
     struct message *message = begin("probe");
     paragraph_add(&message->text, "cpus", format_cpus(cpus, list));
-    return finish(message);
+    return finish(message, -1);
 }
 
 uint64_t helper_domains(const cpu_set_t *cpus, const char *by)
@@ -211,14 +215,14 @@ uint64_t helper_domains(const cpu_set_t *cpus, const char *by)
     paragraph_add(&message->text, "by", by);
     if (CPU_COUNT(cpus) > 0)
         paragraph_add(&message->text, "cpus", format_cpus(cpus, list));
-    return finish(message);
+    return finish(message, -1);
 }
 
 uint64_t helper_rt_runtime(const char *value)
 {
     struct message *message = begin("rt_runtime");
     paragraph_add(&message->text, "value", value);
-    return finish(message);
+    return finish(message, -1);
 }
 
 static void forget(struct message *message)
