@@ -26,16 +26,19 @@ static const struct floor_kind {
 enum { FLOORS = sizeof floors / sizeof *floors, WHOLE_FLOOR = FLOORS - 1 };
 
 static const struct kind {
-    const char *name, *plugins, *wish, *other, *attached;
+    const char *name, *plugins, *wish, *other, *attached, *beside;  /* beside: what another thread has meanwhile, if nothing is pinned */
 } kinds[] = {
-    {"fp", "FP fp 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}"},
-    {"rr", "RR rr 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}"},
+    {"fp", "FP fp 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}", NULL},
+    {"rr", "RR rr 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}", NULL},
     {"rm", "RM rm 1-50 all\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}", "{\"runtime\": \"1ms\", \"period\": \"50ms\"}",
-     "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}"},
+     "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}", NULL},
     {"edf unthrottled", "EDF edf - all partition=unthrottled\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
-     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}", "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}"},
+     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}", "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}", NULL},
     {"edf global", "EDF edf - all partition=global threshold=0.9\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
-     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}", "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}"},
+     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}", "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}", NULL},
+    {"edf apart", "EDF edf - all partition=global threshold=0.9\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
+     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}", "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}",
+     "{\"runtime\": \"10ms\", \"period\": \"1s\", \"attach\": %d}"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -91,6 +94,17 @@ static pid_t sleeper(void)
     return child;
 }
 
+static pid_t attach_beside(struct client *client, const char *wish)
+{
+    char text[128];
+    pid_t thread = sleeper();
+    snprintf(text, sizeof text, wish, (int)thread);
+    (void)client_put(client, "a.json", text);
+    if (!client_says(client, "\"state\":\"attached\""))
+        errx(EX_SOFTWARE, "%s: %s", text, client->verdict);
+    return thread;
+}
+
 static void measure(struct run *run, const struct kind *kind, int rounds)
 {
     enum { WARM_UP = 50 };
@@ -107,6 +121,7 @@ static void measure(struct run *run, const struct kind *kind, int rounds)
     pid_t thread = sleeper();
     snprintf(attached, sizeof attached, kind->attached, (int)thread);
     snprintf(tid, sizeof tid, "%d\n", (int)thread);
+    pid_t other = kind->beside == NULL ? -1 : attach_beside(&client, kind->beside);
     for (int i = -WARM_UP; i < rounds; i++) {
         for (int floor = 0; floor < FLOORS; floor++)
             samples_add(&run->floors[floor], client_put(&floor_clients[floor], "b.json", kind->wish));
@@ -122,6 +137,8 @@ static void measure(struct run *run, const struct kind *kind, int rounds)
     }
     progress("%s", "");
     kill(thread, SIGKILL);
+    if (other > 0)
+        kill(other, SIGKILL);
 }
 
 /* ---- what is said ---- */
@@ -209,5 +226,6 @@ void bench_operations(struct bench *bench)
     printf("Operations. Times in us; x: p50 against the floor's, which has all its parts.\n");
     for (int pinning = 0; pinning < PINNINGS; pinning++)
         for (int kind = 0; kind < KINDS; kind++)
-            run_one(bench, &kinds[kind], &pinnings[pinning]);
+            if (kinds[kind].beside == NULL || pinnings[pinning].broker < 0)
+                run_one(bench, &kinds[kind], &pinnings[pinning]);
 }
