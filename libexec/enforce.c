@@ -169,7 +169,8 @@ static bool cgroup_without_runtime(pid_t tid, char group[static 256])
 static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
 {
     char line[256];
-    unsigned long long allowed = 0, taken = 0;
+    unsigned long long allowed = 0;
+    long long taken = 0;
     int cpu = -1;
     bool found = false;
     FILE *file = fopen("/sys/kernel/debug/sched/debug", "re");
@@ -178,12 +179,14 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
         if (cpu < 0 || !CPU_ISSET((size_t)cpu, cpus))
             continue;
         (void)sscanf(line, " .dl_bw->bw : %llu", &allowed);
-        found = sscanf(line, " .dl_bw->total_bw : %llu", &taken) == 1;
+        found = sscanf(line, " .dl_bw->total_bw : %lld", &taken) == 1;
     }
     if (file != NULL)
         fclose(file);
-    if (found)
-        snprintf(text, 96, "%llu.%03llu taken, %llu.%03llu allowed for each CPU of the domain", taken >> 20, (taken & 0xfffff) * 1000 >> 20,
+    if (found && taken < 0) /* domains were made anew while it counted threads that had ended, see recover.c */
+        snprintf(text, 96, "its account is below zero, which is full, until sched_rt_runtime_us is written again");
+    else if (found)
+        snprintf(text, 96, "%lld.%03lld taken, %llu.%03llu allowed for each CPU of the domain", taken >> 20, (taken & 0xfffff) * 1000 >> 20,
                  allowed >> 20, (allowed & 0xfffff) * 1000 >> 20);
     return found;
 }
@@ -350,8 +353,8 @@ static void settle(pid_t tid, const struct attributes *former)
 /* Longer than that nobody waits; the kernel's account is right again when the domain goes. */
 static const uint64_t longest_debt = 10000000; /* us */
 
-/* It has just been demoted, with this debt, and is to be moved. */
-static bool must_stay(uint64_t us)
+/* It has just been demoted, with this debt. */
+static bool owes(uint64_t us)
 {
     owed = us <= longest_debt ? us : 0;
     return owed > 0;
@@ -420,7 +423,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
     int done = demote(tid, &now, former, &due);
     if (done != 0)
         return explain(errno, tid, former, reason);
-    if (move.needed && must_stay(due))
+    if (owes(due) && move.needed)
         return ENFORCE_PENDING;
     if (move.needed && !policy_is_real_time(now.policy))
         settle(tid, former);
@@ -460,8 +463,13 @@ static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
     return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_look(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
-/* CPU time that it has had, ns; of the first thread of a process, of which that is cheaper to be had, with what the others had.
- * -1: that cannot be told. */
+/* Just before a thread becomes SCHED_DEADLINE. */
+struct moment {
+    long long consumed; /* CPU time that it has had, ns; of a process's first thread, whose own costs more to be had, with that of the others */
+    int here;           /* the CPU that this program is on */
+};
+
+/* -1: that cannot be told. */
 static long long consumed(const struct identity *identity)
 {
     char path[64], text[64] = "";
@@ -477,18 +485,24 @@ static long long consumed(const struct identity *identity)
     return got > 0 ? strtoll(text, NULL, 10) : -1;
 }
 
-/* On PREEMPT_RT a thread that holds a lock in the kernel is bound to the CPU it is on (migrate_disable), whatever its affinity,
- * and is refused; for long, if it is preempted there. *had: what it had consumed just before it became SCHED_DEADLINE. */
-static bool set_when_unbound(const struct identity *identity, const struct attributes *wanted, long long *had)
+static struct moment moment_of(const struct identity *identity)
 {
-    static const struct timespec moment = {.tv_nsec = 200000};
+    return (struct moment){.here = sched_getcpu(), .consumed = consumed(identity)};
+}
+
+/* On PREEMPT_RT a thread that holds a lock in the kernel is bound to the CPU it is on (migrate_disable), whatever its affinity,
+ * and is refused; for long, if it is preempted there. *before: just before it became SCHED_DEADLINE. */
+static bool set_when_unbound(const struct identity *identity, const struct attributes *wanted, struct moment *before)
+{
+    static const struct timespec pause = {.tv_nsec = 200000};
     for (int tries = 0; tries < 10; tries++) {
-        *had = wanted->policy == POLICY_DEADLINE ? consumed(identity) : -1;
+        if (wanted->policy == POLICY_DEADLINE)
+            *before = moment_of(identity);
         if (set_attributes(identity->tid, wanted) == 0)
             return true;
         if (errno != EPERM || wanted->policy != POLICY_DEADLINE || has_yet_to_arrive(identity->tid, wanted))
             return false;
-        (void)nanosleep(&moment, NULL);
+        (void)nanosleep(&pause, NULL);
     }
     errno = EPERM;
     return false;
@@ -515,11 +529,13 @@ static bool is_alone(const struct identity *identity)
     return stat(path, &status) == 0 && status.st_nlink == 3; /* and its own name, and "." in it */
 }
 
-/* Since it had had so much it has run for a runtime, so it has used that up by right: it came before this program on its CPU. */
-static bool has_run(const struct identity *identity, const struct attributes *wanted, long long had)
+/* It has used its runtime up by right: it came before this program on its CPU, and has run so long. One that is elsewhere may have
+ * run on as an ordinary thread until it was SCHED_DEADLINE. */
+static bool has_run(const struct identity *now, const struct identity *identity, const struct attributes *wanted, const struct moment *before)
 {
     const long long has = consumed(identity);
-    return had >= 0 && has - had >= (long long)wanted->runtime * 1000 && (identity->tid != identity->process || is_alone(identity));
+    return now->cpu == before->here && before->consumed >= 0 && has - before->consumed >= (long long)wanted->runtime * 1000 &&
+           (identity->tid != identity->process || is_alone(identity));
 }
 
 /* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
@@ -529,7 +545,7 @@ static bool has_run(const struct identity *identity, const struct attributes *wa
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 
-static enum enforced release_forgotten(const struct identity *identity, const struct attributes *wanted, long long had, char *reason)
+static enum enforced release_forgotten(const struct identity *identity, const struct attributes *wanted, struct moment at, char *reason)
 {
     const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = wanted->nice};
     const pid_t tid = identity->tid;
@@ -537,9 +553,11 @@ static enum enforced release_forgotten(const struct identity *identity, const st
     long long remaining, before, after;
     read_budget(tid, &remaining, &before);
     after = before;
-    for (int tries = 0; before != 0 && remaining <= 0 && after == before && !has_run(identity, wanted, had); tries++) {
+    for (int tries = 0; before != 0 && remaining <= 0 && after == before; tries++) {
         if (!thread_look(tid, &now))
             return ENFORCE_GONE;
+        if (has_run(&now, identity, wanted, &at))
+            return ENFORCED;
         if (!now.runnable || tries == RELEASES) {
             make_ordinary(tid, wanted);
             return ENFORCE_PENDING;
@@ -548,7 +566,7 @@ static enum enforced release_forgotten(const struct identity *identity, const st
             (void)nanosleep(&between_releases, NULL);
         if (set_attributes(tid, &ordinary) != 0)
             return refused(tid, wanted, reason);
-        had = consumed(identity);
+        at = moment_of(identity);
         if (set_attributes(tid, wanted) != 0)
             return refused(tid, wanted, reason);
         read_budget(tid, &remaining, &after);
@@ -558,10 +576,10 @@ static enum enforced release_forgotten(const struct identity *identity, const st
 
 static enum enforced set_wanted(const struct identity *identity, const struct attributes *wanted, bool promoted, char *reason)
 {
-    long long had;
-    if (!set_when_unbound(identity, wanted, &had))
+    struct moment before = {0};
+    if (!set_when_unbound(identity, wanted, &before))
         return refused(identity->tid, wanted, reason);
-    return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(identity, wanted, had, reason) : ENFORCED;
+    return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(identity, wanted, before, reason) : ENFORCED;
 }
 
 /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves a domain, or SCHED_DEADLINE,
@@ -576,14 +594,18 @@ static enum enforced change(const struct identity *identity, const struct attrib
     uint64_t due = 0;
     if (demoted)
         (void)demote(tid, former, former, &due);
-    if (move.needed && must_stay(due))
+    if (move.needed && owes(due))
         return ENFORCE_PENDING;
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (done == ENFORCED && move.needed && !thread_is(tid, identity->started_by))
         done = ENFORCE_GONE; /* a move takes long enough for the id to be another's */
     if (done == ENFORCED)
         done = set_cpus(tid, &wanted->cpus, reason);
-    return done == ENFORCED ? set_wanted(identity, wanted, demoted || former->policy != POLICY_DEADLINE, reason) : done;
+    if (done == ENFORCED)
+        done = set_wanted(identity, wanted, demoted || former->policy != POLICY_DEADLINE, reason);
+    if (done == ENFORCED)
+        (void)owes(due);
+    return done;
 }
 
 enum enforced enforce_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,

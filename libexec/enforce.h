@@ -17,7 +17,7 @@ enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED, ENFORCE_BUSY, ENFORCE_P
 enum { ENFORCE_REASON = 400 };
 
 /* After PENDING: us until the same call can go on, because the kernel still counts the bandwidth of the thread, which has
- * used up its runtime, in the domain that it is to leave; 0: when it runs. */
+ * used up its runtime, in the domain that it is to leave; 0: when it runs. After ENFORCED: how long the kernel goes on counting what it had. */
 uint64_t enforce_owed(void);
 
 /* Writes the sentence and returns ENFORCE_REFUSED. */

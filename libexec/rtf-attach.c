@@ -16,6 +16,7 @@
  * move=process. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
  * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
  * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us, 10 s at most.
+ * ok with after=: it is done, but the kernel counts the bandwidth that the thread had for so many us more.
  * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok to watch and pending without after=
  * to apply bring a descriptor (watch.h), where the kernel has such. The first answer has unlocked= and why, if the helper could not be locked
  * in memory. */
@@ -188,7 +189,7 @@ static bool answer(const char *id, enum enforced done, char *reason, int watch, 
     paragraph_add(&output, "answer", answers[done]);
     if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
         paragraph_add(&output, "reason", paragraph_clean(reason));
-    if (done == ENFORCE_PENDING && enforce_owed() > 0)
+    if ((done == ENFORCE_PENDING || done == ENFORCED) && enforce_owed() > 0)
         paragraph_add_number(&output, "after", enforce_owed());
     if (unlocked != 0)
         paragraph_add(&output, "unlocked", strerror(unlocked));

@@ -12,6 +12,7 @@ prepare() {
 }
 
 tidy() {
+    if [ -n "${BELOW_ZERO:-}" ]; then count_anew; fi
     if [ -n "$CGROUP" ]; then
         while read -r pid; do echo "$pid" >"${CGROUP%/*}/cgroup.procs" || true; done <"$CGROUP/cgroup.procs"
         rmdir "$CGROUP"
@@ -347,6 +348,29 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     done
     [[ $(cat "$WORK/err") == "rtf-attach: the kernel's own admission test refuses 1 of a CPU ("*[0-9]*"): "* ]]
     [ "$(kernel "$tid")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
+}
+
+# with_debugfs COMMAND...: in a mount namespace of its own.
+with_debugfs() { unshare --mount sh -c '[ -e /sys/kernel/debug/sched ] || mount -t debugfs none /sys/kernel/debug; exec "$@"' sh "$@"; }
+account_is_below_zero() { with_debugfs grep -q 'total_bw *: -' /sys/kernel/debug/sched/debug; }
+count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_rt_runtime_us; }
+
+# A thread that is made ordinary with its runtime used up is counted until its period ends: that is later taken off what was counted anew.
+@test "77: the kernel's account is below zero: what helps is told, and does" {
+    hog 0
+    chrt --deadline --sched-runtime 900000000 --sched-period 1000000000 --pid 0 "$HOG"
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + 900))
+    chrt --other --pid 0 "$HOG"
+    count_anew
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + 1000))
+    BELOW_ZERO=yes
+    account_is_below_zero || skip "this kernel counts right"
+    sleeper
+    refuses 77 "rtf-attach: the kernel's own admission test refuses 0.1 of a CPU (its account is below zero, which is full, until sched_rt_runtime_us is written again): *" \
+        with_debugfs "$ATTACH" tid="$SLEEPER" policy=deadline runtime=1000 deadline=10000 period=10000 cpus="$ALL_CPUS"
+    count_anew
+    "$ATTACH" tid="$SLEEPER" policy=deadline runtime=1000 deadline=10000 period=10000 cpus="$ALL_CPUS" >"$WORK/former"
+    "$DETACH" <"$WORK/former"
 }
 
 @test "77: a cpu cgroup without real-time runtime is named; SCHED_DEADLINE is not concerned" {

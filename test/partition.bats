@@ -528,6 +528,30 @@ END
     HOG=$SECOND
 }
 
+# Whatever timer of the kernel's there was for such a thread has fired by then.
+second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
+
+@test "SIGTERM waits until the kernel counts nothing of those whose runtime is used up, or the next domains would refuse every thread" {
+    before=$(account)
+    configure_plugins 'EDF edf - 1 partition=unthrottled'
+    broker_start
+    hog $ALICE
+    wish $ALICE cam "{\"runtime\": \"300ms\", \"period\": \"600ms\", \"attach\": $HOG}"
+    eventually used_up "$HOG"
+    broker_stop TERM
+    second_passes "$HOG"
+    account
+    [ "$(account)" = "$before" ]
+    broker_start
+    eventually used_up "$HOG"
+    kill -KILL "$HOG"
+    broker_stop TERM
+    hog $ALICE
+    second_passes "$HOG"
+    account
+    [ "$(account)" = "$before" ]
+}
+
 # spins_beside_the_broker: attached with a long runtime, on the only CPU of both, $HOG comes before the helper, and has used it all
 # up by right when that can look.
 spins_beside_the_broker() {

@@ -323,7 +323,7 @@ bool helper_receive(struct helper_event *event)
             event->answer = (enum helper_answer)i;
     snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
     uint64_t after = 0;
-    if (event->answer == HELPER_PENDING && paragraph_get_number(&said, "after", longest_wait, &after) == 1)
+    if ((event->answer == HELPER_PENDING || event->answer == HELPER_OK) && paragraph_get_number(&said, "after", longest_wait, &after) == 1)
         event->after = (int64_t)after * 1000;
     event->watch = first->watch;
     first->watch = -1;

@@ -15,7 +15,7 @@ struct helper_event {
     uint64_t id;
     enum helper_answer answer;
     char reason[REASON_BYTES]; /* NO, BUSY */
-    int64_t after;             /* PENDING: ns until it can be said again; 0: when the thread runs */
+    int64_t after;             /* PENDING: ns until it can be said again; 0: when the thread runs. OK: so long the kernel counts what it had */
     int watch;                 /* the receiver's; -1: none */
 };
 
@@ -53,7 +53,7 @@ void helper_expire(int64_t now);
  * `seconds`. Answers are dropped, but for the last one, in *last. */
 bool helper_drain(int seconds, struct helper_event *last);
 
-/* Of what was drained since the last call, some has to be said again, after so many ns; 0: nothing. */
+/* Of what was drained since the last call, some has to be said again, or is counted by the kernel, after so many ns; 0: nothing. */
 int64_t helper_owed(void);
 
 #endif

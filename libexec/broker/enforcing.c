@@ -305,6 +305,8 @@ static enum next detached(struct request *request, const struct helper_event *ev
     else if (!request->fresh) /* that it could not be attached has been said */
         request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
     rest_begin(wish, wish->grant);
+    if (event->answer == HELPER_GONE)
+        rest_in_kernel(wish->rests_until);
     attachment_end(wish);
     request->recorded = false;
     if (request->outcome.kind == RELEASE)
@@ -394,6 +396,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
         say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
         wish->attachment->served = true; /* it may have ended after the call */
         rest_begin(wish, wish->grant);
+        rest_in_kernel(wish->rests_until);
         attachment_end(wish);
         if (wish->grant->spec.lifetime_thread)
             spool_remove(wish->user, wish->name, ".json", &wish->judged);
@@ -417,5 +420,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
 
 enum next helper_answered(struct request *request, const struct helper_event *event)
 {
+    if (event->answer == HELPER_OK && event->after > 0)
+        rest_in_kernel(monotonic_now() + event->after);
     return request->step == STEP_DETACH ? detached(request, event) : applied(request, event);
 }

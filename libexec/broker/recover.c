@@ -15,6 +15,7 @@
 #include "ledger.h"
 #include "names.h"
 #include "order.h"
+#include "rest.h"
 #include "scans.h"
 #include "spool.h"
 #include "state.h"
@@ -365,12 +366,28 @@ bool recover(char reason[static REASON_BYTES])
 static bool restore_all(void)
 {
     struct helper_event last;
-    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        if (wish->attachment != NULL) {
-            (void)helper_restore(wish->attachment);
-            wish->attachment->laid_down = true;
+    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next) {
+        if (wish->attachment == NULL)
+            continue;
+        if (attachment_is_over(wish->attachment)) {
+            rest_begin(wish, wish->grant);
+            rest_in_kernel(wish->rests_until);
         }
+        (void)helper_restore(wish->attachment);
+        wish->attachment->laid_down = true;
+    }
     return helper_drain(10, &last);
+}
+
+/* Whoever makes domains anew, us or the next broker, before the kernel has taken such bandwidth out of its account makes it
+ * take more out of a domain than is in: that wraps around, and every SCHED_DEADLINE thread is refused there (measured on 6.18). */
+static void wait_for_kernel(int64_t owed)
+{
+    const int64_t most = INT64_C(5000000000), rests = rest_last_in_kernel() - monotonic_now(), wait = rests < most ? rests : most;
+    const int64_t longer = owed > wait ? owed : wait;
+    const struct timespec pause = {.tv_sec = longer / 1000000000, .tv_nsec = longer % 1000000000};
+    if (longer > 0)
+        (void)nanosleep(&pause, NULL);
 }
 
 void lay_down(void)
@@ -378,12 +395,10 @@ void lay_down(void)
     struct helper_event last;
     (void)helper_drain(5, &last); /* what is under way comes first, or it would undo what follows */
     bool answered = restore_all();
-    int64_t owed = helper_owed();
-    if (answered && owed > 0) { /* they are ordinary, and can leave their domains then */
-        const struct timespec pause = {.tv_sec = owed / 1000000000, .tv_nsec = owed % 1000000000};
-        (void)nanosleep(&pause, NULL);
-        answered = restore_all();
-    }
+    const int64_t owed = helper_owed();
+    wait_for_kernel(owed);
+    if (answered && owed > 0)
+        answered = restore_all(); /* those that had to stay in their domains until now */
     if (!answered)
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
     restore_kernel();

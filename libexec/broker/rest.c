@@ -57,6 +57,19 @@ void rest_begin(struct wish *wish, const struct grant *grant)
     wish->rests_until = until > wish->rests_until ? until : wish->rests_until;
 }
 
+static int64_t last_in_kernel;
+
+void rest_in_kernel(int64_t until)
+{
+    if (until > last_in_kernel)
+        last_in_kernel = until;
+}
+
+int64_t rest_last_in_kernel(void)
+{
+    return last_in_kernel;
+}
+
 /* ---- what is given up ---- */
 
 /* Of the runtime, in its own window, what the new grant does not go on weighing there. */

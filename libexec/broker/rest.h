@@ -16,6 +16,10 @@
 /* The attached thread may have used `grant`, and is about to be without it. */
 void rest_begin(struct wish *wish, const struct grant *grant);
 
+/* The kernel, too, counts the bandwidth of a thread that has ended, or had its runtime used up, until then at most. The last of all. */
+void rest_in_kernel(int64_t until);
+int64_t rest_last_in_kernel(void);
+
 /* True: the request waits until the wish has rested, and comes back by rest_over to go on with request->rested. */
 bool rest_waits(struct request *request, enum next rested);
 

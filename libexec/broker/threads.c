@@ -148,6 +148,7 @@ void threads_look(struct wish *wish)
     if (attachment->by_file)
         spool_remove(wish->user, wish->name, ".tid", &wish->judged_tid);
     rest_begin(wish, wish->grant);
+    rest_in_kernel(wish->rests_until);
     attachment_end(wish);
     wish->judged_tid = (struct stamp){0};
     if (ends) {
