@@ -526,7 +526,7 @@ static bool is_alone(const struct identity *identity)
     char path[64];
     struct stat status;
     snprintf(path, sizeof path, "/proc/%d/task", (int)identity->process);
-    return stat(path, &status) == 0 && status.st_nlink == 3; /* and its own name, and "." in it */
+    return stat(path, &status) == 0 && status.st_nlink == 2 + 1; /* one for each thread */
 }
 
 /* It has used its runtime up by right: it came before this program on its CPU, and has run so long. One that is elsewhere may have
@@ -540,8 +540,8 @@ static bool has_run(const struct identity *now, const struct identity *identity,
 
 /* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
  * again, it waits for ever (measured on 6.1 and 6.18). Its runtime, not above zero, shows it, and that its deadline stays
- * where it was, and that it does not run. Demoted once more, as it is, it is forgiven if its 0-lag time is past (task_non_contending), and
- * can be promoted; but only if it runs or could, not if it sleeps. */
+ * where it was, and that it does not run. Demoted once more, as it is, it is forgiven if its 0-lag time is past
+ * (task_non_contending), and can be promoted; but only if it runs or could, not if it sleeps. */
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 

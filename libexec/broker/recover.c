@@ -393,6 +393,7 @@ static void wait_for_kernel(int64_t owed)
 void lay_down(void)
 {
     struct helper_event last;
+    (void)helper_owed();          /* at the start */
     (void)helper_drain(5, &last); /* what is under way comes first, or it would undo what follows */
     bool answered = restore_all();
     const int64_t owed = helper_owed();
