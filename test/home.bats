@@ -100,9 +100,10 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     broker_start --max-wishes 100000
     as $ALICE mkdir "$SPECS/$ALICE"
     eventually are_on "$FIRST"
-    become $ALICE /usr/bin/python3 - "$SPECS/$ALICE" "$WORK" <<'END' 3>&- &
+    become $ALICE /usr/bin/python3 - "$SPECS/$ALICE" "$WORK" "$SECOND" <<'END' 3>&- &
 import itertools, os, sys
 os.chdir(sys.argv[1])
+os.sched_setaffinity(0, [int(sys.argv[3])]) # on the broker's CPU it would wait after each file until that has been answered
 for number in itertools.count():
     if not os.path.exists(sys.argv[2]):
         break
