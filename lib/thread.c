@@ -261,8 +261,10 @@ void attributes_add(struct paragraph_output *output, const char *prefix, const s
     if (attributes->reset_on_fork)
         paragraph_add(output, with_prefix(name, prefix, "reset_on_fork"), "1");
     if (attributes->priority != 0)
-        paragraph_add_format(output, with_prefix(name, prefix, "priority"), "%d", attributes->priority);
-    if (attributes->nice != 0 || attributes->policy == POLICY_OTHER || attributes->policy == POLICY_BATCH)
+        paragraph_add_number(output, with_prefix(name, prefix, "priority"), (uint64_t)attributes->priority);
+    if (attributes->nice == 0 && (attributes->policy == POLICY_OTHER || attributes->policy == POLICY_BATCH))
+        paragraph_add(output, with_prefix(name, prefix, "nice"), "0");
+    else if (attributes->nice != 0)
         paragraph_add_format(output, with_prefix(name, prefix, "nice"), "%d", attributes->nice);
     if (attributes->policy == POLICY_DEADLINE) {
         paragraph_add_number(output, with_prefix(name, prefix, "runtime"), attributes->runtime);

@@ -144,18 +144,27 @@ int cpu_from(const cpu_set_t *cpus, int cpu)
     return CPU_SETSIZE;
 }
 
+static char *append_number(char *end, int number)
+{
+    char text[NUMBER_TEXT];
+    return stpcpy(end, format_number((uint64_t)number, text));
+}
+
 char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT])
 {
-    size_t length = 0;
-    text[0] = '\0';
+    char *end = text;
+    *end = '\0';
     for (int cpu = cpu_from(cpus, 0); cpu < CPU_SETSIZE; cpu = cpu_from(cpus, cpu + 1)) {
         int last = cpu;
         while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, cpus))
             last++;
-        const char *comma = length == 0 ? "" : ",";
-        int added = last == cpu ? snprintf(text + length, CPU_LIST_TEXT - length, "%s%d", comma, cpu)
-                                : snprintf(text + length, CPU_LIST_TEXT - length, "%s%d-%d", comma, cpu, last);
-        length += (size_t)added;
+        if (end != text)
+            *end++ = ',';
+        end = append_number(end, cpu);
+        if (last != cpu) {
+            *end++ = '-';
+            end = append_number(end, last);
+        }
         cpu = last;
     }
     return text;

@@ -321,7 +321,8 @@ bool helper_receive(struct helper_event *event)
     for (int i = HELPER_OK; i <= HELPER_PENDING; i++)
         if (strcmp(answer, answers[i]) == 0)
             event->answer = (enum helper_answer)i;
-    snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
+    if (reason != NULL)
+        snprintf(event->reason, sizeof event->reason, "%s", reason);
     uint64_t after = 0;
     if ((event->answer == HELPER_PENDING || event->answer == HELPER_OK) && paragraph_get_number(&said, "after", longest_wait, &after) == 1)
         event->after = (int64_t)after * 1000;

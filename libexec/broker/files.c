@@ -12,6 +12,7 @@
 #include "moment.h"
 #include "spec.h"
 #include "spool.h"
+#include "units.h"
 
 static bool times_are_fine;
 static const int64_t second = 1000000000; /* ns */
@@ -298,12 +299,12 @@ bool spool_put_verdict(const struct user *user, const char *name, const char *te
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = decided / second, .tv_nsec = decided == 0 ? UTIME_NOW : decided % second}};
     static unsigned serial;
-    char joined[NAME_MAX + 1], staged[32];
+    char joined[NAME_MAX + 1], number[NUMBER_TEXT];
     if (user->gone) {
         errno = ENOENT;
         return false;
     }
-    snprintf(staged, sizeof staged, "%u", serial++);
+    const char *staged = format_number(serial++, number);
     int fd = openat(spool.stage, staged, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
