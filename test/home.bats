@@ -101,14 +101,17 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     as $ALICE mkdir "$SPECS/$ALICE"
     eventually are_on "$FIRST"
     become $ALICE /usr/bin/python3 - "$SPECS/$ALICE" "$WORK" "$SECOND" <<'END' 3>&- &
-import itertools, os, sys
+import os, sys
 os.chdir(sys.argv[1])
 os.sched_setaffinity(0, [int(sys.argv[3])]) # on the broker's CPU it would wait after each file until that has been answered
-for number in itertools.count():
-    if not os.path.exists(sys.argv[2]):
-        break
-    with open(f"w{number % 1000}.json", "w") as file:
+for number in range(1000):
+    with open(f"a{number}.json", "w") as file:
         file.write('{"priority": 15}')
+names = ["a", "b"]
+while os.path.exists(sys.argv[2]): # a rename gives one wish up and makes another, and is cheap on any file system
+    for number in range(1000):
+        os.rename(f"{names[0]}{number}.json", f"{names[1]}{number}.json")
+    names.reverse()
 END
     flood=$!
     echo "$flood" >>"$WORK/pids"
