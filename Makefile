@@ -7,6 +7,7 @@ MANDIR     ?= $(PREFIX)/share/man
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+LOGROTATEDIR ?= $(SYSCONFDIR)/logrotate.d
 
 B       ?= build
 CC      ?= cc
@@ -16,15 +17,16 @@ SANITIZE =
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) -Ilib -Ilibexec -Ilibexec/broker -Iplugins $(SANITIZE) $(CFLAGS)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-attach rtf-detach rtf-partition rtf-names rtf-threads
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-log rtf-threads
 SCRIPT   = rtf-invariants rtf-invariants.jq
 PLUGINS  = edf rm fp rr
 MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
 ENFORCE_SRC = libexec/enforce.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard libexec/broker/*.c)
+READER_SRC = $(wildcard libexec/reader/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC)
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
@@ -38,18 +40,22 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c lib/client.c lib/units.c)
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/units.c)
 $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
+$(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guarded.c libexec/boosts.c libexec/window.c libexec/suspend.c lib/confine.c lib/pass.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC))
-$(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-log:        $(call objects,libexec/rtf-log.c lib/confine.c)
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/cgroup.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/sighting.c lib/spec.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/sighting.c lib/spec.c lib/cgroup.c lib/confine.c lib/pass.c lib/run-directory.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
-$(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
-$(B)/libexec/rtf-attach: LDLIBS = -lcap-ng -lseccomp
+$(B)/libexec/rtf-brokerd $(B)/libexec/rtf-reader: LDLIBS = -ljansson -lcap-ng -lseccomp
+$(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-log $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-names: LDLIBS = -lcap-ng
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
@@ -81,6 +87,7 @@ check: all
 
 # The tests in test/fault at every system call instead of some, with 2,000 random kills: hours. And a million requests.
 faults: all
+	IDENTITY_ROUNDS=20 test/run test/attack/identity.bats
 	FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
 soak: all
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
@@ -122,15 +129,16 @@ check-sanitized:
 
 # Each parser takes random bytes for so many seconds, from what is in test/fuzz/corpus on. Needs clang and libclang-rt-dev.
 SECONDS ?= 60
-FUZZERS = spec acl plugins-conf plugin helper state
+FUZZERS = spec acl plugins-conf plugin helper state reader
 fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
 fuzz: fuzzers
 	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
 
-fuzzed = $(addprefix libexec/broker/,spec.c conf.c $(1)) lib/paragraph.c lib/units.c lib/thread.c
+fuzzed = $(addprefix libexec/broker/,conf.c $(1)) lib/spec.c lib/sighting.c lib/paragraph.c lib/units.c lib/thread.c lib/tick.c
 $(B)/fuzz/plugins-conf: PARTS = $(call fuzzed)
 $(B)/fuzz/spec $(B)/fuzz/state: PARTS = $(call fuzzed,plugin-lines.c)
 $(B)/fuzz/plugin $(B)/fuzz/helper: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
+$(B)/fuzz/reader: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
 $(B)/fuzz/acl: PARTS = $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c) lib/pass.c
 $(B)/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.c test/fuzz/stubs.c $(BROKER_SRC) $(wildcard lib/*.[ch] libexec/broker/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
@@ -140,7 +148,7 @@ $(B)/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.c test/fuzz/stubs.c $(BROKER_SRC) $(wi
 
 # What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
 experiments: all $(B)/experiments/jobs
-	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players; do \
+	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway; do \
 	    test/experiments/$$experiment || status=1; done; exit $$status
 
 # Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
@@ -157,7 +165,7 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
-$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h plugins/*.h test/oracle/*.h test/fuzz/*.h)
+$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h libexec/reader/*.h plugins/*.h test/oracle/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
 	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest/fuzz
 	@touch $@
@@ -176,6 +184,7 @@ install: all
 	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' etc/rtf.service | install -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/rtf.service
 	install -D -m 644 etc/rtf.sysusers $(DESTDIR)$(SYSUSERSDIR)/rtf.conf
 	install -D -m 644 etc/rtf.tmpfiles $(DESTDIR)$(TMPFILESDIR)/rtf.conf
+	test -e $(DESTDIR)$(LOGROTATEDIR)/rtf || install -D -m 644 etc/rtf.logrotate $(DESTDIR)$(LOGROTATEDIR)/rtf
 
 clean:
 	rm -rf build

@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -196,7 +197,7 @@ static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names
 static bool add_some(scmp_filter_ctx filter)
 {
     static const int controls[] = {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC, F_SETLEASE, F_GETLEASE};
-    static const unsigned long requests[] = {TCGETS, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, THREAD_PIDFD_GET_INFO};
+    static const unsigned long requests[] = {TCGETS, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_PERIOD, THREAD_PIDFD_GET_INFO};
     bool added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())) == 0 &&
                  seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0)) == 0;
     for (size_t i = 0; added && i < sizeof controls / sizeof *controls; i++)
@@ -232,10 +233,23 @@ bool confine_calls(const char *const names[])
     return load(filter);
 }
 
+/* A pair of stream or packet sockets stays a pair; a datagram socket, which SOCK_RAW is, too, sends to any path: the name is in
+ * memory, out of a filter's sight. */
+static bool may_pair(scmp_filter_ctx filter)
+{
+    enum { TYPES = 0xf };
+    bool added = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX)) == 0;
+    for (int type = 0; added && type <= TYPES; type++)
+        if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
+            added = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socketpair), 1,
+                                     SCMP_A1(SCMP_CMP_MASKED_EQ, TYPES, (scmp_datum_t)type)) == 0;
+    return added;
+}
+
 bool confine_program(void)
 {
     static const char *const refused[] = {
-        "socket", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
+        "socket", "bind", "connect", "listen", "memfd_create", "memfd_secret", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
         "pidfd_getfd", "kcmp", "add_key", "keyctl", "request_key", "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "fsopen",
         "fspick", "open_tree", "move_mount", "mount_setattr", "fanotify_init", "open_by_handle_at", "sched_setscheduler", "sched_setparam",
         "sched_setattr", "sched_setaffinity", "setpriority", "ioprio_set", "setsid", "setpgid", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown",
@@ -248,6 +262,7 @@ bool confine_program(void)
         return false;
     bool added = add(filter, SCMP_ACT_ERRNO(EPERM), refused) &&
                  seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0)) == 0 &&
+                 may_pair(filter) &&
                  /* its flags are in memory, out of a filter's sight; libraries then use clone */
                  seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
     for (uint64_t flag = 1; added && flag != 0 && flag <= name_spaces; flag <<= 1)
@@ -268,9 +283,10 @@ void confine_resources(void)
         __rlimit_resource_t resource;
         rlim_t limit;
     } limits[] = {
-        {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, 64}, {RLIMIT_NPROC, 512}, {RLIMIT_MSGQUEUE, 0}, {RLIMIT_RTTIME, 10000000},
+        {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, 64}, {RLIMIT_NPROC, 128}, {RLIMIT_MSGQUEUE, 0}, {RLIMIT_SIGPENDING, 1024},
+        {RLIMIT_RTTIME, 2000000}, {RLIMIT_RTPRIO, 0}, {RLIMIT_NICE, 0},
 #ifndef __SANITIZE_ADDRESS__ /* which sets terabytes of addresses aside */
-        {RLIMIT_AS, (rlim_t)4 << 30},
+        {RLIMIT_AS, (rlim_t)1 << 30}, {RLIMIT_DATA, (rlim_t)512 << 20},
 #endif
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {

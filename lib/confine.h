@@ -45,7 +45,7 @@ bool confine_calls(const char *const names[]);
  * rights of files, what outlives a process. */
 bool confine_program(void);
 
-/* Few descriptors and processes, a bounded address space, no core. */
+/* Few descriptors and processes, bounded memory, no real-time scheduling of its own making, no core. */
 void confine_resources(void);
 
 #endif

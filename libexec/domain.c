@@ -140,34 +140,90 @@ static ssize_t read_affinities(int root, const char *leaf, char text[static AFFI
     return got;
 }
 
+/* ---- limits of the cgroup that it leaves, with version 2 ---- */
+
+/* The group itself, and then each above it but the root, which has no limits. False: that was the last one. */
+static bool next_above(char path[static GROUP_BYTES + 1])
+{
+    char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return false;
+    *slash = '\0';
+    return strchr(path, '/') != NULL;
+}
+
 /* The tightest limit on the way up, for whoever leaves that way would escape it. */
 static void tightest(int root, const char *group, const char *file, char value[static 32])
 {
     char path[GROUP_BYTES + 1], text[32];
     snprintf(value, 32, "max");
     snprintf(path, sizeof path, ".%s", group);
-    for (;;) {
+    do {
         if (group_read(root, path, file, text, sizeof text) && strcmp(text, "max") != 0 &&
             (strcmp(value, "max") == 0 || strtoull(text, NULL, 10) < strtoull(value, NULL, 10)))
             snprintf(value, 32, "%s", text);
-        char *slash = strrchr(path, '/');
-        if (slash == NULL)
-            return;
-        *slash = '\0';
-    }
+    } while (next_above(path));
 }
 
+/* A number of tasks is there to stop one that forks without end, and does so for each process by itself. */
 static bool copy_limits(int root, const char *group, const char *leaf, char *reason)
 {
-    static const char *const files[] = {"memory.max", "memory.high", "memory.swap.max", "pids.max"};
     char value[32];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        tightest(root, group, files[i], value);
-        if (strcmp(value, "max") == 0 || group_write(root, leaf, files[i], value))
-            continue;
-        (void)enforce_refuse(reason, "its limit %s of %s cannot be kept in the group %s: %s", files[i], value, leaf, strerror(errno));
-        return false;
-    }
+    tightest(root, group, "pids.max", value);
+    if (strcmp(value, "max") == 0 || group_write(root, leaf, "pids.max", value))
+        return true;
+    (void)enforce_refuse(reason, "its limit pids.max of %s cannot be kept in the group %s: %s", value, leaf, strerror(errno));
+    return false;
+}
+
+/* memory.max, memory.high, cpu.max, io.max, hugetlb.2MB.max... misc.max tells what there is, too. */
+static bool is_a_limit(const char *file)
+{
+    const char *ending = strrchr(file, '.');
+    return ending != NULL && (strcmp(ending, ".max") == 0 || strcmp(ending, ".high") == 0) && strcmp(file, "pids.max") != 0 && strcmp(file, "misc.max") != 0;
+}
+
+/* "max" or "max 100000"; nothing at all in io.max; "mlx5_0 hca_handle=max hca_object=max" in rdma.max. */
+static bool limits_nothing(const char *text)
+{
+    if (text[0] == '\0' || strncmp(text, "max", 3) == 0)
+        return true;
+    bool pairs = strchr(text, '=') != NULL;
+    for (const char *at = text; pairs && (at = strchr(at, '=')) != NULL; at++)
+        if (at[1] >= '0' && at[1] <= '9')
+            return false;
+    return pairs;
+}
+
+/* Such a limit is of all processes of the group together. A copy for each that is moved would be as much again for each, and none
+ * at all would be no limit. False: *reason names it. */
+static bool is_unlimited_at(int root, const char *path, char *reason)
+{
+    char text[256];
+    const struct dirent *entry;
+    int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *files = fd < 0 ? NULL : fdopendir(fd);
+    bool unlimited = true;
+    if (files == NULL && fd >= 0)
+        close(fd);
+    while (files != NULL && unlimited && (entry = readdir(files)) != NULL)
+        if (is_a_limit(entry->d_name) && group_read(root, path, entry->d_name, text, sizeof text) && !limits_nothing(text)) {
+            (void)enforce_refuse(reason, "its cgroup %.120s has the limit %.40s of %.60s, which would not hold for it in the domain of a CPU", path + 1, entry->d_name, text);
+            unlimited = false;
+        }
+    if (files != NULL)
+        closedir(files);
+    return unlimited;
+}
+
+static bool is_unlimited(int root, const char *group, char *reason)
+{
+    char path[GROUP_BYTES + 1];
+    snprintf(path, sizeof path, ".%s", strcmp(group, "/") == 0 ? "" : group);
+    do {
+        if (!is_unlimited_at(root, path, reason))
+            return false;
+    } while (next_above(path));
     return true;
 }
 
@@ -189,6 +245,8 @@ static enum enforced enter(const struct domains *domains, const struct identity 
     snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
     if (!thread_group(domains->cpusets, identity->tid, group))
         return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "the cgroup of thread %d: %s", (int)identity->tid, strerror(errno));
+    if (!alone && !is_unlimited(domains->root, group, reason))
+        return ENFORCE_REFUSED;
     if (mkdirat(domains->root, leaf, 0755) != 0 && errno != EEXIST)
         return enforce_refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
     enum enforced done = ENFORCED;

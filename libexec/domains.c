@@ -127,7 +127,6 @@ static bool write_record(const struct domains *domains, const cpu_set_t *coming,
         paragraph_add(&output, "by", made ? maker_of(domains, cpu) : by);
         paragraph_close(&output);
     }
-    (void)mkdir(DOMAINS_DIRECTORY, 0755);
     int fd = open(DOMAINS_RECORD ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     bool good = fd >= 0 && write(fd, output.data, output.length) == (ssize_t)output.length;
     if (fd >= 0)

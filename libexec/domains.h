@@ -7,7 +7,7 @@
  * ordinary threads go on being balanced there. Version 2 keeps a domain by cpuset.cpus.partition=root.
  *
  * The record DOMAINS_RECORD tells what was made by whom, and how the root was before. It is written before the step
- * that it tells of. What does not stand in it is neither entered nor removed. */
+ * that it tells of. What does not stand in it is neither entered nor removed. Whoever makes or removes domains holds its directory. */
 #ifndef RTF_DOMAINS_H
 #define RTF_DOMAINS_H
 
@@ -16,9 +16,9 @@
 #include <stdio.h>
 
 #include "cgroup.h"
+#include "run-directory.h"
 
-#define DOMAINS_DIRECTORY "/run/rtf"
-#define DOMAINS_RECORD DOMAINS_DIRECTORY "/domains"
+#define DOMAINS_RECORD RUN_DIRECTORY "/domains"
 
 enum { DOMAINS_REASON = 400, DOMAIN_NAME = 24, DOMAINS_BY = 256 };
 

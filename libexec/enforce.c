@@ -608,6 +608,21 @@ static enum enforced change(const struct identity *identity, const struct attrib
     return done;
 }
 
+/* The thread has left its id under our hands, and whoever has that now was not meant. */
+static enum enforced left(pid_t tid, const struct attributes *made)
+{
+    struct identity identity;
+    if (thread_look(tid, &identity) && !identity.ended)
+        make_ordinary(tid, made);
+    return ENFORCE_GONE;
+}
+
+/* Real-time is only who was meant. */
+static enum enforced unless_left(int pidfd, pid_t tid, const struct attributes *made, enum enforced done)
+{
+    return done == ENFORCED && policy_is_real_time(made->policy) && thread_has_ended(pidfd) ? left(tid, made) : done;
+}
+
 enum enforced enforce_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,
                             char reason[static ENFORCE_REASON])
 {
@@ -636,10 +651,10 @@ enum enforced enforce_apply(const struct target *target, uid_t owner, const stru
         char ignored[ENFORCE_REASON];
         (void)put_back(&identity, &former, domain, placement, ignored);
     }
-    if (ended && done == ENFORCED && thread_look(tid, &identity) && !identity.ended)
-        make_ordinary(tid, wanted); /* it took the id over under our hands */
+    if (ended)
+        done = done == ENFORCED ? left(tid, wanted) : ENFORCE_GONE;
     let_go(target, pidfd);
-    return ended ? ENFORCE_GONE : done;
+    return done;
 }
 
 enum enforced enforce_adjust(const struct target *target, const struct attributes *wanted, const struct placement *placement,
@@ -663,6 +678,7 @@ enum enforced enforce_adjust(const struct target *target, const struct attribute
         done = change(&identity, &now, wanted, placement, reason);
         if (done == ENFORCE_REFUSED || done == ENFORCE_BUSY)
             (void)put_back(&identity, &now, domain, placement, ignored);
+        done = unless_left(pidfd, tid, wanted, done);
     }
     let_go(target, pidfd);
     return done;
@@ -676,6 +692,7 @@ enum enforced enforce_restore(const struct target *target, const struct attribut
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = put_back(&identity, former, wanted_domain(former), placement, reason);
+    done = unless_left(pidfd, target->tid, former, done);
     let_go(target, pidfd);
     return done;
 }

@@ -7,6 +7,7 @@
  *   op=adjust  id tid started_by + attributes                  other priority and CPUs, the same policy
  *   op=restore id tid started_by + attributes                  what it was before
  *   op=watch   id tid started_by watch                         only the descriptor, see below
+ *   op=budget  id tid started_by budget                        the same
  *   op=rt_runtime id value                                     writes sched_rt_runtime_us
  *   op=probe   id cpus                                         whether SCHED_DEADLINE threads can be on them, not pinned
  *   op=domains id by cpus                                      makes scheduling domains; without cpus: removes those of `by`
@@ -18,7 +19,8 @@
  * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us, 10 s at most.
  * ok with after=: it is done, but the kernel counts the bandwidth that the thread had for so many us more.
  * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok to watch and pending without after=
- * to apply bring a descriptor (watch.h), where the kernel has such. The first answer has unlocked= and why, if the helper could not be locked
+ * to apply bring a descriptor (watch.h), where the kernel has such. With budget= (us) ok brings the one that says
+ * when so much CPU time has been used, and there is no ok without it. The first answer has unlocked= and why, if the helper could not be locked
  * in memory. */
 #include <argp.h>
 #include <errno.h>
@@ -154,7 +156,7 @@ static enum enforced serve_one(const struct paragraph *request, const int fds[2]
         return serve_known(request, fds[0], reason, enforce_adjust);
     if (op != NULL && strcmp(op, "restore") == 0)
         return serve_known(request, fds[0], reason, enforce_restore);
-    if (op != NULL && strcmp(op, "watch") == 0)
+    if (op != NULL && (strcmp(op, "watch") == 0 || strcmp(op, "budget") == 0))
         return serve_watch(request, reason);
     if (op != NULL && strcmp(op, "sweep") == 0)
         return serve_sweep(request, reason);
@@ -178,6 +180,27 @@ static int open_watch(const struct paragraph *request, enum enforced done)
     if (!wanted || !named_thread(request, &tid, &started_by))
         return -1;
     return watch_open(tid, done == ENFORCED && strcmp(watch, "exec") == 0);
+}
+
+/* Before the thread is real-time: nobody is without a bound, not even for a moment. -1: none is asked for, or *done says no. */
+static int open_budget(const struct paragraph *request, enum enforced *done, char *reason)
+{
+    pid_t tid;
+    uint64_t started_by, budget;
+    const int asked = paragraph_get_number(request, "budget", INT32_MAX, &budget);
+    *done = ENFORCED;
+    if (asked == 0)
+        return -1;
+    if (asked < 0 || budget == 0 || !named_thread(request, &tid, &started_by)) {
+        *done = no(reason, "budget without tid or started_by, or wrong");
+        return -1;
+    }
+    const int event = budget_open(tid, budget);
+    if (event < 0 && errno == ESRCH)
+        *done = ENFORCE_GONE;
+    else if (event < 0)
+        *done = enforce_refuse(reason, "the runtime of thread %d cannot be enforced, for the kernel gives no perf event: %s", (int)tid, strerror(errno));
+    return event;
 }
 
 static bool answer(const char *id, enum enforced done, char *reason, int watch, int unlocked)
@@ -217,9 +240,8 @@ static bool confine(void)
         "mremap", "mprotect", "madvise", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", NULL};
     char mount[GROUP_BYTES];
     const bool has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
-    const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {DOMAINS_DIRECTORY, MAY_CHANGE},
+    const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {RUN_DIRECTORY, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
-    (void)mkdir(DOMAINS_DIRECTORY, 0755);
     rt_runtime = open(rt_runtime_file, O_WRONLY | O_CLOEXEC);
     if (!confine_for_good() || !confine_powers(powers))
         return false;
@@ -250,12 +272,17 @@ static int serve(void)
         if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1 ||
             (id = paragraph_get(&request, "id")) == NULL)
             return EX_DATAERR;
-        enum enforced done = serve_one(&request, fds, reason);
-        int watch = open_watch(&request, done);
-        bool sent = answer(id, done, reason, watch, unlocked);
+        enum enforced done;
+        const int budget = open_budget(&request, &done, reason);
+        if (done == ENFORCED)
+            done = serve_one(&request, fds, reason);
+        const int watch = budget >= 0 ? -1 : open_watch(&request, done);
+        bool sent = answer(id, done, reason, done == ENFORCED && budget >= 0 ? budget : watch, unlocked);
         unlocked = 0; /* said once */
         if (watch >= 0)
             close(watch);
+        if (budget >= 0)
+            close(budget);
         for (int i = 0; i < 2; i++)
             if (fds[i] >= 0)
                 close(fds[i]);

@@ -1,4 +1,5 @@
-# What rtf-invariants(8) compares. Each line of output is something that cannot be true.
+# What rtf-invariants(8) compares. Each line of output is something that cannot be true; or, behind "foreign: ", a real-time thread
+# that others are to be asked about.
 
 def cpus: if . == "" then [] else split(",") | map(split("-") | map(tonumber) | [range(.[0]; .[-1] + 1)]) | add end;
 def place: .user + "/" + .name;
@@ -13,7 +14,33 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
 | ([$books.wishes[].grant | select(. != null)] + $books.rests) as $grants
 | [$books.wishes[] | select(.thread != null)] as $attached
 | ($attached | INDEX(.thread.tid)) as $by_tid
-| def is_global: $lines[.].partition == "global" and $lines[.].deadline;
+| ($journal.threads | map({tid, started_by}, {tid: .process, started_by}) | group_by(.tid) | map(max_by(.started_by)) | INDEX(.tid)) as $named
+| ($logged | group_by(.tid) | map(max_by(.time)) | INDEX(.tid)) as $in_log
+| ([$others[].threads[]] | group_by(.tid) | map(max_by(.started_by)) | INDEX(.tid)) as $theirs
+| ([$others[].tasks[] | select(.tid != null) | {tid: (.tid | tonumber), started_by: (.started_by | tonumber)}] | INDEX(.tid)) as $theirs_now
+
+# Whether a thread is the one of that id in such an index: a later one may have come to have the id.
+| def is_in($index): .start <= ($index["\(.tid)"].started_by // -1);
+
+# Whether this broker has ever attached it, as far as is known; or a thread of its process, for whose first thread one that
+# calls execve(2) goes on.
+def was_attached: is_in($named) or $kernel.booted + .start / $kernel.ticks <= ($in_log["\(.tid)"].time // -1) + 1;
+
+# Whether a plugin here gives that.
+def is_given: . as $thread | any($books.plugins[];
+    if $thread.policy == "deadline" then .deadline else (.deadline | not) and .lowest <= $thread.priority and $thread.priority <= .highest end);
+
+# Why a real-time thread is not this broker's business; null: it is. Every grant carries reset-on-fork, and no owner can take it off.
+# A broker that was killed may have had no time to say that it attached the thread: so it counts as attached by this one where that
+# can be, for all that is known of it.
+def foreign: .uid as $uid | was_attached as $ours
+    | if is_in($theirs_now) or (is_in($theirs) and ($ours | not)) then "another broker has attached it"
+      elif ($ours or ($members | index($uid))) | not then "uid \($uid) has no directory in this spool"
+      elif .reset_on_fork | not then "without reset-on-fork, which every grant has"
+      elif ($ours or is_given) | not then "no plugin of this broker gives that"
+      else null end;
+
+def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 
 # ---- the sums are what is granted, and no more than is allowed
 (
@@ -89,11 +116,13 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
 # ---- threads
 (
     $attached[] | select((.busy | not) and (.thread.pending | not)) | . as $wish | $running["\(.thread.tid)"] as $thread
+    # One that is guarded is ordinary from when its runtime is used up until its next period, and may have become so since the books.
+    | ($thread.policy == "other" and (.thread.enforcement == "suspended" or (.thread.enforcement == "in force" and .grant.policy != "deadline"))) as $suspended
     | if $thread == null or $thread.start > .thread.started_by then "kernel: \(place): thread \(.thread.tid) is not real-time"
       else
-          [["policy", .grant.policy, $thread.policy], ["priority", .grant.priority, $thread.priority], ["CPUs", .grant.cpus, $thread.cpus],
+          (if $suspended then [] else [["policy", .grant.policy, $thread.policy], ["priority", .grant.priority, $thread.priority]] end) + [["CPUs", .grant.cpus, $thread.cpus],
            ["reset-on-fork", true, $thread.reset_on_fork]]
-          + (if .grant.policy == "deadline" then [["runtime", .grant.runtime, $thread.runtime], ["period", .grant.period, $thread.period],
+          + (if .grant.policy == "deadline" and ($suspended | not) then [["runtime", .grant.runtime, $thread.runtime], ["period", .grant.period, $thread.period],
                                                  ["deadline", .grant.deadline, $thread.deadline]] else [] end)
           | .[] | select(.[1] != .[2]) | "kernel: \($wish | place): thread \($wish.thread.tid): \(.[0]) is \(.[2]), granted is \(.[1])"
       end
@@ -104,7 +133,9 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
 (
     $threads[] | select(.policy == "fifo" or .policy == "rr" or .policy == "deadline") | select(.uid != 0 and $by_tid["\(.tid)"] == null)
     | select(.session as $session | $parts | index($session) | not)
-    | "kernel: thread \(.tid) of uid \(.uid) is \(.policy), and nothing is granted to it"
+    | foreign as $why
+    | if $why == null then "kernel: thread \(.tid) of uid \(.uid) is \(.policy), and nothing is granted to it"
+      else "foreign: thread \(.tid) of uid \(.uid) is \(.policy)\(if .priority > 0 then " \(.priority)" else "" end): \($why)" end
 ),
 
 # ---- the machine
@@ -119,6 +150,7 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
     | "kernel: CPU \(.) of \($name) has no scheduling domain of its own"
 ),
 (
-    $members[] | select(.tid as $tid | $by_tid["\($tid)"] == null) | select($running["\(.tid)"] != null)
+    $in_domains[] | select($by_tid["\(.tid)"] == null) | . as $place | $running["\(.tid)"] | select(. != null)
+    | select(is_in($theirs_now) or (($kernel.others | index($place.cpu)) and (was_attached | not)) | not) | $place
     | "kernel: thread \(.tid) is in the domain of CPU \(.cpu), and not attached"
 )

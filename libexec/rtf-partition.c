@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "domains.h"
+#include "run-directory.h"
 #include "units.h"
 
 static int fail(int code, const char *sentence)
@@ -29,6 +30,16 @@ static int restore(void)
 {
     char reason[DOMAINS_REASON];
     return domains_drop(NULL, reason) ? EX_OK : fail(EX_UNAVAILABLE, reason);
+}
+
+static int change(char **words, int count)
+{
+    const int held = run_directory_hold(); /* where it cannot be made, nothing can be recorded, and the change says so */
+    const int code = count == 2 && strcmp(words[0], "setup") == 0 ? setup(words[1]) :
+                     count == 1 && strcmp(words[0], "restore") == 0 ? restore() :
+                     fail(EX_USAGE, "setup CPUS, restore, or show");
+    run_directory_leave(held);
+    return code;
 }
 
 static int show(void)
@@ -59,9 +70,5 @@ int main(int argc, char **argv)
         return show();
     if (geteuid() != 0)
         return fail(EX_NOPERM, "only root may change cpusets");
-    if (count == 2 && strcmp(words[0], "setup") == 0)
-        return setup(words[1]);
-    if (count == 1 && strcmp(words[0], "restore") == 0)
-        return restore();
-    return fail(EX_USAGE, "setup CPUS, restore, or show");
+    return change(words, count);
 }

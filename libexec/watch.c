@@ -1,5 +1,6 @@
 #include "watch.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -36,9 +37,23 @@ static void keep_ready(void)
         own = event_open(&nothing, 0);
 }
 
-int watch_open(pid_t tid, bool execs)
+/* -1 with errno. */
+static int task_event_open(const struct perf_event_attr *event, pid_t tid)
 {
     const struct sigaction interrupt = {.sa_handler = wake_up};
+    (void)sigaction(SIGALRM, &interrupt, NULL);
+    set_timer(patience);
+    int fd = event_open(event, tid);
+    int error = errno;
+    set_timer(0);
+    if (fd >= 0)
+        keep_ready();
+    errno = error;
+    return fd;
+}
+
+int watch_open(pid_t tid, bool execs)
+{
     struct perf_event_attr records = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof records,
@@ -50,11 +65,18 @@ int watch_open(pid_t tid, bool execs)
         .context_switch = !execs,
         .disabled = !execs,
     };
-    (void)sigaction(SIGALRM, &interrupt, NULL);
-    set_timer(patience);
-    int watch = event_open(&records, tid);
-    set_timer(0);
-    if (watch >= 0)
-        keep_ready();
-    return watch;
+    return task_event_open(&records, tid);
+}
+
+int budget_open(pid_t tid, uint64_t microseconds)
+{
+    const struct perf_event_attr budget = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof budget,
+        .config = PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = microseconds * 1000,
+        .wakeup_events = 1, /* each time */
+        .disabled = 1,
+    };
+    return task_event_open(&budget, tid);
 }

@@ -10,11 +10,16 @@
 #define RTF_WATCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Poll says POLLHUP when the task ends, and POLLIN when it begins or ceases to run, between PERF_EVENT_IOC_ENABLE and
  * PERF_EVENT_IOC_DISABLE; or, with `execs`, when it has called execve. Two pages of the descriptor have to be mapped for that.
  * -1 with errno. */
 int watch_open(pid_t tid, bool execs);
+
+/* An event that tells, when one page of it and one for records are mapped, each time the thread has had so much CPU time more: from
+ * PERF_EVENT_IOC_ENABLE to PERF_EVENT_IOC_DISABLE. Read, it says how much that is in all, in ns. -1 with errno. */
+int budget_open(pid_t tid, uint64_t microseconds);
 
 #endif

@@ -177,6 +177,7 @@ who() { # as sentences name him
 bounds() {
     cat <<'END'
 max_runtime 1ms | runtime=999 | runtime=1000 | runtime=1001 | 1001us asked
+min_runtime 90us | runtime=91 | runtime=90 | runtime=89 | 89us asked
 min_period 20ms | period=20001 deadline=15000 | period=20000 deadline=15000 | period=19999 deadline=15000 | 19999us asked
 max_period 100000 | period=99999 | period=100000 | period=100001 | 100001us asked
 min_deadline 10000us | deadline=10001 | deadline=10000 | deadline=9999 | 9999us asked
@@ -435,7 +436,68 @@ END
     granted $ANN g '{"plugin": "EDF", "runtime": 10, "period": 20001, "deadline": 20000}'
 }
 
+# One tick, in us.
+tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 1000000))'; }
+
+@test "a wish without runtime fails any min_runtime; the accepted runtime is not below it either" {
+    broker_with '- - max_utilization 10' '- - min_runtime 500us'
+    denied $ANN a '{"plugin": "FP", "priority": 9, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: the wish states no runtime'
+    refusal_is access 'acl.conf:2: - - min_runtime 500us' - - - never
+    # The runtime is what may be accepted, and counts, whatever more is desired.
+    denied $ANN b '{"plugin": "EDF", "runtime": 499, "desired_runtime": 5000, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: 499us asked'
+    granted $ANN c '{"plugin": "EDF", "runtime": 500, "period": 10000}'
+    # A change below it is refused, and the old grant stays.
+    denied $ANN c '{"plugin": "EDF", "runtime": 400, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: 400us asked'
+    is .grant.accepted_runtime 500
+    granted 0 d '{"plugin": "EDF", "runtime": 400, "period": 10000}' # root is not restricted
+}
+
+@test "min_runtime tick is one tick of this kernel, and bounds SCHED_DEADLINE only" {
+    ! grep -qsw HRTICK_DL /sys/kernel/debug/sched/features || skip "the kernel does not wait for its tick"
+    least=$(tick)
+    broker_with '- - max_utilization 10' '- - min_runtime tick'
+    denied $ANN a "{\"plugin\": \"EDF\", \"runtime\": $((least - 1)), \"period\": 100000}" "acl.conf:2: - - min_runtime tick: $((least - 1))us asked, a tick is ${least}us"
+    refusal_is access 'acl.conf:2: - - min_runtime tick' $((least - 1))us ${least}us "$(field .refusal.nearest "$VERDICT")" never
+    granted $ANN b "{\"plugin\": \"EDF\", \"runtime\": $least, \"period\": 100000}"
+    granted $ANN c '{"plugin": "FP", "priority": 9, "runtime": 1, "period": 10000}'
+    granted $ANN d '{"plugin": "FP", "priority": 9}'
+}
+
 # ---- what a refusal says ----
+
+@test "below min_runtime the nearest is granted, a microsecond more is not, and there is none where no runtime passes" {
+    broker_with '- - max_utilization 0.5' '- - min_runtime 2ms' '- - max_runtime 4ms'
+    rule='acl.conf:2: - - min_runtime 2ms'
+    denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000}' "$rule: 2us asked"
+    refusal_is access "$rule" 2us 2000us 4000 never
+    denied $ANN a '{"plugin": "EDF", "runtime": 4001, "period": 100000}' 'acl.conf:3: - - max_runtime 4ms: 4001us asked'
+    is .refusal.nearest 4000
+    # The desired runtime is not to be below the runtime, nor is the period or the deadline.
+    denied $ANN a '{"plugin": "EDF", "runtime": 2, "desired_runtime": 3000, "period": 100000}' "$rule: 2us asked"
+    is .refusal.nearest 3000
+    denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000, "deadline": 1999}' "$rule: 2us asked"
+    is .refusal.nearest null
+    # What the sums leave is too little.
+    granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 4000, "period": 8100}'
+    denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 10000}' "$rule: 2us asked"
+    refusal_is access "$rule" 2us 2000us - never
+    denied $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 10000}' 'acl.conf:1: - - max_utilization 0.5: 0.493827161 used, 0.2 asked'
+    is '.refusal | .nearest, .retry' $'null\nwhen-freed'
+    gone $CAT a
+    # What the plugin has left is too little, and is not called nearest either.
+    granted 0 big '{"plugin": "EDF", "runtime": 88500, "period": 100000}'
+    granted 0 rest '{"plugin": "EDF", "runtime": 90000, "period": 100000}'
+    ask $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 100000}'
+    is '.result, .refusal.nearest' $'SCHEDULE_FAIL\nnull'
+    denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000}' "$rule: 2us asked"
+    is .refusal.nearest null
+    reload '- - max_utilization 0.5' '- - min_runtime 1ms' '- - max_runtime 4ms'
+    ask $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 100000}'
+    is '.result, .refusal.nearest' $'SCHEDULE_FAIL\n1500'
+    denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000}' "acl.conf:2: - - min_runtime 1ms: 2us asked"
+    is .refusal.nearest 1500
+    granted $ANN a '{"plugin": "EDF", "runtime": 1500, "period": 100000}'
+}
 
 @test "a full sum says what is used, asked and left; the nearest is granted, a microsecond more is not" {
     broker_with '# comment' $'\t@rtf   -\tmax_utilization  0.5 # half'
@@ -533,6 +595,7 @@ END
     is .refusal.nearest null
 }
 
+# bats test_tags=machine
 @test "one plugin's refused plan and another plugin's rule are not mixed in what is told" {
     configure_plugins 'EDF edf - 1 partition=unthrottled timeout=10s' 'RM rm 21-40 0 timeout=10s'
     broker_with '- - max_utilization 1' '- EDF max_runtime 1ms' '- RM max_priority 20'
@@ -844,6 +907,9 @@ nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
 @rtf - min_period 1.5ms|min_period $times "1.5ms"
 @rtf - min_deadline 3601s|min_deadline $times "3601s"
 @rtf - max_deadline 20min|max_deadline $times "20min"
+@rtf - min_runtime a tick|a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5
+@rtf - min_runtime tock|min_runtime takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, or the word tick, not "tock"
+@rtf - max_period tick|max_period $times "tick"
 @rtf - max_utilization 50%|max_utilization takes CPUs in decimals, such as 0.5 or 2, not "50%"
 @rtf - max_utilization 0.1234567891|max_utilization takes CPUs in decimals, such as 0.5 or 2, not "0.1234567891"
 @rtf - max_utilization -1|max_utilization takes CPUs in decimals, such as 0.5 or 2, not "-1"
@@ -987,6 +1053,7 @@ END
     granted $DAN a "$(share 1)"
 }
 
+# bats test_tags=machine
 @test "10,000 random operations are answered as a model says, and leave every sum exact" {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.9 timeout=10s' 'RM rm 1-90 1 admission=necessary timeout=10s' \
         'FP fp 1-90 2 timeout=10s' 'RR rr 1-90 3 timeout=10s'

@@ -190,9 +190,9 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 }
 
 @test "a property that is none, and the list of those that are" {
-    known='max_utilization, max_user_utilization, max_runtime, min_period, max_period, min_deadline, max_deadline, min_priority, '
+    known='max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, max_period, min_deadline, max_deadline, min_priority, '
     known+='max_priority or ignore_adm_test'
-    for property in utilization MAX_RUNTIME max-runtime min_runtime '*' -; do
+    for property in utilization MAX_RUNTIME max-runtime min_utilization '*' -; do
         is_wrong acl.conf 1 "unknown property \"$property\": $known" "- - $property 1"
     done
 }
@@ -454,22 +454,22 @@ manifest() {
 @test "the spool is as spool/manifest says, and nothing else is in it" {
     broker_start
     diff <(manifest) <(layout)
-    # Below state/ and stage/ the broker is free.
+    # Below state/ the broker is free.
     diff <(manifest | cut -d' ' -f1 | sort) \
-        <(cd "$SPOOL" && find . -path ./state/\* -prune -o -path ./stage/\* -prune -o -print | sed 's,^\./,,' | sort)
+        <(cd "$SPOOL" && find . -path ./state/\* -prune -o -print | sed 's,^\./,,' | sort)
 }
 
 @test "a spool with other modes and owners is put right at the start" {
     broker_start
     broker_stop TERM
-    chmod 777 "$SPOOL" "$SPOOL/specs" "$SPOOL/log" "$SPOOL/state" "$SPOOL/stage" "$SPOOL/alive"
+    chmod 777 "$SPOOL" "$SPOOL/specs" "$SPOOL/log" "$SPOOL/state" "$SPOOL/alive"
     chgrp 0 "$SPOOL/specs" "$SPOOL/log" "$SPOOL/alive"
     broker_start
     diff <(manifest) <(layout)
 }
 
 @test "a spool whose parts are somebody else's or links is refused" {
-    for part in state specs log stage; do
+    for part in state specs log; do
         rm -rf "$SPOOL"
         mkdir "$SPOOL"
         ln -s /tmp "$SPOOL/$part"
@@ -559,6 +559,7 @@ manifest() {
 
 # ---- the kernel-wide switch, briefly ----
 
+# bats test_tags=machine
 @test "--put-back writes back what a killed broker left changed, and nothing when there is nothing" {
     configure_plugins 'EDF edf - 0-1 partition=unthrottled'
     before=$(cat /proc/sys/kernel/sched_rt_runtime_us)
@@ -578,3 +579,32 @@ manifest() {
     rm -r "$CONFIG"
     ends_with 0 '' "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group $GROUP
 }
+
+@test "a service manager that asks is told that the broker serves, and goes on serving; one that hangs is not told of" {
+    cat >"$WORK/manager" <<'END'
+import os, socket, sys
+manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+manager.bind(sys.argv[1])
+while True:
+    with open(sys.argv[2], "a") as told:
+        told.write(manager.recv(100).decode() + "\n")
+END
+    /usr/bin/python3 "$WORK/manager" "$WORK/socket" "$WORK/told" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -S "$WORK/socket"
+    export NOTIFY_SOCKET=$WORK/socket WATCHDOG_USEC=400000
+    broker_start
+    unset NOTIFY_SOCKET WATCHDOG_USEC
+    told() { [ "$(grep -c . "$WORK/told")" -ge "$1" ]; }
+    eventually told 3
+    [ "$(sort "$WORK/told" | uniq | paste -sd ' ')" = 'READY=1 WATCHDOG=1' ]
+    [ "$(head -n 1 "$WORK/told")" = READY=1 ]
+    kill -STOP "$BROKER"
+    eventually is_stopped_process "$BROKER"
+    before=$(grep -c . "$WORK/told")
+    sleep 1
+    [ "$(grep -c . "$WORK/told")" = "$before" ]
+    kill -CONT "$BROKER"
+    eventually told $((before + 2))
+}
+is_stopped_process() { [[ $(cat "/proc/$1/stat") == *') T '* ]]; }

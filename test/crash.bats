@@ -242,8 +242,8 @@ is_next_tick() {
     done
     # After a reboot all are asked again, in the order of old.
     broker_stop INT
-    grep -q '^boot=' "$SPOOL/state/journal"
-    sed -i 's/^boot=.*/boot=another/' "$SPOOL/state/journal"
+    grep -q '^boot=' "$SPOOL/state/current/journal"
+    sed -i 's/^boot=.*/boot=another/' "$SPOOL/state/current/journal"
     broker_start
     for name in $names; do
         run verdict $ALICE $name
@@ -259,7 +259,7 @@ is_next_tick() {
     attached_sleeper $ALICE cam "$cam"
     broker_stop TERM
     # Another thread has the number now: one that started after the file was written.
-    sed -i 's/^boot=.*/boot=another/' "$SPOOL/state/journal"
+    sed -i 's/^boot=.*/boot=another/' "$SPOOL/state/current/journal"
     touch -d '2001-01-01' "$SPECS/$ALICE/cam.tid"
     sleeper $ALICE
     as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" 1
@@ -401,30 +401,42 @@ all_agree() {
     left_of_edf $(((800000000 - used) / 1000))
 }
 
-# broker_dies_at_rename NUMBER: starts one that is killed then: the first puts the journal in place, each other one a verdict
-broker_dies_at_rename() {
-    strace -qq -o /dev/null -e trace=renameat -e inject=renameat:signal=SIGKILL:when="$1" \
-        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
-    BROKER=$!
-    echo "$BROKER" >>"$WORK/pids"
-    eventually broker_serves
+# From now on each reader dies when it is about to put a verdict in place.
+readers_die_at_verdicts() {
+    # shellcheck disable=SC2046 # any number of them
+    strace -qq -f -o /dev/null -e trace=rename,renameat -e inject=rename,renameat:signal=SIGKILL -p "$(starter)" $(parts rtf-reader | sed 's/^/-p /') 3>&- &
+    STRACE=$!
+    echo "$STRACE" >>"$WORK/pids"
+    eventually is_traced "$(starter)"
+    for reader in $(parts rtf-reader); do eventually is_traced "$reader"; done
 }
+is_traced() { grep -q '^TracerPid:.[1-9]' "/proc/$1/status"; }
+is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .token == $token)' "$EVENTS" >/dev/null; }
 
 @test "a decision that was written down and not told is told at the next start, however soon it came after another" {
     broker_start
-    broker_stop INT
-    broker_dies_at_rename 3
-    as $ALICE sh -c 'mkdir "$1" && cd "$1"
-        for token in old new; do
-            echo "{\"runtime\": \"1s\", \"period\": \"1s\", \"plugin\": \"EDF\", \"token\": \"$token\"}" >.$token
-        done
-        mv .old vain.json
-        until [ -e vain.verdict ]; do :; done
-        mv .new vain.json # within the tick of the first one' sh "$SPECS/$ALICE"
-    wait "$BROKER" || true
-    BROKER=
+    wish $ALICE vain '{"runtime": "1s", "period": "1s", "plugin": "EDF", "token": "old"}' >/dev/null
+    readers_die_at_verdicts
+    put $ALICE vain '{"runtime": "1s", "period": "1s", "plugin": "EDF", "token": "new"}'
+    eventually is_decided new
+    [ "$(jq -r .token "$SPECS/$ALICE/vain.verdict")" = old ]
+    broker_dies
     broker_start
     [ "$(field .token "$(verdict $ALICE vain)")" = new ]
+}
+
+@test "what a reader that dies had not written its successor writes" {
+    broker_start
+    wish $ALICE cam "$cam" >/dev/null
+    readers_die_at_verdicts
+    put $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "token": "second"}'
+    eventually is_decided second
+    [ "$(jq -r .token "$SPECS/$ALICE/cam.verdict")" = null ]
+    kill "$STRACE"
+    run verdict $ALICE cam
+    [ "$(field .token "$output")" = second ]
+    [ "$(field .grant.runtime "$output")" = 2000 ]
+    left_of_edf 600000
 }
 
 # eight threads of $ALICE, in the array $threads
@@ -489,7 +501,7 @@ edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/wh
         attached_sleeper $ALICE "cam$bytes" "$cam"
         wish $ALICE "last$bytes" "$cam" >/dev/null
         broker_dies
-        truncate -s -$bytes "$SPOOL/state/journal"
+        truncate -s -$bytes "$SPOOL/state/current/journal"
         broker_start
         [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
         run verdict $ALICE "last$bytes"
@@ -506,12 +518,12 @@ edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/wh
     wish $ALICE one "$cam" >/dev/null
     wish $ALICE two "$cam" >/dev/null
     broker_dies
-    sed -i '0,/^record=wish/s//rec\x01rd/' "$SPOOL/state/journal"
+    sed -i '0,/^record=wish/s//rec\x01rd/' "$SPOOL/state/current/journal"
     : >"$WORK/broker.out"
     run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     [ "$status" -eq 71 ]
-    [[ $output == *"state/journal is damaged"* ]]
-    rm "$SPOOL/state/journal"
+    [[ $output == *"state/current/journal is damaged"* ]]
+    rm "$SPOOL/state/current/journal"
     broker_start
     left_of_edf 600000
 }
@@ -522,7 +534,8 @@ edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/wh
     wish $ALICE gone "$cam" >/dev/null
     wish $ALICE changed "$cam" >/dev/null
     sleeper $ALICE
-    kill -STOP "$BROKER"
+    reader=$(parts rtf-reader)
+    kill -STOP "$reader"
     as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
 import os, sys
 os.chdir(sys.argv[1])
@@ -536,15 +549,15 @@ END
     put $ALICE changed '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
     as $ALICE rm "$SPECS/$ALICE/gone.json" "$SPECS/$ALICE/cam.tid"
     as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/changed.tid" "$SLEEPER"
-    kill -CONT "$BROKER"
+    [ "$(field .grant.runtime "$(verdict $BOB first)")" = 1000 ] # hers keeps nobody else waiting
+    kill -CONT "$reader"
     [ "$(field .grant.runtime "$(verdict $ALICE fresh)")" = 1000 ]
-    [ "$(field .grant.runtime "$(verdict $BOB first)")" = 1000 ]
     run verdict $ALICE changed
     [ "$(field .grant.runtime "$output")" = 2000 ]
     [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
     [ "$(field .request "$(verdict $ALICE cam)")" = detach ]
     eventually test ! -e "$SPECS/$ALICE/gone.verdict"
-    jq -e -n 'any(inputs; .stage == "broker" and .reason == "events were lost: everything is looked at again")' "$EVENTS"
+    jq -e -n --arg user "$ALICE" 'any(inputs; .stage == "spool" and .user == $user and (.reason | startswith("events were lost")))' "$EVENTS"
     left_of_edf 300000
 }
 
@@ -562,7 +575,7 @@ END
     rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
-    [ -z "$(ls -A "$SPECS/.stage")" ]
+    [ -z "$(find "$SPECS" -name ".*" ! -path "$SPECS")" ]
 }
 
 rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }

@@ -8,7 +8,7 @@ prepare() { configure_rules "$ALICE - max_utilization 20" "$ALICE FP max_priorit
 
 tidy() {
     if [ -n "${FOLLOWER:-}" ]; then kill -- -"$FOLLOWER" 2>/dev/null || true; fi
-    for part in log state stage specs; do
+    for part in log state specs; do
         if mountpoint -q "$SPOOL/$part"; then
             if [ -n "$BROKER" ]; then broker_stop TERM; fi
             eventually umount "$SPOOL/$part"
@@ -261,7 +261,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
 
 @test "with a full state/ a wish is granted or refused with a sentence, nothing is lost, and service resumes" {
     tiny state 64k
-    broker_start
+    broker_start --state "$SPOOL/state"
     sleeper $ALICE
     before=$(kernel "$SLEEPER")
     wish $ALICE early "$cam" >/dev/null
@@ -313,7 +313,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     tiny state 4400k
     tiny specs 16m # quicker than a disk
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"
-    broker_start
+    broker_start --state "$SPOOL/state"
     wish $BOB first "$cam" >/dev/null
     # It is written afresh when it has passed 4 MiB; there is no room for that then.
     dd if=/dev/zero of="$SPOOL/state/.filler" bs=1k count=296 status=none || true

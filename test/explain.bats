@@ -90,6 +90,19 @@ grants() { find "$SPOOL" -type f -exec stat -c '%n %i %.9Z %s' {} + | sort; }
     [ "${lines[0]}" = "acl.conf:1: $ALICE - max_period 9000: this bounds, but no rule opens anything there (max_utilization or max_user_utilization)" ]
     [[ ${lines[1]} == 'acl.conf:2: @cdrom EDF max_period 9000: this bounds, '* ]]
     [ "${lines[2]}" = "acl.conf:3: $BOB RR max_utilization 1: this opens, and nothing bounds runtime, period, deadline or priority" ]
+    # No runtime can pass both.
+    configure_rules "$ALICE EDF max_utilization 0.5" "$ALICE EDF max_runtime 5ms" "$ALICE - min_runtime 5001us" "$BOB - min_runtime 6ms" "$BOB - max_utilization 1" \
+        "$BOB - max_runtime 6ms"
+    run check
+    echo "$output"
+    [ "${lines[0]}" = "acl.conf:3: $ALICE - min_runtime 5001us: no runtime passes this and line 2: $ALICE EDF max_runtime 5ms" ]
+    [ "${#lines[@]}" = 1 ]
+    configure_rules "$ALICE FP max_utilization 0.5" "$ALICE FP max_runtime 1us" "$ALICE - min_runtime tick" # which is not for FP
+    run check
+    [ -z "$output" ]
+    configure_rules "$ALICE - max_utilization 0.5" "$ALICE - min_runtime 5ms"
+    run check
+    [[ $output == 'acl.conf:1: '*': this opens, and nothing bounds runtime, period, deadline or priority' ]]
     # A group opens for its members.
     configure_rules 'root - max_runtime 9000' '@root - max_utilization 1' '@root - max_runtime 1s'
     run check

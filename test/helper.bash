@@ -4,9 +4,10 @@
 # recorded in $WORK/pids and ended in teardown, which also proves that the machine is as it was.
 
 GROUP=20000
-ALICE=20017
-BOB=20018
-CAROL=20019
+# Files that are run beside others (test/run) have users of their own.
+ALICE=$((20017 + ${RTF_UIDS:-0}))
+BOB=$((20018 + ${RTF_UIDS:-0}))
+CAROL=$((20019 + ${RTF_UIDS:-0}))
 ALL_CPUS=$(cat /sys/devices/system/cpu/online)
 PATIENCE=${RTF_PATIENCE:-1} # how many times slower than usual the machine may be
 
@@ -39,7 +40,16 @@ teardown() {
     # A broker that a test killed leaves its parts, which end at end-of-file.
     eventually none_of_ours
     [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
+    forget_places
     rm -rf "$WORK"
+}
+
+# What a spool had in force stays in memory when the spool is removed, for a day.
+forget_places() {
+    local record
+    for record in "${RTF_STATE:-/run/rtf}"/*/spool; do
+        if grep -q " $WORK/" "$record" 2>/dev/null; then rm -rf "${record%/spool}"; fi
+    done
 }
 
 # The broker's parts are children of a child of its, the starter: its id; their ids, of all or of those that match.
@@ -58,7 +68,8 @@ configure_rules() { printf '%s\n' "$@" >"$CONFIG/acl.conf"; }
 
 # broker_start [OPTION...]: returns when clients can be served. Its output is in $WORK/broker.out.
 broker_start() {
-    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" "$@" >>"$WORK/broker.out" 2>&1 3>&- &
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
+        ${RTF_STATE:+--state "$RTF_STATE"} "$@" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves || { cat "$WORK/broker.out" >&2; return 1; }
@@ -164,20 +175,21 @@ is_sh() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sh ]; }
 consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
 has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }
 
-# replaceable UID: a process of that user, in $HOG, whose first thread sleeps; when $WORK/go is there, the second calls
-# execve, and takes the first one's id over, for a loop.
+# replaceable UID [COMMAND...]: a process of that user, in $HOG, whose first thread sleeps; when $WORK/go is there, the second calls
+# execve, and takes the first one's id over, for that command or a loop.
 replaceable() {
     cat >"$WORK/replaced.py" <<'END'
 import os, sys, threading, time
 def second():
     while not os.path.exists(sys.argv[1]):
         time.sleep(0.01)
-    os.execv("/bin/sh", ["sh", "-c", "while [ -d /proc/%s ]; do :; done" % sys.argv[2]])
+    os.execvp(sys.argv[2], sys.argv[2:])
 threading.Thread(target=second, daemon=True).start()
 while True:
     time.sleep(100)
 END
-    become "$1" /usr/bin/python3 "$WORK/replaced.py" "$WORK/go" $$ 3>&- &
+    [ $# -gt 1 ] || set -- "$1" sh -c "while [ -d /proc/$$ ]; do :; done"
+    become "$1" /usr/bin/python3 "$WORK/replaced.py" "$WORK/go" "${@:2}" 3>&- &
     HOG=$!
     echo "$HOG" >>"$WORK/pids"
     eventually has_two_threads "$HOG"

@@ -7,9 +7,12 @@ prepare() {
     read -r FIRST SECOND _ <<<"$(taskset -pc "$BASHPID" | sed 's/.*: //' | tr , '\n' | while IFS=- read -r from to; do seq "$from" "${to:-$from}"; done | tr '\n' ' ')"
 }
 
+# The guard runs where something happens.
+placed_parts() { comm -23 <(parts | sort) <(parts rtf-guard | sort); }
+
 # cpus: of the broker and each part, where they may run; the same ones once
 cpus() {
-    for pid in "$BROKER" $(parts); do
+    for pid in "$BROKER" $(placed_parts); do
         sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$pid/status"
     done | sort -u
 }
@@ -162,6 +165,7 @@ END
 @test "a broker that may run on one CPU only stays there" {
     taskset -pc "$SECOND" "$BASHPID" >/dev/null
     broker_start
+    wish $ALICE early '{"priority": 15}' >/dev/null # her reader is started once
     before=$(moves)
     reserve cam '{"runtime": "1ms", "period": "10ms"}'
     wish $ALICE other '{"priority": 15}' >/dev/null
@@ -172,7 +176,9 @@ END
 @test "where somebody else has put them they stay" {
     broker_start
     eventually are_on "$FIRST"
-    for pid in "$BROKER" $(parts); do taskset -pc "$SECOND" "$pid" >/dev/null; done
+    wish $ALICE early '{"priority": 15}' >/dev/null # her reader is there
+    eventually are_on "$FIRST"
+    for pid in "$BROKER" $(placed_parts); do taskset -pc "$SECOND" "$pid" >/dev/null; done
     before=$(moves)
     reserve cam '{"runtime": "1ms", "period": "10ms"}'
     eventually has_moves_beyond "$before"

@@ -5,6 +5,8 @@ prepare() {
     ROOT=$WORK/root
     mkdir "$ROOT"
     LISTED="755 etc
+755 etc/logrotate.d
+644 etc/logrotate.d/rtf
 755 etc/rtf
 644 etc/rtf/acl.conf
 644 etc/rtf/plugins.conf
@@ -27,13 +29,17 @@ prepare() {
 755 usr/libexec/rtf/plugins/fp
 755 usr/libexec/rtf/plugins/rm
 755 usr/libexec/rtf/plugins/rr
+755 usr/libexec/rtf/rtf-adopter
 755 usr/libexec/rtf/rtf-attach
 755 usr/libexec/rtf/rtf-brokerd
 755 usr/libexec/rtf/rtf-detach
+755 usr/libexec/rtf/rtf-guard
 755 usr/libexec/rtf/rtf-invariants
 644 usr/libexec/rtf/rtf-invariants.jq
+755 usr/libexec/rtf/rtf-log
 755 usr/libexec/rtf/rtf-names
 755 usr/libexec/rtf/rtf-partition
+755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-threads
 755 usr/share
 755 usr/share/man
@@ -171,7 +177,7 @@ parsed_root() {
     run as $ALICE "$ROOT/opt/rtf/bin/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- chrt -p 0
     [ "$status" -eq 0 ]
     [[ $output == *SCHED_DEADLINE* ]]
-    for part in rtf-attach rtf-names plugins/edf plugins/fp plugins/rr; do
+    for part in rtf-attach rtf-guard rtf-names plugins/edf plugins/fp plugins/rr; do
         pgrep -f "^$RTF_LIBEXEC/$part" >/dev/null
     done
     installed PREFIX=/opt/rtf
@@ -242,14 +248,15 @@ parsed_root() {
     grep -q '^ExecStopPost=.*/rtf-brokerd --put-back$' "$unit"
 }
 
-@test "sysusers makes the group and the plugins' user" {
+@test "sysusers makes the group, the plugins' user and the readers'" {
     command -v systemd-sysusers >/dev/null || skip "systemd-sysusers is not here"
     installed PREFIX=/usr
     parsed_root
     systemd-sysusers --root="$ROOT" >"$WORK/out" 2>&1 || { cat "$WORK/out" >&2; false; }
     grep -qE '^rtf:x:[0-9]+:$' "$ROOT/etc/group"
     grep -qE '^rtf-plugin:x:[0-9]+:[0-9]+:[^:]*:/:/usr/sbin/nologin$' "$ROOT/etc/passwd"
-    [ "$(grep -c rtf "$ROOT/etc/passwd")" -eq 1 ]
+    grep -qE '^rtf-reader:x:[0-9]+:[0-9]+:[^:]*:/:/usr/sbin/nologin$' "$ROOT/etc/passwd"
+    [ "$(grep -c rtf "$ROOT/etc/passwd")" -eq 2 ]
 }
 
 @test "tmpfiles makes the spool as spool/manifest says, and a broker finds nothing to mend" {

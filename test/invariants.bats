@@ -1,7 +1,8 @@
 # rtf-invariants(8) is silent when all agree, and finds what does not.
 load helper
 
-invariants() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
+# What it says besides, above all of threads that are not this broker's business, goes to $WORK/said.
+invariants() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" 2>"$WORK/said"; }
 
 agree() {
     run invariants
@@ -16,6 +17,8 @@ finds() { # SENTENCE
     [ "$status" -eq 1 ]
     grep -qFx "$1" <<<"$output"
 }
+
+calls_foreign() { grep -qFx "rtf-invariants: foreign: $1" "$WORK/said" || { cat "$WORK/said"; return 1; }; }
 
 granted() {
     broker_start
@@ -75,8 +78,131 @@ granted() {
 @test "a user's thread that is real-time without a grant is found" {
     granted
     sleeper $BOB
-    chrt -r -p 1 "$SLEEPER"
+    chrt -R -r -p 1 "$SLEEPER"
     finds "kernel: thread $SLEEPER of uid $BOB is rr, and nothing is granted to it"
+}
+
+# left_over POLICY PRIORITY: the thread that was attached is detached, and made real-time behind the broker's back as if it had not been
+left_over() {
+    as $ALICE rm "$SPECS/$ALICE/pump.tid"
+    eventually is_policy "$SLEEPER" other
+    chrt -R "--$1" -p "$2" "$SLEEPER"
+}
+
+@test "a thread that was attached, and is real-time without a grant, is found whatever else is true of it" {
+    granted
+    left_over fifo 12
+    finds "kernel: thread $SLEEPER of uid $ALICE is fifo, and nothing is granted to it"
+    # No plugin gives that: but this broker has attached the thread, as its journal knows.
+    chrt -R -r -p 40 "$SLEEPER"
+    finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
+    # The next journal does not; the log does. Nor has its owner a directory any more.
+    as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/pump.json"
+    eventually rmdir "$SPECS/$ALICE"
+    broker_stop INT
+    broker_start
+    [ "$(grep -c "^tid=$SLEEPER\$" "$SPOOL/state/journal")" = 0 ]
+    finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
+    # Another thread of that number would have started later.
+    sed -i 's/"time":"20[0-9][0-9]/"time":"1999/' "$EVENTS"
+    agree
+}
+
+@test "a thread that calls execve, and is by that the first of its process, is still one that was attached" {
+    granted
+    replaceable $ALICE sleep "$SLEEPS"
+    local second
+    second=$(ls "/proc/$HOG/task" | grep -vx "$HOG")
+    attach $ALICE cam "$second" >/dev/null
+    is_policy "$second" deadline
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    eventually is_policy "$second" other
+    agree
+    touch "$WORK/go"
+    eventually is_sleep "$HOG"
+    chrt -R -r -p 40 "$HOG"
+    finds "kernel: thread $HOG of uid $ALICE is rr, and nothing is granted to it"
+}
+
+# beside [OPTION...]: a broker of another spool, $OTHER, with a thread of $ALICE, who has a directory in this one, too, and one of $CAROL, who
+# has not.
+beside() {
+    local here=$SPOOL mine=$BROKER
+    mkdir -p "$WORK/beside"
+    SPOOL=$WORK/beside/spool SPECS=$WORK/beside/spool/specs BROKER=
+    broker_start "$@"
+    OTHER=$BROKER
+    sleeper $ALICE
+    wish $ALICE cam '{"priority": 13, "plugin": "FP"}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" fifo
+    THEIRS=$SLEEPER
+    become $CAROL /usr/bin/python3 -c 'import time
+while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be moved into a domain
+    SLEEPER=$!
+    echo "$SLEEPER" >>"$WORK/pids"
+    wish $CAROL cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    attach $CAROL cam "$SLEEPER" >/dev/null
+    eventually is_policy "$SLEEPER" deadline
+    SPOOL=$here SPECS=$here/specs BROKER=$mine
+}
+
+@test "threads of others are named, and are no disagreement: of another broker, of its plugins, of chrt and rtkit" {
+    granted
+    beside
+    agree
+    calls_foreign "thread $THEIRS of uid $ALICE is fifo 13: another broker has attached it"
+    calls_foreign "thread $SLEEPER of uid $CAROL is deadline: another broker has attached it"
+    cat "$WORK/said"
+    grep -q "^rtf-invariants: foreign: thread [0-9]* of uid 65534 is fifo 21: uid 65534 has no directory in this spool$" "$WORK/said" # its plugins
+
+    sleeper 65534
+    chrt -f -p 15 "$SLEEPER"
+    sleeper 65534
+    chrt -R -r -p 15 "$SLEEPER"
+    agree
+    calls_foreign "thread $SLEEPER of uid 65534 is rr 15: uid 65534 has no directory in this spool"
+    sleeper $ALICE
+    chrt -f -p 12 "$SLEEPER"
+    agree
+    calls_foreign "thread $SLEEPER of uid $ALICE is fifo 12: without reset-on-fork, which every grant has"
+    chrt -R -r -p 30 "$SLEEPER"
+    agree
+    calls_foreign "thread $SLEEPER of uid $ALICE is rr 30: no plugin of this broker gives that"
+
+    # Who is not root cannot speak for another broker, ...
+    chrt -R -r -p 3 "$SLEEPER"
+    mkdir "$WORK/forged"
+    printf 'record=wish\nuser=x\nname=x\ntask=1\ntid=%s\nstarted_by=18446744073709551615\nprocess=1\n\n' "$SLEEPER" >"$WORK/forged/journal"
+    become $ALICE /usr/bin/python3 -c 'import sys, time
+open("/proc/self/comm", "w").write("rtf-brokerd")
+file = open(sys.argv[1])
+time.sleep(300)' "$WORK/forged/journal" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually is_called rtf-brokerd "$!"
+    finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
+    # ... and the other broker speaks for threads that it has attached, not for those that this one has.
+    kill "$SLEEPER"
+    kill -STOP "$OTHER"
+    chrt -R -f -p 12 "$THEIRS"
+    agree
+    SLEEPER=$(as $ALICE cat "$SPECS/$ALICE/pump.tid")
+    left_over fifo 12
+    finds "kernel: thread $SLEEPER of uid $ALICE is fifo, and nothing is granted to it"
+}
+is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
+
+@test "a thread in a domain of another broker's is that one's business" {
+    if ! grep -q cpuset /proc/self/mounts /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then skip "no cpuset controller"; fi
+    configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 2" "$BOB - max_utilization 2" "$CAROL - max_utilization 2"
+    broker_start
+    configure_plugins 'EDF edf - 1 partition=cpuset threshold=0.8' 'FP fp 11-20 all' 'RR rr 1-10 all'
+    beside
+    agree
+    calls_foreign "thread $SLEEPER of uid $CAROL is deadline: another broker has attached it"
+    kill -TERM "$OTHER"
+    wait "$OTHER"
 }
 
 @test "an answer that says something else is found" {
@@ -90,7 +216,7 @@ granted() {
 
 @test "a journal that says something else is found" {
     granted
-    sed -i 's/^priority=12$/priority=13/' "$SPOOL/state/journal"
+    sed -i 's/^priority=12$/priority=13/' "$SPOOL/state/current/journal"
     finds "journal: $ALICE/pump: priority is 13, the broker says 12"
 }
 
@@ -121,5 +247,5 @@ granted() {
     broker_stop TERM
     run invariants
     [ "$status" -eq 69 ]
-    [ "$output" = "rtf-invariants: no broker serves $SPOOL" ]
+    [ "$(cat "$WORK/said")" = "rtf-invariants: no broker serves $SPOOL" ]
 }

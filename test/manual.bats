@@ -139,7 +139,7 @@ session() {
     done
     broker_start
     kill -USR1 "$BROKER"
-    eventually test -e "$SPOOL/state/books.json"
+    eventually test -e "$SPOOL/state/current/books.json"
     for path in $(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./]*' | sed -E 's/[./]$//' | sort -u); do
         case $path in
         */specs/?*) [[ $path =~ /specs/USER(/(NAME|run-PID|cam)\.(json|tid|verdict))?$|/specs/USER/run ]] || { echo "$path" >&2; false; } ;;
@@ -335,7 +335,7 @@ session() {
     session $ALICE "$WORK/script"
     grep -qE '^\{"tid":[0-9]+,"state":"attached"\}$' "$WORK/out"
     grep -q 'SCHED_DEADLINE|SCHED_RESET_ON_FORK$' "$WORK/out"
-    grep -qx 4000 "$WORK/out"
+    grep -qx 20000 "$WORK/out"
     # The grant as on the page, but for the CPUs.
     shown=$(sed -n '/^## As user/,/^## The same/p' "$WORK/text" | sed -n '/^{$/,/^}$/p' | jq -c .)
     got=$(sed -n '/^{$/,/^}$/p' "$WORK/out" | jq -c .)
@@ -361,7 +361,7 @@ session() {
         -e 's,^cat,for i in 1 2 3 4 5 6 7 8 9 10; do [ -e $SPECS/cam.verdict ] || sleep 0.1; done; cat,' \
         -e "s,\\\$SPECS,$SPECS/$ALICE," "$WORK/block.01" >"$WORK/script"
     session $ALICE "$WORK/script"
-    [ "$(jq -r .grant.runtime "$WORK/out")" = 5000 ]
+    [ "$(jq -r .grant.runtime "$WORK/out")" = 10000 ]
 }
 
 @test "the script for cron on rtf(7) works without USER" {
@@ -398,7 +398,7 @@ session() {
     blocks rtf-run.1 EXAMPLES
     grep -l -e '--dry-run' "$WORK"/block.* | xargs cat >"$WORK/script"
     session $ALICE "$WORK/script"
-    [ "$(sed 's/^}$/}/' "$WORK/out" | jq -sc '[.[].runtime, .[].period]')" = '[2000,2000,10000,10000]' ]
+    [ "$(sed 's/^}$/}/' "$WORK/out" | jq -sc '[.[].runtime, .[].period]')" = '[10000,10000,50000,50000]' ]
     grep -h "chrt -p" "$WORK"/block.* >"$WORK/script"
     session $ALICE "$WORK/script"
     grep -q SCHED_DEADLINE "$WORK/out"
@@ -427,7 +427,7 @@ session() {
     [ "$(grep -c '"result":"OK"' "$WORK/out")" -ge 4 ]
     grep -q '"state":"attached"' "$WORK/out"
     grep -q SCHED_DEADLINE "$WORK/out"
-    grep -q '"runtime": *4000' "$WORK/out"
+    grep -q '"runtime": *20000' "$WORK/out"
     tail -n 2 "$WORK/out" | grep -q SCHED_OTHER
     nothing_left() { [ -z "$(ls -A "$SPECS/$ALICE")" ]; }
     eventually nothing_left

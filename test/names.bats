@@ -81,9 +81,14 @@ a.json'; : >\"\$(printf 'a\\033[31mb.json')\"; : >\"\$(printf '\\377\\376.json')
     [ "$(find "$SPECS/$ALICE" -type f | tr -dc '\n' | wc -c)" -ge 8 ]
 }
 
+# Of what is there when a directory is adopted, a verdict of no wish is what a broker or reader that died has left, and goes.
+has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! parts rtf-reader >/dev/null; }
+
 @test "dot files, .json and .tid alone, and verdicts of no wish are ignored without a word" {
     broker_start
     bob_is_answered
+    as $ALICE mkdir "$SPECS/$ALICE"
+    eventually has_been_looked_through
     here $ALICE "for name in .cam.json .tid .json .cam.tid .a.verdict other.verdict; do echo '$PERIODIC' >\$name; done; mkdir .folder; mkfifo .pipe; ln -s /dev/zero .link"
     bob_is_answered
     no grep -q "\"uid\":$ALICE" "$EVENTS"

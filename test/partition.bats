@@ -117,7 +117,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     broker_start
     pending_waker
     kill -KILL "$WAKER"
-    eventually says $ALICE cam .request exit
+    eventually says $ALICE cam .request exit || { cat "$EVENTS"; cat "$SPECS/$ALICE/cam.verdict"; false; }
     [ ! -e "$SPECS/$ALICE/cam.tid" ]
     [ -z "$(find "$CPUSETS/rtf-1" -mindepth 1 -type d)" ]
 }
@@ -404,6 +404,32 @@ END
     [[ $returned == /user.slice*/rtf-returned ]]
     kill -KILL "$HOG"
     eventually rmdir "$CPUSETS$returned"
+}
+
+@test "with cgroup version 2 a process that its cgroup limits is refused with the limit, and stays where it is" {
+    if has_v1 || [ ! -d /run/systemd/system ]; then skip 'no systemd with cgroup version 2'; fi
+    broker_start
+    wish $ALICE cam "$cam" >/dev/null
+    for limit in MemoryMax=64M MemoryHigh=64M CPUQuota=50%; do
+        systemd-run --quiet --scope --unit=rtf-test --slice=user-$ALICE.slice -p "$limit" -- setpriv --reuid $ALICE --regid $ALICE --clear-groups -- \
+            sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+        HOG=$!
+        echo "$HOG" >>"$WORK/pids"
+        eventually is_in_scope
+        before=$(kernel "$HOG")
+        answer=$(attach $ALICE cam "$HOG")
+        field .reason "$answer"
+        [ "$(field .result "$answer")" = ATTACH_FAIL ]
+        [[ $(field .reason "$answer") == "its cgroup /user.slice/user-$ALICE.slice/rtf-test.scope has the limit "*", which would not hold for it in the domain of a CPU" ]]
+        is_in_scope
+        [ "$(kernel "$HOG")" = "$before" ]
+        [ ! -e "$(echo "$CPUSETS"/rtf-1/t"$HOG".*)" ]
+        kill -KILL "$HOG"
+        wait "$HOG" || true
+        eventually test ! -d "$CPUSETS/user.slice/user-$ALICE.slice/rtf-test.scope"
+        as $ALICE rm -f "$SPECS/$ALICE/cam.tid"
+        verdict $ALICE cam >/dev/null
+    done
 }
 
 is_in_scope() { [ "$(group "$HOG")" = "/user.slice/user-$ALICE.slice/rtf-test.scope" ] && [ "$(cat "/proc/$HOG/comm")" = sh ]; }

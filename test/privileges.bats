@@ -1,4 +1,4 @@
-# What broker, starter, helper, lookup and plugins can do, as rtf-brokerd(8) claims: read from /proc, and tried from inside.
+# What broker, starter, helper, adopter, readers, lookup and plugins can do, as rtf-brokerd(8) claims: read from /proc, and tried from inside.
 load helper
 
 prepare() { configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all'; }
@@ -33,22 +33,31 @@ tries() { "$RTF_SOURCE/test/fixtures/inject" "$@"; }
 # A user that nothing else runs as.
 as_plugin_user() { broker_start --plugin-user 20099; }
 
-@test "the broker can handle files of users, and not schedule" {
+@test "the broker can neither handle files of users nor schedule" {
     as_plugin_user
-    [ "$(powers "$BROKER")" = 'chown dac_override fowner fsetid ipc_lock lease' ]
+    [ "$(powers "$BROKER")" = ipc_lock ]
     [ "$(status_of "$BROKER" Seccomp)" = 2 ]
     [ "$(status_of "$BROKER" NoNewPrivs)" = 1 ]
     [ "$(status_of "$BROKER" Uid | tr -s ' \t' ' ')" = '0 0 0 0' ]
 }
 
-@test "the starter has what its children need, and three descriptors besides its socket" {
+@test "the starter has what its children need, and five descriptors besides its socket" {
     as_plugin_user
-    [ "$(powers "$(starter)")" = 'dac_override kill setgid setuid setpcap ipc_lock sys_nice perfmon' ]
+    [ "$(powers "$(starter)")" = 'chown dac_override fowner fsetid kill setgid setuid setpcap ipc_lock sys_nice perfmon' ]
     [ "$(cat "/proc/$(starter)/comm")" = rtf-starter ]
-    [ "$(descriptors "$(starter)")" = '0 1 2 3 4' ] # 4: tells that a child has ended
+    [[ $(descriptors "$(starter)") =~ ^'0 1 2 3 4 '([0-9]+)$ ]] # 4: tells that a child has ended
+    [ "$(readlink "/proc/$(starter)/fd/${BASH_REMATCH[1]}")" = /run/rtf ]
 }
 
-@test "the helper alone can schedule" {
+@test "the guard can schedule, and nothing else" {
+    as_plugin_user
+    guard=$(parts rtf-guard)
+    [ "$(powers "$guard")" = 'ipc_lock sys_nice' ]
+    [ "$(status_of "$guard" Seccomp)" = 2 ]
+    [ "$(status_of "$guard" NoNewPrivs)" = 1 ]
+}
+
+@test "no other part than the helper can" {
     as_plugin_user
     helper=$(parts rtf-attach)
     [ "$(powers "$helper")" = 'dac_override ipc_lock sys_nice perfmon' ]
@@ -68,15 +77,93 @@ as_plugin_user() { broker_start --plugin-user 20099; }
     for pid in $(parts plugins/); do
         [ "$(status_of "$pid" Seccomp)" = 2 ]
         [ "$(awk '/^Max open files/ { print $4, $5 }' "/proc/$pid/limits")" = '64 64' ]
-        [ "$(awk '/^Max processes/ { print $3, $4 }' "/proc/$pid/limits")" = '512 512' ]
+        [ "$(awk '/^Max processes/ { print $3, $4 }' "/proc/$pid/limits")" = '128 128' ]
+        [ "$(awk '/^Max realtime priority/ { print $4, $5 }' "/proc/$pid/limits")" = '0 0' ]
+        [[ $(kernel "$pid") == 'fifo '*' reset=1' ]]
         [ "$(awk '/^Max core file size/ { print $5, $6 }' "/proc/$pid/limits")" = '0 0' ]
     done
+}
+
+# reader_of UID: the process that looks after that user's directory, after it has been given something to do.
+reader_of() {
+    wish "$1" "${2:-occasion}" '{"priority": 12}' >/dev/null
+    pgrep -P "$(starter)" -f "rtf-reader $1 "
+}
+
+@test "the adopter can give directories a group and a mode, and nothing else" {
+    as_plugin_user
+    adopter=$(parts rtf-adopter)
+    [ "$(powers "$adopter")" = 'chown fowner fsetid' ]
+    [ "$(status_of "$adopter" Seccomp)" = 2 ]
+    [ "$(status_of "$adopter" NoNewPrivs)" = 1 ]
+    [ "$(descriptors "$adopter")" = '0 1 2 3 4' ] # 3: specs/, 4: what happens there
+}
+
+@test "a reader has its user's rights over files, an identity of its own, and no power at all" {
+    broker_start --plugin-user 20099 --reader-user 20098
+    reader=$(reader_of $ALICE)
+    [ "$(powers "$reader")" = '' ]
+    [ "$(ids "$reader")" = "20098 20098 20098 $ALICE / 20098 20098 20098 20098 / " ]
+    [ "$(status_of "$reader" Seccomp)" = 2 ]
+    [ "$(status_of "$reader" NoNewPrivs)" = 1 ]
+    [ "$(descriptors "$reader")" = '0 1 2 3 4' ] # 3: the directory, 4: what happens there
+    for by in $ALICE 20098 20099; do
+        ! setpriv --reuid "$by" --regid "$by" --clear-groups -- ls "/proc/$reader/fd" >/dev/null 2>&1
+    done
+    ! as $ALICE kill -STOP "$reader" 2>/dev/null
+    ! as $ALICE chrt -i -p 0 "$reader" 2>/dev/null
+    ! stranger 20099 kill -STOP "$reader" 2>/dev/null
+}
+
+@test "a reader can do nothing that its user could not, and that only in his directory" {
+    requires_x86_64
+    requires_landlock
+    broker_start --plugin-user 20099 --reader-user 20098
+    reader=$(reader_of $ALICE)
+    install -d -m 1777 "$WORK/open"
+    as $ALICE sh -c 'echo mine >"$1/hers" && chmod 600 "$1/hers"' sh "$WORK/open"
+    echo "root's" >"$SPECS/$ALICE/.roots"
+    chmod 600 "$SPECS/$ALICE/.roots"
+    [ "$(tries "$reader" open .roots 0)" = EACCES ] # she may not
+    [ "$(tries "$reader" open "$WORK/open/hers" 0)" = EACCES ]      # she may, but it is elsewhere
+    [ "$(tries "$reader" open "$WORK/open/new" 0x41 0x180)" = EACCES ]
+    [ "$(tries "$reader" open .new 0x41 0x180)" -ge 3 ]
+    [ "$(stat -c %u "$SPECS/$ALICE/.new")" = $ALICE ]
+    [ "$(tries "$reader" setfsuid 0)" = EPERM ]
+    [ "$(tries "$reader" setuid $ALICE)" = EPERM ]
+    [ "$(tries "$reader" mkdir .directory 0x1c0)" = EPERM ]
+    [ "$(tries "$reader" execve /bin/true 0 0)" = EPERM ]
+    [ "$(tries "$reader" fork)" = EPERM ]
+    [ "$(tries "$reader" socket 1 1 0)" = EPERM ]
+    [ "$(tries "$reader" ptrace 16 1)" = EPERM ]
+    [ "$(tries "$reader" kill "$BROKER" 9)" = EPERM ]
+    [ "$(tries "$reader" sched_setscheduler 0 0 0)" = EPERM ]
+}
+
+@test "the writer of the log has no power at all, and one directory" {
+    as_plugin_user
+    log=$(parts rtf-log)
+    [ "$(powers "$log")" = '' ]
+    [ "$(status_of "$log" Seccomp)" = 2 ]
+    [ "$(status_of "$log" NoNewPrivs)" = 1 ]
+    eventually test "$(descriptors "$log")" = '0 1 2 3 4' # 3: log/, 4: the file
+    [[ $(kernel "$log") == 'fifo '*' reset=1' ]]
+    requires_x86_64
+    [ "$(tries "$log" socket 1 1 0)" = EPERM ]
+    [ "$(tries "$log" execve /bin/true 0 0)" = EPERM ]
+    [ "$(tries "$log" kill 1 0)" = EPERM ]
+    [ "$(tries "$log" mkdir "$SPOOL/log/new" 0x1c0)" = EPERM ]
+    requires_landlock
+    [ "$(tries "$log" open "$SPOOL/state/lock" 0)" = EACCES ]
+    [ "$(tries "$log" open "$WORK/new" 0x41 0x180)" = EACCES ]
+    [ "$(tries "$log" open "$EVENTS" 1)" -ge 3 ]
 }
 
 @test "nobody of them can open /etc/shadow" {
     requires_x86_64
     requires_landlock
     as_plugin_user
+    reader_of $ALICE
     for pid in "$BROKER" $(parts); do
         [ "$(tries "$pid" open /etc/shadow 0)" = EACCES ]
     done
@@ -101,14 +188,18 @@ as_plugin_user() { broker_start --plugin-user 20099; }
     requires_x86_64
     requires_landlock
     as_plugin_user
+    reader_of $ALICE
     for pid in "$BROKER" "$(parts rtf-attach)"; do
         [ "$(tries "$pid" open "$WORK/broker.out" 1)" = EACCES ]
         [ "$(tries "$pid" open "$CONFIG/acl.conf" 1)" = EACCES ]
-        [ "$(tries "$pid" mkdir "$WORK/new" 0x1ed)" = EACCES ]
+        [[ "$(tries "$pid" mkdir "$WORK/new" 0x1ed)" =~ ^(EACCES|EPERM)$ ]]
         [ "$(tries "$pid" execve /bin/true 0 0)" != 0 ]
     done
-    [ "$(tries "$BROKER" mkdir "$SPOOL/new" 0x1c0)" = 0 ]
-    rmdir "$SPOOL/new"
+    for place in "$SPOOL" "$SPECS" "$SPECS/$ALICE"; do
+        [ "$(tries "$BROKER" open "$place/new" 0x41 0x180)" = EACCES ]
+    done
+    [ "$(tries "$BROKER" open "$SPECS/$ALICE/occasion.json" 0)" = EACCES ]
+    [ "$(tries "$BROKER" mkdir "$SPOOL/state/new" 0x1c0)" = EPERM ]
     [ "$(tries "$(parts rtf-attach)" mkdir "$SPOOL/new" 0x1c0)" = EACCES ]
 }
 
@@ -244,4 +335,19 @@ no_process_of() { ! pgrep -u "$1"; }
     as_plugin_user
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$SLEEPER" other
+}
+
+@test "the guard reads /proc and schedules, and does nothing else" {
+    requires_x86_64
+    as_plugin_user
+    guard=$(parts rtf-guard)
+    [ "$(tries "$guard" execve /bin/true 0 0)" = EPERM ]
+    [ "$(tries "$guard" socket 1 1 0)" = EPERM ]
+    [ "$(tries "$guard" perf_event_open 0 0 0 0 0)" = EPERM ]
+    [ "$(tries "$guard" kill 1 0)" = EPERM ]
+    [ "$(tries "$guard" ptrace 16 1)" = EPERM ]
+    [ "$(tries "$guard" mkdir "$WORK/new" 0x1ed)" = EPERM ]
+    requires_landlock
+    [ "$(tries "$guard" open "$CONFIG/acl.conf" 0)" = EACCES ]
+    [ "$(tries "$guard" open "$WORK/broker.out" 1)" = EACCES ]
 }

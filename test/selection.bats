@@ -686,6 +686,7 @@ CASES
 
 # ---- the partitioned scheduler, briefly: it sets a switch of the whole machine ----
 
+# bats test_tags=machine
 @test "edf on single CPUs: worst fit, exact nearest, pinned, and passing over the test" {
     open_to_all '- - ignore_adm_test true'
     configure_plugins 'EDF edf - 0-1 partition=unthrottled threshold=0.95'

@@ -283,6 +283,7 @@ edf_rm_fp() {
     broker_start
 }
 
+# bats test_tags=machine
 @test "edf above rm above fp: a wish to edf that would make an rm task miss is refused on behalf of rm" {
     edf_rm_fp
     said '[.result, .grant.plugin]' '["OK","RM"]' "$(wish $BOB slow '{"runtime": "4ms", "period": "20ms", "deadline": "9ms", "plugin": "RM"}')"
@@ -296,6 +297,7 @@ edf_rm_fp() {
     said '[.grant.plugin, [.replies[].answer]]' '["FP",["no","no","ok"]]' "$(wish $ALICE any '{"runtime": "1ms", "period": "10ms", "priority": 5}')"
 }
 
+# bats test_tags=machine
 @test "edf above rm: of a random walk exactly that is granted which both tests allow, with the exact nearest" {
     edf_rm_fp
     told=$(as $ALICE "$RTF_SOURCE/test/fixtures/shared-cpu" "$SPECS/$ALICE" 1 300)

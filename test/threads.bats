@@ -904,7 +904,7 @@ END
     attach $ALICE cam "$SLEEPER" >/dev/null
     broker_stop TERM
     # Another boot: the journal is of one that is not this, and the id has gone to another thread.
-    sed -i 's/^boot=.*/boot=00000000-0000-0000-0000-000000000000/' "$SPOOL/state/journal"
+    sed -i 's/^boot=.*/boot=00000000-0000-0000-0000-000000000000/' "$SPOOL/state/current/journal"
     end "$SLEEPER"
     wait "$SLEEPER" || true
     reuse "$SLEEPER" $ALICE

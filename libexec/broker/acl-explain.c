@@ -98,7 +98,7 @@ static bool something_bounds(const struct acl *acl, const struct rule *rule)
 {
     for (int i = 0; i < acl->count; i++) {
         const struct rule *other = &acl->rules[i];
-        if (!rule_opens(other) && other->property != IGNORE_ADM_TEST &&
+        if (!rule_opens(other) && other->property != IGNORE_ADM_TEST && other->property != MIN_RUNTIME &&
             (is_broader(other, rule) || is_in(rule, other) || is_in(other, rule) || (is_group(other) && is_group(rule))))
             return true;
     }
@@ -117,10 +117,25 @@ static bool is_first_of_subject(const struct acl *acl, int index)
     return true;
 }
 
+/* The smallest runtime of one rule is more than the largest of another, which is for the same. */
+static const struct rule *rule_below(const struct acl *acl, const struct rule *rule)
+{
+    for (int i = 0; rule->property == MIN_RUNTIME && i < acl->count; i++) {
+        const struct rule *other = &acl->rules[i];
+        int plugin = rule->plugin != ANY_PLUGIN ? rule->plugin : other->plugin;
+        if (other->property == MAX_RUNTIME && other->value < rule->value && (is_broader(other, rule) || is_broader(rule, other)) &&
+            (plugin == ANY_PLUGIN || rule_bounds_least(rule, plugin)))
+            return other;
+    }
+    return NULL;
+}
+
 void acl_doubts(const struct acl *acl, FILE *output)
 {
     for (int i = 0; i < acl->count; i++) {
-        const struct rule *rule = &acl->rules[i];
+        const struct rule *rule = &acl->rules[i], *below = rule_below(acl, rule);
+        if (below != NULL)
+            fprintf(output, "acl.conf:%d: %s: no runtime passes this and line %d: %s\n", rule->line, rule->text, below->line, below->text);
         if (!is_first_of_subject(acl, i))
             continue;
         if (!rule_opens(rule) && !something_opens(acl, rule))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "acl-rules.h"
+#include "plugin-lines.h"
 #include "spec.h"
 #include "units.h"
 
@@ -50,6 +51,11 @@ bool rule_opens(const struct rule *rule)
     return rule->property == MAX_UTILIZATION || rule->property == MAX_USER_UTILIZATION;
 }
 
+bool rule_bounds_least(const struct rule *rule, int plugin)
+{
+    return !rule->tick || (rule->value != 0 && plugin_line(plugin)->deadline);
+}
+
 uint64_t acl_weight(const struct spec *spec, uint64_t runtime)
 {
     uint64_t window = spec_window(spec);
@@ -70,7 +76,7 @@ static uint64_t held_by(const struct grant *const own[2], const struct counter *
 }
 
 /* The first rule that refuses is the one that is told. */
-enum remedy { WHEN_FREED, SMALLER_RUNTIME, NONE };
+enum remedy { WHEN_FREED, OTHER_RUNTIME, NONE };
 static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
@@ -122,7 +128,7 @@ static void judge_utilization(struct question *question, const struct rule *rule
         return;
     bool first = !question->denied;
     bool fixed = question->spec->runtime == 0 || window == 0;
-    deny(question, rule, asked <= rule->value ? WHEN_FREED : fixed ? NONE : SMALLER_RUNTIME, "%s used, %s asked%s",
+    deny(question, rule, asked <= rule->value ? WHEN_FREED : fixed ? NONE : OTHER_RUNTIME, "%s used, %s asked%s",
          format_utilization(used, used_text), format_utilization(asked, asked_text),
          question->spec->runtime == 0 ? " (a wish without runtime weighs a whole CPU)"
          : window == 0                ? " (a wish without period weighs a whole CPU)"
@@ -143,9 +149,29 @@ static void judge_runtime(struct question *question, const struct rule *rule)
     if (rule->value < question->ceiling)
         question->ceiling = rule->value;
     if (asked > rule->value) {
-        deny(question, rule, SMALLER_RUNTIME, "%lluus asked", (unsigned long long)asked);
+        deny(question, rule, OTHER_RUNTIME, "%lluus asked", (unsigned long long)asked);
         tell_time(question->refusal, asked, rule->value);
     }
+}
+
+static void judge_least_runtime(struct question *question, const struct rule *rule)
+{
+    uint64_t asked = question->spec->runtime;
+    char tick[40] = "";
+    if (!rule_bounds_least(rule, question->plugin))
+        return;
+    if (asked == 0) {
+        deny(question, rule, NONE, "the wish states no runtime");
+        return;
+    }
+    if (rule->value > question->least)
+        question->least = rule->value;
+    if (asked >= rule->value)
+        return;
+    if (rule->tick)
+        snprintf(tick, sizeof tick, ", a tick is %lluus", (unsigned long long)rule->value);
+    deny(question, rule, OTHER_RUNTIME, "%lluus asked%s", (unsigned long long)asked, tick);
+    tell_time(question->refusal, asked, rule->value);
 }
 
 static void judge_time(struct question *question, const struct rule *rule, uint64_t stated, bool least)
@@ -168,6 +194,9 @@ void rule_judge(struct question *question, const struct rule *rule)
     case MAX_UTILIZATION:
     case MAX_USER_UTILIZATION:
         judge_utilization(question, rule);
+        break;
+    case MIN_RUNTIME:
+        judge_least_runtime(question, rule);
         break;
     case MAX_RUNTIME:
         judge_runtime(question, rule);
@@ -208,13 +237,14 @@ static void deny_by_default(struct question *question, const char *plugin_name, 
 }
 
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
-               const struct grant *const own[2], struct charge *hold, uint64_t *ceiling, struct refusal *refusal,
+               const struct grant *const own[2], struct charge *hold, uint64_t *least, uint64_t *ceiling, struct refusal *refusal,
                char reason[static REASON_BYTES])
 {
     struct question question = {.acl = acl, .account = account, .plugin = plugin, .spec = spec, .own = own,
                                 .ceiling = UINT64_MAX, .refusal = refusal, .reason = reason};
     bool opens = false, may_ignore = false;
     *ceiling = UINT64_MAX;
+    *least = 0;
     *hold = (struct charge){0};
     if (account->uid == 0)
         return true;
@@ -231,7 +261,8 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
         deny_by_default(&question, plugin_name, "opens anything (max_utilization or max_user_utilization)");
     else if (spec->ignore_admission && !may_ignore)
         deny_by_default(&question, plugin_name, "allows ignore_adm_test");
-    *ceiling = question.denied_for_good ? 0 : question.ceiling;
+    *least = question.least;
+    *ceiling = question.denied_for_good || question.ceiling < question.least ? 0 : question.ceiling;
     refusal->never = question.never;
     if (question.denied)
         return false;

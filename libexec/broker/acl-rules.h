@@ -5,7 +5,7 @@
 #include "acl.h"
 
 enum property {
-    MAX_UTILIZATION, MAX_USER_UTILIZATION, MAX_RUNTIME, MIN_PERIOD, MAX_PERIOD, MIN_DEADLINE, MAX_DEADLINE,
+    MAX_UTILIZATION, MAX_USER_UTILIZATION, MIN_RUNTIME, MAX_RUNTIME, MIN_PERIOD, MAX_PERIOD, MIN_DEADLINE, MAX_DEADLINE,
     MIN_PRIORITY, MAX_PRIORITY, IGNORE_ADM_TEST, PROPERTIES
 };
 enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };
@@ -19,6 +19,7 @@ struct rule {
     int plugin;
     enum property property;
     uint64_t value;
+    bool tick; /* min_runtime tick: for plugins of which the kernel ends a runtime at a tick only */
     char text[160]; /* the line, blanks folded */
     struct counter *counter; /* of the subject, for max_utilization */
 };
@@ -27,6 +28,7 @@ struct rule {
 struct counter {
     char key[104];
     uint64_t used;
+    unsigned held; /* by rules and parts of charges */
     UT_hash_handle hh;
 };
 
@@ -34,6 +36,7 @@ struct acl {
     struct rule *rules;
     int count;
     struct counter *counters;
+    unsigned most_counters; /* before those that nothing holds are forgotten */
 };
 
 /* Is this account of that domain, and this rule one for it on that plugin? */
@@ -47,6 +50,9 @@ struct counter *acl_counter(struct acl *acl, const char *key);
 
 bool rule_opens(const struct rule *rule);
 
+/* Of min_runtime: `tick` bounds only where the kernel ends a runtime at a tick. */
+bool rule_bounds_least(const struct rule *rule, int plugin);
+
 /* What somebody asks for, and what has been said so far. */
 struct question {
     struct acl *acl;
@@ -54,7 +60,7 @@ struct question {
     int plugin;
     const struct spec *spec;
     const struct grant *const *own;
-    uint64_t ceiling;
+    uint64_t least, ceiling;
     struct refusal *refusal;
     char *reason;
     bool denied, never;

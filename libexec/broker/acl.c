@@ -9,10 +9,12 @@
 #include "conf.h"
 #include "event.h"
 #include "spec.h"
+#include "tick.h"
 #include "units.h"
 
 static const char *const property_names[PROPERTIES] = {
-    [MAX_UTILIZATION] = "max_utilization", [MAX_USER_UTILIZATION] = "max_user_utilization", [MAX_RUNTIME] = "max_runtime",
+    [MAX_UTILIZATION] = "max_utilization", [MAX_USER_UTILIZATION] = "max_user_utilization",
+    [MIN_RUNTIME] = "min_runtime",         [MAX_RUNTIME] = "max_runtime",
     [MIN_PERIOD] = "min_period",           [MAX_PERIOD] = "max_period",                     [MIN_DEADLINE] = "min_deadline",
     [MAX_DEADLINE] = "max_deadline",       [MIN_PRIORITY] = "min_priority",                 [MAX_PRIORITY] = "max_priority",
     [IGNORE_ADM_TEST] = "ignore_adm_test",
@@ -40,6 +42,14 @@ static bool parse_domain(const char *word, struct rule *rule, char *reason)
     return true;
 }
 
+static bool parse_least_runtime(const char *word, struct rule *rule)
+{
+    rule->tick = strcmp(word, "tick") == 0;
+    if (rule->tick)
+        rule->value = tick_is_not_awaited() ? 0 : tick_length();
+    return rule->tick || (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value);
+}
+
 /* Times are microseconds as in the paper's file, or carry a unit. */
 static bool parse_value(const char *word, struct rule *rule, char *reason)
 {
@@ -52,6 +62,9 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
     case MAX_PRIORITY:
         return (parse_number(word, 100, &rule->value) && rule->value > 0) ||
                conf_wrong(reason, "acl.conf", rule->line, "%s takes a priority from 1 to 100, not \"%.40s\"", property_names[rule->property], word);
+    case MIN_RUNTIME:
+        return parse_least_runtime(word, rule) ||
+               conf_wrong(reason, "acl.conf", rule->line, "min_runtime takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, or the word tick, not \"%.40s\"", word);
     case IGNORE_ADM_TEST:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||
@@ -74,7 +87,7 @@ static bool parse_rule(char *const words[], struct rule *rule, int (*plugin_inde
         if (strcmp(words[2], property_names[rule->property]) == 0)
             break;
     if (rule->property == PROPERTIES)
-        return conf_wrong(reason, "acl.conf", rule->line, "unknown property \"%.40s\": max_utilization, max_user_utilization, max_runtime, min_period, "
+        return conf_wrong(reason, "acl.conf", rule->line, "unknown property \"%.40s\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, "
                                          "max_period, min_deadline, max_deadline, min_priority, max_priority or ignore_adm_test", words[2]);
     snprintf(rule->text, sizeof rule->text, "%.40s %.32s %s %.24s", words[0], words[1], words[2], words[3]);
     return parse_value(words[3], rule, reason);
@@ -96,12 +109,32 @@ static bool add_line(struct acl *acl, const struct conf *conf, int (*plugin_inde
     return true;
 }
 
+/* Those of uids that have come and gone: each time that there are twice as many as were left. */
+static void forget_counters(struct acl *acl)
+{
+    enum { ROOM = 256 };
+    struct counter *counter, *next;
+    if (HASH_COUNT(acl->counters) < (acl->most_counters == 0 ? ROOM : acl->most_counters))
+        return;
+    counter = acl->counters;
+    HASH_CLEAR(hh, acl->counters); /* the table; its elements stay linked in their order */
+    for (; counter != NULL; counter = next) {
+        next = counter->hh.next;
+        if (counter->held != 0)
+            HASH_ADD_STR(acl->counters, key, counter);
+        else
+            free(counter);
+    }
+    acl->most_counters = 2 * HASH_COUNT(acl->counters) + ROOM;
+}
+
 struct counter *acl_counter(struct acl *acl, const char *key)
 {
     struct counter *counter;
     HASH_FIND_STR(acl->counters, key, counter);
     if (counter != NULL)
         return counter;
+    forget_counters(acl);
     counter = calloc(1, sizeof *counter);
     if (counter == NULL)
         abort();
@@ -119,6 +152,7 @@ static void name_subjects(struct acl *acl)
             continue;
         snprintf(key, sizeof key, "%d %s %d", (int)rule->domain, rule->name, rule->plugin);
         rule->counter = acl_counter(acl, key);
+        rule->counter->held++;
     }
 }
 
@@ -181,16 +215,37 @@ bool acl_names_uid(const struct acl *acl, uid_t uid)
 
 /* ---- charging ---- */
 
-static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
+static struct charged *part_of(const struct charge *charge, const struct counter *counter)
 {
     for (int i = 0; i < charge->count; i++)
         if (charge->parts[i].counter == counter)
-            return; /* two rules of one subject share its sum */
+            return &charge->parts[i];
+    return NULL;
+}
+
+static void append_part(struct charge *charge, struct counter *counter, uint64_t amount)
+{
     struct charged *parts = realloc(charge->parts, (size_t)(charge->count + 1) * sizeof *parts);
     if (parts == NULL)
         abort();
     parts[charge->count++] = (struct charged){counter, amount};
     charge->parts = parts;
+    counter->held++;
+}
+
+static void drop_parts(struct charge *charge)
+{
+    for (int i = 0; i < charge->count; i++)
+        charge->parts[i].counter->held--;
+    free(charge->parts);
+    *charge = (struct charge){0};
+}
+
+static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
+{
+    if (part_of(charge, counter) != NULL)
+        return; /* two rules of one subject share its sum */
+    append_part(charge, counter, amount);
     counter->used += amount;
 }
 
@@ -217,8 +272,19 @@ void acl_charge_again(struct acl *acl, const struct account *account, int plugin
 void acl_release(struct charge *charge)
 {
     acl_settle(charge, 0);
-    free(charge->parts);
-    *charge = (struct charge){0};
+    drop_parts(charge);
+}
+
+void acl_join(struct charge *into, struct charge *from)
+{
+    for (int i = 0; i < from->count; i++) {
+        struct charged *part = part_of(into, from->parts[i].counter);
+        if (part != NULL)
+            part->amount += from->parts[i].amount;
+        else
+            append_part(into, from->parts[i].counter, from->parts[i].amount);
+    }
+    drop_parts(from);
 }
 
 void acl_settle(struct charge *charge, uint64_t amount)

@@ -29,9 +29,9 @@ bool acl_names_uid(const struct acl *acl, uid_t uid);
  * another plugin's offer, does not count against it (`own`, two pointers, NULL where there is none). True:
  * *ceiling is the largest runtime it may get (UINT64_MAX: no bound), and what min(desired, ceiling) weighs
  * beyond `own` has been charged to *hold. False: refusal and reason say why; *ceiling is the largest
- * runtime that would pass, 0 if none would. */
+ * runtime that would pass, 0 if none would. *least is the smallest, 0 where there is no such bound. */
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
-               const struct grant *const own[2], struct charge *hold, uint64_t *ceiling, struct refusal *refusal,
+               const struct grant *const own[2], struct charge *hold, uint64_t *least, uint64_t *ceiling, struct refusal *refusal,
                char reason[static REASON_BYTES]);
 
 /* Bounds on the POSIX priority of a plan. The range within which every priority passes, for asking first. */
@@ -49,6 +49,9 @@ void acl_charge_again(struct acl *acl, const struct account *account, int plugin
 
 /* Gives back what *charge holds and empties it. */
 void acl_release(struct charge *charge);
+
+/* What *from holds is *into's from now on. */
+void acl_join(struct charge *into, struct charge *from);
 
 /* Turns what was held for a request into what its grant weighs. */
 void acl_settle(struct charge *charge, uint64_t amount);

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "acl.h"
+#include "guard.h"
 #include "ledger.h"
 #include "names.h"
 #include "neighbours.h"
 #include "plugins.h"
 #include "rest.h"
 #include "spec.h"
+#include "units.h"
 #include "wishes.h"
 
 enum { TRIES_MAX = 16 };
@@ -164,11 +166,11 @@ static struct spec probed_spec(const struct request *request)
     return smaller;
 }
 
-/* The rules or a neighbour refuse the runtime, but would let a smaller one pass: how much of it would the plugin
+/* The rules or a neighbour refuse the runtime, but would let another one pass: how much of it would the plugin
  * take? Plugins that are right need few questions; one that is not must not keep all others waiting. */
 static enum next probe(struct request *request, uint64_t runtime)
 {
-    if (request->tries++ == TRIES_MAX)
+    if (runtime < request->least || request->tries++ == TRIES_MAX)
         return ASK;
     request->probed = runtime;
     struct spec smaller = probed_spec(request);
@@ -273,6 +275,15 @@ static bool may_ask(struct request *request)
     return !in_turn || turn_pass(request);
 }
 
+/* The largest runtime that the rules would let pass and that the wish could state. */
+static uint64_t most_to_ask(const struct request *request)
+{
+    const struct spec *spec = &request->spec;
+    uint64_t window = spec_window(spec), most = request->ceiling < TIME_MAX ? request->ceiling : TIME_MAX;
+    most = window != 0 && window < most ? window : most;
+    return spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
+}
+
 enum next ask_next(struct request *request)
 {
     struct wish *wish = request->wish;
@@ -287,16 +298,20 @@ enum next ask_next(struct request *request)
             return WAIT;
         }
         request->tries = 0;
+        if (!guard_can_enforce(request->plugin, &request->spec, reason)) {
+            note_no(request, request->plugin, ANSWER_NO, reason, 0, true);
+            continue;
+        }
         const struct grant *const own[2] = {wish->grant, request->partial};
-        if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->ceiling,
+        if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->least, &request->ceiling,
                       &refusal, reason)) {
             /* A plan that others have to judge must not be in the plugin's books before they have. */
             request->commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->plugin);
             return ask_for_offer(request);
         }
         keep_denial(request, &refusal, reason);
-        if (request->ceiling > 0 && request->ceiling < request->spec.runtime)
-            return probe(request, request->ceiling);
+        if (request->ceiling > 0 && (request->ceiling < request->spec.runtime || request->spec.runtime < request->least))
+            return probe(request, most_to_ask(request));
     }
     request->probed = 0;
     return request->partial == NULL ? refuse(request) : consult(request, request->partial);
@@ -442,6 +457,7 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
     char reason[REASON_BYTES];
     if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING) {
         uint64_t nearest = event->nearest < request->ceiling ? event->nearest : request->ceiling;
+        nearest = nearest < request->least ? 0 : nearest;
         note_no(request, plugin, event->answer, event->reason, request->commit ? nearest : 0, event->never);
         enum next next = turn_down(request, NULL, false);
         return request->commit || nearest == 0 ? next : probe(request, nearest); /* would its priority pass? */

@@ -10,6 +10,7 @@
 
 #include "coprocess.h"
 #include "event.h"
+#include "guard.h"
 #include "home.h"
 #include "plugin-lines.h"
 #include "starter.h"
@@ -143,10 +144,19 @@ static struct message *about(const char *op, const struct attachment *attachment
     return message;
 }
 
+/* Its answer brings what tells when the runtime is used up. */
+static void budget(struct message *message, const struct grant *grant)
+{
+    if (guard_enforces(grant))
+        paragraph_add_number(&message->text, "budget", grant->plan.runtime);
+}
+
 static struct message *about_grant(const char *op, struct attachment *attachment, const struct grant *grant)
 {
+    guard_end(attachment);
     home_expect(&attachment->presence, &grant->plan);
     struct message *message = about(op, attachment);
+    budget(message, grant);
     struct attributes wanted = grant->plan;
     wanted.reset_on_fork = true;
     wanted.domain = plugin_line(grant->plugin)->domains;
@@ -181,8 +191,9 @@ uint64_t helper_apply_again(struct attachment *attachment, const struct grant *g
     return finish(about_grant("restore", attachment, grant), attachment->pidfd);
 }
 
-uint64_t helper_restore(const struct attachment *attachment)
+uint64_t helper_restore(struct attachment *attachment)
 {
+    guard_end(attachment);
     struct message *message = about("restore", attachment);
     attributes_add(&message->text, "", &attachment->former);
     return finish(message, attachment->pidfd);
@@ -192,6 +203,13 @@ uint64_t helper_watch(const struct attachment *attachment)
 {
     struct message *message = about("watch", attachment);
     watch(message, attachment);
+    return finish(message, attachment->pidfd);
+}
+
+uint64_t helper_budget(const struct attachment *attachment, const struct grant *grant)
+{
+    struct message *message = about("budget", attachment);
+    budget(message, grant);
     return finish(message, attachment->pidfd);
 }
 

@@ -16,7 +16,7 @@ struct helper_event {
     enum helper_answer answer;
     char reason[REASON_BYTES]; /* NO, BUSY */
     int64_t after;             /* PENDING: ns until it can be said again; 0: when the thread runs. OK: so long the kernel counts what it had */
-    int watch;                 /* the receiver's; -1: none */
+    int watch;                 /* the receiver's; -1: none. OK to what is about a grant that guard_enforces: its budget */
 };
 
 /* Before the starter is forked: tells it about the program. */
@@ -32,8 +32,11 @@ uint64_t helper_adjust(struct attachment *attachment, const struct grant *grant)
 
 /* The grant once more, whatever the thread's policy is now: restore to what is granted. */
 uint64_t helper_apply_again(struct attachment *attachment, const struct grant *grant);
-uint64_t helper_restore(const struct attachment *attachment);
+uint64_t helper_restore(struct attachment *attachment);
 uint64_t helper_watch(const struct attachment *attachment);
+
+/* Only what tells when its runtime is used up: that of apply, adjust and apply_again has been lost. */
+uint64_t helper_budget(const struct attachment *attachment, const struct grant *grant);
 uint64_t helper_sweep(const struct attachment *attachment);
 uint64_t helper_rt_runtime(const char *value);
 

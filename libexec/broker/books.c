@@ -3,15 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "enforcing.h"
 #include "ledger.h"
+#include "names.h"
 #include "plugin-lines.h"
 #include "rest.h"
-#include "noticing.h"
+#include "directories.h"
 #include "spool.h"
 #include "units.h"
 #include "wishes.h"
@@ -45,20 +48,28 @@ static json_t *grant_as_json(uint64_t task, const struct grant *grant)
 /* Something is about to change. */
 static bool is_quiet(const struct user *user)
 {
-    return user->adopted && !user->gone && user->look_at == 0 && !user->scanned;
+    return user->adopted && !user->gone && user->scanned && user->scan == NULL;
 }
 
 static bool is_busy(const struct wish *wish)
 {
-    return wish->request != NULL || wish->line != NULL || spool_is_watched(wish) || !is_quiet(wish->user);
+    return wish->request != NULL || wish->line != NULL || wish->sighting != NULL || wish->asked || wish->coming || wish->recovery != NULL || wish->ending || !is_quiet(wish->user);
 }
 
 static json_t *users_as_json(void)
 {
     json_t *users = json_object();
-    for (const struct user *user = spool_users(); user != NULL; user = user->hh.next)
+    for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
         json_object_set_new(users, user->name, json_boolean(is_quiet(user)));
     return users;
+}
+
+/* As the kernel shows it in this moment. */
+static const char *enforcement_of(const struct attachment *attachment)
+{
+    static const char *const words[] = {[NOT_ENFORCED] = "none", [IN_FORCE] = "in force", [SUSPENDED] = "suspended"};
+    struct attributes now;
+    return words[!attachment->guarded || !thread_attributes(attachment->tid, &now) ? NOT_ENFORCED : attachment_enforcement(attachment, &now)];
 }
 
 static json_t *wish_as_json(const struct wish *wish)
@@ -68,7 +79,8 @@ static json_t *wish_as_json(const struct wish *wish)
                               (json_int_t)wish->task, "busy", is_busy(wish));
     json_object_set_new(entry, "grant", wish->grant == NULL ? json_null() : grant_as_json(wish->task, wish->grant));
     json_object_set_new(entry, "thread", attachment == NULL ? json_null() :
-                        json_pack("{s:i, s:I, s:b}", "tid", (int)attachment->tid, "started_by", (json_int_t)attachment->started_by, "pending", attachment->pending));
+                        json_pack("{s:i, s:I, s:b, s:s}", "tid", (int)attachment->tid, "started_by", (json_int_t)attachment->started_by, "pending", attachment->pending,
+                                  "enforcement", enforcement_of(attachment)));
     if (wish->request != NULL) {
         add_charges(&wish->request->hold);
         if (wish->request->partial != NULL)
@@ -112,8 +124,16 @@ static json_t *lines_as_json(void)
     return lines;
 }
 
+/* What malloc has given out, for tests: the pages that it keeps, or has not given back, say little of what is lost. */
+static json_int_t bytes_in_use(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return (json_int_t)info.uordblks + (json_int_t)info.hblkhd;
+}
+
 static json_t *everything(void)
 {
+    const json_int_t memory = bytes_in_use(); /* without what follows */
     json_t *wishes = json_array();
     charges = json_object();
     rests = json_array();
@@ -124,7 +144,7 @@ static json_t *everything(void)
     rest_each(add_rest);
     ledger_each(add_sum);
     acl_each(rules, add_used);
-    return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "quiet", users_as_json(), "limit", max_wishes, "plugins", lines_as_json(), "wishes", wishes, "rests", rests, "promised", promised, "charges", charges,
+    return json_pack("{s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "quiet", users_as_json(), "limit", max_wishes, "accounts", (int)accounts_known(), "plugins", lines_as_json(), "wishes", wishes, "rests", rests, "promised", promised, "charges", charges,
                      "used", used);
 }
 

@@ -1,36 +1,49 @@
-/* Users' directories: whose they are, who may have one, and what stands in the wrong place. */
+/* Users' directories: whose they are, and who may have one. What is in specs/ the adopter tells (libexec/rtf-adopter.c), and renames and modes are
+ * left to it; nothing is looked up here. */
 #ifndef RTF_DIRECTORIES_H
 #define RTF_DIRECTORIES_H
 
 #include "names.h"
-#include "noticing.h"
+#include "wish.h"
+
+/* Before the starter is forked: tells it about the program. And when it has been. */
+void directories_prepare(char *path);
+bool directories_start(void);
+
+/* All users with a directory that is there: this, and then user->hh.next. */
+struct user *users_first(void);
+struct user *user_find(const char *name);
+
+/* One that has no wishes left: freed by users_sweep, when the events in hand have been dealt with. */
+void user_close(struct user *user);
+void users_sweep(void);
 
 /* The account is known now: its directories are adopted, moved aside or left alone. */
 void directories_of(struct account *account);
 
-/* Everything will be looked at anew, in turn: after a SIGHUP and when events were lost. */
+/* Everything will be looked at anew: after a SIGHUP. */
 void directories_rescan(void);
 
-/* All of that at once, at the start; what is found is asked in the order of its times. */
-void directories_finish(void);
-
-/* It could not be watched or listed: it will be looked through after so many ns. */
-void directory_again(struct user *user, int64_t after);
-
-/* Looks at a few of the names and directories that wait for it. */
-bool directories_are_due(void);
-void directories_take_turn(void);
-
-/* While held, directories are adopted but their wishes are not looked at: recover.c comes first. */
+/* While held, directories are adopted but nothing in them is looked at: recover.c comes first. */
 void directories_hold(bool hold);
 
-/* Files that were busy are looked at again. */
+/* Each directory that was there at the start is adopted, or will not be; and what is in them has been seen. */
+bool directories_are_known(void);
+bool directories_are_scanned(void);
+
+/* An account database that is down must not cost anybody his grant: adopted for now, as it was before. */
+void directory_adopt_for_now(struct user *user);
+
+/* The adopter's socket is ready. */
+void directories_receive(void);
+
+/* Closes a descriptor, elsewhere: the last one to close a file may have to wait for its file system. */
+void directories_dispose(int fd);
+
 int64_t directories_deadline(void);
 void directories_expire(int64_t now);
 
-void spool_event(const struct spool_event *event);
-
-/* So many events of a directory are about to be told: too many, and none of them is. */
-void directories_noise(struct user *user, unsigned events);
+/* A line in the log of what was found there, so many in a while and no more. */
+void report_found(const struct user *user, const char *name, const char *decision, const char *reason);
 
 #endif

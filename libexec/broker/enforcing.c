@@ -10,8 +10,10 @@
 #include "attach.h"
 #include "cgroup.h"
 #include "event.h"
-#include "files.h"
+#include "follow.h"
+#include "guard.h"
 #include "rest.h"
+#include "threads.h"
 #include "units.h"
 #include "wishes.h"
 
@@ -39,16 +41,8 @@ static bool is_just_written(const struct stamp *file)
 /* A NAME.tid of another boot, or of a thread that is no more, can only ever do harm. */
 static void drop_stale(struct request *request)
 {
-    spool_remove(request->wish->user, request->wish->name, ".tid", &request->tid.stamp);
+    reader_remove(request->wish->user, request->wish->name, "tid", &request->tid.stamp);
     request->tid.stamp = (struct stamp){0};
-}
-
-/* By itself, not through us: then what execve leaves real-time need not be ours. */
-static bool leader_is_real_time(const struct identity *identity)
-{
-    struct attributes leader;
-    return identity->process != identity->tid && attachment_find(identity->process) == NULL &&
-           thread_attributes(identity->process, &leader) && policy_is_real_time(leader.policy);
 }
 
 /* Where a thread is to be put back to. One that an attached thread has started is in that one's leaf of a domain, which
@@ -105,61 +99,24 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     } else if (elsewhere(wish, tid)) {
         say(request, ATTACH_FAIL, "thread %d is attached to another reservation already", (int)tid);
         request->taken = true;
+    } else if (leader_is_alike(&identity)) {
+        say(request, ATTACH_FAIL, "the first thread of its process, %d, is real-time with reset-on-fork by other means: after an execve thread %d "
+            "could not be told from it", (int)identity.process, (int)tid);
+        request->taken = true;
     } else if (!thread_attributes(tid, &former))
         say(request, ATTACH_FAIL, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     else if (!group_of(tid, &group)) {
         request->taken = errno == EAGAIN;
         say(request, ATTACH_FAIL, "it cannot be told which cpuset group thread %d would have to be put back to: %s", (int)tid, strerror(errno));
     } else {
+        follow_former(&identity, &former);
         struct attachment *target = attachment_new(wish, &identity, pidfd, by_file, &former);
-        target->leader_real_time = leader_is_real_time(&identity);
         target->group = group;
         return target;
     }
     if (pidfd >= 0)
         close(pidfd);
     return NULL;
-}
-
-/* When a thread that does not lead its process calls execve(2), its own id ends and it goes on under the
- * leader's, with its policy: to watch only the old id would leave a real-time thread that nobody answers for. How
- * it is scheduled exactly its owner may have changed just before; that it is real-time and marked reset-on-fork,
- * where its leader was not, only root can have done. */
-bool follow_exec(struct wish *wish)
-{
-    struct attachment *old = wish->attachment;
-    struct identity identity;
-    struct attributes now;
-    if (old->process == old->tid || old->leader_real_time || wish->grant == NULL)
-        return false;
-    struct attachment *leader = attachment_find(old->process);
-    if (leader != NULL) { /* its id is another wish's, and what runs under it now is held to that one's grant */
-        if (is_being_detached(leader->wish))
-            (void)helper_restore(leader);
-        else if (leader->wish->grant != NULL)
-            (void)helper_apply_again(leader, leader->wish->grant);
-        return false;
-    }
-    int pidfd = thread_find(old->process, true, &identity);
-    if (pidfd < 0)
-        return false;
-    bool goes_on = thread_attributes(old->process, &now) && policy_is_real_time(now.policy) && now.reset_on_fork;
-    if (!goes_on) {
-        close(pidfd);
-        return false;
-    }
-    struct attachment *next = attachment_new(wish, &identity, pidfd, old->by_file, &old->former);
-    next->served = old->served;
-    next->since = old->since;
-    next->group = old->group;
-    old->group = NULL; /* and its leaf is emptied when the thread gets one under its new id */
-    attachment_end(wish);
-    wish->attachment = next;
-    wish->exited = false; /* that was the old id */
-    if (attachment_watch(next))
-        return true;
-    (void)helper_restore(next); /* nobody would answer for it */
-    return false;
 }
 
 static enum next no_thread(struct request *request, const char *by, bool never)
@@ -187,7 +144,7 @@ static enum next apply(struct request *request)
     request->target = NULL;
     /* Former attributes reach state/ before the call that changes them. */
     if (request_record(request))
-        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
+        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, wish->json.fd));
     say(request, ATTACH_FAIL, "the broker cannot write its state: %s", strerror(errno));
     if (request->fresh)
         attachment_end(wish);
@@ -210,13 +167,22 @@ static enum next adopt_target(struct request *request)
     return no_thread(request, "broker", false);
 }
 
+enum enforcement attachment_enforcement(const struct attachment *attachment, const struct attributes *now)
+{
+    const struct grant *grant = attachment->wish->grant;
+    if (!attachment->guarded || grant == NULL)
+        return NOT_ENFORCED;
+    const bool can_be = grant->plan.policy != POLICY_DEADLINE || attachment->has_lent;
+    return can_be && !policy_is_real_time(now->policy) && now->reset_on_fork ? SUSPENDED : IN_FORCE;
+}
+
 bool has_drifted(const struct wish *wish)
 {
     struct attributes now;
     char cpus[CPU_LIST_TEXT], reason[REASON_BYTES];
     const struct attachment *attachment = wish->attachment;
     if (attachment->pending || wish->exited || is_being_detached(wish) || wish->grant == NULL || !thread_attributes(attachment->tid, &now) ||
-        attributes_show(&wish->grant->plan, &now))
+        attributes_show(&wish->grant->plan, &now) || attachment_enforcement(attachment, &now) == SUSPENDED)
         return false;
     snprintf(reason, sizeof reason, "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted", (int)attachment->tid,
              policy_name(now.policy), now.priority, format_cpus(&now.cpus, cpus));
@@ -258,14 +224,14 @@ static bool is_attached(const struct attachment *now, pid_t tid)
 enum next enforce(struct request *request)
 {
     struct wish *wish = request->wish;
-    const struct attachment *now = wish->attachment;
+    struct attachment *now = wish->attachment;
     bool by_file = request->outcome.kind == ATTACH;
     pid_t by_key = wish->grant->spec.attach;
     pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
     if (wanted == 0 && now == NULL)
         return grant_only(request);
     bool same = is_attached(now, wanted);
-    if (wanted != 0 && wish->grant->plan.policy == POLICY_DEADLINE && !(same && now->served) && rest_waits(request, ENFORCE)) {
+    if (wanted != 0 && rest_applies(wish->grant) && !(same && now->served) && rest_waits(request, ENFORCE)) {
         if (same)
             (void)helper_restore(now); /* what it was granted before is in no books any more */
         return WAIT;
@@ -306,7 +272,7 @@ static enum next detached(struct request *request, const struct helper_event *ev
         request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
     rest_begin(wish, wish->grant);
     if (event->answer == HELPER_GONE)
-        rest_in_kernel(wish->rests_until);
+        rest_of_thread(wish);
     attachment_end(wish);
     request->recorded = false;
     if (request->outcome.kind == RELEASE)
@@ -361,7 +327,7 @@ static enum next pending(struct request *request, const struct helper_event *eve
             return WAIT;
     }
     if (runs_by_now(wish))
-        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
+        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, wish->json.fd));
     wish->attachment->pending = true;
     size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "%sthread %d sleeps, and is real-time as soon as it wakes",
@@ -378,15 +344,16 @@ static enum next applied(struct request *request, const struct helper_event *eve
         return owes(request, event, ENFORCE) ? WAIT : pending(request, event);
     if (event->answer == HELPER_OK) {
         wish->attachment->naps = 0;
+        guard_begin(wish->attachment, wish->grant, event->watch, false);
         attachment_watch_soon(wish->attachment);
-        wish->attachment->served |= wish->grant->plan.policy == POLICY_DEADLINE;
+        wish->attachment->served |= rest_applies(wish->grant);
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
     }
     if (event->answer == HELPER_GONE && follow_exec(wish)) {
         request->recorded = false;
         (void)request_record(request);
-        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
+        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, wish->json.fd));
     }
     if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {
         wish->exited = true;
@@ -396,10 +363,12 @@ static enum next applied(struct request *request, const struct helper_event *eve
         say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
         wish->attachment->served = true; /* it may have ended after the call */
         rest_begin(wish, wish->grant);
-        rest_in_kernel(wish->rests_until);
+        rest_of_thread(wish);
         attachment_end(wish);
-        if (wish->grant->spec.lifetime_thread)
-            spool_remove(wish->user, wish->name, ".json", &wish->judged);
+        if (wish->grant->spec.lifetime_thread) {
+            wish->ending = true;
+            reader_remove(wish->user, wish->name, "json", &wish->judged);
+        }
         return no_thread(request, "broker", true);
     }
     say(request, ATTACH_FAIL, "%.400s", event->reason);
@@ -414,7 +383,9 @@ static enum next applied(struct request *request, const struct helper_event *eve
     if (!uncommit(request))
         return lost_both(request);
     if (has_drifted(wish)) /* putting back has failed, too */
-        (void)helper_apply_again(wish->attachment, wish->grant);
+        threads_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
+    else
+        threads_guard_again(wish); /* in what it had before */
     return no_thread(request, "kernel", never);
 }
 

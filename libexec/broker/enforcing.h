@@ -11,8 +11,9 @@ enum next enforce(struct request *request);
 /* The cpuset group that a thread would be put back to, allocated; NULL where no domains are in use. False with errno. */
 bool group_of(pid_t tid, char **group);
 
-/* The attached thread's id has ended. True: the thread itself goes on as its process's first. */
-bool follow_exec(struct wish *wish);
+/* Of a grant whose runtime is enforced by the guard, as the kernel shows the thread: it may be ordinary until its next period. */
+enum enforcement { NOT_ENFORCED, IN_FORCE, SUSPENDED };
+enum enforcement attachment_enforcement(const struct attachment *attachment, const struct attributes *now);
 
 /* Says so in the log if the thread does not run as granted any more: its owner may change his own thread's affinity, and
  * lower its policy. */

@@ -1,7 +1,6 @@
 #include "event.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <poll.h>
@@ -10,22 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "logging.h"
+#include "names.h"
 #include "units.h"
 
-enum { SCHEMA = 1, RARE_LINES = 10 };
+enum { SCHEMA = 1, RARE_LINES = 10, LOG_BYTES = 1 << 20 };
 static const int64_t rare_window = INT64_C(10000000000);
-static const char log_name[] = "events.ndjson";
 
-static int log_directory = -1, log_file = -1;
-static bool echo_to_stderr;
+static bool echo_to_stderr, reopens;
 static uint64_t lost;
 
-/* What one turn of the broker has to tell is one write. */
-static char waiting[65536];
+/* What one turn of the broker has to tell is one write; and what the pipe does not take waits here. */
+static char waiting[131072];
 static size_t waiting_length;
 
 static const char *const kind_names[] = {
@@ -89,46 +87,31 @@ const char *json_as_line(const json_t *json, size_t *length)
     return text;
 }
 
+static void finish(void)
+{
+    logging_finish(waiting, waiting_length);
+    waiting_length = 0;
+}
+
+void event_start(bool echo)
+{
+    echo_to_stderr = echo;
+    (void)atexit(finish);
+}
+
+/* The writer opens the file anew at an empty line: each line before it is in the old one. */
+static void put_reopening(void)
+{
+    if (!reopens || waiting_length == sizeof waiting)
+        return;
+    waiting[waiting_length++] = '\n';
+    reopens = false;
+}
+
 void event_reopen(void)
 {
-    if (log_file >= 0)
-        close(log_file);
-    log_file = openat(log_directory, log_name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0640);
-    if (log_file >= 0)
-        (void)fchmod(log_file, 0640); /* whatever the umask; the group is the directory's */
-}
-
-void event_start(int directory, bool echo)
-{
-    log_directory = directory;
-    echo_to_stderr = echo;
-    event_reopen();
-    (void)atexit(event_flush);
-}
-
-static unsigned lines_in(const char *text, size_t length)
-{
-    unsigned lines = 0;
-    for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + length - at))) != NULL; at++)
-        lines++;
-    return lines;
-}
-
-/* Lines are written whole or taken back: a full disk must not leave half a JSON object. How many were not written. */
-static unsigned write_lines(const char *text, size_t length)
-{
-    if (log_file < 0)
-        event_reopen();
-    ssize_t put = log_file < 0 ? -1 : write(log_file, text, length);
-    if (put == (ssize_t)length)
-        return 0;
-    size_t whole = put < 0 ? 0 : (size_t)put;
-    while (whole > 0 && text[whole - 1] != '\n')
-        whole--;
-    off_t end = put > (ssize_t)whole ? lseek(log_file, 0, SEEK_CUR) : -1;
-    if (end >= put)
-        (void)ftruncate(log_file, end - put + (off_t)whole);
-    return lines_in(text + whole, length - whole);
+    reopens = true;
+    put_reopening();
 }
 
 /* What is not UTF-8 is shown as null: every line has every key. */
@@ -188,17 +171,27 @@ static json_t *filled(const struct event *event, uint64_t left_out)
     return line;
 }
 
-/* False: the log still takes nothing. */
+static bool add(const struct event *event, uint64_t left_out)
+{
+    size_t length;
+    const char *text = json_as_line(filled(event, left_out), &length);
+    if (text == NULL || length > sizeof waiting - waiting_length)
+        return false;
+    memcpy(waiting + waiting_length, text, length);
+    waiting_length += length;
+    if (echo_to_stderr && event->user == NULL)
+        echo(text, length);
+    return true;
+}
+
+/* False: there is still no room. */
 static bool report_lost(void)
 {
     char reason[80];
-    size_t length;
     if (lost == 0)
         return true;
     snprintf(reason, sizeof reason, "the log could not be written for a time, %llu lines are missing", (unsigned long long)lost);
-    struct event event = {.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1};
-    const char *line = json_as_line(filled(&event, 0), &length);
-    if (line == NULL || write_lines(line, length) != 0)
+    if (!add(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, 0))
         return false;
     lost = 0;
     return true;
@@ -206,33 +199,62 @@ static bool report_lost(void)
 
 void event_flush(void)
 {
+    put_reopening();
     if (waiting_length == 0)
         return;
-    lost += report_lost() ? write_lines(waiting, waiting_length) : lines_in(waiting, waiting_length);
-    waiting_length = 0;
+    size_t sent = logging_send(waiting, waiting_length);
+    waiting_length -= sent;
+    memmove(waiting, waiting + sent, waiting_length);
 }
 
 static void write_event(const struct event *event, uint64_t left_out)
 {
-    size_t length;
-    const char *text = json_as_line(filled(event, left_out), &length);
-    if (text != NULL && length > sizeof waiting - waiting_length) {
+    if (waiting_length > sizeof waiting / 2)
         event_flush();
-        text = json_as_line(filled(event, left_out), &length); /* its room was used for what was said of lost lines */
-    }
-    if (text == NULL || length > sizeof waiting) {
+    put_reopening();
+    if (!report_lost() || !add(event, left_out))
         lost++;
-        return;
+}
+
+/* ---- budgets ---- */
+
+/* What one user may have written in a time, so that nobody fills the disk of the log, and others' lines are found. Root and the
+ * broker itself have no limit. */
+static bool has_budget(const struct event *event, uint64_t *left_out)
+{
+    char reason[160];
+    struct account *account = event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;
+    if (account == NULL)
+        return true;
+    const int64_t now = monotonic_now();
+    if (now - account->log_window >= rare_window || account->log_window == 0) {
+        *left_out += account->log_left_out;
+        account->log_window = now;
+        account->log_bytes = account->log_left_out = 0;
     }
-    memcpy(waiting + waiting_length, text, length);
-    waiting_length += length;
-    if (echo_to_stderr && event->user == NULL)
-        echo(text, length);
+    if (account->log_bytes < LOG_BYTES)
+        return true;
+    if (account->log_left_out++ > 0)
+        return false;
+    snprintf(reason, sizeof reason, "of this user there are more than %d KiB in %d s: the next lines are left out, and counted", LOG_BYTES >> 10,
+             (int)(rare_window / INT64_C(1000000000)));
+    write_event(&(struct event){.stage = "broker", .decision = "warning", .reason = reason, .user = event->user, .microseconds = -1}, 0);
+    return false;
+}
+
+static void write_within_budget(const struct event *event, uint64_t left_out)
+{
+    const size_t before = waiting_length;
+    if (!has_budget(event, &left_out))
+        return;
+    write_event(event, left_out);
+    if (event->user != NULL && event->user->account != NULL && waiting_length > before)
+        event->user->account->log_bytes += waiting_length - before;
 }
 
 void event_write(const struct event *event)
 {
-    write_event(event, 0);
+    write_within_budget(event, 0);
 }
 
 void event_write_rarely(const struct event *event, int64_t *window, unsigned *count)
@@ -246,7 +268,7 @@ void event_write_rarely(const struct event *event, int64_t *window, unsigned *co
     }
     if (++*count > RARE_LINES)
         return;
-    write_event(event, left_out);
+    write_within_budget(event, left_out);
 }
 
 void event_broker(const char *decision, const char *format, ...)

@@ -1,5 +1,6 @@
 /* log/events.ndjson: one JSON object a line, everything that happened (rtf-events(5)). A log that cannot be
- * written never stops anything: lines are counted as lost and the count is logged when it works again. */
+ * written never stops anything: lines are counted as lost and the count is logged when it works again. They go to the writer of
+ * the log (logging.h), and of a user's only so much in a time. */
 #ifndef RTF_EVENT_H
 #define RTF_EVENT_H
 
@@ -18,8 +19,10 @@ struct event {
     int64_t microseconds;
 };
 
-/* `directory` is the open log/. echo: what concerns no user goes to stderr as well. */
-void event_start(int directory, bool echo);
+/* echo: what concerns no user goes to stderr as well. At exit what is left is written. */
+void event_start(bool echo);
+
+/* After what has been said so far. */
 void event_reopen(void);
 
 /* In the log with event_flush, which is to be called before the broker waits. */

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "asking.h"
-#include "files.h"
 #include "ledger.h"
 #include "names.h"
+#include "place.h"
 #include "plugins.h"
 #include "request.h"
 #include "spec.h"
@@ -51,9 +51,11 @@ static struct user *new_user(const char *name, uid_t uid)
     struct user *user = allocate(sizeof *user);
     snprintf(user->name, sizeof user->name, "%s", name);
     user->uid = uid;
-    user->directory = user->watch = -1;
+    user->directory = -1;
+    reader_init(user);
     user->gone = true; /* no file of it is looked at */
     user->account = account_find(uid);
+    account_hold(user->account);
     while (user->account->state != ACCOUNT_FAILED && !account_ready(user->account) && names_deadline() != INT64_MAX && alive) {
         names_wait(&alive);
         while (names_receive(&alive) != NULL)
@@ -102,7 +104,9 @@ static bool take_up_all(const char *path)
     struct recorded_state state;
     int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int specs = root < 0 ? -1 : openat(root, "specs", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    spool.state = root < 0 ? -1 : openat(root, "state", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    spool.lasting = root < 0 ? -1 : openat(root, "state", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (spool.lasting >= 0)
+        place_find();
     bool read = specs >= 0 && spool.state >= 0 && state_read(&state, reason);
     for (int i = 0; read && state.same_boot && i < state.count; i++)
         if (state.wishes[i].granted)
@@ -119,12 +123,12 @@ static bool take_up_all(const char *path)
 static char *read_file(const char *path, size_t *length)
 {
     int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char *text = malloc(FILE_BYTES_MAX + 2);
+    char *text = malloc(SPEC_BYTES_MAX + 2);
     ssize_t got = 1;
     if (text == NULL)
         abort();
-    for (*length = 0; fd >= 0 && got > 0 && *length <= FILE_BYTES_MAX; *length += got > 0 ? (size_t)got : 0)
-        got = read(fd, text + *length, FILE_BYTES_MAX + 1 - *length);
+    for (*length = 0; fd >= 0 && got > 0 && *length <= SPEC_BYTES_MAX; *length += got > 0 ? (size_t)got : 0)
+        got = read(fd, text + *length, SPEC_BYTES_MAX + 1 - *length);
     if (fd < 0 || got < 0) {
         free(text);
         return NULL;
@@ -240,8 +244,8 @@ int explain(const char *wish_path, const char *user_name, const char *spool_path
     const struct passwd *account = getpwuid(uid);
     struct wish *wish = wish_called(user_of(account == NULL ? user_name : account->pw_name, uid), wish_path);
     request = request_begin(wish, wish->grant != NULL ? CHANGE : CREATE);
-    if (length > FILE_BYTES_MAX || !spec_parse(text, length, &request->spec, reason)) {
-        printf("no wish: %s\n", length > FILE_BYTES_MAX ? "it has more than 64 KiB" : reason);
+    if (length > SPEC_BYTES_MAX || !spec_parse(text, length, &request->spec, reason)) {
+        printf("no wish: %s\n", length > SPEC_BYTES_MAX ? "it has more than 64 KiB" : reason);
         return EX_DATAERR;
     }
     if (wish->user->account->state == ACCOUNT_FAILED)

@@ -5,6 +5,8 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "moment.h"
+
 static int epoll_fd = -1, timer_fd = -1;
 static int64_t alarm_at = INT64_MAX;
 
@@ -26,7 +28,8 @@ bool loop_add(int fd, uint32_t events, struct source *source)
 void loop_change(int fd, uint32_t events, struct source *source)
 {
     struct epoll_event event = {.events = events, .data.ptr = source};
-    (void)epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event);
+    for (int tries = 0; epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 && is_of_the_moment(errno) && tries < MOMENT_TRIES; tries++)
+        ;
 }
 
 void loop_remove(int fd)

@@ -20,33 +20,38 @@
 #include "books.h"
 #include "directories.h"
 #include "event.h"
+#include "guard.h"
 #include "explain.h"
 #include "home.h"
 #include "locked.h"
+#include "logging.h"
 #include "names.h"
-#include "noticing.h"
 #include "order.h"
+#include "place.h"
 #include "privileges.h"
+#include "readers.h"
 #include "recover.h"
+#include "scans.h"
 #include "spool.h"
 #include "starter.h"
+#include "state.h"
 #include "threads.h"
 #include "units.h"
 #include "warnings.h"
+#include "watchdog.h"
 #include "wishes.h"
 
-enum { OPTION_PLUGIN_USER = 256, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, OPTION_EXPLAIN, OPTION_AS, TURN_EVENTS = 4096 };
+enum { OPTION_PLUGIN_USER = 256, OPTION_READER_USER, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, OPTION_EXPLAIN, OPTION_AS, OPTION_STATE };
 
 struct options {
     bool foreground, check, put_back;
-    const char *spool, *config, *group, *plugin_user, *explained, *as;
+    const char *spool, *config, *state, *group, *plugin_user, *reader_user, *explained, *as;
 };
 
 static char libexec[3900], acl_path[4096];
-static struct source signal_source = {SOURCE_SIGNALS, 0}, spool_source = {SOURCE_SPOOL, 0}, starter_source = {SOURCE_STARTER, 0};
+static struct source signal_source = {SOURCE_SIGNALS, 0}, starter_source = {SOURCE_STARTER, 0};
 static int signals_fd = -1, stop_signal;
-static bool spool_may_have_more, starter_is_gone;
-static int64_t events_took; /* ns, in this turn */
+static bool starter_is_gone;
 
 /* ---- options ---- */
 
@@ -67,8 +72,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'g':
         options->group = argument;
         return 0;
+    case OPTION_STATE:
+        if (argument[0] != '/')
+            argp_error(state, "--state takes an absolute path");
+        options->state = argument;
+        return 0;
     case OPTION_PLUGIN_USER:
         options->plugin_user = argument;
+        return 0;
+    case OPTION_READER_USER:
+        options->reader_user = argument;
         return 0;
     case OPTION_MAX_WISHES:
         if (!parse_number(argument, 10000000, &number) || number == 0)
@@ -105,7 +118,9 @@ static const struct argp_option argp_options[] = {
     {"config", 'c', "DIR", 0, "Where plugins.conf and acl.conf are (default /etc/rtf)", 0},
     {"group", 'g', "GROUP", 0, "Name or number of the group whose members may use it (default rtf)", 0},
     {"plugin-user", OPTION_PLUGIN_USER, "USER", 0, "As whom plugins run (default rtf-plugin, else nobody)", 0},
+    {"reader-user", OPTION_READER_USER, "USER", 0, "Whose identity the programs have that read users' files (default rtf-reader, else as plugins)", 0},
     {"max-wishes", OPTION_MAX_WISHES, "N", 0, "The most wishes that one user may have (default 1000)", 0},
+    {"state", OPTION_STATE, "DIR", 0, "Where what is in force is written down, in a directory of its own (default /run/rtf if it is in memory, else the spool)", 0},
     {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them, and end", 0},
     {"explain", OPTION_EXPLAIN, "WISH", 0, "Say what would become of the wish in this file, rule by rule, grant nothing, and end", 0},
     {"as", OPTION_AS, "USER", 0, "With --explain: whose wish it would be", 0},
@@ -138,17 +153,35 @@ static gid_t find_group(const char *name)
     return 0;
 }
 
-static struct identity_to_run_as find_plugin_user(const char *name)
+/* NULL: the usual account, if there is one, else the other. */
+static struct identity_to_run_as find_unprivileged(const char *option, const char *name, const char *usual, const char *other)
 {
+    char reason[160];
     uint64_t number;
-    const struct passwd *account = getpwnam(name == NULL ? "rtf-plugin" : name);
+    const struct passwd *account = getpwnam(name == NULL ? usual : name);
     if (account == NULL && name == NULL)
-        account = getpwnam("nobody");
+        account = getpwnam(other);
     if (account != NULL && account->pw_uid != 0)
         return (struct identity_to_run_as){account->pw_uid, account->pw_gid};
-    if (account != NULL || name == NULL || !parse_number(name, UINT32_MAX - 1, &number) || number == 0)
-        die(EX_CONFIG, "--plugin-user must name an unprivileged account or uid");
-    return (struct identity_to_run_as){(uid_t)number, (gid_t)number};
+    if (account == NULL && name != NULL && parse_number(name, UINT32_MAX - 1, &number) && number != 0)
+        return (struct identity_to_run_as){(uid_t)number, (gid_t)number};
+    snprintf(reason, sizeof reason, "%s must name an unprivileged account or uid", option);
+    die(EX_CONFIG, reason);
+    return (struct identity_to_run_as){0, 0};
+}
+
+static struct identity_to_run_as find_plugin_user(const char *name)
+{
+    return find_unprivileged("--plugin-user", name, "rtf-plugin", "nobody");
+}
+
+/* Not the plugins', if that can be helped: a plugin that has been taken over could trace them. */
+static struct identity_to_run_as find_reader_user(const struct options *options)
+{
+    const struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
+    if (options->reader_user == NULL && getpwnam("rtf-reader") == NULL)
+        return plugin_user;
+    return find_unprivileged("--reader-user", options->reader_user, "rtf-reader", "nobody");
 }
 
 /* ---- set-up ---- */
@@ -244,48 +277,32 @@ static void read_configuration(const struct options *options)
         die(EX_CONFIG, reason);
 }
 
+static const struct reader_events reader_events = {
+    .files = order_files, .news = order_news, .odd = order_odd, .overflow = order_overflow, .unwritten = order_unwritten, .lost = order_reader_lost,
+    .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
+};
+
 static void prepare_parts(const struct options *options)
 {
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
     helper_prepare(part("rtf-attach"));
+    guard_prepare(part("rtf-guard"));
     names_prepare(part("rtf-names"), plugin_user);
     plugins_prepare(plugin_user);
+    directories_prepare(part("rtf-adopter"));
+    readers_prepare(part("rtf-reader"), find_reader_user(options), &reader_events);
+    logging_prepare(part("rtf-log"));
     if (!starter_fork(!options->foreground, &starter_source))
         die_errno(EX_OSERR, "fork");
+    if (!logging_start(spool.log))
+        die_errno(EX_OSERR, part("rtf-log"));
 }
 
 static void stop_parts(void)
 {
+    guard_stop();
     helper_stop();
-    names_stop();
-    plugins_stop();
-    starter_stop();
-}
-
-static void start(const struct options *options, int lock)
-{
-    char reason[REASON_BYTES];
-    event_start(spool.log, options->foreground);
-    outrank_grants();
-    home_choose();
-    lock_memory();
-    prepare_parts(options);
-    privileges_drop(options->spool, options->config);
-    if (!helper_start(lock) || !names_restart())
-        die_errno(EX_OSERR, "the broker's parts");
-    if (!plugins_start(reason)) {
-        stop_parts();
-        die(EX_CONFIG, reason);
-    }
-    if (!spool_watch(&spool_source, directories_noise))
-        die_errno(EX_OSERR, "inotify");
-    if (!recover(reason) || !spool_announce(reason)) {
-        stop_parts();
-        die(EX_OSERR, reason);
-    }
-    acl_names(rules, names_warn_unknown);
-    warn_of_machine();
-    event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
+    starter_stop(); /* ends the others */
 }
 
 /* ---- the loop ---- */
@@ -294,7 +311,6 @@ static void reload(void)
 {
     char reason[REASON_BYTES];
     struct acl *fresh = load_rules(reason);
-    event_flush();
     event_reopen();
     if (fresh == NULL) {
         event_broker("error", "%s; the rules in force stay", reason);
@@ -317,7 +333,7 @@ static void reap(void)
 static void show_books(void)
 {
     if (!books_write())
-        event_broker("error", "state/books.json cannot be written: %s", strerror(errno));
+        event_broker("error", "state/current/books.json cannot be written: %s", strerror(errno));
 }
 
 static void take_signals(void)
@@ -335,18 +351,6 @@ static void take_signals(void)
     }
 }
 
-/* Only notes what is to be looked at; who floods must not keep the others even from that. */
-static void take_spool_events(void)
-{
-    struct spool_event event;
-    int taken = 0;
-    const int64_t from = monotonic_now();
-    while (taken++ < TURN_EVENTS && spool_next(&event))
-        spool_event(&event);
-    spool_may_have_more = taken > TURN_EVENTS;
-    events_took += monotonic_now() - from;
-}
-
 static void take_plugin_events(int plugin)
 {
     struct plugin_event event;
@@ -359,6 +363,15 @@ static void take_helper_events(void)
     struct helper_event event;
     while (helper_receive(&event))
         order_helper_event(&event);
+}
+
+static void take_guard_events(void)
+{
+    struct guard_event event;
+    while (guard_receive(&event))
+        threads_guarded(&event);
+    if (guard_is_new())
+        threads_guard();
 }
 
 static void take_accounts(bool alive)
@@ -375,6 +388,20 @@ static void take_accounts(bool alive)
     }
 }
 
+/* Without a starter no part that dies comes back: better a new broker, while all parts are there. */
+static void take_starter_events(void)
+{
+    struct part_used used;
+    int heard;
+    while ((heard = starter_hear(&used)) > 0)
+        take_plugin_events(plugin_used(&used));
+    if (heard == 0)
+        return;
+    event_broker("error", "the starter was killed: the broker ends as by SIGINT, to be started again");
+    starter_is_gone = true;
+    stop_signal = SIGINT;
+}
+
 static void dispatch(const struct epoll_event *ready)
 {
     struct source *source = ready->data.ptr;
@@ -383,8 +410,14 @@ static void dispatch(const struct epoll_event *ready)
     case SOURCE_SIGNALS:
         take_signals();
         break;
-    case SOURCE_SPOOL:
-        take_spool_events();
+    case SOURCE_ADOPTER:
+        directories_receive();
+        break;
+    case SOURCE_READER:
+        reader_receive(user_of_reader(source));
+        break;
+    case SOURCE_WAKE:
+        reader_wake(user_of_wake(source));
         break;
     case SOURCE_WATCH:
         threads_watched(attachment_of_watch(source), (ready->events & EPOLLHUP) != 0);
@@ -397,6 +430,10 @@ static void dispatch(const struct epoll_event *ready)
         helper_ready();
         take_helper_events();
         break;
+    case SOURCE_GUARD:
+        guard_ready();
+        take_guard_events();
+        break;
     case SOURCE_NAMES:
         names_writable();
         names_read(&alive);
@@ -405,10 +442,13 @@ static void dispatch(const struct epoll_event *ready)
     case SOURCE_THREAD:
         threads_ended((struct attachment *)source);
         break;
-    case SOURCE_STARTER: /* without it no part that dies comes back: better a new broker, while all parts are there */
-        event_broker("error", "the starter was killed: the broker ends as by SIGINT, to be started again");
-        starter_is_gone = true;
-        stop_signal = SIGINT;
+    case SOURCE_LOG:
+        logging_ended();
+        break;
+    case SOURCE_LOG_ROOM: /* at the end of the turn */
+        break;
+    case SOURCE_STARTER:
+        take_starter_events();
         break;
     }
 }
@@ -421,15 +461,15 @@ static int64_t earliest(int64_t one, int64_t other)
 /* When one of its parts should have answered. */
 static int64_t next_limit(void)
 {
-    return earliest(earliest(plugins_deadline(), helper_deadline()), names_deadline());
+    return earliest(earliest(earliest(plugins_deadline(), guard_deadline()), helper_deadline()), earliest(names_deadline(), readers_deadline()));
 }
 
 /* When the broker itself has something to do. */
 static int64_t next_due(void)
 {
-    if (spool_may_have_more || directories_are_due() || order_has_queue())
+    if (order_has_queue())
         return 0;
-    return earliest(earliest(journal_deadline(), home_deadline()), earliest(directories_deadline(), order_deadline()));
+    return earliest(earliest(earliest(journal_deadline(), logging_deadline()), earliest(home_deadline(), watchdog_deadline())), earliest(directories_deadline(), order_deadline()));
 }
 
 /* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
@@ -437,19 +477,18 @@ static void expire(void)
 {
     bool alive;
     int64_t now = monotonic_now();
-    if (spool_may_have_more)
-        take_spool_events();
-    directories_take_turn();
-    /* As much time for everybody's wishes as for what is told of them: who floods the queue of events has a part of that time only. */
-    order_take_turn(monotonic_now() + events_took);
-    events_took = 0;
+    order_take_turn();
     if (next_limit() > now && next_due() > now)
         return;
+    logging_expire(now);
+    watchdog_expire(now);
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)
         take_plugin_events(i);
     helper_expire(now);
     take_helper_events();
+    guard_expire(now);
+    take_guard_events();
     names_expire(now);
     if (names_deadline() <= now) {
         names_read(&alive);
@@ -457,6 +496,7 @@ static void expire(void)
         if (names_deadline() <= now)
             take_accounts(false);
     }
+    readers_expire(now);
     directories_expire(now);
     order_expire(now);
 }
@@ -467,26 +507,99 @@ static bool is_about_thread(const struct epoll_event *ready)
     return source->kind == SOURCE_THREAD || source->kind == SOURCE_WATCH;
 }
 
-static void serve(void)
+/* One turn: waits until there is something to do, `until` at most (CLOCK_MONOTONIC, ns). */
+static void turn(int64_t until)
 {
     struct epoll_event ready[LOOP_EVENTS];
-    while (stop_signal == 0) {
-        plugins_flush();
-        event_flush();
-        const int64_t due = next_due();
-        home_keep(due == 0);
-        int count = loop_wait(ready, next_limit(), due);
-        /* Who asks after a thread has ended must find what it has given back. */
-        for (int i = 0; i < count; i++)
-            if (is_about_thread(&ready[i]))
-                dispatch(&ready[i]);
-        for (int i = 0; i < count; i++)
-            if (!is_about_thread(&ready[i]))
-                dispatch(&ready[i]);
-        expire();
-        attachments_sweep();
-        journal_tidy();
+    plugins_flush();
+    readers_flush();
+    event_flush();
+    const int64_t due = next_due();
+    home_keep(due == 0);
+    int count = loop_wait(ready, earliest(next_limit(), until), due);
+    /* Who asks after a thread has ended must find what it has given back. */
+    for (int i = 0; i < count; i++)
+        if (is_about_thread(&ready[i]))
+            dispatch(&ready[i]);
+    for (int i = 0; i < count; i++)
+        if (!is_about_thread(&ready[i]))
+            dispatch(&ready[i]);
+    expire();
+    attachments_sweep();
+    users_sweep();
+    journal_tidy();
+}
+
+/* ---- beginning ---- */
+
+/* What is true of everybody is waited for; not, beyond that, what only keeps its own user waiting. */
+static void turn_until(bool (*is_so)(void), int64_t at_most)
+{
+    const int64_t until = monotonic_now() + at_most;
+    while (stop_signal == 0 && !is_so() && monotonic_now() < until)
+        turn(until);
+}
+
+static bool owners_are_known(void)
+{
+    return directories_are_known() && names_deadline() == INT64_MAX;
+}
+
+static bool take_up_where_it_was(char *reason)
+{
+    struct recorded_state state;
+    if (!state_read(&state, reason))
+        return false;
+    directories_hold(true);
+    if (!directories_start()) {
+        snprintf(reason, REASON_BYTES, "rtf-adopter: %s", strerror(errno));
+        return false;
     }
+    turn_until(owners_are_known, INT64_C(12000000000));
+    const bool good = recover(&state, reason);
+    state_free(&state);
+    if (!good)
+        return false;
+    scans_gather();
+    directories_hold(false);
+    turn_until(directories_are_scanned, INT64_C(5000000000));
+    scans_gathered();
+    return true;
+}
+
+static void start(const struct options *options, int lock)
+{
+    char reason[REASON_BYTES];
+    event_start(options->foreground);
+    outrank_grants();
+    home_choose();
+    lock_memory();
+    prepare_parts(options);
+    if (!spool_make_alive(reason))
+        die(EX_OSERR, reason);
+    watchdog_open();
+    privileges_drop(options->spool, options->config);
+    if (!helper_start(lock) || !guard_start() || !names_restart())
+        die_errno(EX_OSERR, "the broker's parts");
+    if (!plugins_start(reason)) {
+        stop_parts();
+        die(EX_CONFIG, reason);
+    }
+    if (!take_up_where_it_was(reason) || !spool_announce(reason)) {
+        stop_parts();
+        die(EX_OSERR, reason);
+    }
+    acl_names(rules, names_warn_unknown);
+    if (place_doubt() != NULL)
+        event_broker("warning", "%s", place_doubt());
+    warn_of_machine();
+    event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
+}
+
+static void serve(void)
+{
+    while (stop_signal == 0)
+        turn(INT64_MAX);
 }
 
 static void stop(void)
@@ -595,11 +708,12 @@ int main(int argc, char **argv)
     loop_start();
     if (options.put_back)
         return put_back(&options);
-    if (!spool_open(options.spool, find_group(options.group), &lock, reason))
+    if (!spool_open(options.spool, options.state, find_group(options.group), &lock, reason))
         die(EX_UNAVAILABLE, reason);
     catch_signals();
     start(&options, lock);
     say_ready(ready);
+    watchdog_ready();
     serve();
     stop();
     return starter_is_gone ? EX_OSERR : EX_OK;

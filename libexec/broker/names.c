@@ -67,9 +67,44 @@ bool names_restart(void)
     return true;
 }
 
-void names_stop(void)
+unsigned accounts_known(void)
 {
-    coprocess_kill(&lookup);
+    return HASH_COUNT(accounts);
+}
+
+void account_hold(struct account *account)
+{
+    account->held++;
+}
+
+void account_let_go(struct account *account)
+{
+    account->held--;
+}
+
+static void forget_groups(struct account *account);
+
+/* What was asked for is answered first. */
+static void forget_unused(void)
+{
+    struct account *account, *next;
+    HASH_ITER(hh, accounts, account, next)
+        if (account->held == 0 && account->state != ACCOUNT_ASKED) {
+            HASH_DEL(accounts, account);
+            forget_groups(account);
+            free(account);
+        }
+}
+
+/* Each time that there are twice as many as there were left: one look at each for each new one, all in all. */
+static void make_room(void)
+{
+    enum { ROOM = 256 };
+    static unsigned most = ROOM;
+    if (HASH_COUNT(accounts) < most)
+        return;
+    forget_unused();
+    most = 2 * HASH_COUNT(accounts) + ROOM;
 }
 
 struct account *account_find(uid_t uid)
@@ -78,6 +113,7 @@ struct account *account_find(uid_t uid)
     HASH_FIND(hh, accounts, &uid, sizeof uid, account);
     if (account != NULL)
         return account;
+    make_room();
     account = calloc(1, sizeof *account);
     if (account == NULL)
         abort();

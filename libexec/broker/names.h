@@ -15,7 +15,7 @@ enum account_state { ACCOUNT_UNKNOWN, ACCOUNT_ASKED, ACCOUNT_KNOWN, ACCOUNT_FAIL
 
 TAILQ_HEAD(request_list, request);
 
-/* One for each uid that has been seen; they stay. */
+/* One for each uid that has a directory, and of late for others. */
 struct account {
     uid_t uid;
     enum account_state state;
@@ -27,13 +27,14 @@ struct account {
     int64_t asked;         /* CLOCK_MONOTONIC, ns */
     uint64_t files_stamp;  /* of /etc/passwd and /etc/group then */
     int wishes;            /* counted against the limit; for accounts without a name see account_bucket */
+    int64_t log_window; /* event.c: of what is written of its users */
+    uint64_t log_bytes, log_left_out;
     int64_t rare_window;
     unsigned rare_count;
     struct user *users;    /* its directories */
+    unsigned held;         /* by so many directories, those included that are gone and still have something to end */
     int directories;       /* that are adopted */
     struct line line;      /* its wishes that are to be looked at */
-    int64_t noise_window;  /* CLOCK_MONOTONIC: since then so many events of its directories */
-    unsigned noise;
     struct request_list waiting; /* requests that wait for the account */
     UT_hash_handle hh;
 };
@@ -44,6 +45,11 @@ void names_prepare(char *path, struct identity_to_run_as as);
 /* False: it could not be started. */
 bool names_restart(void);
 struct account *account_find(uid_t uid);
+
+/* One that nothing holds may be gone at the next account_find: whoever can make up uids (user namespaces) does not fill the memory. */
+unsigned accounts_known(void);
+void account_hold(struct account *account);
+void account_let_go(struct account *account);
 
 /* True: the account is known (or failed) and not older than /etc/passwd, /etc/group and ten seconds. False:
  * it has been asked for; names_receive will return it. */
@@ -73,6 +79,5 @@ bool account_has_gid(const struct account *account, gid_t gid);
  * none; wishes.c sees to that.) */
 struct account *account_bucket(struct account *account);
 
-void names_stop(void);
 
 #endif

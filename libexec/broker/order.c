@@ -1,21 +1,21 @@
 #include "order.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "asking.h"
+#include "directories.h"
 #include "enforcing.h"
 #include "event.h"
-#include "files.h"
 #include "ledger.h"
 #include "names.h"
-#include "noticing.h"
 #include "request.h"
 #include "rest.h"
-#include "spec.h"
+#include "scans.h"
 #include "spool.h"
 #include "state.h"
 #include "threads.h"
@@ -23,49 +23,18 @@
 #include "verdict.h"
 #include "wishes.h"
 
-/* A verdict that could not be written, to be tried again. */
-struct owed {
-    TAILQ_ENTRY(owed) next;
-    uint64_t task;
-    struct outcome outcome;
+struct recovery {
+    enum kind kind;
+    char reason[160];
 };
-static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);
-static int64_t retry_at = INT64_MAX;
-static const int64_t retry_after = INT64_C(1000000000);
 
 enum { TURN_WISHES = 32 };
 
 /* ---- verdicts ---- */
 
-static void owe(const struct wish *wish, const struct outcome *outcome)
+static void tell(struct wish *wish, const struct outcome *outcome, int64_t microseconds, bool answers, bool more)
 {
-    struct owed *owed = allocate(sizeof *owed);
-    owed->task = wish->task;
-    owed->outcome = *outcome;
-    owed->outcome.replies = NULL; /* the reasons are told once; what holds is told as long as it takes */
-    owed->outcome.reply_count = 0;
-    TAILQ_INSERT_TAIL(&owed_verdicts, owed, next);
-    if (retry_at == INT64_MAX)
-        retry_at = monotonic_now() + retry_after;
-}
-
-/* What was owed is superseded by what is told now. */
-static void forget_owed(uint64_t task)
-{
-    struct owed *owed, *next;
-    for (owed = TAILQ_FIRST(&owed_verdicts); owed != NULL; owed = next) {
-        next = TAILQ_NEXT(owed, next);
-        if (owed->task == task) {
-            TAILQ_REMOVE(&owed_verdicts, owed, next);
-            free(owed);
-        }
-    }
-}
-
-static void tell(struct wish *wish, const struct outcome *outcome, int64_t microseconds)
-{
-    forget_owed(wish->task);
-    bool written = verdict_write(wish, outcome);
+    bool written = verdict_write(wish, outcome, answers, more);
     int error = errno;
     struct event event = {.stage = "verdict", .user = wish->user, .name = wish->name, .request = kind_name(outcome->kind),
                           .decision = outcome->result == RESULT_OK ? "ok" : "refused", .reason = outcome->reason,
@@ -73,25 +42,23 @@ static void tell(struct wish *wish, const struct outcome *outcome, int64_t micro
                           .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
                           .token = wish->token, .microseconds = microseconds};
     event_write(&event);
-    if (written || wish->user->gone)
+    if (written)
         return;
     event.decision = "error";
     event.reason = strerror(error);
     event_write(&event);
-    owe(wish, outcome);
 }
 
 void answer_again(struct wish *wish, enum kind kind, const char *reason)
 {
     struct outcome outcome = {.kind = kind};
     snprintf(outcome.reason, sizeof outcome.reason, "%s", reason);
-    tell(wish, &outcome, -1);
+    tell(wish, &outcome, -1, false, false);
 }
 
 int64_t order_deadline(void)
 {
-    int64_t deadline = rest_deadline() < retry_at ? rest_deadline() : retry_at;
-    return threads_deadline() < deadline ? threads_deadline() : deadline;
+    return threads_deadline() < rest_deadline() ? threads_deadline() : rest_deadline();
 }
 
 static void advance(struct request *request, enum next next);
@@ -108,28 +75,12 @@ void order_expire(int64_t now)
 {
     threads_expire(now);
     end_rests(now);
-    if (now < retry_at)
-        return;
-    struct owed *owed, *next;
-    retry_at = INT64_MAX;
-    for (owed = TAILQ_FIRST(&owed_verdicts); owed != NULL; owed = next) {
-        struct wish *wish = wish_of_task(owed->task);
-        next = TAILQ_NEXT(owed, next);
-        if (wish != NULL && wish->request == NULL && !wish->user->gone) {
-            if (!verdict_write(wish, &owed->outcome)) {
-                retry_at = now + retry_after;
-                continue; /* one user's full quota is not another's */
-            }
-            spool_touch(wish->user, wish->name);
-        }
-        TAILQ_REMOVE(&owed_verdicts, owed, next);
-        free(owed);
-    }
 }
 
 static bool nothing_is_left(const struct wish *wish)
 {
-    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && wish->awaited == NULL;
+    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && !wish->asked &&
+           !wish->coming;
 }
 
 static void forget_if_empty(struct wish *wish)
@@ -137,10 +88,10 @@ static void forget_if_empty(struct wish *wish)
     struct user *user = wish->user;
     if (!nothing_is_left(wish))
         return;
-    spool_remove(user, wish->name, ".verdict", NULL); /* of a wish that was not kept in mind */
+    reader_remove(user, wish->name, "verdict", NULL); /* of a wish that was not kept in mind */
     wish_forget(wish);
     if (user->gone && user->wishes == NULL)
-        spool_user_close(user);
+        user_close(user);
 }
 
 void wish_queue(struct wish *wish)
@@ -153,41 +104,39 @@ bool order_has_queue(void)
     return turns_are_due() || turn_is_due();
 }
 
-void order_take_turn(int64_t until)
+void order_take_turn(void)
 {
     struct wish *wish;
     struct request *request;
     for (int taken = 0; taken < TURN_WISHES && (request = turn_next()) != NULL; taken++)
         advance(request, ASK);
-    for (int taken = 0; (taken < TURN_WISHES || monotonic_now() < until) && (wish = turns_next()) != NULL; taken++)
+    for (int taken = 0; taken < TURN_WISHES && (wish = turns_next()) != NULL; taken++)
         wish_examine(wish);
 }
 
 static bool is_to_be_applied_again(const struct wish *wish)
 {
-    return wish->attachment != NULL && (wish->attachment->awake || wish->attachment->replaced);
+    return wish->recovery != NULL || (wish->attachment != NULL && (wish->attachment->awake || wish->attachment->replaced));
 }
 
-static bool is_still(const struct wish *wish, const char *ending, const struct stamp *judged)
+/* A digest tells only where the times of files do not. */
+static bool is_another(const struct file *file, const struct stamp *judged)
 {
-    const struct stamp now = spool_stamp(wish->user, wish->name, ending, NULL);
-    return stamp_equal(&now, judged);
+    return !stamp_equal(&file->stamp, judged) || (judged->fresh && file->state == FILE_READ && file->stamp.digest != judged->digest);
 }
 
-static bool is_known_to_have_tid(const struct wish *wish)
+/* Nothing follows for its reader. */
+static void end_sighting(struct wish *wish)
 {
-    return wish->has_tid || wish->judged_tid.inode != 0;
+    if (wish->sighting != NULL)
+        reader_done(wish->user, wish->name);
+    wish_sighting_end(wish);
 }
 
-/* After an answer: mostly nothing has happened meanwhile, and then the owner's file is not opened again, for its
- * closing would wake him for nothing. A NAME.tid that came with a wish has its turn after it. */
-static void examine_rest(struct wish *wish, enum kind answered)
+/* After an answer: what is news is told by the reader without being asked. */
+static void examine_rest(struct wish *wish)
 {
-    bool missed = !spool_user_is_followed(wish->user);
-    bool has_tid = is_known_to_have_tid(wish) && answered != ATTACH && answered != DETACH;
-    bool news = wish->dirty || wish->exited || wish->linked || is_to_be_applied_again(wish) || (missed && !is_still(wish, ".json", &wish->judged)) ||
-                ((missed || has_tid) && !is_still(wish, ".tid", &wish->judged_tid));
-    if (news)
+    if (wish->sighting != NULL || wish->exited || is_to_be_applied_again(wish) || (wish->dirty && !wish->coming))
         wish_queue(wish);
     else
         forget_if_empty(wish);
@@ -203,39 +152,46 @@ static void queue_links(struct user *user, uint64_t inode)
     }
 }
 
+/* A NAME.tid that came with a wish has its turn after it. */
+static bool has_more(const struct wish *wish, enum kind answered)
+{
+    return wish->sighting != NULL && answered != ATTACH && answered != DETACH && !wish->over_limit && is_another(&wish->sighting->tid, &wish->judged_tid);
+}
+
 static void answer(struct request *request)
 {
     struct wish *wish = request->wish;
     bool over_limit = wish->over_limit && !wish->dirty && wish->grant == NULL && wish->attachment == NULL, linked = request->json.linked && !wish->user->gone;
     struct user *user = wish->user;
     uint64_t inode = request->json.stamp.inode;
-    enum kind kind = request->outcome.kind;
     /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
     if (request->outcome.result == ATTACH_FAIL && wish->grant != NULL && wish->grant->spec.lifetime_thread && wish->attachment == NULL) {
         grant_unbook(wish, true);
         request->recorded = false;
     }
     (void)request_record(request);
-    tell(wish, &request->outcome, (monotonic_now() - request->started) / 1000);
+    const bool more = has_more(wish, request->outcome.kind);
+    tell(wish, &request->outcome, (monotonic_now() - request->started) / 1000, wish->sighting != NULL, more);
+    if (!more)
+        wish_sighting_end(wish); /* the verdict is the last that its reader hears of it */
     request_drop(request);
     if (linked) /* before the wish, and with it perhaps its user, is forgotten */
         queue_links(user, inode);
-    if (over_limit)
+    if (over_limit && !wish->coming)
         wish_forget(wish);
     else
-        examine_rest(wish, kind);
+        examine_rest(wish);
 }
 
 /* A directory that was moved away and back comes as a new one, and may have asked for the thread while the old
  * wish still had it. */
 static void tell_successor(const struct wish *wish)
 {
-    struct user *user = spool_user_find(wish->user->name);
+    struct user *user = user_find(wish->user->name);
     struct wish *successor = user == NULL ? NULL : wish_find(user, wish->name, false);
     if (successor == NULL || successor->attachment != NULL)
         return;
     successor->judged_tid = (struct stamp){0};
-    successor->has_tid = true;
     if (successor->grant != NULL && successor->grant->spec.attach != 0)
         wish_judged(successor, (struct stamp){0}, successor->linked);
     wish_queue(successor);
@@ -249,10 +205,9 @@ static void released(struct request *request)
                           .token = wish->token,
                           .microseconds = (monotonic_now() - request->started) / 1000};
     grant_unbook(wish, true);
-    forget_owed(wish->task);
     if (wish->judged_tid.inode != 0)
-        spool_remove(wish->user, wish->name, ".tid", &wish->judged_tid);
-    spool_remove(wish->user, wish->name, ".verdict", NULL);
+        reader_remove(wish->user, wish->name, "tid", &wish->judged_tid);
+    reader_remove(wish->user, wish->name, "verdict", NULL);
     (void)state_gone(wish); /* last: a crash before it releases once more */
     wish_uncount(wish);
     event_write(&event);
@@ -262,9 +217,10 @@ static void released(struct request *request)
     wish->judged_tid = (struct stamp){0};
     free(wish->token);
     wish->token = NULL;
-    spool_forget_busy(wish);
+    wish->ending = false;
     request_drop(request);
-    wish_queue(wish);
+    end_sighting(wish);
+    examine_rest(wish);
 }
 
 /* Does what a stage wants next, until an answer has to be waited for. */
@@ -279,6 +235,7 @@ static void advance(struct request *request, enum next next)
     else if (next == LOOK_AGAIN) {
         struct wish *wish = request->wish;
         request_drop(request);
+        end_sighting(wish);
         wish_queue(wish);
     }
 }
@@ -415,23 +372,23 @@ void order_account_known(struct account *account)
     }
 }
 
-static void judge_json(struct wish *wish, struct file *json)
+static void judge_json(struct wish *wish)
 {
+    struct sighting *sighting = wish->sighting;
     struct request *request = request_begin(wish, wish->recovered ? RECOVER : wish->grant != NULL ? CHANGE : CREATE);
-    char reason[REASON_BYTES];
-    wish->recovered = false;
-    request->json = *json;
+    wish->recovered = wish->ending = false;
+    request->json = sighting->json;
+    request->spec = sighting->spec; /* of one that is wrong it has the token */
+    sighting->spec = (struct spec){0};
     wish_count(wish);
     if (wish->over_limit) {
         say(request, ACL_FAIL, "you have %d wishes already, the most that a user may have here", max_wishes);
         blame(request, "broker", false);
-    } else if (json->state == FILE_BAD)
-        say(request, BAD_SPEC, "%s.json %s", wish->name, json->reason);
-    else if (!spec_parse(json->text, json->length, &request->spec, reason))
-        say(request, BAD_SPEC, "%s.json: %.440s", wish->name, reason);
+    } else if (request->json.state == FILE_BAD)
+        say(request, BAD_SPEC, "%s", request->json.reason);
     else {
         request->has_spec = true;
-        if (request->spec.attach == 0 || spool_stamp(wish->user, wish->name, ".tid", NULL).inode == 0) {
+        if (request->spec.attach == 0 || sighting->tid.state == FILE_ABSENT) {
             identify(request);
             return;
         }
@@ -444,13 +401,13 @@ static void judge_json(struct wish *wish, struct file *json)
     advance(request, ANSWER);
 }
 
-static void judge_tid(struct wish *wish, struct file *json, struct file *tid)
+static void judge_tid(struct wish *wish)
 {
-    struct request *request = request_begin(wish, tid->state == FILE_ABSENT ? DETACH : ATTACH);
-    pid_t thread = 0;
+    const struct sighting *sighting = wish->sighting;
+    struct request *request = request_begin(wish, sighting->tid.state == FILE_ABSENT ? DETACH : ATTACH);
     wish_count(wish);
-    request->json = *json;
-    request->tid = *tid;
+    request->json = sighting->json;
+    request->tid = sighting->tid;
     if (request->outcome.kind == DETACH) {
         say(request, RESULT_OK, "detached");
         if (wish->attachment != NULL && !wish->attachment->by_file)
@@ -458,19 +415,17 @@ static void judge_tid(struct wish *wish, struct file *json, struct file *tid)
         advance(request, wish->attachment != NULL && wish->attachment->by_file ? detach(request) : ANSWER);
         return;
     }
-    if (tid->state == FILE_BAD)
-        say(request, BAD_SPEC, "%s.tid %s", wish->name, tid->reason);
-    else if (!spec_parse_tid(tid->text, tid->length, &thread))
-        say(request, BAD_SPEC, "%s.tid must hold one thread id in decimal, from 1 to 4194304", wish->name);
-    else if (json->state == FILE_ABSENT)
+    if (request->tid.state == FILE_BAD)
+        say(request, BAD_SPEC, "%s", request->tid.reason);
+    else if (request->json.state == FILE_ABSENT)
         say(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", wish->name, wish->name);
     else if (wish->grant == NULL)
         say(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", wish->name);
     else if (wish->grant->spec.attach != 0)
         say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", wish->name, wish->name);
     else {
-        request->spec.attach = thread;
-        say(request, RESULT_OK, "thread %d is attached", (int)thread);
+        request->spec.attach = sighting->thread;
+        say(request, RESULT_OK, "thread %d is attached", (int)sighting->thread);
         advance(request, ENFORCE);
         return;
     }
@@ -489,123 +444,184 @@ static void begin_release(struct wish *wish)
         advance(request, RELEASED);
 }
 
-static void apply_again(struct wish *wish, struct file *json)
+static void apply_again(struct wish *wish)
 {
-    struct request *request = request_begin(wish, UPDATE);
+    const struct recovery recovery = wish->recovery == NULL ? (struct recovery){.kind = UPDATE} : *wish->recovery;
+    struct request *request = request_begin(wish, recovery.kind);
     pid_t tid = wish->attachment->tid;
-    request->json = *json;
-    if (wish->attachment->replaced)
+    const bool replaced = wish->attachment->replaced;
+    request->json = wish->sighting->json;
+    if (wish->recovery != NULL)
+        say(request, RESULT_OK, "%s", recovery.reason);
+    else if (replaced)
         say(request, RESULT_OK, "another thread of process %d called execve and has its id: it is attached now", (int)tid);
     else
         say(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
-    bool replaced = wish->attachment->replaced;
+    free(wish->recovery);
+    wish->recovery = NULL;
     wish->attachment->awake = wish->attachment->replaced = false;
     (void)wish_record(wish);
-    if (replaced && wish->grant->plan.policy == POLICY_DEADLINE && rest_waits(request, ENFORCE))
-        return;
-    (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
+    if (!replaced || wish->grant->plan.policy != POLICY_DEADLINE || !rest_waits(request, ENFORCE))
+        (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, wish->json.fd));
 }
 
 void order_recover(struct wish *wish, enum kind kind, const char *reason)
 {
-    struct request *request = request_begin(wish, kind);
-    spool_file_open(wish->user, wish->name, ".json", &wish->judged, &request->json);
-    if (request->json.fd < 0 || !stamp_equal(&request->json.stamp, &wish->judged)) {
-        /* Removed or changed meanwhile: that is what is to be answered, and the thread follows. */
-        request_drop(request);
-        wish_queue(wish);
+    if (wish->recovery == NULL)
+        wish->recovery = allocate(sizeof *wish->recovery);
+    wish->recovery->kind = kind;
+    snprintf(wish->recovery->reason, sizeof wish->recovery->reason, "%s", reason);
+    wish_queue(wish);
+}
+
+static void ask(struct wish *wish, bool whole)
+{
+    if (wish->asked || (wish->coming && !whole))
         return;
-    }
-    say(request, RESULT_OK, "%s", reason);
-    (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, request->json.fd));
+    wish->asked = true;
+    reader_look(wish->user, wish->name, whole);
 }
 
-/* Between making a file and getting the right to write into it, open(2) lets events and a lease pass: what is
- * empty and has only just been made will be written and closed. */
-static bool is_unwritten(const struct wish *wish, const struct file *file)
+/* Its reader has it told, or is asked to; of a directory that is gone nothing is there. False: there will be an answer. */
+static bool has_sighting(struct wish *wish)
 {
-    return !wish->written && file->state == FILE_READ && file->text != NULL && file->length == 0 && !file->linked;
+    if (wish->sighting == NULL && wish->user->gone)
+        wish->sighting = allocate(sizeof *wish->sighting);
+    if (wish->sighting == NULL)
+        ask(wish, is_to_be_applied_again(wish));
+    return wish->sighting != NULL;
 }
 
-/* What has been judged already need not be read again, unless it has been written since and its stamp need not show it. */
-static const struct stamp *known(const struct wish *wish, const struct stamp *judged, unsigned which)
+/* Only with its content, or its open file, can it go on. */
+static void ask_for_whole(struct wish *wish)
 {
-    static const struct stamp unknown;
-    return judged->fresh && (wish->closed & which) != 0 ? &unknown : judged;
+    end_sighting(wish);
+    ask(wish, true);
 }
 
-static bool is_another(const struct file *file, const struct stamp *judged)
+/* What is in its files that has had no answer. True: that is under way. */
+static bool judge(struct wish *wish)
 {
-    return !stamp_equal(&file->stamp, judged) || (file->text != NULL && file->stamp.digest != judged->digest);
-}
-
-static void look_at_tid(struct wish *wish, struct file *tid)
-{
-    *tid = (struct file){.fd = -1, .state = FILE_ABSENT};
-    if (is_known_to_have_tid(wish) || !spool_user_is_heard(wish->user))
-        spool_file_open(wish->user, wish->name, ".tid", known(wish, &wish->judged_tid, OF_TID), tid);
-    wish->has_tid = tid->state != FILE_ABSENT;
+    struct sighting *sighting = wish->sighting;
+    if (sighting->tid.state != FILE_ABSENT && stamp_equal(&sighting->tid.stamp, &wish->leaving_tid))
+        sighting->tid = (struct file){.state = FILE_ABSENT};
+    const bool is_there = sighting->json.state != FILE_ABSENT;
+    if (!is_there && wish->judged.inode != 0)
+        begin_release(wish);
+    else if (is_there && is_another(&sighting->json, &wish->judged)) {
+        if (sighting->json.state != FILE_SAME)
+            judge_json(wish);
+        else
+            ask_for_whole(wish);
+    } else if (is_another(&sighting->tid, &wish->judged_tid))
+        judge_tid(wish);
+    else if (!is_to_be_applied_again(wish) || wish->grant == NULL || wish->attachment == NULL || !is_there)
+        return false;
+    else if (wish->json.fd >= 0)
+        apply_again(wish);
+    else
+        ask_for_whole(wish);
+    return true;
 }
 
 void wish_examine(struct wish *wish)
 {
-    struct file json, tid;
-    if (wish->request != NULL && !rest_cancel(wish->request)) {
-        wish->dirty = true;
-        return;
+    if (wish->request != NULL) {
+        if (!rest_cancel(wish->request)) {
+            wish->dirty = true;
+            return;
+        }
+        end_sighting(wish);
     }
     if (wish->exited)
         threads_look(wish);
-    if (wish->request != NULL) { /* it was followed into another program, and is being taken up there */
-        wish->dirty = true;
-        return;
-    }
-    if (wish->over_limit && wish->user->scanned)
+    if (wish->over_limit && wish->user->scan != NULL)
         return; /* how many he has is just being looked at, and this one's turn comes after that */
-    spool_file_open(wish->user, wish->name, ".json", known(wish, &wish->judged, OF_JSON), &json);
-    if (json.state == FILE_BUSY || json.state == FILE_UNSEEN) {
-        spool_watch_busy(wish, ".json", json.state);
-        spool_file_close(&json);
+    if (!has_sighting(wish) || judge(wish))
+        return;
+    wish->dirty = false;
+    free(wish->recovery); /* there is nothing to be made again */
+    wish->recovery = NULL;
+    end_sighting(wish);
+    forget_if_empty(wish);
+}
+
+/* ---- what readers tell ---- */
+
+/* It is the user's own, and on the spool's file system, where looking at it waits for nobody: the attach helper goes by its owner. */
+static bool is_own_file(const struct user *user, int fd)
+{
+    struct statx specs, file;
+    return statx(spool.specs, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &specs) == 0 &&
+           statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_UID | STATX_TYPE | STATX_MNT_ID, &file) == 0 && S_ISREG(file.stx_mode) &&
+           file.stx_uid == user->uid && file.stx_mnt_id == specs.stx_mnt_id;
+}
+
+static void refuse_files(struct user *user, struct sighting *sighting, struct open_file *json, const char *why)
+{
+    spec_free(&sighting->spec);
+    open_file_close(user, json);
+    reader_fail(user, why);
+}
+
+void order_files(struct user *user, const char *name, struct sighting *sighting, struct open_file json)
+{
+    struct wish *wish = wish_find(user, name, true);
+    if (wish->request != NULL || wish->sighting != NULL) {
+        refuse_files(user, sighting, &json, "its reader tells the same twice");
         return;
     }
-    wish->closed &= ~(unsigned)OF_JSON;
-    if (is_unwritten(wish, &json)) {
-        spool_file_close(&json);
-        forget_if_empty(wish);
+    if (json.fd >= 0 && !is_own_file(user, json.fd)) {
+        refuse_files(user, sighting, &json, "its reader passes a file that is not its user's");
         return;
     }
-    if (json.state == FILE_ABSENT && wish->judged.inode != 0) {
-        begin_release(wish);
+    wish->sighting = allocate(sizeof *wish->sighting);
+    *wish->sighting = *sighting;
+    wish->json = json;
+    wish->asked = wish->coming = false;
+    wish_queue(wish);
+}
+
+void order_news(struct user *user, const char *name)
+{
+    struct wish *wish = wish_find(user, name, false);
+    if (wish == NULL || wish->sighting == NULL)
         return;
+    wish->coming = true;
+    if (wish->request != NULL)
+        wish_examine(wish);
+}
+
+void order_unwritten(struct user *user, const char *name, const char *request, const char *reason)
+{
+    const struct event event = {.stage = "verdict", .user = user, .name = name, .request = request, .decision = "error", .reason = reason, .microseconds = -1};
+    event_write(&event);
+}
+
+void order_odd(struct user *user, const char *name)
+{
+    report_found(user, name, "ignored", "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
+}
+
+void order_overflow(struct user *user)
+{
+    report_found(user, user->name, "warning", "events were lost: everything in this directory is looked at again");
+}
+
+void order_reader_lost(struct user *user, const char *why)
+{
+    report_found(user, user->name, "error", why);
+    scan_forget(user);
+    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next) {
+        const bool waited = wish->asked || wish->coming || wish->sighting != NULL;
+        wish->asked = wish->coming = false;
+        if (wish->request == NULL)
+            wish_sighting_end(wish);
+        if (wish->ending)
+            reader_remove(user, wish->name, "json", &wish->judged);
+        if (waited)
+            wish_queue(wish);
     }
-    if ((json.state == FILE_READ || json.state == FILE_BAD) && is_another(&json, &wish->judged)) {
-        spool_forget_busy(wish);
-        judge_json(wish, &json);
-        return;
-    }
-    look_at_tid(wish, &tid);
-    bool busy = tid.state == FILE_BUSY || tid.state == FILE_UNSEEN;
-    if (busy)
-        spool_watch_busy(wish, ".tid", tid.state);
-    else {
-        wish->closed &= ~(unsigned)OF_TID;
-        if (!wish->linked)
-            spool_forget_busy(wish);
-    }
-    if (!busy && !is_unwritten(wish, &tid) && is_another(&tid, &wish->judged_tid)) {
-        judge_tid(wish, &json, &tid);
-        return;
-    }
-    spool_file_close(&tid);
-    if (is_to_be_applied_again(wish) && wish->grant != NULL && json.fd >= 0) {
-        apply_again(wish, &json);
-        return;
-    }
-    spool_file_close(&json);
-    if (wish->linked && wish->judged.inode != 0 && !spool_watch_links(wish))
-        wish_queue(wish); /* a link came or went in this very moment */
-    else
-        forget_if_empty(wish);
 }
 
 /* ---- new rules ---- */
@@ -634,6 +650,6 @@ void order_new_rules(struct acl *acl)
     acl_free(rules);
     rules = acl;
     acl_report_overdrawn(acl);
-    for (const struct user *user = spool_users(); user != NULL; user = user->hh.next)
+    for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
         acl_report_overdrawn_by(acl, user->account);
 }

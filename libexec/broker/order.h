@@ -22,9 +22,8 @@ void wish_examine(struct wish *wish);
 void wish_queue(struct wish *wish);
 bool order_has_queue(void);
 
-/* Looks at so many of those that are queued, and goes on with so many requests that waited for their turn; or at and with
- * as many as it can until then (CLOCK_MONOTONIC, ns). */
-void order_take_turn(int64_t until);
+/* Looks at some of those that are queued, and goes on with some requests that waited for their turn. */
+void order_take_turn(void);
 
 /* What was waited for has come. */
 void order_plugin_event(int plugin, const struct plugin_event *event);
@@ -34,13 +33,23 @@ void order_account_known(struct account *account);
 /* Everything that was granted under the old rules is charged under the new ones. */
 void order_new_rules(struct acl *acl);
 
-/* The kernel does not show, or may not, what the grant says: the call is made again, and the owner told why. */
+/* The kernel does not show, or may not, what the grant says: the call is made again, when the owner's file has been seen, and he is told why. */
 void order_recover(struct wish *wish, enum kind kind, const char *reason);
 
 /* A verdict without a request: what holds changed, or a restart cut off the one that was due. */
 void answer_again(struct wish *wish, enum kind kind, const char *reason);
 
-/* Verdicts that the file system did not take are tried again, and what had to rest goes on. */
+/* What readers tell of files (readers.h). */
+void order_files(struct user *user, const char *name, struct sighting *sighting, struct open_file json);
+void order_news(struct user *user, const char *name);
+void order_unwritten(struct user *user, const char *name, const char *request, const char *reason);
+void order_odd(struct user *user, const char *name);
+void order_overflow(struct user *user);
+
+/* Its reader has died, and what that was told or asked may be forgotten. */
+void order_reader_lost(struct user *user, const char *why);
+
+/* What had to rest goes on. */
 int64_t order_deadline(void);
 void order_expire(int64_t now);
 

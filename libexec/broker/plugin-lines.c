@@ -61,7 +61,7 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
     return true;
 }
 
-/* The broker's own words; every word but timeout= and confine= goes to the plugin as well. */
+/* The broker's own words; every word but timeout=, confine= and enforce= goes to the plugin as well. */
 static bool parse_word(const char *word, struct plugin_line *line, char *reason)
 {
     const char *value = strchr(word, '=');
@@ -89,6 +89,14 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
         if (strcmp(value, "affinity") != 0 && strcmp(value, "cpuset") != 0)
             return wrong(reason, line->line, "confine= takes affinity or cpuset, not \"%.40s\"", value);
         line->domains = value[0] == 'c';
+        return true;
+    }
+    if (strncmp(word, "enforce=", 8) == 0) {
+        if (line->deadline)
+            return wrong(reason, line->line, "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes");
+        if (strcmp(value, "runtime") != 0 && strcmp(value, "none") != 0)
+            return wrong(reason, line->line, "enforce= takes runtime or none, not \"%.40s\"", value);
+        line->enforced = value[0] == 'r';
         return true;
     }
     if (strncmp(word, "threshold=", 10) == 0) {

@@ -21,6 +21,7 @@ struct plugin_line {
     cpu_set_t cpus;
     enum partition partition;
     bool domains;        /* its threads are put into a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
+    bool enforced;       /* enforce=runtime: its threads are guarded (guard.h) */
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
     int64_t timeout;    /* ns */
     char *words;        /* as given, blank-separated */

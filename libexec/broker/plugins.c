@@ -16,6 +16,9 @@ enum { PROTOCOL = 1 };
 static const int64_t second = INT64_C(1000000000), greeting_within = INT64_C(5000000000);
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000), good_behaviour = INT64_C(60000000000);
 
+/* Between two questions it may have to tidy up: so much for each, and so much at once. */
+static const int64_t tidying = INT64_C(100000), unasked_limit = INT64_C(2) * PART_USES;
+
 enum op { OP_ACCEPT, OP_SCHEDULE, OP_RELEASE, OP_LOAD };
 
 struct pending {
@@ -33,6 +36,12 @@ struct plugin {
     int64_t since;       /* since when it owes something: its start, the sending, or its last sign of life */
     int64_t restart_at, pause;
     bool unsent, ended; /* ended: at end-of-file; what it said before still counts */
+    /* CPU time, ns: what its first start took until it greeted, and this one; what it may have used since it was told last, for
+     * somebody had asked; and what it has used beyond that. */
+    int64_t first_start, this_start, asked, unasked;
+    int64_t started, greeted, counted; /* CLOCK_MONOTONIC; counted: until then `asked` is up to date */
+    int64_t slow_window;
+    unsigned slow_count;
 };
 
 #define wrong(reason, line, ...) conf_wrong(reason, "plugins.conf", line, __VA_ARGS__)
@@ -81,7 +90,9 @@ static bool spawn(struct plugin *plugin)
 {
     bool started = coprocess_start(&plugin->process, plugin->part, false, -1);
     plugin->state = started ? GREETING : DOWN;
-    plugin->since = monotonic_now();
+    plugin->since = plugin->started = monotonic_now();
+    plugin->greeted = INT64_MAX;
+    plugin->this_start = plugin->asked = plugin->unasked = 0;
     return started;
 }
 
@@ -110,6 +121,7 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
         return false;
     }
     plugin->state = UP;
+    plugin->greeted = monotonic_now();
     return true;
 }
 
@@ -157,12 +169,6 @@ bool plugins_start(char reason[static REASON_BYTES])
         event_write(&started);
     }
     return true;
-}
-
-void plugins_stop(void)
-{
-    for (int i = 0; i < plugins_count(); i++)
-        coprocess_kill(&plugins[i].process);
 }
 
 void plugin_fail(int index, const char *reason)
@@ -361,6 +367,28 @@ static bool take_update(const struct paragraph *said, struct plugin_event *event
     return true;
 }
 
+static void count_asked(struct plugin *plugin, int64_t now)
+{
+    plugin->asked += now - (plugin->since > plugin->counted ? plugin->since : plugin->counted);
+    plugin->counted = now;
+}
+
+/* It has done something that it was asked for, from `since` on. */
+static void worked(struct plugin *plugin)
+{
+    char reason[160];
+    const int64_t now = monotonic_now(), took = now - plugin->since, timeout = line_of(plugin)->timeout;
+    count_asked(plugin, now);
+    plugin->asked += tidying;
+    plugin->since = now;
+    if (took <= timeout / 2)
+        return;
+    snprintf(reason, sizeof reason, "its answer took %lld ms, and everybody else waited; at %lld ms (timeout=) it would have been killed",
+             (long long)(took / 1000000), (long long)(timeout / 1000000));
+    struct event slow = {.stage = "plugin", .decision = "warning", .reason = reason, .plugin = line_of(plugin)->name, .microseconds = -1};
+    event_write_rarely(&slow, &plugin->slow_window, &plugin->slow_count);
+}
+
 static bool take_answer(struct plugin *plugin, const struct paragraph *said, struct plugin_event *event)
 {
     const char *answer = paragraph_get(said, "answer"), *reason = paragraph_get(said, "reason");
@@ -386,7 +414,7 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said, str
     if (good) {
         STAILQ_REMOVE_HEAD(&plugin->pending, next);
         free(pending);
-        plugin->since = monotonic_now(); /* updates, however many, are no answer */
+        worked(plugin); /* updates, however many, are no answer */
     }
     return good;
 }
@@ -468,6 +496,57 @@ int64_t plugins_deadline(void)
     return earliest;
 }
 
+/* ---- what they use ---- */
+
+/* A program takes as long to start the second time as the first: that is what whoever spins instead has. */
+static void used_to_start(int index, int64_t nanoseconds)
+{
+    char reason[160];
+    struct plugin *plugin = &plugins[index];
+    bool first = plugin->restart_at == 0;
+    if (first)
+        plugin->first_start += nanoseconds;
+    plugin->this_start += nanoseconds;
+    if (first || plugin->state != GREETING || plugin->this_start <= plugin->first_start * 2 + unasked_limit * 2)
+        return;
+    snprintf(reason, sizeof reason, "it used %lld ms of CPU time and has not greeted, which at first it did within %lld",
+             (long long)(plugin->this_start / 1000000), (long long)((plugin->first_start + PART_USES) / 1000000));
+    plugin_fail(index, reason);
+}
+
+static void used_to_serve(int index, int64_t nanoseconds)
+{
+    char reason[160];
+    struct plugin *plugin = &plugins[index];
+    if (!STAILQ_EMPTY(&plugin->pending) && plugin->since != INT64_MAX)
+        count_asked(plugin, monotonic_now());
+    plugin->unasked += nanoseconds - plugin->asked;
+    if (plugin->unasked < 0)
+        plugin->unasked = 0;
+    plugin->asked = 0;
+    if (plugin->unasked < unasked_limit)
+        return;
+    snprintf(reason, sizeof reason, "it used %lld ms of CPU time while nothing was asked, above all that is granted",
+             (long long)(plugin->unasked / 1000000));
+    plugin_fail(index, reason);
+}
+
+int plugin_used(const struct part_used *used)
+{
+    int index = 0;
+    while (index < plugins_count() - 1 && plugins[index].part != used->part)
+        index++;
+    const struct plugin *plugin = &plugins[index];
+    if (plugin->part != used->part || plugin->state == DOWN || used->at < plugin->started)
+        return index;
+    /* It is told a moment after it was used. */
+    if (used->at - used->nanoseconds < plugin->greeted)
+        used_to_start(index, used->nanoseconds);
+    else
+        used_to_serve(index, used->nanoseconds);
+    return index;
+}
+
 int64_t plugins_waited(int64_t now)
 {
     int64_t longest = 0;
@@ -488,6 +567,8 @@ static bool has_spoken(int index)
     plugin_read(index);
     if (plugin->ended || plugin->process.input.length - plugin->process.input.taken == before)
         return false;
+    if (plugin->state == UP)
+        worked(plugin);
     plugin->since = monotonic_now();
     return true;
 }

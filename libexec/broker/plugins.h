@@ -30,7 +30,6 @@ void plugins_prepare(struct identity_to_run_as as);
 
 /* Starts them all and waits for their greetings, for they may refuse to start. False: who and why. */
 bool plugins_start(char reason[static REASON_BYTES]);
-void plugins_stop(void);
 
 /* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */
 uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit);
@@ -53,6 +52,9 @@ bool plugin_receive(int index, struct plugin_event *event);
 
 /* It lied: killed, to be started again. */
 void plugin_fail(int index, const char *reason);
+
+/* It has used so much CPU time. Returns which it is. */
+int plugin_used(const struct part_used *used);
 
 /* How long one of them has owed an answer, at most; ns. */
 int64_t plugins_waited(int64_t now);

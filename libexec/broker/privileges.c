@@ -12,24 +12,22 @@
 #include "cgroup.h"
 #include "confine.h"
 #include "event.h"
+#include "place.h"
 
-/* Users' directories and files are closed to others (DAC_OVERRIDE, FOWNER), verdicts become theirs (CHOWN), directories keep
- * their group (FSETID), who still writes is told by a lease (LEASE), and what is locked in memory may grow (IPC_LOCK). No
- * scheduling: that is the helper's. The last is for machines where nobody sees others' processes without it. */
-static const int powers[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, CAP_IPC_LOCK, -1},
-                 powers_to_see[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_LEASE, CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
+/* What is root's is its own, and users' files it never touches: all that is left is that what is locked in memory may grow (IPC_LOCK). The last
+ * is for machines where nobody sees others' processes without it. */
+static const int powers[] = {CAP_IPC_LOCK, -1}, powers_to_see[] = {CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
 
 static const char *const calls[] = {
     /* waiting */
     "epoll_wait", "epoll_pwait", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
-    "gettimeofday", "time", "futex", "wait4", "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "inotify_init1", "inotify_add_watch",
-    "inotify_rm_watch",
+    "gettimeofday", "time", "futex", "wait4", "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
     /* talking to its parts */
     "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
     /* files */
     "open", "openat", "openat2", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
     "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "rename", "renameat", "renameat2", "unlink",
-    "unlinkat", "link", "linkat", "mkdir", "mkdirat", "rmdir", "mknod", "mknodat", "chmod", "fchmod", "fchmodat", "fchown", "fchownat", "utimensat", "umask",
+    "unlinkat", "fchmod", "umask",
     /* threads, as far as anybody may look */
     "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority", "getpid", "gettid", "getuid", "geteuid",
     "getgid", "getegid", "uname", "sysinfo",
@@ -58,9 +56,12 @@ static const char *directory_behind(const char *config)
 
 void privileges_drop(const char *spool, const char *config)
 {
-    char mount[GROUP_BYTES] = "/sys";
+    char mount[GROUP_BYTES] = "/sys", state[PATH_MAX], alive[PATH_MAX];
+    snprintf(state, sizeof state, "%s/state", spool);
+    snprintf(alive, sizeof alive, "%s/alive", spool);
     (void)cpusets_find(mount);
-    const struct confine_path files[] = {{spool, MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config), MAY_READ}, {"/proc", MAY_READ},
+    const char *place = place_path()[0] == '\0' ? state : place_path(), *former = place_former_path()[0] == '\0' ? state : place_former_path();
+    const struct confine_path files[] = {{state, MAY_CHANGE}, {alive, MAY_READ}, {place, MAY_CHANGE}, {former, MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config), MAY_READ}, {"/proc", MAY_READ},
                                          {"/sys", MAY_READ}, {mount, MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
     json_object_seed(0); /* from the kernel's random numbers, which cannot be opened any more when the first object is made */
     const bool hidden = confine_proc_is_hidden();

@@ -10,11 +10,13 @@
 #include "directories.h"
 #include "enforcing.h"
 #include "event.h"
-#include "files.h"
+#include "follow.h"
+#include "guard.h"
 #include "home.h"
 #include "ledger.h"
 #include "names.h"
 #include "order.h"
+#include "place.h"
 #include "rest.h"
 #include "scans.h"
 #include "spool.h"
@@ -39,7 +41,7 @@ static bool journal_afresh(char reason[static REASON_BYTES])
         if (!wish->over_limit)
             good = state_wish(wish);
     if (!good)
-        snprintf(reason, REASON_BYTES, "state/journal: %s", strerror(errno));
+        snprintf(reason, REASON_BYTES, "state/current/journal: %s", strerror(errno));
     if (good && state_commit(reason))
         return true;
     state_abandon();
@@ -62,7 +64,7 @@ void journal_tidy(void)
     bool good = journal_afresh(reason);
     journal_retry = !good && state_is_behind() ? monotonic_now() + INT64_C(1000000000) : INT64_MAX;
     if (good && again)
-        event_broker("ok", "state/journal says again what is in force");
+        event_broker("ok", "state/current/journal says again what is in force");
     else if (!good && !again) /* once, not at each retry */
         event_broker("error", "%s", reason);
 }
@@ -186,14 +188,35 @@ static void restore_kernel(void)
 
 /* ---- taking up ---- */
 
+static struct attachment recorded_attachment(const struct recorded_wish *recorded)
+{
+    return (struct attachment){.tid = recorded->tid, .process = recorded->process, .started_by = recorded->started_by, .former = recorded->former,
+                               .group = recorded->group, .pidfd = -1, .watch = -1};
+}
+
 /* A thread that somebody was promised and that nobody answers for any more. */
-static void restore_orphan(const struct recorded_wish *recorded)
+static void restore_orphan(struct recorded_wish *recorded)
 {
     struct helper_event last;
-    if (!recorded->attached || recorded->laid_down || attachment_find(recorded->tid) != NULL || !thread_is(recorded->tid, recorded->started_by))
+    struct attachment orphan = recorded_attachment(recorded);
+    recorded->orphan = recorded->attached && !recorded->laid_down;
+    if (!recorded->orphan || attachment_find(recorded->tid) != NULL || !thread_is(recorded->tid, recorded->started_by))
         return;
-    (void)helper_restore(&(struct attachment){.tid = recorded->tid, .started_by = recorded->started_by, .former = recorded->former, .group = recorded->group, .pidfd = -1});
+    (void)helper_restore(&orphan);
     (void)helper_drain(5, &last); /* before it is in no record any more, and before somebody else's wish for it is looked at */
+}
+
+/* One that has called execve(2) is told from those of its process only when all are known that somebody answers for. */
+static void follow_orphans(const struct recorded_state *state)
+{
+    struct helper_event last;
+    for (int i = 0; i < state->count; i++) {
+        struct attachment orphan = recorded_attachment(&state->wishes[i]);
+        if (state->wishes[i].orphan && orphan.tid != orphan.process && attachment_is_over(&orphan))
+            follow_late(NULL, NULL, &orphan);
+    }
+    (void)helper_drain(5, &last);
+    follow_drained();
 }
 
 static void take_up_thread(struct wish *wish, const struct recorded_wish *recorded, bool *apply)
@@ -210,7 +233,7 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
         identity = (struct identity){.tid = recorded->tid, .process = recorded->process};
     identity.started_by = recorded->started_by;
     wish->attachment = attachment_new(wish, &identity, pidfd, recorded->by_file, &recorded->former);
-    wish->attachment->leader_real_time = recorded->leader_real_time;
+    wish->attachment->laid_down = !there && recorded->laid_down; /* then it ended as an ordinary thread */
     wish->attachment->served = !recorded->laid_down;
     wish->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
     if (!there || !attachment_watch(wish->attachment))
@@ -237,7 +260,7 @@ static bool take_up_grant(struct wish *wish, const struct recorded_wish *recorde
         return false;
     }
     grant.utilization = grant_utilization(&grant);
-    if (!plan_is_its_own(grant.plugin, &grant.spec, UINT64_MAX, &grant.plan, reason) || !ledger_fits(&grant, NULL, reason)) {
+    if (!guard_can_enforce(grant.plugin, &grant.spec, reason) || !plan_is_its_own(grant.plugin, &grant.spec, UINT64_MAX, &grant.plan, reason) || !ledger_fits(&grant, NULL, reason)) {
         event_broker("warning", "the grant of %s/%s does not fit plugins.conf any more and is asked again: %.300s", recorded->user,
                      recorded->name, reason);
         return false;
@@ -253,13 +276,13 @@ static bool take_up_grant(struct wish *wish, const struct recorded_wish *recorde
 }
 
 /* Returns true when the kernel does not show what the grant says, and the call has to be made again. */
-static bool take_up(const struct recorded_wish *recorded, bool same_boot)
+static bool take_up(struct recorded_wish *recorded, bool same_boot)
 {
     bool apply = false;
-    struct user *user = spool_user_find(recorded->user);
+    struct user *user = user_find(recorded->user);
     /* An account database that is down must not cost anybody his grant: it was judged when it was up. */
     if (user != NULL && !user->adopted && user->account->state == ACCOUNT_FAILED)
-        spool_user_adopt(user);
+        directory_adopt_for_now(user);
     if (user == NULL || !user->adopted) {
         if (same_boot)
             restore_orphan(recorded);
@@ -287,77 +310,43 @@ static bool take_up(const struct recorded_wish *recorded, bool same_boot)
     wish->judged_tid = recorded->judged_tid;
     if (recorded->attached && wish->grant != NULL)
         take_up_thread(wish, recorded, &apply);
-    /* Decided, written down, and then killed before the owner was told? */
-    if (spool_verdict_decided(user, recorded->name) != recorded->time) {
-        if (wish->grant == NULL && wish->judged.inode != 0)
-            wish_judged(wish, (struct stamp){0}, false); /* why it was refused went with the old broker */
-        else if (wish->grant != NULL && !apply && !wish->exited)
-            wish->answered = true;
-    }
     return apply;
 }
 
-/* The account database is asked for all directories at once, and waited for: nothing is served yet. */
-static void settle_accounts(void)
+/* Threads of those that go on are watched, and what was granted and does not show is granted once more. */
+static void go_on(const struct recorded_wish *recorded, bool apply)
 {
-    bool alive = true;
-    struct account *account;
-    directories_rescan();
-    directories_finish();
-    while (names_deadline() != INT64_MAX) {
-        names_wait(&alive);
-        while ((account = names_receive(&alive)) != NULL)
-            directories_of(account);
-        if (!alive)
-            alive = names_restart();
+    struct user *user = user_find(recorded->user);
+    struct wish *wish = user == NULL ? NULL : wish_find(user, recorded->name, false);
+    if (wish == NULL)
+        return;
+    if (apply)
+        order_recover(wish, RECOVER, "the thread is attached again");
+    else if (wish->attachment != NULL) {
+        threads_watch(wish);
+        threads_guard_again(wish);
     }
+    if (wish->exited || wish->recovered)
+        turns_add(wish, turns_of_old()); /* before what is new: what it gives up can be theirs */
 }
 
-bool recover(char reason[static REASON_BYTES])
+bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
 {
-    struct recorded_state state;
-    if (!state_read(&state, reason))
-        return false;
-    directories_hold(true);
-    settle_accounts();
-    for (int i = 0; i < state.count; i++)
-        tasks_from(state.wishes[i].task);
-    struct stamp json;
-    bool *apply = calloc((size_t)state.count + 1, sizeof *apply);
-    if (apply == NULL)
-        abort();
-    for (int i = 0; i < state.count; i++)
-        apply[i] = take_up(&state.wishes[i], state.same_boot);
-    bool good = set_kernel(state.same_boot ? state.rt_runtime : "", reason) && journal_afresh(reason) && make_domains(reason) && probe_global(reason);
-    directories_hold(false);
-    for (int i = 0; good && i < state.count; i++) {
-        struct user *user = spool_user_find(state.wishes[i].user);
-        struct wish *wish = user == NULL ? NULL : wish_find(user, state.wishes[i].name, false);
-        if (wish == NULL)
-            continue;
-        if (apply[i])
-            order_recover(wish, RECOVER, "the thread is attached again");
-        else if (wish->answered)
-            answer_again(wish, RECOVER, "the grant is in force");
-        if (!apply[i] && wish->attachment != NULL)
-            threads_watch(wish);
-        if (apply[i])
-            continue;
-        if (wish_is_as_it_was(wish, &json))
-            wish->unchanged = spool_user_is_watched(user);
-        else
-            turns_add(wish, turns_of_old()); /* before what is new: what it gives up can be theirs */
-    }
-    if (good) {
-        directories_rescan();
-        directories_finish();
-    } else {
+    bool *apply = allocate((size_t)state->count + 1);
+    for (int i = 0; i < state->count; i++)
+        tasks_from(state->wishes[i].task);
+    for (int i = 0; i < state->count; i++)
+        apply[i] = take_up(&state->wishes[i], state->same_boot);
+    follow_orphans(state);
+    bool good = set_kernel(state->same_boot ? state->rt_runtime : "", reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
+    for (int i = 0; good && i < state->count; i++)
+        go_on(&state->wishes[i], apply[i]);
+    if (!good) {
         char ignored[REASON_BYTES];
         restore_kernel();
         (void)drop_domains(ignored);
     }
     free(apply);
-    state_free(&state);
     return good;
 }
 
@@ -371,12 +360,17 @@ static bool restore_all(void)
             continue;
         if (attachment_is_over(wish->attachment)) {
             rest_begin(wish, wish->grant);
-            rest_in_kernel(wish->rests_until);
+            rest_of_thread(wish);
         }
         (void)helper_restore(wish->attachment);
         wish->attachment->laid_down = true;
     }
-    return helper_drain(10, &last);
+    bool answered = helper_drain(10, &last);
+    /* By now each is ordinary, or its id is over. */
+    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
+        if (wish->attachment != NULL && wish->attachment->tid != wish->attachment->process && attachment_is_over(wish->attachment))
+            follow_to_the_end(wish->user, wish->name, wish->attachment);
+    return helper_drain(10, &last) && answered;
 }
 
 /* Whoever makes domains anew, us or the next broker, before the kernel has taken such bandwidth out of its account makes it
@@ -406,7 +400,9 @@ void lay_down(void)
     char reason[REASON_BYTES];
     if (!drop_domains(reason))
         event_broker("error", "%s", reason);
-    if (!journal_afresh(reason))
+    if (wish_first() == NULL && former_rt_runtime[0] == '\0')
+        place_leave();
+    else if (!journal_afresh(reason))
         event_broker("error", "%s", reason);
 }
 

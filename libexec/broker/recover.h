@@ -6,10 +6,11 @@
 
 #include "wish.h"
 
-/* Takes up the grants and threads of the broker before, then reads the directories. False: *reason. */
-bool recover(char reason[static REASON_BYTES]);
+/* Takes up the grants and threads of the broker before; the directories of their owners have been adopted. False: *reason. */
+struct recorded_state;
+bool recover(struct recorded_state *state, char reason[static REASON_BYTES]);
 
-/* At the end of each turn: writes state/journal anew, without what has been superseded, when it has grown too much of
+/* At the end of each turn: writes the journal anew, without what has been superseded, when it has grown too much of
  * that, and with what it lacks when a record could not be appended; if that fails, again at the deadline (monotonic
  * ns, INT64_MAX: none). */
 void journal_tidy(void);

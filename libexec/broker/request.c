@@ -7,9 +7,9 @@
 
 #include "acl.h"
 #include "event.h"
-#include "files.h"
 #include "ledger.h"
 #include "names.h"
+#include "rest.h"
 #include "spec.h"
 #include "turns.h"
 #include "wishes.h"
@@ -141,9 +141,8 @@ struct request *request_begin(struct wish *wish, enum kind kind)
     request->started = monotonic_now();
     request->plugin = request->no_plugin = -1;
     request->removals = ledger_removals();
-    request->json.fd = request->tid.fd = -1;
     wish->request = request;
-    wish->dirty = wish->written = false;
+    wish->dirty = false;
     return request;
 }
 
@@ -188,10 +187,8 @@ bool request_record(struct request *request)
     struct wish *wish = request->wish;
     if (request->recorded)
         return true;
-    if (request->json.fd >= 0)
-        wish_judged(wish, request->json.stamp, request->json.linked || (wish->linked && request->json.text == NULL));
-    else if (request->json.state == FILE_BAD)
-        wish_judged(wish, request->json.stamp, wish->linked);
+    if (request->json.state != FILE_ABSENT)
+        wish_judged(wish, request->json.stamp, request->json.linked);
     if (request->outcome.kind == ATTACH)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))
@@ -210,6 +207,7 @@ void request_drop(struct request *request)
     request->wish->request = NULL;
     turns_end(request->line);
     turn_end(request);
+    rest_settle(request->rest);
     acl_release(&request->hold);
     if (request->partial != NULL)
         acl_release(&request->partial->charge);
@@ -219,7 +217,5 @@ void request_drop(struct request *request)
     free(request->old);
     free(request->outcome.replies);
     spec_free(&request->spec);
-    spool_file_close(&request->json); /* and this wakes the owner */
-    spool_file_close(&request->tid);
     request_free(request);
 }

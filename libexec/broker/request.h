@@ -5,8 +5,6 @@
 #include <sys/queue.h>
 
 #include "plugins.h"
-#include "files.h"
-#include "spool.h"
 #include "wish.h"
 
 /* What an answer that is waited for will be about. */
@@ -24,21 +22,21 @@ struct request {
     bool waiting;               /* in the table of answers that are waited for */
     uint64_t answer_id;
     int64_t started;
-    struct file json, tid;      /* held open until the verdict is in place: their closing tells the owner */
+    struct file json, tid;      /* as they were seen */
     struct spec spec;
     bool has_spec, recorded;    /* recorded: state/ holds what holds now */
 
     /* asking */
     int plugin;                 /* the one that is asked; -1 before the first */
     bool retried, commit, denied, no_never;
-    uint64_t ceiling;           /* the rules' bound on the runtime, for the plugin that is asked */
+    uint64_t least, ceiling;    /* the rules' bounds on the runtime, for the plugin that is asked */
     struct charge hold;         /* charged while it is asked */
     struct grant *partial;      /* the first that was offered in part, with its charge */
     struct refusal denial;      /* the rules' first no */
     char denial_reason[REASON_BYTES], no_reason[REASON_BYTES];
     int no_plugin;              /* whose no is told */
-    uint64_t nearest, probed;   /* probed: the smaller runtime that is tried; 0: what was asked */
-    int tries;                  /* of smaller runtimes */
+    uint64_t nearest, probed;   /* probed: the other runtime that is tried; 0: what was asked */
+    int tries;                  /* of other runtimes */
     TAILQ_ENTRY(request) of_turn;
 
     /* asking the neighbours of the plugin that offered */
@@ -64,7 +62,7 @@ struct request {
     uint64_t rest;              /* rest_keep of what request->old has beyond the new grant; it may be over by now */
     int rounds;                 /* how often it was asked again because something had come free meanwhile */
     uint64_t removals;          /* ledger_removals() when this round began */
-    TAILQ_ENTRY(request) of_rest;
+    RB_ENTRY(request) of_rest;
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };
 
@@ -73,7 +71,7 @@ bool is_being_detached(const struct wish *wish);
 
 struct request *request_begin(struct wish *wish, enum kind kind);
 
-/* Closes its files, which wakes the owner, gives back what it held, and frees it. */
+/* Gives back what it held, and frees it. */
 void request_drop(struct request *request);
 
 /* Plugins that judge one another's tasks are asked for one request at a time, from its first question until it

@@ -1,63 +1,100 @@
 #include "rest.h"
 
+#include <bsd/sys/tree.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "acl.h"
+#include "guard.h"
 #include "ledger.h"
+#include "spec.h"
+#include "tick.h"
 #include "units.h"
 #include "wishes.h"
 
-struct rest {
-    TAILQ_ENTRY(rest) next;
-    uint64_t task;
-    struct grant grant;
-    int64_t until;
-    UT_hash_handle hh; /* by task */
+/* What a reservation has given up of one plugin's CPUs is one record, however often it gave up something: the plugins know each of them
+ * as a task. While a change is under way, what it gives up is a record of its own: it may have to come back. */
+struct held_by {
+    uint64_t task; /* of the reservation */
+    int plugin;
+    cpu_set_t cpus;
 };
 
-static TAILQ_HEAD(, rest) rests = TAILQ_HEAD_INITIALIZER(rests);
-static struct rest *by_task;
-static TAILQ_HEAD(, request) waiting = TAILQ_HEAD_INITIALIZER(waiting);
-static int64_t earliest = INT64_MAX; /* of both */
+struct rest {
+    RB_ENTRY(rest) of_time;
+    uint64_t task;
+    struct grant grant;
+    uint64_t rate, density; /* sums of its parts, each rounded up to a billionth; what grant says is never less */
+    bool mixed;             /* of parts with several periods or deadlines */
+    bool open;              /* of a change that is under way */
+    int64_t until;
+    struct held_by holder;
+    UT_hash_handle hh;        /* by task */
+    UT_hash_handle hh_holder; /* by holder, if it is not open */
+};
+
+static int sooner(const struct rest *one, const struct rest *other)
+{
+    if (one->until != other->until)
+        return one->until < other->until ? -1 : 1;
+    return one->task < other->task ? -1 : one->task > other->task;
+}
+
+static int waits_less(const struct request *one, const struct request *other)
+{
+    if (one->rests_until != other->rests_until)
+        return one->rests_until < other->rests_until ? -1 : 1;
+    return one->wish->task < other->wish->task ? -1 : one->wish->task > other->wish->task; /* one request for a wish */
+}
+
+RB_HEAD(rest_tree, rest);
+RB_PROTOTYPE(rest_tree, rest, of_time, sooner)
+RB_GENERATE(rest_tree, rest, of_time, sooner)
+RB_HEAD(waiting_tree, request);
+RB_PROTOTYPE(waiting_tree, request, of_rest, waits_less)
+RB_GENERATE(waiting_tree, request, of_rest, waits_less)
+
+static struct rest_tree rests = RB_INITIALIZER(&rests);
+static struct rest *by_task, *by_holder;
+static struct waiting_tree waiting = RB_INITIALIZER(&waiting);
+static uint64_t resting, resting_in_quotas; /* utilizations: of all, and of those that are charged to somebody */
 
 /* The longest period that the kernel takes: nobody is kept waiting longer for crumbs that a tick has multiplied. */
 static const uint64_t longest = 4200000; /* us */
 
-static uint64_t tick(void)
-{
-    struct timespec resolution;
-    return clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0 ? (uint64_t)resolution.tv_nsec / 1000 : 10000;
-}
-
 /* Many end by one wakeup: finer than by ticks nobody knows what was used. */
 static int64_t by_tick(int64_t time)
 {
-    const int64_t ns = (int64_t)tick() * 1000;
+    const int64_t ns = (int64_t)tick_length() * 1000;
     return (time / ns + 1) * ns;
 }
 
-static void expect(int64_t time)
+bool rest_applies(const struct grant *grant)
 {
-    if (time < earliest)
-        earliest = time;
+    return grant->plan.policy == POLICY_DEADLINE || guard_enforces(grant);
 }
 
 void rest_begin(struct wish *wish, const struct grant *grant)
 {
     const struct attachment *attachment = wish->attachment;
-    if (grant == NULL || grant->plan.policy != POLICY_DEADLINE || !attachment->served)
+    if (grant == NULL || !rest_applies(grant) || !attachment->served)
         return;
     int64_t now = monotonic_now();
-    uint64_t used = (uint64_t)(now - attachment->since) / 1000, most = grant->plan.runtime + tick();
-    uint64_t paid_back = (used < most ? used : most) * grant->plan.period / grant->plan.runtime + 1;
+    const uint64_t window = grant->plan.policy == POLICY_DEADLINE ? grant->plan.period : grant_window(grant);
+    uint64_t used = (uint64_t)(now - attachment->since) / 1000, most = grant->plan.runtime + tick_length();
+    uint64_t paid_back = (used < most ? used : most) * window / grant->plan.runtime + 1;
     if (paid_back > longest)
-        paid_back = grant->plan.period > longest ? grant->plan.period : longest;
+        paid_back = window > longest ? window : longest;
     int64_t until = now + (int64_t)paid_back * 1000;
     wish->rests_until = until > wish->rests_until ? until : wish->rests_until;
 }
 
 static int64_t last_in_kernel;
+
+void rest_of_thread(const struct wish *wish)
+{
+    if (wish->grant != NULL && wish->grant->plan.policy == POLICY_DEADLINE)
+        rest_in_kernel(wish->rests_until);
+}
 
 void rest_in_kernel(int64_t until)
 {
@@ -79,7 +116,8 @@ static uint64_t given_up_runtime(const struct grant *given_up, const struct gran
         return given_up->plan.runtime;
     if (kept->utilization >= given_up->utilization)
         return 0;
-    uint64_t less = runtime_within(given_up->utilization - kept->utilization, grant_window(given_up)) + 1;
+    uint64_t weight = given_up->utilization - kept->utilization, window = grant_window(given_up), less = runtime_within(weight, window);
+    less += utilization(less, window) < weight;
     return less < given_up->plan.runtime ? less : given_up->plan.runtime;
 }
 
@@ -92,25 +130,43 @@ static void charge_rest(struct rest *rest, struct grant *given_up, const struct 
     acl_settle(&rest->grant.charge, before > after ? before - after : 0);
 }
 
+static void count(const struct rest *rest, bool in)
+{
+    uint64_t amount = in ? rest->grant.utilization : -rest->grant.utilization; /* unsigned: subtracts exactly */
+    resting += amount;
+    resting_in_quotas += rest->grant.charge.count == 0 ? 0 : amount;
+}
+
+static void enter(struct rest *rest)
+{
+    ledger_add(&rest->grant);
+    (void)plugin_schedule(rest->grant.plugin, rest->task, &rest->grant);
+    tell_neighbours(rest->task, NULL, &rest->grant);
+    count(rest, true);
+    RB_INSERT(rest_tree, &rests, rest);
+    HASH_ADD(hh, by_task, task, sizeof rest->task, rest);
+}
+
 uint64_t rest_keep(const struct wish *wish, struct grant *given_up, const struct grant *kept)
 {
     uint64_t runtime = given_up_runtime(given_up, kept);
-    if (given_up->plan.policy != POLICY_DEADLINE || wish->rests_until <= monotonic_now() || runtime == 0)
+    if (!rest_applies(given_up) || wish->rests_until <= monotonic_now() || runtime == 0)
         return 0;
     struct rest *rest = allocate(sizeof *rest);
     rest->task = task_new();
     rest->until = by_tick(wish->rests_until);
+    rest->open = true;
+    rest->holder.task = wish->task;
+    rest->holder.plugin = given_up->plugin;
+    rest->holder.cpus = given_up->plan.cpus;
     rest->grant = *given_up;
     rest->grant.plan.runtime = rest->grant.spec.runtime = runtime;
     rest->grant.spec.desired_runtime = 0;
     rest->grant.utilization = grant_utilization(&rest->grant);
+    rest->rate = utilization(runtime, rest->grant.plan.period);
+    rest->density = acl_weight(&rest->grant.spec, runtime);
     charge_rest(rest, given_up, kept);
-    ledger_add(&rest->grant);
-    (void)plugin_schedule(rest->grant.plugin, rest->task, &rest->grant);
-    tell_neighbours(rest->task, NULL, &rest->grant);
-    TAILQ_INSERT_TAIL(&rests, rest, next);
-    HASH_ADD(hh, by_task, task, sizeof rest->task, rest);
-    expect(rest->until);
+    enter(rest);
     return rest->task;
 }
 
@@ -121,28 +177,108 @@ static struct rest *find(uint64_t task)
     return rest;
 }
 
+/* The record of its user that others are added to. One that its plugin has moved elsewhere since is not. */
+static struct rest *record_of(const struct held_by *holder)
+{
+    struct rest *rest;
+    HASH_FIND(hh_holder, by_holder, holder, sizeof *holder, rest);
+    return rest;
+}
+
+static void unlink_holder(struct rest *rest)
+{
+    if (record_of(&rest->holder) == rest)
+        HASH_DELETE(hh_holder, by_holder, rest);
+}
+
 static void end(struct rest *rest)
 {
     ledger_remove(&rest->grant);
+    count(rest, false);
     acl_release(&rest->grant.charge);
     (void)plugin_release(rest->grant.plugin, rest->task);
     tell_neighbours(rest->task, &rest->grant, NULL);
-    TAILQ_REMOVE(&rests, rest, next);
+    RB_REMOVE(rest_tree, &rests, rest);
     HASH_DEL(by_task, rest);
+    unlink_holder(rest);
     free(rest);
+}
+
+/* One task that weighs what its parts weigh together, as a rate and as a density, whichever its plugin counts. Parts of one period
+ * and deadline are added as they are. Of others it has the shortest period: nothing is asked of it but to hold that share until it
+ * is paid back, and the shorter the period, the more evenly it does. */
+static void add_times(struct rest *sum, const struct rest *more)
+{
+    struct grant *grant = &sum->grant;
+    const struct attributes *plan = &more->grant.plan;
+    sum->rate += more->rate;
+    sum->density += more->density;
+    sum->mixed |= more->mixed || plan->period != grant->plan.period || plan->deadline != grant->plan.deadline;
+    if (!sum->mixed) {
+        grant->plan.runtime += plan->runtime;
+    } else {
+        uint64_t period = plan->period < grant->plan.period ? plan->period : grant->plan.period;
+        uint64_t runtime = (uint64_t)(((unsigned __int128)sum->rate * period + ONE_CPU - 1) / ONE_CPU);
+        uint64_t deadline = (uint64_t)((unsigned __int128)runtime * ONE_CPU / sum->density);
+        deadline = deadline > period ? period : deadline == 0 ? 1 : deadline;
+        grant->plan.runtime = runtime;
+        grant->plan.period = grant->spec.period = period;
+        grant->plan.deadline = grant->spec.deadline = deadline;
+    }
+    grant->spec.runtime = grant->plan.runtime;
+    bool by_rate = grant_window(grant) != spec_window(&grant->spec);
+    /* Whole microseconds of a short period would be more than was ever granted. */
+    grant->utilization = !sum->mixed ? grant_utilization(grant) : by_rate ? sum->rate : sum->density;
+}
+
+/* Nothing is given back before all of it is paid back: the last of its parts tells when. */
+static void join(struct rest *record, struct rest *more)
+{
+    struct grant before = record->grant;
+    RB_REMOVE(rest_tree, &rests, record);
+    count(record, false);
+    count(more, false);
+    record->until = more->until > record->until ? more->until : record->until;
+    add_times(record, more);
+    acl_join(&record->grant.charge, &more->grant.charge);
+    count(record, true);
+    count(more, true); /* until it ends, right now */
+    RB_INSERT(rest_tree, &rests, record);
+    ledger_add(&record->grant);
+    ledger_remove(&before);
+    (void)plugin_schedule(record->grant.plugin, record->task, &record->grant);
+    tell_neighbours(record->task, &before, &record->grant);
+    end(more);
+}
+
+void rest_settle(uint64_t task)
+{
+    struct rest *rest = find(task), *record;
+    if (rest == NULL || !rest->open)
+        return;
+    rest->open = false;
+    rest->holder.cpus = rest->grant.plan.cpus;
+    record = record_of(&rest->holder);
+    if (record != NULL && CPU_EQUAL(&record->grant.plan.cpus, &rest->grant.plan.cpus)) {
+        join(record, rest);
+        return;
+    }
+    if (record != NULL) /* its plugin has moved it to another CPU */
+        unlink_holder(record);
+    HASH_ADD(hh_holder, by_holder, holder, sizeof rest->holder, rest);
 }
 
 void rest_drop(uint64_t task)
 {
     struct rest *rest = find(task);
-    if (rest != NULL)
+    if (rest != NULL && rest->open)
         end(rest);
 }
 
 void rest_feed(int plugin)
 {
-    const struct rest *rest;
-    TAILQ_FOREACH(rest, &rests, next)
+    struct rest *rest;
+    RB_FOREACH(rest, rest_tree, &rests)
         feed_one(plugin, rest->task, &rest->grant);
 }
 
@@ -155,10 +291,11 @@ struct grant *rest_grant(uint64_t task)
 void rest_uncharge(void)
 {
     struct rest *rest;
-    TAILQ_FOREACH(rest, &rests, next) {
+    RB_FOREACH(rest, rest_tree, &rests) {
         free(rest->grant.charge.parts);
         rest->grant.charge = (struct charge){0};
     }
+    resting_in_quotas = 0;
 }
 
 /* ---- requests that wait ---- */
@@ -171,8 +308,7 @@ static void wait_until(struct request *request, int64_t until, enum next rested)
     request->rested = rested;
     request->step = STEP_REST;
     request->rests_until = until;
-    TAILQ_INSERT_TAIL(&waiting, request, of_rest);
-    expect(until);
+    RB_INSERT(waiting_tree, &waiting, request);
 }
 
 bool rest_waits(struct request *request, enum next rested)
@@ -191,25 +327,24 @@ static uint64_t missing(const struct request *request)
     return window == 0 || spec->runtime <= request->nearest ? 0 : utilization(spec->runtime - request->nearest, window);
 }
 
+/* When the last of it comes free. */
+static int64_t last_to_come(bool by_quota)
+{
+    struct rest *rest = RB_MAX(rest_tree, &rests);
+    while (by_quota && rest != NULL && rest->grant.charge.count == 0)
+        rest = RB_PREV(rest_tree, &rests, rest);
+    return rest == NULL ? 0 : rest->until;
+}
+
 /* Nobody is to wait for crumbs, which a hostile user could spread all the time. */
 bool rest_may_help(struct request *request)
 {
-    const struct rest *rest;
-    uint64_t coming = 0, needed = missing(request);
+    uint64_t needed = missing(request);
     bool by_quota = request->no_plugin < 0;
-    int64_t last = 0;
-    if (request->patient || needed == 0)
-        return false;
-    TAILQ_FOREACH(rest, &rests, next) {
-        if (by_quota && rest->grant.charge.count == 0)
-            continue;
-        coming += rest->grant.utilization;
-        last = rest->until > last ? rest->until : last;
-    }
-    if (coming < needed)
+    if (request->patient || needed == 0 || (by_quota ? resting_in_quotas : resting) < needed)
         return false;
     request->patient = true;
-    wait_until(request, last, ASK);
+    wait_until(request, last_to_come(by_quota), ASK);
     return true;
 }
 
@@ -217,7 +352,7 @@ bool rest_cancel(struct request *request)
 {
     if (request->step != STEP_REST || request->rested == DETACH_ON || (request->rested != ASK && request->outcome.kind != ATTACH))
         return false;
-    TAILQ_REMOVE(&waiting, request, of_rest);
+    RB_REMOVE(waiting_tree, &waiting, request);
     request_drop(request);
     return true;
 }
@@ -226,44 +361,31 @@ bool rest_cancel(struct request *request)
 
 void rest_expire(int64_t now)
 {
-    struct rest *rest, *after;
-    const struct request *request;
-    if (now < earliest)
-        return;
-    earliest = INT64_MAX;
-    for (rest = TAILQ_FIRST(&rests); rest != NULL; rest = after) {
-        after = TAILQ_NEXT(rest, next);
-        if (rest->until <= now)
-            end(rest);
-        else
-            expect(rest->until);
-    }
-    TAILQ_FOREACH(request, &waiting, of_rest)
-        expect(request->rests_until);
+    struct rest *rest;
+    while ((rest = RB_MIN(rest_tree, &rests)) != NULL && rest->until <= now)
+        end(rest);
 }
 
 struct request *rest_over(int64_t now)
 {
-    struct request *request;
-    if (now < earliest)
+    struct request *request = RB_MIN(waiting_tree, &waiting);
+    if (request == NULL || request->rests_until > now)
         return NULL;
-    TAILQ_FOREACH(request, &waiting, of_rest)
-        if (request->rests_until <= now) {
-            TAILQ_REMOVE(&waiting, request, of_rest);
-            return request;
-        }
-    rest_expire(now);
-    return NULL;
+    RB_REMOVE(waiting_tree, &waiting, request);
+    return request;
 }
 
 int64_t rest_deadline(void)
 {
-    return earliest;
+    const struct rest *rest = RB_MIN(rest_tree, &rests);
+    const struct request *request = RB_MIN(waiting_tree, &waiting);
+    int64_t paid_back = rest == NULL ? INT64_MAX : rest->until, rested = request == NULL ? INT64_MAX : request->rests_until;
+    return paid_back < rested ? paid_back : rested;
 }
 
 void rest_each(void (*each)(uint64_t task, const struct grant *grant))
 {
-    const struct rest *rest;
-    TAILQ_FOREACH(rest, &rests, next)
+    struct rest *rest;
+    RB_FOREACH(rest, rest_tree, &rests)
         each(rest->task, &rest->grant);
 }

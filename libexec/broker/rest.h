@@ -1,4 +1,4 @@
-/* What a thread has used of a SCHED_DEADLINE reservation counts until it is paid back.
+/* What a thread has used of a SCHED_DEADLINE reservation, or of one that the guard enforces, counts until it is paid back.
  *
  * A reservation of Q every T serves whoever is attached to it. If it could be handed on to a fresh thread, or be given
  * back and be asked for anew, as soon as it is used up, its owner would have Q as often as he can ask; that it gains him
@@ -13,21 +13,28 @@
 
 #include "request.h"
 
+/* Whether use of it has to be paid back. */
+bool rest_applies(const struct grant *grant);
+
 /* The attached thread may have used `grant`, and is about to be without it. */
 void rest_begin(struct wish *wish, const struct grant *grant);
 
 /* The kernel, too, counts the bandwidth of a thread that has ended, or had its runtime used up, until then at most. The last of all. */
 void rest_in_kernel(int64_t until);
+void rest_of_thread(const struct wish *wish); /* its thread has: until it has rested */
 int64_t rest_last_in_kernel(void);
 
 /* True: the request waits until the wish has rested, and comes back by rest_over to go on with request->rested. */
 bool rest_waits(struct request *request, enum next rested);
 
 /* Takes into the books what the wish gives up of a grant that has just left them, as far as it is not paid back: all, or what
- * `kept` is less. Takes the charge over. Its number; 0: nothing. */
+ * `kept` is less. Takes the charge over. Its number; 0: nothing. It can come back until it is settled: then it is part of the one
+ * record of its user, plugin and CPUs. */
 uint64_t rest_keep(const struct wish *wish, struct grant *given_up, const struct grant *kept);
 
-/* Out of the books, if it still is in them: it was not given up after all. */
+void rest_settle(uint64_t task);
+
+/* Out of the books, if it still is in them, and not settled: it was not given up after all. */
 void rest_drop(uint64_t task);
 
 /* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it

@@ -1,19 +1,11 @@
 #include "scans.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/queue.h>
 
-#include "directories.h"
-#include "files.h"
 #include "order.h"
+#include "turns.h"
 #include "wishes.h"
 
-enum { TURN_NAMES = 256 };
-static const int64_t retry_after = INT64_C(1000000000); /* ns */
-
-/* What has been found, to be looked at in the order in which it came. */
 struct find {
     uint64_t task;
     int64_t time; /* change time of the wish, ns */
@@ -25,46 +17,28 @@ struct finds {
 };
 
 struct scan {
-    TAILQ_ENTRY(scan) next;
-    struct user *user;
-    DIR *listing;
-    bool again, over_limit_told;
+    int64_t since; /* CLOCK_REALTIME, ns */
+    bool over_limit_told;
     struct finds finds;
 };
-static TAILQ_HEAD(, scan) scans = TAILQ_HEAD_INITIALIZER(scans);
-static struct scan *current;
 
-bool wish_is_as_it_was(const struct wish *wish, struct stamp *json)
+static bool gathering;
+static struct finds gathered;
+
+static bool is_quiet(const struct wish *wish)
 {
-    bool has_other_names;
-    *json = spool_stamp(wish->user, wish->name, ".json", &has_other_names);
-    return wish->judged.inode != 0 && stamp_equal(json, &wish->judged) && !wish->judged.fresh && !has_other_names && !wish->linked && !wish->has_tid &&
-           wish->judged_tid.inode == 0 && wish->request == NULL && wish->attachment == NULL && wish->awaited == NULL && !wish->recovered &&
-           !wish->exited && !wish->dirty;
+    return wish->request == NULL && !wish->recovered && !wish->exited && !wish->dirty && !wish->linked && wish->recovery == NULL;
 }
 
-static void believe_closed(struct wish *wish)
+static void remember(struct finds *finds, const struct wish *wish, int64_t time)
 {
-    wish->written = true;
-    wish->closed = OF_JSON | OF_TID;
-}
-
-static void remember(struct finds *finds, struct wish *wish)
-{
-    struct stamp stamp;
-    if (wish->line != NULL) { /* waits to be looked at, and keeps its place */
-        believe_closed(wish);
-        return;
-    }
-    if (wish_is_as_it_was(wish, &stamp))
-        return;
     if (finds->count == finds->room) {
         finds->room = finds->room == 0 ? 64 : finds->room * 2;
         finds->list = realloc(finds->list, finds->room * sizeof *finds->list);
         if (finds->list == NULL)
             abort();
     }
-    finds->list[finds->count++] = (struct find){wish->task, stamp.changed};
+    finds->list[finds->count++] = (struct find){wish->task, time};
 }
 
 static int by_time(const void *one, const void *other)
@@ -80,149 +54,125 @@ static void queue_finds(struct finds *finds, struct line *line)
         qsort(finds->list, finds->count, sizeof *finds->list, by_time);
     for (size_t i = 0; i < finds->count; i++) {
         struct wish *wish = wish_of_task(finds->list[i].task);
-        if (wish == NULL)
-            continue;
-        believe_closed(wish);
-        if (line == NULL)
+        if (wish != NULL && line == NULL)
             wish_queue(wish);
-        else
+        else if (wish != NULL)
             turns_add(wish, line);
     }
     free(finds->list);
     *finds = (struct finds){0};
 }
 
-static void found(struct user *user, const char *name, enum listed what)
+void scan_forget(struct user *user)
 {
-    if (what == LISTED_OTHER) {
-        report_name(user, name);
+    if (user->scan == NULL)
         return;
-    }
+    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
+        wish->found = 0;
+    free(user->scan->finds.list);
+    free(user->scan);
+    user->scan = NULL;
+}
+
+void scan_begin(struct user *user, int64_t since)
+{
+    scan_forget(user);
+    user->scan = allocate(sizeof *user->scan);
+    user->scan->since = since;
+}
+
+/* NULL: beyond his limit one is told so, and the rest would be told the same. */
+static struct wish *find(struct user *user, const char *name)
+{
     struct wish *wish = wish_find(user, name, false);
-    if (wish == NULL) {
-        wish = wish_find(user, name, true);
-        /* Beyond his limit one is told so, and the rest would be told the same. */
-        if (wish->over_limit && current->over_limit_told) {
-            wish_forget(wish);
-            return;
-        }
-        current->over_limit_told |= wish->over_limit;
+    if (wish != NULL)
+        return wish;
+    wish = wish_find(user, name, true);
+    if (wish->over_limit && user->scan->over_limit_told) {
+        wish_forget(wish);
+        return NULL;
     }
-    if (what == LISTED_TID)
-        wish->has_tid = true;
-    else if (wish->found_by == current)
-        return; /* its other file */
-    bool known = wish->unchanged && !wish->has_tid;
-    wish->found_by = current;
-    if (!known)
-        remember(&current->finds, wish);
+    user->scan->over_limit_told |= wish->over_limit;
+    return wish;
 }
 
-static struct scan *scan_of(const struct user *user)
+/* One that was known comes before what is new: what it gives up can be theirs. */
+void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp, bool linked)
 {
-    struct scan *scan;
-    TAILQ_FOREACH(scan, &scans, next)
-        if (scan->user == user)
-            return scan;
-    return NULL;
+    struct wish *wish = user->scan == NULL ? NULL : find(user, name);
+    if (wish == NULL)
+        return;
+    const struct stamp *judged = is_json ? &wish->judged : &wish->judged_tid;
+    wish->found |= is_json ? OF_JSON : OF_TID;
+    if (!is_quiet(wish) || linked || judged->fresh || !stamp_equal(stamp, judged))
+        remember(&user->scan->finds, wish, wish->judged.inode != 0 ? 0 : is_json ? stamp->changed : INT64_MAX);
 }
 
-void scan_begin(struct user *user)
+void scan_verdict(struct user *user, const char *name, int64_t decided)
 {
-    struct scan *scan = user->scanned ? scan_of(user) : NULL;
-    if (scan != NULL) {
-        scan->again = true;
+    struct wish *wish = user->scan == NULL ? NULL : find(user, name);
+    if (wish == NULL)
         return;
-    }
-    if (user->gone)
+    wish->found |= OF_VERDICT;
+    wish->verdict_is_told = decided == wish->decided;
+    if (wish->judged.inode == 0 && wish->grant == NULL)
+        remember(&user->scan->finds, wish, INT64_MAX); /* perhaps of nothing */
+}
+
+/* Decided, written down, and then somebody died before the owner was told? */
+static void tell_again(struct wish *wish, int64_t since)
+{
+    const bool told = (wish->found & OF_VERDICT) != 0 && wish->verdict_is_told;
+    if (told || wish->decided == 0 || wish->decided >= since || !is_quiet(wish) || wish->sighting != NULL)
         return;
-    scan = allocate(sizeof *scan);
-    scan->user = user;
-    user->scanned = true;
-    TAILQ_INSERT_TAIL(&scans, scan, next);
+    if (wish->grant != NULL)
+        answer_again(wish, RECOVER, "the grant is in force");
+    else if (wish->judged.inode != 0)
+        wish_judged(wish, (struct stamp){0}, false); /* why it was refused went with who knew: it is asked again */
 }
 
 /* Known, but not there: its files may have gone. */
-static void remember_missing(struct scan *scan)
+static void look_for_missing(struct scan *scan, struct wish *wish)
 {
-    for (struct wish *wish = scan->user->wishes; wish != NULL; wish = wish->hh.next) {
-        if (wish->found_by != scan)
-            remember(&scan->finds, wish);
-        wish->found_by = NULL;
-        wish->unchanged = false; /* said for this scan only */
+    tell_again(wish, scan->since);
+    const bool has_json = (wish->found & OF_JSON) != 0, has_tid = (wish->found & OF_TID) != 0;
+    if (has_json != (wish->judged.inode != 0) || has_tid != (wish->judged_tid.inode != 0) || wish->sighting != NULL || !is_quiet(wish))
+        remember(&scan->finds, wish, has_json ? INT64_MAX : 0);
+    wish->found = 0;
+}
+
+static void gather(struct finds *finds)
+{
+    for (size_t i = 0; i < finds->count; i++) {
+        const struct wish *wish = wish_of_task(finds->list[i].task);
+        if (wish != NULL)
+            remember(&gathered, wish, finds->list[i].time);
     }
+    finds->count = 0;
 }
 
-static void drop(struct scan *scan)
+void scan_end(struct user *user)
 {
-    TAILQ_REMOVE(&scans, scan, next);
-    scan->user->scanned = false;
-    if (scan->listing != NULL)
-        closedir(scan->listing);
-    free(scan->finds.list);
-    free(scan);
-}
-
-/* False: there is no more. */
-static bool look_through(struct scan *scan, int names)
-{
-    current = scan;
-    if (scan->listing == NULL && (scan->listing = spool_list(scan->user->directory)) == NULL)
-        directory_again(scan->user, retry_after);
-    bool more = spool_list_wishes(scan->user, scan->listing, names, found);
-    if (!more && errno != 0)
-        directory_again(scan->user, retry_after);
-    current = NULL;
-    return more;
-}
-
-void scans_finish(void)
-{
-    struct finds all = {0};
-    struct scan *scan;
-    while ((scan = TAILQ_FIRST(&scans)) != NULL) {
-        scan->finds = all;
-        (void)look_through(scan, -1);
-        remember_missing(scan);
-        all = scan->finds;
-        scan->finds = (struct finds){0};
-        drop(scan);
-    }
-    queue_finds(&all, turns_of_old());
-}
-
-void scan_forget(const struct user *user)
-{
-    struct scan *scan = user->scanned ? scan_of(user) : NULL;
+    struct scan *scan = user->scan;
     if (scan == NULL)
         return;
     for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
-        wish->found_by = NULL;
-    drop(scan);
+        look_for_missing(scan, wish);
+    user->scan = NULL;
+    user->scanned = true;
+    if (gathering)
+        gather(&scan->finds);
+    queue_finds(&scan->finds, NULL);
+    free(scan);
 }
 
-bool scans_are_due(void)
+void scans_gather(void)
 {
-    return !TAILQ_EMPTY(&scans);
+    gathering = true;
 }
 
-void scans_take_turn(void)
+void scans_gathered(void)
 {
-    struct scan *scan = TAILQ_FIRST(&scans);
-    if (scan == NULL)
-        return;
-    if (!look_through(scan, TURN_NAMES)) {
-        remember_missing(scan);
-        queue_finds(&scan->finds, NULL);
-        if (!scan->again) {
-            drop(scan);
-            return;
-        }
-        if (scan->listing != NULL)
-            closedir(scan->listing);
-        scan->listing = NULL;
-        scan->again = scan->over_limit_told = false;
-    }
-    TAILQ_REMOVE(&scans, scan, next);
-    TAILQ_INSERT_TAIL(&scans, scan, next);
+    gathering = false;
+    queue_finds(&gathered, turns_of_old());
 }

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,28 +16,46 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "confine.h"
 #include "pass.h"
+#include "place.h"
+#include "run-directory.h"
 
 struct part {
     enum part_kind kind;
     char **argv;
     struct identity_to_run_as as;
     pid_t pid; /* known to the starter only; 0: not running. Not waited for before it is ended, so the number stays its. */
+    timer_t timer; /* on its CPU time; where is_timed */
+    bool is_timed;
 };
 
 struct order {
-    enum { START, END, PLACE } what;
-    int part; /* PLACE: a CPU, or -1 */
+    enum { START, END, PLACE, START_READER, END_READER } what;
+    int part;  /* PLACE: a CPU, or -1; of readers: the slot */
+    uid_t uid; /* START_READER */
 };
 enum { DESCRIPTORS = 3 };
 
 static struct part *parts;
 static int parts_count, to_starter = -1;
+
+/* A reader runs above all that is granted, and its user decides how much it has to do. So of READER_BUDGET of CPU time, as the kernel's tick counts
+ * it, it is ordinary for READER_PAUSE: then what it does costs others no more of their reservations than its user could by himself. */
+enum { READER_BUDGET = 5000000, READER_PAUSE = 100000000, READER_SIGNAL = 0x40000000 }; /* ns; READER_SIGNAL: and the slot, in a timer's value */
+static struct reader_part {
+    pid_t pid; /* as struct part's */
+    timer_t timer;
+    bool is_timed;
+    int64_t ordinary_until; /* CLOCK_MONOTONIC, ns; 0: it is not ordinary */
+} *readers; /* by slot */
+static int readers_count;
 static pid_t starter, broker;
 static bool is_silent;
+static int run_directory = -1; /* the starter's, for it ends last, and under no rules for files */
 static cpu_set_t anywhere, here; /* where the broker was when the starter was forked, and where it is to be now */
 
 int starter_add(enum part_kind kind, char *const argv[], struct identity_to_run_as as)
@@ -57,14 +76,30 @@ int starter_add(enum part_kind kind, char *const argv[], struct identity_to_run_
 
 /* ---- what will be the part ---- */
 
-/* Below the broker, which has to be able to end it, and above all that is granted. */
-static void step_down(void)
+/* Below the broker, which has to be able to end it, and above all that is granted. What it starts in its turn is ordinary: a
+ * program that serves one plugin must not be able to have every CPU. */
+static bool step_down(void)
 {
     struct sched_param param;
     if (sched_getscheduler(0) != SCHED_FIFO || sched_getparam(0, &param) != 0)
-        return;
+        return true;
     param.sched_priority--;
-    (void)sched_setparam(0, &param);
+    return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+/* When memory runs out, in the machine or in the service's group, it is not the broker that is ended. */
+static void be_ended_first(void)
+{
+    int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0) {
+        (void)!write(score, "1000", 4);
+        close(score);
+    }
+}
+
+static bool confines_itself(enum part_kind kind)
+{
+    return kind == PART_HELPER || kind == PART_GUARD || kind == PART_ADOPTER;
 }
 
 static bool arrange(enum part_kind kind, int in, int out, int keep)
@@ -78,8 +113,8 @@ static bool arrange(enum part_kind kind, int in, int out, int keep)
     int null = is_silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     if (null >= 0 && dup2(null, STDERR_FILENO) < 0)
         return false;
-    if (dup2(in, STDIN_FILENO) < 0 || dup2(null >= 0 && kind == PART_HELPER ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
-        return false; /* the helper has nothing to say there */
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(null >= 0 && confines_itself(kind) ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
+        return false; /* they have nothing to say there */
     if (keep >= 0 && (keep = dup2(keep, 3)) < 0)
         return false;
     close_range(keep >= 0 ? 4 : 3, ~0U, 0);
@@ -91,10 +126,13 @@ static void run(const struct part *part, int in, int out, int keep)
     static char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
     if (!arrange(part->kind, in, out, keep))
         _exit(126);
-    if (part->kind != PART_HELPER) {
-        step_down();
-        if (part->kind == PART_PLUGIN)
-            confine_resources();
+    if (part->kind != PART_HELPER && part->kind != PART_GUARD && !step_down())
+        _exit(126);
+    if (part->kind == PART_PLUGIN) {
+        be_ended_first();
+        confine_resources();
+    }
+    if (part->kind == PART_LOOKUP || part->kind == PART_PLUGIN) {
         if (!confine_for_good() || (geteuid() == 0 && !confine_to_user(part->as.uid, part->as.gid)))
             _exit(126);
         confine_writes();
@@ -105,15 +143,73 @@ static void run(const struct part *part, int in, int out, int keep)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
+/* What it needs to be for that it asks for itself, before the first byte from anybody; and its own rank is below the broker's. */
+static void run_reader(const struct part *part, uid_t uid, int socket, int directory, int inotify)
+{
+    char owner[16], own_uid[16], own_gid[16];
+    char *const argv[] = {part->argv[0], owner, own_uid, own_gid, NULL};
+    static char *const environment[] = {"LC_ALL=C", NULL};
+    const int fds[] = {socket, STDERR_FILENO, directory, inotify};
+    static const int places[] = {STDIN_FILENO, STDOUT_FILENO, 3, 4};
+    snprintf(owner, sizeof owner, "%u", uid);
+    snprintf(own_uid, sizeof own_uid, "%u", part->as.uid);
+    snprintf(own_gid, sizeof own_gid, "%u", part->as.gid);
+    int high[4]; /* out of the way of one another */
+    for (int i = 0; i < 4; i++)
+        high[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    for (int i = 0; i < 4; i++)
+        if (high[i] >= 0 && dup2(high[i], places[i]) < 0)
+            _exit(126);
+    close_range(inotify >= 0 ? 5 : 4, ~0U, 0);
+    if (chdir("/") != 0 || !step_down())
+        _exit(126);
+    execve(part->argv[0], argv, environment);
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
 /* ---- the starter ---- */
+
+/* A plugin runs above all that is granted, and has nothing to do when nothing is asked: for each PART_USES of CPU time that it
+ * uses the kernel sends a signal, and the broker knows whether somebody had asked. Who sleeps costs nothing. */
+static void time_it(struct part *part)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = (int)(part - parts)};
+    const struct itimerspec each = {.it_value.tv_nsec = PART_USES, .it_interval.tv_nsec = PART_USES};
+    clockid_t clock;
+    part->is_timed = part->kind == PART_PLUGIN && part->pid > 0 && clock_getcpuclockid(part->pid, &clock) == 0 &&
+                     timer_create(clock, &event, &part->timer) == 0;
+    if (part->is_timed)
+        (void)timer_settime(part->timer, 0, &each, NULL);
+}
+
+/* Timers may have been late: so many times the time it is, and the broker may be behind with reading. */
+static void tell_used(int socket, const struct signalfd_siginfo *info)
+{
+    if (info->ssi_int < 0 || info->ssi_int >= parts_count || !parts[info->ssi_int].is_timed)
+        return;
+    const struct part_used used = {.part = info->ssi_int, .at = monotonic_now(), .nanoseconds = (int64_t)PART_USES * (1 + info->ssi_overrun)};
+    (void)send(socket, &used, sizeof used, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void kill_it(pid_t *pid)
+{
+    if (*pid == 0)
+        return;
+    if (kill(-*pid, SIGKILL) != 0)
+        (void)kill(*pid, SIGKILL); /* it had not come to setsid yet */
+    *pid = 0;
+}
 
 static void end(struct part *part)
 {
-    if (part->pid == 0)
-        return;
-    if (kill(-part->pid, SIGKILL) != 0)
-        (void)kill(part->pid, SIGKILL); /* it had not come to setsid yet */
-    part->pid = 0;
+    if (part->is_timed)
+        (void)timer_delete(part->timer);
+    part->is_timed = false;
+    kill_it(&part->pid);
 }
 
 /* Who has been given another place by somebody else keeps that; and where one may not go it stays elsewhere, and is only slower. */
@@ -135,7 +231,19 @@ static void place_all(int cpu)
     if (getppid() == broker) /* it has not ended meanwhile */
         place(broker, &before);
     for (int i = 0; i < parts_count; i++)
-        place(parts[i].pid, &before);
+        if (parts[i].kind != PART_GUARD)
+            place(parts[i].pid, &before);
+    for (int i = 0; i < readers_count; i++)
+        place(readers[i].pid, &before);
+}
+
+/* Again each time: somebody may have removed it. */
+static void hold_run_directory(void)
+{
+    const int before = run_directory;
+    run_directory = run_directory_hold();
+    if (before >= 0)
+        close(before);
 }
 
 static void start(struct part *part, const int fds[DESCRIPTORS])
@@ -143,15 +251,115 @@ static void start(struct part *part, const int fds[DESCRIPTORS])
     end(part); /* its end may have been an order that did not get here */
     if (fds[0] < 0 || fds[1] < 0)
         return;
+    if (part->kind == PART_HELPER)
+        hold_run_directory();
     pid_t pid = fork();
     if (pid == 0)
         run(part, fds[0], fds[1], fds[2]);
     part->pid = pid > 0 ? pid : 0;
-    place(part->pid, &anywhere);
+    time_it(part);
+    if (part->kind != PART_GUARD)
+        place(part->pid, &anywhere);
+}
+
+static const struct part *reader_part(void)
+{
+    for (int i = 0; i < parts_count; i++)
+        if (parts[i].kind == PART_READER)
+            return &parts[i];
+    return NULL;
+}
+
+/* Below the broker; or as any program. */
+static void rank_reader(pid_t pid, bool ordinary)
+{
+    struct sched_param param = {0};
+    const bool ranked = sched_getscheduler(0) == SCHED_FIFO && sched_getparam(0, &param) == 0;
+    param.sched_priority = ordinary ? 0 : param.sched_priority - 1;
+    if (ranked && pid > 0)
+        (void)sched_setscheduler(pid, (ordinary ? SCHED_OTHER : SCHED_FIFO) | SCHED_RESET_ON_FORK, &param);
+}
+
+static void arm(const struct reader_part *reader)
+{
+    static const struct itimerspec once = {.it_value.tv_nsec = READER_BUDGET};
+    if (reader->is_timed)
+        (void)timer_settime(reader->timer, 0, &once, NULL);
+}
+
+static void give_budget(int slot)
+{
+    struct reader_part *reader = &readers[slot];
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = READER_SIGNAL + slot};
+    clockid_t clock;
+    reader->is_timed = reader->pid > 0 && clock_getcpuclockid(reader->pid, &clock) == 0 && timer_create(clock, &event, &reader->timer) == 0;
+    arm(reader);
+}
+
+static void end_reader(struct reader_part *reader)
+{
+    if (reader->is_timed)
+        (void)timer_delete(reader->timer);
+    reader->is_timed = false;
+    reader->ordinary_until = 0;
+    kill_it(&reader->pid);
+}
+
+static void take_budget(int slot)
+{
+    if (slot >= readers_count || !readers[slot].is_timed || readers[slot].ordinary_until != 0)
+        return;
+    rank_reader(readers[slot].pid, true);
+    readers[slot].ordinary_until = monotonic_now() + READER_PAUSE;
+}
+
+/* Returns how long none of them is to get its rank back, in ms, up; -1: none has lost it. */
+static int give_ranks_back(void)
+{
+    const int64_t now = monotonic_now();
+    int64_t first = INT64_MAX;
+    for (int slot = 0; slot < readers_count; slot++) {
+        struct reader_part *reader = &readers[slot];
+        if (reader->ordinary_until == 0)
+            continue;
+        if (reader->ordinary_until <= now) {
+            reader->ordinary_until = 0;
+            rank_reader(reader->pid, false);
+            arm(reader);
+        } else if (reader->ordinary_until < first)
+            first = reader->ordinary_until;
+    }
+    return first == INT64_MAX ? -1 : (int)((first - now) / 1000000 + 1);
+}
+
+static void start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
+{
+    const struct part *part = reader_part();
+    if (slot >= readers_count) {
+        const int count = slot + 64;
+        struct reader_part *more = realloc(readers, (size_t)count * sizeof *readers);
+        if (more == NULL)
+            return;
+        memset(more + readers_count, 0, (size_t)(count - readers_count) * sizeof *more);
+        readers = more;
+        readers_count = count;
+    }
+    end_reader(&readers[slot]);
+    if (part == NULL || fds[0] < 0 || fds[1] < 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0)
+        run_reader(part, uid, fds[0], fds[1], fds[2]);
+    readers[slot].pid = pid > 0 ? pid : 0;
+    place(readers[slot].pid, &anywhere);
+    give_budget(slot);
 }
 
 static bool is_running(pid_t pid)
 {
+    for (int i = 0; i < readers_count; i++)
+        if (readers[i].pid == pid)
+            return true;
     for (int i = 0; i < parts_count; i++)
         if (parts[i].pid == pid)
             return true;
@@ -179,6 +387,7 @@ static bool keep_powers(void)
 {
     enum { END_OF_LIST = -1 };
     const int powers[] = {CAP_SYS_NICE, confine_perf_power(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
+                          CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
                           confine_proc_is_hidden() ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
     return confine_powers(powers);
 }
@@ -187,6 +396,8 @@ static bool is_sane(const struct order *order)
 {
     if (order->what == PLACE)
         return order->part >= -1 && order->part < CPU_SETSIZE;
+    if (order->what == START_READER || order->what == END_READER)
+        return order->part >= 0 && order->part < READERS_MAX;
     return order->part >= 0 && order->part < parts_count;
 }
 
@@ -202,20 +413,55 @@ static bool obey(int socket)
         start(&parts[order.part], fds);
     else if (sane && order.what == END)
         end(&parts[order.part]);
+    else if (sane && order.what == START_READER)
+        start_reader(order.part, order.uid, fds);
+    else if (sane && order.what == END_READER && order.part < readers_count)
+        end_reader(&readers[order.part]);
     for (int i = 0; i < DESCRIPTORS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
     return got > 0 || (got < 0 && is_of_the_moment(errno));
 }
 
+/* Whoever waits for the broker's end may want to unmount its spool then. But one that hangs in a file system is waited for no longer than so long. */
+static void wait_for_end(pid_t pid, const sigset_t *children, int64_t until)
+{
+    while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
+        const int64_t left = until - monotonic_now();
+        const struct timespec at_most = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+        if (left <= 0 || sigtimedwait(children, NULL, &at_most) < 0)
+            return;
+    }
+}
+
+/* Not those that end at end-of-file: the broker, which waits for us, is the other end. The others are waited for: left to be reaped by init, they
+ * would go on counting among the processes of the plugins' user, of which he may have so many (RLIMIT_NPROC). */
+static void end_all(const sigset_t *children)
+{
+    const int64_t until = monotonic_now() + 1000000000;
+    for (int i = 0; i < parts_count; i++) {
+        const pid_t pid = parts[i].pid;
+        if (parts[i].kind == PART_HELPER || parts[i].kind == PART_GUARD || parts[i].kind == PART_LOG)
+            continue;
+        end(&parts[i]);
+        wait_for_end(pid, children, until);
+    }
+    for (int i = 0; i < readers_count; i++) {
+        const pid_t reader = readers[i].pid;
+        end_reader(&readers[i]);
+        wait_for_end(reader, children, until);
+    }
+}
+
 static void serve(int socket)
 {
-    sigset_t children;
+    sigset_t signals;
     struct signalfd_siginfo info;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &children, NULL);
-    int ends = signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGRTMIN);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    int ends = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
     struct pollfd both[2] = {{.fd = socket, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
     (void)prctl(PR_SET_NAME, "rtf-starter");
     (void)sched_getaffinity(0, sizeof anywhere, &anywhere);
@@ -225,17 +471,21 @@ static void serve(int socket)
     (void)memory_lock(MCL_ONFAULT); /* a fork has not inherited that */
     bool open = ends >= 0;
     while (open) {
-        if (poll(both, 2, -1) < 0 && errno != EINTR)
+        if (poll(both, 2, give_ranks_back()) < 0 && errno != EINTR)
             break;
         if (both[0].revents != 0)
             open = obey(socket);
         while (read(ends, &info, sizeof info) > 0)
-            ;
+            if (info.ssi_signo == (uint32_t)SIGRTMIN && info.ssi_int >= READER_SIGNAL)
+                take_budget(info.ssi_int - READER_SIGNAL);
+            else if (info.ssi_signo == (uint32_t)SIGRTMIN)
+                tell_used(socket, &info);
         reap();
     }
-    for (int i = 0; i < parts_count; i++)
-        if (parts[i].kind != PART_HELPER)
-            end(&parts[i]);
+    end_all(&signals);
+    if (place_path()[0] != '\0')
+        (void)rmdir(place_path()); /* where the broker has left nothing in it, which cannot do that itself */
+    run_directory_leave(run_directory);
     _exit(0);
 }
 
@@ -287,21 +537,44 @@ static bool tell(const struct order *order, const int *fds, int count)
 
 bool starter_start(int part, int in, int out, int keep)
 {
-    const struct order order = {START, part};
+    const struct order order = {START, part, 0};
     const int fds[DESCRIPTORS] = {in, out, keep};
     return tell(&order, fds, keep >= 0 ? 3 : 2);
 }
 
+int starter_hear(struct part_used *used)
+{
+    struct iovec whole = {.iov_base = used, .iov_len = sizeof *used};
+    struct msghdr message = {.msg_iov = &whole, .msg_iovlen = 1};
+    ssize_t got = recvmsg(to_starter, &message, MSG_DONTWAIT);
+    if (got == (ssize_t)sizeof *used)
+        return 1;
+    return got < 0 && is_of_the_moment(errno) ? 0 : -1;
+}
+
 void starter_end(int part)
 {
-    const struct order order = {END, part};
+    const struct order order = {END, part, 0};
+    (void)tell(&order, NULL, 0);
+}
+
+bool starter_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
+{
+    const struct order order = {START_READER, slot, uid};
+    const int fds[DESCRIPTORS] = {socket, directory, inotify};
+    return tell(&order, fds, inotify >= 0 ? 3 : 2);
+}
+
+void starter_end_reader(int slot)
+{
+    const struct order order = {END_READER, slot, 0};
     (void)tell(&order, NULL, 0);
 }
 
 void starter_place(int cpu)
 {
     static int last = -1;
-    const struct order order = {PLACE, cpu};
+    const struct order order = {PLACE, cpu, 0};
     if (cpu != last && tell(&order, NULL, 0))
         last = cpu;
 }

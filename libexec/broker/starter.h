@@ -1,4 +1,4 @@
-/* Starts and ends the broker's parts: attach helper, account lookup, plugins.
+/* Starts and ends the broker's parts: attach helper, guard, adopter, readers, log writer, account lookup, plugins.
  *
  * A broker that could start them by itself would need every privilege that one of them needs. So a child of it, forked
  * before it gives its own privileges up, keeps them, and does nothing else: it knows from then on what there is to start,
@@ -8,6 +8,7 @@
 #define RTF_STARTER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "loop.h"
@@ -19,6 +20,10 @@ struct identity_to_run_as {
 
 enum part_kind {
     PART_HELPER, /* root, to confine itself; takes its end by end-of-file, for it may be in the middle of a step */
+    PART_GUARD,  /* root, to confine itself; it runs wherever something happens, not where the broker is */
+    PART_ADOPTER, /* root, to confine itself */
+    PART_READER, /* the same; any number of them, one for a user's directory */
+    PART_LOG,    /* root, to confine itself; ends at end-of-file, too, for there may be more to write */
     PART_LOOKUP, /* unprivileged: a library that is part of the system, and may have to connect to a server */
     PART_PLUGIN, /* unprivileged: anybody's program */
 };
@@ -26,16 +31,32 @@ enum part_kind {
 /* argv[0] is an absolute path; all is copied. Before starter_fork. Returns the part's number. */
 int starter_add(enum part_kind kind, char *const argv[], struct identity_to_run_as as);
 
-/* With `silent`, what parts say on standard error goes nowhere: the caller has his terminal back. When the starter has
- * ended, `source` becomes ready, and nothing can be started any more. False with errno. */
+/* With `silent`, what parts say on standard error goes nowhere: the caller has his terminal back. `source` becomes ready when there
+ * is something to hear. False with errno. */
 bool starter_fork(bool silent, struct source *source);
 
 /* Starts the part with these as its standard input and output, `keep` >= 0 as its descriptor 3. What cannot be started ends
  * at once: its descriptors are closed. False with errno: the starter is gone. */
 bool starter_start(int part, int in, int out, int keep);
 
+/* Of a plugin's CPU time, that of its own process, each PART_USES are told. */
+enum { PART_USES = 10000000 }; /* ns */
+struct part_used {
+    int part;
+    int64_t at, nanoseconds; /* CLOCK_MONOTONIC; how much since the last time */
+};
+
+/* 1: *used; 0: nothing more now; -1: the starter has ended, and nothing can be started any more. */
+int starter_hear(struct part_used *used);
+
 /* Ends it, with all that it has started. */
 void starter_end(int part);
+
+/* Starts the PART_READER in this slot, from 0 up to READERS_MAX, for a user's directory, with an inotify instance or -1. The slot is free
+ * again after starter_end_reader. False with errno: the starter is gone. */
+enum { READERS_MAX = 65536 };
+bool starter_start_reader(int slot, uid_t uid, int socket, int directory, int inotify);
+void starter_end_reader(int slot);
 
 /* Has the broker and all parts run on this CPU, those too that are started later; -1: wherever the broker might run when the starter
  * was forked. Soon after; does nothing if that was said before. */

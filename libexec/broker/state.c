@@ -109,7 +109,6 @@ bool state_wish(const struct wish *wish)
         paragraph_add_number(&output, "tid", (uint64_t)wish->attachment->tid);
         paragraph_add_number(&output, "started_by", wish->attachment->started_by);
         paragraph_add_number(&output, "process", (uint64_t)wish->attachment->process);
-        add_if("leader_real_time", wish->attachment->leader_real_time);
         add_if("by_file", wish->attachment->by_file);
         add_if("laid_down", wish->attachment->laid_down);
         attributes_add(&output, "former_", &wish->attachment->former);
@@ -160,7 +159,7 @@ bool state_begin(char reason[static REASON_BYTES])
     char boot[64];
     int fd = openat(spool.state, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
-        snprintf(reason, REASON_BYTES, "state/%s: %s", new_name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "state/current/%s: %s", new_name, strerror(errno));
         return false; /* and nothing has begun */
     }
     old_journal = journal;
@@ -180,11 +179,11 @@ bool state_commit(char reason[static REASON_BYTES])
 {
     afresh = false;
     if (!put_out()) {
-        snprintf(reason, REASON_BYTES, "state/%s: %s", new_name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "state/current/%s: %s", new_name, strerror(errno));
         return false;
     }
     if (renameat(spool.state, new_name, spool.state, journal_name) != 0) {
-        snprintf(reason, REASON_BYTES, "state/%s: %s", journal_name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "state/current/%s: %s", journal_name, strerror(errno));
         return false;
     }
     if (old_journal >= 0)
@@ -297,7 +296,7 @@ static bool get_thread(const struct paragraph *record, struct recorded_wish *wis
 {
     wish->attached = paragraph_get(record, "tid") != NULL;
     bool good = get_int(record, "tid", INT32_MAX, &wish->tid) && get_int(record, "process", INT32_MAX, &wish->process) &&
-                get(record, "started_by", UINT64_MAX, &wish->started_by) && get_bool(record, "leader_real_time", &wish->leader_real_time) &&
+                get(record, "started_by", UINT64_MAX, &wish->started_by) &&
                 get_bool(record, "by_file", &wish->by_file) && get_bool(record, "laid_down", &wish->laid_down);
     return good && (!wish->attached || (wish->tid > 0 && attributes_get(record, "former_", &wish->former)));
 }
@@ -409,9 +408,9 @@ bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
     const char *why = "a record that is not understood";
     bool good = true;
     *state = (struct recorded_state){.same_boot = true};
-    int fd = openat(spool.state, journal_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(spool.former >= 0 ? spool.former : spool.state, journal_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno != ENOENT) {
-        snprintf(reason, REASON_BYTES, "state/%s: %s", journal_name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "state/current/%s: %s", journal_name, strerror(errno));
         return false;
     }
     while (good && fd >= 0 && paragraph_fill(&input, fd) > 0) {
@@ -425,7 +424,7 @@ bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
         close(fd);
     drop_gone(state);
     if (!good)
-        snprintf(reason, REASON_BYTES, "state/%s is damaged: %s; move it away to start without it", journal_name, why);
+        snprintf(reason, REASON_BYTES, "state/current/%s is damaged: %s; move it away to start without it", journal_name, why);
     return good;
 }
 

@@ -1,4 +1,4 @@
-/* state/journal: what the broker needs to go on after a crash, appended before and after each step that must
+/* The journal, state/current/journal: what the broker needs to go on after a crash, appended before and after each step that must
  * not be forgotten. It is made of paragraphs (lib/paragraph.h); the last one about a wish counts, and one that
  * was cut short by a crash or a full disk does not.
  *
@@ -24,8 +24,8 @@ struct recorded_wish {
     bool granted;
     struct grant grant;
     bool attached, by_file, laid_down;
+    bool orphan; /* recover.c: nobody answers for its thread any more */
     pid_t tid, process;
-    bool leader_real_time;
     uint64_t started_by;
     struct attributes former;
     char *group; /* NULL */
@@ -38,7 +38,7 @@ struct recorded_state {
     int count;
 };
 
-/* Reads the journal of spool.state. False: *reason. */
+/* Reads the journal of spool.former, or of spool.state. False: *reason. */
 bool state_read(struct recorded_state *state, char reason[static REASON_BYTES]);
 void state_free(struct recorded_state *state);
 

@@ -6,7 +6,8 @@
 
 #include "enforcing.h"
 #include "event.h"
-#include "files.h"
+#include "follow.h"
+#include "guard.h"
 #include "order.h"
 #include "rest.h"
 #include "wishes.h"
@@ -17,8 +18,9 @@
  * thread has followed), and a watch. */
 struct adjusting {
     uint64_t id, task, started_by;
-    pid_t tid;
+    pid_t tid, process;
     bool tell, watch;
+    struct attributes former;
     UT_hash_handle hh;
 };
 static struct adjusting *adjustments;
@@ -29,6 +31,8 @@ static struct adjusting *expect(const struct wish *wish, uint64_t id)
     adjusting->id = id;
     adjusting->task = wish->task;
     adjusting->tid = wish->attachment->tid;
+    adjusting->process = wish->attachment->process;
+    adjusting->former = wish->attachment->former;
     adjusting->started_by = wish->attachment->started_by;
     HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
     return adjusting;
@@ -52,6 +56,64 @@ void threads_check(void)
             threads_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
 }
 
+void threads_guard_again(struct wish *wish)
+{
+    if (wish->attachment == NULL || wish->grant == NULL || is_being_detached(wish) || wish->attachment->pending)
+        return;
+    if (guard_enforces(wish->grant))
+        threads_expect(wish, helper_budget(wish->attachment, wish->grant), false);
+    else
+        guard_begin(wish->attachment, wish->grant, -1, true);
+}
+
+void threads_guard(void)
+{
+    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
+        if (wish->attachment != NULL) {
+            wish->attachment->guarded = false;
+            threads_guard_again(wish);
+        }
+}
+
+/* Its owner is told, too: he may not know whom he waits for. */
+static void tell_lent(struct wish *wish, uint64_t times)
+{
+    char reason[256];
+    snprintf(reason, sizeof reason, "thread %d waits for a lock and lent its rank to who holds it for all of its %lluus: it was ordinary until the next %lluus "
+                                    "(%llu times since this was last told)",
+             (int)wish->attachment->tid, (unsigned long long)wish->grant->plan.runtime, (unsigned long long)grant_window(wish->grant), (unsigned long long)times);
+    struct event event = {.stage = "attach", .user = wish->user, .name = wish->name, .decision = "warning", .reason = reason,
+                          .plugin = plugin_line(wish->grant->plugin)->name, .tid = wish->attachment->tid, .microseconds = -1};
+    event_write_rarely(&event, &wish->user->account->rare_window, &wish->user->account->rare_count);
+    if (wish->request == NULL)
+        answer_again(wish, UPDATE, reason);
+}
+
+static void tell_suspended(const struct wish *wish, uint64_t times)
+{
+    char reason[160];
+    snprintf(reason, sizeof reason, "thread %d used up its %lluus before %lluus were over, and was ordinary until then (%llu times since the last warning)",
+             (int)wish->attachment->tid, (unsigned long long)wish->grant->plan.runtime, (unsigned long long)grant_window(wish->grant), (unsigned long long)times);
+    struct event event = {.stage = "attach", .user = wish->user, .name = wish->name, .decision = "warning", .reason = reason,
+                          .plugin = plugin_line(wish->grant->plugin)->name, .tid = wish->attachment->tid, .microseconds = -1};
+    event_write_rarely(&event, &wish->user->account->rare_window, &wish->user->account->rare_count);
+}
+
+void threads_guarded(const struct guard_event *event)
+{
+    struct attachment *attachment = attachment_find(event->tid);
+    if (attachment == NULL || attachment->started_by != event->started_by || attachment->wish->grant == NULL || !attachment->guarded)
+        return;
+    if (event->news == GUARD_SUSPENDED)
+        tell_suspended(attachment->wish, event->times);
+    else if (event->news == GUARD_LENT) {
+        attachment->has_lent = true;
+        tell_lent(attachment->wish, event->times);
+    }
+    else
+        threads_guard_again(attachment->wish);
+}
+
 /* It has ended, or another thread's execve(2) has taken its id over, before it was watched. That one is not real-time; nor is one whose
  * owner had enough of it, but from that he cannot take the flag reset-on-fork (sched(7)). */
 static bool is_watched_too_late(const struct wish *wish)
@@ -64,18 +126,33 @@ static bool is_watched_too_late(const struct wish *wish)
             thread_attributes(attachment->tid, &now) && !policy_is_real_time(now.policy) && !now.reset_on_fork);
 }
 
+/* That it had gone on under another id may have been looked for before the helper's call had its effect. */
+static void let_go_meanwhile(const struct adjusting *adjusting, const struct wish *wish)
+{
+    const struct attachment ended = {.tid = adjusting->tid, .process = adjusting->process, .started_by = adjusting->started_by,
+                                     .former = adjusting->former, .pidfd = -1, .watch = -1};
+    if (adjusting->tid != adjusting->process && attachment_is_over(&ended))
+        follow_late(wish == NULL ? NULL : wish->user, wish == NULL ? NULL : wish->name, &ended);
+}
+
 void threads_adjusted(const struct helper_event *event)
 {
     struct adjusting *adjusting;
     HASH_FIND(hh, adjustments, &event->id, sizeof event->id, adjusting);
-    if (adjusting == NULL)
+    if (adjusting == NULL) {
+        (void)follow_answered(event);
         return; /* a watch comes only to those who asked for it */
+    }
     HASH_DEL(adjustments, adjusting);
     struct wish *wish = wish_of_task(adjusting->task);
     struct attachment *attachment = wish == NULL ? NULL : wish->attachment;
     if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->started_by != adjusting->started_by))
         attachment = NULL; /* it was about one that has been let go meanwhile */
-    if (event->watch >= 0 && attachment != NULL && !attachment->pending)
+    if (attachment == NULL && !adjusting->watch)
+        let_go_meanwhile(adjusting, wish);
+    if (attachment != NULL && !adjusting->watch && wish->grant != NULL && !attachment->pending && !is_being_detached(wish) && event->answer == HELPER_OK)
+        guard_begin(attachment, wish->grant, event->watch, true);
+    else if (event->watch >= 0 && attachment != NULL && !attachment->pending)
         (void)attachment_keep_watch(attachment, event->watch, false);
     else if (event->watch >= 0)
         close(event->watch);
@@ -98,6 +175,11 @@ void threads_adjusted(const struct helper_event *event)
 enum { LOOKS = 3 };
 static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000), INT64_C(1000000000)};
 
+static struct attributes ordinary_of(const struct attributes *former)
+{
+    return policy_is_real_time(former->policy) ? (struct attributes){.policy = POLICY_OTHER, .nice = former->nice, .cpus = former->cpus} : *former;
+}
+
 /* The task has ended, but its id may not have: execve(2) by another thread ends the first one and then takes its id
  * over. Between the two, and if the first thread ended by itself, the id is a zombie's beside living threads. */
 static bool goes_on(struct attachment *attachment)
@@ -109,8 +191,8 @@ static bool goes_on(struct attachment *attachment)
         return false;
     if (tid != attachment->process) /* nobody else takes over its id, so a watch that hung up was another's */
         return !identity.ended;
-    if (thread_has_ended(attachment->pidfd))
-        return false;
+    if (attachment_find(tid) != attachment || thread_has_ended(attachment->pidfd))
+        return false; /* one that was gone when the broker started is nobody's to go on with */
     if (identity.ended) {
         if (attachment->looks == LOOKS)
             return false;
@@ -124,7 +206,9 @@ static bool goes_on(struct attachment *attachment)
     attachment->served = false;
     attachment->since = monotonic_now();
     if (thread_attributes(tid, &now) && !policy_is_real_time(now.policy))
-        attachment->former = now; /* what the other thread was is what this one was made of */
+        attachment->former = now; /* what the other thread was is what this one was made of, */
+    else
+        attachment->former = ordinary_of(&attachment->former); /* but what others had given it was not for this one */
     return true;
 }
 
@@ -138,21 +222,27 @@ void threads_look(struct wish *wish)
     if (attachment == NULL || goes_on(attachment))
         return;
     pid_t gone = attachment->tid;
-    if (follow_exec(wish)) {
+    const bool followed = follow_exec(wish);
+    if (followed && wish->grant == NULL)
+        follow_put_back(wish->user, wish->name, wish->attachment);
+    else if (followed) {
         snprintf(reason, sizeof reason, "thread %d called execve and goes on as %d", (int)gone, (int)wish->attachment->tid);
         (void)wish_record(wish);
         order_recover(wish, UPDATE, reason);
         return;
     }
     snprintf(reason, sizeof reason, "thread %d has ended", (int)gone);
-    if (attachment->by_file)
-        spool_remove(wish->user, wish->name, ".tid", &wish->judged_tid);
+    if (attachment->by_file) {
+        wish->leaving_tid = wish->judged_tid;
+        reader_remove(wish->user, wish->name, "tid", &wish->judged_tid);
+    }
     rest_begin(wish, wish->grant);
-    rest_in_kernel(wish->rests_until);
+    rest_of_thread(wish);
     attachment_end(wish);
     wish->judged_tid = (struct stamp){0};
     if (ends) {
-        spool_remove(wish->user, wish->name, ".json", &wish->judged);
+        wish->ending = true;
+        reader_remove(wish->user, wish->name, "json", &wish->judged);
         return; /* without its file, the wish is released */
     }
     (void)wish_record(wish);

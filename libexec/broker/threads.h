@@ -16,6 +16,14 @@ void threads_watch(struct wish *wish);
 /* Those that have drifted from their grants are put back to them. */
 void threads_check(void);
 
+/* What the guard says; and when it is a new one, which has to hear of all. */
+struct guard_event;
+void threads_guarded(const struct guard_event *event);
+void threads_guard(void);
+
+/* Nobody has an eye on what it uses, or lends, any more. */
+void threads_guard_again(struct wish *wish);
+
 /* The task has ended. */
 void threads_ended(struct attachment *attachment);
 

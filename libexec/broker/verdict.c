@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "event.h"
-#include "files.h"
 #include "plugins.h"
 #include "units.h"
 
@@ -113,7 +112,7 @@ static json_t *filled(const struct wish *wish, const struct outcome *outcome)
     return is_whole ? verdict : NULL;
 }
 
-bool verdict_write(const struct wish *wish, const struct outcome *outcome)
+bool verdict_write(const struct wish *wish, const struct outcome *outcome, bool answers, bool more)
 {
     size_t length;
     const char *text = json_as_line(filled(wish, outcome), &length);
@@ -121,5 +120,7 @@ bool verdict_write(const struct wish *wish, const struct outcome *outcome)
         errno = ENOMEM;
         return false;
     }
-    return spool_put_verdict(wish->user, wish->name, text, length, wish->decided);
+    const struct told_verdict told = {text, length - 1, wish->decided, kind_name(outcome->kind), answers, more}; /* without the newline */
+    reader_verdict(wish->user, wish->name, &told);
+    return true;
 }

@@ -4,8 +4,9 @@
 
 #include "wish.h"
 
-/* Writes what `outcome` says of the request and what holds now, which is wish->grant and wish->attachment.
- * False with errno: the file system did not take it. */
-bool verdict_write(const struct wish *wish, const struct outcome *outcome);
+/* Has the reader write what `outcome` says of the request and what holds now, which is wish->grant and wish->attachment. It is
+ * the answer to what the reader has told of the wish's files, or to a part of it: there is more to be answered. Where the file system does
+ * not take it the reader tries again. False with errno. */
+bool verdict_write(const struct wish *wish, const struct outcome *outcome, bool answers, bool more);
 
 #endif

@@ -14,27 +14,11 @@
 
 #include "home.h"
 #include "loop.h"
+#include "readers.h"
+#include "sighting.h"
 #include "thread.h"
 
-enum { NAME_BYTES = 65, TOKEN_BYTES = 65, PLUGIN_NAME_BYTES = 33, REASON_BYTES = 512, PLUGINS_MAX = 64 };
-
-/* One state of one file; inode 0 is "no file". fresh: it was read so early that another one can come to have the same time;
- * then the digest of its text tells. */
-struct stamp {
-    uint64_t inode;
-    int64_t changed; /* CLOCK_REALTIME, ns */
-    unsigned digest;
-    bool fresh;
-};
-
-struct spec {
-    uint64_t runtime, desired_runtime, period, deadline;
-    int priority; /* 1..99 */
-    pid_t attach;
-    bool ignore_admission, lifetime_thread;
-    bool move_process; /* its whole process may be moved into a domain */
-    char *plugin, *token; /* NULL, or the request's; in a grant both are NULL */
-};
+enum { PLUGINS_MAX = 64 };
 
 /* What the access rules' sums hold of one grant; acl.c's. */
 struct counter;
@@ -63,13 +47,15 @@ struct attachment {
     uint64_t started_by; /* thread.h */
     int pidfd;
     bool by_file;   /* asked for by NAME.tid, not by the key attach */
-    bool leader_real_time; /* when it was attached, its process's first thread was real-time by itself */
+    bool died;      /* its watch has seen it end without an execve(2) */
     bool served;    /* it has been real-time, */
     int64_t since;  /* and for no longer than since then: CLOCK_MONOTONIC, ns; 0: not known */
     bool laid_down; /* put back at the broker's end, to be attached again by the next */
     struct attributes former;
     struct presence presence;
     char *group;      /* the cpuset group it came from; NULL where no line of plugins.conf has domains */
+    bool guarded;     /* guard.h: it can be ordinary until its next period, */
+    bool has_lent;    /* under SCHED_DEADLINE, too */
     bool pending;     /* asleep: real-time when it runs */
     bool awake;       /* and now it does */
     int naps;         /* how often it slept again before it could be made real-time */
@@ -90,53 +76,57 @@ struct attachment {
 struct account;
 struct request;
 struct line;
-struct awaited;
+struct scan;
 
 /* A directory in specs/. */
 struct user {
     char name[NAME_BYTES];
     uid_t uid;
-    int directory; /* O_RDONLY | O_DIRECTORY */
-    int watch;
-    bool adopted, gone;
-    bool scanned;                /* scans.c has something to do */
-    int64_t muted_at, look_at;   /* directories.c: when its events came too fast; when it is looked through; CLOCK_MONOTONIC, 0: not */
+    uint64_t inode;
+    int directory; /* O_PATH: for readers to enter, never to be looked into here */
+    bool adopting, adopted, gone;
+    bool scanned;                /* once at least */
+    int64_t look_at;             /* directories.c: to be judged then; CLOCK_MONOTONIC, 0: not */
     struct account *of;          /* whose number of directories it is part of; NULL: not adopted */
-    int64_t look_pause;
-    TAILQ_ENTRY(user) of_muted;
     struct account *account;
+    struct reader reader;
+    struct scan *scan;           /* scans.c; NULL */
     struct wish *wishes;
     RB_HEAD(by_file, wish) by_file; /* wishes.c */
+    TAILQ_ENTRY(user) of_list;
     struct user *next_of_account;
-    UT_hash_handle hh;       /* by name */
-    UT_hash_handle hh_watch; /* by watch */
+    UT_hash_handle hh; /* by name */
 };
 
 /* Which of its files. */
-enum { OF_JSON = 1, OF_TID = 2 };
+enum { OF_JSON = 1, OF_TID = 2, OF_VERDICT = 4 };
+
+/* The thread has to be made again what was granted, as soon as its owner's file has been seen. */
+struct recovery;
 
 struct wish {
     struct user *user;
     char *token;                         /* of the last wish that was judged; NULL */
     uint64_t task;                       /* its number towards plugins */
     struct stamp judged, judged_tid;     /* the files that have had their answer */
+    struct stamp leaving_tid;            /* its reader has been told to remove this one, which it may have seen before */
+    struct sighting *sighting;           /* what its reader has told of its files and has not been answered; NULL */
+    struct open_file json;               /* that came with it */
     struct grant *grant;
     struct attachment *attachment;
     struct request *request;             /* at most one at a time */
+    struct recovery *recovery;           /* order.c; NULL */
     struct account *counted;             /* whose number of wishes it is part of */
-    struct awaited *awaited;             /* noticing.c: waits for one of its files; NULL: does not */
-    TAILQ_ENTRY(wish) of_handed;         /* noticing.c: its file was closed, to be told in turn */
     TAILQ_ENTRY(wish) of_line;           /* turns.c: to be looked at in turn; */
     struct line *line;                   /* NULL: not */
-    const void *found_by;                /* scans.c */
     int64_t rests_until;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
-    bool dirty, exited, recovered, over_limit, answered;
-    bool written;                        /* an event since the last judgement says more than that a file was made */
-    unsigned char closed;                /* OF_JSON, OF_TID: a writer has closed it since it was looked at */
-    bool has_tid;                        /* NAME.tid has been told of since it was last found not to be there */
-    bool unchanged;                      /* it was, at the start, when events were heard already: the first scan need not look */
-    bool handed, linked;                 /* linked: NAME.json has, or had, another name somewhere */
+    bool asked, coming;                  /* its reader has been asked what there is; will tell without being asked */
+    bool dirty, exited, recovered, over_limit;
+    bool ending;                         /* its thread has ended, and so does it: NAME.json is being removed */
+    bool linked;                         /* NAME.json has, or had, another name somewhere */
+    unsigned char found;                 /* scans.c: OF_... */
+    bool verdict_is_told;                /* scans.c */
     RB_ENTRY(wish) of_file;              /* by judged.inode within the user, if it is not linked */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */

@@ -1,6 +1,7 @@
 #include "wishes.h"
 
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,10 @@
 
 #include "acl.h"
 #include "attach.h"
+#include "guard.h"
 #include "home.h"
 #include "ledger.h"
 #include "names.h"
-#include "noticing.h"
 #include "plugins.h"
 #include "rest.h"
 #include "spec.h"
@@ -97,6 +98,7 @@ struct wish *wish_find(struct user *user, const char *name, bool create)
         return wish;
     wish = allocate(sizeof *wish + strlen(name) + 1);
     wish->user = user;
+    wish->json.fd = -1;
     memcpy(wish->name, name, strlen(name) + 1);
     wish->task = task_new();
     wish_count(wish);
@@ -142,10 +144,21 @@ struct wish *wish_unlinked(struct user *user, uint64_t inode)
     return wish != NULL && wish->judged.inode == inode ? wish : NULL;
 }
 
+void wish_sighting_end(struct wish *wish)
+{
+    if (wish->sighting == NULL)
+        return;
+    spec_free(&wish->sighting->spec);
+    free(wish->sighting);
+    wish->sighting = NULL;
+    open_file_close(wish->user, &wish->json);
+}
+
 void wish_forget(struct wish *wish)
 {
     wish_judged(wish, (struct stamp){0}, false);
-    spool_forget(wish);
+    wish_sighting_end(wish);
+    free(wish->recovery);
     turns_leave(wish);
     wish_uncount(wish);
     HASH_DELETE(hh, wish->user->wishes, wish);
@@ -213,7 +226,7 @@ void grant_unbook(struct wish *wish, bool tell_plugin)
     if (tell_plugin)
         (void)plugin_release(grant->plugin, wish->task);
     tell_neighbours(wish->task, grant, NULL);
-    (void)rest_keep(wish, grant, NULL);
+    rest_settle(rest_keep(wish, grant, NULL));
     acl_release(&grant->charge);
     wish->grant = NULL;
     free(grant);
@@ -280,10 +293,41 @@ struct attachment *attachment_most_doubtful(void)
     return first;
 }
 
+/* PERF_RECORD_EXIT of include/uapi/linux/perf_event.h, as it is without sample_id. */
+struct exit_record {
+    struct perf_event_header header;
+    uint32_t process, parent, tid, parent_tid;
+    uint64_t time;
+};
+
+/* The last thing that is recorded of a task is its end, under the id that it had: its own, or, after its execve(2), the leader's. (So it is when it
+ * does not end, but has become a program that its owner may not look into: the kernel takes the watch away from it.) */
+static bool has_died_as_watched(const struct attachment *attachment)
+{
+    struct pollfd one = {.fd = attachment->watch, .events = POLLIN};
+    const size_t size = attachment->watch_bytes / 2; /* of the ring, behind as much for its head */
+    struct exit_record last;
+    if (attachment->tid == attachment->process || attachment->watch < 0 || attachment->watch_once || poll(&one, 1, 0) != 1 || (one.revents & POLLHUP) == 0)
+        return false;
+    const uint64_t head = __atomic_load_n(&((const struct perf_event_mmap_page *)attachment->watch_page)->data_head, __ATOMIC_ACQUIRE);
+    const char *ring = (const char *)attachment->watch_page + size;
+    if (head < sizeof last)
+        return false;
+    for (size_t i = 0; i < sizeof last; i++)
+        ((char *)&last)[i] = ring[(head - sizeof last + i) % size];
+    return last.header.type == PERF_RECORD_EXIT && last.header.size == sizeof last && last.tid == (uint32_t)attachment->tid;
+}
+
+bool attachment_has_died(const struct attachment *attachment)
+{
+    return attachment->died || has_died_as_watched(attachment);
+}
+
 void attachment_drop_watch(struct attachment *attachment)
 {
     if (attachment->watch < 0)
         return;
+    attachment->died |= has_died_as_watched(attachment);
     loop_remove(attachment->watch);
     (void)munmap(attachment->watch_page, attachment->watch_bytes);
     close(attachment->watch);
@@ -312,6 +356,14 @@ bool attachment_is_over(const struct attachment *attachment)
            (attachment->tid != attachment->process && !thread_is(attachment->tid, attachment->started_by));
 }
 
+struct attachment *attachment_over_in(pid_t process)
+{
+    for (struct attachment *attachment = attachments; attachment != NULL; attachment = attachment->hh.next)
+        if (attachment->process == process && attachment->tid != process && attachment_is_over(attachment))
+            return attachment;
+    return NULL;
+}
+
 void attachment_watch_told(struct attachment *attachment)
 {
     if (attachment->watch >= 0 && attachment->watch_once)
@@ -334,6 +386,7 @@ bool attachment_watch(struct attachment *attachment)
 
 void attachment_bury(struct attachment *attachment)
 {
+    guard_end(attachment);
     if (attachment->pidfd >= 0) {
         loop_remove(attachment->pidfd); /* a child between fork and exec may keep it alive for a moment */
         close(attachment->pidfd);

@@ -27,6 +27,9 @@ void wish_uncount(struct wish *wish);
 struct wish *wish_of_task(uint64_t task);
 void wish_forget(struct wish *wish);
 
+/* What its reader has told of its files has been answered, or has become nothing. */
+void wish_sighting_end(struct wish *wish);
+
 /* NAME.json in this state has had its answer, and `linked` says whether it has, or had, another name; {0}: none has had one. */
 void wish_judged(struct wish *wish, struct stamp json, bool linked);
 
@@ -73,6 +76,12 @@ void attachment_watch_told(struct attachment *attachment);
 
 /* Its thread has ended. Before Linux 6.9 the pidfd of a thread that does not lead its process is the process's. */
 bool attachment_is_over(const struct attachment *attachment);
+
+/* One of this process that did not lead it, and is over; NULL. */
+struct attachment *attachment_over_in(pid_t process);
+
+/* Its watch, as of now or when it was dropped, has seen its thread end, and no execve(2) by it. */
+bool attachment_has_died(const struct attachment *attachment);
 void attachment_drop_watch(struct attachment *attachment);
 struct attachment *attachment_of_watch(struct source *source);
 

@@ -20,13 +20,13 @@ static void ask(struct acl *acl, const struct account *account, const struct spe
     static char reason[REASON_BYTES];
     struct charge hold = {0};
     struct refusal refusal = {0};
-    uint64_t ceiling = 0;
+    uint64_t least = 0, ceiling = 0;
     const struct grant *const own[2] = {NULL, NULL};
-    bool may = acl_check(acl, account, 0, "EDF", spec, own, &hold, &ceiling, &refusal, reason);
+    bool may = acl_check(acl, account, 0, "EDF", spec, own, &hold, &least, &ceiling, &refusal, reason);
     if (!may)
         must_be_text(reason, sizeof reason);
     else if (spec->runtime != 0)
-        must(ceiling >= spec->runtime);
+        must(ceiling >= spec->runtime && least <= spec->runtime);
     (void)acl_priority_passes(acl, account, 0, 50, &refusal, reason);
     acl_release(&hold);
 }

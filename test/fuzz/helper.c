@@ -7,7 +7,7 @@
 
 static void ask_something(unsigned which)
 {
-    static const struct attachment attachment = {.tid = 4242, .process = 4242, .watch = -1};
+    static struct attachment attachment = {.tid = 4242, .process = 4242, .watch = -1};
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     CPU_SET(1, &cpus);

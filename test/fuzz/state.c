@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 
-struct spool spool = {.state = -1};
+struct spool spool = {.state = -1, .former = -1};
 
 static char directory[] = "/dev/shm/rtf-fuzz.XXXXXX";
 

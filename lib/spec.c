@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "paragraph.h"
 #include "units.h"
 
 enum { TID_MAX = 4194304, COMMENT_MAX = 1024 }; /* PID_MAX_LIMIT of the kernel */
@@ -280,6 +279,71 @@ void spec_free(struct spec *spec)
     free(spec->plugin);
     free(spec->token);
     spec->plugin = spec->token = NULL;
+}
+
+/* ---- as lines of a paragraph ---- */
+
+static void add_if(struct paragraph_output *output, const char *key, uint64_t value)
+{
+    if (value != 0)
+        paragraph_add_number(output, key, value);
+}
+
+void spec_add(struct paragraph_output *output, const struct spec *spec)
+{
+    add_if(output, "runtime", spec->runtime);
+    add_if(output, "desired_runtime", spec->desired_runtime);
+    add_if(output, "period", spec->period);
+    add_if(output, "deadline", spec->deadline);
+    add_if(output, "priority", (uint64_t)spec->priority);
+    add_if(output, "attach", (uint64_t)spec->attach);
+    add_if(output, "ignore_admission", spec->ignore_admission);
+    add_if(output, "lifetime_thread", spec->lifetime_thread);
+    add_if(output, "move_process", spec->move_process);
+    if (spec->plugin != NULL)
+        paragraph_add(output, "plugin", spec->plugin);
+    if (spec->token != NULL)
+        paragraph_add(output, "token", spec->token);
+}
+
+static bool get_number(const struct paragraph *paragraph, const char *key, uint64_t max, uint64_t *into)
+{
+    *into = 0;
+    return paragraph_get_number(paragraph, key, max, into) >= 0;
+}
+
+static bool get_name(const struct paragraph *paragraph, const char *key, size_t max, char **into)
+{
+    const char *text = paragraph_get(paragraph, key);
+    if (text == NULL)
+        return true;
+    if (!name_is_valid(text, strlen(text), max))
+        return false;
+    *into = strdup(text);
+    if (*into == NULL)
+        abort();
+    return true;
+}
+
+bool spec_get(const struct paragraph *paragraph, struct spec *spec)
+{
+    char why[REASON_BYTES];
+    uint64_t priority, attach, ignore, thread, process;
+    *spec = (struct spec){0};
+    /* The token first, as above: it belongs to the answer even if the rest is wrong. */
+    if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) || !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
+        !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) || !get_number(paragraph, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
+        !get_number(paragraph, "period", TIME_MAX, &spec->period) || !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
+        !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
+        !get_number(paragraph, "ignore_admission", 1, &ignore) || !get_number(paragraph, "lifetime_thread", 1, &thread) ||
+        !get_number(paragraph, "move_process", 1, &process))
+        return false;
+    spec->priority = (int)priority;
+    spec->attach = (pid_t)attach;
+    spec->ignore_admission = ignore != 0;
+    spec->lifetime_thread = thread != 0;
+    spec->move_process = process != 0;
+    return check_relations(spec, why) == NULL;
 }
 
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid)

@@ -1,0 +1,115 @@
+#include "sighting.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "units.h"
+
+static const char *const states[] = {[FILE_ABSENT] = "absent", [FILE_BAD] = "bad", [FILE_SAME] = "same", [FILE_READ] = "read"};
+enum { KEY_BYTES = 32, TID_MAX = 4194304 };
+
+bool stamp_equal(const struct stamp *one, const struct stamp *other)
+{
+    return one->inode == other->inode && one->changed == other->changed;
+}
+
+static const char *key_of(char joined[static KEY_BYTES], const char *file, const char *what)
+{
+    char *end = stpcpy(joined, file);
+    *end = '_';
+    memcpy(end + 1, what, strlen(what) + 1);
+    return joined;
+}
+
+static bool get_number(const struct paragraph *paragraph, const char *file, const char *what, uint64_t max, uint64_t *number)
+{
+    char key[KEY_BYTES];
+    *number = 0;
+    return paragraph_get_number(paragraph, key_of(key, file, what), max, number) >= 0;
+}
+
+void stamp_add(struct paragraph_output *output, const char *key, const struct stamp *stamp)
+{
+    char joined[KEY_BYTES];
+    paragraph_add_number(output, key_of(joined, key, "inode"), stamp->inode);
+    paragraph_add_number(output, key_of(joined, key, "changed"), stamp->changed < 0 ? 0 : (uint64_t)stamp->changed);
+    if (stamp->digest != 0)
+        paragraph_add_number(output, key_of(joined, key, "digest"), stamp->digest);
+    if (stamp->fresh)
+        paragraph_add(output, key_of(joined, key, "fresh"), "1");
+}
+
+bool stamp_get(const struct paragraph *paragraph, const char *key, struct stamp *stamp)
+{
+    uint64_t changed, digest, fresh;
+    *stamp = (struct stamp){0};
+    if (!get_number(paragraph, key, "inode", UINT64_MAX, &stamp->inode) || !get_number(paragraph, key, "changed", INT64_MAX, &changed) ||
+        !get_number(paragraph, key, "digest", UINT_MAX, &digest) || !get_number(paragraph, key, "fresh", 1, &fresh))
+        return false;
+    stamp->changed = (int64_t)changed;
+    stamp->digest = (unsigned)digest;
+    stamp->fresh = fresh != 0;
+    return true;
+}
+
+static void add_file(struct paragraph_output *output, const char *key, const struct file *file)
+{
+    char joined[KEY_BYTES];
+    if (file->state == FILE_ABSENT)
+        return;
+    paragraph_add(output, key, states[file->state]);
+    stamp_add(output, key, &file->stamp);
+    if (file->linked)
+        paragraph_add(output, key_of(joined, key, "linked"), "1");
+    if (file->state == FILE_BAD)
+        paragraph_add(output, key_of(joined, key, "reason"), file->reason);
+}
+
+static bool get_file(const struct paragraph *paragraph, const char *key, struct file *file)
+{
+    char joined[KEY_BYTES];
+    uint64_t linked;
+    const char *state = paragraph_get(paragraph, key), *reason;
+    *file = (struct file){.state = FILE_ABSENT};
+    if (state == NULL)
+        return true;
+    for (int i = FILE_BAD; i <= FILE_READ; i++)
+        if (strcmp(state, states[i]) == 0)
+            file->state = (enum file_state)i;
+    if (file->state == FILE_ABSENT || !stamp_get(paragraph, key, &file->stamp) || file->stamp.inode == 0 || !get_number(paragraph, key, "linked", 1, &linked))
+        return false;
+    file->linked = linked != 0;
+    if (file->state != FILE_BAD)
+        return true;
+    reason = paragraph_get(paragraph, key_of(joined, key, "reason"));
+    if (reason == NULL || reason[0] == '\0')
+        return false;
+    snprintf(file->reason, sizeof file->reason, "%s", reason);
+    return true;
+}
+
+void sighting_add(struct paragraph_output *output, const struct sighting *sighting)
+{
+    add_file(output, "json", &sighting->json);
+    if (sighting->json.state == FILE_READ)
+        spec_add(output, &sighting->spec);
+    else if (sighting->json.state == FILE_BAD && sighting->spec.token != NULL)
+        paragraph_add(output, "token", sighting->spec.token);
+    add_file(output, "tid", &sighting->tid);
+    if (sighting->tid.state == FILE_READ)
+        paragraph_add_number(output, "thread", (uint64_t)sighting->thread);
+}
+
+bool sighting_get(const struct paragraph *paragraph, struct sighting *sighting)
+{
+    uint64_t thread = 0;
+    sighting->spec = (struct spec){0};
+    sighting->thread = 0;
+    if (!spec_get(paragraph, &sighting->spec) || !get_file(paragraph, "json", &sighting->json) || !get_file(paragraph, "tid", &sighting->tid))
+        return false;
+    if (sighting->tid.state == FILE_READ && (paragraph_get_number(paragraph, "thread", TID_MAX, &thread) != 1 || thread == 0))
+        return false;
+    sighting->thread = (pid_t)thread;
+    return true;
+}

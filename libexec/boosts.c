@@ -1,0 +1,470 @@
+#include "boosts.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/queue.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RING_PAGES = 16, CPUS_MAX = 1024, BOOSTS_MAX = 1024, RT_PRIORITIES = 100 };
+
+/* While there is more to come. */
+static const int64_t look_again = INT64_C(1000000);
+
+struct boost {
+    pid_t tid;              /* of who has more than is his */
+    struct guarded *lender; /* NULL: not known yet */
+    unsigned tried;         /* so many of those who are guarded, and none of them; */
+    int64_t try_at;         /* the next then; INT64_MAX: nobody who is guarded */
+    int priority;           /* the kernel's: 99 - rank, -1 under SCHED_DEADLINE */
+    int64_t since;
+    TAILQ_ENTRY(boost) of_unknown;
+    UT_hash_handle hh; /* by tid */
+};
+static struct boost *boosts;
+static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
+static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
+
+static struct ring {
+    int fd;
+    struct perf_event_mmap_page *page;
+} rings[CPUS_MAX];
+static int ring_count, epoll_fd = -1;
+static uint64_t source;
+static unsigned pid_at, old_at, new_at; /* where they are in a record */
+static size_t page_bytes;
+static int64_t look_at = INT64_MAX; /* INT64_MAX: the rings are waited for */
+static struct guarded *by_us;
+
+/* ---- what is lent ---- */
+
+static int kernel_priority(const struct guarded *guarded)
+{
+    return guarded->granted.policy == POLICY_DEADLINE ? -1 : RT_PRIORITIES - 1 - guarded->granted.priority;
+}
+
+static void settle(struct guarded *lender, int64_t now)
+{
+    if (now > lender->lends_since)
+        lender->lent += now - lender->lends_since;
+    lender->lends_since = now;
+}
+
+static void lend(struct guarded *lender, int64_t now)
+{
+    if (lender->lends++ > 0)
+        return;
+    if (now >= lender->lends_from + lender->window.period) {
+        lender->lends_from = now;
+        lender->lent = 0;
+    }
+    lender->lends_since = now;
+    lender->own = guarded_used(lender, now);
+    TAILQ_INSERT_TAIL(&lenders, lender, of_lenders);
+}
+
+static void take_back(struct guarded *lender, int64_t now)
+{
+    settle(lender, now);
+    if (--lender->lends == 0)
+        TAILQ_REMOVE(&lenders, lender, of_lenders);
+}
+
+static struct boost *boost_of(pid_t tid)
+{
+    struct boost *boost;
+    HASH_FIND(hh, boosts, &tid, sizeof tid, boost);
+    return boost;
+}
+
+static void end_boost(struct boost *boost, int64_t now)
+{
+    if (boost->lender != NULL)
+        take_back(boost->lender, now);
+    else
+        TAILQ_REMOVE(&unknown, boost, of_unknown);
+    HASH_DEL(boosts, boost);
+    free(boost);
+}
+
+static struct guarded *lender_by(pid_t caller)
+{
+    struct guarded *guarded = guarded_find(caller);
+    const struct boost *boost = boost_of(caller);
+    return guarded != NULL ? guarded : boost != NULL && boost->lender != NULL ? boost->lender : by_us;
+}
+
+static void suspend_lender(struct guarded *lender, int64_t now)
+{
+    guarded_suspend(lender, lender->lends_from + lender->window.period > now ? lender->lends_from + lender->window.period : now + 1);
+    boosts_forget(lender);
+    lender->has_lent = true;
+}
+
+/* By the kernel's priority: how many threads are guarded that have it, and the shortest of their runtimes. */
+static struct {
+    int count;
+    int64_t least;
+} ranks[RT_PRIORITIES + 1];
+
+/* It may have waited for a lock when it was made real-time, which is before anybody has an eye on it. */
+static void suspect(const struct guarded *lender)
+{
+    struct boost *boost;
+    const int64_t at = guarded_now() + lender->window.runtime;
+    TAILQ_FOREACH(boost, &unknown, of_unknown)
+        if (boost->priority == kernel_priority(lender) && boost->try_at == INT64_MAX) {
+            boost->try_at = at;
+            boost->tried = 0;
+        }
+}
+
+void boosts_may_lend(const struct guarded *lender, bool on)
+{
+    const int rank = kernel_priority(lender) + 1;
+    if (on && (ranks[rank].count == 0 || lender->window.runtime < ranks[rank].least))
+        ranks[rank].least = lender->window.runtime;
+    ranks[rank].count += on ? 1 : -1;
+    if (on)
+        suspect(lender);
+}
+
+/* Nobody could have used up a runtime before that. */
+static int64_t first_try(int priority, int64_t since)
+{
+    return priority < -1 || priority >= RT_PRIORITIES || ranks[priority + 1].count == 0 ? INT64_MAX : since + ranks[priority + 1].least;
+}
+
+/* Who is known not to concern anybody makes room. */
+static bool has_room(void)
+{
+    struct boost *boost;
+    if (HASH_COUNT(boosts) < BOOSTS_MAX)
+        return true;
+    TAILQ_FOREACH(boost, &unknown, of_unknown)
+        if (boost->try_at == INT64_MAX) {
+            end_boost(boost, boost->since);
+            return true;
+        }
+    return false;
+}
+
+static void begin_boost(pid_t tid, pid_t caller, int priority, int64_t time)
+{
+    struct guarded *lender = lender_by(caller);
+    struct boost *boost = boost_of(tid);
+    if (boost != NULL)
+        end_boost(boost, time);
+    if (!has_room() || (boost = calloc(1, sizeof *boost)) == NULL) {
+        if (lender != NULL) /* to a thousand at a time, or in such company */
+            suspend_lender(lender, time);
+        return;
+    }
+    *boost = (struct boost){.tid = tid, .lender = lender, .priority = priority, .since = time, .try_at = first_try(priority, time)};
+    HASH_ADD(hh, boosts, tid, sizeof boost->tid, boost);
+    if (lender != NULL)
+        lend(lender, time);
+    else
+        TAILQ_INSERT_TAIL(&unknown, boost, of_unknown);
+}
+
+/* ---- the rings ---- */
+
+static void take_change(pid_t tid, pid_t caller, int before, int after, int64_t time)
+{
+    struct boost *boost = boost_of(tid);
+    if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0)))
+        begin_boost(tid, caller, after, time);
+    else if (boost != NULL) {
+        const struct guarded *guarded = guarded_find(tid);
+        end_boost(boost, time);
+        if (after < RT_PRIORITIES && (guarded == NULL || kernel_priority(guarded) != after))
+            begin_boost(tid, tid, after, time); /* by somebody else than so far, or by nobody */
+    }
+}
+
+static int number_at(const unsigned char *raw, size_t size, unsigned offset)
+{
+    int number = 0;
+    if (offset + sizeof number <= size)
+        memcpy(&number, raw + offset, sizeof number);
+    return number;
+}
+
+struct sample {
+    struct perf_event_header header;
+    uint32_t process, thread;
+    uint64_t time;
+    uint32_t raw_size;
+    unsigned char raw[];
+};
+
+static void take_record(const unsigned char *record, size_t size)
+{
+    const struct sample *sample = (const struct sample *)(const void *)record;
+    if (sample->header.type != PERF_RECORD_SAMPLE || size < sizeof *sample)
+        return;
+    const size_t raw = sample->raw_size < size - sizeof *sample ? sample->raw_size : size - sizeof *sample;
+    take_change(number_at(sample->raw, raw, pid_at), (pid_t)sample->thread, number_at(sample->raw, raw, old_at), number_at(sample->raw, raw, new_at),
+                (int64_t)sample->time);
+}
+
+/* A record may go round the end. */
+static void copy_out(const struct ring *ring, uint64_t from, unsigned char *into, size_t size)
+{
+    const size_t bytes = RING_PAGES * page_bytes;
+    const unsigned char *data = (const unsigned char *)ring->page + page_bytes;
+    for (size_t i = 0; i < size; i++)
+        into[i] = data[(from + i) % bytes];
+}
+
+/* True: there was something. */
+static bool drain(const struct ring *ring)
+{
+    _Alignas(struct sample) unsigned char record[512];
+    struct perf_event_header header;
+    const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    uint64_t tail = ring->page->data_tail;
+    const bool some = head != tail;
+    while (tail < head) {
+        copy_out(ring, tail, (unsigned char *)&header, sizeof header);
+        if (header.size < sizeof header)
+            break;
+        const size_t size = header.size < sizeof record ? header.size : sizeof record;
+        copy_out(ring, tail, record, size);
+        take_record(record, size);
+        tail += header.size;
+    }
+    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+    return some;
+}
+
+static bool drain_all(void)
+{
+    bool some = false;
+    for (int i = 0; i < ring_count; i++)
+        some |= drain(&rings[i]);
+    return some;
+}
+
+/* Not by a change to no events: that still wakes this thread, if only to find nothing. */
+static void listen_to_rings(bool on)
+{
+    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};
+    for (int i = 0; i < ring_count; i++)
+        (void)epoll_ctl(epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, rings[i].fd, &wanted);
+}
+
+void boosts_ready(int64_t now)
+{
+    (void)drain_all();
+    if (look_at != INT64_MAX)
+        return;
+    listen_to_rings(false);
+    look_at = now + look_again;
+}
+
+void boosts_by(struct guarded *lender)
+{
+    (void)drain_all();
+    by_us = lender;
+}
+
+void boosts_forget(const struct guarded *lender)
+{
+    struct boost *boost, *next;
+    (void)drain_all();
+    HASH_ITER(hh, boosts, boost, next)
+        if (boost->lender == lender)
+            end_boost(boost, guarded_now());
+}
+
+/* ---- when it is too much ---- */
+
+/* Whether the kernel runs it above what is its own. */
+static bool is_boosted(pid_t tid)
+{
+    struct attributes now;
+    char path[64], text[512] = "";
+    int priority = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+    FILE *file = fopen(path, "re");
+    if (file != NULL && fgets(text, sizeof text, file) == NULL)
+        text[0] = '\0';
+    if (file != NULL)
+        fclose(file);
+    const char *rest = strrchr(text, ')');
+    if (rest == NULL || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %d", &priority) != 1 || !thread_attributes(tid, &now))
+        return false;
+    const int own = now.policy == POLICY_DEADLINE ? -1 - RT_PRIORITIES : policy_is_real_time(now.policy) ? -1 - now.priority : 0;
+    return priority < own;
+}
+
+static int64_t over_at(const struct guarded *lender)
+{
+    const int64_t left = lender->window.runtime - lender->own - lender->lent;
+    return lender->lends_since + (left > 0 ? left : 0);
+}
+
+static bool lends_really(const struct guarded *lender)
+{
+    struct boost *boost, *next;
+    bool really = false;
+    HASH_ITER(hh, boosts, boost, next)
+        if (boost->lender == lender)
+            really |= is_boosted(boost->tid);
+    return really;
+}
+
+static bool sleeps(const struct guarded *guarded)
+{
+    struct identity now;
+    return thread_look(guarded->tid, &now) && !now.runnable;
+}
+
+/* Each costs some tens of us, and a hostile user decides how often there is a boost that nobody seems to lend. */
+enum { TRIES_AT_ONCE = 16, PAUSE_PER_TRY = 20 };
+static int64_t next_try;
+
+/* Whose suspension ends the boost is the lender. The others are asleep meanwhile, and notice nothing. */
+static struct guarded *find_lender(struct boost *boost, int64_t now)
+{
+    const pid_t tid = boost->tid;
+    const int priority = boost->priority;
+    unsigned place = 0, tries = 0;
+    struct guarded *guarded = guarded_first();
+    if (!is_boosted(tid)) {
+        end_boost(boost, now);
+        return NULL;
+    }
+    for (; guarded != NULL && tries < TRIES_AT_ONCE; guarded = guarded->hh.next) {
+        if (guarded->state != GUARDED_IN_FORCE || kernel_priority(guarded) != priority || place++ < boost->tried)
+            continue;
+        tries++;
+        if (!sleeps(guarded))
+            continue;
+        guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
+        if (!is_boosted(tid)) {
+            guarded->has_lent = true;
+            return guarded;
+        }
+        guarded_pardon(guarded);
+        if ((boost = boost_of(tid)) == NULL)
+            return NULL;
+    }
+    boost->tried += tries;
+    boost->try_at = guarded == NULL ? INT64_MAX : now;
+    return NULL;
+}
+
+/* One that is due. */
+static struct boost *to_be_tried(int64_t now)
+{
+    struct boost *boost;
+    TAILQ_FOREACH(boost, &unknown, of_unknown)
+        if (boost->try_at <= now && now >= next_try)
+            return boost;
+    return NULL;
+}
+
+struct guarded *boosts_expire(int64_t now)
+{
+    struct guarded *lender, *next;
+    struct boost *boost;
+    if (now >= look_at) {
+        look_at = drain_all() ? now + look_again : INT64_MAX;
+        if (look_at == INT64_MAX) {
+            listen_to_rings(true);
+            if (drain_all()) /* what came between the two wakes nobody any more */
+                boosts_ready(now);
+        }
+    }
+    for (lender = TAILQ_FIRST(&lenders); lender != NULL; lender = next) {
+        next = TAILQ_NEXT(lender, of_lenders);
+        if (over_at(lender) > now)
+            continue;
+        if (lends_really(lender)) {
+            suspend_lender(lender, now);
+            return lender;
+        }
+        boosts_forget(lender);
+        return NULL; /* the list has changed; there is another turn at once, if need be */
+    }
+    if ((boost = to_be_tried(now)) == NULL)
+        return NULL;
+    lender = find_lender(boost, now);
+    next_try = guarded_now() + (guarded_now() - now) * PAUSE_PER_TRY;
+    return lender;
+}
+
+static int64_t later(int64_t one, int64_t other)
+{
+    return one > other ? one : other;
+}
+
+int64_t boosts_deadline(void)
+{
+    const struct guarded *lender;
+    const struct boost *boost;
+    int64_t first = look_at;
+    TAILQ_FOREACH(lender, &lenders, of_lenders)
+        if (over_at(lender) < first)
+            first = over_at(lender);
+    TAILQ_FOREACH(boost, &unknown, of_unknown)
+        if (later(boost->try_at, next_try) < first)
+            first = later(boost->try_at, next_try);
+    return first;
+}
+
+/* ---- set-up ---- */
+
+static bool open_ring(const struct perf_event_attr *event, int cpu)
+{
+    /* Only those that make a thread real-time, or end that: other programs' locks are nobody's business. */
+    static const char filter[] = "newprio < 100 || oldprio < 100";
+    struct ring *ring = &rings[ring_count];
+    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};
+    ring->fd = (int)syscall(SYS_perf_event_open, event, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (ring->fd < 0)
+        return errno == ENODEV || errno == EINVAL; /* no such CPU, or it is offline */
+    ring->page = mmap(NULL, page_bytes * (1 + RING_PAGES), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    ring_count++;
+    return ring->page != MAP_FAILED && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring->fd, &wanted) == 0 &&
+           ioctl(ring->fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
+}
+
+bool boosts_open(const char *tracepoint, int epoll, uint64_t as)
+{
+    unsigned long long id;
+    if (sscanf(tracepoint, "%llu:%u:%u:%u", &id, &pid_at, &old_at, &new_at) != 4) {
+        errno = EINVAL;
+        return false;
+    }
+    const struct perf_event_attr event = {
+        .type = PERF_TYPE_TRACEPOINT,
+        .size = sizeof event,
+        .config = id,
+        .sample_period = 1,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+        .watermark = 1, /* each record wakes */
+        .wakeup_watermark = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .disabled = 1,
+    };
+    epoll_fd = epoll;
+    source = as;
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    for (int cpu = 0; cpu < cpus && cpu < CPUS_MAX; cpu++)
+        if (!open_ring(&event, cpu))
+            return false;
+    return ring_count > 0;
+}

@@ -1,0 +1,36 @@
+/* Priority inheritance: who waits for a lock (PTHREAD_PRIO_INHERIT, futex(2) FUTEX_LOCK_PI) lends its rank to whoever holds it, be it an
+ * ordinary thread of another user, and the kernel bounds what that one does with it by nothing. Here what is lent counts against the
+ * runtime of the lender: when that is used up the lender is suspended until its next period, and the boost ends with it.
+ *
+ * The kernel tells of each boost and of its end by the tracepoint sched_pi_setprio, and in whose name: the thread that begins to wait, or
+ * one that holds what is waited for and begins to wait itself. Other ways exist (FUTEX_CMP_REQUEUE_PI is called by a third one), and then
+ * it is tried out when the runtime is over: the boost ends when the right one is suspended.
+ *
+ * A boost that lasts for a moment costs a wakeup; while there are more of them the rings are looked into once a millisecond. */
+#ifndef RTF_BOOSTS_H
+#define RTF_BOOSTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guarded.h"
+
+/* "ID:PID:OLDPRIO:NEWPRIO", the tracepoint's id and where these fields are in its records. False with errno: no boost is seen. */
+bool boosts_open(const char *tracepoint, int epoll, uint64_t as);
+
+/* Something has been boosted. */
+void boosts_ready(int64_t now);
+
+/* Whoever is boosted from now on by a call of ours is so by this one; NULL: the call is over. */
+void boosts_by(struct guarded *lender);
+
+/* It has come (on), or is about to go. */
+void boosts_may_lend(const struct guarded *lender, bool on);
+
+void boosts_forget(const struct guarded *lender);
+
+/* Whom to tell of; NULL: nobody more. */
+struct guarded *boosts_expire(int64_t now);
+int64_t boosts_deadline(void);
+
+#endif

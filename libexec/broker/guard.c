@@ -1,0 +1,248 @@
+#include "guard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "coprocess.h"
+#include "event.h"
+#include "moment.h"
+#include "plugin-lines.h"
+#include "spec.h"
+#include "starter.h"
+#include "tracepoint.h"
+#include "wishes.h"
+
+static const int64_t answer_within = INT64_C(1000000000), restart_pause = INT64_C(1000000000);
+
+/* What it said while an answer was waited for, too. */
+struct told {
+    STAILQ_ENTRY(told) next;
+    struct guard_event event;
+};
+static STAILQ_HEAD(, told) told = STAILQ_HEAD_INITIALIZER(told);
+
+static struct coprocess guard = {.source = {SOURCE_GUARD, 0}, .in = -1, .out = -1};
+static int part;
+static uint64_t last_id, answered;
+static int64_t started, restart_at = INT64_MAX;
+static bool is_new;
+
+void guard_prepare(char *path)
+{
+    static char serve[] = "--serve", where[TRACEPOINT_TEXT];
+    char *const argv[] = {path, serve, where, NULL};
+    tracepoint_find(where);
+    part = starter_add(PART_GUARD, argv, (struct identity_to_run_as){0, 0});
+}
+
+bool guard_start(void)
+{
+    started = monotonic_now();
+    restart_at = INT64_MAX;
+    return coprocess_start(&guard, part, true, -1);
+}
+
+static void lost(const char *why)
+{
+    event_broker("error", "the guard %s and is started again; until then no runtime of FIFO and RR threads is enforced", why);
+    coprocess_kill(&guard);
+    restart_at = started + restart_pause;
+}
+
+int64_t guard_deadline(void)
+{
+    return restart_at;
+}
+
+void guard_expire(int64_t now)
+{
+    if (now < restart_at)
+        return;
+    if (guard_start())
+        is_new = true;
+    else
+        restart_at = now + restart_pause;
+}
+
+bool guard_is_new(void)
+{
+    const bool was = is_new;
+    is_new = false;
+    return was;
+}
+
+/* ---- to it ---- */
+
+static struct paragraph_output *message(const char *op)
+{
+    static struct paragraph_output output;
+    output.length = 0;
+    paragraph_add(&output, "op", op);
+    paragraph_add_number(&output, "id", ++last_id);
+    return &output;
+}
+
+/* A socket that is full is waited for: the guard reads it as soon as it runs, and it runs above the broker. */
+static bool send_out(struct paragraph_output *output, const int *fds, int count)
+{
+    const int64_t until = monotonic_now() + answer_within;
+    paragraph_close(output);
+    while (guard.running && !coprocess_send_fds(&guard, output->data, output->length, fds, count)) {
+        struct pollfd room = {.fd = guard.out, .events = POLLOUT};
+        if (!is_of_the_moment(errno) || monotonic_now() > until || (poll(&room, 1, 100) < 0 && errno != EINTR))
+            lost("does not listen");
+    }
+    return guard.running;
+}
+
+static void name(struct paragraph_output *output, pid_t tid, uint64_t started_by)
+{
+    paragraph_add_number(output, "tid", (uint64_t)tid);
+    paragraph_add_number(output, "started_by", started_by);
+}
+
+/* Below that the guard itself would take a fair share of what it guards. */
+static const uint64_t least_runtime = 500, least_window = 5000; /* us */
+
+bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES])
+{
+    const uint64_t window = spec->period != 0 ? spec->period : spec_window(spec);
+    if (!plugin_line(plugin)->enforced)
+        return true;
+    if (spec->runtime == 0 || window == 0)
+        snprintf(reason, REASON_BYTES, "it enforces runtimes: state \"runtime\", and \"period\" or \"deadline\"");
+    else if (spec->runtime < least_runtime || window < least_window)
+        snprintf(reason, REASON_BYTES, "it enforces runtimes, and can from %lluus in %lluus on", (unsigned long long)least_runtime, (unsigned long long)least_window);
+    else
+        return true;
+    return false;
+}
+
+bool guard_enforces(const struct grant *grant)
+{
+    const struct plugin_line *line = plugin_line(grant->plugin);
+    return line->enforced && grant->plan.runtime != 0 && grant_window(grant) != 0;
+}
+
+void guard_part(const struct guarded_part *guarded, bool again)
+{
+    struct paragraph_output *output = message("begin");
+    const int fds[2] = {guarded->pidfd, guarded->event};
+    name(output, guarded->pid, guarded->started_by);
+    paragraph_add_number(output, "budget", guarded->runtime);
+    paragraph_add_number(output, "every", guarded->period);
+    if (again)
+        paragraph_add(output, "again", "1");
+    attributes_add(output, "", &guarded->rank);
+    (void)send_out(output, fds, guarded->event >= 0 ? 2 : 1);
+}
+
+void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
+{
+    struct guarded_part guarded = {.pid = attachment->tid, .started_by = attachment->started_by, .rank = grant->plan, .runtime = grant->plan.runtime,
+                                   .period = grant_window(grant), .pidfd = attachment->pidfd, .event = event};
+    guarded.rank.reset_on_fork = true;
+    if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
+        guard_part(&guarded, again);
+        attachment->guarded = true;
+    }
+    if (event >= 0)
+        close(event);
+}
+
+/* ---- from it ---- */
+
+static void take_news(const struct paragraph *said, const char *what)
+{
+    uint64_t tid, started_by, times;
+    struct told *one;
+    if (paragraph_get_number(said, "tid", INT32_MAX, &tid) != 1 || paragraph_get_number(said, "started_by", UINT64_MAX, &started_by) != 1 ||
+        paragraph_get_number(said, "times", UINT64_MAX, &times) != 1 || (one = calloc(1, sizeof *one)) == NULL)
+        return;
+    one->event = (struct guard_event){strcmp(what, "lost") == 0 ? GUARD_LOST : strcmp(what, "lent") == 0 ? GUARD_LENT : GUARD_SUSPENDED, (pid_t)tid, started_by, times};
+    STAILQ_INSERT_TAIL(&told, one, next);
+}
+
+/* False: it has ended. */
+static bool take_one(void)
+{
+    struct paragraph said;
+    const char *why, *what, *answer;
+    bool received;
+    int fd = -1;
+    if (!coprocess_receive(&guard, &received, &fd))
+        return false;
+    if (fd >= 0)
+        close(fd);
+    while (paragraph_take(&guard.input, &said, &why) == 1) {
+        what = paragraph_get(&said, "event");
+        if (what != NULL && strcmp(what, "blind") == 0)
+            event_broker("warning", "what threads lend to others by priority inheritance is not bounded, for the kernel does not show it: %.200s",
+                         paragraph_get(&said, "reason"));
+        else if (what != NULL)
+            take_news(&said, what);
+        else if ((answer = paragraph_get(&said, "answer")) != NULL) {
+            (void)paragraph_get_number(&said, "id", UINT64_MAX, &answered);
+            if (strcmp(answer, "ok") != 0)
+                event_broker("error", "the guard refuses: %.300s", paragraph_get(&said, "reason"));
+        }
+    }
+    return true;
+}
+
+void guard_ready(void)
+{
+    if (guard.running && !take_one())
+        lost("ended");
+}
+
+bool guard_receive(struct guard_event *event)
+{
+    struct told *first = STAILQ_FIRST(&told);
+    if (first == NULL)
+        return false;
+    *event = first->event;
+    STAILQ_REMOVE_HEAD(&told, next);
+    free(first);
+    return true;
+}
+
+static void wait_for_answer(uint64_t id)
+{
+    const int64_t until = monotonic_now() + answer_within;
+    while (guard.running && answered < id) {
+        struct pollfd one = {.fd = guard.in, .events = POLLIN};
+        const int64_t left = (until - monotonic_now()) / 1000000;
+        if (left <= 0 || (poll(&one, 1, (int)left) < 0 && errno != EINTR))
+            lost("hung");
+        else
+            guard_ready();
+    }
+}
+
+void guard_end(struct attachment *attachment)
+{
+    if (!attachment->guarded)
+        return;
+    attachment->guarded = false;
+    struct paragraph_output *output = message("end");
+    const uint64_t id = last_id;
+    name(output, attachment->tid, attachment->started_by);
+    if (send_out(output, NULL, 0))
+        wait_for_answer(id);
+}
+
+void guard_stop(void)
+{
+    struct paragraph_output *output = message("rest");
+    const uint64_t id = last_id;
+    if (guard.running && send_out(output, NULL, 0))
+        wait_for_answer(id);
+    coprocess_kill(&guard);
+    restart_at = INT64_MAX;
+}

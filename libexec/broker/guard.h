@@ -1,0 +1,60 @@
+/* rtf-guard as the broker sees it: what keeps threads to what they were granted where the kernel does not.
+ *
+ * While a thread is guarded it can be ordinary until its next period, and nobody but the guard may touch its scheduling. So whoever has
+ * the attach helper do so lets it go first (guard_end), which waits for the guard's word, some us: it never waits itself. */
+#ifndef RTF_GUARD_H
+#define RTF_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wish.h"
+
+enum guard_news { GUARD_SUSPENDED, GUARD_LENT, GUARD_LOST };
+
+struct guard_event {
+    enum guard_news news;
+    pid_t tid;
+    uint64_t started_by;
+    uint64_t times; /* SUSPENDED, LENT: since it was last told */
+};
+
+/* Before the starter is forked. */
+void guard_prepare(char *path);
+bool guard_start(void);
+
+/* All that was suspended is in force when it returns. */
+void guard_stop(void);
+
+/* Where the plugin's line says enforce=runtime: whether there is one in what was asked for, and one that can be. False: what to add. */
+bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES]);
+
+/* Which grants have a runtime that the guard has to enforce. */
+bool guard_enforces(const struct grant *grant);
+
+/* From here on. `event` is its budget's (libexec/watch.h), and taken over; -1: SCHED_DEADLINE, of which only what it lends is guarded. `again`: it was
+ * guarded before, and may have been left suspended. */
+void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
+
+/* A part of the broker itself is held to a runtime in each period in the same way: us. The descriptors stay the caller's. */
+struct guarded_part {
+    pid_t pid;
+    uint64_t started_by; /* thread.h */
+    struct attributes rank;
+    uint64_t runtime, period;
+    int pidfd, event;
+};
+void guard_part(const struct guarded_part *guarded, bool again);
+
+/* It is in force, and nobody touches it. */
+void guard_end(struct attachment *attachment);
+
+void guard_ready(void);
+bool guard_receive(struct guard_event *event);
+
+/* It has ended, and is there again: what it had is to be begun anew. Once. */
+bool guard_is_new(void);
+int64_t guard_deadline(void);
+void guard_expire(int64_t now);
+
+#endif

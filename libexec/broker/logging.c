@@ -1,0 +1,127 @@
+#include "logging.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "loop.h"
+#include "moment.h"
+#include "starter.h"
+
+/* Some thousand lines: for as long as a disk is busy with somebody else's. */
+enum { PIPE_BYTES = 1 << 20, FINISH_WITHIN = 2000 /* ms */ };
+static const int64_t second = INT64_C(1000000000); /* ns */
+
+static struct source end_source = {SOURCE_LOG, 0}, room_source = {SOURCE_LOG_ROOM, 0};
+static int part = -1, log_directory = -1, to_writer = -1, from_broker = -1, end_of_writer = -1;
+static bool waits_for_room;
+static int64_t start_at = INT64_MAX, started;
+
+void logging_prepare(const char *program)
+{
+    char *const argv[] = {(char *)program, NULL};
+    part = starter_add(PART_LOG, argv, (struct identity_to_run_as){0, 0});
+}
+
+/* Its standard output has no other use than to close with it. */
+static bool start_writer(void)
+{
+    int ends[2];
+    started = monotonic_now();
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    bool good = starter_start(part, from_broker, ends[1], log_directory);
+    close(ends[1]);
+    if (good && loop_add(ends[0], EPOLLIN, &end_source)) {
+        end_of_writer = ends[0];
+        return true;
+    }
+    close(ends[0]);
+    return false;
+}
+
+bool logging_start(int directory)
+{
+    int ends[2];
+    log_directory = directory;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    from_broker = ends[0];
+    to_writer = ends[1];
+    (void)fcntl(to_writer, F_SETPIPE_SZ, PIPE_BYTES);
+    return fcntl(to_writer, F_SETFL, O_NONBLOCK) == 0 && start_writer();
+}
+
+static void wait_for_room(bool wanted)
+{
+    if (wanted == waits_for_room)
+        return;
+    if (!wanted)
+        loop_remove(to_writer);
+    waits_for_room = wanted && loop_add(to_writer, EPOLLOUT, &room_source);
+}
+
+size_t logging_send(const char *text, size_t length)
+{
+    size_t sent = 0;
+    for (int tries = 0; to_writer >= 0 && sent < length && tries < MOMENT_TRIES; tries++) {
+        ssize_t put = write(to_writer, text + sent, length - sent);
+        if (put < 0 && errno == EAGAIN)
+            break;
+        sent += put < 0 ? 0 : (size_t)put;
+    }
+    if (to_writer >= 0)
+        wait_for_room(sent < length);
+    return sent;
+}
+
+void logging_ended(void)
+{
+    const int64_t now = monotonic_now();
+    loop_remove(end_of_writer);
+    close(end_of_writer);
+    end_of_writer = -1;
+    start_at = now - started >= second ? now : started + second;
+}
+
+int64_t logging_deadline(void)
+{
+    return start_at;
+}
+
+void logging_expire(int64_t now)
+{
+    if (start_at > now)
+        return;
+    start_at = INT64_MAX;
+    if (start_writer())
+        event_broker("error", "the writer of the log ended and is started again: some lines may be missing");
+    else
+        start_at = now + second;
+}
+
+static int left_until(int64_t until)
+{
+    const int64_t left = (until - monotonic_now()) / 1000000;
+    return left < 0 ? 0 : (int)left;
+}
+
+void logging_finish(const char *text, size_t length)
+{
+    const int64_t until = monotonic_now() + INT64_C(1000000) * FINISH_WITHIN;
+    size_t sent = 0;
+    if (to_writer < 0)
+        return;
+    while ((sent += logging_send(text + sent, length - sent)) < length && left_until(until) > 0) {
+        struct pollfd room = {.fd = to_writer, .events = POLLOUT};
+        (void)poll(&room, 1, left_until(until));
+    }
+    close(to_writer);
+    close(from_broker);
+    to_writer = from_broker = -1;
+    struct pollfd end = {.fd = end_of_writer, .events = POLLIN};
+    while (end_of_writer >= 0 && poll(&end, 1, left_until(until)) < 0 && errno == EINTR)
+        ;
+}

@@ -1,0 +1,552 @@
+#include "readers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "directories.h"
+#include "moment.h"
+#include "pass.h"
+#include "wish.h"
+
+/* OUTPUT_MAX: who does not read for as long as that comes together does not read at all. */
+enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20, LIVE_MOST = 4096 };
+static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000), longest_pause = INT64_C(60000000000),
+                     good_behaviour = INT64_C(60000000000);
+
+static int part;
+static const struct reader_events *tell;
+static struct user **by_slot;
+static int slot_count;
+static TAILQ_HEAD(, user) unsent = TAILQ_HEAD_INITIALIZER(unsent);   /* has output that has not been tried */
+static TAILQ_HEAD(, user) resting = TAILQ_HEAD_INITIALIZER(resting); /* NONE, to be started when its pause is over */
+
+void readers_prepare(char *path, struct identity_to_run_as as, const struct reader_events *events)
+{
+    char *const argv[] = {path, NULL};
+    part = starter_add(PART_READER, argv, as);
+    tell = events;
+}
+
+void reader_init(struct user *user)
+{
+    struct reader *reader = &user->reader;
+    *reader = (struct reader){.source = {SOURCE_READER, 0}, .wake = {SOURCE_WAKE, 0}, .slot = -1, .socket = -1, .inotify = -1};
+}
+
+struct user *user_of_reader(struct source *source)
+{
+    return (struct user *)((char *)source - offsetof(struct user, reader.source));
+}
+
+struct user *user_of_wake(struct source *source)
+{
+    return (struct user *)((char *)source - offsetof(struct user, reader.wake));
+}
+
+void open_file_close(const struct user *user, struct open_file *file)
+{
+    if (file->fd < 0)
+        return;
+    if (user->reader.state != READER_NONE && user->reader.life == file->life)
+        close(file->fd);
+    else
+        directories_dispose(file->fd);
+    file->fd = -1;
+}
+
+/* ---- slots ---- */
+
+static int take_slot(struct user *user)
+{
+    int slot = 0;
+    while (slot < slot_count && by_slot[slot] != NULL)
+        slot++;
+    if (slot >= READERS_MAX)
+        return -1;
+    if (slot == slot_count) {
+        struct user **more = realloc(by_slot, (size_t)(slot_count + 64) * sizeof(struct user *));
+        if (more == NULL)
+            return -1;
+        memset(more + slot_count, 0, 64 * sizeof(struct user *));
+        by_slot = more;
+        slot_count += 64;
+    }
+    by_slot[slot] = user;
+    return slot;
+}
+
+static void free_slot(struct reader *reader)
+{
+    if (reader->slot < 0)
+        return;
+    starter_end_reader(reader->slot);
+    by_slot[reader->slot] = NULL;
+    reader->slot = -1;
+}
+
+/* ---- starting and ending ---- */
+
+static void rest(struct user *user, int64_t until)
+{
+    if (!user->reader.resting)
+        TAILQ_INSERT_TAIL(&resting, user, reader.of_resting);
+    user->reader.resting = true;
+    user->reader.start_at = until;
+}
+
+static void rested(struct user *user)
+{
+    if (user->reader.resting)
+        TAILQ_REMOVE(&resting, user, reader.of_resting);
+    user->reader.resting = false;
+}
+
+static void wait_for_room(struct reader *reader, bool wanted)
+{
+    if (wanted != reader->writing)
+        loop_change(reader->socket, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN, &reader->source);
+    reader->writing = wanted;
+}
+
+static bool spawn(struct user *user)
+{
+    int ends[2];
+    struct reader *reader = &user->reader;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    reader->slot = take_slot(user);
+    bool started = reader->slot >= 0 && starter_start_reader(reader->slot, user->uid, ends[1], user->directory, reader->inotify);
+    close(ends[1]);
+    reader->socket = ends[0];
+    reader->writing = false;
+    if (started && loop_add(reader->socket, EPOLLIN, &reader->source))
+        return true;
+    close(ends[0]);
+    reader->socket = -1;
+    free_slot(reader);
+    return false;
+}
+
+static void add_op(struct user *user, const char *op, const char *name)
+{
+    paragraph_add(&user->reader.output, "op", op);
+    if (name != NULL)
+        paragraph_add(&user->reader.output, "name", name);
+}
+
+static void flush_soon(struct user *user)
+{
+    if (!user->reader.unsent)
+        TAILQ_INSERT_TAIL(&unsent, user, reader.of_unsent);
+    user->reader.unsent = true;
+}
+
+static void add_scan(struct user *user)
+{
+    add_op(user, "scan", NULL);
+    paragraph_add_number(&user->reader.output, "since", (uint64_t)realtime_now());
+}
+
+static void start(struct user *user)
+{
+    struct reader *reader = &user->reader;
+    const int64_t now = monotonic_now();
+    if (reader->state != READER_NONE || user->gone)
+        return;
+    if (now < reader->start_at) {
+        rest(user, reader->start_at);
+        return;
+    }
+    rested(user);
+    if (reader->inotify >= 0)
+        loop_remove(reader->inotify); /* from here on it tells the reader */
+    if (!spawn(user)) {
+        rest(user, now + first_pause);
+        return;
+    }
+    reader->state = READER_RUNS;
+    reader->life++;
+    reader->heard = reader->started = now;
+    if (reader->scan_owed) {
+        add_scan(user);
+        paragraph_close(&reader->output);
+    }
+    flush_soon(user);
+}
+
+static void send_soon(struct user *user)
+{
+    struct reader *reader = &user->reader;
+    paragraph_close(&reader->output);
+    start(user);
+    flush_soon(user);
+    if (reader->output.length > OUTPUT_MAX)
+        reader_fail(user, "it does not read what it is told");
+}
+
+static void kill_it(struct user *user)
+{
+    starter_end_reader(user->reader.slot);
+    user->reader.state = READER_KILLED;
+}
+
+/* Its socket has ended, and so it has. */
+static void hung_up(struct user *user)
+{
+    struct reader *reader = &user->reader;
+    const int64_t now = monotonic_now();
+    const bool in_order = reader->state == READER_ENDS;
+    loop_remove(reader->socket);
+    close(reader->socket);
+    reader->socket = -1;
+    free_slot(reader);
+    paragraph_input_free(&reader->input);
+    const bool behaved = now - reader->started > good_behaviour;
+    reader->asked = 0;
+    reader->state = READER_NONE;
+    if (in_order) {
+        if (reader->output.length > 0 || reader->inotify < 0 || !loop_add(reader->inotify, EPOLLIN, &reader->wake))
+            start(user); /* or nothing would tell */
+        else
+            paragraph_output_free(&reader->output);
+        return;
+    }
+    reader->pause = behaved || reader->pause == 0 ? first_pause : reader->pause * 2 < longest_pause ? reader->pause * 2 : longest_pause;
+    reader->start_at = behaved ? now : now + reader->pause;
+    reader->scan_owed = true;
+    tell->lost(user, "its reader ended, and is started again");
+    start(user);
+}
+
+void reader_fail(struct user *user, const char *why)
+{
+    if (user->reader.state != READER_RUNS)
+        return;
+    user->reader.output.length = 0;
+    tell->lost(user, why);
+    kill_it(user);
+}
+
+void reader_leave(struct user *user)
+{
+    struct reader *reader = &user->reader;
+    if (reader->unsent)
+        TAILQ_REMOVE(&unsent, user, reader.of_unsent);
+    reader->unsent = false;
+    rested(user);
+    if (reader->socket >= 0) {
+        loop_remove(reader->socket);
+        close(reader->socket);
+    } else if (reader->inotify >= 0)
+        loop_remove(reader->inotify);
+    reader->socket = -1;
+    free_slot(reader);
+    if (reader->inotify >= 0)
+        directories_dispose(reader->inotify); /* closing the last one takes the kernel some ms */
+    reader->inotify = -1;
+    reader->state = READER_NONE;
+    paragraph_input_free(&reader->input);
+    paragraph_output_free(&reader->output);
+}
+
+void reader_wake(struct user *user)
+{
+    start(user);
+}
+
+/* ---- telling it ---- */
+
+void reader_scan(struct user *user)
+{
+    struct reader *reader = &user->reader;
+    if (user->gone)
+        return;
+    const bool owed = reader->scan_owed;
+    reader->scan_owed = true;
+    start(user);
+    if (owed || reader->state == READER_NONE)
+        return; /* it begins with that */
+    add_scan(user);
+    send_soon(user);
+}
+
+void reader_look(struct user *user, const char *name, bool whole)
+{
+    if (user->gone)
+        return;
+    add_op(user, "look", name);
+    if (whole)
+        paragraph_add(&user->reader.output, "whole", "1");
+    user->reader.asked++;
+    send_soon(user);
+}
+
+void reader_verdict(struct user *user, const char *name, const struct told_verdict *verdict)
+{
+    const char *text = verdict->text;
+    size_t length = verdict->length;
+    struct paragraph_output *output = &user->reader.output;
+    char chunk[TEXT_BYTES + 1];
+    if (user->gone)
+        return;
+    for (; length > TEXT_BYTES; length -= TEXT_BYTES, text += TEXT_BYTES) {
+        memcpy(chunk, text, TEXT_BYTES);
+        chunk[TEXT_BYTES] = '\0';
+        paragraph_add(output, "op", "text");
+        paragraph_add(output, "text", chunk);
+        paragraph_close(output);
+    }
+    memcpy(chunk, text, length);
+    chunk[length] = '\0';
+    add_op(user, "verdict", name);
+    paragraph_add_number(output, "decided", (uint64_t)verdict->decided);
+    paragraph_add(output, "request", verdict->request);
+    if (verdict->answers)
+        paragraph_add(output, "answers", "1");
+    if (verdict->more)
+        paragraph_add(output, "more", "1");
+    paragraph_add(output, "text", chunk);
+    send_soon(user);
+}
+
+void reader_done(struct user *user, const char *name)
+{
+    if (user->gone || user->reader.state == READER_NONE || user->reader.state == READER_KILLED)
+        return; /* it knows of nothing */
+    add_op(user, "done", name);
+    send_soon(user);
+}
+
+void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged)
+{
+    if (user->gone)
+        return;
+    add_op(user, "remove", name);
+    paragraph_add(&user->reader.output, "file", file);
+    if (judged != NULL)
+        stamp_add(&user->reader.output, "judged", judged);
+    send_soon(user);
+}
+
+/* As many whole paragraphs as go into one datagram. */
+static size_t datagram_length(const struct paragraph_output *output, size_t from)
+{
+    const size_t left = output->length - from;
+    if (left <= DATAGRAM_BYTES)
+        return left;
+    size_t length = DATAGRAM_BYTES;
+    while (length > 2 && memcmp(output->data + from + length - 2, "\n\n", 2) != 0)
+        length--;
+    return length;
+}
+
+static void flush(struct user *user)
+{
+    struct reader *reader = &user->reader;
+    size_t sent = 0;
+    if (reader->state != READER_RUNS)
+        return;
+    bool full = false;
+    int tries = 0;
+    while (sent < reader->output.length && !full) {
+        const size_t length = datagram_length(&reader->output, sent);
+        if (send_with_fds(reader->socket, reader->output.data + sent, length, NULL, 0, MSG_NOSIGNAL | MSG_DONTWAIT))
+            sent += length;
+        else if (errno == EAGAIN || !is_of_the_moment(errno) || ++tries >= MOMENT_TRIES)
+            full = true; /* or it has ended, which its socket tells */
+    }
+    if (sent > 0)
+        paragraph_drop(&reader->output, sent);
+    if (sent > 0 && reader->asked == 0)
+        reader->heard = monotonic_now();
+    wait_for_room(reader, reader->output.length > 0);
+}
+
+void readers_flush(void)
+{
+    struct user *user;
+    while ((user = TAILQ_FIRST(&unsent)) != NULL) {
+        TAILQ_REMOVE(&unsent, user, reader.of_unsent);
+        user->reader.unsent = false;
+        flush(user);
+    }
+}
+
+/* ---- hearing it ---- */
+
+static void take_inotify(struct user *user, int *fd)
+{
+    if (user->reader.inotify >= 0 || *fd < 0)
+        return;
+    user->reader.inotify = *fd;
+    *fd = -1;
+}
+
+static bool take_files(struct user *user, const struct paragraph *said, const char *name, int *fd)
+{
+    struct sighting sighting;
+    if (!sighting_get(said, &sighting)) {
+        spec_free(&sighting.spec);
+        return false;
+    }
+    const struct open_file json = {*fd, user->reader.life};
+    *fd = -1;
+    if (user->reader.asked > 0)
+        user->reader.asked--;
+    tell->files(user, name, &sighting, json);
+    return true;
+}
+
+static bool take_seen(struct user *user, const struct paragraph *said, const char *name)
+{
+    struct stamp json, tid;
+    uint64_t decided, linked;
+    const bool has_json = paragraph_get(said, "json_inode") != NULL, has_tid = paragraph_get(said, "tid_inode") != NULL;
+    if (!stamp_get(said, "json", &json) || !stamp_get(said, "tid", &tid) || paragraph_get_number(said, "json_linked", 1, &linked) < 0)
+        return false;
+    linked = paragraph_get(said, "json_linked") != NULL;
+    const int has_verdict = paragraph_get_number(said, "verdict", INT64_MAX, &decided);
+    if (has_json)
+        tell->seen_file(user, name, true, &json, linked != 0);
+    if (has_tid)
+        tell->seen_file(user, name, false, &tid, false);
+    if (has_verdict == 1)
+        tell->seen_verdict(user, name, (int64_t)decided);
+    return has_json || has_tid || has_verdict == 1;
+}
+
+/* Not by the output, which would be the next one's if this one ends before. */
+static void take_idle(struct user *user)
+{
+    static const char end[] = "op=end\n\n";
+    if (user->reader.output.length == 0 && user->reader.asked == 0)
+        (void)send_with_fds(user->reader.socket, end, sizeof end - 1, NULL, 0, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static bool take_about_name(struct user *user, const struct paragraph *said, const char *event, int *fd)
+{
+    const char *name = paragraph_get(said, "name"), *reason = paragraph_get(said, "reason"), *request = paragraph_get(said, "request");
+    if (name == NULL)
+        return false;
+    if (strcmp(event, "odd") == 0) {
+        tell->odd(user, name);
+        return true;
+    }
+    if (!name_is_valid(name, strlen(name), NAME_BYTES - 1))
+        return false;
+    if (strcmp(event, "files") == 0)
+        return take_files(user, said, name, fd);
+    if (strcmp(event, "seen") == 0)
+        return take_seen(user, said, name);
+    if (strcmp(event, "news") == 0)
+        tell->news(user, name);
+    else if (strcmp(event, "unwritten") == 0)
+        tell->unwritten(user, name, request == NULL ? "" : request, reason == NULL ? "" : reason);
+    else
+        return false;
+    return true;
+}
+
+static bool take_scanning(struct user *user, const struct paragraph *said)
+{
+    uint64_t since;
+    if (paragraph_get_number(said, "since", INT64_MAX, &since) != 1)
+        return false;
+    tell->scanning(user, (int64_t)since);
+    return true;
+}
+
+static bool take_one(struct user *user, const struct paragraph *said, int *fd)
+{
+    const char *event = paragraph_get(said, "event");
+    if (event == NULL)
+        return false;
+    if (strcmp(event, "idle") == 0) {
+        take_idle(user);
+        return true;
+    }
+    if (strcmp(event, "ended") == 0)
+        user->reader.state = READER_ENDS;
+    else if (strcmp(event, "overflow") == 0)
+        tell->overflow(user);
+    else if (strcmp(event, "inotify") == 0)
+        take_inotify(user, fd);
+    else if (strcmp(event, "scanning") == 0)
+        return take_scanning(user, said);
+    else if (strcmp(event, "scanned") == 0) {
+        user->reader.scan_owed = false;
+        tell->scanned(user);
+    } else
+        return take_about_name(user, said, event, fd);
+    return true;
+}
+
+void reader_receive(struct user *user)
+{
+    static char bytes[65536];
+    struct reader *reader = &user->reader;
+    struct paragraph said;
+    const char *why = "it talks nonsense";
+    int fd, taken = 0;
+    if (reader->socket < 0)
+        return;
+    if (reader->writing)
+        flush(user);
+    const ssize_t got = receive_with_fd(reader->socket, bytes, sizeof bytes, &fd);
+    if (got < 0 && is_of_the_moment(errno))
+        return;
+    if (got <= 0) {
+        hung_up(user);
+        return;
+    }
+    reader->heard = monotonic_now();
+    if (reader->state != READER_KILLED && paragraph_feed(&reader->input, bytes, (size_t)got))
+        while (reader->state != READER_KILLED && (taken = paragraph_take(&reader->input, &said, &why)) == 1)
+            if (!take_one(user, &said, &fd)) {
+                taken = -1;
+                break;
+            }
+    if (fd >= 0)
+        directories_dispose(fd); /* whatever it is */
+    if (taken < 0)
+        reader_fail(user, why);
+}
+
+/* ---- time ---- */
+
+static bool owes(const struct reader *reader)
+{
+    return reader->state == READER_RUNS && (reader->asked > 0 || reader->output.length > 0);
+}
+
+int64_t readers_deadline(void)
+{
+    const struct user *user;
+    int64_t earliest = INT64_MAX;
+    for (int slot = 0; slot < slot_count; slot++)
+        if (by_slot[slot] != NULL && owes(&by_slot[slot]->reader) && by_slot[slot]->reader.heard + answer_within < earliest)
+            earliest = by_slot[slot]->reader.heard + answer_within;
+    TAILQ_FOREACH(user, &resting, reader.of_resting)
+        if (user->reader.start_at < earliest)
+            earliest = user->reader.start_at;
+    return earliest;
+}
+
+void readers_expire(int64_t now)
+{
+    struct user *user, *next;
+    for (int slot = 0; slot < slot_count; slot++)
+        if (by_slot[slot] != NULL && owes(&by_slot[slot]->reader) && by_slot[slot]->reader.heard + answer_within <= now)
+            reader_fail(by_slot[slot], "its reader does not answer");
+    for (user = TAILQ_FIRST(&resting); user != NULL; user = next) {
+        next = TAILQ_NEXT(user, reader.of_resting);
+        if (user->reader.start_at <= now)
+            start(user);
+    }
+}

@@ -1,0 +1,298 @@
+#include "guarded.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "boosts.h"
+#include "enforce.h"
+#include "suspend.h"
+
+static int by_end(const struct guarded *one, const struct guarded *other)
+{
+    if (one->until != other->until)
+        return one->until < other->until ? -1 : 1;
+    return one->tid < other->tid ? -1 : one->tid > other->tid;
+}
+
+static struct guarded *all; /* by tid */
+static RB_HEAD(suspended, guarded) suspended = RB_INITIALIZER(&suspended);
+RB_PROTOTYPE(suspended, guarded, of_suspended, by_end)
+RB_GENERATE(suspended, guarded, of_suspended, by_end)
+
+int64_t guarded_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+struct guarded *guarded_find(pid_t tid)
+{
+    struct guarded *guarded;
+    HASH_FIND(hh, all, &tid, sizeof tid, guarded);
+    return guarded;
+}
+
+struct guarded *guarded_first(void)
+{
+    return all;
+}
+
+/* ---- what it has used, and waited ---- */
+
+static int64_t count_of(const struct guarded *guarded)
+{
+    int64_t count;
+    return guarded->event >= 0 && read(guarded->event, &count, sizeof count) == (ssize_t)sizeof count ? count : guarded->base;
+}
+
+/* 0 where the kernel does not say. */
+static int64_t waited(const struct guarded *guarded)
+{
+    char path[64], text[96] = "";
+    long long ran, waits = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)guarded->tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return guarded->waited;
+    if (read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%lld %lld", &ran, &waits) != 2)
+        waits = guarded->waited;
+    close(fd);
+    return waits;
+}
+
+/* ---- between the states ---- */
+
+static struct target target_of(const struct guarded *guarded)
+{
+    return (struct target){guarded->tid, guarded->started_by, guarded->pidfd};
+}
+
+static void count(const struct guarded *guarded, bool on)
+{
+    if (guarded->event >= 0)
+        (void)ioctl(guarded->event, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static bool is_deadline(const struct guarded *guarded)
+{
+    return guarded->granted.policy == POLICY_DEADLINE;
+}
+
+static void make_ordinary(struct guarded *guarded)
+{
+    const struct target target = target_of(guarded);
+    if (is_deadline(guarded))
+        suspend_deadline(&target);
+    else
+        suspend_fixed(&target, &guarded->policy, &guarded->priority);
+}
+
+/* False: it cannot be yet. */
+static bool put_in_force(struct guarded *guarded)
+{
+    bool done = true;
+    const struct target target = target_of(guarded);
+    boosts_by(guarded); /* it may still wait for the lock */
+    if (is_deadline(guarded))
+        done = resume_deadline(&target, &guarded->granted);
+    else
+        resume_fixed(&target, guarded->policy, guarded->priority);
+    boosts_by(NULL);
+    return done;
+}
+
+void guarded_suspend(struct guarded *guarded, int64_t until)
+{
+    if (guarded->state != GUARDED_IN_FORCE)
+        return;
+    make_ordinary(guarded);
+    count(guarded, false); /* what it used since the overflow is the next window's: its timer goes on from there */
+    guarded->state = GUARDED_SUSPENDED;
+    guarded->until = until;
+    guarded->untold++;
+    RB_INSERT(suspended, &suspended, guarded);
+}
+
+/* Its next window begins. */
+static void resume(struct guarded *guarded)
+{
+    RB_REMOVE(suspended, &suspended, guarded);
+    guarded->state = GUARDED_IN_FORCE;
+    if (guarded->event >= 0) {
+        guarded->base = count_of(guarded);
+        guarded->waited = waited(guarded);
+        count(guarded, true);
+    }
+    if (put_in_force(guarded))
+        return;
+    guarded->state = GUARDED_SUSPENDED;
+    guarded->until = guarded_now() + guarded->window.period;
+    RB_INSERT(suspended, &suspended, guarded);
+}
+
+void guarded_pardon(struct guarded *guarded)
+{
+    guarded->untold--;
+    resume(guarded);
+}
+
+void guarded_resume(int64_t now)
+{
+    struct guarded *first;
+    while ((first = RB_MIN(suspended, &suspended)) != NULL && first->until <= now)
+        resume(first);
+}
+
+int64_t guarded_used(const struct guarded *guarded, int64_t now)
+{
+    return now >= guarded->window.began + guarded->window.period ? 0 : count_of(guarded) - guarded->base;
+}
+
+int64_t guarded_deadline(void)
+{
+    struct guarded *first = RB_MIN(suspended, &suspended);
+    return first == NULL ? INT64_MAX : first->until;
+}
+
+void guarded_used_up(struct guarded *guarded, int64_t now)
+{
+    if (guarded->state != GUARDED_IN_FORCE)
+        return;
+    uint64_t whole = (uint64_t)guarded->window.runtime;
+    if (guarded->shortened)
+        guarded->shortened = ioctl(guarded->event, PERF_EVENT_IOC_PERIOD, &whole) != 0;
+    const int64_t has = count_of(guarded), waits = waited(guarded), runtime = guarded->window.runtime;
+    int64_t times = (has - guarded->base) / runtime; /* more than once, if nobody listened meanwhile */
+    if (times < 1)
+        times = 1;
+    const int64_t until = window_used_up(&guarded->window, now, waits - guarded->waited, times);
+    guarded->base = has;
+    guarded->waited = waits;
+    if (until != 0)
+        guarded_suspend(guarded, until);
+}
+
+bool guarded_lost(struct guarded *guarded)
+{
+    if (guarded->state == GUARDED_LOST || thread_has_ended(guarded->pidfd))
+        return false;
+    if (guarded->state == GUARDED_IN_FORCE)
+        make_ordinary(guarded);
+    else
+        RB_REMOVE(suspended, &suspended, guarded);
+    guarded->state = GUARDED_LOST;
+    return true;
+}
+
+/* ---- coming and going ---- */
+
+/* Threads that were let go, and may come back in the same window; the oldest makes room. Nobody is woken to forget one. */
+enum { LEFT_MAX = 1024 };
+static struct left {
+    pid_t tid; /* 0: nobody */
+    uint64_t started_by;
+    int64_t began, until, used;
+    int64_t lends_from, lent;
+} left[LEFT_MAX];
+static unsigned left_count;
+
+static void remember(const struct guarded *guarded)
+{
+    const bool is_suspended = guarded->state == GUARDED_SUSPENDED;
+    const int64_t until = is_suspended ? guarded->until : guarded->window.began + guarded->window.period;
+    left[left_count++ % LEFT_MAX] =
+        (struct left){.tid = guarded->tid, .started_by = guarded->started_by, .began = until - guarded->window.period, .until = until,
+                      .used = is_suspended ? INT64_MAX : count_of(guarded) - guarded->base, .lends_from = guarded->lends_from, .lent = guarded->lent};
+}
+
+static struct left *find_left(const struct guarded *guarded)
+{
+    for (unsigned i = 0; i < LEFT_MAX && i < left_count; i++) {
+        struct left *one = &left[(left_count - 1 - i) % LEFT_MAX];
+        if (one->tid == guarded->tid && one->started_by == guarded->started_by)
+            return one;
+    }
+    return NULL;
+}
+
+/* Goes on in the window that it was in. */
+static void take_up(struct guarded *guarded, int64_t now)
+{
+    const struct left *one = find_left(guarded);
+    if (one == NULL || one->until <= now)
+        return;
+    guarded->window.began = one->began;
+    guarded->lends_from = one->lends_from;
+    guarded->lent = one->lent;
+    if (one->used >= guarded->window.runtime) {
+        guarded->window.began = one->until;
+        guarded_suspend(guarded, one->until);
+    } else if (guarded->event >= 0 && one->used > 0) {
+        uint64_t rest = (uint64_t)(guarded->window.runtime - one->used);
+        guarded->base -= one->used;
+        guarded->shortened = ioctl(guarded->event, PERF_EVENT_IOC_PERIOD, &rest) == 0;
+    }
+}
+
+static void drop(struct guarded *guarded)
+{
+    if (guarded->page != MAP_FAILED)
+        (void)munmap(guarded->page, (size_t)sysconf(_SC_PAGESIZE) * 2);
+    if (guarded->event >= 0)
+        close(guarded->event);
+    close(guarded->pidfd);
+    free(guarded);
+}
+
+void guarded_end(struct guarded *guarded)
+{
+    remember(guarded);
+    if (guarded->state == GUARDED_SUSPENDED)
+        resume(guarded);
+    if (guarded->state == GUARDED_SUSPENDED)
+        RB_REMOVE(suspended, &suspended, guarded); /* who let it go sees to it */
+    boosts_forget(guarded);
+    boosts_may_lend(guarded, false);
+    HASH_DEL(all, guarded);
+    drop(guarded);
+}
+
+struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why)
+{
+    struct guarded *guarded = guarded_find(wanted->tid);
+    if (guarded != NULL)
+        guarded_end(guarded);
+    guarded = malloc(sizeof *guarded);
+    if (guarded == NULL)
+        abort();
+    *guarded = *wanted;
+    guarded->page = MAP_FAILED;
+    guarded->policy = suspend_kernel_policy(wanted->granted.policy);
+    guarded->priority = wanted->granted.priority;
+    guarded->window.began = guarded_now();
+    if (guarded->event >= 0) {
+        /* Read-only: then the kernel overwrites records that nobody reads, and each wakes. */
+        guarded->page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) * 2, PROT_READ, MAP_SHARED, guarded->event, 0);
+        if (guarded->page == MAP_FAILED) {
+            *why = "the memory for its event cannot be had";
+            drop(guarded);
+            return NULL;
+        }
+        guarded->base = count_of(guarded);
+        guarded->waited = waited(guarded);
+    }
+    if (again && suspend_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd}))
+        (void)put_in_force(guarded);
+    HASH_ADD(hh, all, tid, sizeof guarded->tid, guarded);
+    boosts_may_lend(guarded, true);
+    count(guarded, true);
+    take_up(guarded, guarded_now());
+    return guarded;
+}

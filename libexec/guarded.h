@@ -1,0 +1,79 @@
+/* The threads that rtf-guard has an eye on. Each is in one of the states below, and only here does it change between them. */
+#ifndef RTF_GUARDED_H
+#define RTF_GUARDED_H
+
+#include <bsd/sys/tree.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "thread.h"
+#include "window.h"
+
+enum guarded_state {
+    GUARDED_IN_FORCE,  /* it runs as granted */
+    GUARDED_SUSPENDED, /* its runtime is used up: ordinary until the next window begins */
+    GUARDED_LOST,      /* nothing tells any more what it uses: ordinary until the broker has it guarded anew */
+};
+
+struct guarded {
+    pid_t tid;
+    uint64_t started_by;
+    int pidfd, event; /* event: of its CPU time; -1: SCHED_DEADLINE, which the kernel accounts */
+    void *page;
+    enum guarded_state state;
+    struct attributes granted;
+    int policy, priority; /* FIFO and RR: what it had when it was suspended, for its owner may have lowered it */
+    struct window window;
+    bool shortened;       /* `event` tells of what was left of a window that had begun before */
+    int64_t base;         /* the count of `event` when the window began, ns */
+    int64_t waited;       /* what it had waited for its CPU by then, ns */
+    int64_t until;        /* SUSPENDED: until then */
+    int lends;            /* boosts.h: to so many, now; */
+    int64_t lends_from;   /* its window for that; */
+    int64_t lends_since;  /* counted up to then */
+    int64_t own;          /* of the runtime, itself, before it began to lend; ns */
+    int64_t lent;         /* in that window; ns */
+    bool has_lent;        /* suspended for that, and not told yet */
+    TAILQ_ENTRY(guarded) of_lenders;
+    int64_t tell_at;      /* the broker is not told before that */
+    uint64_t untold;      /* how often it was suspended since it was told */
+    RB_ENTRY(guarded) of_suspended;
+    UT_hash_handle hh; /* by tid */
+};
+
+/* CLOCK_MONOTONIC, ns. */
+int64_t guarded_now(void);
+
+struct guarded *guarded_find(pid_t tid);
+struct guarded *guarded_first(void);
+
+/* Of the argument: who it is, its descriptors, which are taken over, what is granted, and runtime and period. `again`: it may have been left
+ * suspended. NULL: nothing can be promised; *why. */
+struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why);
+
+/* In force again, if it was suspended, and let go. What it has used of its window is remembered till that is over: nobody gains by being
+ * let go and taken up again. */
+void guarded_end(struct guarded *guarded);
+
+/* Its event says that a runtime has been used. */
+void guarded_used_up(struct guarded *guarded, int64_t now);
+
+/* What it has had of a window that is not over, ns; 0: that cannot be told. */
+int64_t guarded_used(const struct guarded *guarded, int64_t now);
+
+/* Ordinary until then. */
+void guarded_suspend(struct guarded *guarded, int64_t until);
+
+/* In force again, as if nothing had been. */
+void guarded_pardon(struct guarded *guarded);
+
+/* Nothing counts for it any more, though it may go on. True: it does, and the broker has to hear of it. */
+bool guarded_lost(struct guarded *guarded);
+
+/* Those whose next window has begun are in force again. And when that is for the first of the others; INT64_MAX: there is none. */
+void guarded_resume(int64_t now);
+int64_t guarded_deadline(void);
+
+#endif

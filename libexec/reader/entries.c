@@ -1,0 +1,434 @@
+#include "entries.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <time.h>
+#include <uthash.h>
+
+#include "directory.h"
+#include "files.h"
+#include "talk.h"
+
+enum state { IDLE, NEWS, BUSY, TOLD };
+
+struct entry {
+    enum state state;
+    bool again;          /* TOLD: there is news meanwhile, and the broker knows */
+    bool written;        /* more has been heard of it than that a file was made */
+    bool whole;          /* its content is to be told, known or not */
+    struct stamp told;   /* the NAME.json whose content the broker has been told last */
+    struct content json, tid;
+    int watch;           /* of NAME.json itself, which has another name or a writer elsewhere; -1 */
+    int64_t look_at, pause; /* BUSY */
+    struct owed *owed;   /* its verdict could not be written; NULL */
+    TAILQ_ENTRY(entry) of_state;
+    UT_hash_handle hh, hh_watch;
+    char name[];
+};
+
+struct owed {
+    TAILQ_ENTRY(owed) next;
+    struct entry *entry;
+    int64_t try_at, pause, decided;
+    size_t length;
+    char text[];
+};
+
+/* How much the broker is told before it answers; it takes no more of one user at a time either. */
+enum { TOLD_MAX = 256, IDLE_MAX = 256 };
+static const int64_t first_pause = 1000000, last_look = 512000000, longest_pause = INT64_C(16000000000), second = 1000000000; /* ns */
+
+static struct entry *entries, *watched;
+static TAILQ_HEAD(entry_list, entry) news = TAILQ_HEAD_INITIALIZER(news), busy = TAILQ_HEAD_INITIALIZER(busy);
+static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);
+static int told_count, idle_count, total;
+
+int64_t monotonic_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * second + time.tv_nsec;
+}
+
+/* ---- the table ---- */
+
+static struct entry *find(const char *name)
+{
+    struct entry *entry;
+    HASH_FIND_STR(entries, name, entry);
+    return entry;
+}
+
+static struct entry *find_or_make(const char *name)
+{
+    struct entry *entry = find(name);
+    const size_t size = strlen(name) + 1;
+    if (entry != NULL)
+        return entry;
+    entry = calloc(1, sizeof *entry + size);
+    if (entry == NULL)
+        abort(); /* the broker starts another one, which looks through the whole directory */
+    memcpy(entry->name, name, size);
+    entry->json.fd = entry->tid.fd = entry->watch = -1;
+    HASH_ADD_KEYPTR(hh, entries, entry->name, size - 1, entry);
+    total++;
+    idle_count++;
+    return entry;
+}
+
+static void leave(struct entry *entry)
+{
+    switch (entry->state) {
+    case IDLE:
+        idle_count--;
+        break;
+    case NEWS:
+        TAILQ_REMOVE(&news, entry, of_state);
+        break;
+    case BUSY:
+        TAILQ_REMOVE(&busy, entry, of_state);
+        break;
+    case TOLD:
+        told_count--;
+        break;
+    }
+}
+
+static void enter(struct entry *entry, enum state state)
+{
+    leave(entry);
+    entry->state = state;
+    switch (state) {
+    case IDLE:
+        idle_count++;
+        break;
+    case NEWS:
+        TAILQ_INSERT_TAIL(&news, entry, of_state);
+        break;
+    case BUSY:
+        TAILQ_INSERT_TAIL(&busy, entry, of_state);
+        break;
+    case TOLD:
+        told_count++;
+        break;
+    }
+}
+
+static void unwatch(struct entry *entry)
+{
+    if (entry->watch < 0)
+        return;
+    struct entry *other;
+    HASH_DELETE(hh_watch, watched, entry);
+    HASH_FIND(hh_watch, watched, &entry->watch, sizeof entry->watch, other);
+    if (other == NULL)
+        directory_unwatch_file(entry->watch);
+    entry->watch = -1;
+}
+
+/* One watch serves all names of a file. */
+static void watch(struct entry *entry)
+{
+    if (entry->watch >= 0)
+        return;
+    entry->watch = directory_watch_file(entry->name);
+    if (entry->watch >= 0)
+        HASH_ADD(hh_watch, watched, watch, sizeof entry->watch, entry);
+}
+
+/* What is known of it spares a reading when only its thread changes; but only so much is kept. */
+static void rest(struct entry *entry)
+{
+    content_close(&entry->json);
+    content_close(&entry->tid);
+    entry->again = entry->written = entry->whole = false;
+    entry->pause = 0;
+    enter(entry, IDLE);
+    if (total <= IDLE_MAX || entry->watch >= 0 || entry->owed != NULL)
+        return;
+    leave(entry);
+    HASH_DEL(entries, entry);
+    total--;
+    free(entry);
+}
+
+/* ---- hints ---- */
+
+static void tell_news(struct entry *entry)
+{
+    if (entry->again)
+        return;
+    entry->again = true;
+    paragraph_add(talk_begin("news"), "name", entry->name);
+    talk_end();
+}
+
+static void hint(struct entry *entry, enum hint hint)
+{
+    entry->written |= hint == HINT_CHANGED;
+    if (entry->state == TOLD)
+        tell_news(entry);
+    else if (entry->state != NEWS)
+        enter(entry, NEWS);
+}
+
+void entry_hint(const char *name, enum hint what)
+{
+    hint(find_or_make(name), what);
+}
+
+bool entry_hint_watch(int watch)
+{
+    struct entry *entry, *next;
+    bool any = false;
+    for (entry = watched; entry != NULL; entry = next) {
+        next = entry->hh_watch.next;
+        if (entry->watch != watch)
+            continue;
+        unwatch(entry); /* looking at it may watch it again */
+        hint(entry, HINT_CHANGED);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- looking ---- */
+
+/* Between making a file and getting the right to write into it, open(2) lets events and a lease pass: what is
+ * empty and has only just been made will be written and closed. */
+static bool is_unwritten(const struct entry *entry, const struct file *file, const struct content *content)
+{
+    return !entry->written && file->state == FILE_READ && content->length == 0 && !file->linked;
+}
+
+static void parse(const struct entry *entry, struct sighting *sighting)
+{
+    char reason[REASON_BYTES];
+    if (sighting->json.state == FILE_READ && !spec_parse(entry->json.text, entry->json.length, &sighting->spec, reason)) {
+        sighting->json.state = FILE_BAD;
+        snprintf(sighting->json.reason, sizeof sighting->json.reason, "%s.json: %.440s", entry->name, reason);
+    }
+    if (sighting->tid.state == FILE_READ && !spec_parse_tid(entry->tid.text, entry->tid.length, &sighting->thread)) {
+        sighting->tid.state = FILE_BAD;
+        snprintf(sighting->tid.reason, sizeof sighting->tid.reason, "%s.tid must hold one thread id in decimal, from 1 to 4194304", entry->name);
+    }
+}
+
+/* The open NAME.json goes along where a thread may be attached: its owner is what the attach helper goes by. */
+static void tell(struct entry *entry, const struct sighting *sighting)
+{
+    const bool names_thread = sighting->spec.attach != 0 || sighting->tid.state == FILE_READ || entry->whole;
+    struct paragraph_output *output = talk_begin("files");
+    paragraph_add(output, "name", entry->name);
+    sighting_add(output, sighting);
+    if (names_thread && entry->json.fd >= 0 && sighting->json.state != FILE_BAD)
+        talk_end_with(entry->json.fd);
+    else
+        talk_end();
+    entry->told = sighting->json.state == FILE_READ || sighting->json.state == FILE_SAME ? sighting->json.stamp : (struct stamp){0};
+}
+
+static void wait_for_writer(struct entry *entry, enum looked looked)
+{
+    const bool for_ever = looked == LOOKED_UNSEEN;
+    content_close(&entry->json);
+    content_close(&entry->tid);
+    if (looked == LOOKED_BUSY)
+        watch(entry); /* its writer may have it open under another name */
+    entry->pause = entry->pause == 0 ? first_pause : entry->pause * 2;
+    if (entry->pause > last_look && (for_ever || entry->watch < 0))
+        entry->pause = last_look;
+    entry->look_at = entry->pause > last_look ? INT64_MAX : monotonic_now() + entry->pause;
+    enter(entry, BUSY);
+}
+
+static void look(struct entry *entry)
+{
+    struct sighting sighting = {0};
+    const struct stamp *known = entry->whole || entry->told.inode == 0 ? NULL : &entry->told;
+    content_close(&entry->json);
+    enum looked looked = file_look(entry->name, ".json", known, &sighting.json, &entry->json);
+    if (looked == LOOKED_DONE && is_unwritten(entry, &sighting.json, &entry->json)) {
+        rest(entry);
+        return;
+    }
+    content_close(&entry->tid);
+    if (looked == LOOKED_DONE)
+        looked = file_look(entry->name, ".tid", NULL, &sighting.tid, &entry->tid);
+    if (looked != LOOKED_DONE) {
+        wait_for_writer(entry, looked);
+        return;
+    }
+    if (is_unwritten(entry, &sighting.tid, &entry->tid)) {
+        content_close(&entry->tid);
+        sighting.tid = (struct file){.state = FILE_ABSENT};
+    }
+    if (sighting.json.linked)
+        watch(entry); /* what happens to its other names is no event of the directory */
+    else
+        unwatch(entry);
+    parse(entry, &sighting);
+    entry->again = entry->written = false;
+    entry->pause = 0;
+    enter(entry, TOLD);
+    tell(entry, &sighting);
+    entry->whole = false;
+    spec_free(&sighting.spec);
+}
+
+void entries_join_scan(void (*tell_seen)(const char *name))
+{
+    struct entry *entry, *next;
+    struct stamp stamp;
+    bool linked;
+    for (entry = TAILQ_FIRST(&news); entry != NULL; entry = next) {
+        next = TAILQ_NEXT(entry, of_state);
+        if (!file_stamp(entry->name, ".json", &stamp, &linked))
+            continue; /* it may have been told of before it went */
+        tell_seen(entry->name);
+        rest(entry);
+    }
+}
+
+void entries_take_turn(void)
+{
+    struct entry *entry;
+    while (told_count < TOLD_MAX && (entry = TAILQ_FIRST(&news)) != NULL)
+        look(entry);
+}
+
+/* ---- what the broker says ---- */
+
+void entry_look(const char *name, bool whole)
+{
+    struct entry *entry = find_or_make(name);
+    entry->whole |= whole;
+    if (entry->state == TOLD)
+        entry->again = true; /* it has been told since it asked */
+    else
+        entry->written = true;
+    if (entry->state == IDLE || entry->state == BUSY)
+        enter(entry, NEWS);
+}
+
+static void settle(struct entry *entry)
+{
+    if (!entry->again) {
+        rest(entry);
+        return;
+    }
+    entry->again = false;
+    entry->written = true;
+    enter(entry, NEWS);
+}
+
+void entry_done(const char *name)
+{
+    struct entry *entry = find(name);
+    if (entry != NULL && entry->state == TOLD)
+        settle(entry);
+}
+
+/* ---- verdicts ---- */
+
+static void forget_owed(struct entry *entry)
+{
+    if (entry->owed == NULL)
+        return;
+    TAILQ_REMOVE(&owed_verdicts, entry->owed, next);
+    free(entry->owed);
+    entry->owed = NULL;
+}
+
+static void owe(struct entry *entry, const struct verdict *verdict, int error)
+{
+    struct owed *owed = malloc(sizeof *owed + verdict->length);
+    if (owed == NULL)
+        abort();
+    *owed = (struct owed){.entry = entry, .try_at = monotonic_now() + second, .pause = second, .decided = verdict->decided, .length = verdict->length};
+    memcpy(owed->text, verdict->text, verdict->length);
+    entry->owed = owed;
+    TAILQ_INSERT_TAIL(&owed_verdicts, owed, next);
+    struct paragraph_output *output = talk_begin("unwritten");
+    paragraph_add(output, "name", entry->name);
+    paragraph_add(output, "request", verdict->request);
+    paragraph_add(output, "reason", strerror(error));
+    talk_end();
+}
+
+void entry_verdict(const char *name, const struct verdict *verdict)
+{
+    struct entry *entry = find_or_make(name);
+    const bool was_owed = entry->owed != NULL;
+    const int error = verdict_put(name, verdict->text, verdict->length, verdict->decided);
+    forget_owed(entry); /* what could not be written is not true any more */
+    if (error != 0)
+        owe(entry, verdict, error);
+    else if (was_owed)
+        file_touch(name);
+    if (entry->state == TOLD && verdict->answers && verdict->more)
+        content_close(&entry->json);
+    else if (entry->state == TOLD && verdict->answers)
+        settle(entry);
+    else if (entry->state == IDLE)
+        rest(entry);
+}
+
+void entry_no_verdict(const char *name)
+{
+    struct entry *entry = find(name);
+    if (entry != NULL)
+        forget_owed(entry);
+}
+
+static void try_again(struct owed *owed, int64_t now)
+{
+    struct entry *entry = owed->entry;
+    if (verdict_put(entry->name, owed->text, owed->length, owed->decided) == 0) {
+        file_touch(entry->name);
+        forget_owed(entry);
+        return;
+    }
+    owed->pause = owed->pause * 2 < longest_pause ? owed->pause * 2 : longest_pause;
+    owed->try_at = now + owed->pause;
+}
+
+/* ---- time ---- */
+
+int64_t entries_deadline(void)
+{
+    const struct entry *entry;
+    const struct owed *owed;
+    int64_t earliest = INT64_MAX;
+    TAILQ_FOREACH(entry, &busy, of_state)
+        if (entry->look_at < earliest)
+            earliest = entry->look_at;
+    TAILQ_FOREACH(owed, &owed_verdicts, next)
+        if (owed->try_at < earliest)
+            earliest = owed->try_at;
+    return earliest;
+}
+
+void entries_expire(int64_t now)
+{
+    struct entry *entry, *next_entry;
+    struct owed *owed, *next_owed;
+    for (entry = TAILQ_FIRST(&busy); entry != NULL; entry = next_entry) {
+        next_entry = TAILQ_NEXT(entry, of_state);
+        if (entry->look_at <= now)
+            enter(entry, NEWS);
+    }
+    for (owed = TAILQ_FIRST(&owed_verdicts); owed != NULL; owed = next_owed) {
+        next_owed = TAILQ_NEXT(owed, next);
+        if (owed->try_at <= now)
+            try_again(owed, now);
+    }
+}
+
+bool entries_are_idle(void)
+{
+    return idle_count == total && watched == NULL && TAILQ_EMPTY(&owed_verdicts);
+}

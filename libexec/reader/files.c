@@ -1,0 +1,337 @@
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "moment.h"
+#include "units.h"
+
+static uid_t owner;
+static bool times_are_fine;
+static const int64_t second = 1000000000; /* ns */
+
+/* From Linux 6.13 on the change time moves on whenever somebody has looked since the last change; before, and on some file
+ * systems, it does so only with the clock's tick. */
+static bool are_times_fine(void)
+{
+    struct stat one, other;
+    bool fine = true;
+    int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    for (int i = 0; fine && i < 3; i++)
+        fine = fd >= 0 && write(fd, "", 1) == 1 && fstat(fd, &one) == 0 && write(fd, "", 1) == 1 && fstat(fd, &other) == 0 &&
+               (one.st_ctim.tv_sec != other.st_ctim.tv_sec || one.st_ctim.tv_nsec != other.st_ctim.tv_nsec);
+    if (fd >= 0)
+        close(fd);
+    return fine;
+}
+
+void files_begin(uid_t uid)
+{
+    owner = uid;
+    times_are_fine = are_times_fine();
+}
+
+/* ---- names ---- */
+
+bool name_without(const char *file, const char *ending, char name[static 256])
+{
+    size_t length = strlen(file), tail = strlen(ending);
+    if (length <= tail || strcmp(file + length - tail, ending) != 0 || !name_is_valid(file, length - tail, NAME_BYTES - 1))
+        return false;
+    memcpy(name, file, length - tail);
+    name[length - tail] = '\0';
+    return true;
+}
+
+bool is_silent(const char *file)
+{
+    size_t length = strlen(file);
+    return file[0] == '.' || (length > 8 && strcmp(file + length - 8, ".verdict") == 0);
+}
+
+const char *file_name(char joined[static NAME_MAX + 1], const char *name, const char *ending)
+{
+    const size_t length = strnlen(name, NAME_BYTES - 1);
+    memcpy(joined, name, length);
+    memcpy(joined + length, ending, strlen(ending) + 1);
+    return joined;
+}
+
+/* ---- looking ---- */
+
+enum { RESOLVE_PLAIN = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+
+static int open_plain(const char *file, uint64_t flags)
+{
+    struct open_how how = {.flags = O_NOFOLLOW | O_CLOEXEC | flags, .resolve = RESOLVE_PLAIN};
+    int fd, tries = 0;
+    do
+        fd = (int)syscall(SYS_openat2, AT_FDCWD, file, &how, sizeof how);
+    while (fd < 0 && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
+    return fd;
+}
+
+/* As fstatat without following links; but that would ask a file system that is mounted on the name: this is false with errno EXDEV.
+ * Only with ENOENT is it certain that there is nothing. */
+static bool look(const char *file, struct stat *status)
+{
+    int fd = open_plain(file, O_PATH);
+    if (fd < 0)
+        return false;
+    bool seen;
+    int tries = 0;
+    do
+        seen = fstat(fd, status) == 0;
+    while (!seen && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
+    close(fd);
+    return seen;
+}
+
+static struct stamp stamp_of(const struct stat *status)
+{
+    return (struct stamp){.inode = status->st_ino, .changed = status->st_ctim.tv_sec * second + status->st_ctim.tv_nsec};
+}
+
+/* Of a file over which something is mounted. */
+static const struct stamp mounted = {.inode = UINT64_MAX};
+
+bool file_stamp(const char *name, const char *ending, struct stamp *stamp, bool *linked)
+{
+    char joined[NAME_MAX + 1];
+    struct stat status;
+    *linked = false;
+    *stamp = mounted;
+    if (!look(file_name(joined, name, ending), &status))
+        return errno == EXDEV;
+    *linked = status.st_nlink > 1;
+    *stamp = stamp_of(&status);
+    return true;
+}
+
+static enum looked bad(struct file *file, const char *joined, const char *what)
+{
+    file->state = FILE_BAD;
+    snprintf(file->reason, sizeof file->reason, "%s %s", joined, what);
+    return LOOKED_DONE;
+}
+
+/* Why openat2 did not open what is there. */
+static enum looked explain_open(const char *joined, int error, struct file *file)
+{
+    char text[160];
+    struct stat status;
+    if (error == EXDEV) {
+        file->stamp = mounted;
+        return bad(file, joined, "is on another file system; it must be a plain file in the directory");
+    }
+    if (error == ENOENT)
+        return LOOKED_DONE;
+    if (!look(joined, &status))
+        return errno == ENOENT ? LOOKED_DONE : LOOKED_UNSEEN;
+    file->stamp = stamp_of(&status);
+    if (error != EAGAIN && is_of_the_moment(error))
+        return LOOKED_UNSEEN;
+    if (S_ISLNK(status.st_mode))
+        return bad(file, joined, "is a symbolic link; it must be a regular file");
+    if (error == EAGAIN)
+        return bad(file, joined, "is under a write lease; it must be free to read");
+    if (S_ISDIR(status.st_mode))
+        return bad(file, joined, "is a directory; it must be a regular file");
+    if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+        return bad(file, joined, "is a socket or a device; it must be a regular file");
+    snprintf(text, sizeof text, "cannot be opened: %s", strerror(error));
+    return bad(file, joined, text);
+}
+
+static bool is_plain(const char *joined, const struct stat *status, struct file *file)
+{
+    char text[160];
+    if (S_ISDIR(status->st_mode))
+        (void)bad(file, joined, "is a directory; it must be a regular file");
+    else if (S_ISFIFO(status->st_mode))
+        (void)bad(file, joined, "is a FIFO; it must be a regular file");
+    else if (!S_ISREG(status->st_mode))
+        (void)bad(file, joined, "is a socket or a device; it must be a regular file");
+    else if (status->st_uid != owner) {
+        snprintf(text, sizeof text, "belongs to uid %u; it must belong to uid %u as its directory does", status->st_uid, owner);
+        (void)bad(file, joined, text);
+    } else if (status->st_size > SPEC_BYTES_MAX)
+        (void)bad(file, joined, "is longer than 64 KiB");
+    else
+        return true;
+    return false;
+}
+
+static void read_text(const char *joined, size_t size, struct file *file, struct content *content)
+{
+    content->text = malloc(size + 1);
+    ssize_t got = content->text == NULL ? -1 : pread(content->fd, content->text, size, 0);
+    if (got < 0) {
+        free(content->text);
+        content->text = NULL;
+        (void)bad(file, joined, "cannot be read");
+        return;
+    }
+    content->length = (size_t)got;
+    file->state = FILE_READ;
+    HASH_VALUE(content->text, content->length, file->stamp.digest);
+}
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (int64_t)time.tv_sec * second + time.tv_nsec;
+}
+
+/* Ticks are 10 ms at most. */
+static bool is_fresh(const struct stamp *stamp)
+{
+    return !times_are_fine && now() - stamp->changed < 20000000;
+}
+
+/* Refused while somebody has the file open for writing; holds later writers off until it is read. */
+static enum looked read_leased(const char *joined, struct file *file, struct content *content)
+{
+    struct stat status;
+    enum looked looked = LOOKED_DONE;
+    if (fcntl(content->fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN)
+        return LOOKED_BUSY;
+    /* What was written between fstat and the lease is of this reading too. */
+    if (fstat(content->fd, &status) != 0)
+        looked = LOOKED_UNSEEN;
+    else {
+        file->stamp = stamp_of(&status);
+        file->stamp.fresh = is_fresh(&file->stamp);
+        file->linked = status.st_nlink > 1;
+        if (is_plain(joined, &status, file))
+            read_text(joined, (size_t)status.st_size, file, content);
+    }
+    (void)fcntl(content->fd, F_SETLEASE, F_UNLCK);
+    return looked;
+}
+
+enum looked file_look(const char *name, const char *ending, const struct stamp *known, struct file *file, struct content *content)
+{
+    char joined[NAME_MAX + 1];
+    struct stat status;
+    *file = (struct file){.state = FILE_ABSENT};
+    *content = (struct content){.fd = -1};
+    file_name(joined, name, ending);
+    content->fd = open_plain(joined, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (content->fd < 0)
+        return explain_open(joined, errno, file);
+    if (fstat(content->fd, &status) != 0)
+        return LOOKED_UNSEEN;
+    file->stamp = stamp_of(&status);
+    file->linked = status.st_nlink > 1;
+    if (!is_plain(joined, &status, file))
+        return LOOKED_DONE;
+    if (known == NULL || known->fresh || !stamp_equal(&file->stamp, known))
+        return read_leased(joined, file, content);
+    file->stamp = *known;
+    file->state = FILE_SAME;
+    return LOOKED_DONE;
+}
+
+void content_close(struct content *content)
+{
+    if (content->fd >= 0)
+        close(content->fd);
+    free(content->text);
+    *content = (struct content){.fd = -1};
+}
+
+void file_touch(const char *name)
+{
+    char joined[NAME_MAX + 1];
+    int fd = open_plain(file_name(joined, name, ".json"), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* ---- changing ---- */
+
+static void remove_name(const char *file)
+{
+    for (int tries = 0; tries < MOMENT_TRIES && unlink(file) != 0 && is_of_the_moment(errno); tries++)
+        ;
+}
+
+void file_remove(const char *name, const char *ending, const struct stamp *judged)
+{
+    char joined[NAME_MAX + 1], aside[NAME_MAX + 1];
+    struct stat status, moved;
+    file_name(joined, name, ending);
+    if (judged == NULL) {
+        remove_name(joined);
+        return;
+    }
+    if (!look(joined, &status))
+        return;
+    struct stamp there = stamp_of(&status);
+    if (!stamp_equal(&there, judged))
+        return; /* another file, or the same one with something new in it */
+    /* Between looking and removing the owner may have put a new one there: it is taken away under a private
+     * name first, and given back if it is not the one that was meant. */
+    snprintf(aside, sizeof aside, ".%.230s.ended", joined);
+    if (renameat2(AT_FDCWD, joined, AT_FDCWD, aside, RENAME_NOREPLACE) != 0) {
+        (void)unlink(aside);
+        if (renameat2(AT_FDCWD, joined, AT_FDCWD, aside, RENAME_NOREPLACE) != 0)
+            return;
+    }
+    if (look(aside, &moved) &&
+        (moved.st_ino != status.st_ino || moved.st_mtim.tv_sec != status.st_mtim.tv_sec || moved.st_mtim.tv_nsec != status.st_mtim.tv_nsec) &&
+        renameat2(AT_FDCWD, aside, AT_FDCWD, joined, RENAME_NOREPLACE) == 0)
+        return;
+    remove_name(aside);
+}
+
+static int open_new(const char *file)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 || errno != EEXIST)
+        return fd;
+    (void)unlink(file); /* of a reader that was killed; or the owner's joke */
+    return open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* Its modification time is `decided`, so that a restart of the broker can tell whether the last decision was told. */
+int verdict_put(const char *name, const char *text, size_t length, int64_t decided)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = decided / second, .tv_nsec = decided == 0 ? UTIME_NOW : decided % second}};
+    char unfinished[NAME_MAX + 1], verdict[NAME_MAX + 1];
+    unfinished[0] = '.';
+    file_name(verdict, name, ".verdict");
+    memcpy(unfinished + 1, verdict, strlen(verdict) + 1);
+    int fd = open_new(unfinished);
+    if (fd < 0)
+        return errno;
+    ssize_t put = write(fd, text, length);
+    bool good = put == (ssize_t)length && futimens(fd, times) == 0;
+    int error = put >= 0 && put != (ssize_t)length ? ENOSPC : errno;
+    close(fd);
+    if (good && rename(unfinished, verdict) == 0)
+        return 0;
+    error = good ? errno : error;
+    (void)unlink(unfinished);
+    return error;
+}
+
+int64_t verdict_decided(const char *name)
+{
+    char joined[NAME_MAX + 1];
+    struct stat status;
+    if (!look(file_name(joined, name, ".verdict"), &status))
+        return -1;
+    return status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec;
+}

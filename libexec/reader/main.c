@@ -1,0 +1,251 @@
+/* rtf-reader: looks after one user's directory in the spool, with that user's rights over files and no others.
+ *
+ * The broker serves everybody, so it must never wait for a file or a directory that somebody can keep locked: for each user of whom there is
+ * something to do it has one of these started. Whatever his files are, they keep nobody else waiting, and what is wrong in their
+ * parsing gives him nothing that he has not got.
+ *
+ * Standard input is a SOCK_SEQPACKET socket to the broker, each datagram some paragraphs (lib/paragraph.h); descriptor 3 is the directory, 4 the inotify
+ * instance of the reader before, if there was one. The broker says
+ *
+ *   op=scan     since                   tell all names
+ *   op=look     name [whole=1]          tell what is there of it now; with its content even if that was told
+ *   op=text     text                    the beginning of a verdict that is too long for a paragraph
+ *   op=verdict  name decided request text  put it at NAME.verdict; with answers=1 it is the answer to what was told, with more=1 to NAME.json
+ *                                       alone, and NAME.tid will have another
+ *   op=done     name                    to what was told there is no answer
+ *   op=remove   name file [stamp]       remove NAME.file if it is still as it was, or whatever it is
+ *   op=end                              end, if it is really idle: events that come now are the next reader's
+ *
+ * and hears
+ *
+ *   event=inotify                       comes with a new inotify instance, to be kept beyond this reader's end
+ *   event=scanning since, scanned       before and after all that op=scan tells; what was decided before `since` has been written
+ *   event=seen   name json|tid stamp or verdict    of one file; verdict is the time of the decision
+ *   event=files  name + sighting.h      what there is; perhaps with the open NAME.json. It is kept open until a verdict or op=done
+ *   event=news   name                   of what was told and has had no answer
+ *   event=overflow                      events were lost: a scan follows
+ *   event=odd    name                   a file that is none of ours
+ *   event=unwritten name request reason a verdict could not be written, and is tried again
+ *   event=idle                          there is nothing to do
+ *   event=ended                         the last: it ends, and has left no event unheeded */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "directory.h"
+#include "entries.h"
+#include "files.h"
+#include "locked.h"
+#include "pass.h"
+#include "rights.h"
+#include "talk.h"
+#include "units.h"
+
+enum { DIRECTORY_FD = 3, INOTIFY_FD = 4, VERDICT_BYTES = 65536, ARGUMENTS = 4 };
+static const int64_t idle_after = INT64_C(2000000000); /* ns */
+static int64_t idle_since = INT64_MAX;
+static bool idle_told;
+
+/* ---- what the broker says ---- */
+
+static bool is_idle(void)
+{
+    return entries_are_idle() && !directory_scans() && directory_deadline() == INT64_MAX;
+}
+
+static char text[VERDICT_BYTES];
+static size_t text_length;
+
+static void add_text(const char *part)
+{
+    const size_t length = part == NULL ? 0 : strlen(part);
+    if (length >= sizeof text - text_length)
+        exit(EX_PROTOCOL);
+    memcpy(text + text_length, part == NULL ? "" : part, length);
+    text_length += length;
+}
+
+static void take_verdict(const struct paragraph *said, const char *name)
+{
+    uint64_t decided = 0;
+    if (paragraph_get_number(said, "decided", INT64_MAX, &decided) < 0)
+        exit(EX_PROTOCOL);
+    const char *request = paragraph_get(said, "request");
+    add_text(paragraph_get(said, "text"));
+    text[text_length++] = '\n';
+    entry_verdict(name, &(struct verdict){.text = text, .length = text_length, .decided = (int64_t)decided, .request = request == NULL ? "" : request,
+                                          .answers = paragraph_get(said, "answers") != NULL, .more = paragraph_get(said, "more") != NULL});
+    text_length = 0;
+}
+
+static void take_remove(const struct paragraph *said, const char *name)
+{
+    struct stamp judged;
+    const char *file = paragraph_get(said, "file");
+    const bool any = paragraph_get(said, "judged_inode") == NULL;
+    const char *ending = file == NULL ? NULL : strcmp(file, "json") == 0 ? ".json" : strcmp(file, "tid") == 0 ? ".tid" : strcmp(file, "verdict") == 0 ? ".verdict" : NULL;
+    if (ending == NULL || !stamp_get(said, "judged", &judged))
+        exit(EX_PROTOCOL);
+    if (strcmp(ending, ".verdict") == 0)
+        entry_no_verdict(name);
+    file_remove(name, ending, any ? NULL : &judged);
+}
+
+static void take_scan(const struct paragraph *said)
+{
+    uint64_t since;
+    if (paragraph_get_number(said, "since", INT64_MAX, &since) != 1)
+        exit(EX_PROTOCOL);
+    directory_scan((int64_t)since);
+}
+
+static void end(void)
+{
+    (void)talk_begin("ended");
+    talk_end();
+    talk_flush();
+    exit(EX_OK);
+}
+
+static void obey(const struct paragraph *said)
+{
+    const char *op = paragraph_get(said, "op"), *name = paragraph_get(said, "name");
+    if (op == NULL || (name != NULL && !name_is_valid(name, strlen(name), NAME_BYTES - 1)))
+        exit(EX_PROTOCOL);
+    idle_told = false;
+    if (strcmp(op, "scan") == 0)
+        take_scan(said);
+    else if (strcmp(op, "text") == 0)
+        add_text(paragraph_get(said, "text"));
+    else if (strcmp(op, "end") == 0) {
+        if (is_idle())
+            end();
+    } else if (name != NULL && strcmp(op, "look") == 0)
+        entry_look(name, paragraph_get(said, "whole") != NULL);
+    else if (name != NULL && strcmp(op, "verdict") == 0)
+        take_verdict(said, name);
+    else if (name != NULL && strcmp(op, "done") == 0)
+        entry_done(name);
+    else if (name != NULL && strcmp(op, "remove") == 0)
+        take_remove(said, name);
+    else
+        exit(EX_PROTOCOL);
+}
+
+/* Waits for no more than there is. */
+static void take_messages(void)
+{
+    static struct paragraph_input input;
+    static char bytes[65536];
+    struct paragraph said;
+    const char *why;
+    int taken, fd;
+    const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0)
+        exit(EX_OK); /* the broker is gone; what is unread the next reader finds */
+    if (!paragraph_feed(&input, bytes, (size_t)got))
+        abort();
+    while ((taken = paragraph_take(&input, &said, &why)) == 1)
+        obey(&said);
+    if (taken < 0)
+        exit(EX_PROTOCOL);
+}
+
+/* ---- the loop ---- */
+
+static int64_t earliest(int64_t one, int64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* In ms, up. */
+static int timeout(void)
+{
+    if (directory_scans())
+        return 0;
+    const int64_t now = monotonic_now();
+    int64_t until = earliest(entries_deadline(), directory_deadline());
+    idle_since = !is_idle() ? INT64_MAX : idle_since == INT64_MAX ? now : idle_since;
+    if (idle_since != INT64_MAX && !idle_told)
+        until = earliest(until, idle_since + idle_after);
+    if (until == INT64_MAX)
+        return -1;
+    const int64_t left = (until - now + 999999) / 1000000;
+    return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
+}
+
+static void say_idle(int64_t now)
+{
+    if (idle_told || idle_since == INT64_MAX || !is_idle() || now - idle_since < idle_after)
+        return;
+    idle_told = true;
+    (void)talk_begin("idle");
+    talk_end();
+}
+
+static void serve(int inotify)
+{
+    struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = inotify, .events = POLLIN}};
+    for (;;) {
+        const int ready = poll(both, 2, timeout());
+        if (ready > 0 && both[0].revents != 0)
+            take_messages();
+        if (ready > 0 && both[1].revents != 0) {
+            idle_since = INT64_MAX;
+            idle_told = false;
+            directory_take_events();
+        }
+        if (ready == 0) {
+            const int64_t now = monotonic_now();
+            entries_expire(now);
+            directory_expire(now);
+            say_idle(now);
+        }
+        if (directory_scans())
+            directory_scan_some(); /* what has news meanwhile has its place in what is found */
+        else
+            entries_take_turn();
+        talk_flush();
+    }
+}
+
+/* rtf-reader UID OF-ITS-OWN-UID OF-ITS-OWN-GID */
+int main(int argc, char **argv)
+{
+    uint64_t owner, uid, gid;
+    int inotify = fcntl(INOTIFY_FD, F_GETFD) < 0 ? -1 : INOTIFY_FD;
+    if (argc != ARGUMENTS || !parse_number(argv[1], UINT32_MAX - 1, &owner) || !parse_number(argv[2], UINT32_MAX - 1, &uid) ||
+        !parse_number(argv[3], UINT32_MAX - 1, &gid) || fcntl(DIRECTORY_FD, F_GETFD) < 0) {
+        fprintf(stderr, "usage: rtf-reader UID OWN-UID OWN-GID, with a socket as descriptor 0 and a directory as 3; started by rtf-brokerd(8)\n");
+        return EX_USAGE;
+    }
+    signal(SIGIO, SIG_IGN); /* a writer that runs into a read lease signals its holder */
+    signal(SIGPIPE, SIG_IGN);
+    umask(0077);
+    (void)memory_lock(MCL_ONFAULT);
+    const bool fresh = inotify < 0;
+    if (fresh)
+        inotify = rights_inotify((uid_t)owner);
+    if (!rights_become((uid_t)owner, (uid_t)uid, (gid_t)gid, DIRECTORY_FD)) {
+        fprintf(stderr, "rtf-reader: cannot give up what it does not need: %s\n", strerror(errno));
+        return EX_OSERR;
+    }
+    files_begin((uid_t)owner);
+    directory_begin(inotify);
+    if (fresh && inotify >= 0) {
+        (void)talk_begin("inotify");
+        talk_end_with(inotify);
+    }
+    serve(inotify);
+    return EX_OK;
+}

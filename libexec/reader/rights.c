@@ -1,0 +1,52 @@
+#include "rights.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <grp.h>
+#include <sys/fsuid.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "confine.h"
+
+int rights_inotify(uid_t owner)
+{
+    int inotify = -1;
+    if (seteuid(owner) == 0)
+        inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (seteuid(0) != 0)
+        return -1;
+    return inotify >= 0 ? inotify : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+}
+
+/* The uid for files comes after the others, which would take it along; and before the last power goes. */
+static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
+{
+    for (int power = 0; power <= CAP_LAST_CAP; power++)
+        (void)prctl(PR_CAPBSET_DROP, power); /* the last ones the kernel may not know */
+    if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+        return false;
+    capng_clear(CAPNG_SELECT_CAPS);
+    if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_SETUID) != 0 || capng_apply(CAPNG_SELECT_CAPS) != 0)
+        return false;
+    (void)setfsuid(owner);
+    capng_clear(CAPNG_SELECT_CAPS);
+    if (capng_apply(CAPNG_SELECT_CAPS) != 0)
+        return false;
+    errno = EPERM;
+    return (uid_t)setfsuid((uid_t)-1) == owner && setresuid(0, 0, 0) != 0; /* proves that the way back is closed */
+}
+
+bool rights_become(uid_t owner, uid_t uid, gid_t gid, int directory)
+{
+    static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
+    static const char *const calls[] = {
+        "poll", "ppoll", "read", "recvmsg", "sendmsg", "write", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "pread64", "getdents64",
+        "lseek", "unlink", "unlinkat", "rename", "renameat", "renameat2", "utimensat", "inotify_add_watch", "inotify_rm_watch", "clock_gettime", "brk", "mmap",
+        "munmap", "mremap", "madvise", "mprotect", "futex", "getrandom", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "exit", "exit_group", "getpid", "gettid", NULL};
+    if (fchdir(directory) != 0 || !confine_for_good())
+        return false;
+    (void)confine_files(only); /* the broker has said whether there is such a thing */
+    return change_ids(owner, uid, gid) && confine_calls(calls);
+}

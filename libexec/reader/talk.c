@@ -1,0 +1,50 @@
+#include "talk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "moment.h"
+#include "pass.h"
+
+static struct paragraph_output said;
+static size_t begun; /* where the last paragraph starts */
+
+static void send_said(size_t length, int fd)
+{
+    while (!send_with_fd(STDIN_FILENO, said.data, length, fd, MSG_NOSIGNAL))
+        if (!is_of_the_moment(errno))
+            exit(EX_OK); /* the broker is gone */
+    paragraph_drop(&said, length);
+}
+
+struct paragraph_output *talk_begin(const char *event)
+{
+    begun = said.length;
+    paragraph_add(&said, "event", event);
+    return &said;
+}
+
+/* A datagram holds whole paragraphs. */
+void talk_end(void)
+{
+    paragraph_close(&said);
+    if (begun > 0 && said.length > DATAGRAM_BYTES)
+        send_said(begun, -1);
+}
+
+void talk_end_with(int fd)
+{
+    paragraph_close(&said);
+    if (begun > 0)
+        send_said(begun, -1);
+    send_said(said.length, fd);
+}
+
+void talk_flush(void)
+{
+    if (said.length > 0)
+        send_said(said.length, -1);
+}

@@ -1,0 +1,360 @@
+/* rtf-adopter: looks after specs/ itself, in which each member of the group makes a directory: what comes and goes there, the modes of
+ * those that were adopted, and what does not belong there.
+ *
+ * Looking a name up, renaming and the like can wait for whoever holds the lock of specs/ or of a directory in it, and any member can have it held
+ * for long. Here only those wait who are new. Nothing is ever removed in anybody's way: a directory may be what somebody has mounted a large file
+ * system on, and rmdir(2) would end with taking that apart.
+ *
+ * Standard input is a SOCK_SEQPACKET socket to the broker, descriptor 3 specs/. The broker says
+ *
+ *   op=scan                      tell all there are
+ *   op=adopt    name inode uid   close it to others, and keep it closed
+ *   op=aside    name inode uid   it is wrongly named: rename it out of the way
+ *   op=close                     with a descriptor, whose closing might have to wait for a file system
+ *
+ * and hears
+ *
+ *   event=directory name inode uid   with it, opened with O_PATH: it is new, or something about it has changed
+ *   event=adopted   name inode       others cannot enter it any more
+ *   event=gone      name
+ *   event=aside     name uid         something else than a directory, or of an impossible name; it has been renamed out of the way
+ *   event=scanned */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sysexits.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "confine.h"
+#include "locked.h"
+#include "moment.h"
+#include "paragraph.h"
+#include "pass.h"
+#include "units.h"
+
+enum { SPECS = 3, NAME_MOST = 64, ASIDE_MOST = 64 };
+static const mode_t closed = 02700;
+
+/* What the broker has been told of. */
+struct directory {
+    UT_hash_handle hh;
+    uint64_t inode;
+    uid_t uid;
+    bool adopted, seen;
+    char name[];
+};
+static struct directory *directories;
+static gid_t group; /* of specs/, and so of all that is adopted */
+
+/* ---- talking ---- */
+
+static struct paragraph_output said;
+
+static void say_with(int fd)
+{
+    paragraph_close(&said);
+    while (!send_with_fd(STDIN_FILENO, said.data, said.length, fd, MSG_NOSIGNAL))
+        if (!is_of_the_moment(errno))
+            exit(EX_OK);
+    paragraph_drop(&said, said.length);
+}
+
+static void say_about(const char *event, const char *name)
+{
+    char shown[NAME_MOST + 1];
+    snprintf(shown, sizeof shown, "%s", name);
+    paragraph_add(&said, "event", event);
+    paragraph_add(&said, "name", paragraph_clean(shown));
+}
+
+static void say_gone(const char *name)
+{
+    say_about("gone", name);
+    say_with(-1);
+}
+
+/* ---- what is there ---- */
+
+static int open_plain(const char *name)
+{
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    int fd, tries = 0;
+    do
+        fd = (int)syscall(SYS_openat2, SPECS, name, &how, sizeof how);
+    while (fd < 0 && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
+    return fd;
+}
+
+static struct directory *find(const char *name)
+{
+    struct directory *directory;
+    HASH_FIND_STR(directories, name, directory);
+    return directory;
+}
+
+static void forget(struct directory *directory)
+{
+    HASH_DEL(directories, directory);
+    free(directory);
+}
+
+static struct directory *remember(const char *name, const struct stat *status)
+{
+    const size_t size = strlen(name) + 1;
+    struct directory *directory = calloc(1, sizeof *directory + size);
+    if (directory == NULL)
+        exit(EX_OSERR); /* the broker starts another one */
+    memcpy(directory->name, name, size);
+    directory->inode = status->st_ino;
+    directory->uid = status->st_uid;
+    HASH_ADD_KEYPTR(hh, directories, directory->name, size - 1, directory);
+    return directory;
+}
+
+static bool is_possible(const char *name)
+{
+    size_t length = 0;
+    for (; name[length] != '\0'; length++)
+        if (name[length] < 0x21 || name[length] > 0x7e)
+            return false;
+    return length <= NAME_MOST;
+}
+
+/* The name is one that nobody can foresee, or it could be taken before; and nobody can list them. */
+static bool move_aside(const char *name, uid_t uid)
+{
+    char aside[NAME_MAX + 1];
+    uint64_t number;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return false;
+    snprintf(aside, sizeof aside, ".aside-%u-%016llx-%.200s", uid, (unsigned long long)number, name);
+    return renameat2(SPECS, name, SPECS, aside, RENAME_NOREPLACE) == 0;
+}
+
+static void tell_aside(const char *name, uid_t uid)
+{
+    if (!move_aside(name, uid))
+        return;
+    say_about("aside", name);
+    paragraph_add_number(&said, "uid", uid);
+    say_with(-1);
+}
+
+/* A descriptor that was opened with O_PATH lets neither be done directly. */
+static void close_to_others(int fd, const struct stat *status)
+{
+    char path[64];
+    if (status->st_gid != group)
+        (void)fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH);
+    if ((status->st_mode & 07777) == closed && status->st_gid == group)
+        return;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    (void)chmod(path, closed);
+}
+
+static void tell(const struct directory *directory, int fd)
+{
+    say_about("directory", directory->name);
+    paragraph_add_number(&said, "inode", directory->inode);
+    paragraph_add_number(&said, "uid", directory->uid);
+    say_with(fd);
+}
+
+/* Something of this name appeared in specs/, changed, or went; or it is only looked at. */
+static void look(const char *name, bool scanning)
+{
+    struct stat status;
+    struct directory *directory = find(name);
+    const int fd = open_plain(name);
+    const bool there = fd >= 0 && fstat(fd, &status) == 0;
+    if (directory != NULL && (!there || directory->inode != status.st_ino || directory->uid != status.st_uid || !S_ISDIR(status.st_mode))) {
+        say_gone(name);
+        forget(directory);
+        directory = NULL;
+    }
+    if (there && (!S_ISDIR(status.st_mode) || !is_possible(name)))
+        tell_aside(name, status.st_uid);
+    else if (directory != NULL && directory->adopted)
+        close_to_others(fd, &status); /* its owner may have opened it */
+    else if (there && (directory == NULL || !scanning)) {
+        if (directory == NULL)
+            directory = remember(name, &status);
+        tell(directory, fd);
+    }
+    if (directory != NULL)
+        directory->seen = true;
+    if (fd >= 0)
+        close(fd);
+}
+
+/* ---- all there are ---- */
+
+static void scan(void)
+{
+    struct directory *directory, *next;
+    const struct dirent *entry;
+    const int fd = openat(SPECS, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+    if (listing == NULL)
+        exit(EX_OSERR);
+    HASH_ITER(hh, directories, directory, next)
+        directory->seen = false;
+    while ((entry = readdir(listing)) != NULL)
+        if (entry->d_name[0] != '.')
+            look(entry->d_name, true);
+    (void)closedir(listing);
+    HASH_ITER(hh, directories, directory, next)
+        if (!directory->seen)
+            look(directory->name, true);
+    paragraph_add(&said, "event", "scanned");
+    say_with(-1);
+}
+
+/* ---- what happens ---- */
+
+static void take_events(int inotify)
+{
+    static char bytes[65536] __attribute__((aligned(__alignof__(struct inotify_event))));
+    const ssize_t got = read(inotify, bytes, sizeof bytes);
+    bool lost = false;
+    for (ssize_t at = 0; at < got;) {
+        const struct inotify_event *event = (const void *)(bytes + at);
+        at += (ssize_t)(sizeof *event + event->len);
+        lost |= (event->mask & IN_Q_OVERFLOW) != 0;
+        if (event->len > 0 && event->name[0] != '.')
+            look(event->name, false);
+    }
+    if (lost)
+        scan();
+}
+
+/* ---- what the broker says ---- */
+
+static int open_meant(const struct paragraph *request, const char *name, struct stat *status)
+{
+    uint64_t inode, uid;
+    if (paragraph_get_number(request, "inode", UINT64_MAX, &inode) != 1 || paragraph_get_number(request, "uid", UINT32_MAX, &uid) != 1)
+        exit(EX_PROTOCOL);
+    const int fd = open_plain(name);
+    if (fd >= 0 && fstat(fd, status) == 0 && status->st_ino == inode && status->st_uid == uid && S_ISDIR(status->st_mode))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1; /* another one by now, which is an event */
+}
+
+static void adopt(const struct paragraph *request, const char *name)
+{
+    struct stat status;
+    struct directory *directory = find(name);
+    const int fd = open_meant(request, name, &status);
+    if (fd < 0)
+        return;
+    close_to_others(fd, &status);
+    close(fd);
+    if (directory == NULL)
+        directory = remember(name, &status); /* of an adopter before */
+    directory->adopted = true;
+    say_about("adopted", name);
+    paragraph_add_number(&said, "inode", directory->inode);
+    say_with(-1);
+}
+
+static void put_aside(const struct paragraph *request, const char *name)
+{
+    struct stat status;
+    struct directory *directory = find(name);
+    const int fd = open_meant(request, name, &status);
+    if (fd < 0)
+        return;
+    close(fd);
+    if (directory != NULL)
+        forget(directory);
+    (void)move_aside(name, status.st_uid);
+}
+
+static void obey(const struct paragraph *request)
+{
+    const char *op = paragraph_get(request, "op"), *name = paragraph_get(request, "name");
+    if (op == NULL || (name != NULL && (!is_possible(name) || name[0] == '.' || strchr(name, '/') != NULL)))
+        exit(EX_PROTOCOL);
+    if (strcmp(op, "scan") == 0)
+        scan();
+    else if (strcmp(op, "adopt") == 0 && name != NULL)
+        adopt(request, name);
+    else if (strcmp(op, "aside") == 0 && name != NULL)
+        put_aside(request, name);
+    else if (strcmp(op, "close") != 0)
+        exit(EX_PROTOCOL);
+}
+
+static void take_message(void)
+{
+    static struct paragraph_input input;
+    char bytes[PARAGRAPH_BYTES];
+    struct paragraph request;
+    const char *why;
+    int fd;
+    const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
+    if (got <= 0)
+        exit(EX_OK); /* the broker is gone */
+    if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1)
+        exit(EX_PROTOCOL);
+    obey(&request);
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool confine(void)
+{
+    /* Directories that are others' get group and mode (CHOWN, FOWNER, FSETID) and are renamed though the sticky bit of specs/ says
+     * that only their owner may (FOWNER). */
+    static const int powers[] = {CAP_CHOWN, CAP_FOWNER, CAP_FSETID, -1};
+    static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
+    static const char *const calls[] = {
+        "poll", "ppoll", "read", "recvmsg", "sendmsg", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "getdents64", "lseek", "renameat2", "chmod",
+        "fchmodat", "fchownat", "brk", "mmap", "munmap", "mremap", "madvise", "mprotect", "futex", "getrandom", "restart_syscall", "exit", "exit_group", "getpid", "gettid", NULL};
+    if (!confine_for_good() || !confine_powers(powers))
+        return false;
+    (void)confine_files(only); /* the broker has said whether there is such a thing */
+    return confine_calls(calls);
+}
+
+int main(void)
+{
+    struct stat specs;
+    const int inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    umask(0077);
+    (void)memory_lock(MCL_ONFAULT);
+    if (fstat(SPECS, &specs) != 0 || inotify < 0 || inotify_add_watch(inotify, "/proc/self/fd/3", IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_ONLYDIR) < 0 ||
+        !confine()) {
+        fprintf(stderr, "rtf-adopter: %s (it is started by rtf-brokerd(8))\n", strerror(errno));
+        return EX_OSERR;
+    }
+    group = specs.st_gid;
+    struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = inotify, .events = POLLIN}};
+    for (;;) {
+        if (poll(both, 2, -1) < 0 && errno != EINTR)
+            return EX_OSERR;
+        if (both[0].revents != 0)
+            take_message();
+        if (both[1].revents != 0)
+            take_events(inotify);
+    }
+}

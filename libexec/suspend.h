@@ -1,0 +1,23 @@
+/* Between what was granted to a thread and ordinary, and back, as often as it uses up its runtime: what is not granted anew each time
+ * need not be proved anew. CPUs, nice value and the flag reset-on-fork stay. All look again after the call, so that nothing is done to a
+ * thread that took the id over. */
+#ifndef RTF_SUSPEND_H
+#define RTF_SUSPEND_H
+
+#include "enforce.h"
+
+int suspend_kernel_policy(enum policy policy);
+
+/* FIFO and RR. *policy and *priority are the kernel's words for what it was; one that its owner has made ordinary stays so. */
+void suspend_fixed(const struct target *target, int *policy, int *priority);
+void resume_fixed(const struct target *target, int policy, int priority);
+
+/* SCHED_DEADLINE: as it is detached and attached, but for the CPUs. */
+void suspend_deadline(const struct target *target);
+/* False: the kernel does not take it back yet, for it still counts what it had. */
+bool resume_deadline(const struct target *target, const struct attributes *granted);
+
+/* It is ordinary, and none that was never more. */
+bool suspend_is_left_over(const struct target *target);
+
+#endif

@@ -1,0 +1,456 @@
+# Real-time without a grant: a thread that calls execve(2) goes on under its process's id, and what it was granted with it.
+load attack
+
+ROUNDS=${IDENTITY_ROUNDS:-2} # of each attack; of the races ten times as many
+
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 100"
+    ATTACKERS=()
+    EDF='{"runtime": "1ms", "period": "20ms", "plugin": "EDF"}'
+    FP='{"priority": 12, "plugin": "FP"}'
+    # Programs that the kernel lets nobody look into: it takes the events away that watch who calls them.
+    install -m 711 /usr/bin/sleep "$WORK/unreadable"
+    install -m 4755 -o root /usr/bin/sleep "$WORK/as-root"
+    [ -x "$BATS_FILE_TMPDIR/identity" ] || cc -D_GNU_SOURCE -O2 -o "$BATS_FILE_TMPDIR/identity" "$BATS_TEST_DIRNAME/identity.c"
+}
+
+# attacker THREADS: a process of Alice's in TIDS (0: its first thread), which is told through $TELL.
+attacker() {
+    rm -f "$WORK/orders" "$WORK/says"
+    mkfifo "$WORK/orders"
+    exec {TELL}<>"$WORK/orders"
+    become $ALICE "$BATS_FILE_TMPDIR/identity" "$1" <"$WORK/orders" >"$WORK/says" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    ATTACKERS+=("$!")
+    eventually said_line 1
+    read -r -a TIDS <"$WORK/says"
+}
+said_line() { [ "$(wc -l <"$WORK/says")" -ge "$1" ]; }
+tell() { printf '%s\n' "$@" >&"$TELL"; }
+
+# all_told: and what that one does by itself has begun.
+all_told() {
+    local lines
+    lines=$(wc -l <"$WORK/says")
+    tell stopped
+    eventually said_line $((lines + 1))
+}
+
+is_zombie() { [ "$(cut -d ' ' -f 3 "/proc/$1/stat")" = Z ]; }
+execed() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "${2:-sleep}" ]; }
+is_not_attached() { [ "$(jq -r .thread "$SPECS/$ALICE/$1.verdict")" = null ]; }
+has_thread() { [ "$(jq -r .thread.tid "$SPECS/$ALICE/$1.verdict")" = "$2" ]; }
+strays() { "$BATS_TEST_DIRNAME/strays" "$SPECS" $ALICE; }
+none_stray() { [ -z "$(strays)" ]; }
+
+# none_stray_soon: within a second, and then it stays so.
+none_stray_soon() {
+    local until=$(($(milliseconds) + 1000 * PATIENCE))
+    until none_stray; do
+        [ "$(milliseconds)" -lt "$until" ] || { echo "real-time without a grant: $(strays)" >&2; return 1; }
+    done
+}
+
+# nothing_left: without a wish nobody of hers is real-time.
+nothing_left() {
+    rm -f "$SPECS/$ALICE"/*.json "$SPECS/$ALICE"/*.tid
+    eventually no_verdicts
+    none_stray_soon
+    exec {TELL}>&-
+    attack_ends
+}
+no_verdicts() { ! ls "$SPECS/$ALICE"/*.verdict >/dev/null 2>&1; }
+
+attached() { # NAME TID
+    answer=$(attach $ALICE "$1" "$2")
+    [ "$(field .result "$answer")" = OK ] && [ "$(field .thread.tid "$answer")" = "$2" ] || { echo "$answer" >&2; return 1; }
+}
+
+granted() { [ "$(field .result "$(wish $ALICE "$1" "$2")")" = OK ]; } # NAME JSON
+
+# zombie_leader JSON HOW: its first thread, attached to first, has ended by itself; and so has that attachment.
+zombie_leader() {
+    granted first "$1"
+    granted second "$1"
+    attacker 2
+    attached first "${TIDS[0]}"
+    tell 'exit 0'
+    eventually is_zombie "${TIDS[0]}"
+    case $2 in
+    tid) as $ALICE rm "$SPECS/$ALICE/first.tid" ;;
+    json) as $ALICE rm "$SPECS/$ALICE/first.json" ;;
+    esac
+    if [ "$2" = json ]; then
+        eventually test ! -e "$SPECS/$ALICE/first.verdict"
+    else
+        eventually is_not_attached first
+    fi
+}
+
+# is_followed TID POLICY: as second's thread, and back to what it was when that ends.
+is_followed() {
+    eventually has_thread second "$1"
+    is_policy "$1" "$2"
+    none_stray
+    as $ALICE rm "$SPECS/$ALICE/second.json"
+    eventually test ! -e "$SPECS/$ALICE/second.verdict"
+    is_policy "$1" other
+}
+
+after_a_zombie() { # JSON POLICY
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for how in tid json ended; do
+            zombie_leader "$1" $how
+            attached second "${TIDS[1]}"
+            tell 'exec 1 0 /usr/bin/sleep'
+            eventually execed "${TIDS[0]}"
+            none_stray_soon
+            is_followed "${TIDS[0]}" "$2"
+            nothing_left
+        done
+    done
+}
+
+@test "whose first thread has ended as SCHED_FIFO is followed by execve" { after_a_zombie "$FP" fifo; }
+@test "whose first thread has ended as SCHED_DEADLINE is followed by execve" { after_a_zombie "$EDF" deadline; }
+
+@test "five at once, twice, do not hold more than the rules allow" {
+    configure_rules "$ALICE - max_utilization 0.5"
+    broker_start
+    all=()
+    tells=()
+    for i in 1 2 3 4 5; do granted "cam$i" '{"runtime": "2ms", "period": "20ms", "plugin": "EDF"}'; done
+    for wave in 1 2; do
+        for i in 1 2 3 4 5; do
+            attacker 2
+            attached "cam$i" "${TIDS[0]}"
+            tell 'exit 0'
+            eventually is_not_attached "cam$i" # a zombie, and as it was
+            attached "cam$i" "${TIDS[1]}"
+            all+=("${TIDS[0]}")
+            tells+=("$TELL")
+        done
+        for fd in "${tells[@]:wave * 5 - 5:5}"; do echo 'exec 1 0 /usr/bin/sleep' >&"$fd"; done
+        for tid in "${all[@]}"; do eventually execed "$tid"; done
+        none_stray_soon
+        deadlines=0
+        for tid in "${all[@]}"; do if is_policy "$tid" deadline; then deadlines=$((deadlines + 1)); fi; done
+        [ "$deadlines" -eq 5 ]
+    done
+    nothing_left
+}
+
+@test "whose first thread root has made real-time is followed by execve" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for how in '-f -p 5' '-r -p 5' '-d -T 1000000 -P 100000000 -p 0'; do
+            granted second "$FP"
+            attacker 1
+            chrt $how "${TIDS[0]}"
+            attached second "${TIDS[1]}"
+            tell 'exec 1 0 /usr/bin/sleep'
+            eventually execed "${TIDS[0]}"
+            none_stray_soon
+            is_followed "${TIDS[0]}" fifo
+            nothing_left
+        done
+    done
+}
+
+@test "whose first thread is real-time with reset-on-fork by other means cannot be attached" {
+    broker_start
+    for how in '-f -R -p 5' '-r -R -p 5' '-d -R -T 1000000 -P 100000000 -p 0'; do
+        granted second "$FP"
+        attacker 1
+        chrt $how "${TIDS[0]}"
+        before=$(kernel "${TIDS[0]}")
+        answer=$(attach $ALICE second "${TIDS[1]}")
+        [ "$(field .result "$answer")" = ATTACH_FAIL ]
+        [[ $(field .reason "$answer") == *"first thread of its process, ${TIDS[0]}, is real-time with reset-on-fork"*execve* ]]
+        tell 'exec 1 0 /usr/bin/sleep'
+        eventually execed "${TIDS[0]}"
+        none_stray_soon
+        # So is it behind one of ours: the first thread gets that back at its end.
+        attacker 1
+        chrt $how "${TIDS[0]}"
+        granted first "$FP"
+        attached first "${TIDS[0]}"
+        answer=$(attach $ALICE second "${TIDS[1]}")
+        [ "$(field .result "$answer")" = ATTACH_FAIL ]
+        as $ALICE rm "$SPECS/$ALICE/first.json"
+        eventually test ! -e "$SPECS/$ALICE/first.verdict"
+        [ "$(kernel "${TIDS[0]}")" = "$before" ] # who attached it is gone, and what root gave is there
+        chrt -o -p 0 "${TIDS[0]}"
+        nothing_left
+    done
+}
+
+@test "a first thread that root makes real-time later stays so when an attached one ends" {
+    broker_start
+    for how in '-f -R -p 5' '-r -R -p 5' '-d -R -T 1000000 -P 100000000 -p 0'; do
+        granted second "$FP"
+        attacker 2
+        attached second "${TIDS[1]}"
+        eventually has_watches 1
+        chrt $how "${TIDS[0]}"
+        before=$(kernel "${TIDS[0]}")
+        tell 'name 1 renamed' 'exit 1'
+        eventually is_not_attached second
+        granted third "$FP" # what came before has been dealt with
+        [ "$(kernel "${TIDS[0]}")" = "$before" ]
+        chrt -o -p 0 "${TIDS[0]}"
+        nothing_left
+    done
+}
+
+@test "into a program that nobody may look into, it is followed; into root's, it is put back" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for how in tid ended; do
+            zombie_leader "$FP" $how
+            attached second "${TIDS[1]}"
+            eventually has_watches 1
+            tell "exec 1 0 $WORK/unreadable"
+            eventually execed "${TIDS[0]}" unreadable
+            none_stray_soon
+            is_followed "${TIDS[0]}" fifo
+            nothing_left
+        done
+        zombie_leader "$FP" tid
+        attached second "${TIDS[1]}"
+        tell "exec 1 0 $WORK/as-root"
+        eventually execed "${TIDS[0]}" as-root
+        none_stray_soon
+        is_policy "${TIDS[0]}" other
+        nothing_left
+    done
+}
+
+@test "who lowers himself before his execve is followed all the same" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for to in '1 1' '2 1' '2 12' '0 0'; do
+            zombie_leader "$FP" tid
+            attached second "${TIDS[1]}"
+            tell "lower 1 $to" 'exec 1 0 /usr/bin/sleep'
+            eventually execed "${TIDS[0]}"
+            none_stray_soon
+            nothing_left
+        done
+    done
+}
+
+# race LINE...: told at once, for what each US says; then nobody of hers is real-time without a grant, and without wishes nobody.
+race() {
+    tell "$@"
+    eventually execed "${TIDS[0]}"
+    none_stray_soon
+    nothing_left
+}
+
+beginning() { # JSON [FIRST]: her second thread is attached, and the first one too
+    granted second "$1"
+    attacker 2
+    if [ -n "${2:-}" ]; then
+        granted first "$1"
+        attached first "${TIDS[0]}"
+    fi
+    attached second "${TIDS[1]}"
+}
+
+in_turns() { # COMMAND...: with SCHED_DEADLINE and SCHED_FIFO, and one after another with later execs
+    for turn in $(seq $((ROUNDS * 10))); do
+        LATER=$((turn * 97 % 900))
+        if [ $((turn % 2)) = 0 ]; then "$@" "$FP"; else "$@" "$EDF"; fi
+    done
+}
+
+detach_and_exec() { beginning "$1" && race "exec 1 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/second.tid"; }
+release_and_exec() { beginning "$1" && race "exec 1 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/second.json"; }
+change_and_exec() { beginning "$1" && race "exec 1 $LATER /usr/bin/sleep" "write 300 $SPECS/$ALICE/second.json $FP"; }
+both_and_exec() { beginning "$1" first && race "exec 1 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.tid"; }
+both_end_and_exec() { beginning "$1" first && race 'exit 0' "exec 1 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.json" "remove 300 $SPECS/$ALICE/second.tid"; }
+other_way_and_exec() { beginning "$1" first && race "exec 2 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.tid" "remove 500 $SPECS/$ALICE/second.tid"; }
+# What is granted to it must not become what a second wish has to put back.
+claim_and_exec() {
+    beginning "$1" && granted third "$FP" && race "exec 1 $LATER /usr/bin/sleep" "write $((LATER + 400)) $SPECS/$ALICE/third.tid ${TIDS[0]}" &&
+        true
+}
+swap_and_exec() { beginning "$1" && race "exec 1 $LATER /usr/bin/sleep" "write 300 $SPECS/$ALICE/second.tid ${TIDS[0]}"; }
+attach_and_exec() {
+    granted second "$1"
+    attacker 2
+    race "write 0 $SPECS/$ALICE/second.tid ${TIDS[1]}" "exec 1 $((LATER * 2)) /usr/bin/sleep"
+}
+
+@test "execve beside the removal of NAME.tid" { broker_start && in_turns detach_and_exec; }
+@test "execve beside the removal of the wish" { broker_start && in_turns release_and_exec; }
+@test "execve beside a change of the wish" { broker_start && in_turns change_and_exec; }
+@test "execve beside the attachment" { broker_start && in_turns attach_and_exec; }
+@test "execve beside the detachment of the first thread" { broker_start && in_turns both_and_exec; }
+@test "execve beside the end of both" { broker_start && in_turns both_end_and_exec; }
+@test "execve by a third thread beside the detachment of both" { broker_start && in_turns other_way_and_exec; }
+@test "execve beside another wish for what it becomes" { broker_start && in_turns claim_and_exec; }
+@test "execve beside the same wish for what it becomes" { broker_start && in_turns swap_and_exec; }
+
+@test "of hundreds of threads, many attached, one calls execve" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        attacker 300
+        for i in $(seq 20); do
+            granted "cam$i" "$FP"
+            attached "cam$i" "${TIDS[i]}"
+        done
+        [ $((round % 2)) = 0 ] || eventually has_watches 20
+        tell 'exit 0' 'exec 13 500 /usr/bin/sleep'
+        eventually execed "${TIDS[0]}"
+        none_stray_soon
+        nothing_left
+    done
+}
+
+@test "execve while the broker is stopped" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for first in '' first; do
+            beginning "$FP" $first
+            kill -STOP "$BROKER"
+            tell 'exit 0' 'exec 1 100 /usr/bin/sleep'
+            eventually execed "${TIDS[0]}"
+            [ $((round % 2)) = 0 ] || as $ALICE rm -f "$SPECS/$ALICE/first.json" "$SPECS/$ALICE/second.tid"
+            kill -CONT "$BROKER"
+            none_stray_soon
+            nothing_left
+        done
+    done
+}
+
+@test "execve while the broker is stopped, and another wish claims what it became" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        beginning "$FP"
+        granted third "$FP"
+        kill -STOP "$BROKER"
+        as $ALICE sh -c 'echo "$2" >"$1/third.tid"' sh "$SPECS/$ALICE" "${TIDS[0]}"
+        tell 'exec 1 0 /usr/bin/sleep'
+        eventually execed "${TIDS[0]}"
+        kill -CONT "$BROKER"
+        none_stray_soon
+        nothing_left
+    done
+}
+
+@test "execve while the helper is stopped" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for what in first.json second.json second.tid; do
+            beginning "$FP" first
+            helper=$(parts rtf-attach)
+            kill -STOP "$helper"
+            rm "$SPECS/$ALICE/$what"
+            tell 'exit 0' 'exec 1 0 /usr/bin/sleep'
+            eventually execed "${TIDS[0]}"
+            kill -CONT "$helper"
+            none_stray_soon
+            nothing_left
+        done
+    done
+}
+
+@test "execve while the broker is away" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for first in '' first; do
+            beginning "$EDF" $first
+            broker_stop KILL
+            eventually none_of_ours
+            tell 'exit 0' 'exec 1 100 /usr/bin/sleep'
+            eventually execed "${TIDS[0]}"
+            [ $((round % 2)) = 0 ] || as $ALICE rm -f "$SPECS/$ALICE/first.json" "$SPECS/$ALICE/second.tid"
+            broker_start
+            none_stray_soon
+            nothing_left
+        done
+    done
+}
+
+@test "execve while the broker is away, and its plugin is no more" {
+    for round in $(seq "$ROUNDS"); do
+        broker_start
+        beginning "$FP"
+        broker_stop KILL
+        eventually none_of_ours
+        tell 'exec 1 0 /usr/bin/sleep'
+        eventually execed "${TIDS[0]}"
+        configure_plugins 'RR rr 1-10 all'
+        broker_start
+        none_stray_soon
+        is_policy "${TIDS[0]}" other
+        nothing_left
+        broker_stop TERM
+        prepare
+    done
+}
+
+@test "execve beside SIGTERM leaves nobody real-time" {
+    for turn in $(seq $((ROUNDS * 10))); do
+        broker_start
+        if [ $((turn % 2)) = 0 ]; then beginning "$FP"; else beginning "$EDF" first; fi
+        tell 'exit 0' "exec 1 $((turn * 97 % 900)) /usr/bin/sleep"
+        kill -TERM "$BROKER"
+        eventually execed "${TIDS[0]}"
+        wait "$BROKER"
+        BROKER=
+        is_policy "${TIDS[0]}" other
+        for tid in "${TIDS[@]}"; do [ ! -d "/proc/$tid" ] || is_policy "$tid" other; done
+        broker_start
+        none_stray_soon
+        nothing_left
+        broker_stop TERM
+    done
+}
+
+# poll(2), or ppoll(2) where there is no other: before, it waits by epoll.
+waits_for_its_helper() { [[ $(cut -d ' ' -f 1 "/proc/$BROKER/syscall") == @(7|73) ]]; }
+
+@test "execve beside SIGTERM, which waits for the helper" {
+    for round in $(seq "$ROUNDS"); do
+        for first in '' first; do
+            broker_start
+            beginning "$FP" $first
+            helper=$(parts rtf-attach)
+            kill -STOP "$helper"
+            kill -TERM "$BROKER"
+            eventually waits_for_its_helper
+            tell 'exit 0' 'exec 1 0 /usr/bin/sleep'
+            eventually execed "${TIDS[0]}"
+            kill -CONT "$helper"
+            wait "$BROKER"
+            BROKER=
+            is_policy "${TIDS[0]}" other
+            # Beside an attached first thread, its restoration has met it.
+            [ -n "$first" ] || grep -q "thread ${TIDS[0]} has what was granted to one of its process that called execve" "$EVENTS"
+            rm "$EVENTS"
+            broker_start
+            nothing_left
+            broker_stop TERM
+            rm "$EVENTS"
+        done
+    done
+}
+
+@test "threads of the same process that others have made real-time stay so" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        beginning "$FP"
+        chrt -f -R -p 5 "${TIDS[2]}"
+        tell 'exit 1'
+        eventually is_not_attached second
+        granted third "$FP"
+        [[ $(kernel "${TIDS[2]}") == 'fifo 5 '*' reset=1' ]]
+        chrt -o -p 0 "${TIDS[2]}"
+        nothing_left
+    done
+}

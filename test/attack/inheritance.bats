@@ -1,0 +1,129 @@
+# A real-time thread waits for a lock, and its rank goes to whoever holds that (priority inheritance). What that one gets by it is what was
+# granted, and not a whole CPU.
+load attack
+
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all enforce=runtime'
+    configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
+    ATTACKERS=()
+    cc -D_GNU_SOURCE -O2 -Wall -o "$WORK/inherit" "$BATS_TEST_DIRNAME/inherit.c"
+    mkdir -m 777 "$WORK/shared"
+}
+
+# inherit UID MODE [US]: in the background; its id in $TID
+inherit() {
+    become "$1" "$WORK/inherit" "$WORK/shared/lock" "${@:2}" 3>&- &
+    TID=$!
+    echo "$TID" >>"$WORK/pids"
+    eventually is_inherit "$TID"
+}
+is_inherit() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = inherit ]; }
+
+# holder UID: holds the lock and spins, as the least of ordinary threads, on a CPU with another one that spins; its id in $HOLDER
+holder() {
+    (
+        export -f become
+        exec nice -n 19 setpriv --reuid "$1" --regid "$1" --clear-groups -- taskset -c 1 "$WORK/inherit" "$WORK/shared/lock" hold 3>&-
+    ) &
+    HOLDER=$!
+    echo "$HOLDER" >>"$WORK/pids"
+    eventually is_inherit "$HOLDER"
+    eventually has_lock "$HOLDER"
+    taskset -c 1 sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+    echo "$!" >>"$WORK/pids"
+}
+# its first word is the holder's id
+has_lock() { [ "$(($(od -An -tu4 -N4 "$WORK/shared/lock" 2>/dev/null || echo 0) & 0x3fffffff))" -eq "$1" ]; }
+
+is_boosted() { [ "$(awk '{ print $18 }' "/proc/$1/stat")" -lt 0 ]; }
+
+# holder_had_at_most MS: of the next 3 s. By right it has 60 ms and its 45 ms as an ordinary thread; and of each of 30 periods a tick.
+holder_had_at_most() {
+    local before had
+    before=$(consumed "$HOLDER")
+    sleep 3 # what is measured
+    had=$(($(consumed "$HOLDER") - before))
+    echo "# of 3,000 ms the holder had $had ms" >&3
+    [ "$had" -le "$1" ]
+}
+
+lends() { # UID POLICY JSON
+    inherit "$1" "${4:-lend}"
+    lender=$TID
+    [ "$(field .result "$(wish "$1" cam "${3%\}}, \"attach\": $lender}")")" = OK ]
+}
+EDF='{"plugin": "EDF", "runtime": "2ms", "period": "100ms"}'
+FP='{"plugin": "FP", "priority": 15, "runtime": "2ms", "period": "100ms"}'
+
+is_told() { as $ALICE grep -q 'lent its rank' "$SPECS/$ALICE/cam.verdict"; }
+is_logged() { grep -q 'lent its rank' "$EVENTS"; }
+
+@test "a SCHED_DEADLINE thread lends no more than its runtime in each period, and its owner is told" {
+    broker_start
+    holder $ALICE
+    lends $ALICE deadline "$EDF"
+    eventually is_boosted "$HOLDER"
+    holder_had_at_most 300
+    eventually is_logged
+    eventually is_told
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$lender" other
+}
+
+@test "a FIFO thread lends no more than its runtime in each period" {
+    broker_start
+    holder $ALICE
+    lends $ALICE fifo "$FP"
+    eventually is_boosted "$HOLDER"
+    holder_had_at_most 300
+    eventually is_told
+}
+
+@test "nor to a stranger whom no rule knows" {
+    broker_start
+    holder 20099
+    lends $ALICE deadline "$EDF"
+    holder_had_at_most 300
+}
+
+@test "one that waited for the lock before it was attached lends no more" {
+    broker_start
+    holder $ALICE
+    become $ALICE "$WORK/inherit" "$WORK/shared/lock" lend-now 3>&- &
+    lender=$!
+    echo "$lender" >>"$WORK/pids"
+    eventually sleeps_in_futex "$lender"
+    [ "$(field .result "$(wish $ALICE cam "${EDF%\}}, \"attach\": $lender}")")" = OK ]
+    holder_had_at_most 300
+}
+sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
+
+@test "one that a third one puts behind the lock lends no more" {
+    broker_start
+    holder $ALICE
+    inherit $ALICE requeue
+    lends $ALICE deadline "$EDF" sleep
+    holder_had_at_most 300
+}
+
+switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/status"; }
+
+@test "a flood of boosts wakes the guard a thousand times a second, and not for each; and honest threads are served meanwhile" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 0'
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 1"
+    broker_start
+    become $ALICE taskset -c 1 "$WORK/inherit" "$WORK/shared/lock" pulse 0 3>&- &
+    echo "$!" >>"$WORK/pids"
+    inherit $ALICE lend
+    [ "$(field .result "$(wish $ALICE cam "{\"plugin\": \"RR\", \"priority\": 5, \"attach\": $TID}")")" = OK ]
+    sleeper $BOB
+    [ "$(field .result "$(wish $BOB still "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ]
+    guard=$(parts rtf-guard)
+    before=$(switches "$guard") used=$(consumed "$guard")
+    sleep 3
+    woke=$(($(switches "$guard") - before)) used=$(($(consumed "$guard") - used))
+    echo "# in 3 s the guard woke $woke times, and used $used ms" >&3
+    [ "$woke" -le 4500 ]
+    [ "$used" -le 300 ]
+    [[ $(kernel "$SLEEPER") == "deadline "* ]]
+}

@@ -1,0 +1,149 @@
+# Who renames, removes or looks something up in a directory waits for its lock, which its owner can have held as long as he likes. One
+# whose files cannot be had waits for them alone.
+load attack
+
+lock() {
+    [ -x "$BATS_FILE_TMPDIR/lock" ] || cc -D_GNU_SOURCE -O2 -o "$BATS_FILE_TMPDIR/lock" "$BATS_TEST_DIRNAME/lock.c"
+    attack "$BATS_FILE_TMPDIR/lock" "$@"
+}
+
+# loop_mount PLACE: an ext4 of its own.
+loop_mount() {
+    truncate -s 32M "$1.image"
+    mkfs.ext4 -q "$1.image"
+    mkdir -p "$1"
+    mount -o loop "$1.image" "$1"
+    MOUNTED+=("$1")
+}
+freeze() { fsfreeze -f "$1" && FROZEN=$1; }
+thaw() { fsfreeze -u "$FROZEN" && FROZEN=; }
+tidy() {
+    [ -z "${FROZEN:-}" ] || thaw
+    attack_ends
+    if [ -n "$BROKER" ]; then broker_stop TERM; fi
+    local place
+    for place in "${MOUNTED[@]}"; do umount "$place"; done
+}
+MOUNTED=()
+
+# keeps_locked DIRECTORY: a process of Alice's holds that directory's lock until thaw.
+keeps_locked() {
+    loop_mount "$WORK/ice"
+    truncate -s 4096 "$WORK/ice/page"
+    chown $ALICE "$WORK/ice/page"
+    freeze "$WORK/ice"
+    lock hold "$1" "$WORK/ice/page"
+    eventually is_stuck "${ATTACKERS[-1]}"
+}
+is_stuck() { [ "$(awk '{ print $3 }' "/proc/$1/stat")" = D ]; }
+
+# bob_is_answered: as bob_is_answered_beside, but what keeps the lock cannot be ended before the file system is thawed.
+bob_is_answered() {
+    local attacked
+    attacked=$(observe)
+    echo "# $BATS_TEST_DESCRIPTION: p50, p99, worst of $REQUESTS: $attacked us" >&3
+}
+
+# She rewrites a file that is there, for which the directory's lock is not needed; the answer would need it.
+rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1"; }
+
+@test "a directory that its owner keeps locked keeps nobody else waiting" {
+    broker_start
+    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    keeps_locked "$SPECS/$ALICE"
+    rewrites '{"priority": 3, "plugin": "RR"}'
+    bob_is_answered
+    [ "$(jq .grant.priority "$SPECS/$ALICE/cam.verdict")" = 2 ]
+    thaw
+    [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 3 ]
+}
+
+@test "a reader that waits too long is ended when it can be, and its successor tells what it had not" {
+    broker_start
+    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    reader=$(parts rtf-reader)
+    kill -STOP "$reader"
+    rewrites '{"priority": 3, "plugin": "RR"}'
+    bob_is_answered_beside true
+    kill -KILL "$reader"
+    [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 3 ]
+}
+
+@test "a directory of 200,000 names, listed by an idle thread beside busy CPUs, keeps nobody else waiting" {
+    broker_start
+    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    as $ALICE sh -c 'cd "$1" && seq -f .%.0f 200000 | xargs touch' sh "$SPECS/$ALICE"
+    lock list "$SPECS/$ALICE"
+    for _ in $(seq "$(nproc)"); do hog $CAROL; done
+    rewrites '{"priority": 3, "plugin": "RR"}'
+    bob_is_answered_beside true
+    attack_ends
+    [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 3 ]
+}
+
+@test "the lock of all renames between directories of the file system, kept by a stranger, keeps nobody waiting" {
+    broker_start
+    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    install -d -o $ALICE "$WORK/one" "$WORK/two"
+    : >"$WORK/one/file"
+    chown $ALICE "$WORK/one/file"
+    keeps_locked "$WORK/two"
+    attack mv "$WORK/one/file" "$WORK/two/file"
+    eventually is_stuck "${ATTACKERS[-1]}"
+    bob_is_answered
+}
+
+@test "notifications on a directory, as many as may be, are its owner's trouble" {
+    broker_start
+    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    [ -x "$BATS_FILE_TMPDIR/lock" ] || cc -D_GNU_SOURCE -O2 -o "$BATS_FILE_TMPDIR/lock" "$BATS_TEST_DIRNAME/lock.c"
+    most=$(($(ulimit -Hn) - 100 < 50000 ? $(ulimit -Hn) - 100 : 50000))
+    (ulimit -n "$(ulimit -Hn)" && become $ALICE "$BATS_FILE_TMPDIR/lock" notes "$SPECS/$ALICE" "$most") >"$WORK/noted" 2>&1 3>&- &
+    ATTACKERS+=("$!")
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/noted"
+    flood rewrite
+    bob_is_answered_beside true
+}
+
+@test "what does not belong in specs/ is moved aside, and never removed" {
+    broker_start
+    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    as $ALICE mkdir "$SPECS/wrong"
+    eventually is_aside wrong
+    [ "$(field .result "$(wish $ALICE two '{"priority": 2, "plugin": "RR"}')")" = OK ]
+}
+is_aside() { [ "$(find "$SPECS" -maxdepth 1 -type d -name ".aside-$ALICE-*-$1" | wc -l)" = 1 ]; }
+
+@test "while the file system of specs/ is frozen threads that end are let go, and SIGTERM puts all back" {
+    mkdir "$SPOOL"
+    loop_mount "$SPECS"
+    broker_start
+    sleeper $ALICE
+    first=$SLEEPER
+    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    attach $ALICE cam "$first" >/dev/null
+    sleeper $BOB
+    wish $BOB cam '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    attach $BOB cam "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" deadline
+    freeze "$SPECS"
+    kill "$first"
+    eventually has_ended "$first"
+    kill -TERM "$BROKER"
+    eventually is_policy "$SLEEPER" other
+    thaw
+    wait "$BROKER" || true
+    BROKER=
+}
+has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage == "verdict" and .reason == $reason)' "$EVENTS" >/dev/null; }
+
+@test "a reader that is kept busy is as any program until its time is over, and others' reservations do not pay for it" {
+    broker_start
+    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    is_policy "$(parts rtf-reader)" fifo
+    flood rewrite
+    eventually is_policy "$(parts rtf-reader)" other
+    attack_ends
+    eventually is_policy "$(parts rtf-reader)" fifo
+}

@@ -1,0 +1,73 @@
+# Whatever one user can make one more of, again and again: it has a bound, and is forgotten.
+load attack
+
+the_books() {
+    rm -f "$SPOOL/state/current/books.json"
+    kill -USR1 "$BROKER"
+    eventually test -e "$SPOOL/state/current/books.json"
+    cat "$SPOOL/state/current/books.json"
+}
+
+errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge "$1" ]; }
+
+@test "900 directories in place of verdicts cost the broker next to nothing, and the verdicts come when they can" {
+    broker_start
+    as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && for n in $(seq 900); do mkdir "w$n.verdict"; echo bad >"w$n.json"; done' sh "$SPECS/$ALICE"
+    eventually errors 900
+    before=$(consumed "$BROKER")
+    sleep 4 # what is measured
+    spent=$(($(consumed "$BROKER") - before))
+    echo "# $spent ms of CPU time in 4 s" >&3
+    [ "$spent" -le $((40 * PATIENCE)) ] # all of them each second: 300
+    as $ALICE rmdir "$SPECS/$ALICE/w900.verdict" "$SPECS/$ALICE/w1.verdict"
+    as $ALICE sh -c 'rm -r "$1"/w[2-8]*' sh "$SPECS/$ALICE"
+    eventually test -f "$SPECS/$ALICE/w900.verdict"
+    eventually test -f "$SPECS/$ALICE/w1.verdict"
+}
+
+@test "one verdict that cannot be written is tried again at longer and longer intervals, and another user's is not late for it" {
+    broker_start
+    as $ALICE mkdir -p "$SPECS/$ALICE/cam.verdict"
+    put $ALICE cam bad
+    as $BOB mkdir -p "$SPECS/$BOB/cam.verdict"
+    eventually errors 1
+    put $BOB cam bad
+    eventually errors 2
+    as $BOB rmdir "$SPECS/$BOB/cam.verdict"
+    began=$(milliseconds)
+    eventually test -f "$SPECS/$BOB/cam.verdict"
+    [ $(($(milliseconds) - began)) -lt $((1500 * PATIENCE)) ]
+}
+
+# uids_come_and_go FIRST COUNT: each makes a directory, and removes it when the broker has seen it
+uids_come_and_go() {
+    /usr/bin/python3 - "$SPECS" "$1" "$2" "$GROUP" <<'END'
+import os, sys
+specs, first, count, group = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+def as_user(uid, act):
+    child = os.fork()
+    if child == 0:
+        os.setgroups([group]); os.setgid(uid); os.setuid(uid)
+        act(f"{specs}/{uid}")
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        sys.exit(f"uid {uid} could not")
+for uid in range(first, first + count):
+    as_user(uid, os.mkdir)
+END
+    eventually is_known "$(($1 + $2 - 1))"
+    rmdir "$SPECS"/[5-9]?????
+}
+is_known() { the_books | jq -e --arg user "$1" '.quiet | has($user)' >/dev/null; }
+are_gone() { [ "$(the_books | jq '.quiet | length')" = 0 ]; }
+
+@test "accounts of 2,400 made-up uids are forgotten" {
+    broker_start
+    for first in $(seq 500000 300 502100); do
+        uids_come_and_go "$first" 300
+        eventually are_gone
+    done
+    known=$(the_books | jq .accounts)
+    echo "# $known accounts" >&3
+    [ "$known" -lt 1000 ] # twice as many as there were at once, and 256
+}

@@ -1,0 +1,134 @@
+# A plugin that somebody has taken over: what it can take from others, beyond the answers that it gives.
+load attack
+
+PLUGIN_USER=20098
+
+prepare() {
+    cp "$BATS_TEST_DIRNAME/../fixtures/plugins/hostile" "$WORK/hostile"
+    chmod 755 "$WORK/hostile"
+    mkdir -m 755 "$WORK/switch"
+    configure_plugins "FP $WORK/hostile 11-20 all good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 10" "$BOB - max_utilization 10"
+    ATTACKERS=()
+}
+
+# taken_over WORD: at its next request, which comes
+taken_over() {
+    echo "$1" >"$WORK/switch/.new"
+    mv "$WORK/switch/.new" "$WORK/switch/FP"
+    [ "$(field .grant.plugin "$(wish $ALICE "w$RANDOM" '{"priority": 15, "plugin": "FP"}')")" = FP ]
+}
+said() { sed -n "s/^hostile //p" "$WORK/broker.out"; }
+has_said() { said | grep -q "$1"; }
+log_of_plugin() { jq -r "select(.stage == \"plugin\" and .plugin == \"FP\" and .decision == \"$1\") | .reason" "$EVENTS"; }
+has_logged() { [ "$(log_of_plugin "$1" | wc -l)" -ge "$2" ]; }
+
+@test "what a plugin starts is ordinary, and keeps nobody from any CPU" {
+    broker_start --plugin-user $PLUGIN_USER
+    is_policy "$(parts 'hostile name=FP')" fifo
+    taken_over children
+    eventually all_children_have_spoken
+    said | while read -r _ child policy; do
+        echo "$child: $policy"
+        [ "$policy" = 0 ] # SCHED_OTHER
+        [[ $(kernel "$child") == "other 0 nice=0 "* ]]
+    done
+    # A thread of the lowest real-time priority has what it wants beside them.
+    run timeout 5 chrt -f 1 /usr/bin/python3 -c 'import time
+from os import sched_setaffinity, cpu_count
+worst = 0
+for cpu in range(cpu_count()):
+    sched_setaffinity(0, {cpu})
+    until = last = time.monotonic()
+    while last < until + 0.3:
+        now = time.monotonic()
+        worst, last = max(worst, now - last), now
+print(int(worst * 1000))'
+    echo "# worst gap of a thread of priority 1: $output ms" >&3
+    [ "$output" -lt 100 ]
+}
+
+all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
+
+@test "a plugin that runs in short bursts while nothing is asked is ended, and named" {
+    broker_start --plugin-user $PLUGIN_USER
+    taken_over bursts
+    eventually has_logged killed 1
+    [[ $(log_of_plugin killed | head -n 1) == 'it used '*' ms of CPU time while nothing was asked, above all that is granted' ]]
+    # As it was granted.
+    rm "$WORK/switch/FP"
+    [ "$(field .grant.plugin "$(wish $BOB after '{"priority": 15}')")" != null ]
+}
+
+@test "a plugin that is taken over each time it is started has less than a fifth of a CPU" {
+    broker_start --plugin-user $PLUGIN_USER
+    taken_over starts
+    kill -KILL "$(parts 'hostile name=FP')"
+    eventually has_logged killed 5
+    [[ $(log_of_plugin killed | tail -n 1) == 'it used '*' ms of CPU time and has not greeted, which at first it did within '* ]]
+    # What that took from a thread of the lowest real-time priority on the same CPU.
+    cpu=$(awk '{ sub(/.*\) /, ""); print $37 }' "/proc/$BROKER/stat")
+    run timeout 30 taskset -c "$cpu" chrt -f 1 /usr/bin/python3 -c 'import time
+lost, last, until = 0.0, time.monotonic(), time.monotonic() + 4
+while last < until:
+    now = time.monotonic()
+    lost, last = lost + (now - last if now - last > 0.002 else 0), now
+print(int(lost * 1000))'
+    echo "# of 4000 ms, a thread of priority 1 beside it lost $output" >&3
+    [ "$output" -lt 800 ]
+}
+
+@test "a plugin whose answers keep everybody waiting is named" {
+    broker_start --plugin-user $PLUGIN_USER
+    taken_over slow
+    eventually has_logged warning 1
+    run log_of_plugin warning
+    echo "$output"
+    [[ $output == 'its answer took '*' ms, and everybody else waited; at '*' ms (timeout=) it would have been killed' ]]
+}
+
+@test "a plugin reaches no socket by its path" {
+    broker_start --plugin-user $PLUGIN_USER
+    /usr/bin/python3 - "$WORK/switch/FP.socket" "$WORK/heard" <<'END' 3>&- &
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+server.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o777)
+while True:
+    with open(sys.argv[2], "ab") as heard:
+        heard.write(server.recv(100) + b"\n")
+END
+    echo $! >>"$WORK/pids"
+    eventually test -S "$WORK/switch/FP.socket"
+    taken_over datagrams
+    eventually has_said '^done'
+    said
+    [ ! -s "$WORK/heard" ]
+    [ "$(said | grep -cE '^(datagram|raw|flags)( connects)?: Operation not permitted$')" = 6 ]
+}
+
+@test "a plugin has few processes and little memory, and the others are served" {
+    broker_start --plugin-user $PLUGIN_USER
+    taken_over memory
+    eventually has_said '^shared'
+    taken_over forks
+    eventually has_said '^forked'
+    said
+    [ "$(said | awk '$1 == "forked" { print $2 }')" -le 128 ]
+    [ "$(said | awk '$1 == "private" { print $2 }')" -le 512 ]
+    [ "$(said | awk '$3 == "MiB" { sum += $2 } END { print sum }')" -le 1024 ]
+    [ "$(cat "/proc/$(parts 'hostile name=FP' | head -n 1)/oom_score_adj")" = 1000 ]
+    [ "$(field .grant.plugin "$(wish $BOB other '{"priority": 5, "plugin": "RR"}')")" = RR ]
+    broker_stop TERM
+    eventually nobody_runs
+}
+nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
+
+@test "a plugin that is asked much, and one that is asked nothing, are let live" {
+    cp "$BATS_TEST_DIRNAME/../fixtures/plugins/faulty" "$WORK/faulty" # in Python, which takes long
+    configure_plugins "FP $WORK/faulty 11-20 all good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
+    broker_start --plugin-user $PLUGIN_USER
+    OBSERVED='{"priority": 15, "plugin": "FP"}' REQUESTS=2000
+    as $BOB "$BATS_TEST_DIRNAME/observer" "$SPECS/$BOB" $REQUESTS "$OBSERVED"
+    [ "$(log_of_plugin killed)" = '' ]
+}

@@ -1,0 +1,79 @@
+# The kernel ends a SCHED_DEADLINE runtime at a tick only: each of many crumbs takes a whole tick. Under the shipped rules a victim
+# who keeps to his own runtime is in time beside all that they let pass.
+load attack
+
+# The shipped rules, with uids in place of the group: accounts would be needed for that.
+prepare() {
+    local uid
+    grep '^[A-Z]' "$RTF_SOURCE/etc/plugins.conf" >"$CONFIG/plugins.conf"
+    for uid in $ALICE $BOB; do sed -n "s/^@rtf /$uid /p" "$RTF_SOURCE/etc/acl.conf"; done >"$CONFIG/acl.conf"
+    TICK=$(/usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 1000000))')
+    RUNTIME=$((TICK > 4000 ? TICK : 4000)) # of the victim, in us; his period is two and a half times as long
+    ATTACKERS=()
+    cc -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
+    cat >"$WORK/crumbs.c" <<'END_OF_C'
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* COUNT S: so many children, who sleep until then (CLOCK_MONOTONIC) and spin: one interrupt of the timer wakes all of a CPU. */
+int main(int argc, char **argv)
+{
+    for (int left = argc < 3 ? 0 : atoi(argv[1]); left > 0; left--)
+        if (fork() == 0) {
+            struct timespec then = {.tv_sec = atoi(argv[2])};
+            while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL) != 0)
+                ;
+            for (volatile int spins = 1; spins;)
+                ;
+        }
+    for (;;)
+        pause();
+}
+END_OF_C
+    cc -O1 -o "$WORK/crumbs" "$WORK/crumbs.c"
+}
+
+have_come() { [ "$(pgrep -cP "$1")" = "$2" ]; }
+are_asked() { [ "$(find "$SPECS/$ALICE" -name '*.verdict' | wc -l)" = "$1" ]; }
+
+# in_time COUNT JSON: so many threads of Alice, each with that wish, spin at once in Bob's first second of work. Is none of his
+# jobs late? A machine that stood still meanwhile makes them late, too: see in_time_once_of_three.
+in_time() {
+    local parent shot late
+    shot=$(awk -v lead=$((4 * PATIENCE)) '{ printf "%d\n", $1 + lead }' /proc/uptime)
+    become $ALICE "$WORK/crumbs" "$1" "$shot" >/dev/null 2>&1 3>&- &
+    parent=$!
+    echo "$parent" >>"$WORK/pids"
+    eventually have_come "$parent" "$1"
+    pgrep -P "$parent" | tee -a "$WORK/pids" | as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && rm -f ./* && n=0 && while read -r tid; do
+        n=$((n + 1)); echo "{$2, \"attach\": $tid}" >.new; mv .new "c$n.json"; done' sh "$SPECS/$ALICE" "$2"
+    eventually are_asked "$1"
+    echo "# $(cat "$SPECS/$ALICE"/*.verdict | jq -r .result | sort | uniq -c | xargs)" >&3
+    become $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" --plugin EDF -T ${RUNTIME}us -P $((RUNTIME * 5 / 2))us -- \
+        "$WORK/jobs" $((shot * 1000000 - RUNTIME * 100)) $((RUNTIME * 5 / 2)) 400 0:$((RUNTIME * 17 / 20)) >"$WORK/done" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually is_policy "$!" deadline
+    [ "$(awk '{ printf "%d\n", $1 }' /proc/uptime)" -lt "$shot" ] # all is ready in time
+    wait "$!"
+    xargs -a <(pgrep -P "$parent"; echo "$parent") kill -KILL
+    wait "$parent" || true
+    read -r late < <(awk -v period=$((RUNTIME * 5 / 2)) '{ by = $3 - $1 - period; late += by > 0; if (by > worst) worst = by }
+        END { print late + 0, "of", NR, "jobs late, worst by", worst + 0, "us" }' "$WORK/done")
+    echo "# $1 with {$2}: $late" >&3
+    [ "${late%% *}" = 0 ]
+}
+
+in_time_once_of_three() { in_time "$@" || in_time "$@" || in_time "$@"; }
+
+@test "160 runtimes of 2 us in 1 s: a victim's EDF of 4 ms in 10 is in time" {
+    broker_start
+    in_time_once_of_three 160 '"runtime": "2us", "period": "1s", "deadline": "1ms", "plugin": "EDF"'
+}
+
+@test "the shortest deadlines that the rules let pass, all overrun at once: he is in time" {
+    broker_start
+    in_time_once_of_three 2 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": $((TICK * 4)), \"plugin\": \"EDF\""
+    in_time_once_of_three 10 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": $((TICK * 20)), \"plugin\": \"EDF\""
+    in_time_once_of_three 120 "\"runtime\": $TICK, \"period\": \"1s\", \"plugin\": \"EDF\""
+}

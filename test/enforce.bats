@@ -1,0 +1,263 @@
+# enforce=runtime: FIFO and RR threads have no more CPU time than they were granted, and are as they were granted otherwise.
+load helper
+
+prepare() { configure_plugins 'FP fp 11-20 1 enforce=runtime' 'RR rr 1-10 1 enforce=runtime'; }
+
+SPEC='{"plugin": "FP", "priority": 15, "runtime": "2ms", "period": "10ms"}'
+
+# rival: an ordinary thread that takes whatever ordinary threads are left on CPU 1, but for a hundredth
+rival() {
+    # shellcheck disable=SC2016 # for its own shell
+    nice -n -20 taskset -c 1 sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+    echo "$!" >>"$WORK/pids"
+}
+
+# granted NAME TID [SPEC]: Alice's, and attached
+granted() {
+    local spec=${3:-$SPEC}
+    [ "$(field .result "$(wish $ALICE "$1" "${spec%\}}, \"attach\": $2}")")" = OK ]
+}
+
+# had TID: how many ms of the next 2,000
+had() {
+    local before
+    before=$(consumed "$1")
+    sleep 2
+    echo $(($(consumed "$1") - before))
+}
+
+# has_a_fifth TID: of CPU 1, which is 2 ms in 10; and not what it would like. Other load on the machine takes from it, so the lower bound is a wide one.
+has_a_fifth() {
+    local ms
+    ms=$(had "$1")
+    echo "# of 2,000 ms it had $ms ms" >&3
+    [ "$ms" -le 500 ]
+    [ "$ms" -ge 200 ]
+}
+
+# Looked at from the other CPU: on this one nobody ordinary runs while it is in force.
+seen() { taskset -c 0 "$RTF_SOURCE/test/kernel-view" "$1"; }
+is_suspended() { [[ $(seen "$1") == "other 0 "*" reset=1" ]]; }
+is_in_force() { [[ $(seen "$1") == "fifo "*" cpus=1 reset=1" ]]; }
+guard() { parts rtf-guard; }
+
+@test "a thread that never sleeps has its runtime in each period, and others the rest" {
+    broker_start
+    rival
+    hog $ALICE
+    renice -n 7 -p "$HOG" >/dev/null
+    granted cam "$HOG"
+    has_a_fifth "$HOG"
+    eventually is_suspended "$HOG"
+    eventually is_in_force "$HOG"
+    [[ $(kernel "$HOG") == *" nice=7 "* ]]
+    eventually grep -q 'used up its 2000us' "$EVENTS"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$HOG" other
+    [[ $(kernel "$HOG") == "other 0 nice=7 0/0/0 cpus=$ALL_CPUS reset="* ]]
+}
+
+@test "so it is under RR" {
+    broker_start
+    rival
+    hog $ALICE
+    granted cam "$HOG" '{"plugin": "RR", "priority": 5, "runtime": "2ms", "period": "10ms"}'
+    has_a_fifth "$HOG"
+}
+
+@test "who declares no runtime, no period, or too little of it is told what to add" {
+    broker_start
+    for spec in '{"plugin": "FP", "priority": 15}' '{"plugin": "FP", "priority": 15, "runtime": "2ms"}' '{"plugin": "FP", "priority": 15, "period": "10ms"}'; do
+        answer=$(wish $ALICE cam "$spec")
+        [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
+        [[ $(field .reason "$answer") == *'state "runtime", and "period" or "deadline"'* ]]
+    done
+    for spec in '{"plugin": "FP", "priority": 15, "runtime": 499, "period": "10ms"}' '{"plugin": "FP", "priority": 15, "runtime": 500, "period": 4999}'; do
+        answer=$(wish $ALICE cam "$spec")
+        [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
+        [[ $(field .reason "$answer") == *'from 500us in 5000us on'* ]]
+    done
+    [ "$(field .result "$(wish $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 500, "deadline": "5ms"}')")" = OK ]
+}
+
+@test "enforce=none, and a line without the word, enforce nothing" {
+    configure_plugins 'FP fp 11-20 1 enforce=none' 'RR rr 1-10 1'
+    broker_start
+    [ "$(field .result "$(wish $ALICE cam '{"plugin": "FP", "priority": 15}')")" = OK ]
+    hog $ALICE
+    granted hog "$HOG"
+    ms=$(had "$HOG")
+    [ "$ms" -ge 1000 ]
+}
+
+@test "other words are wrong" {
+    for word in enforce=no enforce= enforce=runtimes; do
+        configure_plugins "FP fp 11-20 1 $word"
+        run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+        [ "$status" -eq 78 ]
+        [[ $output == *"enforce= takes runtime or none"* ]]
+    done
+    configure_plugins 'EDF edf - 1 partition=unthrottled enforce=runtime'
+    run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+    [ "$status" -eq 78 ]
+    [[ $output == *"under SCHED_DEADLINE the kernel enforces runtimes"* ]]
+}
+
+@test "one that keeps to its runtime is never suspended, however others delay it" {
+    configure_plugins 'FP fp 1-20 1 enforce=runtime'
+    [ -x "$WORK/jobs" ] || cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
+    broker_start
+    rival
+    hog $BOB
+    become $ALICE "$WORK/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 1000000))" 10000 300 0:2800 3>&- >"$WORK/times" &
+    jobs=$!
+    echo "$jobs" >>"$WORK/pids"
+    eventually is_jobs "$jobs"
+    granted cam "$jobs" '{"plugin": "FP", "priority": 15, "runtime": "3ms", "period": "10ms"}'
+    [ "$(field .result "$(wish $BOB high "{\"plugin\": \"FP\", \"priority\": 20, \"runtime\": \"2ms\", \"period\": \"10ms\", \"attach\": $HOG}")")" = OK ]
+    wait $jobs
+    late=$(awk '$3 - $1 > 10000' "$WORK/times" | wc -l)
+    echo "# $late of $(wc -l <"$WORK/times") jobs were late" >&3
+    [ "$(wc -l <"$WORK/times")" -eq 300 ]
+    jq -e --slurp --argjson tid "$jobs" 'map(select(.tid == $tid and (.reason // "" | test("used up")))) == []' "$EVENTS" >/dev/null
+}
+
+@test "a broker that is killed while a thread is suspended brings it back" {
+    broker_start
+    rival
+    hog $ALICE
+    granted cam "$HOG"
+    for _ in 1 2 3 4 5; do
+        eventually is_suspended "$HOG"
+        kill -KILL "$BROKER"
+        wait "$BROKER" 2>/dev/null || true
+        eventually none_of_ours
+        broker_start
+        eventually is_in_force "$HOG"
+    done
+    has_a_fifth "$HOG"
+}
+
+@test "a guard that is killed is started again, and goes on" {
+    broker_start
+    rival
+    hog $ALICE
+    granted cam "$HOG"
+    for _ in 1 2; do
+        eventually is_suspended "$HOG"
+        old=$(guard)
+        kill -KILL "$old"
+        eventually is_another_guard "$old"
+    done
+    eventually is_in_force "$HOG"
+    eventually is_suspended "$HOG"
+    has_a_fifth "$HOG"
+    grep -q 'the guard ended and is started again' "$EVENTS"
+}
+is_another_guard() { [ -n "$(guard)" ] && [ "$(guard)" != "$1" ]; }
+
+@test "SIGTERM puts back one that is suspended, SIGINT leaves all in force, and a restart goes on" {
+    broker_start
+    rival
+    hog $ALICE
+    granted cam "$HOG"
+    eventually is_suspended "$HOG"
+    broker_stop INT
+    is_in_force "$HOG"
+    broker_start
+    has_a_fifth "$HOG"
+    eventually is_suspended "$HOG"
+    broker_stop TERM
+    [[ $(kernel "$HOG") == "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset="* ]]
+    broker_start
+    eventually is_suspended "$HOG"
+}
+
+@test "nothing is gained by changing the spec again and again" {
+    broker_start
+    rival
+    hog $ALICE
+    granted cam "$HOG"
+    before=$(consumed "$HOG") from=$(milliseconds)
+    for turn in $(seq 60); do
+        granted cam "$HOG" "{\"plugin\": \"FP\", \"priority\": $((11 + turn % 9)), \"runtime\": \"2ms\", \"period\": \"10ms\"}"
+    done
+    took=$(($(milliseconds) - from)) ran=$(($(consumed "$HOG") - before))
+    echo "# 60 changes in $took ms, and $ran ms of them had" >&3
+    [ $((ran * 100)) -le $((took * 35)) ]
+}
+
+@test "nor by handing it on to a fresh thread" {
+    broker_start
+    rival
+    hog $ALICE
+    one=$HOG
+    hog $ALICE
+    other=$HOG
+    granted cam "$one" '{"plugin": "FP", "priority": 15, "runtime": "50ms", "period": "500ms"}'
+    eventually is_suspended "$one"
+    from=$(milliseconds)
+    granted cam "$other" '{"plugin": "FP", "priority": 15, "runtime": "50ms", "period": "500ms"}'
+    [ $(($(milliseconds) - from)) -ge 300 ]
+}
+
+@test "a program that nobody may read is held to it as any other" {
+    cc -O2 -x c -o "$WORK/spin" - <<<'int main(void) { for (;;) ; }'
+    broker_start
+    rival
+    chown $ALICE "$WORK/spin"
+    chmod 0100 "$WORK/spin"
+    mkfifo -m 666 "$WORK/go"
+    # shellcheck disable=SC2016 # for its own shell
+    become $ALICE sh -c 'read -r _ <"$1"; exec "$2"' sh "$WORK/go" "$WORK/spin" 3>&- &
+    tid=$!
+    echo "$tid" >>"$WORK/pids"
+    eventually is_sh "$tid"
+    granted cam "$tid"
+    echo >"$WORK/go"
+    eventually is_spin "$tid"
+    has_a_fifth "$tid"
+}
+is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
+is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
+
+@test "the books, the journal and the kernel agree beside one that is suspended and in force in turn" {
+    broker_start
+    rival
+    hog $ALICE
+    granted cam "$HOG"
+    sleeper $ALICE
+    granted still "$SLEEPER"
+    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    kill -USR1 "$BROKER"
+    eventually [ -e "$SPOOL/state/books.json" ]
+    [ "$(jq -r '.wishes[] | select(.name == "still").thread.enforcement' "$SPOOL/state/books.json")" = 'in force' ]
+}
+
+@test "a thread that sleeps wakes nobody" {
+    broker_start
+    sleeper $ALICE
+    granted cam "$SLEEPER"
+    has_slept() { grep -q '^State:.S' "/proc/$(guard)/status"; }
+    eventually has_slept
+    before=$(awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$(guard)/status")
+    sleep 2
+    [ "$(awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$(guard)/status")" -eq "$before" ]
+}
+
+@test "what was granted without a runtime is asked again when the line begins to enforce, and what has one is held to it" {
+    configure_plugins 'FP fp 11-20 1'
+    broker_start
+    rival
+    sleeper $ALICE
+    granted none "$SLEEPER" '{"plugin": "FP", "priority": 15}'
+    hog $ALICE
+    granted cam "$HOG"
+    broker_stop INT
+    configure_plugins 'FP fp 11-20 1 enforce=runtime'
+    broker_start
+    eventually is_refused none
+    is_policy "$SLEEPER" other
+    has_a_fifth "$HOG"
+}
+is_refused() { [ "$(field .result "$(verdict $ALICE "$1")")" = SCHEDULE_FAIL ]; }

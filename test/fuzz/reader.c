@@ -1,0 +1,97 @@
+/* What a reader tells the broker, should it have been taken over by its user. */
+#include "../../libexec/broker/readers.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+
+#include "fuzz.h"
+#include "units.h"
+
+static struct user user = {.name = "somebody", .uid = 20017, .adopted = true};
+
+static void take_told(struct user *of, const char *name, struct sighting *sighting, struct open_file json)
+{
+    const struct spec *spec = &sighting->spec;
+    must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1) && json.fd == -1);
+    must(spec->runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX && spec->desired_runtime <= TIME_MAX);
+    must(spec->runtime == 0 || spec_window(spec) == 0 || spec->runtime <= spec_window(spec));
+    must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0 && sighting->thread >= 0);
+    must((sighting->json.state == FILE_ABSENT) == (sighting->json.stamp.inode == 0));
+    must((sighting->tid.state == FILE_READ) == (sighting->thread != 0));
+    must_be_text(sighting->json.reason, sizeof sighting->json.reason);
+    must_be_text(sighting->tid.reason, sizeof sighting->tid.reason);
+    spec_free(&sighting->spec);
+}
+
+static void take_name(struct user *of, const char *name)
+{
+    must(of == &user && name != NULL);
+}
+
+static void take_reason(struct user *of, const char *name, const char *request, const char *reason)
+{
+    must(of == &user && name != NULL && request != NULL && reason != NULL);
+}
+
+static void take_user(struct user *of)
+{
+    must(of == &user);
+}
+
+static void take_scan(struct user *of, int64_t since)
+{
+    must(of == &user && since >= 0);
+}
+
+static void take_file(struct user *of, const char *name, bool is_json, const struct stamp *stamp, bool linked)
+{
+    (void)is_json;
+    (void)linked;
+    must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1) && stamp->changed >= 0);
+}
+
+static void take_decision(struct user *of, const char *name, int64_t decided)
+{
+    must(of == &user && name != NULL && decided >= 0);
+}
+
+static void take_loss(struct user *of, const char *why)
+{
+    must(of == &user && why != NULL);
+}
+
+static const struct reader_events events = {.files = take_told, .news = take_name, .odd = take_name, .overflow = take_user, .unwritten = take_reason, .scanning = take_scan,
+                                            .seen_file = take_file, .seen_verdict = take_decision, .scanned = take_user, .lost = take_loss};
+
+void directories_dispose(int fd)
+{
+    (void)fd;
+}
+
+bool starter_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
+{
+    (void)slot;
+    (void)uid;
+    (void)socket;
+    (void)directory;
+    (void)inotify;
+    return false;
+}
+
+void starter_end_reader(int slot)
+{
+    (void)slot;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    static struct paragraph_input input;
+    struct paragraph said;
+    const char *why;
+    int fd = -1;
+    tell = &events;
+    reader_init(&user);
+    user.reader.state = READER_RUNS;
+    must(paragraph_feed(&input, bytes, length));
+    while (paragraph_take(&input, &said, &why) == 1 && take_one(&user, &said, &fd))
+        ;
+    input.taken = input.length = 0;
+    return 0;
+}
