@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "expected.h"
+
 enum { RING_PAGES = 16, CPUS_MAX = 1024, BOOSTS_MAX = 1024, RT_PRIORITIES = 100 };
 
 /* While there is more to come. */
@@ -136,9 +138,14 @@ void boosts_may_lend(const struct guarded *lender, bool on)
         suspect(lender);
 }
 
-/* Nobody could have used up a runtime before that. */
+/* Nobody could have used up a runtime before that. Who is only about to be guarded has a tick, for the broker mostly comes to say it. */
 static int64_t first_try(int priority, int64_t since)
 {
+    static const int64_t patience = INT64_C(4000000);
+    if (priority == -1 && ranks[0].count == 0) {
+        expected_drain();
+        return expected_any() ? since + patience : INT64_MAX;
+    }
     return priority < -1 || priority >= RT_PRIORITIES || ranks[priority + 1].count == 0 ? INT64_MAX : since + ranks[priority + 1].least;
 }
 
@@ -329,6 +336,11 @@ static bool sleeps(const struct guarded *guarded)
     return thread_look(guarded->tid, &now) && !now.runnable;
 }
 
+static bool is_not_boosted(pid_t tid)
+{
+    return !is_boosted(tid);
+}
+
 /* Each costs some tens of us, and a hostile user decides how often there is a boost that nobody seems to lend. */
 enum { TRIES_AT_ONCE = 16, PAUSE_PER_TRY = 20 };
 static int64_t next_try;
@@ -345,7 +357,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         return NULL;
     }
     for (; guarded != NULL && tries < TRIES_AT_ONCE; guarded = guarded->hh.next) {
-        if (guarded->state != GUARDED_IN_FORCE || kernel_priority(guarded) != priority || place++ < boost->tried)
+        if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || kernel_priority(guarded) != priority || place++ < boost->tried)
             continue;
         tries++;
         if (!sleeps(guarded))
@@ -357,6 +369,11 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         }
         guarded_pardon(guarded);
         if ((boost = boost_of(tid)) == NULL)
+            return NULL;
+    }
+    if (guarded == NULL && priority == -1) {
+        expected_drain();
+        if (expected_suspend(is_not_boosted, tid) || (boost = boost_of(tid)) == NULL)
             return NULL;
     }
     boost->tried += tries;

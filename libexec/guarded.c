@@ -25,6 +25,8 @@ static RB_HEAD(suspended, guarded) suspended = RB_INITIALIZER(&suspended);
 RB_PROTOTYPE(suspended, guarded, of_suspended, by_end)
 RB_GENERATE(suspended, guarded, of_suspended, by_end)
 
+static TAILQ_HEAD(, guarded) leaving = TAILQ_HEAD_INITIALIZER(leaving);
+
 int64_t guarded_now(void)
 {
     struct timespec time;
@@ -110,6 +112,8 @@ static bool put_in_force(struct guarded *guarded)
 
 void guarded_suspend(struct guarded *guarded, int64_t until)
 {
+    if (guarded->state == GUARDED_LEAVING)
+        make_ordinary(guarded);
     if (guarded->state != GUARDED_IN_FORCE)
         return;
     make_ordinary(guarded);
@@ -139,6 +143,8 @@ static void resume(struct guarded *guarded)
 
 void guarded_pardon(struct guarded *guarded)
 {
+    if (guarded->state != GUARDED_SUSPENDED)
+        return;
     guarded->untold--;
     resume(guarded);
 }
@@ -181,7 +187,7 @@ void guarded_used_up(struct guarded *guarded, int64_t now)
 
 bool guarded_lost(struct guarded *guarded)
 {
-    if (guarded->state == GUARDED_LOST || thread_has_ended(guarded->pidfd))
+    if (guarded->state == GUARDED_LOST || guarded->state == GUARDED_LEAVING || thread_has_ended(guarded->pidfd))
         return false;
     if (guarded->state == GUARDED_IN_FORCE)
         make_ordinary(guarded);
@@ -241,7 +247,7 @@ static void take_up(struct guarded *guarded, int64_t now)
     }
 }
 
-static void drop(struct guarded *guarded)
+static void free_it(struct guarded *guarded)
 {
     if (guarded->page != MAP_FAILED)
         (void)munmap(guarded->page, (size_t)sysconf(_SC_PAGESIZE) * 2);
@@ -251,24 +257,66 @@ static void drop(struct guarded *guarded)
     free(guarded);
 }
 
-void guarded_end(struct guarded *guarded)
+static void drop(struct guarded *guarded)
 {
-    remember(guarded);
+    if (guarded->state == GUARDED_LEAVING)
+        TAILQ_REMOVE(&leaving, guarded, of_leaving);
+    boosts_forget(guarded);
+    boosts_may_lend(guarded, false);
+    HASH_DEL(all, guarded);
+    free_it(guarded);
+}
+
+/* By now somebody else has seen to most of them. */
+static void forget_leaving(void)
+{
+    struct guarded *guarded, *next;
+    for (guarded = TAILQ_FIRST(&leaving); guarded != NULL; guarded = next) {
+        struct attributes now;
+        next = TAILQ_NEXT(guarded, of_leaving);
+        if (thread_has_ended(guarded->pidfd) || !thread_attributes(guarded->tid, &now) || now.policy != POLICY_DEADLINE)
+            drop(guarded);
+    }
+}
+
+void guarded_leave_in_force(struct guarded *guarded)
+{
     if (guarded->state == GUARDED_SUSPENDED)
         resume(guarded);
     if (guarded->state == GUARDED_SUSPENDED)
         RB_REMOVE(suspended, &suspended, guarded); /* who let it go sees to it */
-    boosts_forget(guarded);
-    boosts_may_lend(guarded, false);
-    HASH_DEL(all, guarded);
     drop(guarded);
+}
+
+void guarded_end(struct guarded *guarded)
+{
+    if (guarded->state == GUARDED_LEAVING)
+        return;
+    forget_leaving();
+    remember(guarded);
+    if (!is_deadline(guarded)) {
+        guarded_leave_in_force(guarded);
+        return;
+    }
+    if (guarded->state == GUARDED_SUSPENDED)
+        RB_REMOVE(suspended, &suspended, guarded);
+    else if (guarded->lends > 0)
+        make_ordinary(guarded);
+    guarded->state = GUARDED_LEAVING;
+    TAILQ_INSERT_TAIL(&leaving, guarded, of_leaving);
 }
 
 struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why)
 {
     struct guarded *guarded = guarded_find(wanted->tid);
-    if (guarded != NULL)
-        guarded_end(guarded);
+    const bool came_back = guarded != NULL;
+    if (came_back && guarded->state != GUARDED_LEAVING)
+        remember(guarded);
+    if (came_back && guarded->state == GUARDED_SUSPENDED)
+        RB_REMOVE(suspended, &suspended, guarded);
+    if (came_back)
+        drop(guarded);
+    forget_leaving();
     guarded = malloc(sizeof *guarded);
     if (guarded == NULL)
         abort();
@@ -282,13 +330,13 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         guarded->page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) * 2, PROT_READ, MAP_SHARED, guarded->event, 0);
         if (guarded->page == MAP_FAILED) {
             *why = "the memory for its event cannot be had";
-            drop(guarded);
+            free_it(guarded);
             return NULL;
         }
         guarded->base = count_of(guarded);
         guarded->waited = waited(guarded);
     }
-    if (again && suspend_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd}))
+    if ((again || came_back || is_deadline(guarded)) && suspend_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd}))
         (void)put_in_force(guarded);
     HASH_ADD(hh, all, tid, sizeof guarded->tid, guarded);
     boosts_may_lend(guarded, true);

@@ -15,6 +15,8 @@ enum guarded_state {
     GUARDED_IN_FORCE,  /* it runs as granted */
     GUARDED_SUSPENDED, /* its runtime is used up: ordinary until the next window begins */
     GUARDED_LOST,      /* nothing tells any more what it uses: ordinary until the broker has it guarded anew */
+    GUARDED_LEAVING,   /* SCHED_DEADLINE and let go: the attach helper has it in hand, and who is lent its rank may keep that from running. It may
+                        * still be made ordinary, but never real-time */
 };
 
 struct guarded {
@@ -36,7 +38,7 @@ struct guarded {
     int64_t own;          /* of the runtime, itself, before it began to lend; ns */
     int64_t lent;         /* in that window; ns */
     bool has_lent;        /* suspended for that, and not told yet */
-    TAILQ_ENTRY(guarded) of_lenders;
+    TAILQ_ENTRY(guarded) of_lenders, of_leaving;
     int64_t tell_at;      /* the broker is not told before that */
     uint64_t untold;      /* how often it was suspended since it was told */
     RB_ENTRY(guarded) of_suspended;
@@ -53,9 +55,12 @@ struct guarded *guarded_first(void);
  * suspended. NULL: nothing can be promised; *why. */
 struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why);
 
-/* In force again, if it was suspended, and let go. What it has used of its window is remembered till that is over: nobody gains by being
- * let go and taken up again. */
+/* Let go; FIFO and RR in force, if they were suspended; SCHED_DEADLINE is LEAVING, and ordinary if it lends or was suspended. What it has used of
+ * its window is remembered till that is over: nobody gains by being let go and taken up again. */
 void guarded_end(struct guarded *guarded);
+
+/* In force, and forgotten: nobody has it in hand. */
+void guarded_leave_in_force(struct guarded *guarded);
 
 /* Its event says that a runtime has been used. */
 void guarded_used_up(struct guarded *guarded, int64_t now);
@@ -63,7 +68,7 @@ void guarded_used_up(struct guarded *guarded, int64_t now);
 /* What it has had of a window that is not over, ns; 0: that cannot be told. */
 int64_t guarded_used(const struct guarded *guarded, int64_t now);
 
-/* Ordinary until then. */
+/* Ordinary until then; LEAVING: for good. */
 void guarded_suspend(struct guarded *guarded, int64_t until);
 
 /* In force again, as if nothing had been. */

@@ -3,11 +3,12 @@
  *
  *   op=begin id tid started_by budget every + attributes, a pidfd, and an event    from here on; times in us. again=1: it may have been
  *                                                                                  left suspended by one that was killed
- *   op=end   id tid started_by                                                     it is in force, and not touched any more
- *   op=rest  id                                                                    the same, for all
+ *   op=end   id tid started_by                                                     the helper has it in hand: it is not made real-time any more
+ *   op=rest  id                                                                    all are in force, and not touched any more
+ *   op=listen id, and a pipe; op=look id                                           expected.h: here it is; read it
  *
  * What fails, and end and rest in any case, is answered by id= and answer=ok|no. Without being asked it says
- * event=suspended|lent|lost tid= started_by=, and times= how often.
+ * event=suspended|lent|lost tid= started_by=, and times= how often; and event=blind|beneath reason= (below).
  *
  * It is a program of its own, and not part of the attach helper: that one waits for the kernel, in the middle of others' attachments,
  * for up to tens of ms, and a runaway thread would have those. This one never waits for anything but the next thing to do, runs above the
@@ -26,10 +27,13 @@
 
 #include "boosts.h"
 #include "confine.h"
+#include "expected.h"
+#include "guard-rank.h"
 #include "guarded.h"
 #include "locked.h"
 #include "paragraph.h"
 #include "pass.h"
+#include "units.h"
 
 enum { EVENTS = 64 };
 
@@ -59,13 +63,20 @@ static bool tell(const struct guarded *guarded, const char *what)
     return send_out(&output);
 }
 
-/* Priority inheritance is not seen. */
-static bool tell_of_boosts(int error)
+/* What is lent is not bounded: it is not seen (blind), or those who have it may keep the guard from running (beneath). */
+static bool tell_of_boosts(const char *event, int error)
 {
     static struct paragraph_output output;
-    paragraph_add(&output, "event", "blind");
+    paragraph_add(&output, "event", event);
     paragraph_add(&output, "reason", strerror(error));
     return send_out(&output);
+}
+
+static void rise(void)
+{
+    static bool is_told;
+    if (!guard_rank_rise() && !is_told)
+        is_told = tell_of_boosts("beneath", errno);
 }
 
 /* The first time at once, then now and then, with their number. */
@@ -113,6 +124,11 @@ static const char *begin(const struct paragraph *request, int fds[2])
                                             paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];
     fds[0] = fds[1] = -1;
+    if (granted.policy == POLICY_DEADLINE) {
+        rise();
+        expected_drain();
+        expected_forget(tid);
+    }
     if (guarded == NULL)
         return why;
     struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = (uint64_t)tid};
@@ -136,7 +152,7 @@ static void rest(void)
 {
     struct guarded *guarded;
     while ((guarded = guarded_first()) != NULL)
-        guarded_end(guarded);
+        guarded_leave_in_force(guarded);
 }
 
 static bool serve_one(const struct paragraph *request, int fds[2])
@@ -147,13 +163,18 @@ static bool serve_one(const struct paragraph *request, int fds[2])
         return false;
     if (strcmp(op, "begin") == 0)
         why = begin(request, fds);
+    else if (strcmp(op, "listen") == 0) {
+        expected_from(fds[0]);
+        fds[0] = -1;
+    } else if (strcmp(op, "look") == 0)
+        expected_drain();
     else if (strcmp(op, "end") == 0)
         end(request);
     else if (strcmp(op, "rest") == 0)
         rest();
     else
         why = "unknown op";
-    if (why == NULL && op[0] == 'b')
+    if (why == NULL && op[0] != 'e' && op[0] != 'r')
         return true; /* what nobody waits for */
     paragraph_add(&output, "id", id);
     paragraph_add(&output, "answer", why == NULL ? "ok" : "no");
@@ -263,29 +284,21 @@ static bool confine(void)
     return confine_calls(calls);
 }
 
-/* Above the broker, which may be busy with users' wishes, and so above all that is granted. */
-static void step_up(void)
-{
-    struct sched_param param;
-    if (sched_getscheduler(0) != SCHED_FIFO || sched_getparam(0, &param) != 0)
-        return;
-    if (param.sched_priority < sched_get_priority_max(SCHED_FIFO))
-        param.sched_priority++;
-    (void)sched_setparam(0, &param);
-}
-
 int main(int argc, char **argv)
 {
-    if (argc != 3 || strcmp(argv[1], "--serve") != 0) {
-        fprintf(stderr, "rtf-guard: only the broker starts this program, as rtf-guard --serve TRACEPOINT\n");
+    cpu_set_t domains;
+    if (argc != 4 || strcmp(argv[1], "--serve") != 0 || (argv[3][0] != '\0' && !parse_cpus(argv[3], &domains))) {
+        fprintf(stderr, "rtf-guard: only the broker starts this program, as rtf-guard --serve TRACEPOINT DOMAINS\n");
         return EX_USAGE;
     }
-    step_up();
+    if (argv[3][0] == '\0')
+        CPU_ZERO(&domains);
+    guard_rank_begin(&domains);
     (void)memory_lock(0);
     epoll = epoll_create1(EPOLL_CLOEXEC);
     timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (!boosts_open(argv[2], epoll, (uint64_t)FROM_BOOSTS))
-        (void)tell_of_boosts(errno);
+        (void)tell_of_boosts("blind", errno);
     if (epoll < 0 || timer < 0 || !wait_on(STDIN_FILENO, FROM_BROKER) || !wait_on(timer, FROM_TIMER) || !confine()) {
         fprintf(stderr, "rtf-guard: %s\n", strerror(errno));
         return EX_OSERR;

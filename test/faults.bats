@@ -7,8 +7,8 @@ prepare() {
     chmod 755 "$WORK/faulty"
     mkdir "$WORK/switch"
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1000"
-    configure_plugins "EDF $WORK/faulty - all threshold=0.4 timeout=200ms good=$RTF_LIBEXEC/plugins/edf switch=$WORK/switch/EDF" \
-        "FP $WORK/faulty 11-20 all timeout=200ms good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
+    configure_plugins "EDF $WORK/faulty - all threshold=0.4 timeout=500ms good=$RTF_LIBEXEC/plugins/edf switch=$WORK/switch/EDF" \
+        "FP $WORK/faulty 11-20 all timeout=500ms good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
 }
 
 # A wish that any of the three can take, and one that is the plugin's own.
@@ -275,7 +275,7 @@ costs_only() {
 }
 
 @test "while one plugin hangs, wishes for the others are answered" {
-    sed -i 's/timeout=200ms/timeout=5s/' "$CONFIG/plugins.conf"
+    sed -i 's/timeout=500ms/timeout=5s/' "$CONFIG/plugins.conf"
     begin_with_grants
     switch_on EDF hangs
     put $ALICE slow "$any"

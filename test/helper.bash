@@ -56,6 +56,19 @@ forget_places() {
 starter() { pgrep -P "$BROKER"; }
 parts() { pgrep -P "$(starter)" -f "${1:-.}"; }
 
+# once_of NUMBER COMMAND...: it succeeds once. For what measures time: the host of a virtual machine stops that for 10 ms now and then. What
+# is wrong fails each time.
+once_of() {
+    local tries=$1
+    shift
+    for ((; tries > 1; tries--)); do
+        if "$@"; then return; fi
+    done
+    "$@"
+}
+
+readers_have_ended() { [ -z "$(parts rtf-reader)" ]; }
+
 # has_watches NUMBER: so many threads are watched by the broker (rtf-attach hands it a perf event for each, a moment after it is attached).
 has_watches() { [ "$(find "/proc/$BROKER/fd" -lname 'anon_inode:*perf_event*' | wc -l)" = "$1" ]; }
 

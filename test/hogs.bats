@@ -18,7 +18,7 @@ tidy() {
 # hog NAME JSON: a process that will spin when it is told to, attached; its pid in $HOG
 hog() {
     # shellcheck disable=SC2016 # for the hog's own shell, which does not fork
-    become $ALICE bash -c 'read -r _ <"$0"; end=$((SECONDS + 20)); while ((SECONDS < end)); do :; done' "$WORK/go" 3>&- &
+    become $ALICE bash -c 'read -r _ <"$0"; end=$((SECONDS + 60)); while ((SECONDS < end)); do :; done' "$WORK/go" 3>&- &
     HOG=$!
     echo "$HOG" >>"$WORK/pids"
     eventually is_bash "$HOG"

@@ -609,6 +609,7 @@ spins_beside_the_broker() {
     attach $ALICE cam "$HOG" >/dev/null
     eventually has_watches 1
     eventually has_pidfds 1 # the thread's: a message about it that is under way has another one
+    eventually readers_have_ended
     before=$(descriptors)
     for round in 1 2 3 4; do
         wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF", "move": "process"}'
@@ -622,6 +623,7 @@ spins_beside_the_broker() {
         is_home "$HOG"
     done
     eventually has_watches 1
+    eventually readers_have_ended
     eventually has_descriptors "$before" # it is watched anew some ms after it was attached
 }
 descriptors() { ls "/proc/$BROKER/fd" | wc -l; }

@@ -154,6 +154,7 @@ static void budget(struct message *message, const struct grant *grant)
 static struct message *about_grant(const char *op, struct attachment *attachment, const struct grant *grant)
 {
     guard_end(attachment);
+    guard_expect(attachment, grant);
     home_expect(&attachment->presence, &grant->plan);
     struct message *message = about(op, attachment);
     budget(message, grant);

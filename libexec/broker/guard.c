@@ -1,6 +1,7 @@
 #include "guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,13 @@
 
 #include "coprocess.h"
 #include "event.h"
+#include "expected.h"
 #include "moment.h"
 #include "plugin-lines.h"
 #include "spec.h"
 #include "starter.h"
 #include "tracepoint.h"
+#include "units.h"
 #include "wishes.h"
 
 static const int64_t answer_within = INT64_C(1000000000), restart_pause = INT64_C(1000000000);
@@ -31,20 +34,17 @@ static int part;
 static uint64_t last_id, answered;
 static int64_t started, restart_at = INT64_MAX;
 static bool is_new;
+static int expectations = -1;
 
 void guard_prepare(char *path)
 {
-    static char serve[] = "--serve", where[TRACEPOINT_TEXT];
-    char *const argv[] = {path, serve, where, NULL};
+    static char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT];
+    char *const argv[] = {path, serve, where, keep_off, NULL};
+    cpu_set_t domains;
     tracepoint_find(where);
+    plugins_domains(&domains);
+    format_cpus(&domains, keep_off);
     part = starter_add(PART_GUARD, argv, (struct identity_to_run_as){0, 0});
-}
-
-bool guard_start(void)
-{
-    started = monotonic_now();
-    restart_at = INT64_MAX;
-    return coprocess_start(&guard, part, true, -1);
 }
 
 static void lost(const char *why)
@@ -57,16 +57,6 @@ static void lost(const char *why)
 int64_t guard_deadline(void)
 {
     return restart_at;
-}
-
-void guard_expire(int64_t now)
-{
-    if (now < restart_at)
-        return;
-    if (guard_start())
-        is_new = true;
-    else
-        restart_at = now + restart_pause;
 }
 
 bool guard_is_new(void)
@@ -98,6 +88,47 @@ static bool send_out(struct paragraph_output *output, const int *fds, int count)
             lost("does not listen");
     }
     return guard.running;
+}
+
+static bool begin_to_expect(void)
+{
+    int ends[2];
+    if (expectations >= 0)
+        close(expectations);
+    expectations = -1;
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return false;
+    expectations = ends[1];
+    const bool sent = send_out(message("listen"), &ends[0], 1);
+    close(ends[0]);
+    return sent;
+}
+
+bool guard_start(void)
+{
+    started = monotonic_now();
+    restart_at = INT64_MAX;
+    return coprocess_start(&guard, part, true, -1) && begin_to_expect();
+}
+
+void guard_expire(int64_t now)
+{
+    if (now < restart_at)
+        return;
+    if (guard_start())
+        is_new = true;
+    else
+        restart_at = now + restart_pause;
+}
+
+/* A pipe is full when thousands of attachments have failed since the guard last read it. */
+void guard_expect(const struct attachment *attachment, const struct grant *grant)
+{
+    const struct expectation expected = {.tid = attachment->tid, .started_by = attachment->started_by};
+    if (grant->plan.policy != POLICY_DEADLINE || !guard.running)
+        return;
+    if (write(expectations, &expected, sizeof expected) < 0 && send_out(message("look"), NULL, 0))
+        (void)!write(expectations, &expected, sizeof expected);
 }
 
 static void name(struct paragraph_output *output, pid_t tid, uint64_t started_by)
@@ -183,6 +214,9 @@ static bool take_one(void)
         what = paragraph_get(&said, "event");
         if (what != NULL && strcmp(what, "blind") == 0)
             event_broker("warning", "what threads lend to others by priority inheritance is not bounded, for the kernel does not show it: %.200s",
+                         paragraph_get(&said, "reason"));
+        else if (what != NULL && strcmp(what, "beneath") == 0)
+            event_broker("warning", "the guard cannot be SCHED_DEADLINE: %.200s: threads that are lent SCHED_DEADLINE may use more than was granted",
                          paragraph_get(&said, "reason"));
         else if (what != NULL)
             take_news(&said, what);

@@ -46,7 +46,10 @@ struct guarded_part {
 };
 void guard_part(const struct guarded_part *guarded, bool again);
 
-/* It is in force, and nobody touches it. */
+/* The helper is to make it SCHED_DEADLINE, if that is what was granted: libexec/expected.h. */
+void guard_expect(const struct attachment *attachment, const struct grant *grant);
+
+/* The guard does not make it real-time any more. */
 void guard_end(struct attachment *attachment);
 
 void guard_ready(void);

@@ -589,6 +589,8 @@ static void start(const struct options *options, int lock)
         stop_parts();
         die(EX_OSERR, reason);
     }
+    state_settle();
+    privileges_to_serve();
     acl_names(rules, names_warn_unknown);
     if (place_doubt() != NULL)
         event_broker("warning", "%s", place_doubt());

@@ -20,7 +20,7 @@
 #include "spool.h"
 
 static const char default_parent[] = RUN_DIRECTORY, link_name[] = "current", new_link_name[] = "current.new", record_name[] = "spool",
-                  journal_name[] = "journal";
+                  journal_name[] = "journal", other_name[] = "journal.other";
 enum { ID_DIGITS = 16, PATH_BYTES = 512, RECORD_BYTES = PATH_BYTES + 64, TRIES = 3 };
 
 /* Whose a directory is. */
@@ -159,7 +159,7 @@ static bool prepare_link(const char *target, struct owner *owner)
 
 static void empty(int directory)
 {
-    static const char *const names[] = {"journal", "journal.new", "books.json", "books.json.new", "spool"}; /* the last one last: it has the lock */
+    static const char *const names[] = {other_name, journal_name, "books.json", record_name}; /* the last one last: it has the lock */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         (void)unlinkat(directory, names[i], 0);
 }
@@ -168,8 +168,9 @@ static void empty(int directory)
 static bool is_old(int directory)
 {
     static const time_t day = 86400;
-    struct stat status;
-    return fstatat(directory, journal_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_mtime < time(NULL) - day;
+    struct stat one, other;
+    return (fstatat(directory, journal_name, &one, AT_SYMLINK_NOFOLLOW) != 0 || one.st_mtime < time(NULL) - day) &&
+           (fstatat(directory, other_name, &other, AT_SYMLINK_NOFOLLOW) != 0 || other.st_mtime < time(NULL) - day);
 }
 
 /* Those of spools that are gone: directories that were removed, build trees. */
@@ -341,6 +342,7 @@ bool place_settle(char reason[static REASON_BYTES])
     link_waits = false;
     if (spool.former < 0)
         return true;
+    (void)unlinkat(spool.former, other_name, 0);
     bool good = unlinkat(spool.former, journal_name, 0) == 0 || errno == ENOENT;
     if (!good && former_is_lasting) { /* it would be taken for the newer one; elsewhere nothing leads to it any more */
         snprintf(reason, REASON_BYTES, "state/%s, which is now in %.300s, cannot be removed: %s", journal_name, path, strerror(errno));
@@ -362,10 +364,36 @@ void place_find(void)
         spool.state = fcntl(spool.lasting, F_DUPFD_CLOEXEC, 0);
 }
 
+static void make_empty(const char *name)
+{
+    const int fd = openat(spool.state, name, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+}
+
 void place_leave(void)
 {
-    if (path[0] != '\0')
-        empty(spool.state);
+    if (path[0] == '\0')
+        return;
+    make_empty(other_name);
+    make_empty(journal_name);
+}
+
+static off_t size_of(int directory, const char *name)
+{
+    struct stat status;
+    return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_size : 0;
+}
+
+void place_end(int directory)
+{
+    const off_t journal = size_of(directory, journal_name), other = size_of(directory, other_name);
+    if (journal == 0 && other > 0)
+        (void)renameat(directory, other_name, directory, journal_name);
+    if (journal > 0 || other > 0 || path[0] == '\0')
+        return;
+    empty(directory);
+    (void)rmdir(path);
 }
 
 const char *place_path(void)

@@ -22,8 +22,11 @@ bool place_settle(char reason[static REASON_BYTES]);
 /* Sets spool.state and nothing else: where the journal of a spool is that is not to be served. */
 void place_find(void);
 
-/* Nothing is in force, and nothing to be kept. What can only be removed from outside, place_path says to the starter. */
+/* Nothing is in force, and nothing to be kept. */
 void place_leave(void);
+
+/* In the starter, while the broker waits for its end; `directory` is what spool.state is: the broker may neither rename nor remove. */
+void place_end(int directory);
 
 /* "": there is nothing to remove, or to be allowed. */
 const char *place_path(void);

@@ -26,13 +26,15 @@ static const char *const calls[] = {
     "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
     /* files */
     "open", "openat", "openat2", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
-    "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "rename", "renameat", "renameat2", "unlink",
-    "unlinkat", "fchmod", "umask",
+    "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "linkat", "fchmod", "umask",
     /* threads, as far as anybody may look */
     "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority", "getpid", "gettid", "getuid", "geteuid",
     "getgid", "getegid", "uname", "sysinfo",
     /* memory, and the end */
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq", "set_robust_list", "exit", "exit_group", NULL};
+
+/* And these until it serves: it takes up what an earlier broker left, and gives up the rest. */
+static const char *const calls_to_begin[] = {"rename", "renameat", "renameat2", "unlink", "unlinkat", "seccomp", "prctl", NULL};
 
 static void need(bool done, const char *what)
 {
@@ -70,5 +72,17 @@ void privileges_drop(const char *spool, const char *config)
     const char *why_not = hidden ? "/proc is mounted with hidepid" : confine_files(files);
     if (why_not != NULL)
         event_broker("warning", "broker and helper are not confined to their files (landlock): %s", why_not);
+    const char *all[sizeof calls / sizeof *calls + sizeof calls_to_begin / sizeof *calls_to_begin];
+    size_t count = 0;
+    for (size_t i = 0; calls[i] != NULL; i++)
+        all[count++] = calls[i];
+    for (size_t i = 0; calls_to_begin[i] != NULL; i++)
+        all[count++] = calls_to_begin[i];
+    all[count] = NULL;
+    need(confine_calls(all), "system calls");
+}
+
+void privileges_to_serve(void)
+{
     need(confine_calls(calls), "system calls");
 }

@@ -23,6 +23,7 @@
 #include "pass.h"
 #include "place.h"
 #include "run-directory.h"
+#include "spool.h"
 
 struct part {
     enum part_kind kind;
@@ -453,7 +454,7 @@ static void end_all(const sigset_t *children)
     }
 }
 
-static void serve(int socket)
+static void serve(int socket, int state)
 {
     sigset_t signals;
     struct signalfd_siginfo info;
@@ -483,8 +484,8 @@ static void serve(int socket)
         reap();
     }
     end_all(&signals);
-    if (place_path()[0] != '\0')
-        (void)rmdir(place_path()); /* where the broker has left nothing in it, which cannot do that itself */
+    if (state >= 0 && getppid() == broker) /* else the next one may be at it already */
+        place_end(state);
     run_directory_leave(run_directory);
     _exit(0);
 }
@@ -508,11 +509,12 @@ bool starter_fork(bool silent, struct source *source)
         return false;
     starter = fork();
     if (starter == 0) {
-        if (dup2(ends[1], 3) < 0)
+        const int state = spool.state < 0 ? -1 : fcntl(spool.state, F_DUPFD_CLOEXEC, 5), socket = fcntl(ends[1], F_DUPFD_CLOEXEC, 5);
+        if (dup2(socket, 3) < 0 || (state >= 0 && dup3(state, 4, O_CLOEXEC) < 0))
             _exit(126);
-        close_range(4, ~0U, 0);
+        close_range(state >= 0 ? 5 : 4, ~0U, 0);
         let_go_of_caller();
-        serve(3);
+        serve(3, state >= 0 ? 4 : -1);
     }
     close(ends[1]);
     if (starter < 0) {

@@ -13,9 +13,11 @@
 #include "spool.h"
 #include "units.h"
 
-static const char journal_name[] = "journal", new_name[] = "journal.new";
+static const char *const names[] = {"journal", "journal.other"};
 enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4, AT_ONCE_BYTES = 1 << 16 };
 
+static int in_force = 0;                   /* which of the two */
+static uint64_t generation;                /* of that */
 static int journal = -1, old_journal = -1; /* old: in force until the new one is committed */
 static off_t length, old_length, begun_length, retry_length;
 static bool behind, torn, old_torn; /* torn: part of a record stands behind length */
@@ -139,7 +141,7 @@ bool state_left(void)
 
 bool state_reopen(void)
 {
-    journal = openat(spool.state, journal_name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    journal = openat(spool.state, names[in_force], O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
     length = journal < 0 ? 0 : lseek(journal, 0, SEEK_END);
     return journal >= 0;
 }
@@ -154,12 +156,26 @@ static void read_boot(char boot[static 64])
         fclose(file);
 }
 
+/* What stands in this directory is older than what stands in spool.former, whatever its generation. */
+static void forget_older(void)
+{
+    for (int i = 0; i < 2; i++) {
+        const int fd = openat(spool.state, names[i], O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0)
+            close(fd);
+    }
+    in_force = 1;
+}
+
 bool state_begin(char reason[static REASON_BYTES])
 {
     char boot[64];
-    int fd = openat(spool.state, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (journal < 0 && spool.former >= 0)
+        forget_older();
+    const char *name = names[1 - in_force];
+    int fd = openat(spool.state, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
-        snprintf(reason, REASON_BYTES, "state/current/%s: %s", new_name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "state/current/%s: %s", name, strerror(errno));
         return false; /* and nothing has begun */
     }
     old_journal = journal;
@@ -172,22 +188,25 @@ bool state_begin(char reason[static REASON_BYTES])
     read_boot(boot);
     paragraph_add(&output, "record", "boot");
     paragraph_add(&output, "boot", boot);
+    paragraph_add_number(&output, "generation", generation + 1);
     return append();
 }
 
 bool state_commit(char reason[static REASON_BYTES])
 {
+    paragraph_add(&output, "record", "whole");
+    paragraph_close(&output);
     afresh = false;
     if (!put_out()) {
-        snprintf(reason, REASON_BYTES, "state/current/%s: %s", new_name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "state/current/%s: %s", names[1 - in_force], strerror(errno));
         return false;
     }
-    if (renameat(spool.state, new_name, spool.state, journal_name) != 0) {
-        snprintf(reason, REASON_BYTES, "state/current/%s: %s", journal_name, strerror(errno));
-        return false;
-    }
-    if (old_journal >= 0)
+    in_force = 1 - in_force;
+    generation++;
+    if (old_journal >= 0) {
+        (void)ftruncate(old_journal, 0); /* it counts no more in any case */
         close(old_journal);
+    }
     old_journal = -1;
     begun_length = length;
     retry_length = 0;
@@ -201,13 +220,19 @@ void state_abandon(void)
     output.length = 0;
     if (old_journal < 0)
         return; /* the first one: there is nothing to go back to */
+    (void)ftruncate(journal, 0); /* for the disk's sake: it never counted */
     close(journal);
-    (void)unlinkat(spool.state, new_name, 0);
     journal = old_journal;
     length = old_length;
     torn = old_torn;
     old_journal = -1;
     retry_length = length * 2; /* not at every turn */
+}
+
+void state_settle(void)
+{
+    if (in_force != 0 && renameat(spool.state, names[1], spool.state, names[0]) == 0)
+        in_force = 0;
 }
 
 bool state_is_behind(void)
@@ -358,8 +383,16 @@ static void remember(struct recorded_state *state, struct known **known, struct 
     HASH_ADD(hh, *known, task, sizeof found->task, found);
 }
 
-static bool take_record(struct recorded_state *state, struct known **known, const struct paragraph *record)
+/* What one file says. */
+struct one_file {
+    struct recorded_state state;
+    uint64_t generation; /* 0: written before there were any */
+    bool exists, whole;
+};
+
+static bool take_record(struct one_file *file, struct known **known, const struct paragraph *record)
 {
+    struct recorded_state *state = &file->state;
     char boot[64];
     struct recorded_wish wish;
     const char *kind = paragraph_get(record, "record");
@@ -370,7 +403,10 @@ static bool take_record(struct recorded_state *state, struct known **known, cons
         read_boot(boot);
         const char *recorded = paragraph_get(record, "boot");
         state->same_boot = recorded != NULL && strcmp(recorded, boot) == 0;
-    } else if (strcmp(kind, "kernel") == 0)
+        return get(record, "generation", UINT64_MAX, &file->generation);
+    } else if (strcmp(kind, "whole") == 0)
+        file->whole = true;
+    else if (strcmp(kind, "kernel") == 0)
         return get_text(record, "rt_runtime", state->rt_runtime, sizeof state->rt_runtime);
     else if (strcmp(kind, "wish") == 0 || strcmp(kind, "gone") == 0) {
         if (!get_wish(record, &wish))
@@ -400,31 +436,54 @@ static void forget_keys(struct known **known)
     }
 }
 
-bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
+static bool read_file(int directory, const char *name, struct one_file *file, char reason[static REASON_BYTES])
 {
     struct paragraph_input input = {0};
     struct paragraph record;
     struct known *known = NULL;
     const char *why = "a record that is not understood";
     bool good = true;
-    *state = (struct recorded_state){.same_boot = true};
-    int fd = openat(spool.former >= 0 ? spool.former : spool.state, journal_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    *file = (struct one_file){.state.same_boot = true};
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno != ENOENT) {
-        snprintf(reason, REASON_BYTES, "state/current/%s: %s", journal_name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "state/current/%s: %s", name, strerror(errno));
         return false;
     }
     while (good && fd >= 0 && paragraph_fill(&input, fd) > 0) {
         int taken;
-        while (good && (taken = paragraph_take(&input, &record, &why)) != 0)
-            good = taken == 1 && take_record(state, &known, &record);
+        while (good && (taken = paragraph_take(&input, &record, &why)) != 0) {
+            file->exists = true;
+            good = taken == 1 && take_record(file, &known, &record);
+        }
     }
     forget_keys(&known);
     paragraph_input_free(&input);
     if (fd >= 0)
         close(fd);
-    drop_gone(state);
+    drop_gone(&file->state);
+    file->whole |= file->generation == 0;
     if (!good)
-        snprintf(reason, REASON_BYTES, "state/current/%s is damaged: %s; move it away to start without it", journal_name, why);
+        snprintf(reason, REASON_BYTES, "state/current/%s is damaged: %s; move it away to start without it", name, why);
+    return good;
+}
+
+/* One that was cut short before it was whole has never been in force. */
+static bool counts(const struct one_file *file)
+{
+    return file->exists && file->whole;
+}
+
+bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
+{
+    struct one_file files[2] = {0};
+    const int directory = spool.former >= 0 ? spool.former : spool.state;
+    const bool good = read_file(directory, names[0], &files[0], reason) && read_file(directory, names[1], &files[1], reason);
+    in_force = counts(&files[1]) && !(counts(&files[0]) && files[0].generation > files[1].generation) ? 1 : 0;
+    generation = files[in_force].generation;
+    *state = counts(&files[in_force]) ? files[in_force].state : (struct recorded_state){.same_boot = true};
+    for (int i = 0; i < 2; i++)
+        if (i != in_force || !counts(&files[i]))
+            state_free(&files[i].state);
     return good;
 }
 

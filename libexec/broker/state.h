@@ -2,12 +2,17 @@
  * not be forgotten. It is made of paragraphs (lib/paragraph.h); the last one about a wish counts, and one that
  * was cut short by a crash or a full disk does not.
  *
- *   record=boot    boot= the kernel's boot id: threads of another boot are never touched
+ *   record=boot    boot= the kernel's boot id: threads of another boot are never touched; generation= the number of this journal
+ *   record=whole   all that was in force when this journal was begun stands before
  *   record=kernel  rt_runtime= what sched_rt_runtime_us was before it was set to -1; empty when it was put back
  *   record=left    the broker ended by SIGINT and left everything in force
  *   record=wish    user= name= task= time= and, as they exist: judged=, judged_tid=, token=, the grant, the
  *                  attached thread and its former attributes
  *   record=gone    user= name= task=
+ *
+ * There are two files, journal and journal.other: a journal that has grown is written afresh into the one that is not in force. It is in
+ * force from its record=whole on; then the former is made empty. If a crash comes between, the later generation counts. So the broker needs
+ * no right to rename or remove files; when it starts and ends, the one in force gets the name journal.
  *
  * Nothing here is synced: kill -9 loses nothing that was written, and a reboot voids it all but the wishes. */
 #ifndef RTF_STATE_H
@@ -42,9 +47,12 @@ struct recorded_state {
 bool state_read(struct recorded_state *state, char reason[static REASON_BYTES]);
 void state_free(struct recorded_state *state);
 
-/* Starts a journal afresh, written to the side and renamed into place by state_commit. */
+/* Starts a journal afresh, which is in force when state_commit has succeeded. */
 bool state_begin(char reason[static REASON_BYTES]);
 bool state_commit(char reason[static REASON_BYTES]);
+
+/* While files may be renamed still: the one in force becomes `journal`. */
+void state_settle(void);
 
 /* Instead of committing: the journal before goes on. */
 void state_abandon(void);

@@ -1,0 +1,35 @@
+/* Threads that are about to become SCHED_DEADLINE, so that whom they lend that to can be dealt with before the broker comes to say that they
+ * are guarded: it may be kept from running by just those.
+ *
+ * The broker writes a struct expectation into a pipe before it has a thread promoted. Nobody is woken: the guard reads the pipe when it
+ * asks itself who lends to somebody whom no guarded thread does. */
+#ifndef RTF_EXPECTED_H
+#define RTF_EXPECTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct expectation {
+    uint64_t started_by; /* lib/thread.h */
+    pid_t tid;
+    int unused;
+};
+
+/* Takes the reading end over, in place of an earlier one. */
+void expected_from(int fd);
+
+/* Reads what has been written. */
+void expected_drain(void);
+
+/* It is guarded from now on, or nobody's concern any more. */
+void expected_forget(pid_t tid);
+
+/* Is there any? After draining. */
+bool expected_any(void);
+
+/* Makes those ordinary that are SCHED_DEADLINE by now, one after another, until is_over(about). True: it is. Their attachments fail, or find them
+ * as if they had been suspended. */
+bool expected_suspend(bool (*is_over)(pid_t), pid_t about);
+
+#endif

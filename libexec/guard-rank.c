@@ -1,0 +1,46 @@
+#include "guard-rank.h"
+
+#include <unistd.h>
+
+#include "schedattr.h"
+
+/* ns. A suspension takes about 40 us. Of what a flood of boosts costs, what is beyond the runtime waits for the next period: others'
+ * reservations lose no more to it than that. */
+enum { RUNTIME = 200000, PERIOD = 4000000 };
+
+static enum { RANK_ORDINARY, RANK_FIFO, RANK_DEADLINE } rank = RANK_ORDINARY;
+
+static void keep_off(const cpu_set_t *domains)
+{
+    cpu_set_t may;
+    if (sched_getaffinity(0, sizeof may, &may) != 0)
+        return;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, domains))
+            CPU_CLR(cpu, &may);
+    if (CPU_COUNT(&may) > 0)
+        (void)sched_setaffinity(0, sizeof may, &may);
+}
+
+void guard_rank_begin(const cpu_set_t *domains)
+{
+    struct sched_param param;
+    if (sched_getscheduler(0) != SCHED_FIFO || sched_getparam(0, &param) != 0)
+        return;
+    if (param.sched_priority < sched_get_priority_max(SCHED_FIFO))
+        param.sched_priority++;
+    (void)sched_setparam(0, &param);
+    keep_off(domains);
+    rank = RANK_FIFO;
+}
+
+bool guard_rank_rise(void)
+{
+    const struct kernel_sched_attr wanted = {.size = sizeof wanted, .policy = SCHED_DEADLINE, .runtime = RUNTIME, .deadline = PERIOD, .period = PERIOD};
+    if (rank != RANK_FIFO)
+        return true;
+    if (sched_setattr_of(0, &wanted) != 0)
+        return false;
+    rank = RANK_DEADLINE;
+    return true;
+}

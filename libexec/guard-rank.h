@@ -1,0 +1,25 @@
+/* The rank at which rtf-guard itself runs.
+ *
+ *     ORDINARY      the broker is not real-time, so neither is the guard
+ *     FIFO          above the broker, and so above all that is granted
+ *        |  a thread is guarded that can lend SCHED_DEADLINE, and the kernel has bandwidth left
+ *        v
+ *     DEADLINE      until it ends: the kernel counts bandwidth that was given back for up to a period longer
+ *
+ * A thread that is lent SCHED_DEADLINE is never throttled: the kernel replenishes who is boosted at once (update_curr_dl_se(), Linux
+ * 6.18). It comes before every FIFO thread, so that as many of those as there are CPUs would keep a guard under FIFO from ever running.
+ * Under SCHED_DEADLINE the guard runs as soon as its own deadline is the next, and that is a near one. */
+#ifndef RTF_GUARD_RANK_H
+#define RTF_GUARD_RANK_H
+
+#include <sched.h>
+#include <stdbool.h>
+
+/* At its start. It keeps off the CPUs in `domains`, which are scheduling domains of threads that never leave them: a domain's
+ * bandwidth is its threads'. */
+void guard_rank_begin(const cpu_set_t *domains);
+
+/* From now on SCHED_DEADLINE may be lent. False with errno: the guard stays FIFO. */
+bool guard_rank_rise(void);
+
+#endif
