@@ -290,7 +290,7 @@ the_books() {
     cat >"$WORK/lower.py" <<'END'
 import json, os, sys, time
 os.chdir(sys.argv[1])
-for runtime in range(999999, 999599, -1):
+for runtime in range(999999, 999849, -1):
     with open(".new", "w") as file:
         json.dump({"runtime": runtime, "period": "4s", "plugin": "EDF", "attach": int(sys.argv[2])}, file)
     os.rename(".new", "cam.json")
@@ -306,7 +306,7 @@ END
     books=$(the_books)
     field '.rests' "$books"
     [ "$(field '.rests | length' "$books")" = 1 ]
-    [ "$(field '.rests[0].runtime' "$books")" = 400 ]
+    [ "$(field '.rests[0].runtime' "$books")" = 150 ]
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
 }
 
@@ -318,7 +318,7 @@ END
         hog "$user"
         echo "$user $HOG" >>"$WORK/loops"
     done
-    for seed in 1 2 3; do
+    for seed in ${REST_SEEDS:-1}; do # more with make faults
         "$RTF_SOURCE/test/rest-storm" $seed 8 "$SPOOL" "$BROKER" "$WORK/loops" $ALICE $BOB >"$WORK/said" 2>&1 || { cat "$WORK/said"; return 1; }
         echo "# seed $seed: $(cat "$WORK/said")" >&3
         "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
