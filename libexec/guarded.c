@@ -54,18 +54,20 @@ static int64_t count_of(const struct guarded *guarded)
     return guarded->event >= 0 && read(guarded->event, &count, sizeof count) == (ssize_t)sizeof count ? count : guarded->base;
 }
 
-/* 0 where the kernel does not say. */
+/* Opened once: to find it anew for each runtime that is used would be a sixth of the guard's work. -1: the kernel does not say. */
+static int open_waited(pid_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)tid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static int64_t waited(const struct guarded *guarded)
 {
-    char path[64], text[96] = "";
-    long long ran, waits = 0;
-    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)guarded->tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    char text[96] = "";
+    long long ran, waits;
+    if (guarded->stat < 0 || pread(guarded->stat, text, sizeof text - 1, 0) <= 0 || sscanf(text, "%lld %lld", &ran, &waits) != 2)
         return guarded->waited;
-    if (read(fd, text, sizeof text - 1) <= 0 || sscanf(text, "%lld %lld", &ran, &waits) != 2)
-        waits = guarded->waited;
-    close(fd);
     return waits;
 }
 
@@ -253,6 +255,8 @@ static void free_it(struct guarded *guarded)
         (void)munmap(guarded->page, (size_t)sysconf(_SC_PAGESIZE) * 2);
     if (guarded->event >= 0)
         close(guarded->event);
+    if (guarded->stat >= 0)
+        close(guarded->stat);
     close(guarded->pidfd);
     free(guarded);
 }
@@ -322,6 +326,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         abort();
     *guarded = *wanted;
     guarded->page = MAP_FAILED;
+    guarded->stat = -1;
     guarded->policy = suspend_kernel_policy(wanted->granted.policy);
     guarded->priority = wanted->granted.priority;
     guarded->window.began = guarded_now();
@@ -333,6 +338,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
             free_it(guarded);
             return NULL;
         }
+        guarded->stat = open_waited(guarded->tid);
         guarded->base = count_of(guarded);
         guarded->waited = waited(guarded);
     }

@@ -23,6 +23,7 @@ struct guarded {
     pid_t tid;
     uint64_t started_by;
     int pidfd, event; /* event: of its CPU time; -1: SCHED_DEADLINE, which the kernel accounts */
+    int stat;             /* of what it waits for; -1 */
     void *page;
     enum guarded_state state;
     struct attributes granted;

@@ -274,7 +274,7 @@ static bool confine(void)
     static const struct confine_path files[] = {{"/proc", MAY_READ}, {0}};
     static const char *const calls[] = {
         "sched_setattr", "sched_setscheduler", "sched_setaffinity", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority",
-        "epoll_wait", "epoll_pwait", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "read", "recvmsg", "sendmsg", "open", "openat", "close", "fstat", "newfstatat",
+        "epoll_wait", "epoll_pwait", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "read", "pread64", "recvmsg", "sendmsg", "open", "openat", "close", "fstat", "newfstatat",
         "clock_gettime", "clock_nanosleep", "nanosleep", "mmap", "munmap", "mremap", "brk", "madvise", "pidfd_open", "rt_sigreturn", "restart_syscall", "futex",
         "exit", "exit_group", "lseek", "write", NULL};
     if (!confine_for_good() || !confine_powers(powers))
