@@ -522,6 +522,11 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     hog $ALICE
     groups=$(cat "/proc/$HOG/cgroup")
     wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    eventually is_policy "$HOG" other
+    eventually has_rank deadline "$(parts rtf-guard)" # the guard's bandwidth counts from the first thread on
+    eventually has_settled
     before=$(account)
     for round in 1 2 3 4; do
         attach $ALICE cam "$HOG"
@@ -539,6 +544,13 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
 }
 counts() { [ "$(account)" = "$1" ]; }
+has_settled() { # for two of the thread's periods
+    local now
+    now=$(account)
+    sleep 0.2
+    counts "$now"
+}
+has_rank() { [[ $(kernel "$2") == "$1 "* ]]; }
 
 # busy_second UID: a process whose second thread spins, in $HOG; what is not the first one is watched for its execve anew each time.
 busy_second() {
