@@ -580,6 +580,7 @@ END
 
 rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
 
+# bats test_tags=machine
 @test "partition=unthrottled lifts the kernel's limit, pins to the least loaded CPU, and SIGTERM puts the limit back" {
     configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
     sleeper $ALICE
@@ -598,6 +599,7 @@ rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
     [ "$(kernel "$first")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
+# bats test_tags=machine
 @test "the kernel's limit is put back after kill -9: by --put-back, or by the next start with another configuration" {
     configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
     broker_start

@@ -18,11 +18,11 @@ granted() {
     [ "$(field .result "$(wish $ALICE "$1" "${spec%\}}, \"attach\": $2}")")" = OK ]
 }
 
-# had TID: how many ms of the next 2,000
+# had TID: how many ms of the next 1,000
 had() {
     local before
     before=$(consumed "$1")
-    sleep 2
+    sleep 1
     echo $(($(consumed "$1") - before))
 }
 
@@ -30,9 +30,9 @@ had() {
 has_a_fifth() {
     local ms
     ms=$(had "$1")
-    echo "# of 2,000 ms it had $ms ms" >&3
-    [ "$ms" -le 500 ]
-    [ "$ms" -ge 200 ]
+    echo "# of 1,000 ms it had $ms ms" >&3
+    [ "$ms" -le 250 ]
+    [ "$ms" -ge 100 ]
 }
 
 # Looked at from the other CPU: on this one nobody ordinary runs while it is in force.
@@ -132,7 +132,7 @@ keeps_to_its_runtime() {
     rival
     hog $ALICE
     granted cam "$HOG"
-    for _ in 1 2 3 4 5; do
+    for _ in 1 2 3; do
         eventually is_suspended "$HOG"
         kill -KILL "$BROKER"
         wait "$BROKER" 2>/dev/null || true

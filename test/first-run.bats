@@ -98,7 +98,7 @@ END
         done
         "$RTF_LIBEXEC/rtf-brokerd" --spool $WORK/spool --config $CONFIG --group $GROUP --put-back
         echo "{\"priority\": 12}" >$WORK/wish.json
-        "$RTF_LIBEXEC/rtf-brokerd" --spool $WORK/spool --config $CONFIG --group $GROUP --explain $WORK/wish.json --as 20017 >/dev/null
+        "$RTF_LIBEXEC/rtf-brokerd" --spool $WORK/spool --config $CONFIG --group $GROUP --explain $WORK/wish.json --as '"$ALICE"' >/dev/null
         what_is_there | diff $WORK/before -
     '
 }
