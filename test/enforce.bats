@@ -87,7 +87,7 @@ guard() { parts rtf-guard; }
     hog $ALICE
     granted hog "$HOG"
     ms=$(had "$HOG")
-    [ "$ms" -ge 1000 ]
+    [ "$ms" -ge 500 ]
 }
 
 @test "other words are wrong" {
