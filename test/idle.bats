@@ -71,6 +71,7 @@ no_readers() { ! parts rtf-reader >/dev/null; }
     broker_start
     wish $ALICE first '{"priority": 15}' >/dev/null
     as $ALICE mkdir "$SPECS/$ALICE/.new"
+    eventually readers_have_ended
     eventually settled
     before=$(switches)
     as $ALICE sh -c 'echo "{\"priority\": 15}" >"$1/.new/cam"' sh "$SPECS/$ALICE"
