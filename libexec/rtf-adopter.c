@@ -45,6 +45,7 @@
 #include "moment.h"
 #include "paragraph.h"
 #include "pass.h"
+#include "powers.h"
 #include "units.h"
 
 enum { SPECS = 3, NAME_MOST = 64, ASIDE_MOST = 64 };

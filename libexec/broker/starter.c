@@ -22,6 +22,7 @@
 #include "confine.h"
 #include "pass.h"
 #include "place.h"
+#include "powers.h"
 #include "run-directory.h"
 #include "spool.h"
 
@@ -144,32 +145,52 @@ static void run(const struct part *part, int in, int out, int keep)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* What it needs to be for that it asks for itself, before the first byte from anybody; and its own rank is below the broker's. */
-static void run_reader(const struct part *part, uid_t uid, int socket, int directory, int inotify)
+struct new_reader {
+    const struct part *part;
+    uid_t uid;
+    int fds[DESCRIPTORS]; /* its socket, the directory, an inotify instance or -1 */
+};
+
+static bool arrange_reader(const struct new_reader *reader)
 {
-    char owner[16], own_uid[16], own_gid[16];
-    char *const argv[] = {part->argv[0], owner, own_uid, own_gid, NULL};
-    static char *const environment[] = {"LC_ALL=C", NULL};
-    const int fds[] = {socket, STDERR_FILENO, directory, inotify};
+    const int fds[] = {reader->fds[0], STDERR_FILENO, reader->fds[1], reader->fds[2]};
     static const int places[] = {STDIN_FILENO, STDOUT_FILENO, 3, 4};
-    snprintf(owner, sizeof owner, "%u", uid);
-    snprintf(own_uid, sizeof own_uid, "%u", part->as.uid);
-    snprintf(own_gid, sizeof own_gid, "%u", part->as.gid);
     int high[4]; /* out of the way of one another */
+    sigset_t none;
     for (int i = 0; i < 4; i++)
         high[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
     for (int i = 0; i < 4; i++)
         if (high[i] >= 0 && dup2(high[i], places[i]) < 0)
-            _exit(126);
-    close_range(inotify >= 0 ? 5 : 4, ~0U, 0);
-    if (chdir("/") != 0 || !step_down())
-        _exit(126);
-    execve(part->argv[0], argv, environment);
+            return false;
+    close_range(fds[3] >= 0 ? 5 : 4, ~0U, 0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    return chdir("/") == 0 && step_down();
+}
+
+/* What it needs to be for that it asks for itself, before the first byte from anybody; and its own rank is below the broker's. Runs in the starter's
+ * memory, while the starter waits: it may change what is the process's, and nothing else. */
+static int run_reader(void *start)
+{
+    const struct new_reader *reader = start;
+    char owner[16], own_uid[16], own_gid[16];
+    char *const argv[] = {reader->part->argv[0], owner, own_uid, own_gid, NULL};
+    static char *const environment[] = {"LC_ALL=C", NULL};
+    snprintf(owner, sizeof owner, "%u", reader->uid);
+    snprintf(own_uid, sizeof own_uid, "%u", reader->part->as.uid);
+    snprintf(own_gid, sizeof own_gid, "%u", reader->part->as.gid);
+    if (arrange_reader(reader))
+        execve(reader->part->argv[0], argv, environment);
     _exit(errno == ENOENT ? 127 : 126);
+}
+
+/* A user whose reader does not run waits for its start: as vfork(2), for a copy of what the starter has locked takes longer than all else that the
+ * kernel does to start a program. */
+static pid_t fork_reader(const struct new_reader *reader)
+{
+    static char stack[16384] __attribute__((aligned(64)));
+    return clone(run_reader, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, (void *)reader);
 }
 
 /* ---- the starter ---- */
@@ -348,9 +369,7 @@ static void start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
     end_reader(&readers[slot]);
     if (part == NULL || fds[0] < 0 || fds[1] < 0)
         return;
-    pid_t pid = fork();
-    if (pid == 0)
-        run_reader(part, uid, fds[0], fds[1], fds[2]);
+    const pid_t pid = fork_reader(&(struct new_reader){part, uid, {fds[0], fds[1], fds[2]}});
     readers[slot].pid = pid > 0 ? pid : 0;
     place(readers[slot].pid, &anywhere);
     give_budget(slot);
