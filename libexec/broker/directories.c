@@ -152,8 +152,7 @@ static struct user *user_new(const char *name, uint64_t inode, uid_t uid, int di
     HASH_ADD_STR(users, name, user);
     user->account = account_find(uid);
     account_hold(user->account);
-    user->next_of_account = user->account->users;
-    user->account->users = user;
+    LIST_INSERT_HEAD(&user->account->users, user, of_account);
     return user;
 }
 
@@ -162,11 +161,7 @@ static void unlink_from_account(struct user *user)
     if (user->of != NULL)
         user->of->directories--;
     user->of = NULL;
-    for (struct user **at = &user->account->users; *at != NULL; at = &(*at)->next_of_account)
-        if (*at == user) {
-            *at = user->next_of_account;
-            return;
-        }
+    LIST_REMOVE(user, of_account);
 }
 
 void user_close(struct user *user)
@@ -186,8 +181,9 @@ void users_sweep(void)
 
 static void wait_a_while(struct user *user)
 {
-    if (user->look_at == 0)
-        TAILQ_INSERT_TAIL(&waiting, user, of_list);
+    if (user->look_at != 0)
+        TAILQ_REMOVE(&waiting, user, of_list);
+    TAILQ_INSERT_TAIL(&waiting, user, of_list); /* all wait equally long: the first is due first */
     user->look_at = monotonic_now() + try_again_after;
 }
 
@@ -268,8 +264,8 @@ static void judge(struct user *user)
 void directories_of(struct account *account)
 {
     struct user *next;
-    for (struct user *user = account->users; user != NULL; user = next) {
-        next = user->next_of_account;
+    for (struct user *user = LIST_FIRST(&account->users); user != NULL; user = next) {
+        next = LIST_NEXT(user, of_account);
         if (!user->adopted && !user->adopting)
             judge(user);
     }

@@ -13,11 +13,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/queue.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <uthash.h>
 
 #include "confine.h"
 #include "pass.h"
@@ -48,13 +50,18 @@ static int parts_count, to_starter = -1;
 /* A reader runs above all that is granted, and its user decides how much it has to do. So of READER_BUDGET of CPU time, as the kernel's tick counts
  * it, it is ordinary for READER_PAUSE: then what it does costs others no more of their reservations than its user could by himself. */
 enum { READER_BUDGET = 5000000, READER_PAUSE = 100000000, READER_SIGNAL = 0x40000000 }; /* ns; READER_SIGNAL: and the slot, in a timer's value */
-static struct reader_part {
+struct reader_part {
     pid_t pid; /* as struct part's */
     timer_t timer;
     bool is_timed;
     int64_t ordinary_until; /* CLOCK_MONOTONIC, ns; 0: it is not ordinary */
-} *readers; /* by slot */
+    TAILQ_ENTRY(reader_part) of_ordinary;
+    UT_hash_handle hh; /* by pid, if it is not 0 */
+};
+static struct reader_part **readers; /* by slot */
 static int readers_count;
+static struct reader_part *running; /* by pid */
+static TAILQ_HEAD(, reader_part) ordinary_ones = TAILQ_HEAD_INITIALIZER(ordinary_ones); /* the first to be ranked again is first */
 static pid_t starter, broker;
 static bool is_silent;
 static int run_directory = -1; /* the starter's, for it ends last, and under no rules for files */
@@ -256,7 +263,7 @@ static void place_all(int cpu)
         if (parts[i].kind != PART_GUARD)
             place(parts[i].pid, &before);
     for (int i = 0; i < readers_count; i++)
-        place(readers[i].pid, &before);
+        place(readers[i]->pid, &before);
 }
 
 /* Again each time: somebody may have removed it. */
@@ -311,11 +318,18 @@ static void arm(const struct reader_part *reader)
 
 static void give_budget(int slot)
 {
-    struct reader_part *reader = &readers[slot];
+    struct reader_part *reader = readers[slot];
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = READER_SIGNAL + slot};
     clockid_t clock;
     reader->is_timed = reader->pid > 0 && clock_getcpuclockid(reader->pid, &clock) == 0 && timer_create(clock, &event, &reader->timer) == 0;
     arm(reader);
+}
+
+static void ordinary_no_more(struct reader_part *reader)
+{
+    if (reader->ordinary_until != 0)
+        TAILQ_REMOVE(&ordinary_ones, reader, of_ordinary);
+    reader->ordinary_until = 0;
 }
 
 static void end_reader(struct reader_part *reader)
@@ -323,63 +337,72 @@ static void end_reader(struct reader_part *reader)
     if (reader->is_timed)
         (void)timer_delete(reader->timer);
     reader->is_timed = false;
-    reader->ordinary_until = 0;
+    ordinary_no_more(reader);
+    if (reader->pid != 0)
+        HASH_DEL(running, reader);
     kill_it(&reader->pid);
 }
 
 static void take_budget(int slot)
 {
-    if (slot >= readers_count || !readers[slot].is_timed || readers[slot].ordinary_until != 0)
+    if (slot >= readers_count || !readers[slot]->is_timed || readers[slot]->ordinary_until != 0)
         return;
-    rank_reader(readers[slot].pid, true);
-    readers[slot].ordinary_until = monotonic_now() + READER_PAUSE;
+    rank_reader(readers[slot]->pid, true);
+    readers[slot]->ordinary_until = monotonic_now() + READER_PAUSE;
+    TAILQ_INSERT_TAIL(&ordinary_ones, readers[slot], of_ordinary);
 }
 
 /* Returns how long none of them is to get its rank back, in ms, up; -1: none has lost it. */
 static int give_ranks_back(void)
 {
     const int64_t now = monotonic_now();
-    int64_t first = INT64_MAX;
-    for (int slot = 0; slot < readers_count; slot++) {
-        struct reader_part *reader = &readers[slot];
-        if (reader->ordinary_until == 0)
-            continue;
-        if (reader->ordinary_until <= now) {
-            reader->ordinary_until = 0;
-            rank_reader(reader->pid, false);
-            arm(reader);
-        } else if (reader->ordinary_until < first)
-            first = reader->ordinary_until;
+    struct reader_part *reader;
+    while ((reader = TAILQ_FIRST(&ordinary_ones)) != NULL && reader->ordinary_until <= now) {
+        ordinary_no_more(reader);
+        rank_reader(reader->pid, false);
+        arm(reader);
     }
-    return first == INT64_MAX ? -1 : (int)((first - now) / 1000000 + 1);
+    return reader == NULL ? -1 : (int)((reader->ordinary_until - now) / 1000000 + 1);
+}
+
+static bool have_slot(int slot)
+{
+    const int count = slot + 64;
+    if (slot < readers_count)
+        return true;
+    struct reader_part **more = realloc(readers, (size_t)count * sizeof(struct reader_part *));
+    if (more == NULL)
+        return false;
+    readers = more;
+    for (; readers_count < count; readers_count++)
+        if ((readers[readers_count] = calloc(1, sizeof **readers)) == NULL)
+            return false;
+    return true;
 }
 
 static void start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
 {
     const struct part *part = reader_part();
-    if (slot >= readers_count) {
-        const int count = slot + 64;
-        struct reader_part *more = realloc(readers, (size_t)count * sizeof *readers);
-        if (more == NULL)
-            return;
-        memset(more + readers_count, 0, (size_t)(count - readers_count) * sizeof *more);
-        readers = more;
-        readers_count = count;
-    }
-    end_reader(&readers[slot]);
+    if (!have_slot(slot))
+        return;
+    struct reader_part *reader = readers[slot];
+    end_reader(reader);
     if (part == NULL || fds[0] < 0 || fds[1] < 0)
         return;
     const pid_t pid = fork_reader(&(struct new_reader){part, uid, {fds[0], fds[1], fds[2]}});
-    readers[slot].pid = pid > 0 ? pid : 0;
-    place(readers[slot].pid, &anywhere);
+    reader->pid = pid > 0 ? pid : 0;
+    if (reader->pid != 0)
+        HASH_ADD(hh, running, pid, sizeof reader->pid, reader);
+    place(reader->pid, &anywhere);
     give_budget(slot);
 }
 
 static bool is_running(pid_t pid)
 {
-    for (int i = 0; i < readers_count; i++)
-        if (readers[i].pid == pid)
-            return true;
+    const struct reader_part *reader;
+    HASH_FIND(hh, running, &pid, sizeof pid, reader);
+    if (reader != NULL)
+        return true;
     for (int i = 0; i < parts_count; i++)
         if (parts[i].pid == pid)
             return true;
@@ -436,7 +459,7 @@ static bool obey(int socket)
     else if (sane && order.what == START_READER)
         start_reader(order.part, order.uid, fds);
     else if (sane && order.what == END_READER && order.part < readers_count)
-        end_reader(&readers[order.part]);
+        end_reader(readers[order.part]);
     for (int i = 0; i < DESCRIPTORS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -467,8 +490,8 @@ static void end_all(const sigset_t *children)
         wait_for_end(pid, children, until);
     }
     for (int i = 0; i < readers_count; i++) {
-        const pid_t reader = readers[i].pid;
-        end_reader(&readers[i]);
+        const pid_t reader = readers[i]->pid;
+        end_reader(readers[i]);
         wait_for_end(reader, children, until);
     }
 }
