@@ -47,7 +47,7 @@ $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c 
 $(B)/libexec/rtf-log:        $(call objects,libexec/rtf-log.c lib/confine.c lib/powers.c)
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/sighting.c lib/spec.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/sighting.c lib/spec.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 

@@ -335,6 +335,19 @@ static void put_aside(const char *name, uid_t uid)
     report_found(&stranger, name, "refused", "moved aside: only directories that are named as their owners belong in specs/");
 }
 
+/* Not one of those lines of which there are only so many: it comes once. */
+static void full(uid_t uid, const char *why_not)
+{
+    char reason[REASON_BYTES];
+    const struct user stranger = {.uid = uid};
+    if (why_not == NULL)
+        snprintf(reason, sizeof reason, "so much of uid %u has been moved aside that it makes nothing more in specs/, until an administrator has taken "
+                                        "some of specs/.aside-%u-* away and sent SIGHUP", uid, uid);
+    else
+        snprintf(reason, sizeof reason, "much of uid %u has been moved aside, and it can make more in specs/, for that takes an access control list: %.160s", uid, why_not);
+    event_write(&(struct event){.stage = "spool", .user = &stranger, .decision = why_not == NULL ? "warning" : "error", .reason = reason, .microseconds = -1});
+}
+
 static bool take(const struct paragraph *said, int *fd)
 {
     uint64_t inode, uid;
@@ -343,6 +356,10 @@ static bool take(const struct paragraph *said, int *fd)
         return false;
     if (strcmp(event, "scanned") == 0) {
         scanned = true;
+        return true;
+    }
+    if (strcmp(event, "full") == 0) {
+        full((uid_t)uid, paragraph_get(said, "why_not"));
         return true;
     }
     if (name == NULL || strlen(name) >= NAME_BYTES)
