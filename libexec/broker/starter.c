@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -137,19 +138,32 @@ static void run(const struct part *part, int in, int out, int keep)
         _exit(126);
     if (part->kind != PART_HELPER && part->kind != PART_GUARD && !step_down())
         _exit(126);
-    if (part->kind == PART_PLUGIN) {
+    if (part->kind == PART_PLUGIN)
         be_ended_first();
-        confine_resources();
-    }
     if (part->kind == PART_LOOKUP || part->kind == PART_PLUGIN) {
         if (!confine_for_good() || (geteuid() == 0 && !confine_to_user(part->as.uid, part->as.gid)))
             _exit(126);
+        /* After the change of user: where that takes a process over its limit, execve(2) fails, and others may have that uid, such as readers. */
+        if (part->kind == PART_PLUGIN)
+            confine_resources();
         confine_writes();
         if (part->kind == PART_PLUGIN && !confine_program())
             _exit(126);
     }
     execve(part->argv[0], part->argv, environment);
     _exit(errno == ENOENT ? 127 : 126);
+}
+
+/* How much a reader has to keep in mind is for its user to say. It is locked, and part of what all parts may have together: when that is used up, it is
+ * not to be a plugin that is ended for it. */
+static void bound_reader(void)
+{
+    static const struct rlimit most = {64 << 20, 64 << 20}, none;
+#ifndef __SANITIZE_ADDRESS__ /* which sets terabytes aside */
+    (void)setrlimit(RLIMIT_DATA, &most);
+#endif
+    (void)setrlimit(RLIMIT_CORE, &none);
+    be_ended_first();
 }
 
 struct new_reader {
@@ -173,6 +187,7 @@ static bool arrange_reader(const struct new_reader *reader)
     close_range(fds[3] >= 0 ? 5 : 4, ~0U, 0);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    bound_reader();
     return chdir("/") == 0 && step_down();
 }
 

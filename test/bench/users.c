@@ -2,7 +2,7 @@
  * line on standard input says so), and then has each user wish for the first time, one after another. Prints the 10th, 50th, 90th, 99th percentile
  * and the longest time from the rename of a wish to its verdict, in us.
  *
- * users all SPECS GROUP FIRST USERS: all of them change that wish at once, again and again, each about once a second, until standard input ends.
+ * users all SPECS GROUP FIRST USERS: all of them change that wish at once, again and again, each about once a second, and once more when standard input has ended.
  * Prints how many verdicts there were when each has had one, and at the end.
  *
  * To be started as root; files are made as their users. Exit status 1: a wish was refused. */
@@ -156,12 +156,13 @@ static bool has_ended(void)
 static bool keep_all_active(void)
 {
     int verdicts = 0;
-    bool told = false, granted = true;
+    bool told = false, granted = true, last = false;
     for (int user = 0; user < users; user++) {
         enter(user);
         (void)watch();
     }
-    for (int round = 0; !has_ended(); round++) {
+    for (int round = 0; !last; round++) {
+        last = has_ended();
         const int64_t until = now() + INT64_C(1000000000);
         for (int user = 0; user < users; user++) {
             enter(user);
