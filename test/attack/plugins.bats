@@ -109,6 +109,7 @@ END
 
 @test "a plugin has few processes and little memory, and the others are served" {
     broker_start --plugin-user $PLUGIN_USER
+    [ "$(cat "/proc/$(parts 'hostile name=FP' | head -n 1)/oom_score_adj")" = 1000 ]
     taken_over memory
     eventually has_said '^shared'
     taken_over forks
@@ -117,7 +118,6 @@ END
     [ "$(said | awk '$1 == "forked" { print $2 }')" -le 128 ]
     [ "$(said | awk '$1 == "private" { print $2 }')" -le 512 ]
     [ "$(said | awk '$3 == "MiB" { sum += $2 } END { print sum }')" -le 1024 ]
-    [ "$(cat "/proc/$(parts 'hostile name=FP' | head -n 1)/oom_score_adj")" = 1000 ]
     [ "$(field .grant.plugin "$(wish $BOB other '{"priority": 5, "plugin": "RR"}')")" = RR ]
     broker_stop TERM
     eventually nobody_runs
