@@ -23,7 +23,7 @@ struct owner {
     int count;
     bool is_shut_out;
 };
-static struct owner *owners;
+static struct owner *owners, *before; /* before: as they were when the look began */
 static int specs = -1;
 static void (*tell)(uid_t uid, bool done);
 
@@ -93,14 +93,14 @@ static bool write_list(void)
     struct stat status;
     if (!read_list() || fstat(specs, &status) != 0)
         return false;
-    const int before = length;
-    struct posix_acl_xattr_entry *old = calloc((size_t)before + 1, sizeof *old);
+    const int count = length;
+    struct posix_acl_xattr_entry *old = calloc((size_t)count + 1, sizeof *old);
     if (old == NULL)
         return false;
-    memcpy(old, list.entries, (size_t)before * sizeof *old);
+    memcpy(old, list.entries, (size_t)count * sizeof *old);
     bool needs_mask = false;
     length = 0;
-    for (int i = 0; i < before; i++) {
+    for (int i = 0; i < count; i++) {
         if (old[i].e_tag == ACL_OTHER && needs_mask) /* without another entry it would be no more than the mode */
             add(ACL_MASK, status.st_mode >> 3 & 7, ACL_UNDEFINED_ID);
         if (!is_ours(&old[i]) && old[i].e_tag != ACL_MASK)
@@ -145,8 +145,8 @@ bool aside_move(const char *name, uid_t uid)
 
 void aside_scan(void)
 {
-    for (struct owner *owner = owners; owner != NULL; owner = owner->hh.next)
-        owner->count = 0;
+    before = owners;
+    owners = NULL;
 }
 
 bool aside_is(const char *name)
@@ -171,14 +171,14 @@ static bool has_ours(void)
 
 void aside_scanned(void)
 {
-    struct owner *owner, *next;
-    HASH_ITER(hh, owners, owner, next) {
-        owner->is_shut_out &= owner->count >= ASIDE_MOST;
-        if (owner->count == 0) {
-            HASH_DEL(owners, owner);
-            free(owner);
-        }
-    }
+    struct owner *owner, *now;
+    while ((owner = before) != NULL) { /* NOLINTBEGIN(clang-analyzer-unix.Malloc): the table goes with the last one */
+        HASH_FIND(hh, owners, &owner->uid, sizeof owner->uid, now);
+        if (now != NULL)
+            now->is_shut_out = owner->is_shut_out && now->count >= ASIDE_MOST;
+        HASH_DEL(before, owner);
+        free(owner);
+    } /* NOLINTEND(clang-analyzer-unix.Malloc) */
     if (has_ours()) /* perhaps of one who is to have his right back, or of an adopter before */
         (void)write_list();
     for (owner = owners; owner != NULL; owner = owner->hh.next)

@@ -10,8 +10,8 @@
 
 enum { ASIDE_MOST = 64 };
 
-/* Of each uid that makes nothing more from now on; `done`: or of whom that could not be had, with errno. */
-void aside_begin(int specs, void (*tell)(uid_t uid, bool done));
+/* `directory` is specs/. `told` of each uid that makes nothing more from now on; `done`: or of whom that could not be had, with errno. */
+void aside_begin(int directory, void (*told)(uid_t uid, bool done));
 
 /* Renames it. False: it is still there, or has gone by itself. */
 bool aside_move(const char *name, uid_t uid);
