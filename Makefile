@@ -30,7 +30,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/at
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized faults soak fairness bench bench-paper vm-check fuzzers fuzz oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man check check-sanitized faults soak fairness crowd bench bench-paper vm-check fuzzers fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -39,24 +39,28 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c lib/client.c lib/units.c)
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/units.c)
-$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
-$(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/expected.c libexec/window.c libexec/suspend.c lib/confine.c lib/pass.c $(ENFORCE_SRC))
+$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
+$(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/expected.c libexec/window.c libexec/suspend.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-log:        $(call objects,libexec/rtf-log.c lib/confine.c)
+$(B)/libexec/rtf-log:        $(call objects,libexec/rtf-log.c lib/confine.c lib/powers.c)
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/sighting.c lib/spec.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/sighting.c lib/spec.c lib/cgroup.c lib/confine.c lib/pass.c lib/run-directory.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/sighting.c lib/spec.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
-$(B)/libexec/rtf-brokerd $(B)/libexec/rtf-reader: LDLIBS = -ljansson -lcap-ng -lseccomp
+$(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
+$(B)/libexec/rtf-reader: LDLIBS = -ljansson -lseccomp
 $(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-log $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-names: LDLIBS = -lcap-ng
+# One is started whenever a user comes back: without a dynamic linker in half the time. STATIC= for one with it; sanitizers need it.
+STATIC ?= $(if $(SANITIZE),,-static-pie)
+$(B)/libexec/rtf-reader: LDFLAGS += $(STATIC)
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
 
 ORACLE = $(B)/test/oracle $(B)/test/acceptance
@@ -70,7 +74,7 @@ $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
 	install $< $@
 
-$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/flood:
+$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -96,6 +100,9 @@ soak: all
 # How long 49 users wait for 1,000 verdicts while the fiftieth floods the spool.
 fairness: programs $(B)/bench/clients $(B)/bench/flood
 	BUILD=$(B) test/bench/fairness
+# What 1,000 users cost, and how long the first wish of each takes.
+crowd: programs $(B)/bench/users
+	BUILD=$(B) test/bench/crowd
 # What it costs to ask, against the bare floor. QUICK=1: in less than a minute.
 bench: programs $(B)/bench/bench $(B)/bench/clients
 	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--quick) $(OPTIONS)
@@ -109,6 +116,7 @@ bench-paper: programs $(B)/bench/paper
 $(B)/bench/paper:   $(call objects,$(addprefix test/bench/,paper.c broker.c client.c samples.c))
 $(B)/bench/paper:   LDLIBS = -lcap-ng
 $(B)/bench/clients: $(call objects,test/bench/clients.c)
+$(B)/bench/users:   $(call objects,test/bench/users.c)
 $(B)/bench/flood:   $(call objects,test/attack/flood.c)
 
 # Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.

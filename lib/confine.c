@@ -1,6 +1,5 @@
 #include "confine.h"
 
-#include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -18,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "thread.h"
@@ -26,42 +24,6 @@
 bool confine_for_good(void)
 {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-}
-
-/* ---- powers ---- */
-
-bool confine_powers(const int keep[])
-{
-    int kept[CAP_LAST_CAP + 1], count = 0;
-    if (capng_get_caps_process() != 0)
-        return false;
-    for (int i = 0; keep[i] >= 0; i++)
-        if (capng_have_capability(CAPNG_PERMITTED, (unsigned)keep[i])) /* a container may have less */
-            kept[count++] = keep[i];
-    capng_clear(CAPNG_SELECT_ALL);
-    for (int i = 0; i < count; i++)
-        if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET, (unsigned)kept[i]) != 0)
-            return false;
-    return capng_apply(CAPNG_SELECT_ALL) == 0;
-}
-
-int confine_perf_power(void)
-{
-    static const int alone[] = {CAP_PERFMON, -1};
-    const struct perf_event_attr nothing = {.type = PERF_TYPE_SOFTWARE, .size = sizeof nothing, .config = PERF_COUNT_SW_DUMMY, .disabled = 1};
-    int status;
-    pid_t child = fork();
-    if (child == 0) /* of a CPU: for the first event of a task the kernel waits some ms */
-        _exit(confine_powers(alone) && syscall(SYS_perf_event_open, &nothing, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) < 0 && errno == EACCES);
-    bool refused = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) != 0;
-    return refused ? CAP_SYS_ADMIN : CAP_PERFMON;
-}
-
-bool confine_to_user(uid_t uid, gid_t gid)
-{
-    capng_clear(CAPNG_SELECT_ALL);
-    return capng_change_id((int)uid, (int)gid, CAPNG_DROP_SUPP_GRP | CAPNG_CLEAR_BOUNDING) == 0 && capng_apply(CAPNG_SELECT_CAPS) == 0 &&
-           setuid(0) != 0; /* proves that the way back is closed */
 }
 
 /* ---- files ---- */

@@ -1,5 +1,5 @@
-/* What a program takes from itself, or from what it is about to run, before it reads a byte from anybody: powers
- * (capabilities(7)), files (landlock(7)), system calls (seccomp(2)).
+/* What a program takes from itself, or from what it is about to run, before it reads a byte from anybody: files
+ * (landlock(7)), system calls (seccomp(2)). Powers are in powers.h.
  *
  * What every supported kernel has must work, and false is the end of the program; landlock may be absent, and then the
  * caller says so and goes on. All of it is inherited, and none can be taken back. */
@@ -11,16 +11,6 @@
 
 /* No execve gives more than there is now: no set-user-ID programs. Needed before all others but confine_powers. */
 bool confine_for_good(void);
-
-/* Keeps these, CAP_... with -1 at the end, of what the process has, also for what it runs. */
-bool confine_powers(const int keep[]);
-
-/* The power that perf events take here: CAP_PERFMON, or CAP_SYS_ADMIN where that is not enough: kernel.perf_event_paranoid=3, as
- * Debian's kernels have it from the start. Tried by a child. */
-int confine_perf_power(void);
-
-/* Becomes an unprivileged user without any group but its own and without any power. */
-bool confine_to_user(uid_t uid, gid_t gid);
 
 /* What may be done beneath `path`; the list ends with a path of NULL. What is not there is left out. */
 struct confine_path {

@@ -18,6 +18,7 @@
  *   event=adopted   name inode       others cannot enter it any more
  *   event=gone      name
  *   event=aside     name uid         something else than a directory, or of an impossible name; it has been renamed out of the way
+ *   event=full      uid              so much of his is aside that he makes nothing more in specs/; with why_not: or would not, if that could be had
  *   event=scanned */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +33,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -40,14 +40,16 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "aside.h"
 #include "confine.h"
 #include "locked.h"
 #include "moment.h"
 #include "paragraph.h"
 #include "pass.h"
+#include "powers.h"
 #include "units.h"
 
-enum { SPECS = 3, NAME_MOST = 64, ASIDE_MOST = 64 };
+enum { SPECS = 3, NAME_MOST = 64 };
 static const mode_t closed = 02700;
 
 /* What the broker has been told of. */
@@ -136,20 +138,18 @@ static bool is_possible(const char *name)
     return length <= NAME_MOST;
 }
 
-/* The name is one that nobody can foresee, or it could be taken before; and nobody can list them. */
-static bool move_aside(const char *name, uid_t uid)
+static void tell_full(uid_t uid, bool done)
 {
-    char aside[NAME_MAX + 1];
-    uint64_t number;
-    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-        return false;
-    snprintf(aside, sizeof aside, ".aside-%u-%016llx-%.200s", uid, (unsigned long long)number, name);
-    return renameat2(SPECS, name, SPECS, aside, RENAME_NOREPLACE) == 0;
+    paragraph_add(&said, "event", "full");
+    paragraph_add_number(&said, "uid", uid);
+    if (!done)
+        paragraph_add(&said, "why_not", strerror(errno));
+    say_with(-1);
 }
 
 static void tell_aside(const char *name, uid_t uid)
 {
-    if (!move_aside(name, uid))
+    if (!aside_move(name, uid))
         return;
     say_about("aside", name);
     paragraph_add_number(&said, "uid", uid);
@@ -205,6 +205,23 @@ static void look(const char *name, bool scanning)
 
 /* ---- all there are ---- */
 
+/* After all that is moved in the same go, or that would be counted twice. */
+static void count_aside(DIR *listing)
+{
+    const struct dirent *entry;
+    struct stat status;
+    rewinddir(listing);
+    aside_scan();
+    while ((entry = readdir(listing)) != NULL) {
+        const int fd = aside_is(entry->d_name) ? open_plain(entry->d_name) : -1;
+        if (fd >= 0 && fstat(fd, &status) == 0)
+            aside_found(&status);
+        if (fd >= 0)
+            close(fd);
+    }
+    aside_scanned();
+}
+
 static void scan(void)
 {
     struct directory *directory, *next;
@@ -218,6 +235,7 @@ static void scan(void)
     while ((entry = readdir(listing)) != NULL)
         if (entry->d_name[0] != '.')
             look(entry->d_name, true);
+    count_aside(listing);
     (void)closedir(listing);
     HASH_ITER(hh, directories, directory, next)
         if (!directory->seen)
@@ -286,7 +304,7 @@ static void put_aside(const struct paragraph *request, const char *name)
     close(fd);
     if (directory != NULL)
         forget(directory);
-    (void)move_aside(name, status.st_uid);
+    (void)aside_move(name, status.st_uid);
 }
 
 static void obey(const struct paragraph *request)
@@ -328,7 +346,7 @@ static bool confine(void)
     static const int powers[] = {CAP_CHOWN, CAP_FOWNER, CAP_FSETID, -1};
     static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
     static const char *const calls[] = {
-        "poll", "ppoll", "read", "recvmsg", "sendmsg", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "getdents64", "lseek", "renameat2", "chmod",
+        "poll", "ppoll", "read", "recvmsg", "sendmsg", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "getdents64", "lseek", "renameat2", "fgetxattr", "fsetxattr", "chmod",
         "fchmodat", "fchownat", "brk", "mmap", "munmap", "mremap", "madvise", "mprotect", "futex", "getrandom", "restart_syscall", "exit", "exit_group", "getpid", "gettid", NULL};
     if (!confine_for_good() || !confine_powers(powers))
         return false;
@@ -348,6 +366,7 @@ int main(void)
         return EX_OSERR;
     }
     group = specs.st_gid;
+    aside_begin(SPECS, tell_full);
     struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = inotify, .events = POLLIN}};
     for (;;) {
         if (poll(both, 2, -1) < 0 && errno != EINTR)

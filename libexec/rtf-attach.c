@@ -44,6 +44,7 @@
 #include "pass.h"
 #include "locked.h"
 #include "paragraph.h"
+#include "powers.h"
 #include "units.h"
 #include "watch.h"
 

@@ -33,6 +33,7 @@
 #include "locked.h"
 #include "paragraph.h"
 #include "pass.h"
+#include "powers.h"
 #include "units.h"
 
 enum { EVENTS = 64 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "powers.h"
 
 enum { DIRECTORY = 3, ROOM = 1 << 17 };
 static const char log_name[] = "events.ndjson";

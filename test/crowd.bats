@@ -170,3 +170,36 @@ END
     for n in 1 2 3 4; do [ "$(field .result "$(verdict $ALICE "x$n")")" = OK ]; done
     [ "$(field .refusal.by "$(wish $ALICE x5 '{"priority": 15}')")" = broker ]
 }
+
+fp_grants() { [ "$(field .grant.plugin "$(wish "$1" "w$RANDOM" '{"priority": 15}')")" = FP ]; }
+has_readers() { [ "$(parts rtf-reader | wc -l)" = "$1" ]; }
+# memory_of PID...: KiB, locked or not; what several have in common is shared out among them.
+memory_of() { for pid; do cat "/proc/$pid/smaps_rollup" 2>/dev/null || true; done | awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'; }
+
+# More than root may have inotify instances (fs.inotify.max_user_instances); without those readers look around and do not end.
+@test "300 users cost no more than 1 MiB each while all of them are active, and next to nothing while none is" {
+    crowd=300 first=$((42000 + 10 * ${RTF_UIDS:-0})) own=$((20096 + ${RTF_UIDS:-0}))
+    cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/users" "$BATS_TEST_DIRNAME/bench/users.c"
+    configure_plugins 'FP fp 1-50 all'
+    for uid in $(seq $first $((first + crowd - 1))); do echo "$uid - max_utilization 1000"; done >"$CONFIG/acl.conf"
+    broker_start --plugin-user $own --reader-user $own
+    empty=$(memory_of "$BROKER")
+    mkfifo "$WORK/go"
+    "$WORK/users" all "$SPECS" "$GROUP" $first $crowd <"$WORK/go" >"$WORK/verdicts" 3>&- &
+    clients=$!
+    echo "$clients" >>"$WORK/pids"
+    exec 5>"$WORK/go"
+    eventually test -s "$WORK/verdicts" # each has one
+    eventually has_readers $crowd
+    active=$(memory_of "$BROKER" "$(starter)" $(parts 'rtf-reader|rtf-adopter'))
+    # However many they are: readers may have the uid of plugins, which are to have few processes.
+    kill -KILL "$(parts 'plugins/fp')"
+    eventually fp_grants $first
+    exec 5>&-
+    wait $clients # all is granted
+    eventually readers_have_ended
+    idle=$(memory_of "$BROKER")
+    echo "# each: $(((active - empty) / crowd)) KiB, then $(((idle - empty) / crowd))" >&3
+    [ $((active - empty)) -le $((crowd * (1024 + ${RTF_MEMORY_SLACK:-0}))) ]
+    [ $((idle - empty)) -le $((crowd * (16 + ${RTF_MEMORY_SLACK:-0}))) ]
+}

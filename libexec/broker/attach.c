@@ -27,13 +27,14 @@ struct message {
     uint64_t id;
     int fds[2], fd_count, tries, most, watch;
     int pidfd; /* a copy, if it has to wait: the attachment may end before it is sent */
-    bool sent, answered;
+    bool sent;
     struct paragraph_output text;
 };
 TAILQ_HEAD(message_list, message);
 
 static struct coprocess helper = {.source = {SOURCE_HELPER, 0}, .in = -1, .out = -1};
 static struct message_list messages = TAILQ_HEAD_INITIALIZER(messages);
+static struct message *unsent, *unanswered; /* the first; NULL: none */
 static int part, shared_lock = -1;
 static uint64_t last_id;
 static int64_t started, restart_at = INT64_MAX; /* not more often than once a second */
@@ -51,9 +52,10 @@ static bool restart(void)
     struct message *message;
     coprocess_kill(&helper);
     TAILQ_FOREACH(message, &messages, next) {
-        message->sent = message->answered = false;
+        message->sent = false;
         drop_watch(message);
     }
+    unsent = unanswered = TAILQ_FIRST(&messages);
     progress = started = monotonic_now();
     restart_at = INT64_MAX;
     return coprocess_start(&helper, part, true, shared_lock);
@@ -82,16 +84,15 @@ static void send_waiting(void)
 {
     if (!helper.running)
         return; /* when it is back */
-    struct message *message;
     bool full = false;
-    TAILQ_FOREACH(message, &messages, next) {
-        if (message->sent || message->tries >= message->most)
+    for (; unsent != NULL; unsent = TAILQ_NEXT(unsent, next)) {
+        if (unsent->tries >= unsent->most)
             continue;
-        if (!coprocess_send_fds(&helper, message->text.data, message->text.length, message->fds, message->fd_count)) {
+        if (!coprocess_send_fds(&helper, unsent->text.data, unsent->text.length, unsent->fds, unsent->fd_count)) {
             full = true;
             break;
         }
-        message->sent = true;
+        unsent->sent = true;
     }
     if (full != helper.writing && helper.in >= 0) {
         helper.writing = full;
@@ -127,6 +128,8 @@ static uint64_t finish(struct message *message, int pidfd)
     if (TAILQ_EMPTY(&messages))
         progress = monotonic_now();
     TAILQ_INSERT_TAIL(&messages, message, next);
+    unsent = unsent == NULL ? message : unsent;
+    unanswered = unanswered == NULL ? message : unanswered;
     send_waiting();
     message->fd_count = others;
     if (!message->sent)
@@ -246,6 +249,8 @@ uint64_t helper_rt_runtime(const char *value)
 
 static void forget(struct message *message)
 {
+    unsent = unsent == message ? TAILQ_NEXT(message, next) : unsent;
+    unanswered = unanswered == message ? TAILQ_NEXT(message, next) : unanswered;
     TAILQ_REMOVE(&messages, message, next);
     drop_watch(message);
     if (message->pidfd >= 0)
@@ -281,15 +286,13 @@ static void lost(const char *why)
 /* Answers come in the order of the messages. */
 static void keep_watch(int watch)
 {
-    struct message *message;
-    TAILQ_FOREACH(message, &messages, next)
-        if (!message->answered) {
-            message->answered = true;
-            message->watch = watch;
-            return;
-        }
-    if (watch >= 0)
-        close(watch);
+    if (unanswered == NULL) {
+        if (watch >= 0)
+            close(watch);
+        return;
+    }
+    unanswered->watch = watch;
+    unanswered = TAILQ_NEXT(unanswered, next);
 }
 
 void helper_ready(void)

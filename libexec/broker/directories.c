@@ -152,8 +152,7 @@ static struct user *user_new(const char *name, uint64_t inode, uid_t uid, int di
     HASH_ADD_STR(users, name, user);
     user->account = account_find(uid);
     account_hold(user->account);
-    user->next_of_account = user->account->users;
-    user->account->users = user;
+    LIST_INSERT_HEAD(&user->account->users, user, of_account);
     return user;
 }
 
@@ -162,11 +161,7 @@ static void unlink_from_account(struct user *user)
     if (user->of != NULL)
         user->of->directories--;
     user->of = NULL;
-    for (struct user **at = &user->account->users; *at != NULL; at = &(*at)->next_of_account)
-        if (*at == user) {
-            *at = user->next_of_account;
-            return;
-        }
+    LIST_REMOVE(user, of_account);
 }
 
 void user_close(struct user *user)
@@ -186,8 +181,9 @@ void users_sweep(void)
 
 static void wait_a_while(struct user *user)
 {
-    if (user->look_at == 0)
-        TAILQ_INSERT_TAIL(&waiting, user, of_list);
+    if (user->look_at != 0)
+        TAILQ_REMOVE(&waiting, user, of_list);
+    TAILQ_INSERT_TAIL(&waiting, user, of_list); /* all wait equally long: the first is due first */
     user->look_at = monotonic_now() + try_again_after;
 }
 
@@ -268,8 +264,8 @@ static void judge(struct user *user)
 void directories_of(struct account *account)
 {
     struct user *next;
-    for (struct user *user = account->users; user != NULL; user = next) {
-        next = user->next_of_account;
+    for (struct user *user = LIST_FIRST(&account->users); user != NULL; user = next) {
+        next = LIST_NEXT(user, of_account);
         if (!user->adopted && !user->adopting)
             judge(user);
     }
@@ -339,6 +335,19 @@ static void put_aside(const char *name, uid_t uid)
     report_found(&stranger, name, "refused", "moved aside: only directories that are named as their owners belong in specs/");
 }
 
+/* Not one of those lines of which there are only so many: it comes once. */
+static void full(uid_t uid, const char *why_not)
+{
+    char reason[REASON_BYTES];
+    const struct user stranger = {.uid = uid};
+    if (why_not == NULL)
+        snprintf(reason, sizeof reason, "so much of uid %u has been moved aside that it makes nothing more in specs/, until an administrator has taken "
+                                        "some of specs/.aside-%u-* away and sent SIGHUP", uid, uid);
+    else
+        snprintf(reason, sizeof reason, "much of uid %u has been moved aside, and it can make more in specs/, for that takes an access control list: %.160s", uid, why_not);
+    event_write(&(struct event){.stage = "spool", .user = &stranger, .decision = why_not == NULL ? "warning" : "error", .reason = reason, .microseconds = -1});
+}
+
 static bool take(const struct paragraph *said, int *fd)
 {
     uint64_t inode, uid;
@@ -347,6 +356,10 @@ static bool take(const struct paragraph *said, int *fd)
         return false;
     if (strcmp(event, "scanned") == 0) {
         scanned = true;
+        return true;
+    }
+    if (strcmp(event, "full") == 0) {
+        full((uid_t)uid, paragraph_get(said, "why_not"));
         return true;
     }
     if (name == NULL || strlen(name) >= NAME_BYTES)

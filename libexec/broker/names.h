@@ -31,7 +31,7 @@ struct account {
     uint64_t log_bytes, log_left_out;
     int64_t rare_window;
     unsigned rare_count;
-    struct user *users;    /* its directories */
+    LIST_HEAD(, user) users; /* its directories */
     unsigned held;         /* by so many directories, those included that are gone and still have something to end */
     int directories;       /* that are adopted */
     struct line line;      /* its wishes that are to be looked at */

@@ -13,6 +13,7 @@
 #include "confine.h"
 #include "event.h"
 #include "place.h"
+#include "powers.h"
 
 /* What is root's is its own, and users' files it never touches: all that is left is that what is locked in memory may grow (IPC_LOCK). The last
  * is for machines where nobody sees others' processes without it. */

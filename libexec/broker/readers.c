@@ -15,16 +15,32 @@
 #include "wish.h"
 
 /* OUTPUT_MAX: who does not read for as long as that comes together does not read at all. */
-enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20, LIVE_MOST = 4096 };
+enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20 };
 static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000), longest_pause = INT64_C(60000000000),
                      good_behaviour = INT64_C(60000000000);
 
 static int part;
 static const struct reader_events *tell;
-static struct user **by_slot;
+static TAILQ_HEAD(, user) unsent = TAILQ_HEAD_INITIALIZER(unsent); /* has output that has not been tried */
+static TAILQ_HEAD(, user) owing = TAILQ_HEAD_INITIALIZER(owing);   /* RUNS, and has to answer; who has been silent longest is first */
+static RB_HEAD(resting_tree, user) resting = RB_INITIALIZER(&resting); /* NONE, to be started when its pause is over */
+
+/* What the starter knows a reader by. */
+struct slot {
+    SLIST_ENTRY(slot) next;
+    int number;
+};
+static SLIST_HEAD(, slot) free_slots = SLIST_HEAD_INITIALIZER(free_slots);
 static int slot_count;
-static TAILQ_HEAD(, user) unsent = TAILQ_HEAD_INITIALIZER(unsent);   /* has output that has not been tried */
-static TAILQ_HEAD(, user) resting = TAILQ_HEAD_INITIALIZER(resting); /* NONE, to be started when its pause is over */
+
+static int by_start(const struct user *one, const struct user *other)
+{
+    const int64_t a = one->reader.start_at, b = other->reader.start_at;
+    return a != b ? (a < b ? -1 : 1) : one < other ? -1 : one > other;
+}
+
+RB_PROTOTYPE(resting_tree, user, reader.of_resting, by_start)
+RB_GENERATE(resting_tree, user, reader.of_resting, by_start)
 
 void readers_prepare(char *path, struct identity_to_run_as as, const struct reader_events *events)
 {
@@ -36,7 +52,7 @@ void readers_prepare(char *path, struct identity_to_run_as as, const struct read
 void reader_init(struct user *user)
 {
     struct reader *reader = &user->reader;
-    *reader = (struct reader){.source = {SOURCE_READER, 0}, .wake = {SOURCE_WAKE, 0}, .slot = -1, .socket = -1, .inotify = -1};
+    *reader = (struct reader){.source = {SOURCE_READER, 0}, .wake = {SOURCE_WAKE, 0}, .socket = -1, .inotify = -1};
 }
 
 struct user *user_of_reader(struct source *source)
@@ -62,49 +78,74 @@ void open_file_close(const struct user *user, struct open_file *file)
 
 /* ---- slots ---- */
 
-static int take_slot(struct user *user)
+static struct slot *take_slot(void)
 {
-    int slot = 0;
-    while (slot < slot_count && by_slot[slot] != NULL)
-        slot++;
-    if (slot >= READERS_MAX)
-        return -1;
-    if (slot == slot_count) {
-        struct user **more = realloc(by_slot, (size_t)(slot_count + 64) * sizeof(struct user *));
-        if (more == NULL)
-            return -1;
-        memset(more + slot_count, 0, 64 * sizeof(struct user *));
-        by_slot = more;
-        slot_count += 64;
+    struct slot *slot = SLIST_FIRST(&free_slots);
+    if (slot != NULL)
+        SLIST_REMOVE_HEAD(&free_slots, next);
+    else if (slot_count < READERS_MAX) {
+        slot = calloc(1, sizeof *slot);
+        if (slot == NULL)
+            abort();
+        slot->number = slot_count++;
     }
-    by_slot[slot] = user;
     return slot;
 }
 
 static void free_slot(struct reader *reader)
 {
-    if (reader->slot < 0)
+    if (reader->slot == NULL)
         return;
-    starter_end_reader(reader->slot);
-    by_slot[reader->slot] = NULL;
-    reader->slot = -1;
+    starter_end_reader(reader->slot->number);
+    SLIST_INSERT_HEAD(&free_slots, reader->slot, next);
+    reader->slot = NULL;
+}
+
+/* ---- who has to answer ---- */
+
+/* Each has as long from the moment that he owes something, or was last heard: so they stay in order by themselves. */
+static void expect_from(struct user *user)
+{
+    struct reader *reader = &user->reader;
+    reader->heard = monotonic_now();
+    if (reader->owing)
+        TAILQ_REMOVE(&owing, user, reader.of_owing);
+    TAILQ_INSERT_TAIL(&owing, user, reader.of_owing);
+    reader->owing = true;
+}
+
+static void expect_nothing(struct user *user)
+{
+    if (user->reader.owing)
+        TAILQ_REMOVE(&owing, user, reader.of_owing);
+    user->reader.owing = false;
+}
+
+/* After whatever may have changed it. */
+static void reckon(struct user *user, bool was_heard)
+{
+    const struct reader *reader = &user->reader;
+    if (reader->state != READER_RUNS || (reader->asked == 0 && reader->output.length == 0))
+        expect_nothing(user);
+    else if (!reader->owing || was_heard)
+        expect_from(user);
 }
 
 /* ---- starting and ending ---- */
 
-static void rest(struct user *user, int64_t until)
-{
-    if (!user->reader.resting)
-        TAILQ_INSERT_TAIL(&resting, user, reader.of_resting);
-    user->reader.resting = true;
-    user->reader.start_at = until;
-}
-
 static void rested(struct user *user)
 {
     if (user->reader.resting)
-        TAILQ_REMOVE(&resting, user, reader.of_resting);
+        RB_REMOVE(resting_tree, &resting, user);
     user->reader.resting = false;
+}
+
+static void rest(struct user *user, int64_t until)
+{
+    rested(user);
+    user->reader.start_at = until;
+    RB_INSERT(resting_tree, &resting, user);
+    user->reader.resting = true;
 }
 
 static void wait_for_room(struct reader *reader, bool wanted)
@@ -120,8 +161,8 @@ static bool spawn(struct user *user)
     struct reader *reader = &user->reader;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
-    reader->slot = take_slot(user);
-    bool started = reader->slot >= 0 && starter_start_reader(reader->slot, user->uid, ends[1], user->directory, reader->inotify);
+    reader->slot = take_slot();
+    bool started = reader->slot != NULL && starter_start_reader(reader->slot->number, user->uid, ends[1], user->directory, reader->inotify);
     close(ends[1]);
     reader->socket = ends[0];
     reader->writing = false;
@@ -172,11 +213,12 @@ static void start(struct user *user)
     }
     reader->state = READER_RUNS;
     reader->life++;
-    reader->heard = reader->started = now;
+    reader->started = now;
     if (reader->scan_owed) {
         add_scan(user);
         paragraph_close(&reader->output);
     }
+    reckon(user, false);
     flush_soon(user);
 }
 
@@ -185,6 +227,7 @@ static void send_soon(struct user *user)
     struct reader *reader = &user->reader;
     paragraph_close(&reader->output);
     start(user);
+    reckon(user, false);
     flush_soon(user);
     if (reader->output.length > OUTPUT_MAX)
         reader_fail(user, "it does not read what it is told");
@@ -192,8 +235,9 @@ static void send_soon(struct user *user)
 
 static void kill_it(struct user *user)
 {
-    starter_end_reader(user->reader.slot);
+    starter_end_reader(user->reader.slot->number);
     user->reader.state = READER_KILLED;
+    expect_nothing(user);
 }
 
 /* Its socket has ended, and so it has. */
@@ -210,6 +254,7 @@ static void hung_up(struct user *user)
     const bool behaved = now - reader->started > good_behaviour;
     reader->asked = 0;
     reader->state = READER_NONE;
+    expect_nothing(user);
     if (in_order) {
         if (reader->output.length > 0 || reader->inotify < 0 || !loop_add(reader->inotify, EPOLLIN, &reader->wake))
             start(user); /* or nothing would tell */
@@ -240,6 +285,7 @@ void reader_leave(struct user *user)
         TAILQ_REMOVE(&unsent, user, reader.of_unsent);
     reader->unsent = false;
     rested(user);
+    expect_nothing(user);
     if (reader->socket >= 0) {
         loop_remove(reader->socket);
         close(reader->socket);
@@ -363,8 +409,7 @@ static void flush(struct user *user)
     }
     if (sent > 0)
         paragraph_drop(&reader->output, sent);
-    if (sent > 0 && reader->asked == 0)
-        reader->heard = monotonic_now();
+    reckon(user, sent > 0 && reader->asked == 0);
     wait_for_room(reader, reader->output.length > 0);
 }
 
@@ -505,7 +550,6 @@ void reader_receive(struct user *user)
         hung_up(user);
         return;
     }
-    reader->heard = monotonic_now();
     if (reader->state != READER_KILLED && paragraph_feed(&reader->input, bytes, (size_t)got))
         while (reader->state != READER_KILLED && (taken = paragraph_take(&reader->input, &said, &why)) == 1)
             if (!take_one(user, &said, &fd)) {
@@ -516,37 +560,23 @@ void reader_receive(struct user *user)
         directories_dispose(fd); /* whatever it is */
     if (taken < 0)
         reader_fail(user, why);
+    reckon(user, true);
 }
 
 /* ---- time ---- */
 
-static bool owes(const struct reader *reader)
-{
-    return reader->state == READER_RUNS && (reader->asked > 0 || reader->output.length > 0);
-}
-
 int64_t readers_deadline(void)
 {
-    const struct user *user;
-    int64_t earliest = INT64_MAX;
-    for (int slot = 0; slot < slot_count; slot++)
-        if (by_slot[slot] != NULL && owes(&by_slot[slot]->reader) && by_slot[slot]->reader.heard + answer_within < earliest)
-            earliest = by_slot[slot]->reader.heard + answer_within;
-    TAILQ_FOREACH(user, &resting, reader.of_resting)
-        if (user->reader.start_at < earliest)
-            earliest = user->reader.start_at;
-    return earliest;
+    const struct user *silent = TAILQ_FIRST(&owing), *first = RB_MIN(resting_tree, &resting);
+    const int64_t start_at = first == NULL ? INT64_MAX : first->reader.start_at, answer_at = silent == NULL ? INT64_MAX : silent->reader.heard + answer_within;
+    return start_at < answer_at ? start_at : answer_at;
 }
 
 void readers_expire(int64_t now)
 {
-    struct user *user, *next;
-    for (int slot = 0; slot < slot_count; slot++)
-        if (by_slot[slot] != NULL && owes(&by_slot[slot]->reader) && by_slot[slot]->reader.heard + answer_within <= now)
-            reader_fail(by_slot[slot], "its reader does not answer");
-    for (user = TAILQ_FIRST(&resting); user != NULL; user = next) {
-        next = TAILQ_NEXT(user, reader.of_resting);
-        if (user->reader.start_at <= now)
-            start(user);
-    }
+    struct user *user;
+    while ((user = TAILQ_FIRST(&owing)) != NULL && user->reader.heard + answer_within <= now)
+        reader_fail(user, "its reader does not answer");
+    while ((user = RB_MIN(resting_tree, &resting)) != NULL && user->reader.start_at <= now)
+        start(user);
 }

@@ -11,6 +11,7 @@
 #ifndef RTF_READERS_H
 #define RTF_READERS_H
 
+#include <bsd/sys/tree.h>
 #include <sys/queue.h>
 
 #include "loop.h"
@@ -27,15 +28,17 @@ enum reader_state { READER_NONE, READER_RUNS, READER_ENDS, READER_KILLED };
 struct reader {
     enum reader_state state;
     struct source source, wake; /* its socket; the inotify instance while it does not run */
-    int slot, socket, inotify;  /* -1 */
+    struct slot *slot;          /* readers.c; NULL */
+    int socket, inotify;        /* -1 */
     unsigned life;              /* counts the readers of this user */
     bool writing, scan_owed;    /* writing: waits for the socket to take more; scan_owed: events may have been lost with the one before */
     int asked;                  /* questions that it has not answered */
     int64_t heard, started, start_at, pause;
     struct paragraph_input input;
     struct paragraph_output output;
-    bool unsent, resting;
-    TAILQ_ENTRY(user) of_unsent, of_resting;
+    bool unsent, resting, owing;
+    TAILQ_ENTRY(user) of_unsent, of_owing;
+    RB_ENTRY(user) of_resting;
 };
 
 /* A user's file that his reader has open, too. While that lives, closing it here is nothing; after it, who closes it last may have to

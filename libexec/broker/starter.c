@@ -13,15 +13,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <uthash.h>
 
 #include "confine.h"
 #include "pass.h"
 #include "place.h"
+#include "powers.h"
 #include "run-directory.h"
 #include "spool.h"
 
@@ -47,13 +51,18 @@ static int parts_count, to_starter = -1;
 /* A reader runs above all that is granted, and its user decides how much it has to do. So of READER_BUDGET of CPU time, as the kernel's tick counts
  * it, it is ordinary for READER_PAUSE: then what it does costs others no more of their reservations than its user could by himself. */
 enum { READER_BUDGET = 5000000, READER_PAUSE = 100000000, READER_SIGNAL = 0x40000000 }; /* ns; READER_SIGNAL: and the slot, in a timer's value */
-static struct reader_part {
+struct reader_part {
     pid_t pid; /* as struct part's */
     timer_t timer;
     bool is_timed;
     int64_t ordinary_until; /* CLOCK_MONOTONIC, ns; 0: it is not ordinary */
-} *readers; /* by slot */
+    TAILQ_ENTRY(reader_part) of_ordinary;
+    UT_hash_handle hh; /* by pid, if it is not 0 */
+};
+static struct reader_part **readers; /* by slot */
 static int readers_count;
+static struct reader_part *running; /* by pid */
+static TAILQ_HEAD(, reader_part) ordinary_ones = TAILQ_HEAD_INITIALIZER(ordinary_ones); /* the first to be ranked again is first */
 static pid_t starter, broker;
 static bool is_silent;
 static int run_directory = -1; /* the starter's, for it ends last, and under no rules for files */
@@ -129,13 +138,14 @@ static void run(const struct part *part, int in, int out, int keep)
         _exit(126);
     if (part->kind != PART_HELPER && part->kind != PART_GUARD && !step_down())
         _exit(126);
-    if (part->kind == PART_PLUGIN) {
+    if (part->kind == PART_PLUGIN)
         be_ended_first();
-        confine_resources();
-    }
     if (part->kind == PART_LOOKUP || part->kind == PART_PLUGIN) {
         if (!confine_for_good() || (geteuid() == 0 && !confine_to_user(part->as.uid, part->as.gid)))
             _exit(126);
+        /* After the change of user: where that takes a process over its limit, execve(2) fails, and others may have that uid, such as readers. */
+        if (part->kind == PART_PLUGIN)
+            confine_resources();
         confine_writes();
         if (part->kind == PART_PLUGIN && !confine_program())
             _exit(126);
@@ -144,32 +154,65 @@ static void run(const struct part *part, int in, int out, int keep)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* What it needs to be for that it asks for itself, before the first byte from anybody; and its own rank is below the broker's. */
-static void run_reader(const struct part *part, uid_t uid, int socket, int directory, int inotify)
+/* How much a reader has to keep in mind is for its user to say. It is locked, and part of what all parts may have together: when that is used up, it is
+ * not to be a plugin that is ended for it. */
+static void bound_reader(void)
 {
-    char owner[16], own_uid[16], own_gid[16];
-    char *const argv[] = {part->argv[0], owner, own_uid, own_gid, NULL};
-    static char *const environment[] = {"LC_ALL=C", NULL};
-    const int fds[] = {socket, STDERR_FILENO, directory, inotify};
+    static const struct rlimit most = {64 << 20, 64 << 20}, none;
+#ifndef __SANITIZE_ADDRESS__ /* which sets terabytes aside */
+    (void)setrlimit(RLIMIT_DATA, &most);
+#endif
+    (void)setrlimit(RLIMIT_CORE, &none);
+    be_ended_first();
+}
+
+struct new_reader {
+    const struct part *part;
+    uid_t uid;
+    int fds[DESCRIPTORS]; /* its socket, the directory, an inotify instance or -1 */
+};
+
+static bool arrange_reader(const struct new_reader *reader)
+{
+    const int fds[] = {reader->fds[0], STDERR_FILENO, reader->fds[1], reader->fds[2]};
     static const int places[] = {STDIN_FILENO, STDOUT_FILENO, 3, 4};
-    snprintf(owner, sizeof owner, "%u", uid);
-    snprintf(own_uid, sizeof own_uid, "%u", part->as.uid);
-    snprintf(own_gid, sizeof own_gid, "%u", part->as.gid);
     int high[4]; /* out of the way of one another */
+    sigset_t none;
     for (int i = 0; i < 4; i++)
         high[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
     for (int i = 0; i < 4; i++)
         if (high[i] >= 0 && dup2(high[i], places[i]) < 0)
-            _exit(126);
-    close_range(inotify >= 0 ? 5 : 4, ~0U, 0);
-    if (chdir("/") != 0 || !step_down())
-        _exit(126);
-    execve(part->argv[0], argv, environment);
+            return false;
+    close_range(fds[3] >= 0 ? 5 : 4, ~0U, 0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    bound_reader();
+    return chdir("/") == 0 && step_down();
+}
+
+/* What it needs to be for that it asks for itself, before the first byte from anybody; and its own rank is below the broker's. Runs in the starter's
+ * memory, while the starter waits: it may change what is the process's, and nothing else. */
+static int run_reader(void *start)
+{
+    const struct new_reader *reader = start;
+    char owner[16], own_uid[16], own_gid[16];
+    char *const argv[] = {reader->part->argv[0], owner, own_uid, own_gid, NULL};
+    static char *const environment[] = {"LC_ALL=C", NULL};
+    snprintf(owner, sizeof owner, "%u", reader->uid);
+    snprintf(own_uid, sizeof own_uid, "%u", reader->part->as.uid);
+    snprintf(own_gid, sizeof own_gid, "%u", reader->part->as.gid);
+    if (arrange_reader(reader))
+        execve(reader->part->argv[0], argv, environment);
     _exit(errno == ENOENT ? 127 : 126);
+}
+
+/* A user whose reader does not run waits for its start: as vfork(2), for a copy of what the starter has locked takes longer than all else that the
+ * kernel does to start a program. */
+static pid_t fork_reader(const struct new_reader *reader)
+{
+    static char stack[16384] __attribute__((aligned(64)));
+    return clone(run_reader, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, (void *)reader);
 }
 
 /* ---- the starter ---- */
@@ -235,7 +278,7 @@ static void place_all(int cpu)
         if (parts[i].kind != PART_GUARD)
             place(parts[i].pid, &before);
     for (int i = 0; i < readers_count; i++)
-        place(readers[i].pid, &before);
+        place(readers[i]->pid, &before);
 }
 
 /* Again each time: somebody may have removed it. */
@@ -290,11 +333,18 @@ static void arm(const struct reader_part *reader)
 
 static void give_budget(int slot)
 {
-    struct reader_part *reader = &readers[slot];
+    struct reader_part *reader = readers[slot];
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = READER_SIGNAL + slot};
     clockid_t clock;
     reader->is_timed = reader->pid > 0 && clock_getcpuclockid(reader->pid, &clock) == 0 && timer_create(clock, &event, &reader->timer) == 0;
     arm(reader);
+}
+
+static void ordinary_no_more(struct reader_part *reader)
+{
+    if (reader->ordinary_until != 0)
+        TAILQ_REMOVE(&ordinary_ones, reader, of_ordinary);
+    reader->ordinary_until = 0;
 }
 
 static void end_reader(struct reader_part *reader)
@@ -302,65 +352,72 @@ static void end_reader(struct reader_part *reader)
     if (reader->is_timed)
         (void)timer_delete(reader->timer);
     reader->is_timed = false;
-    reader->ordinary_until = 0;
+    ordinary_no_more(reader);
+    if (reader->pid != 0)
+        HASH_DEL(running, reader);
     kill_it(&reader->pid);
 }
 
 static void take_budget(int slot)
 {
-    if (slot >= readers_count || !readers[slot].is_timed || readers[slot].ordinary_until != 0)
+    if (slot >= readers_count || !readers[slot]->is_timed || readers[slot]->ordinary_until != 0)
         return;
-    rank_reader(readers[slot].pid, true);
-    readers[slot].ordinary_until = monotonic_now() + READER_PAUSE;
+    rank_reader(readers[slot]->pid, true);
+    readers[slot]->ordinary_until = monotonic_now() + READER_PAUSE;
+    TAILQ_INSERT_TAIL(&ordinary_ones, readers[slot], of_ordinary);
 }
 
 /* Returns how long none of them is to get its rank back, in ms, up; -1: none has lost it. */
 static int give_ranks_back(void)
 {
     const int64_t now = monotonic_now();
-    int64_t first = INT64_MAX;
-    for (int slot = 0; slot < readers_count; slot++) {
-        struct reader_part *reader = &readers[slot];
-        if (reader->ordinary_until == 0)
-            continue;
-        if (reader->ordinary_until <= now) {
-            reader->ordinary_until = 0;
-            rank_reader(reader->pid, false);
-            arm(reader);
-        } else if (reader->ordinary_until < first)
-            first = reader->ordinary_until;
+    struct reader_part *reader;
+    while ((reader = TAILQ_FIRST(&ordinary_ones)) != NULL && reader->ordinary_until <= now) {
+        ordinary_no_more(reader);
+        rank_reader(reader->pid, false);
+        arm(reader);
     }
-    return first == INT64_MAX ? -1 : (int)((first - now) / 1000000 + 1);
+    return reader == NULL ? -1 : (int)((reader->ordinary_until - now) / 1000000 + 1);
+}
+
+static bool have_slot(int slot)
+{
+    const int count = slot + 64;
+    if (slot < readers_count)
+        return true;
+    struct reader_part **more = realloc(readers, (size_t)count * sizeof(struct reader_part *));
+    if (more == NULL)
+        return false;
+    readers = more;
+    for (; readers_count < count; readers_count++)
+        if ((readers[readers_count] = calloc(1, sizeof **readers)) == NULL)
+            return false;
+    return true;
 }
 
 static void start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
 {
     const struct part *part = reader_part();
-    if (slot >= readers_count) {
-        const int count = slot + 64;
-        struct reader_part *more = realloc(readers, (size_t)count * sizeof *readers);
-        if (more == NULL)
-            return;
-        memset(more + readers_count, 0, (size_t)(count - readers_count) * sizeof *more);
-        readers = more;
-        readers_count = count;
-    }
-    end_reader(&readers[slot]);
+    if (!have_slot(slot))
+        return;
+    struct reader_part *reader = readers[slot];
+    end_reader(reader);
     if (part == NULL || fds[0] < 0 || fds[1] < 0)
         return;
-    pid_t pid = fork();
-    if (pid == 0)
-        run_reader(part, uid, fds[0], fds[1], fds[2]);
-    readers[slot].pid = pid > 0 ? pid : 0;
-    place(readers[slot].pid, &anywhere);
+    const pid_t pid = fork_reader(&(struct new_reader){part, uid, {fds[0], fds[1], fds[2]}});
+    reader->pid = pid > 0 ? pid : 0;
+    if (reader->pid != 0)
+        HASH_ADD(hh, running, pid, sizeof reader->pid, reader);
+    place(reader->pid, &anywhere);
     give_budget(slot);
 }
 
 static bool is_running(pid_t pid)
 {
-    for (int i = 0; i < readers_count; i++)
-        if (readers[i].pid == pid)
-            return true;
+    const struct reader_part *reader;
+    HASH_FIND(hh, running, &pid, sizeof pid, reader);
+    if (reader != NULL)
+        return true;
     for (int i = 0; i < parts_count; i++)
         if (parts[i].pid == pid)
             return true;
@@ -417,7 +474,7 @@ static bool obey(int socket)
     else if (sane && order.what == START_READER)
         start_reader(order.part, order.uid, fds);
     else if (sane && order.what == END_READER && order.part < readers_count)
-        end_reader(&readers[order.part]);
+        end_reader(readers[order.part]);
     for (int i = 0; i < DESCRIPTORS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -448,8 +505,8 @@ static void end_all(const sigset_t *children)
         wait_for_end(pid, children, until);
     }
     for (int i = 0; i < readers_count; i++) {
-        const pid_t reader = readers[i].pid;
-        end_reader(&readers[i]);
+        const pid_t reader = readers[i]->pid;
+        end_reader(readers[i]);
         wait_for_end(reader, children, until);
     }
 }

@@ -67,9 +67,10 @@ struct attachment {
     struct source watch_source;
     TAILQ_ENTRY(attachment) of_unwatched;
     int64_t watch_at; /* 0: it is watched, or need not be; else when it will be, CLOCK_MONOTONIC */
-    TAILQ_ENTRY(attachment) of_doubts;
+    RB_ENTRY(attachment) of_doubts;
     int64_t look_at;  /* 0: no doubt; else when to look again whether its id goes on, CLOCK_MONOTONIC */
     int looks;
+    RB_ENTRY(attachment) of_process; /* if it does not lead it */
     UT_hash_handle hh; /* by tid */
 };
 
@@ -94,7 +95,7 @@ struct user {
     struct wish *wishes;
     RB_HEAD(by_file, wish) by_file; /* wishes.c */
     TAILQ_ENTRY(user) of_list;
-    struct user *next_of_account;
+    LIST_ENTRY(user) of_account;
     UT_hash_handle hh; /* by name */
 };
 

@@ -29,7 +29,8 @@ static struct wish *tasks;
 static uint64_t last_task;
 static struct attachment *attachments; /* by tid */
 static TAILQ_HEAD(, attachment) unwatched = TAILQ_HEAD_INITIALIZER(unwatched);
-static TAILQ_HEAD(, attachment) doubts = TAILQ_HEAD_INITIALIZER(doubts); /* their task has ended, their id has not */
+static RB_HEAD(doubt_tree, attachment) doubts = RB_INITIALIZER(&doubts);       /* their task has ended, their id has not */
+static RB_HEAD(process_tree, attachment) followers = RB_INITIALIZER(&followers); /* of those that do not lead their process */
 static struct attachment *ended[LOOP_EVENTS * 4];
 static int ended_count;
 
@@ -234,6 +235,23 @@ void grant_unbook(struct wish *wish, bool tell_plugin)
 
 /* ---- attachments ---- */
 
+static int by_look(const struct attachment *one, const struct attachment *other)
+{
+    if (one->look_at != other->look_at)
+        return one->look_at < other->look_at ? -1 : 1;
+    return one->tid != other->tid ? (one->tid < other->tid ? -1 : 1) : one < other ? -1 : one > other; /* an id may have come round */
+}
+
+static int by_process(const struct attachment *one, const struct attachment *other)
+{
+    return one->process != other->process ? (one->process < other->process ? -1 : 1) : one->tid < other->tid ? -1 : one->tid > other->tid;
+}
+
+RB_PROTOTYPE(doubt_tree, attachment, of_doubts, by_look)
+RB_GENERATE(doubt_tree, attachment, of_doubts, by_look)
+RB_PROTOTYPE(process_tree, attachment, of_process, by_process)
+RB_GENERATE(process_tree, attachment, of_process, by_process)
+
 struct attachment *attachment_find(pid_t tid)
 {
     struct attachment *attachment;
@@ -278,19 +296,15 @@ void attachment_watch_begun(struct attachment *attachment)
 void attachment_doubt(struct attachment *attachment, int64_t look_at)
 {
     if (attachment->look_at != 0)
-        TAILQ_REMOVE(&doubts, attachment, of_doubts);
+        RB_REMOVE(doubt_tree, &doubts, attachment);
     attachment->look_at = look_at;
     if (look_at != 0)
-        TAILQ_INSERT_TAIL(&doubts, attachment, of_doubts);
+        RB_INSERT(doubt_tree, &doubts, attachment);
 }
 
 struct attachment *attachment_most_doubtful(void)
 {
-    struct attachment *attachment, *first = NULL;
-    TAILQ_FOREACH(attachment, &doubts, of_doubts)
-        if (first == NULL || attachment->look_at < first->look_at)
-            first = attachment;
-    return first;
+    return RB_MIN(doubt_tree, &doubts);
 }
 
 /* PERF_RECORD_EXIT of include/uapi/linux/perf_event.h, as it is without sample_id. */
@@ -358,10 +372,10 @@ bool attachment_is_over(const struct attachment *attachment)
 
 struct attachment *attachment_over_in(pid_t process)
 {
-    for (struct attachment *attachment = attachments; attachment != NULL; attachment = attachment->hh.next)
-        if (attachment->process == process && attachment->tid != process && attachment_is_over(attachment))
-            return attachment;
-    return NULL;
+    struct attachment least = {.process = process}, *attachment = RB_NFIND(process_tree, &followers, &least);
+    while (attachment != NULL && attachment->process == process && !attachment_is_over(attachment))
+        attachment = RB_NEXT(process_tree, &followers, attachment);
+    return attachment != NULL && attachment->process == process ? attachment : NULL;
 }
 
 void attachment_watch_told(struct attachment *attachment)
@@ -381,6 +395,8 @@ bool attachment_watch(struct attachment *attachment)
     if (other != NULL)
         return other == attachment;
     HASH_ADD(hh, attachments, tid, sizeof attachment->tid, attachment);
+    if (attachment->tid != attachment->process)
+        RB_INSERT(process_tree, &followers, attachment);
     return loop_add(attachment->pidfd, EPOLLIN, &attachment->source);
 }
 
@@ -414,8 +430,11 @@ void attachment_end(struct wish *wish)
     struct attachment *attachment = wish->attachment;
     if (attachment == NULL)
         return;
-    if (attachment_find(attachment->tid) == attachment)
+    if (attachment_find(attachment->tid) == attachment) {
         HASH_DEL(attachments, attachment);
+        if (attachment->tid != attachment->process)
+            RB_REMOVE(process_tree, &followers, attachment);
+    }
     wish->attachment = NULL;
     if (attachment->group != NULL)
         (void)helper_sweep(attachment); /* what it started may still be in its domain */

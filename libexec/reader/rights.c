@@ -1,11 +1,12 @@
 #include "rights.h"
 
-#include <cap-ng.h>
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <sys/fsuid.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "confine.h"
@@ -20,6 +21,13 @@ int rights_inotify(uid_t owner)
     return inotify >= 0 ? inotify : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 }
 
+static bool keep(uint32_t power)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    const struct __user_cap_data_struct powers[_LINUX_CAPABILITY_U32S_3] = {{.effective = power, .permitted = power}};
+    return syscall(SYS_capset, &header, powers) == 0;
+}
+
 /* The uid for files comes after the others, which would take it along; and before the last power goes. */
 static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
 {
@@ -27,12 +35,10 @@ static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
         (void)prctl(PR_CAPBSET_DROP, power); /* the last ones the kernel may not know */
     if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return false;
-    capng_clear(CAPNG_SELECT_CAPS);
-    if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_SETUID) != 0 || capng_apply(CAPNG_SELECT_CAPS) != 0)
+    if (!keep(CAP_TO_MASK(CAP_SETUID)))
         return false;
     (void)setfsuid(owner);
-    capng_clear(CAPNG_SELECT_CAPS);
-    if (capng_apply(CAPNG_SELECT_CAPS) != 0)
+    if (!keep(0))
         return false;
     errno = EPERM;
     return (uid_t)setfsuid((uid_t)-1) == owner && setresuid(0, 0, 0) != 0; /* proves that the way back is closed */

@@ -71,3 +71,68 @@ are_gone() { [ "$(the_books | jq '.quiet | length')" = 0 ]; }
     echo "# $known accounts" >&3
     [ "$known" -lt 1000 ] # twice as many as there were at once, and 256
 }
+
+@test "a user's reader has 64 MiB at most, and is ended before any other part when memory runs out" {
+    broker_start
+    wish $ALICE cam bad >/dev/null
+    reader=$(parts rtf-reader)
+    grep -qE '^Max data size +67108864 +67108864 ' "/proc/$reader/limits"
+    [ "$(cat "/proc/$reader/oom_score_adj")" = 1000 ]
+    [ "$(cat "/proc/$(starter)/oom_score_adj")" != 1000 ] # whose memory it had until it was started
+}
+
+# as_user_makes UID COUNT: so many directories in specs/ under others' names, if he can; prints how many he could
+as_user_makes() {
+    as "$1" /usr/bin/python3 - "$SPECS" "$2" <<'END2'
+import os, sys
+made = 0
+for number in range(int(sys.argv[2])):
+    try:
+        os.mkdir(f"{sys.argv[1]}/other{number}")
+        made += 1
+    except PermissionError:
+        break
+print(made)
+END2
+}
+aside_of() { find "$SPECS" -mindepth 1 -maxdepth 1 -name ".aside-$1-*" | wc -l; }
+has_aside() { [ "$(aside_of "$1")" = "$2" ]; }
+says_full() { [ "$(jq -r 'select(.stage == "spool" and .decision == "warning") | .reason' "$EVENTS" | grep -c "^so much of uid $1 has been moved aside")" = "$2" ]; }
+lists_of() { /usr/bin/python3 -c 'import os, sys; print(*os.listxattr(sys.argv[1]))' "$1"; }
+can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
+
+@test "who makes one wrongly named directory after another in specs/ makes no more, loses none, and is served as before" {
+    broker_start
+    [ "$(field .result "$(wish $BOB cam "$OBSERVED")")" = OK ]
+    made=$(as_user_makes $BOB 20000)
+    echo "# $made directories" >&3
+    [ "$made" -ge 64 ]
+    [ "$made" -lt 20000 ]
+    eventually has_aside $BOB "$made" # each of them
+    eventually says_full $BOB 1
+    [ "$(stat -c %04a "$SPECS")" = 3730 ]
+    # He has what he had, and others have all their rights.
+    [ "$(field .result "$(wish $BOB other "$OBSERVED")")" = OK ]
+    as $ALICE mkdir "$SPECS/not-alice" "$SPECS/$ALICE"
+    [ "$(field .result "$(wish $ALICE cam "$OBSERVED")")" = OK ]
+    # It holds for the next broker, too; and ends when an administrator has made room.
+    broker_stop TERM
+    broker_start
+    run as $BOB mkdir "$SPECS/again"
+    [ "$status" -ne 0 ]
+    rm -rf "$SPECS/$BOB" "$SPECS/.aside-$BOB-"*
+    kill -HUP "$BROKER"
+    eventually can_make $BOB
+    [ "$(lists_of "$SPECS")" = '' ]
+    [ "$(stat -c %04a "$SPECS")" = 3730 ]
+}
+
+@test "names that look as if somebody's had been moved aside take no right from him" {
+    broker_start
+    as $BOB sh -c 'cd "$1" && for n in $(seq 100); do mkdir ".aside-$2-$n"; done' sh "$SPECS" "$ALICE"
+    kill -HUP "$BROKER"
+    eventually says_full $BOB 1
+    can_make $ALICE
+    run can_make $BOB
+    [ "$status" -ne 0 ]
+}

@@ -1,7 +1,7 @@
 # A plugin that somebody has taken over: what it can take from others, beyond the answers that it gives.
 load attack
 
-PLUGIN_USER=20098
+PLUGIN_USER=$((20098 + ${RTF_UIDS:-0}))
 
 prepare() {
     cp "$BATS_TEST_DIRNAME/../fixtures/plugins/hostile" "$WORK/hostile"
@@ -109,6 +109,7 @@ END
 
 @test "a plugin has few processes and little memory, and the others are served" {
     broker_start --plugin-user $PLUGIN_USER
+    [ "$(cat "/proc/$(parts 'hostile name=FP' | head -n 1)/oom_score_adj")" = 1000 ]
     taken_over memory
     eventually has_said '^shared'
     taken_over forks
@@ -117,12 +118,27 @@ END
     [ "$(said | awk '$1 == "forked" { print $2 }')" -le 128 ]
     [ "$(said | awk '$1 == "private" { print $2 }')" -le 512 ]
     [ "$(said | awk '$3 == "MiB" { sum += $2 } END { print sum }')" -le 1024 ]
-    [ "$(cat "/proc/$(parts 'hostile name=FP' | head -n 1)/oom_score_adj")" = 1000 ]
     [ "$(field .grant.plugin "$(wish $BOB other '{"priority": 5, "plugin": "RR"}')")" = RR ]
     broker_stop TERM
     eventually nobody_runs
 }
 nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
+
+@test "a plugin that allocates without end has 512 MiB, is ended and named, and the others are served" {
+    broker_start --plugin-user $PLUGIN_USER
+    grown=$(parts 'hostile name=FP')
+    taken_over grows
+    eventually has_said '^child had'
+    eventually has_logged killed 1
+    eventually test ! -d "/proc/$grown"
+    said
+    log_of_plugin killed
+    [ "$(said | awk '$2 == "had" { print $3 }')" -le $((512 + 32)) ] # and what of the interpreter's files is in memory
+    [ "$(field .grant.plugin "$(wish $BOB after '{"priority": 5, "plugin": "RR"}')")" = RR ]
+    rm "$WORK/switch/FP"
+    eventually is_served_again
+}
+is_served_again() { [ "$(field .grant.plugin "$(wish $BOB "w$RANDOM" '{"priority": 15, "plugin": "FP"}')")" = FP ]; }
 
 @test "a plugin that is asked much, and one that is asked nothing, are let live" {
     cp "$BATS_TEST_DIRNAME/../fixtures/plugins/faulty" "$WORK/faulty" # in Python, which takes long

@@ -1,0 +1,25 @@
+/* What rtf-adopter has renamed out of the way in specs/, to .aside-UID-N-NAME. It is its owner's, and never removed; but an owner of ASIDE_MOST such
+ * makes nothing more in specs/: an access control list takes the right to write from him there (acl(5)), and leaves him the way to his
+ * directory. He has it back when some are gone and specs/ is looked through again. */
+#ifndef RTF_ASIDE_H
+#define RTF_ASIDE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+enum { ASIDE_MOST = 64 };
+
+/* `directory` is specs/. `told` of each uid that makes nothing more from now on; `done`: or of whom that could not be had, with errno. */
+void aside_begin(int directory, void (*told)(uid_t uid, bool done));
+
+/* Renames it. False: it is still there, or has gone by itself. */
+bool aside_move(const char *name, uid_t uid);
+
+/* Around a look at all there are. */
+bool aside_is(const char *name);
+void aside_scan(void);
+void aside_found(const struct stat *status);
+void aside_scanned(void);
+
+#endif
