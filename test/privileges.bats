@@ -41,11 +41,11 @@ as_plugin_user() { broker_start --plugin-user 20099; }
     [ "$(status_of "$BROKER" Uid | tr -s ' \t' ' ')" = '0 0 0 0' ]
 }
 
-@test "the starter has what its children need, and five descriptors besides its socket" {
+@test "the starter has what its children need, and six descriptors besides its socket" {
     as_plugin_user
     [ "$(powers "$(starter)")" = 'chown dac_override fowner fsetid kill setgid setuid setpcap ipc_lock sys_nice perfmon' ]
     [ "$(cat "/proc/$(starter)/comm")" = rtf-starter ]
-    [[ $(descriptors "$(starter)") =~ ^'0 1 2 3 4 '([0-9]+)$ ]] # 4: tells that a child has ended
+    [[ $(descriptors "$(starter)") =~ ^'0 1 2 3 4 5 '([0-9]+)$ ]] # 4: where the journal is, 5: tells that a child has ended
     [ "$(readlink "/proc/$(starter)/fd/${BASH_REMATCH[1]}")" = /run/rtf ]
 }
 

@@ -54,6 +54,12 @@ void home_expect(struct presence *presence, const struct attributes *plan)
     (void)plan;
 }
 
+void guard_expect(const struct attachment *attachment, const struct grant *grant)
+{
+    (void)attachment;
+    (void)grant;
+}
+
 void guard_end(struct attachment *attachment)
 {
     (void)attachment;
