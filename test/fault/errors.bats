@@ -20,7 +20,7 @@ ends_well_after_errors() {
     eventually is_answered "$1" || { echo "no answer to $1"; return 1; }
     untrace
     if is_gone "$BROKER"; then echo "the broker has ended"; return 1; fi
-    agree || return 1
+    eventually agree || return 1 # a journal that could not be written is tried again after a second
     asked_again "$1" || return 1
     as $ALICE rm -f "$SPECS/$ALICE/cam.json"
     eventually is_release
