@@ -206,13 +206,14 @@ static void released(struct request *request)
                           .microseconds = (monotonic_now() - request->started) / 1000};
     grant_unbook(wish, true);
     reader_remove(wish->user, wish->name, "verdict", NULL);
-    if (wish->judged_tid.inode != 0 && !wish->user->gone) {
+    if (wish->judged_tid.inode != 0 && wish->sighting != NULL && wish->sighting->tid.state != FILE_ABSENT && !wish->user->gone) {
         wish->leaving_tid = wish->judged_tid;
-        reader_remove(wish->user, wish->name, "tid", &wish->leaving_tid);
+        reader_remove(wish->user, wish->name, "tid", &wish->leaving_tid); /* whoever removes it, that will be told */
         readers_flush(); /* once this is written down as released, nobody would know whose that file was */
     }
     (void)state_gone(wish); /* last: a crash before it releases once more */
-    wish_uncount(wish);
+    if (wish->leaving_tid.inode == 0) /* else it is kept in mind until then, and must not be one too many */
+        wish_uncount(wish);
     event_write(&event);
     if (wish->user->gone)
         tell_successor(wish);
@@ -618,7 +619,7 @@ void order_reader_lost(struct user *user, const char *why)
     report_found(user, user->name, "error", why);
     scan_forget(user);
     for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next) {
-        const bool waited = wish->asked || wish->coming || wish->sighting != NULL;
+        const bool waited = wish->asked || wish->coming || wish->sighting != NULL || wish->leaving_tid.inode != 0;
         wish->asked = wish->coming = false;
         if (wish->request == NULL)
             wish_sighting_end(wish);
