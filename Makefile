@@ -138,7 +138,7 @@ check-sanitized:
 
 # Each parser takes random bytes for so many seconds, from what is in test/fuzz/corpus on. Needs clang and libclang-rt-dev.
 SECONDS ?= 60
-FUZZERS = spec acl plugins-conf plugin helper state reader
+FUZZERS = spec acl plugins-conf plugin helper state reader adopter
 fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
 fuzz: fuzzers
 	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
@@ -148,6 +148,7 @@ $(B)/fuzz/plugins-conf: PARTS = $(call fuzzed)
 $(B)/fuzz/spec $(B)/fuzz/state: PARTS = $(call fuzzed,plugin-lines.c)
 $(B)/fuzz/plugin $(B)/fuzz/helper: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
 $(B)/fuzz/reader: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
+$(B)/fuzz/adopter: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
 $(B)/fuzz/acl: PARTS = $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c) lib/pass.c
 $(B)/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.c test/fuzz/stubs.c $(BROKER_SRC) $(wildcard lib/*.[ch] libexec/broker/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)

@@ -19,7 +19,7 @@
  *   event=gone      name
  *   event=aside     name uid         something else than a directory, or of an impossible name; it has been renamed out of the way
  *   event=full      uid              so much of his is aside that he makes nothing more in specs/; with why_not: or would not, if that could be had
- *   event=scanned */
+ *   event=scanned [whole=1]          whole: what has not been told of by now is not there */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -62,6 +62,8 @@ struct directory {
 };
 static struct directory *directories;
 static gid_t group; /* of specs/, and so of all that is adopted */
+static bool is_unsure; /* something could not be looked at or done: all is looked at again soon */
+enum { UNSURE_PAUSE = 1000 /* ms */ };
 
 /* ---- talking ---- */
 
@@ -101,6 +103,17 @@ static int open_plain(const char *name)
         fd = (int)syscall(SYS_openat2, SPECS, name, &how, sizeof how);
     while (fd < 0 && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
     return fd;
+}
+
+/* False, and perhaps unsure, if it cannot be seen. */
+static bool see(int fd, struct stat *status)
+{
+    bool seen = false;
+    for (int tries = 0; fd >= 0 && !seen && tries < MOMENT_TRIES; tries++)
+        seen = fstat(fd, status) == 0;
+    if (!seen && is_of_the_moment(errno))
+        is_unsure = true;
+    return seen;
 }
 
 static struct directory *find(const char *name)
@@ -147,9 +160,20 @@ static void tell_full(uid_t uid, bool done)
     say_with(-1);
 }
 
+/* What fails for a moment only is done at the next look. */
+static bool move_aside(const char *name, uid_t uid)
+{
+    bool moved = false;
+    for (int tries = 0; !moved && tries < MOMENT_TRIES; tries++)
+        moved = aside_move(name, uid);
+    if (!moved && is_of_the_moment(errno))
+        is_unsure = true;
+    return moved;
+}
+
 static void tell_aside(const char *name, uid_t uid)
 {
-    if (!aside_move(name, uid))
+    if (!move_aside(name, uid))
         return;
     say_about("aside", name);
     paragraph_add_number(&said, "uid", uid);
@@ -160,12 +184,14 @@ static void tell_aside(const char *name, uid_t uid)
 static void close_to_others(int fd, const struct stat *status)
 {
     char path[64];
-    if (status->st_gid != group)
-        (void)fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH);
+    int tries = 0;
+    while (status->st_gid != group && fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH) != 0 && is_of_the_moment(errno) && ++tries < MOMENT_TRIES)
+        ;
     if ((status->st_mode & 07777) == closed && status->st_gid == group)
         return;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    (void)chmod(path, closed);
+    while (chmod(path, closed) != 0 && is_of_the_moment(errno) && ++tries < MOMENT_TRIES * 2)
+        ;
 }
 
 static void tell(const struct directory *directory, int fd)
@@ -182,7 +208,15 @@ static void look(const char *name, bool scanning)
     struct stat status;
     struct directory *directory = find(name);
     const int fd = open_plain(name);
-    const bool there = fd >= 0 && fstat(fd, &status) == 0;
+    const bool was_unsure = is_unsure;
+    is_unsure = false;
+    const bool there = see(fd, &status), unseen = is_unsure;
+    is_unsure |= was_unsure;
+    if (unseen) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
     if (directory != NULL && (!there || directory->inode != status.st_ino || directory->uid != status.st_uid || !S_ISDIR(status.st_mode))) {
         say_gone(name);
         forget(directory);
@@ -230,17 +264,21 @@ static void scan(void)
     DIR *listing = fd < 0 ? NULL : fdopendir(fd);
     if (listing == NULL)
         exit(EX_OSERR);
+    is_unsure = false;
     HASH_ITER(hh, directories, directory, next)
         directory->seen = false;
-    while ((entry = readdir(listing)) != NULL)
+    while (errno = 0, (entry = readdir(listing)) != NULL)
         if (entry->d_name[0] != '.')
             look(entry->d_name, true);
+    is_unsure |= errno != 0;
     count_aside(listing);
     (void)closedir(listing);
     HASH_ITER(hh, directories, directory, next)
         if (!directory->seen)
             look(directory->name, true);
     paragraph_add(&said, "event", "scanned");
+    if (!is_unsure)
+        paragraph_add(&said, "whole", "1");
     say_with(-1);
 }
 
@@ -270,7 +308,7 @@ static int open_meant(const struct paragraph *request, const char *name, struct 
     if (paragraph_get_number(request, "inode", UINT64_MAX, &inode) != 1 || paragraph_get_number(request, "uid", UINT32_MAX, &uid) != 1)
         exit(EX_PROTOCOL);
     const int fd = open_plain(name);
-    if (fd >= 0 && fstat(fd, status) == 0 && status->st_ino == inode && status->st_uid == uid && S_ISDIR(status->st_mode))
+    if (see(fd, status) && status->st_ino == inode && status->st_uid == uid && S_ISDIR(status->st_mode))
         return fd;
     if (fd >= 0)
         close(fd);
@@ -304,7 +342,7 @@ static void put_aside(const struct paragraph *request, const char *name)
     close(fd);
     if (directory != NULL)
         forget(directory);
-    (void)aside_move(name, status.st_uid);
+    (void)move_aside(name, status.st_uid);
 }
 
 static void obey(const struct paragraph *request)
@@ -369,8 +407,13 @@ int main(void)
     aside_begin(SPECS, tell_full);
     struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = inotify, .events = POLLIN}};
     for (;;) {
-        if (poll(both, 2, -1) < 0 && errno != EINTR)
+        const int ready = poll(both, 2, is_unsure ? UNSURE_PAUSE : -1);
+        if (ready < 0 && errno != EINTR)
             return EX_OSERR;
+        if (ready == 0)
+            scan();
+        if (ready <= 0)
+            continue;
         if (both[0].revents != 0)
             take_message();
         if (both[1].revents != 0)

@@ -16,7 +16,7 @@
 
 static struct user *users;
 static TAILQ_HEAD(, user) closed = TAILQ_HEAD_INITIALIZER(closed), waiting = TAILQ_HEAD_INITIALIZER(waiting);
-static bool held, scanned;
+static bool held, scanned, swept;
 static int adopting; /* directories that the adopter has been told to adopt */
 static const int64_t try_again_after = INT64_C(3200000000), restart_pause = INT64_C(1000000000); /* ns */
 
@@ -104,6 +104,9 @@ bool directories_start(void)
 {
     restart_at = INT64_MAX;
     adopting = 0;
+    swept = false;
+    for (struct user *user = users; user != NULL; user = user->hh.next)
+        user->adopting = user->told = false; /* the one before may have been asked, and has not done it */
     if (!coprocess_start(&adopter, part, true, spool.specs))
         return false;
     send_soon(begin("scan"));
@@ -311,6 +314,7 @@ static void found(const char *name, uint64_t inode, uid_t uid, int fd)
         directories_dispose(fd);
     else
         user = user_new(name, inode, uid, fd);
+    user->told = true;
     if (user->adopted)
         send_about("adopt", user); /* an adopter that was started again */
     else if (account_ready(user->account) && !user->adopting)
@@ -348,6 +352,16 @@ static void full(uid_t uid, const char *why_not)
     event_write(&(struct event){.stage = "spool", .user = &stranger, .decision = why_not == NULL ? "warning" : "error", .reason = reason, .microseconds = -1});
 }
 
+/* While there was no adopter, nobody told what went. */
+static void let_go_of_untold(void)
+{
+    struct user *user, *next;
+    swept = true;
+    HASH_ITER(hh, users, user, next)
+        if (!user->told)
+            let_go(user);
+}
+
 static bool take(const struct paragraph *said, int *fd)
 {
     uint64_t inode, uid;
@@ -356,6 +370,8 @@ static bool take(const struct paragraph *said, int *fd)
         return false;
     if (strcmp(event, "scanned") == 0) {
         scanned = true;
+        if (!swept && paragraph_get(said, "whole") != NULL)
+            let_go_of_untold();
         return true;
     }
     if (strcmp(event, "full") == 0) {

@@ -79,8 +79,8 @@ void order_expire(int64_t now)
 
 static bool nothing_is_left(const struct wish *wish)
 {
-    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL && !wish->asked &&
-           !wish->coming;
+    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->leaving_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL &&
+           !wish->asked && !wish->coming;
 }
 
 static void forget_if_empty(struct wish *wish)
@@ -205,11 +205,15 @@ static void released(struct request *request)
                           .token = wish->token,
                           .microseconds = (monotonic_now() - request->started) / 1000};
     grant_unbook(wish, true);
-    if (wish->judged_tid.inode != 0)
-        reader_remove(wish->user, wish->name, "tid", &wish->judged_tid);
     reader_remove(wish->user, wish->name, "verdict", NULL);
+    if (wish->judged_tid.inode != 0 && wish->sighting != NULL && wish->sighting->tid.state != FILE_ABSENT && !wish->user->gone) {
+        wish->leaving_tid = wish->judged_tid;
+        reader_remove(wish->user, wish->name, "tid", &wish->leaving_tid); /* whoever removes it, that will be told */
+        readers_flush(); /* once this is written down as released, nobody would know whose that file was */
+    }
     (void)state_gone(wish); /* last: a crash before it releases once more */
-    wish_uncount(wish);
+    if (wish->leaving_tid.inode == 0) /* else it is kept in mind until then, and must not be one too many */
+        wish_uncount(wish);
     event_write(&event);
     if (wish->user->gone)
         tell_successor(wish);
@@ -505,6 +509,8 @@ static bool judge(struct wish *wish)
     struct sighting *sighting = wish->sighting;
     if (sighting->tid.state != FILE_ABSENT && stamp_equal(&sighting->tid.stamp, &wish->leaving_tid))
         sighting->tid = (struct file){.state = FILE_ABSENT};
+    else
+        wish->leaving_tid = (struct stamp){0}; /* it has gone */
     const bool is_there = sighting->json.state != FILE_ABSENT;
     if (!is_there && wish->judged.inode != 0)
         begin_release(wish);
@@ -613,12 +619,14 @@ void order_reader_lost(struct user *user, const char *why)
     report_found(user, user->name, "error", why);
     scan_forget(user);
     for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next) {
-        const bool waited = wish->asked || wish->coming || wish->sighting != NULL;
+        const bool waited = wish->asked || wish->coming || wish->sighting != NULL || wish->leaving_tid.inode != 0;
         wish->asked = wish->coming = false;
         if (wish->request == NULL)
             wish_sighting_end(wish);
         if (wish->ending)
             reader_remove(user, wish->name, "json", &wish->judged);
+        if (wish->leaving_tid.inode != 0)
+            reader_remove(user, wish->name, "tid", &wish->leaving_tid);
         if (waited)
             wish_queue(wish);
     }

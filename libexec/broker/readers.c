@@ -162,7 +162,9 @@ static bool spawn(struct user *user)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     reader->slot = take_slot();
-    bool started = reader->slot != NULL && starter_start_reader(reader->slot->number, user->uid, ends[1], user->directory, reader->inotify);
+    /* Only our end. That there is room again is no message, and one who says nothing is not to be waited for. */
+    bool started = reader->slot != NULL && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
+                   starter_start_reader(reader->slot->number, user->uid, ends[1], user->directory, reader->inotify);
     close(ends[1]);
     reader->socket = ends[0];
     reader->writing = false;

@@ -134,9 +134,10 @@ static void tell_again(struct wish *wish, int64_t since)
 /* Known, but not there: its files may have gone. */
 static void look_for_missing(struct scan *scan, struct wish *wish)
 {
+    const bool had_json = wish->judged.inode != 0;
     tell_again(wish, scan->since);
     const bool has_json = (wish->found & OF_JSON) != 0, has_tid = (wish->found & OF_TID) != 0;
-    if (has_json != (wish->judged.inode != 0) || has_tid != (wish->judged_tid.inode != 0) || wish->sighting != NULL || !is_quiet(wish))
+    if (has_json != had_json || has_json != (wish->judged.inode != 0) || has_tid != (wish->judged_tid.inode != 0) || wish->sighting != NULL || !is_quiet(wish))
         remember(&scan->finds, wish, has_json ? INT64_MAX : 0);
     wish->found = 0;
 }

@@ -86,6 +86,7 @@ struct user {
     uint64_t inode;
     int directory; /* O_PATH: for readers to enter, never to be looked into here */
     bool adopting, adopted, gone;
+    bool told;                   /* by the adopter that runs now */
     bool scanned;                /* once at least */
     int64_t look_at;             /* directories.c: to be judged then; CLOCK_MONOTONIC, 0: not */
     struct account *of;          /* whose number of directories it is part of; NULL: not adopted */
@@ -110,7 +111,7 @@ struct wish {
     char *token;                         /* of the last wish that was judged; NULL */
     uint64_t task;                       /* its number towards plugins */
     struct stamp judged, judged_tid;     /* the files that have had their answer */
-    struct stamp leaving_tid;            /* its reader has been told to remove this one, which it may have seen before */
+    struct stamp leaving_tid;            /* its reader has been told to remove this one, and has not told since that it has gone */
     struct sighting *sighting;           /* what its reader has told of its files and has not been answered; NULL */
     struct open_file json;               /* that came with it */
     struct grant *grant;

@@ -1,16 +1,24 @@
 # What all faults share: operations on one wish and its thread, each with what must be true before and after, whatever dies in
 # between; and rtf-invariants(8), which must then have nothing to say.
 #
-# FAULT_STEP: only every so many-th fault, from FAULT_FIRST on; 1 is all of them (make faults).
+# FAULT_STEP: only every so many-th fault, from FAULT_FIRST on, which is another one each day; 1 is all of them (make faults).
 . "$BATS_TEST_DIRNAME/../helper.bash"
 
-STEP=${FAULT_STEP:-29} FIRST=${FAULT_FIRST:-3}
+STEP=${FAULT_STEP:-29} FIRST=${FAULT_FIRST:-$((10#$(date +%j)))}
 ORDINARY="other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 CAM='{"priority": 12, "plugin": "FP"}' OTHER='{"priority": 14, "plugin": "FP"}'
 
 prepare() {
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100"
+}
+
+# sample COUNT STEP: the places, from 0 on, of those of so many faults that are tried. Of a sample, further ones are there in
+# case that none of them comes, as not each one does in every run.
+sample() {
+    local step=$2 first=$((FIRST - 1)) i
+    if [ "$step" -gt "$1" ]; then step=$1; fi
+    for ((i = 0; i < step && i < 6; i++)); do seq $(((first + i * 5) % step)) "$step" $(($1 - 1)); done
 }
 
 says() { [ "$(jq -r "$3" "$SPECS/$1/$2.verdict" 2>/dev/null)" = true ]; }
@@ -37,10 +45,35 @@ before_release() { before_change; }
 do_release() { as $ALICE rm "$SPECS/$ALICE/cam.json"; }
 is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY"; }
 
+# What the adopter does: a new directory, one that is moved away with all that was granted there, one of a wrong name.
+before_adopt() { as $ALICE rm -rf "$SPECS/$ALICE" && eventually has_no_reader; }
+do_adopt() { put $ALICE cam "$CAM"; }
+is_adopt() { is_create && [ "$(stat -c '%a %g' "$SPECS/$ALICE")" = "2700 $GROUP" ]; }
+has_no_reader() { [ -z "$(parts "rtf-reader.* $ALICE ")" ]; }
+
+before_move() { before_attach && eventually ask attach; }
+do_move() { as $ALICE mv "$SPECS/$ALICE" "$SPECS/.kept-$ALICE"; }
+is_move() { [ -e "$SPECS/.kept-$ALICE/cam.json" ] && kernel_says "$ORDINARY"; }
+
+before_aside() { before_attach && as $ALICE sh -c 'rm -rf "$1"/.aside-*-wrong' sh "$SPECS"; }
+do_aside() { as $ALICE mkdir "$SPECS/wrong"; }
+is_aside() { is_create && [ ! -e "$SPECS/wrong" ] && compgen -G "$SPECS/.aside-$ALICE-*-wrong" >/dev/null; }
+
+# What is in Alice's directory then, but for what she hides; `notes` nobody has to do with.
+NOTES=notes
+files_after() {
+    case $1 in
+    create | adopt | detach | aside) echo "cam.json cam.verdict" ;;
+    attach | change | move) echo "cam.json cam.tid cam.verdict" ;;
+    esac
+}
+has_files() { [ "$(cd "$SPECS/$ALICE" && ls | tr '\n' ' ')" = "${1:+$1 }$(ls "$SPECS/$ALICE/$NOTES" >/dev/null 2>&1 && echo "$NOTES ")" ]; }
+
 # Nobody has to wait for ever, and nothing is half done.
 is_answered() {
     case $1 in
     release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
+    move | aside) eventually "is_$1" ;;
     *) [ -n "$(as $ALICE env USER=$ALICE timeout 5 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 3s cam 2>/dev/null)" ] ;;
     esac
 }
@@ -50,7 +83,7 @@ ask() {
     local deadline=$((SECONDS + 2))
     case $1 in
     detach) if is_detach; then return; fi; do_attach ;;
-    release) if is_release; then return; fi ;;
+    release | adopt | move | aside) if "is_$1"; then return; fi ;;
     esac
     "do_$1"
     until "is_$1"; do
@@ -72,7 +105,25 @@ process_of() {
     broker) echo "$BROKER" ;;
     helper) parts rtf-attach ;;
     plugin) parts ' name=FP ' ;;
+    reader)
+        as $ALICE sh -c 'mkdir -p "$1" && : >"$1/.wakes"' sh "$SPECS/$ALICE"
+        eventually has_reader
+        parts "rtf-reader.* $ALICE "
+        ;;
+    *) parts "rtf-$1" ;;
     esac
+}
+has_reader() { ! has_no_reader; }
+
+# trace_part PROCESS [STRACE-OPTION...]: as trace, whose id is in $TRACED. A reader may just be ending, having had nothing to do; others are
+# killed at once where that is to happen at the call in which they wait.
+trace_part() {
+    local try
+    for try in 1 2 3; do
+        TRACED=$(process_of "$1")
+        if trace "$TRACED" "${@:2}" || [ "$1" != reader ]; then return; fi
+    done
+    return 1
 }
 
 # trace PID [STRACE-OPTION...]: a fault in that process from here on, or a record of its calls
@@ -83,24 +134,69 @@ trace() {
     strace -qq -o "$WORK/trace" -p "$process" "$@" 2>"$WORK/strace" 3>&- &
     TRACER=$!
     echo "$TRACER" >>"$WORK/pids"
-    eventually is_traced "$process"
+    eventually is_traced_or_gone "$process" && ! is_gone "$process"
 }
+is_traced_or_gone() { is_traced "$1" || is_gone "$1"; }
 
-# calls_of PROCESS OPERATION: NAME N, in their order, of the system calls that it makes for it
+# calls_of PROCESS OPERATION: NAME N, in their order, of the system calls that it makes for it; restart_syscall is the one in which it waits
+# when it comes to be traced
 calls_of() {
     "before_$2" || return 1
-    trace "$(process_of "$1")"
+    trace_part "$1" || return 1
     "do_$2"
     eventually "is_$2" || return 1
     untrace
-    as $ALICE rm -f "$SPECS/$ALICE/cam.json"
-    eventually is_release || return 1
-    awk -F '(' '/^[a-z0-9_]+\(/ { print $1, ++calls[$1] }' "$WORK/trace"
+    cleans_up "$2" || return 1
+    calls_traced
 }
+calls_traced() { awk -F '(' '/^[a-z0-9_]+\(/ && $1 != "restart_syscall" { print $1, ++calls[$1] }' "$WORK/trace"; }
 
 untrace() {
     kill "$TRACER" 2>/dev/null || true
     wait "$TRACER" 2>/dev/null || true
+}
+
+# What is left when all is over: nothing. A directory that was moved away is put back before, and what it asks for is granted again.
+cleans_up() {
+    if [ "$1" = move ]; then
+        if [ ! -e "$SPECS/$ALICE" ]; then as $ALICE mv "$SPECS/.kept-$ALICE" "$SPECS/$ALICE"; fi
+        eventually is_attach || return 1
+    fi
+    as $ALICE rm -f "$SPECS/$ALICE/cam.json"
+    eventually is_release
+}
+
+# Others, while something of Alice's is wrong.
+bob_is_served() {
+    [ "$(field .result "$(wish $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ] || { echo 'Bob was not served'; return 1; }
+    as $BOB rm "$SPECS/$BOB/his.json"
+}
+
+# answers OPERATION: how often the log says that it was answered, from line $LOGGED on
+answers() { tail -n "+$((LOGGED + 1))" "$EVENTS" | jq -c "select(.name == \"cam\" and .request == \"$1\" and (.stage == \"verdict\" or .stage == \"release\"))" | wc -l; }
+
+# held PROGRAM: from here on that part is a script which, if there is $WORK/hold, stops first, to be traced from its beginning.
+held() {
+    mkdir "$WORK/programs"
+    cp -a "$RTF_LIBEXEC/." "$WORK/programs"
+    RTF_LIBEXEC=$WORK/programs
+    mv "$RTF_LIBEXEC/$1" "$RTF_LIBEXEC/$1.real"
+    printf '#!/bin/sh\nif rm "%s" 2>/dev/null; then kill -STOP $$; fi\nexec "%s" "$@"\n' "$WORK/hold" "$RTF_LIBEXEC/$1.real" >"$RTF_LIBEXEC/$1"
+    chmod 755 "$RTF_LIBEXEC/$1"
+}
+is_stopped() { [ ! -e "$WORK/hold" ] && [[ $(cat "/proc/$(parts "$1")/stat" 2>/dev/null) == *') T '* ]]; }
+
+# begin_traced PROCESS [STRACE-OPTION...]: another one is started, and goes on when it is traced
+begin_traced() {
+    local pattern="rtf-$1"
+    [ "$1" != reader ] || pattern="rtf-reader.* $ALICE "
+    process_of "$1" >/dev/null
+    : >"$WORK/hold"
+    kill -KILL "$(parts "$pattern")"
+    eventually is_stopped "$pattern" || return 1
+    TRACED=$(parts "$pattern")
+    trace "$TRACED" "${@:2}" || return 1
+    kill -CONT "$TRACED"
 }
 
 broker_is_back() {
@@ -114,6 +210,5 @@ ends_well() {
     if is_gone "$BROKER"; then broker_is_back || return 1; fi
     eventually "is_$1" || { echo "no answer to $1"; cat "$SPECS/$ALICE/cam.verdict" 2>/dev/null; tail -n 5 "$EVENTS"; return 1; }
     agree || return 1
-    as $ALICE rm -f "$SPECS/$ALICE/cam.json"
-    eventually is_release
+    cleans_up "$1"
 }

@@ -1,40 +1,75 @@
-# SIGKILL at each system call of broker, helper and plugin, while a wish is made, attached, changed, detached and released, and
+# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log and guard, while a wish is made, attached, changed, detached and released, and
 # while a broker starts: afterwards all agree, what was asked is answered, and the thread gets back what it had.
 load fault
 
 # kill_at PROCESS OPERATION CALL N: true if it came to that, 2 if it did not end well
 kill_at() {
-    local process hit=no
+    local hit=no
     "before_$2" || return 2
-    process=$(process_of "$1")
-    trace "$process" -e "trace=$3" -e "inject=$3:signal=KILL:when=$4"
+    trace_part "$1" -e "trace=$3" -e "inject=$3:signal=KILL:when=$4" || return 2
+    goes_on_after_kill "$@"
+}
+goes_on_after_kill() { # as kill_at
+    LOGGED=$(wc -l <"$EVENTS")
     "do_$2"
-    eventually hit_or_done "$process" "$2" || return 2
-    if is_gone "$process"; then hit=yes; fi
+    eventually hit_or_done "$TRACED" "$2" || return 2
+    is_another "$1" || bob_is_served || return 2
+    if is_gone "$TRACED"; then hit=yes; fi
     untrace
-    if is_gone "$process"; then hit=yes; fi # by what it did after its answer
+    if is_gone "$TRACED"; then hit=yes; fi # by what it did after its answer
     if [ "$1" = plugin ]; then # which costs that request, if only that
         eventually is_answered "$2" && eventually ask "$2" || return 2
     fi
+    is_another "$1" || has_lost_nothing "$1" "$2" || return 2
     ends_well "$2" || return 2
-    [ "$hit" = yes ]
+    [ "$hit" = yes ] || return 1
+    is_another "$1" || begins_anew "$1" || return 2
 }
+is_another() { [[ broker\ helper\ plugin == *"$1"* ]]; }
+
+# Without being asked again: it is done, once, and Alice has her files.
+has_lost_nothing() { # PROCESS OPERATION
+    local files
+    eventually "is_$2" || { echo "no answer to $2"; tail -n 5 "$EVENTS"; return 1; }
+    files=$(files_after "$2")
+    [ "$2" = move ] || eventually has_files "$files" || { ls -la "$SPECS/$ALICE"; return 1; }
+    [ "$(answers "$2")" -le 1 ] || { tail -n "+$((LOGGED + 1))" "$EVENTS"; return 1; }
+}
+
+# It is there again; and one that was killed often is left alone longer each time, which is not to be waited for here.
+begins_anew() { # PROCESS
+    [ -n "$(process_of "$1")" ] || eventually has_part "$1" || return 1
+    if [ "$1" = reader ]; then
+        broker_stop INT
+        broker_start
+    fi
+}
+has_part() { [ -n "$(process_of "$1")" ]; }
 hit_or_done() { is_gone "$1" || "is_$2"; }
 
 killed_everywhere() { # PROCESS OPERATION
-    local i call n calls kills=0 status
     broker_start
     sleeper $ALICE
+    as $ALICE sh -c 'mkdir -p "$1" && : >"$1/$2"' sh "$SPECS/$ALICE" "$NOTES"
     calls_of "$1" "$2" >"$WORK/calls"
+    kill_at_each "$STEP" kill_at "$@"
+    echo "# $1 killed $kills times while it served $2: it makes ${#calls[@]} system calls, and this was every ${STEP}th; number $FIRST of today" >&3
+}
+kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it came to that in $kills
+    local i at call n status tried=0
+    kills=0
     mapfile -t calls <"$WORK/calls"
-    for ((i = FIRST - 1; i < ${#calls[@]}; i += STEP)); do
+    mapfile -t at < <(sample "${#calls[@]}" "$1")
+    for i in "${at[@]}"; do
+        # What comes after the sample is there for the case that none of it came.
+        if [ "$kills" -gt 0 ] && [ "$tried" -ge $(((${#calls[@]} + $1 - 1) / $1)) ]; then break; fi
+        tried=$((tried + 1))
         read -r call n <<<"${calls[i]}"
         status=0
-        kill_at "$1" "$2" "$call" "$n" || status=$?
-        [ "$status" -ne 2 ] || { echo "$1 killed at $call $n of $2"; return 1; }
+        "${@:2}" "$call" "$n" || status=$?
+        [ "$status" -ne 2 ] || { echo "$3 killed at $call $n of $4"; return 1; }
         [ "$status" -ne 0 ] || kills=$((kills + 1))
     done
-    echo "# $1 killed $kills times while it served $2: it makes ${#calls[@]} system calls, and this was every ${STEP}th from the ${FIRST}th on" >&3
     [ "$kills" -gt 0 ]
 }
 
@@ -52,6 +87,54 @@ killed_everywhere() { # PROCESS OPERATION
 @test "a plugin is killed at each system call of a create" { killed_everywhere plugin create; }
 @test "a plugin is killed at each system call of a change" { killed_everywhere plugin change; }
 @test "a plugin is killed at each system call of a release" { killed_everywhere plugin release; }
+
+@test "a reader is killed at each system call of a create" { killed_everywhere reader create; }
+@test "a reader is killed at each system call of an attach" { killed_everywhere reader attach; }
+@test "a reader is killed at each system call of a change" { killed_everywhere reader change; }
+@test "a reader is killed at each system call of a detach" { killed_everywhere reader detach; }
+@test "a reader is killed at each system call of a release" { killed_everywhere reader release; }
+
+@test "the adopter is killed at each system call for a new directory" { killed_everywhere adopter adopt; }
+@test "the adopter is killed at each system call for a directory that goes" { killed_everywhere adopter move; }
+@test "the adopter is killed at each system call for a directory of a wrong name" { killed_everywhere adopter aside; }
+
+@test "the log is killed at each system call of a create" { killed_everywhere log create; }
+
+# Of a thread with a runtime that it is held to.
+is_guarded() {
+    configure_plugins 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 all'
+    CAM='{"priority": 12, "plugin": "FP", "runtime": "10ms", "period": "100ms"}' OTHER='{"priority": 14, "plugin": "FP", "runtime": "10ms", "period": "100ms"}'
+}
+@test "the guard is killed at each system call of an attach" { is_guarded; killed_everywhere guard attach; }
+@test "the guard is killed at each system call of a change" { is_guarded; killed_everywhere guard change; }
+@test "the guard is killed at each system call of a detach" { is_guarded; killed_everywhere guard detach; }
+
+killed_from_start() { # PROCESS OPERATION
+    held "rtf-$1"
+    broker_start
+    sleeper $ALICE
+    as $ALICE sh -c 'mkdir -p "$1" && : >"$1/$2"' sh "$SPECS/$ALICE" "$NOTES"
+    "before_$2"
+    begin_traced "$1"
+    "do_$2"
+    eventually "is_$2"
+    untrace
+    cleans_up "$2"
+    calls_traced >"$WORK/calls"
+    kill_at_each $((STEP * 3)) kill_at_start "$@"
+    echo "# $1 killed $kills times from its start to the end of $2: it makes ${#calls[@]} system calls, and this was every $((STEP * 3))th; number $FIRST of today" >&3
+    broker_stop TERM
+}
+kill_at_start() { # as kill_at
+    local hit=no
+    "before_$2" || return 2
+    begin_traced "$1" -e "trace=$3" -e "inject=$3:signal=KILL:when=$4" || return 2
+    goes_on_after_kill "$@"
+}
+@test "a reader is killed at each system call from its start to a create" { killed_from_start reader create; }
+@test "the adopter is killed at each system call from its start to a new directory" { killed_from_start adopter adopt; }
+@test "the log is killed at each system call from its start to a create" { killed_from_start log create; }
+@test "the guard is killed at each system call from its start to an attach" { is_guarded; killed_from_start guard attach; }
 
 @test "a thread that the helper has died over is nobody else's before it is put back" {
     configure_plugins 'FP fp 11-20 0'
@@ -87,7 +170,7 @@ is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAI
     traced_end
     awk -F '(' '/^[a-z0-9_]+\(/ { print $1, ++calls[$1] } /fchmod\(.*alive|"alive"/ { exit }' "$WORK/trace" >"$WORK/calls"
     mapfile -t calls <"$WORK/calls"
-    for ((i = FIRST - 1; i < ${#calls[@]}; i += step)); do
+    for ((i = (FIRST - 1) % step; i < ${#calls[@]}; i += step)); do
         read -r call n <<<"${calls[i]}"
         traced_start -o /dev/null -e "trace=$call" -e "inject=$call:signal=KILL:when=$n"
         if is_gone "$BROKER"; then kills=$((kills + 1)); fi

@@ -1,0 +1,138 @@
+# A reader that its user has taken over, by whatever he wrote, after it has confined itself: of what others have it gets nothing, and of what is
+# its user's no more than he could have by himself.
+load attack
+
+prepare() {
+    local objects=$RTF_SOURCE/build/obj
+    [ -x "$BATS_FILE_TMPDIR/rtf-reader" ] || cc -std=c17 -D_GNU_SOURCE -O2 -I"$RTF_SOURCE/lib" -Wl,--wrap=files_begin -o "$BATS_FILE_TMPDIR/rtf-reader" \
+        "$BATS_TEST_DIRNAME/taken.c" "$objects"/libexec/reader/*.o "$objects"/lib/{sighting,spec,confine,pass,thread,paragraph,units}.o -ljansson -lcap-ng -lseccomp
+    cp -a "$RTF_LIBEXEC" "$WORK/programs"
+    install "$BATS_FILE_TMPDIR/rtf-reader" "$WORK/programs/rtf-reader"
+    RTF_LIBEXEC=$WORK/programs
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'RR rr 1-10 all'
+    configure_rules "$ALICE RR max_utilization 10000" "$ALICE EDF max_utilization 0.4" "$ALICE RR max_priority 8" "$BOB - max_utilization 100"
+    ATTACKERS=()
+}
+tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
+
+# Alice and Bob have a wish each; hers is granted by a reader that is as it should be.
+begins() {
+    broker_start --plugin-user 20097 --reader-user 20098 --max-wishes 50
+    [ "$(field .result "$(wish $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ]
+    [ "$(field .result "$(wish $ALICE cam '{"priority": 5, "plugin": "RR"}')")" = OK ]
+    bobs=$(cat "$SPECS/$BOB/his.verdict")
+}
+
+# taken_over MODE...: from here on each reader of Alice's does that
+taken_over() {
+    as $ALICE sh -c 'echo "$2" >"$1/.mode"' sh "$SPECS/$ALICE" "$*"
+    as $ALICE sh -c ': >"$1/.wakes"' sh "$SPECS/$ALICE"
+    eventually reader_is_there
+    kill -KILL "$(reader)"
+}
+reader() { parts "rtf-reader $ALICE "; }
+reader_is_there() { [ -n "$(reader)" ]; }
+said() { sed -n 's/^taken //p' "$WORK/broker.out"; }
+has_said() { said | grep -q "^$1: "; }
+lives() { as $ALICE stat -c %s "$SPECS/$ALICE/.count" 2>/dev/null || echo 0; }
+has_lived() { [ "$(lives)" -ge "$1" ]; }
+
+# Nothing of Bob's has changed, and he is answered.
+bob_is_served() {
+    local n
+    for n in 1 2 3 4 5; do
+        [ "$(field .result "$(wish $BOB new$n '{"priority": 5, "plugin": "RR"}')")" = OK ]
+        as $BOB rm "$SPECS/$BOB/new$n.json"
+    done
+    [ "$(cat "$SPECS/$BOB/his.verdict")" = "$bobs" ]
+}
+
+# When she has it no more, her files say again what is granted.
+is_over() {
+    as $ALICE rm -f "$SPECS/$ALICE/.mode"
+    broker_stop INT
+    broker_start --plugin-user 20097 --reader-user 20098 --max-wishes 50
+    eventually agree
+    [ "$(field .grant.priority "$(wish $ALICE cam '{"priority": 6, "plugin": "RR"}')")" = 6 ]
+}
+agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
+
+books() { kill -USR1 "$BROKER"; }
+only_cam_is_left() {
+    books
+    eventually has_books
+    [ "$(jq -c "[.wishes[] | select(.user == \"$ALICE\") | .name]" "$SPOOL/state/current/books.json")" = '["cam"]' ]
+}
+has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
+
+@test "what it says is no message: it is ended, later each time, and others are served" {
+    begins
+    taken_over nonsense
+    for n in 1 2 3 4 5; do
+        eventually has_lived $n
+        bob_is_served
+    done
+    run jq -r "select(.uid == $ALICE and .stage == \"spool\" and .decision == \"error\") | .reason" "$EVENTS"
+    echo "$output"
+    [[ $output == *"it talks nonsense"* || $output == *"paragraph"* ]]
+    [[ $output == *"its reader passes a file that is not its user's"* ]]
+    [[ $output == *"its reader tells the same twice"* ]]
+    is_over
+}
+
+@test "what it claims is judged as if its user had asked for it: rules, limit and owners of threads hold" {
+    begins
+    sleeper $BOB
+    taken_over claims "$(stat -c %i "$SPECS/$BOB/his.json")" "$SLEEPER"
+    eventually has_said claims
+    bob_is_served
+    books
+    eventually has_books
+    run jq -c ".wishes[] | select(.user == \"$ALICE\" and .grant != null) | [.name, .grant.plugin, .grant.priority, .thread]" "$SPOOL/state/current/books.json"
+    echo "$output" | head -n 8
+    granted=$output
+    # No more than she may have, of nothing but what a file of hers could have said.
+    [ "$(wc -l <<<"$granted")" -le 50 ]
+    [ "$(wc -l <<<"$granted")" -gt 30 ] # it was heard
+    [[ $granted != *'"high"'* && $granted != *'"much"'* ]]
+    jq -s -e 'all(.[]; .[1] == "RR" and .[2] == 5 and .[3] == null)' <<<"$granted"
+    is_policy "$SLEEPER" other
+    jq -s -e "any(.[]; .name == \"thread\" and .decision == \"refused\")" "$EVENTS"
+    is_over
+    eventually only_cam_is_left || { jq -c ".wishes[]" "$SPOOL/state/current/books.json"; return 1; } # the ghosts are gone
+}
+
+@test "one that floods, and one that says nothing, keep nobody waiting" {
+    begins
+    taken_over flood
+    eventually has_said flood
+    bob_is_served
+    observe >"$WORK/observed"
+    echo "# beside a reader that floods: p50, p99, worst of $REQUESTS: $(cat "$WORK/observed") us" >&3
+    has_lived 1
+    is_over
+    bobs=$(cat "$SPECS/$BOB/his.verdict")
+    taken_over silence
+    put $ALICE more '{"priority": 5, "plugin": "RR"}'
+    bob_is_served
+    [ ! -e "$SPECS/$ALICE/more.verdict" ]
+    is_over
+}
+
+@test "it opens nothing of others, signals and traces nobody, and becomes neither somebody else nor more real-time" {
+    begins
+    sleeper $BOB
+    theirs=$SLEEPER
+    sleeper $ALICE
+    was=$(ls -la "$SPECS/$BOB")
+    taken_over tries "$SPECS/$BOB" "$theirs" "$BROKER" "$SLEEPER"
+    eventually has_said all
+    said
+    [ "$(said | grep ': done$' | cut -d : -f 1 | paste -sd ,)" = 'own file,all' ]
+    [ "$(said | wc -l)" -ge 50 ]
+    [[ $(kernel "$(reader)") == 'fifo 11 '*' reset=1' || $(kernel "$(reader)") == 'other 0 nice=0 '* ]] # below the broker; or ordinary, having used much
+    [ "$(ls -la "$SPECS/$BOB")" = "$was" ]
+    for pid in "$theirs" "$SLEEPER" "$BROKER"; do [[ $(cat "/proc/$pid/stat") != *') T '* ]]; done
+    bob_is_served
+    is_over
+}

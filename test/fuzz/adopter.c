@@ -1,0 +1,110 @@
+/* What the adopter tells the broker, should it have been taken over: first bytes say which datagrams come with a descriptor. */
+#include "../../libexec/broker/directories.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+
+#include <fcntl.h>
+
+#include "fuzz.h"
+
+int max_wishes = 3;
+struct spool spool = {.specs = -1};
+
+/* ---- in the place of the rest of the broker ---- */
+
+static int readers; /* of users who are there */
+static struct account account = {.state = ACCOUNT_KNOWN};
+
+void *allocate(size_t size)
+{
+    void *memory = calloc(1, size);
+    must(memory != NULL);
+    return memory;
+}
+
+struct account *account_find(uid_t uid)
+{
+    account.uid = uid;
+    return &account;
+}
+
+bool account_ready(struct account *of)
+{
+    must(of == &account);
+    return account.uid % 7 != 3; /* some the database has not told of */
+}
+
+void account_hold(struct account *of)
+{
+    must(of == &account);
+}
+
+void account_let_go(struct account *of)
+{
+    must(of == &account);
+}
+
+struct account *user_bucket(const struct user *user)
+{
+    must(user_find(user->name) == user);
+    return &account;
+}
+
+void reader_init(struct user *user)
+{
+    readers++;
+    must(strlen(user->name) < NAME_BYTES && user->directory >= 0);
+}
+
+void reader_leave(struct user *user)
+{
+    readers--;
+    must(user->gone);
+}
+
+void reader_scan(struct user *user)
+{
+    must(user->adopted && !user->gone);
+}
+
+void scan_forget(struct user *user)
+{
+    must(user->gone);
+}
+
+void wish_queue(struct wish *wish)
+{
+    must(wish != NULL && false); /* nobody has any */
+}
+
+/* ---- the target ---- */
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    static struct paragraph_input input;
+    struct paragraph said;
+    struct user *next;
+    const char *why;
+    unsigned carries = length == 0 ? 0 : *bytes;
+    users = NULL;
+    adopting = 0;
+    swept = scanned = false;
+    must(paragraph_feed(&input, bytes + (length > 0), length - (length > 0)));
+    for (bool good = true; good && paragraph_take(&input, &said, &why) == 1; carries = carries >> 1 | (carries & 1) << 7) {
+        int fd = (carries & 1) != 0 ? 1000 : -1; /* no descriptor is closed here: that is left to the adopter */
+        good = take(&said, &fd);
+        must(adopting >= 0 && adopting <= (int)HASH_COUNT(users) && (int)HASH_COUNT(users) == readers);
+    }
+    for (struct user *user = users; user != NULL; user = next) {
+        next = user->hh.next;
+        let_go(user);
+    }
+    users_sweep();
+    must(readers == 0 && adopting == 0 && account.users == NULL && account.directories == 0);
+    struct message *message;
+    while ((message = TAILQ_FIRST(&messages)) != NULL) {
+        TAILQ_REMOVE(&messages, message, next);
+        paragraph_output_free(&message->text);
+        free(message);
+    }
+    input.taken = input.length = 0;
+    return 0;
+}
