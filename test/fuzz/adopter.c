@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         let_go(user);
     }
     users_sweep();
-    must(readers == 0 && adopting == 0 && account.users == NULL && account.directories == 0);
+    must(readers == 0 && adopting == 0 && LIST_EMPTY(&account.users) && account.directories == 0);
     struct message *message;
     while ((message = TAILQ_FIRST(&messages)) != NULL) {
         TAILQ_REMOVE(&messages, message, next);
