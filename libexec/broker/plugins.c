@@ -369,6 +369,8 @@ static bool take_update(const struct paragraph *said, struct plugin_event *event
 
 static void count_asked(struct plugin *plugin, int64_t now)
 {
+    if (plugin->since == INT64_MAX) /* it has answered what it has not been told yet */
+        plugin->since = now;
     plugin->asked += now - (plugin->since > plugin->counted ? plugin->since : plugin->counted);
     plugin->counted = now;
 }
@@ -377,8 +379,9 @@ static void count_asked(struct plugin *plugin, int64_t now)
 static void worked(struct plugin *plugin)
 {
     char reason[160];
-    const int64_t now = monotonic_now(), took = now - plugin->since, timeout = line_of(plugin)->timeout;
+    const int64_t now = monotonic_now(), timeout = line_of(plugin)->timeout;
     count_asked(plugin, now);
+    const int64_t took = now - plugin->since;
     plugin->asked += tidying;
     plugin->since = now;
     if (took <= timeout / 2)

@@ -37,6 +37,7 @@ try() {
 }
 
 fails_everywhere() { # PROCESS OPERATION
+    has_turn
     local i call n error calls at step faults=0 tried=0
     broker_start
     sleeper $ALICE
@@ -60,6 +61,7 @@ fails_everywhere() { # PROCESS OPERATION
 
 # The n-th call of each kind, for n from 1 on: what is there for the one error meets the next.
 fails_at_once() { # PROCESS OPERATION ERROR...
+    has_turn
     local error n faults=0 status
     broker_start
     sleeper $ALICE

@@ -48,6 +48,7 @@ has_part() { [ -n "$(process_of "$1")" ]; }
 hit_or_done() { is_gone "$1" || "is_$2"; }
 
 killed_everywhere() { # PROCESS OPERATION
+    has_turn
     broker_start
     sleeper $ALICE
     as $ALICE sh -c 'mkdir -p "$1" && : >"$1/$2"' sh "$SPECS/$ALICE" "$NOTES"
@@ -110,6 +111,7 @@ is_guarded() {
 @test "the guard is killed at each system call of a detach" { is_guarded; killed_everywhere guard detach; }
 
 killed_from_start() { # PROCESS OPERATION
+    has_turn
     held "rtf-$1"
     broker_start
     sleeper $ALICE
@@ -121,8 +123,8 @@ killed_from_start() { # PROCESS OPERATION
     untrace
     cleans_up "$2"
     calls_traced >"$WORK/calls"
-    kill_at_each $((STEP * 3)) kill_at_start "$@"
-    echo "# $1 killed $kills times from its start to the end of $2: it makes ${#calls[@]} system calls, and this was every $((STEP * 3))th; number $FIRST of today" >&3
+    kill_at_each $((STEP > 1 ? STEP * 7 : 1)) kill_at_start "$@"
+    echo "# $1 killed $kills times from its start to the end of $2: it makes ${#calls[@]} system calls, and this was every $((STEP > 1 ? STEP * 7 : 1))th; number $FIRST of today" >&3
     broker_stop TERM
 }
 kill_at_start() { # as kill_at
@@ -163,7 +165,7 @@ is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAI
     broker_start
     sleeper $ALICE
     before_change
-    local i call n calls kills=0 step=$((STEP * 3))
+    local i call n calls kills=0 step=$((STEP > 1 ? STEP * 6 : 1))
     kill -KILL "$BROKER"
     wait "$BROKER" 2>/dev/null || true
     traced_start -o "$WORK/trace"

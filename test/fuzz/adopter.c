@@ -32,14 +32,14 @@ bool account_ready(struct account *of)
     return account.uid % 7 != 3; /* some the database has not told of */
 }
 
-void account_hold(struct account *of)
+void account_hold(struct account *account)
 {
-    must(of == &account);
+    must(account->uid != (uid_t)-1);
 }
 
-void account_let_go(struct account *of)
+void account_let_go(struct account *account)
 {
-    must(of == &account);
+    must(account->uid != (uid_t)-1);
 }
 
 struct account *user_bucket(const struct user *user)
