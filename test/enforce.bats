@@ -50,7 +50,7 @@ guard() { parts rtf-guard; }
     has_a_fifth "$HOG"
     eventually is_suspended "$HOG"
     eventually is_in_force "$HOG"
-    [[ $(kernel "$HOG") == *" nice=7 "* ]]
+    [ "$(cut -d ' ' -f 19 "/proc/$HOG/stat")" = 7 ]
     eventually grep -q 'used up its 2000us' "$EVENTS"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$HOG" other

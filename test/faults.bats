@@ -137,7 +137,7 @@ costs_only() {
 
 @test "a plugin that answers too late has not answered" {
     begin_with_grants
-    costs_only EDF FP late 0.4
+    costs_only EDF FP late 0.8
     all_is_as_before
 }
 
