@@ -1,7 +1,7 @@
 # Real-time without a grant: a thread that calls execve(2) goes on under its process's id, and what it was granted with it.
 load attack
 
-ROUNDS=${IDENTITY_ROUNDS:-1} # of each attack; of the races six times as many; more with make faults
+ROUNDS=${IDENTITY_ROUNDS:-1} # of each attack; of the races four times as many; more with make faults
 
 prepare() {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
@@ -261,7 +261,7 @@ beginning() { # JSON [FIRST]: her second thread is attached, and the first one t
 }
 
 in_turns() { # COMMAND...: with SCHED_DEADLINE and SCHED_FIFO, and one after another with later execs
-    for turn in $(seq $((ROUNDS * 6))); do
+    for turn in $(seq $((ROUNDS * 4))); do
         LATER=$((turn * 97 % 900))
         if [ $((turn % 2)) = 0 ]; then "$@" "$FP"; else "$@" "$EDF"; fi
     done
@@ -395,7 +395,7 @@ attach_and_exec() {
 }
 
 @test "execve beside SIGTERM leaves nobody real-time" {
-    for turn in $(seq $((ROUNDS * 6))); do
+    for turn in $(seq $((ROUNDS * 4))); do
         broker_start
         if [ $((turn % 2)) = 0 ]; then beginning "$FP"; else beginning "$EDF" first; fi
         tell 'exit 0' "exec 1 $((turn * 97 % 900)) /usr/bin/sleep"

@@ -37,7 +37,6 @@ try() {
 }
 
 fails_everywhere() { # PROCESS OPERATION
-    has_turn
     local i call n error calls at step faults=0 tried=0
     broker_start
     sleeper $ALICE
@@ -61,7 +60,6 @@ fails_everywhere() { # PROCESS OPERATION
 
 # The n-th call of each kind, for n from 1 on: what is there for the one error meets the next.
 fails_at_once() { # PROCESS OPERATION ERROR...
-    has_turn
     local error n faults=0 status
     broker_start
     sleeper $ALICE
@@ -77,31 +75,56 @@ fails_at_once() { # PROCESS OPERATION ERROR...
     [ "$faults" -gt 0 ]
 }
 
+# bats test_tags=turn:0
 @test "calls of the broker fail while it creates" { fails_everywhere broker create; }
+# bats test_tags=turn:1
 @test "calls of the broker fail while it attaches" { fails_everywhere broker attach; }
+# bats test_tags=turn:2
 @test "calls of the broker fail while it changes" { fails_everywhere broker change; }
+# bats test_tags=turn:0
 @test "calls of the broker fail while it detaches" { fails_everywhere broker detach; }
+# bats test_tags=turn:1
 @test "calls of the broker fail while it releases" { fails_everywhere broker release; }
+# bats test_tags=turn:2
 @test "calls of the plugin fail while it creates" { fails_everywhere plugin create; }
+# bats test_tags=turn:0
 @test "calls of the plugin fail while it changes" { fails_everywhere plugin change; }
+# bats test_tags=turn:1
 @test "calls of the plugin fail while it releases" { fails_everywhere plugin release; }
+# bats test_tags=turn:2
 @test "calls of the helper fail while it attaches" { fails_everywhere helper attach; }
+# bats test_tags=turn:0
 @test "calls of the helper fail while it changes" { fails_everywhere helper change; }
+# bats test_tags=turn:1
 @test "calls of the helper fail while it detaches" { fails_everywhere helper detach; }
+# bats test_tags=turn:2
 @test "calls of the reader fail while it creates" { fails_everywhere reader create; }
+# bats test_tags=turn:0
 @test "calls of the reader fail while it attaches" { fails_everywhere reader attach; }
+# bats test_tags=turn:1
 @test "calls of the reader fail while it changes" { fails_everywhere reader change; }
+# bats test_tags=turn:2
 @test "calls of the reader fail while it detaches" { fails_everywhere reader detach; }
+# bats test_tags=turn:0
 @test "calls of the reader fail while it releases" { fails_everywhere reader release; }
+# bats test_tags=turn:1
 @test "calls of the adopter fail for a new directory" { fails_everywhere adopter adopt; }
+# bats test_tags=turn:2
 @test "calls of the adopter fail for a directory that goes" { fails_everywhere adopter move; }
+# bats test_tags=turn:0
 @test "calls of the adopter fail for a directory of a wrong name" { fails_everywhere adopter aside; }
 
 # Some errors where all would take too long.
 SOME=$([ "$STEP" -gt 1 ] && echo EMFILE || echo "$ERRORS")
+# bats test_tags=turn:1
 @test "calls of each kind fail at once while the broker creates" { fails_at_once broker create $SOME; }
+# bats test_tags=turn:2
 @test "calls of each kind fail at once while the broker attaches" { fails_at_once broker attach $SOME; }
+# bats test_tags=turn:0
 @test "calls of each kind fail at once while the broker changes" { fails_at_once broker change $SOME; }
+# bats test_tags=turn:1
 @test "calls of each kind fail at once while the broker detaches" { fails_at_once broker detach $SOME; }
+# bats test_tags=turn:2
 @test "calls of each kind fail at once while the broker releases" { fails_at_once broker release $SOME; }
+# bats test_tags=turn:0
 @test "calls of each kind fail at once while the helper changes" { fails_at_once helper change $SOME; }

@@ -13,10 +13,6 @@ prepare() {
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100"
 }
 
-# Of a sample, only each third of those processes and operations has its turn on one day.
-TURNS=3
-has_turn() { [ "$STEP" -eq 1 ] || [ $(((BATS_TEST_NUMBER + FIRST) % TURNS)) -eq 0 ] || skip "not its turn on day $FIRST: one in $TURNS is"; }
-
 # sample COUNT STEP: the places, from 0 on, of those of so many faults that are tried. Of a sample, further ones are there in
 # case that none of them comes, as not each one does in every run.
 sample() {

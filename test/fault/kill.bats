@@ -48,7 +48,6 @@ has_part() { [ -n "$(process_of "$1")" ]; }
 hit_or_done() { is_gone "$1" || "is_$2"; }
 
 killed_everywhere() { # PROCESS OPERATION
-    has_turn
     broker_start
     sleeper $ALICE
     as $ALICE sh -c 'mkdir -p "$1" && : >"$1/$2"' sh "$SPECS/$ALICE" "$NOTES"
@@ -74,31 +73,52 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
     [ "$kills" -gt 0 ]
 }
 
+# bats test_tags=turn:0
 @test "the broker is killed at each system call of a create" { killed_everywhere broker create; }
+# bats test_tags=turn:1
 @test "the broker is killed at each system call of an attach" { killed_everywhere broker attach; }
+# bats test_tags=turn:2
 @test "the broker is killed at each system call of a change" { killed_everywhere broker change; }
+# bats test_tags=turn:0
 @test "the broker is killed at each system call of a detach" { killed_everywhere broker detach; }
+# bats test_tags=turn:1
 @test "the broker is killed at each system call of a release" { killed_everywhere broker release; }
 
+# bats test_tags=turn:2
 @test "the helper is killed at each system call of an attach" { killed_everywhere helper attach; }
+# bats test_tags=turn:0
 @test "the helper is killed at each system call of a change" { killed_everywhere helper change; }
+# bats test_tags=turn:1
 @test "the helper is killed at each system call of a detach" { killed_everywhere helper detach; }
+# bats test_tags=turn:2
 @test "the helper is killed at each system call of a release" { killed_everywhere helper release; }
 
+# bats test_tags=turn:0
 @test "a plugin is killed at each system call of a create" { killed_everywhere plugin create; }
+# bats test_tags=turn:1
 @test "a plugin is killed at each system call of a change" { killed_everywhere plugin change; }
+# bats test_tags=turn:2
 @test "a plugin is killed at each system call of a release" { killed_everywhere plugin release; }
 
+# bats test_tags=turn:0
 @test "a reader is killed at each system call of a create" { killed_everywhere reader create; }
+# bats test_tags=turn:1
 @test "a reader is killed at each system call of an attach" { killed_everywhere reader attach; }
+# bats test_tags=turn:2
 @test "a reader is killed at each system call of a change" { killed_everywhere reader change; }
+# bats test_tags=turn:0
 @test "a reader is killed at each system call of a detach" { killed_everywhere reader detach; }
+# bats test_tags=turn:1
 @test "a reader is killed at each system call of a release" { killed_everywhere reader release; }
 
+# bats test_tags=turn:2
 @test "the adopter is killed at each system call for a new directory" { killed_everywhere adopter adopt; }
+# bats test_tags=turn:0
 @test "the adopter is killed at each system call for a directory that goes" { killed_everywhere adopter move; }
+# bats test_tags=turn:1
 @test "the adopter is killed at each system call for a directory of a wrong name" { killed_everywhere adopter aside; }
 
+# bats test_tags=turn:2
 @test "the log is killed at each system call of a create" { killed_everywhere log create; }
 
 # Of a thread with a runtime that it is held to.
@@ -106,12 +126,14 @@ is_guarded() {
     configure_plugins 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 all'
     CAM='{"priority": 12, "plugin": "FP", "runtime": "10ms", "period": "100ms"}' OTHER='{"priority": 14, "plugin": "FP", "runtime": "10ms", "period": "100ms"}'
 }
+# bats test_tags=turn:0
 @test "the guard is killed at each system call of an attach" { is_guarded; killed_everywhere guard attach; }
+# bats test_tags=turn:1
 @test "the guard is killed at each system call of a change" { is_guarded; killed_everywhere guard change; }
+# bats test_tags=turn:2
 @test "the guard is killed at each system call of a detach" { is_guarded; killed_everywhere guard detach; }
 
 killed_from_start() { # PROCESS OPERATION
-    has_turn
     held "rtf-$1"
     broker_start
     sleeper $ALICE
@@ -133,11 +155,16 @@ kill_at_start() { # as kill_at
     begin_traced "$1" -e "trace=$3" -e "inject=$3:signal=KILL:when=$4" || return 2
     goes_on_after_kill "$@"
 }
+# bats test_tags=turn:0
 @test "a reader is killed at each system call from its start to a create" { killed_from_start reader create; }
+# bats test_tags=turn:1
 @test "the adopter is killed at each system call from its start to a new directory" { killed_from_start adopter adopt; }
+# bats test_tags=turn:2
 @test "the log is killed at each system call from its start to a create" { killed_from_start log create; }
+# bats test_tags=turn:0
 @test "the guard is killed at each system call from its start to an attach" { is_guarded; killed_from_start guard attach; }
 
+# bats test_tags=turn:1
 @test "a thread that the helper has died over is nobody else's before it is put back" {
     configure_plugins 'FP fp 11-20 0'
     broker_start
@@ -161,6 +188,7 @@ kill_at_start() { # as kill_at
 has_died_twice() { [ "$(grep -c 'attach helper ended' "$EVENTS")" -ge 2 ]; }
 is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAIL"'; }
 
+# bats test_tags=turn:2
 @test "the broker is killed at each system call of a start with a grant and a thread" {
     broker_start
     sleeper $ALICE
