@@ -69,12 +69,13 @@ $(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o \
 $(ORACLE): LDLIBS = -ljansson -lm
 
 $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
+$(B)/test/kernel-view: $(call objects,test/kernel-view.c)
 
 $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
 	install $< $@
 
-$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood:
+$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/test/kernel-view $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -162,7 +163,7 @@ experiments: all $(B)/experiments/jobs
 	    test/experiments/$$experiment || status=1; done; exit $$status
 
 # Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
-lateness: programs $(B)/test/periodic
+lateness: programs $(B)/test/periodic $(B)/test/kernel-view
 	test/experiments/lateness --build $(B) $(if $(QUICK),--sets 2 --seconds 3) $(OPTIONS)
 
 # Under Debian's own kernels (also PREEMPT_RT) and systemd, in virtual machines. Some minutes; too long for each change.

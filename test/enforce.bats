@@ -36,7 +36,7 @@ has_a_fifth() {
 }
 
 # Looked at from the other CPU: on this one nobody ordinary runs while it is in force.
-seen() { taskset -c 0 "$RTF_SOURCE/test/kernel-view" "$1"; }
+seen() { taskset -c 0 "$RTF_STAGE/kernel-view" "$1"; }
 is_suspended() { [[ $(seen "$1") == "other 0 "*" reset=1" ]]; }
 is_in_force() { [[ $(seen "$1") == "fifo "*" cpus=1 reset=1" ]]; }
 guard() { parts rtf-guard; }

@@ -172,7 +172,7 @@ is_sleep() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sleep ]; }
 
 # kernel TID: policy, priority, nice, runtime/deadline/period in us, affinity, reset-on-fork, on one line, as
 # "fifo 15 nice=0 0/0/0 cpus=1 reset=1".
-kernel() { "$RTF_SOURCE/test/kernel-view" "$1"; }
+kernel() { "$RTF_STAGE/kernel-view" "$1"; }
 
 is_policy() { [[ $(kernel "$1") == "$2 "* ]]; }
 

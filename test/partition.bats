@@ -136,8 +136,8 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 
 @test "rtf-run comes back from its wait real-time, in the domain" {
     broker_start
-    run as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 10ms --plugin EDF -- sh -c '/usr/bin/python3 "$1" $$; grep -o "/rtf-1/t[0-9.]*" /proc/self/cgroup' \
-        sh "$BATS_TEST_DIRNAME/kernel-view"
+    run as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 10ms --plugin EDF -- sh -c '"$1" $$; grep -o "/rtf-1/t[0-9.]*" /proc/self/cgroup' \
+        sh "$RTF_STAGE/kernel-view"
     echo "$output"
     [ "$status" -eq 0 ]
     [ "${lines[0]}" = "$as_granted" ]
