@@ -8,6 +8,7 @@
  * reservations lose no more to it than that. */
 enum { RUNTIME = 200000, PERIOD = 4000000 };
 
+static struct sched_param fifo;
 static enum { RANK_ORDINARY, RANK_FIFO, RANK_DEADLINE } rank = RANK_ORDINARY;
 
 static void keep_off(const cpu_set_t *domains)
@@ -24,13 +25,19 @@ static void keep_off(const cpu_set_t *domains)
 
 void guard_rank_begin(const cpu_set_t *domains)
 {
-    struct sched_param param;
-    if (sched_getscheduler(0) != SCHED_FIFO || sched_getparam(0, &param) != 0)
+    if (sched_getscheduler(0) != SCHED_FIFO || sched_getparam(0, &fifo) != 0)
         return;
-    if (param.sched_priority < sched_get_priority_max(SCHED_FIFO))
-        param.sched_priority++;
-    (void)sched_setparam(0, &param);
+    if (fifo.sched_priority < sched_get_priority_max(SCHED_FIFO))
+        fifo.sched_priority++;
+    (void)sched_setparam(0, &fifo);
     keep_off(domains);
+    rank = RANK_FIFO;
+}
+
+void guard_rank_fall(void)
+{
+    if (rank != RANK_DEADLINE || sched_setscheduler(0, SCHED_FIFO, &fifo) != 0)
+        return;
     rank = RANK_FIFO;
 }
 

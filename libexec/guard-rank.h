@@ -2,9 +2,9 @@
  *
  *     ORDINARY      the broker is not real-time, so neither is the guard
  *     FIFO          above the broker, and so above all that is granted
- *        |  a thread is guarded that can lend SCHED_DEADLINE, and the kernel has bandwidth left
- *        v
- *     DEADLINE      until it ends: the kernel counts bandwidth that was given back for up to a period longer
+ *       |  ^   down: a thread is guarded that can lend SCHED_DEADLINE, and the kernel has bandwidth left
+ *       v  |   up: the kernel refuses a thread that was granted SCHED_DEADLINE, for there is none left
+ *     DEADLINE
  *
  * A thread that is lent SCHED_DEADLINE is never throttled: the kernel replenishes who is boosted at once (update_curr_dl_se(), Linux
  * 6.18). It comes before every FIFO thread, so that as many of those as there are CPUs would keep a guard under FIFO from ever running.
@@ -18,6 +18,9 @@
 /* At its start. It keeps off the CPUs in `domains`, which are scheduling domains of threads that never leave them: a domain's
  * bandwidth is its threads'. */
 void guard_rank_begin(const cpu_set_t *domains);
+
+/* Somebody's thread needs the bandwidth: FIFO again, until guard_rank_rise. The kernel has it back within 4 ms. */
+void guard_rank_fall(void);
 
 /* From now on SCHED_DEADLINE may be lent. False with errno: the guard stays FIFO. */
 bool guard_rank_rise(void);

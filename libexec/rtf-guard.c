@@ -5,6 +5,7 @@
  *                                                                                  left suspended by one that was killed
  *   op=end   id tid started_by                                                     the helper has it in hand: it is not made real-time any more
  *   op=rest  id                                                                    all are in force, and not touched any more
+ *   op=yield id; op=rise id                                                        guard-rank.h: as FIFO, for now; as SCHED_DEADLINE
  *   op=listen id, and a pipe; op=look id                                           expected.h: here it is; read it
  *
  * What fails, and end and rest in any case, is answered by id= and answer=ok|no. Without being asked it says
@@ -169,13 +170,17 @@ static bool serve_one(const struct paragraph *request, int fds[2])
         fds[0] = -1;
     } else if (strcmp(op, "look") == 0)
         expected_drain();
+    else if (strcmp(op, "yield") == 0)
+        guard_rank_fall();
+    else if (strcmp(op, "rise") == 0)
+        rise();
     else if (strcmp(op, "end") == 0)
         end(request);
     else if (strcmp(op, "rest") == 0)
         rest();
     else
         why = "unknown op";
-    if (why == NULL && op[0] != 'e' && op[0] != 'r')
+    if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "rest") != 0)
         return true; /* what nobody waits for */
     paragraph_add(&output, "id", id);
     paragraph_add(&output, "answer", why == NULL ? "ok" : "no");

@@ -1,9 +1,11 @@
 #include "window.h"
 
-/* To be a moment early is not worth two switches of policy: timers are late by that much, and what is the next window's is charged to it. */
+/* Who wakes late once, and in time then, has used its runtime twice within less than a period: timers are late, and the host of a virtual machine
+ * stops that for ms. That is no runaway, so the next window may have begun by that much too early; it is not moved, so that nothing is gained by
+ * it for the windows after. */
 static int64_t tolerance(const struct window *window)
 {
-    return window->period / 100;
+    return window->period / 4;
 }
 
 static int64_t later(int64_t one, int64_t other)

@@ -187,6 +187,7 @@ ours() {
     [[ $output == *"declines to start"* ]]
 }
 
+# bats test_tags=turn:0
 @test "slots is right under every awk here, and says the same under each" {
     for awk in mawk gawk; do
         command -v $awk || skip "no $awk"
@@ -253,6 +254,7 @@ all_are_clean() {
     for pid in "${checks[@]}"; do wait "$pid"; done
 }
 
+# bats test_tags=turn:1
 @test "edf: 10,000 steps, and 2,000 in other shapes: partitioned, global, low thresholds" {
     STEPS=10000 beside clean "$(ours edf)" --seed 110 --cpus 0-3
     beside in_all_sizes "$(ours edf)" --seed 11
@@ -263,6 +265,7 @@ all_are_clean() {
     all_are_clean
 }
 
+# bats test_tags=turn:2
 @test "rm: 10,000 steps, and 2,000 in other shapes: every test, many levels and few" {
     STEPS=10000 beside clean "$(ours rm)" --seed 210 --cpus 0-3
     beside in_all_sizes "$(ours rm)" --seed 21
@@ -274,6 +277,7 @@ all_are_clean() {
     all_are_clean
 }
 
+# bats test_tags=turn:0
 @test "edf and rm, the tests that are sufficient for many CPUs or exact for one: 1,000 steps in many shapes" {
     STEPS=1000
     for words in "admission=gfb" "admission=gfb threshold=0.7"; do
@@ -290,6 +294,7 @@ all_are_clean() {
     all_are_clean
 }
 
+# bats test_tags=turn:1
 @test "fp: 10,000 steps, and 2,000 in other shapes: many levels and few, sharing and rejecting" {
     STEPS=10000 beside clean "$(ours fp)" --seed 310 --cpus 0-3
     beside in_all_sizes "$(ours fp)" --seed 31
@@ -299,6 +304,7 @@ all_are_clean() {
     all_are_clean
 }
 
+# bats test_tags=turn:2
 @test "rr: 10,000 steps, and 2,000 in other shapes: many levels and few, sharing and rejecting" {
     STEPS=10000 beside clean "$(ours rr)" --seed 410 --cpus 0-3
     beside in_all_sizes "$(ours rr)" --seed 41

@@ -336,6 +336,21 @@ static enum next pending(struct request *request, const struct helper_event *eve
     return ANSWER;
 }
 
+/* What is missing may be what the guard has for itself. Once: what the kernel then refuses still is not there. */
+static bool waits_for_the_guard(struct request *request)
+{
+    struct wish *wish = request->wish;
+    if (request->has_asked_guard) {
+        guard_rise();
+        return false;
+    }
+    request->has_asked_guard = true;
+    guard_yield();
+    wish->rests_until = monotonic_now() + GUARD_YIELDS_IN;
+    wish->attachment->served = false;
+    return rest_waits(request, ENFORCE);
+}
+
 static enum next applied(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
@@ -371,6 +386,8 @@ static enum next applied(struct request *request, const struct helper_event *eve
         }
         return no_thread(request, "broker", true);
     }
+    if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
+        return WAIT;
     say(request, ATTACH_FAIL, "%.400s", event->reason);
     /* The helper has put back what it found: under a change, that is what the old grant gave. Else the thread is not one that this
      * wish may have, or have any longer, and it is detached: even one that was not attached before, for the helper may have died

@@ -186,6 +186,18 @@ void guard_begin(struct attachment *attachment, const struct grant *grant, int e
         close(event);
 }
 
+void guard_yield(void)
+{
+    if (guard.running)
+        (void)send_out(message("yield"), NULL, 0);
+}
+
+void guard_rise(void)
+{
+    if (guard.running)
+        (void)send_out(message("rise"), NULL, 0);
+}
+
 /* ---- from it ---- */
 
 static void take_news(const struct paragraph *said, const char *what)

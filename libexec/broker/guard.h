@@ -49,6 +49,12 @@ void guard_part(const struct guarded_part *guarded, bool again);
 /* The helper is to make it SCHED_DEADLINE, if that is what was granted: libexec/expected.h. */
 void guard_expect(const struct attachment *attachment, const struct grant *grant);
 
+/* The kernel has no bandwidth left for a thread: the guard gives up its own, which is there after GUARD_YIELDS_IN (ns), until there is another
+ * SCHED_DEADLINE thread, or guard_rise: what others were granted comes first. */
+enum { GUARD_YIELDS_IN = 8000000 };
+void guard_yield(void);
+void guard_rise(void);
+
 /* The guard does not make it real-time any more. */
 void guard_end(struct attachment *attachment);
 

@@ -52,6 +52,7 @@ struct request {
     struct grant *old;          /* put back when the kernel refuses the change */
     struct attachment *target;  /* the thread to be attached; becomes wish->attachment */
     bool fresh;                 /* and was not attached before this request */
+    bool has_asked_guard;       /* for bandwidth */
     bool taken;                 /* it was another wish's: that can change */
     TAILQ_ENTRY(request) of_account;
 

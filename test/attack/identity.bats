@@ -113,9 +113,12 @@ after_a_zombie() { # JSON POLICY
     done
 }
 
+# bats test_tags=turn:0
 @test "whose first thread has ended as SCHED_FIFO is followed by execve" { after_a_zombie "$FP" fifo; }
+# bats test_tags=turn:1
 @test "whose first thread has ended as SCHED_DEADLINE is followed by execve" { after_a_zombie "$EDF" deadline; }
 
+# bats test_tags=turn:2
 @test "five at once, twice, do not hold more than the rules allow" {
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
@@ -142,6 +145,7 @@ after_a_zombie() { # JSON POLICY
     nothing_left
 }
 
+# bats test_tags=turn:0
 @test "whose first thread root has made real-time is followed by execve" {
     broker_start
     for round in $(seq "$ROUNDS"); do
@@ -159,6 +163,7 @@ after_a_zombie() { # JSON POLICY
     done
 }
 
+# bats test_tags=turn:1
 @test "whose first thread is real-time with reset-on-fork by other means cannot be attached" {
     broker_start
     for how in '-f -R -p 5' '-r -R -p 5' '-d -R -T 1000000 -P 100000000 -p 0'; do
@@ -187,6 +192,7 @@ after_a_zombie() { # JSON POLICY
     done
 }
 
+# bats test_tags=turn:2
 @test "a first thread that root makes real-time later stays so when an attached one ends" {
     broker_start
     for how in '-f -R -p 5' '-r -R -p 5' '-d -R -T 1000000 -P 100000000 -p 0'; do
@@ -205,6 +211,7 @@ after_a_zombie() { # JSON POLICY
     done
 }
 
+# bats test_tags=turn:0
 @test "into a program that nobody may look into, it is followed; into root's, it is put back" {
     broker_start
     for round in $(seq "$ROUNDS"); do
@@ -228,6 +235,7 @@ after_a_zombie() { # JSON POLICY
     done
 }
 
+# bats test_tags=turn:1
 @test "who lowers himself before his execve is followed all the same" {
     broker_start
     for round in $(seq "$ROUNDS"); do
@@ -285,16 +293,26 @@ attach_and_exec() {
     race "write 0 $SPECS/$ALICE/second.tid ${TIDS[1]}" "exec 1 $((LATER * 2)) /usr/bin/sleep"
 }
 
+# bats test_tags=turn:2
 @test "execve beside the removal of NAME.tid" { broker_start && in_turns detach_and_exec; }
+# bats test_tags=turn:0
 @test "execve beside the removal of the wish" { broker_start && in_turns release_and_exec; }
+# bats test_tags=turn:1
 @test "execve beside a change of the wish" { broker_start && in_turns change_and_exec; }
+# bats test_tags=turn:2
 @test "execve beside the attachment" { broker_start && in_turns attach_and_exec; }
+# bats test_tags=turn:0
 @test "execve beside the detachment of the first thread" { broker_start && in_turns both_and_exec; }
+# bats test_tags=turn:1
 @test "execve beside the end of both" { broker_start && in_turns both_end_and_exec; }
+# bats test_tags=turn:2
 @test "execve by a third thread beside the detachment of both" { broker_start && in_turns other_way_and_exec; }
+# bats test_tags=turn:0
 @test "execve beside another wish for what it becomes" { broker_start && in_turns claim_and_exec; }
+# bats test_tags=turn:1
 @test "execve beside the same wish for what it becomes" { broker_start && in_turns swap_and_exec; }
 
+# bats test_tags=turn:2
 @test "of hundreds of threads, many attached, one calls execve" {
     broker_start
     for round in $(seq "$ROUNDS"); do
@@ -311,6 +329,7 @@ attach_and_exec() {
     done
 }
 
+# bats test_tags=turn:0
 @test "execve while the broker is stopped" {
     broker_start
     for round in $(seq "$ROUNDS"); do
@@ -327,6 +346,7 @@ attach_and_exec() {
     done
 }
 
+# bats test_tags=turn:1
 @test "execve while the broker is stopped, and another wish claims what it became" {
     broker_start
     for round in $(seq "$ROUNDS"); do
@@ -342,6 +362,7 @@ attach_and_exec() {
     done
 }
 
+# bats test_tags=turn:2
 @test "execve while the helper is stopped" {
     broker_start
     for round in $(seq "$ROUNDS"); do
@@ -359,6 +380,7 @@ attach_and_exec() {
     done
 }
 
+# bats test_tags=turn:0
 @test "execve while the broker is away" {
     broker_start
     for round in $(seq "$ROUNDS"); do
@@ -376,6 +398,7 @@ attach_and_exec() {
     done
 }
 
+# bats test_tags=turn:1
 @test "execve while the broker is away, and its plugin is no more" {
     for round in $(seq "$ROUNDS"); do
         broker_start
@@ -394,6 +417,7 @@ attach_and_exec() {
     done
 }
 
+# bats test_tags=turn:2
 @test "execve beside SIGTERM leaves nobody real-time" {
     for turn in $(seq $((ROUNDS * 4))); do
         broker_start
@@ -415,6 +439,7 @@ attach_and_exec() {
 # poll(2), or ppoll(2) where there is no other: before, it waits by epoll.
 waits_for_its_helper() { [[ $(cut -d ' ' -f 1 "/proc/$BROKER/syscall") == @(7|73) ]]; }
 
+# bats test_tags=turn:0
 @test "execve beside SIGTERM, which waits for the helper" {
     for round in $(seq "$ROUNDS"); do
         for first in '' first; do
@@ -441,6 +466,7 @@ waits_for_its_helper() { [[ $(cut -d ' ' -f 1 "/proc/$BROKER/syscall") == @(7|73
     done
 }
 
+# bats test_tags=turn:1
 @test "threads of the same process that others have made real-time stay so" {
     broker_start
     for round in $(seq "$ROUNDS"); do
