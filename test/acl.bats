@@ -231,18 +231,21 @@ bounds_bind() {
     done
 }
 
+# bats test_tags=turn:0
 @test "times and priorities below, at and above each bound, for a user's name and for his uid" {
     broker
     bounds_bind rtfann $ANN
     bounds_bind $ANN $ANN
 }
 
+# bats test_tags=turn:1
 @test "times and priorities below, at and above each bound, for a group's name and for its gid" {
     broker
     bounds_bind @rtfteam $ANN $BEN
     bounds_bind @$TEAM $ANN $BEN
 }
 
+# bats test_tags=turn:2
 @test "times and priorities below, at and above each bound, for everybody" {
     broker
     bounds_bind - $ANN $BEN $CAT
@@ -285,6 +288,7 @@ END
     for user in $ANN $BEN $CAT; do all_gone "$user"; done
 }
 
+# bats test_tags=turn:0
 @test "max_utilization below, at and above its bound, for each domain, with and without a plugin" {
     broker
     for domain in rtfann $ANN @rtfteam @$TEAM -; do
@@ -293,6 +297,7 @@ END
     done
 }
 
+# bats test_tags=turn:1
 @test "max_user_utilization below, at and above its bound, for each domain, with and without a plugin" {
     broker
     for domain in rtfann $ANN @rtfteam @$TEAM -; do
@@ -301,6 +306,7 @@ END
     done
 }
 
+# bats test_tags=turn:2
 @test "ignore_adm_test for each domain, with and without a plugin: some rule says true and none says false" {
     local ignoring='{"plugin": "FP", "priority": 20, "runtime": 10, "period": 10000, "ignore_admission": true}' ok='OK FP grants it'
     local domain plugin edf others others_false deny
@@ -328,6 +334,7 @@ END
 
 # ---- how rules work together ----
 
+# bats test_tags=turn:0
 @test "an empty file refuses everybody but root, on every plugin" {
     : >"$CONFIG/acl.conf"
     broker
@@ -343,6 +350,7 @@ END
     denied $ANN b "$(share 1)" "$(nothing_opens $ANN FP)"
 }
 
+# bats test_tags=turn:1
 @test "a bound alone does not open, nor does an opening of another plugin" {
     broker_with '- - max_runtime 10ms' 'rtfann - min_period 1ms' '@rtf FP max_priority 50' '- - ignore_adm_test true' \
         'rtfann EDF max_utilization 0.5'
@@ -355,6 +363,7 @@ END
     is .grant.plugin FP
 }
 
+# bats test_tags=turn:2
 @test "the paper's example: 0.5 for a user anywhere, 0.3 for all on one plugin" {
     broker_with 'rtfann - max_utilization 0.5' '- FP max_utilization 0.3'
     anywhere='acl.conf:1: rtfann - max_utilization 0.5' there='acl.conf:2: - FP max_utilization 0.3'
@@ -373,6 +382,7 @@ END
     granted $ANN h "$(share 100000)"
 }
 
+# bats test_tags=turn:0
 @test "the rules of a user and of his groups must all hold, in any order, and the first that does not is told" {
     user='rtfann - max_utilization 0.4' group='@rtfteam - max_utilization 0.6' all='- - max_utilization 0.9'
     broker_with "$user" "$group" "$all"
@@ -390,6 +400,7 @@ END
     is .refusal.nearest 1000 # what passes all of them
 }
 
+# bats test_tags=turn:1
 @test "a group's members share its sum, and each has his own under max_user_utilization" {
     broker_with '@rtf - max_user_utilization 0.25' '@rtf - max_utilization 0.6'
     each='acl.conf:1: @rtf - max_user_utilization 0.25' together='acl.conf:2: @rtf - max_utilization 0.6'
@@ -404,6 +415,7 @@ END
     denied $CAT e "$(share 1)" "$each: 0.25 used, 0.000001 asked"
 }
 
+# bats test_tags=turn:2
 @test "a wish without runtime, or without period, weighs one whole CPU" {
     no_runtime='{"plugin": "FP", "priority": 9, "period": 10000}' no_period='{"plugin": "FP", "priority": 9, "runtime": 10}'
     broker_with 'rtfann - max_utilization 0.999999999' 'rtfben - max_utilization 1' 'rtfcat - max_utilization 1'
@@ -421,6 +433,7 @@ END
     granted $CAT c "$no_period"
 }
 
+# bats test_tags=turn:0
 @test "a wish without runtime fails any max_runtime; what else is not stated passes its bounds" {
     broker_with '- - max_utilization 10' '- - max_runtime 3600s' '- - min_period 10ms' '- - max_period 20ms' '- - min_deadline 9ms' \
         '- - max_deadline 20ms' '- - min_priority 9' '- - max_priority 9'
@@ -439,6 +452,7 @@ END
 # One tick, in us.
 tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 1000000))'; }
 
+# bats test_tags=turn:1
 @test "a wish without runtime fails any min_runtime; the accepted runtime is not below it either" {
     broker_with '- - max_utilization 10' '- - min_runtime 500us'
     denied $ANN a '{"plugin": "FP", "priority": 9, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: the wish states no runtime'
@@ -452,6 +466,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     granted 0 d '{"plugin": "EDF", "runtime": 400, "period": 10000}' # root is not restricted
 }
 
+# bats test_tags=turn:2
 @test "min_runtime tick is one tick of this kernel, and bounds SCHED_DEADLINE only" {
     ! grep -qsw HRTICK_DL /sys/kernel/debug/sched/features || skip "the kernel does not wait for its tick"
     least=$(tick)
@@ -465,6 +480,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
 
 # ---- what a refusal says ----
 
+# bats test_tags=turn:0
 @test "below min_runtime the nearest is granted, a microsecond more is not, and there is none where no runtime passes" {
     broker_with '- - max_utilization 0.5' '- - min_runtime 2ms' '- - max_runtime 4ms'
     rule='acl.conf:2: - - min_runtime 2ms'
@@ -499,6 +515,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     granted $ANN a '{"plugin": "EDF", "runtime": 1500, "period": 100000}'
 }
 
+# bats test_tags=turn:1
 @test "a full sum says what is used, asked and left; the nearest is granted, a microsecond more is not" {
     broker_with '# comment' $'\t@rtf   -\tmax_utilization  0.5 # half'
     rule='acl.conf:2: @rtf - max_utilization 0.5'
@@ -516,6 +533,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     refusal_is access "$rule" 0.000001 0 - when-freed
 }
 
+# bats test_tags=turn:2
 @test "a bound says what is asked and allowed, and never" {
     broker_with '- - max_utilization 10' 'rtfann - max_runtime 2ms' 'rtfann - max_period 100ms' '@rtf - max_priority 30'
     denied $ANN a '{"plugin": "FP", "priority": 9, "runtime": 2001, "period": 10000}' 'acl.conf:2: rtfann - max_runtime 2ms: 2001us asked'
@@ -526,6 +544,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     refusal_is access 'acl.conf:4: @rtf - max_priority 30' 31 30 - never
 }
 
+# bats test_tags=turn:0
 @test "no runtime is called nearest where another rule would refuse every runtime" {
     broker_with '- - max_utilization 10' '- - max_runtime 2ms' '- - max_period 10ms' '- - max_priority 30'
     denied $ANN a '{"plugin": "FP", "priority": 9, "runtime": 3000, "period": 10001}' 'acl.conf:2: - - max_runtime 2ms: 3000us asked'
@@ -536,6 +555,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     is .refusal.nearest null # the plugin needs a priority
 }
 
+# bats test_tags=turn:1
 @test "no runtime is called nearest to a wish that may not pass over the admission test" {
     broker_with '- - max_utilization 10' '- - max_runtime 2ms'
     ask $ANN a '{"plugin": "FP", "priority": 9, "runtime": 3000, "period": 10000, "ignore_admission": true}'
@@ -543,6 +563,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     is '.refusal | .nearest, .retry' $'null\nnever'
 }
 
+# bats test_tags=turn:2
 @test "a wish that one rule refuses for good is refused for good, though another rule is only full" {
     broker_with '- - max_utilization 0.5' '- - max_runtime 100ms'
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 4500, "period": 10000}'
@@ -550,6 +571,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     is '.refusal | .nearest, .retry' $'50000\nnever'
 }
 
+# bats test_tags=turn:0
 @test "a wish that one plugin's rules refuse for good may succeed when another plugin's have room again" {
     broker_with '- EDF max_utilization 0' '- FP max_utilization 0.5'
     granted $CAT a "$(share 400000)"
@@ -562,6 +584,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
 
 # ---- plans and changes ----
 
+# bats test_tags=turn:1
 @test "the priority that rm plans is checked against max_priority and min_priority, and a refused plan leaves nothing behind" {
     configure_plugins 'RM rm 21-40 0 timeout=10s' 'FP fp 1-20 1 timeout=10s'
     wish='{"runtime": 4000, "period": 10000, "plugin": "RM"}'
@@ -588,6 +611,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     granted $ANN f '{"runtime": 10000, "period": 10000, "plugin": "RM"}'
 }
 
+# bats test_tags=turn:2
 @test "no runtime is called nearest where the priority that would be planned is refused" {
     configure_plugins 'RM rm 21-40 0 timeout=10s'
     broker_with '- - max_utilization 1' '- - max_priority 20' '- - max_runtime 1ms'
@@ -603,6 +627,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     refusal_is access 'acl.conf:2: - EDF max_runtime 1ms' 2000us 1000us 1000 never
 }
 
+# bats test_tags=turn:0
 @test "what one plugin offers in part does not count against the same wish on the next plugin" {
     configure_plugins 'RM rm 21-40 0 timeout=10s' 'FP fp 1-20 1 timeout=10s'
     broker_with '- - max_utilization 1'
@@ -613,6 +638,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     granted $CAT b "$(share 1000000)"
 }
 
+# bats test_tags=turn:1
 @test "the desired runtime is cut to what each rule leaves, and what was accepted is charged" {
     broker_with 'rtfann - max_runtime 12ms' '@rtfteam - max_utilization 0.5' 'rtfcat - max_user_utilization 0.333333333' '- - max_utilization 10'
     granted $ANN a '{"plugin": "EDF", "runtime": "8ms", "desired_runtime": "40ms", "period": "40ms"}'
@@ -629,6 +655,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     denied $ANN b '{"plugin": "EDF", "runtime": "13ms", "desired_runtime": "20ms", "period": "400ms"}' 'acl.conf:1: rtfann - max_runtime 12ms: 13000us asked'
 }
 
+# bats test_tags=turn:2
 @test "a change past a bound is refused: the old grant stays, in the books and in the kernel" {
     broker_with 'rtfann - max_utilization 0.5' '- EDF max_runtime 40ms'
     sleeper $ANN
@@ -655,6 +682,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     granted $ANN e "$(share 400000)"
 }
 
+# bats test_tags=turn:0
 @test "a change to another plugin moves the charge with it" {
     broker_with '- EDF max_utilization 0.5' '- FP max_utilization 0.5'
     granted $ANN a "$(share 500000 EDF)"
@@ -670,6 +698,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     granted $CAT d "$(share 500000)"
 }
 
+# bats test_tags=turn:1
 @test "a release gives back exactly what was charged, thirds and sevenths too" {
     rule='acl.conf:1: @rtf - max_utilization 1'
     of() { echo "{\"plugin\": \"FP\", \"priority\": 9, \"runtime\": $1, \"period\": $2}"; }
@@ -688,6 +717,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
     denied $ANN f "$(of 1 1000000000)" "$rule: 1 used, 0.000000001 asked"
 }
 
+# bats test_tags=turn:2
 @test "a grant that ends with its thread, its directory, or for want of a thread is given back, too" {
     broker_with '@rtf - max_utilization 0.3'
     sleeper $ANN
@@ -709,6 +739,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
 
 says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user == $user)' "$EVENTS" >/dev/null; }
 
+# bats test_tags=turn:0
 @test "after a restart the sums are those of the grants that are in force, under the rules of then" {
     broker_with '@rtf - max_utilization 0.5'
     granted $ANN a "$(share 300000)"
@@ -725,6 +756,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     granted $BEN c "$(share 300000)"
 }
 
+# bats test_tags=turn:1
 @test "sums that the rules allow but one CPU does not hold cost nobody the plugin" {
     configure_plugins 'FP fp 1-60 0 timeout=10s'
     broker_with '- - max_utilization 10'
@@ -734,6 +766,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     [ "$(events plugin killed)" = '' ]
 }
 
+# bats test_tags=turn:2
 @test "root is not restricted, and not counted" {
     broker_with '- - max_utilization 0.1' 'root - max_utilization 0.1' '0 - max_runtime 1us' '- - max_priority 1' '- - max_period 1ms'
     granted 0 a '{"plugin": "FP", "priority": 60, "runtime": 500000, "period": 1000000, "ignore_admission": true}'
@@ -748,6 +781,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
 
 # ---- new rules ----
 
+# bats test_tags=turn:0
 @test "after SIGHUP older grants over the new bounds stay, are told in the log, count, and are given back exactly" {
     broker_with '- - max_utilization 1'
     sleeper $ANN
@@ -778,6 +812,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     denied $BEN a "$(share 1)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.35 used, 0.000001 asked'
 }
 
+# bats test_tags=turn:1
 @test "after SIGHUP a user's older grants over a new max_user_utilization are told in the log" {
     broker_with '- - max_utilization 1'
     granted $ANN a "$(share 200000)"
@@ -787,6 +822,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     [ "$(events broker warning | grep -c 'older grants')" -eq 1 ] # for what is full is not over
 }
 
+# bats test_tags=turn:2
 @test "after SIGHUP a grant that no rule opens any more stays until it is released" {
     broker_with 'rtfann - max_utilization 1'
     granted $ANN a "$(share 200000)"
@@ -801,6 +837,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     granted $ANN c "$(share 200000)"
 }
 
+# bats test_tags=turn:0
 @test "while rules are read again and again, each wish is judged by the old ones or the new ones, never by none" {
     broker_with '- - max_utilization 10' '- - max_runtime 1ms'
     first=$'- - max_runtime 1ms\n- - max_utilization 9' second=$'- - max_utilization 10\n- - max_runtime 1ms'
@@ -834,6 +871,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     [ "$(grep -c '"reloaded"' "$EVENTS")" -gt 5 ]
 }
 
+# bats test_tags=turn:1
 @test "rules are read again and again under many requests of many users: none is refused, none is charged twice" {
     cc -D_GNU_SOURCE -O2 -o "$WORK/clients" "$RTF_SOURCE/test/bench/clients.c"
     first=$(for uid in {31000..31005}; do echo "$uid - max_utilization 4"; done; echo '- - max_utilization 24')
@@ -868,6 +906,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
 }
 nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
 
+# bats test_tags=turn:2
 @test "a file with a wrong line, or that others can write, is refused at SIGHUP with its place, and the rules in force stay" {
     broker_with '- - max_utilization 0.5'
     wrong() { # SENTENCE
@@ -890,6 +929,7 @@ nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
     granted $ANN e "$(share 500001)"
 }
 
+# bats test_tags=turn:0
 @test "each wrong line is named with its place and what is allowed, and the broker does not start" {
     times='takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not'
     while IFS='|' read -r line sentence; do
@@ -931,6 +971,7 @@ END
 
 # ---- who is who ----
 
+# bats test_tags=turn:1
 @test "a user or group in the rules that nobody is called is a warning, at start and at SIGHUP" {
     broker_with 'rtfnobody - max_utilization 1' '@rtfnogroup FP max_runtime 1ms' 'rtfann - max_utilization 1' '@rtfteam - max_runtime 1s' \
         '29999 - max_utilization 1' '@29999 - max_utilization 1'
@@ -943,6 +984,7 @@ END
     [ "$(events broker warning | grep -c 'account database')" -eq 3 ]
 }
 
+# bats test_tags=turn:2
 @test "who has two directories, by name and by uid, has one sum" {
     broker_with '@rtf - max_user_utilization 0.3'
     granted $ANN a "$(share 200000)"
@@ -951,6 +993,7 @@ END
     granted $ANN b "$(share 100000)"
 }
 
+# bats test_tags=turn:0
 @test "the rules of every group bind, in however many groups a user is" {
     for number in {1001..1200}; do echo "rtfgroup$number:x:3$number:rtfann"; done >"$WORK/many"
     rules=('@rtf - max_utilization 0.9')
@@ -964,6 +1007,7 @@ END
     granted $BEN b "$(share 300000)"
 }
 
+# bats test_tags=turn:1
 @test "the rules of every group bind, however long their names are together" {
     for number in {1001..1200}; do echo "rtfgroup-with-a-long-name$number:x:3$number:rtfann"; done >"$WORK/many"
     { cat "$WORK/many" && cat "$ACCOUNTS/group"; } >"$ACCOUNTS/new" && cat "$ACCOUNTS/new" >"$ACCOUNTS/group"
@@ -972,6 +1016,7 @@ END
     granted $ANN b '{"plugin": "FP", "priority": 9, "runtime": 1000, "period": 10000}'
 }
 
+# bats test_tags=turn:2
 @test "a membership that changes counts at the next request; what was charged before is given back as it was charged" {
     team='acl.conf:1: @rtfteam - max_utilization 0.3' all='acl.conf:2: - - max_utilization 0.8'
     broker_with '@rtfteam - max_utilization 0.3' '- - max_utilization 0.8'
@@ -992,6 +1037,7 @@ END
     denied $ANN e "$(share 1)" "$team: 0.3 used, 0.000001 asked"
 }
 
+# bats test_tags=turn:0
 @test "who leaves the spool's group is refused at his next request, keeps what he has, and is served again when he is back" {
     broker_with '- - max_utilization 1'
     granted $ANN a "$(share 1000)"
@@ -1004,6 +1050,7 @@ END
     granted $ANN c "$(share 1)"
 }
 
+# bats test_tags=turn:1
 @test "a user without account is known by his uid only: rules for groups, even his process's, and for names pass him by" {
     broker_with "$ALICE - max_utilization 0.3" "@$GROUP - max_utilization 0.1" '@rtf - max_runtime 1us' "$BOB - max_utilization 0.2" \
         '- FP max_utilization 0.4'
@@ -1016,6 +1063,7 @@ END
     denied $ALICE c "$(share 2 EDF)" "$(nothing_opens $ALICE EDF)"
 }
 
+# bats test_tags=turn:2
 @test "a uid that the rules name by number needs no group, neither an account's nor his process's" {
     broker_with "$ALICE - max_utilization 0.3" "$DAN - max_utilization 0.2"
     for user in $ALICE $DAN; do
@@ -1039,6 +1087,7 @@ END
     jq -e .grant "$SPECS/rtfdan/a.verdict"
 }
 
+# bats test_tags=turn:0
 @test "who is neither in the group nor named by uid is refused with the reason; when he is, he wishes again" {
     broker_with '- - max_utilization 1' 'rtfdan - max_utilization 1' "@$DAN - max_utilization 1"
     for user in $DAN $ALICE; do

@@ -65,6 +65,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 
 # ---- plugins.conf ----
 
+# bats test_tags=turn:0
 @test "a good configuration passes --check, which says and makes nothing" {
     check 0 ''
     [ ! -e "$SPOOL" ]
@@ -73,6 +74,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     [ "$status" -eq 0 ]
 }
 
+# bats test_tags=turn:1
 @test "comments, blank lines, tabs, carriage returns and every form of a column are read" {
     printf '%b\n' '# all' '' '\t ' 'EDF\tedf\t-\tall partition=global threshold=0.9 # one\r' "F.p-1_ $RTF_LIBEXEC/plugins/fp 1-97 0 timeout=70ms" \
         'RR rr 7 0-0,1-1' 'D edf 100-100 all' >"$CONFIG/plugins.conf"
@@ -81,6 +83,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     check 0 ''
 }
 
+# bats test_tags=turn:2
 @test "a name in plugins.conf that is wrong or taken" {
     sentence='a name has 1 to 32 characters [A-Za-z0-9_.@:-]'
     for name in .x - @x a/b 'a=b' "$(printf 'p%.0s' $(seq 33))"; do
@@ -91,6 +94,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     is_wrong plugins.conf 1 'only printable ASCII is allowed' 'FP fp 1-5 all x=\x1b[31m'
 }
 
+# bats test_tags=turn:0
 @test "a program that is not there, is no program, or is a relative path" {
     is_wrong plugins.conf 1 "$RTF_LIBEXEC/plugins/nope: No such file or directory" 'FP nope 1-5 all'
     is_wrong plugins.conf 1 '/nonexistent/fp: No such file or directory' 'FP /nonexistent/fp 1-5 all'
@@ -99,10 +103,12 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     is_wrong plugins.conf 1 'a program is a bare name or an absolute path' 'FP plugins/fp 1-5 all'
 }
 
+# bats test_tags=turn:1
 @test "a program that is a directory" {
     is_wrong plugins.conf 1 '/usr' 'FP /usr 1-5 all'
 }
 
+# bats test_tags=turn:2
 @test "a priority range that is wrong, or reaches into what the broker keeps for itself" {
     for range in 0-5 5-1 x 1-x x-5 1- -5 1--5 +1-5 1-5-7 1,5 1-100 100-101 101 99999999999999999999 0; do
         is_wrong plugins.conf 1 'a priority range is LOW-HIGH within 1-97, or - for SCHED_DEADLINE' "FP fp $range all"
@@ -115,12 +121,14 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     check 0 ''
 }
 
+# bats test_tags=turn:0
 @test "a CPU list that is wrong" {
     for cpus in x 0- 3-1 -1 0,,1 ',' 1024 0-1024 0-x 0x1 ALL; do
         is_wrong plugins.conf 1 'a CPU list is written like 0-3,6 with CPUs below 1024, or all' "FP fp 1-5 $cpus"
     done
 }
 
+# bats test_tags=turn:1
 @test "a line of plugins.conf with too few columns, and a file without any line" {
     for line in FP 'FP fp' 'FP fp 1-5'; do
         is_wrong plugins.conf 2 'a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]' '# one' "$line"
@@ -131,6 +139,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     done
 }
 
+# bats test_tags=turn:2
 @test "words that the broker reads and does not understand" {
     for word in threshold =5 Threshold=1 thres-hold=1 5; do
         is_wrong plugins.conf 1 'a word is KEY=VALUE' "FP fp 1-5 all $word"
@@ -145,12 +154,14 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     is_wrong plugins.conf 1 'partition= is for plugins with the range -' 'FP fp 1-5 all partition=global'
 }
 
+# bats test_tags=turn:0
 @test "no word of a long line is passed over" {
     words=$(printf 'x=%d ' $(seq 40))
     printf 'FP fp 1-5 all %s threshold=2\n' "$words" >"$CONFIG/plugins.conf"
     check $EX_CONFIG 'rtf-brokerd: plugins.conf:1: '
 }
 
+# bats test_tags=turn:1
 @test "the 65th plugin is one too many" {
     for n in $(seq 64); do echo "P$n fp 1-5 all"; done >"$CONFIG/plugins.conf"
     check 0 ''
@@ -158,6 +169,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     check $EX_CONFIG 'rtf-brokerd: plugins.conf:65: more than 64 plugins'
 }
 
+# bats test_tags=turn:2
 @test "plugins.conf that others can write or own is refused, as plugins.conf(5) says" {
     for mode in 0664 0646 0666; do
         chmod $mode "$CONFIG/plugins.conf"
@@ -170,6 +182,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 
 # ---- acl.conf ----
 
+# bats test_tags=turn:0
 @test "a rule with too few or too many words" {
     is_wrong acl.conf 2 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 1' '- - max_utilization 1' 'x'
     is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 3' '- - max_utilization # 1'
@@ -177,18 +190,21 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 7' '- - max_utilization 0.5 and so on'
 }
 
+# bats test_tags=turn:1
 @test "a domain that is none" {
     for domain in @ "$(printf 'u%.0s' $(seq 64))" "@$(printf 'g%.0s' $(seq 64))"; do
         is_wrong acl.conf 1 'a domain is a user name, a uid, @group or -' "$domain - max_utilization 1"
     done
 }
 
+# bats test_tags=turn:2
 @test "a plugin in acl.conf that plugins.conf does not have" {
     for plugin in RM edf EDF1 '*' all; do
         is_wrong acl.conf 3 "plugins.conf has no plugin \"$plugin\"; - means any" '' '' "- $plugin max_utilization 1"
     done
 }
 
+# bats test_tags=turn:0
 @test "a property that is none, and the list of those that are" {
     known='max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, max_period, min_deadline, max_deadline, min_priority, '
     known+='max_priority or ignore_adm_test'
@@ -197,6 +213,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     done
 }
 
+# bats test_tags=turn:1
 @test "values of rules that are wrong name the property and what it takes" {
     for property in max_utilization max_user_utilization; do
         for value in x -1 .5 1. 0,5 50% 1e3 0.1234567890 1000001 0.5.5; do
@@ -219,6 +236,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     done
 }
 
+# bats test_tags=turn:2
 @test "bytes in acl.conf that are not printable ASCII are refused with their line, and not repeated" {
     is_wrong acl.conf 2 '' '- - max_utilization 1' '- \x1b[31m max_utilization 1'
     is_wrong acl.conf 2 '' '- - max_utilization 1' '- - \xff 1'
@@ -228,6 +246,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     is_wrong acl.conf 2 '' '- - max_utilization 1' '- - max_utilization 0\0.5'
 }
 
+# bats test_tags=turn:0
 @test "acl.conf that others can write, somebody else's, or no regular file" {
     sentence='acl.conf: must be a regular file of root'
     for mode in 0664 0646 0622 0666; do
@@ -246,6 +265,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     check $EX_CONFIG "$CONFIG/acl.conf: "
 }
 
+# bats test_tags=turn:1
 @test "files that are missing are named with their path" {
     rm "$CONFIG/acl.conf"
     does_not_start $EX_CONFIG "rtf-brokerd: $CONFIG/acl.conf: No such file or directory"
@@ -255,6 +275,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     [ ! -e "$SPOOL" ]
 }
 
+# bats test_tags=turn:2
 @test "users and groups that do not exist are a warning, a CPU that is not online as well" {
     configure_plugins 'EDF edf - all' 'FP fp 11-20 0,1000'
     configure_rules "$ALICE - max_utilization 1" 'nosuchuser - max_utilization 1' '@nosuchgroup - max_utilization 1'
@@ -267,6 +288,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 
 # ---- starting ----
 
+# bats test_tags=turn:0
 @test "wrong options end with 64 and say which" {
     while read -r sentence options; do
         # shellcheck disable=SC2086 # split on purpose
@@ -282,6 +304,7 @@ CASES
     [ ! -e "$SPOOL" ]
 }
 
+# bats test_tags=turn:1
 @test "who is not root is sent away with 77" {
     chmod 755 "$CONFIG"
     mkdir -m 777 "$WORK/open"
@@ -292,6 +315,7 @@ CASES
     [ ! -e "$WORK/open/spool" ]
 }
 
+# bats test_tags=turn:2
 @test "a group that does not exist, and a plugin user that is root or unknown" {
     does_not_start $EX_CONFIG 'there is no group "nosuchgroup"; make it, or name another with --group' --group nosuchgroup
     [ ! -e "$SPOOL" ]
@@ -300,12 +324,14 @@ CASES
     done
 }
 
+# bats test_tags=turn:0
 @test "a spool that cannot be made or is no directory" {
     does_not_start $EX_UNAVAILABLE "$WORK/absent/spool: No such file or directory" --spool "$WORK/absent/spool"
     : >"$WORK/file"
     does_not_start $EX_UNAVAILABLE "$WORK/file: Not a directory" --spool "$WORK/file"
 }
 
+# bats test_tags=turn:1
 @test "a plugin that refuses to start gives its reason" {
     while IFS='|' read -r sentence line; do
         configure_plugins 'OK fp 1-5 all' "$line"
@@ -321,6 +347,7 @@ needs a range of POSIX priorities|RR rr - all
 CASES
 }
 
+# bats test_tags=turn:2
 @test "a plugin that does not greet properly is named" {
     program quits <<<$'#!/bin/sh\nexit 3'
     program babbles <<<$'#!/bin/sh\necho hello world\necho\nexec cat'
@@ -342,6 +369,7 @@ interpreter|did not greet
 CASES
 }
 
+# bats test_tags=turn:0
 @test "a plugin that hangs at start is named after five seconds, and not left behind" {
     : >"$WORK/pid"
     chmod 666 "$WORK/pid"
@@ -354,6 +382,7 @@ CASES
 
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 
+# bats test_tags=turn:1
 @test "plugins that must not share a CPU are refused with the reason" {
     while IFS='|' read -r place sentence lines; do
         # shellcheck disable=SC2086 # the lines are separated by /
@@ -372,6 +401,7 @@ CASES
     broker_stop TERM
 }
 
+# bats test_tags=turn:2
 @test "a spool has one broker; another one, and --put-back, leave it alone" {
     broker_start
     before=$({ starter; parts; } | sort; cat /proc/sys/kernel/sched_rt_runtime_us)
@@ -385,6 +415,7 @@ CASES
     [ "$(field .result "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
 }
 
+# bats test_tags=turn:0
 @test "brokers on two spools do not disturb one another" {
     broker_start
     first=$BROKER
@@ -396,6 +427,7 @@ CASES
     [ ! -e "$SPECS/$BOB" ]
 }
 
+# bats test_tags=turn:1
 @test "without --foreground it returns when clients can be served, and lets go of the caller" {
     # The pipe ends when nobody holds its writing end any more: neither the broker nor what it started.
     { timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP 2>&1 3>&-
@@ -422,6 +454,7 @@ CASES
     [ $kept = no ]
 }
 
+# bats test_tags=turn:2
 @test "without --foreground a start that fails says why, with its status" {
     configure_plugins 'EDF edf - all admission=exact'
     ends_with $EX_CONFIG 'plugins.conf:1: the plugin EDF refuses to start: admission=exact: density' \
@@ -451,6 +484,7 @@ manifest() {
     awk -v adm=$adm '!/^#/ && NF { sub("adm", adm, $4); print $1, $2, $3, $4, $5 }' "$RTF_SOURCE/spool/manifest"
 }
 
+# bats test_tags=turn:0
 @test "the spool is as spool/manifest says, and nothing else is in it" {
     broker_start
     diff <(manifest) <(layout)
@@ -459,6 +493,7 @@ manifest() {
         <(cd "$SPOOL" && find . -path ./state/\* -prune -o -print | sed 's,^\./,,' | sort)
 }
 
+# bats test_tags=turn:1
 @test "a spool with other modes and owners is put right at the start" {
     broker_start
     broker_stop TERM
@@ -468,6 +503,7 @@ manifest() {
     diff <(manifest) <(layout)
 }
 
+# bats test_tags=turn:2
 @test "a spool whose parts are somebody else's or links is refused" {
     for part in state specs log; do
         rm -rf "$SPOOL"
@@ -487,6 +523,7 @@ manifest() {
 
 # ---- reloading ----
 
+# bats test_tags=turn:0
 @test "SIGHUP takes new rules, and what is granted stays" {
     broker_start
     sleeper $ALICE
@@ -502,6 +539,7 @@ manifest() {
     [[ $(field .reason "$answer") == "acl.conf:1: $ALICE - max_utilization 0.1: 0.2 used, 0.01 asked" ]]
 }
 
+# bats test_tags=turn:1
 @test "SIGHUP with a wrong acl.conf keeps the rules in force and logs the place" {
     broker_start
     reasons=(
@@ -533,6 +571,7 @@ manifest() {
     ! LC_ALL=C grep -q '[^ -~]' "$WORK/broker.out" "$EVENTS" || false
 }
 
+# bats test_tags=turn:2
 @test "SIGHUP lets a uid in that is named now, and keeps out one that is no longer" {
     configure_rules "$ALICE - max_utilization 1"
     broker_start
@@ -549,6 +588,7 @@ manifest() {
     [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000 ]
 }
 
+# bats test_tags=turn:0
 @test "plugins.conf is read at the start only" {
     broker_start
     configure_plugins 'broken'
@@ -575,11 +615,13 @@ manifest() {
     [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
 }
 
+# bats test_tags=turn:1
 @test "--put-back needs no configuration" {
     rm -r "$CONFIG"
     ends_with 0 '' "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group $GROUP
 }
 
+# bats test_tags=turn:2
 @test "a service manager that asks is told that the broker serves, and goes on serving; one that hangs is not told of" {
     cat >"$WORK/manager" <<'END'
 import os, socket, sys

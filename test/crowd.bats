@@ -15,6 +15,7 @@ prepare() {
     mkdir -m 1777 "$WORK/out"
 }
 
+# bats test_tags=turn:0
 @test "500 clients of 20 users wish at once, and each gets its own verdict and its own thread" {
     broker_start
     began=$SECONDS
@@ -42,6 +43,7 @@ prepare() {
 
 nothing_left() { [ -z "$(find "$SPECS" -name '*.json' -o -name '*.verdict' -o -name '*.tid')" ]; }
 
+# bats test_tags=turn:1
 @test "a client is woken once, by its own answer, while as many others of the same user are answered" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
@@ -54,6 +56,7 @@ nothing_left() { [ -z "$(find "$SPECS" -name '*.json' -o -name '*.verdict' -o -n
     done
 }
 
+# bats test_tags=turn:2
 @test "a burst of wishes does not make a plugin look late that is not" {
     # A two-hundredth of a second would do for each of these; all of them together take the broker longer to read.
     configure_plugins 'FP fp 11-20 all timeout=5ms'
@@ -79,6 +82,7 @@ END
     [ "$(jq -c 'select(.stage == "plugin" and .decision == "killed")' "$EVENTS" | wc -l)" -eq 0 ]
 }
 
+# bats test_tags=turn:0
 @test "wishes that are rewritten at the same moment keep what they have" {
     configure_plugins 'EDF edf - all'
     configure_rules "$ALICE - max_utilization 0.8"
@@ -94,6 +98,7 @@ END
     done
 }
 
+# bats test_tags=turn:1
 @test "rtf-run sleeps while fifty others of the same user come and go" {
     broker_start
     setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- strace -o "$WORK/out/trace" -e trace=poll,ppoll,execve \
@@ -110,6 +115,7 @@ END
     [ "$(grep -c 'poll(' "$WORK/out/trace")" -eq 1 ]
 }
 
+# bats test_tags=turn:2
 @test "the wish beyond --max-wishes is told so, the others live on, and a removal makes room" {
     broker_start --max-wishes 5
     # Accounts have a limit each, and so have uids that acl.conf names; root has none.
@@ -158,6 +164,7 @@ END
     eventually test ! -e "$SPECS/1/seventh.verdict" # the answer to a wish goes with it
 }
 
+# bats test_tags=turn:0
 @test "wishes that are removed make room for others at once" {
     local n
     broker_start --max-wishes 4
@@ -177,6 +184,7 @@ has_readers() { [ "$(parts rtf-reader | wc -l)" = "$1" ]; }
 memory_of() { for pid; do cat "/proc/$pid/smaps_rollup" 2>/dev/null || true; done | awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'; }
 
 # More than root may have inotify instances (fs.inotify.max_user_instances); without those readers look around and do not end.
+# bats test_tags=turn:1
 @test "300 users cost no more than 1 MiB each while all of them are active, and next to nothing while none is" {
     crowd=300 first=$((42000 + 10 * ${RTF_UIDS:-0})) own=$((20096 + ${RTF_UIDS:-0}))
     cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/users" "$BATS_TEST_DIRNAME/bench/users.c"

@@ -86,6 +86,7 @@ costs_only() {
     eventually test ! -e "$SPECS/$ALICE/hit.verdict"
 }
 
+# bats test_tags=turn:0
 @test "a plugin that crashes on a request costs that request only" {
     begin_with_grants
     costs_only EDF FP crashes
@@ -97,6 +98,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:1
 @test "a plugin that crashes right after it has granted has granted" {
     begin_with_grants
     switch_on EDF crashes-after
@@ -108,12 +110,14 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:2
 @test "a plugin that breaks off in the middle of a sentence costs one request" {
     begin_with_grants
     costs_only EDF FP breaks-off
     all_is_as_before
 }
 
+# bats test_tags=turn:0
 @test "a plugin that ends in the middle of a sentence which nobody asked for is started again, and the broker sleeps" {
     begin_with_grants
     switch_on EDF ends-unfinished
@@ -126,6 +130,7 @@ costs_only() {
     [ "$(cut -d ' ' -f 14,15 "/proc/$BROKER/stat")" = "$before" ]
 }
 
+# bats test_tags=turn:1
 @test "a plugin that hangs costs one request, and that no longer than its timeout" {
     begin_with_grants
     costs_only EDF FP hangs
@@ -135,6 +140,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:2
 @test "a plugin that answers too late has not answered" {
     begin_with_grants
     costs_only EDF FP late 0.8
@@ -142,6 +148,7 @@ costs_only() {
 }
 
 # For 50 ms in a second the kernel's fair server, or RT throttling, may keep a plugin from its CPU.
+# bats test_tags=turn:0
 @test "a plugin that is 60 ms late is not taken for one that hangs, unless timeout= says so" {
     for timeout in '' timeout=50ms; do
         configure_plugins "FP $WORK/faulty 11-20 all $timeout good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP"
@@ -155,6 +162,7 @@ costs_only() {
     done
 }
 
+# bats test_tags=turn:1
 @test "an answer that the broker was kept from reading is not late" {
     begin_with_grants
     switch_on EDF late 0.1
@@ -167,6 +175,7 @@ costs_only() {
     [ "$(field .grant.plugin "$output")" = EDF ]
 }
 
+# bats test_tags=turn:2
 @test "a plugin that babbles costs one request: words, bytes, a paragraph without end" {
     begin_with_grants
     costs_only EDF FP garbage
@@ -175,6 +184,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:0
 @test "an answer that nobody asked for is not believed" {
     begin_with_grants
     costs_only EDF FP other-id
@@ -187,6 +197,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:1
 @test "a plugin that offers CPUs, a policy or a priority that are not its own costs one request" {
     begin_with_grants
     costs_only EDF FP set cpus 0-77
@@ -200,6 +211,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:2
 @test "a plugin that offers another runtime, period or deadline than was asked costs one request" {
     begin_with_grants
     costs_only EDF FP more runtime
@@ -208,6 +220,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:0
 @test "a plugin that promises more than the rules allow the user costs one request" {
     configure_rules "$ALICE - max_utilization 2" "$ALICE - max_runtime 1ms" "$BOB - max_utilization 2"
     broker_start
@@ -219,6 +232,7 @@ costs_only() {
     [ "$(field .grant.accepted_runtime "$output")" = 5000 ]
 }
 
+# bats test_tags=turn:1
 @test "a plugin that promises more than its threshold is asked once more, and is not believed" {
     begin_with_grants
     switch_on EDF promises 0-1
@@ -230,6 +244,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:2
 @test "a plugin that always promises more than its threshold never gets past it" {
     sed -i 's/    doing = .*/    doing = ["promises", "0-1"] if asked["op"] == "accept" else []/' "$WORK/faulty"
     broker_start
@@ -240,6 +255,7 @@ costs_only() {
     [ "$(field .replies[0].answer "$output")" = restarting ]
 }
 
+# bats test_tags=turn:0
 @test "a plugin that moves a task of another plugin, or one that nobody has, costs one request" {
     begin_with_grants
     costs_only EDF FP moves 31337 cpus 0-1
@@ -252,6 +268,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:1
 @test "a plugin that moves its own task to a CPU or priority that is not its own costs one request" {
     begin_with_grants
     costs_only EDF FP moves 1 cpus 77
@@ -261,6 +278,7 @@ costs_only() {
     all_is_as_before
 }
 
+# bats test_tags=turn:2
 @test "a change that meets a fault leaves the old grant in force" {
     begin_with_grants
     switch_on EDF crashes
@@ -274,6 +292,7 @@ costs_only() {
     [[ $(kernel "$edf_thread") == *" 2000/10000/10000 "* ]]
 }
 
+# bats test_tags=turn:0
 @test "while one plugin hangs, wishes for the others are answered" {
     sed -i 's/timeout=500ms/timeout=5s/' "$CONFIG/plugins.conf"
     begin_with_grants
@@ -293,6 +312,7 @@ costs_only() {
 # pid_of PLUGIN: of the running process of that line
 pid_of() { parts " name=$1 "; }
 
+# bats test_tags=turn:1
 @test "a plugin killed at rest is started again and knows its grants" {
     begin_with_grants
     kill -KILL "$(pid_of EDF)"
@@ -304,6 +324,7 @@ pid_of() { parts " name=$1 "; }
     [ "$(field .grant.priority "$output")" = 20 ] # above 14, which it knows
 }
 
+# bats test_tags=turn:2
 @test "a plugin that is stopped costs one request, and a thousand wishes at once are answered" {
     begin_with_grants
     kill -STOP "$(pid_of EDF)"
@@ -333,6 +354,7 @@ count_is() {
     [ $(($# - 1)) -eq "$1" ]
 }
 
+# bats test_tags=turn:0
 @test "a plugin whose program has gone comes back when it does, and has missed nothing" {
     begin_with_grants
     mv "$WORK/faulty" "$WORK/away"
@@ -353,6 +375,7 @@ count_is() {
     eventually left_of_edf 7000
 }
 
+# bats test_tags=turn:1
 @test "a plugin that crashes on everything is not started more often than it can be of use" {
     printf '#!/bin/sh\nprintf "protocol=1\\nanswer=ok\\n\\n"\n[ ! -e "%s" ] || exit 3\ncat >/dev/null\n' "$WORK/broken" >"$WORK/brief"
     chmod 755 "$WORK/brief"
@@ -368,6 +391,7 @@ count_is() {
     [ "$(jq -c 'select(.stage == "plugin" and .plugin == "BRIEF")' "$EVENTS" | wc -l)" -lt 20 ]
 }
 
+# bats test_tags=turn:2
 @test "a plugin that moves what has just been released is not at fault" {
     local n
     configure_plugins 'RM rm 11-13 0 timeout=1000ms'
@@ -384,6 +408,7 @@ count_is() {
 }
 
 # Sets of CPUs are walked word by word.
+# bats test_tags=turn:0
 @test "a plan on several CPUs counts on each of them and on no other" {
     local cpu here=2,62-65,1023 there=0-1,127-128
     cat >"$WORK/trusting" <<'END'

@@ -120,6 +120,7 @@ answered_for() { [[ $(kernel "$FIRST") == other* ]] || reads $ALICE cam ".thread
 
 # ---- no user keeps the broker busy ----
 
+# bats test_tags=turn:0
 @test "chmod in a loop on a bad spec keeps nobody waiting, and the stack does not grow" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
@@ -151,6 +152,7 @@ END
     [ "$(stack_kb)" -le $((stack + 128)) ]
 }
 
+# bats test_tags=turn:1
 @test "many names of one file that is rewritten do not make the stack grow" {
     broker_start
     stack=$(stack_kb)
@@ -164,6 +166,7 @@ END
     [ "$(stack_kb)" -le $((stack + 128)) ]
 }
 
+# bats test_tags=turn:2
 @test "a write to a file of two names does not make the broker spin" {
     broker_start
     reserve $ALICE cam 12
@@ -174,6 +177,7 @@ END
     broker_is_idle
 }
 
+# bats test_tags=turn:0
 @test "a file that had two names and that its owner keeps open does not make the broker spin" {
     broker_start
     reserve $ALICE cam 12
@@ -192,6 +196,7 @@ END
     says $ALICE cam '.result == "ATTACH_FAIL"' # thread 1 is not hers
 }
 
+# bats test_tags=turn:1
 @test "a hangup with 10,000 files over somebody's limit keeps nobody waiting" {
     broker_start --max-wishes 10
     reserve $ALICE cam 12
@@ -206,6 +211,7 @@ for i in range(10000):
     says $ALICE cam '.result == "OK"'
 }
 
+# bats test_tags=turn:2
 @test "a verdict that cannot be written keeps nobody else's back" {
     broker_start
     as $ALICE mkdir -p "$SPECS/$ALICE/cam.verdict"
@@ -222,6 +228,7 @@ for i in range(10000):
 
 # ---- nobody keeps real-time scheduling without a grant ----
 
+# bats test_tags=turn:0
 @test "a thread that changes its affinity and execs is answered for" {
     broker_start
     two_threads
@@ -234,6 +241,7 @@ for i in range(10000):
     shows "$FIRST" "$ORDINARY"
 }
 
+# bats test_tags=turn:1
 @test "a thread that execs is answered for when its leader was attached too, but is no more" {
     broker_start
     two_threads
@@ -250,6 +258,7 @@ for i in range(10000):
     shows "$FIRST" "$ORDINARY"
 }
 
+# bats test_tags=turn:2
 @test "a thread that execs under a leader with a lower grant gets no more than that" {
     broker_start
     two_threads
@@ -264,6 +273,7 @@ for i in range(10000):
     shows "$FIRST" "$ORDINARY"
 }
 
+# bats test_tags=turn:0
 @test "a thread that execs while its leader, attached elsewhere, is being released is ordinary afterwards" {
     broker_start
     two_threads
@@ -287,6 +297,7 @@ for i in range(10000):
     shows "$FIRST" "$ORDINARY"
 }
 
+# bats test_tags=turn:1
 @test "a thread that execs while no broker runs is answered for at the next start" {
     broker_start
     two_threads
@@ -302,6 +313,7 @@ for i in range(10000):
     shows "$FIRST" "$ORDINARY"
 }
 
+# bats test_tags=turn:2
 @test "a thread that execs while it is being released is ordinary afterwards" {
     broker_start
     two_threads
@@ -317,6 +329,7 @@ for i in range(10000):
     shows "$FIRST" "$ORDINARY"
 }
 
+# bats test_tags=turn:0
 @test "a thread that execs while its grant is being changed is answered for" {
     broker_start
     two_threads
@@ -333,6 +346,7 @@ for i in range(10000):
     shows "$FIRST" "$ORDINARY"
 }
 
+# bats test_tags=turn:1
 @test "a thread that has become somebody else's is put back when it is named again" {
     broker_start
     two_threads --inh-caps +setuid --ambient-caps +setuid
@@ -350,6 +364,7 @@ for i in range(10000):
 
 # ---- no more is granted than there is ----
 
+# bats test_tags=turn:2
 @test "a change that the kernel refuses does not bring back what others were granted meanwhile" {
     configure_plugins 'RM rm 21-30 0' 'FP fp 11-19 1' 'RR rr 1-10 0'
     broker_start
@@ -375,6 +390,7 @@ for i in range(10000):
     shows "$SECOND" "$ORDINARY"
 }
 
+# bats test_tags=turn:0
 @test "a new wish waits while a change may yet be undone, though the sums would take both" {
     configure_plugins 'RM rm 21-30 0' 'FP fp 11-19 1' 'RR rr 1-10 1'
     broker_start
@@ -419,6 +435,7 @@ for i in range(10000):
     [ "$(field .result "$(wish $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
 }
 
+# bats test_tags=turn:1
 @test "what is set aside for one question is not given to another" {
     configure_plugins 'RM2 rm 11-20 0 admission=necessary' 'RM1 rm 21-30 0 admission=necessary'
     broker_start
@@ -435,6 +452,7 @@ for i in range(10000):
 
 # ---- no grant is lost ----
 
+# bats test_tags=turn:2
 @test "a lower limit of wishes at a restart takes no grant and no thread away" {
     broker_start
     sleeper $ALICE
@@ -463,6 +481,7 @@ for i in range(10000):
     bob_is_answered
 }
 
+# bats test_tags=turn:0
 @test "an account database that is down at a restart costs nobody his grant" {
     private_tree
     broker_start
@@ -487,6 +506,7 @@ for i in range(10000):
     shows "$SLEEPER" "$ORDINARY"
 }
 
+# bats test_tags=turn:1
 @test "a new thread id that is written while the old thread ends is attached" {
     broker_start
     sleeper $ALICE
@@ -506,6 +526,7 @@ for i in range(10000):
     [ "$(cat "$SPECS/$ALICE/cam.tid")" = "$two" ]
 }
 
+# bats test_tags=turn:2
 @test "a wish for a thread's lifetime that is rewritten while that thread ends is answered" {
     broker_start
     sleeper $ALICE
@@ -524,6 +545,7 @@ for i in range(10000):
     is_policy "$two" 'fifo 13'
 }
 
+# bats test_tags=turn:0
 @test "a thread that the spec names is attached though its predecessor's NAME.tid went at the same time" {
     broker_start
     sleeper $ALICE
@@ -542,6 +564,7 @@ for i in range(10000):
     is_policy "$two" 'fifo 12'
 }
 
+# bats test_tags=turn:1
 @test "a directory that goes and comes back while the helper is slow loses neither its grant nor its thread" {
     broker_start
     sleeper $ALICE
@@ -566,6 +589,7 @@ for i in range(10000):
 
 # ---- directories ----
 
+# bats test_tags=turn:2
 @test "a directory that is renamed over an empty one is adopted" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
@@ -577,6 +601,7 @@ for i in range(10000):
     eventually reads $ALICE bad '.result == "BAD_SPEC"'
 }
 
+# bats test_tags=turn:0
 @test "a directory in another's name is moved aside, whatever names are taken" {
     broker_start
     as $ALICE sh -c 'cd "$1" && mkdir $(seq -f ".aside-$2-%g-$3" 0 999) && mkdir .mine && : >.mine/full && mv .mine "$3"' sh "$SPECS" "$ALICE" "$CAROL"
@@ -586,6 +611,7 @@ for i in range(10000):
 
 # ---- the broker's surroundings ----
 
+# bats test_tags=turn:1
 @test "a standard error that nobody reads stops neither answers nor SIGTERM" {
     mkfifo "$WORK/full"
     sleep 300 <>"$WORK/full" 3>&- &
@@ -603,6 +629,7 @@ for i in range(10000):
     BROKER=
 }
 
+# bats test_tags=turn:2
 @test "a missing attach helper is not started again and again, and serves when it is back" {
     private_tree
     broker_start
@@ -626,6 +653,7 @@ for i in range(10000):
     shows "$SLEEPER" "$ORDINARY"
 }
 
+# bats test_tags=turn:0
 @test "a missing account lookup is not started again and again, and serves when it is back" {
     private_tree
     broker_start
@@ -644,6 +672,7 @@ for i in range(10000):
     reserve $CAROL cam 12
 }
 
+# bats test_tags=turn:1
 @test "an answer of the account lookup is never taken for somebody else's" {
     configure_rules "root - max_utilization 2" "$CAROL RR max_utilization 2" "$BOB - max_utilization 2"
     broker_start

@@ -82,6 +82,7 @@ parsed_root() {
     printf 'root:x:0:\nadm:x:4:\n' >"$ROOT/etc/group"
 }
 
+# bats test_tags=turn:0
 @test "every file is installed with its mode, and nothing else, whatever the umask" {
     for umask in 022 077 000; do
         rm -rf "$ROOT" && mkdir -m 755 "$ROOT"
@@ -90,6 +91,7 @@ parsed_root() {
     done
 }
 
+# bats test_tags=turn:1
 @test "the list above is complete: every page, plugin and program of the source is in it" {
     for page in "$RTF_SOURCE"/man/*.scd; do
         page=$(basename "$page" .scd)
@@ -100,6 +102,7 @@ parsed_root() {
     done
 }
 
+# bats test_tags=turn:2
 @test "the prefix is /usr/local unless one is given, and configuration is in /etc all the same" {
     installed
     diff <(sed 's, usr, usr/local,' <<<"$LISTED" | sort -k 2) \
@@ -107,6 +110,7 @@ parsed_root() {
     grep -q '^ExecStart=/usr/local/libexec/rtf/rtf-brokerd ' "$ROOT/usr/local/lib/systemd/system/rtf.service"
 }
 
+# bats test_tags=turn:0
 @test "the unit names the installed broker, and no place is left to be filled in" {
     installed PREFIX=/opt/rtf
     unit=$ROOT/opt/rtf/lib/systemd/system/rtf.service
@@ -118,6 +122,7 @@ parsed_root() {
     [ "$status" -eq 1 ]
 }
 
+# bats test_tags=turn:1
 @test "nothing is written outside: a user who can write nothing but DESTDIR can install" {
     copy_tree
     make -s -C "$TREE" -j2 CFLAGS=-O0 3>&-
@@ -129,6 +134,7 @@ parsed_root() {
     [ "$(snapshot)" = "$before" ]
 }
 
+# bats test_tags=turn:2
 @test "make a second time has nothing to do, and make clean leaves the tree as it was before make" {
     copy_tree
     clean=$(snapshot)
@@ -145,6 +151,7 @@ parsed_root() {
     diff <(echo "$clean") <(snapshot) >&2
 }
 
+# bats test_tags=turn:0
 @test "a second install keeps edited configuration, and renews everything else" {
     installed PREFIX=/usr
     echo '# mine' >"$ROOT/etc/rtf/acl.conf"
@@ -163,6 +170,7 @@ parsed_root() {
     cmp "$ROOT/etc/rtf/plugins.conf" "$RTF_SOURCE/etc/plugins.conf"
 }
 
+# bats test_tags=turn:1
 @test "the programs run from there, also while they are installed anew" {
     installed PREFIX=/opt/rtf
     chmod 755 "$ROOT"
@@ -184,6 +192,7 @@ parsed_root() {
     as $ALICE "$ROOT/opt/rtf/bin/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- true
 }
 
+# bats test_tags=turn:2
 @test "the shipped configuration is correct, and as careful as it says" {
     installed PREFIX=/usr
     "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$ROOT/etc/rtf"
@@ -203,6 +212,7 @@ parsed_root() {
     [ "$(field .result "$(wish $ALICE cam '{"priority": 15, "runtime": "1ms", "period": "10ms", "plugin": "FP"}')")" = OK ]
 }
 
+# bats test_tags=turn:0
 @test "every example that is commented out in the shipped configuration is correct" {
     installed PREFIX=/usr
     # Each block of plugins.conf replaces the lines in force.
@@ -221,6 +231,7 @@ parsed_root() {
     "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$CONFIG"
 }
 
+# bats test_tags=turn:1
 @test "systemd accepts the unit" {
     installed PREFIX=/usr
     sed "s,/usr/libexec/rtf,$ROOT/usr/libexec/rtf,g" "$ROOT/usr/lib/systemd/system/rtf.service" >"$WORK/rtf.service"
@@ -230,6 +241,7 @@ parsed_root() {
     [ "$status" -eq 1 ]
 }
 
+# bats test_tags=turn:2
 @test "the unit's options and signals are those of the broker" {
     unit=$RTF_SOURCE/etc/rtf.service
     while read -r _ options; do
@@ -243,6 +255,7 @@ parsed_root() {
     grep -q '^ExecStopPost=.*/rtf-brokerd --put-back$' "$unit"
 }
 
+# bats test_tags=turn:0
 @test "sysusers makes the group, the plugins' user and the readers'" {
     command -v systemd-sysusers >/dev/null || skip "systemd-sysusers is not here"
     installed PREFIX=/usr
@@ -254,6 +267,7 @@ parsed_root() {
     [ "$(grep -c rtf "$ROOT/etc/passwd")" -eq 2 ]
 }
 
+# bats test_tags=turn:1
 @test "tmpfiles makes the spool as spool/manifest says, and a broker finds nothing to mend" {
     command -v systemd-tmpfiles >/dev/null || skip "systemd-tmpfiles is not here"
     installed PREFIX=/usr

@@ -31,6 +31,7 @@ granted() {
     eventually has_watches 1 # or what is done to it just now is taken for an execve(2) that was missed
 }
 
+# bats test_tags=turn:0
 @test "an empty spool, grants, threads, refusals and releases all agree" {
     broker_start
     agree
@@ -48,6 +49,7 @@ granted() {
     finds "files: $BOB/nobody-asked has an answer, and nothing asks for it"
 }
 
+# bats test_tags=turn:1
 @test "under each partition the machine agrees" {
     for partition in global unthrottled cpuset; do
         if [ "$partition" = cpuset ] && ! grep -q cpuset /proc/self/mounts /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then continue; fi
@@ -67,6 +69,7 @@ granted() {
     done
 }
 
+# bats test_tags=turn:2
 @test "a thread that is scheduled otherwise than granted is found" {
     granted
     chrt -o -p 0 "$SLEEPER"
@@ -75,6 +78,7 @@ granted() {
     finds "kernel: $ALICE/pump: thread $SLEEPER: priority is 13, granted is 12"
 }
 
+# bats test_tags=turn:0
 @test "a user's thread that is real-time without a grant is found" {
     granted
     sleeper $BOB
@@ -89,6 +93,7 @@ left_over() {
     chrt -R "--$1" -p "$2" "$SLEEPER"
 }
 
+# bats test_tags=turn:1
 @test "a thread that was attached, and is real-time without a grant, is found whatever else is true of it" {
     granted
     left_over fifo 12
@@ -108,6 +113,7 @@ left_over() {
     agree
 }
 
+# bats test_tags=turn:2
 @test "a thread that calls execve, and is by that the first of its process, is still one that was attached" {
     granted
     replaceable $ALICE sleep "$SLEEPS"
@@ -147,6 +153,7 @@ while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be mov
     SPOOL=$here SPECS=$here/specs BROKER=$mine
 }
 
+# bats test_tags=turn:0
 @test "threads of others are named, and are no disagreement: of another broker, of its plugins, of chrt and rtkit" {
     granted
     beside
@@ -192,6 +199,7 @@ time.sleep(300)' "$WORK/forged/journal" 3>&- &
 }
 is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
 
+# bats test_tags=turn:1
 @test "a thread in a domain of another broker's is that one's business" {
     if ! grep -q cpuset /proc/self/mounts /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then skip "no cpuset controller"; fi
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
@@ -205,6 +213,7 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     wait "$OTHER"
 }
 
+# bats test_tags=turn:2
 @test "an answer that says something else is found" {
     granted
     as $ALICE sh -c 'jq -c ".grant.plugin = \"RM\"" pump.verdict >.new && mv .new pump.verdict' 2>/dev/null ||
@@ -214,12 +223,14 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     finds "files: $ALICE/pump is granted, and has no answer"
 }
 
+# bats test_tags=turn:0
 @test "a journal that says something else is found" {
     granted
     sed -i 's/^priority=12$/priority=13/' "$SPOOL/state/current/journal"
     finds "journal: $ALICE/pump: priority is 13, the broker says 12"
 }
 
+# bats test_tags=turn:1
 @test "a limit of the kernel that was put back behind the broker's back is found" {
     configure_plugins 'EDF edf - 1 partition=unthrottled threshold=0.9' 'FP fp 11-20 0' 'RR rr 1-10 0'
     granted
@@ -227,6 +238,7 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     finds "kernel: sched_rt_runtime_us is $RT_RUNTIME, under partition=unthrottled"
 }
 
+# bats test_tags=turn:2
 @test "answers that are no files, or do not end, do not stop it" {
     granted
     as $BOB sh -c 'cd "$1" && mkfifo fifo.verdict && ln -s /etc/shadow shadow.verdict && mkdir dir.verdict && echo "{" >half.verdict' sh "$SPECS/$BOB"
@@ -238,6 +250,7 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     agree
 }
 
+# bats test_tags=turn:0
 @test "without a broker, without a spool, and without being root it says so" {
     run invariants
     [ "$status" -eq 66 ]

@@ -30,6 +30,7 @@ on_disk() {
     mount -o loop "$WORK/disk" "$SPOOL/log"
 }
 
+# bats test_tags=turn:0
 @test "while the disk of the log is frozen users are answered, and afterwards each line is there" {
     on_disk
     broker_start
@@ -45,6 +46,7 @@ on_disk() {
     eventually have_names 'before one two three'
 }
 
+# bats test_tags=turn:1
 @test "a broker ends beside a log that is frozen, and its last lines are written when that thaws" {
     on_disk
     broker_start
@@ -58,6 +60,7 @@ on_disk() {
     eventually is_told '.decision == "stopped"'
 }
 
+# bats test_tags=turn:2
 @test "lines outlive a writer that dies, and one that dies is started again" {
     broker_start
     wish $ALICE one "$cam" >/dev/null
@@ -75,6 +78,7 @@ on_disk() {
     eventually have_names 'one two three four'
 }
 
+# bats test_tags=turn:0
 @test "lines outlive a broker that is killed" {
     broker_start
     first=$(writer)
@@ -89,6 +93,7 @@ on_disk() {
     eventually is_gone "$first"
 }
 
+# bats test_tags=turn:1
 @test "what neither pipe nor broker can hold is counted, and nobody waits for it" {
     broker_start
     writer=$(writer)
@@ -132,6 +137,7 @@ END
 }
 is_written() { [ "$(awk '$1 == "State:" { print $2 }' "/proc/$1/status")" = S ]; }
 
+# bats test_tags=turn:2
 @test "one user has so much of the log in a time, the rest is counted, and others lose nothing" {
     broker_start
     as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
@@ -169,6 +175,7 @@ END
     [ "$(grep "\"user\":\"$ALICE\"" "$EVENTS" | wc -c)" -le $(((windows + 1) * ((1 << 20) + 1000))) ]
 }
 
+# bats test_tags=turn:0
 @test "a line of every kind is in the file when the broker has ended" {
     broker_start
     for n in $(seq 20); do put $ALICE "w$n" "$cam"; done

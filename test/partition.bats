@@ -544,10 +544,10 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
 }
 counts() { [ "$(account)" = "$1" ]; }
-has_settled() { # for two of the thread's periods
+has_settled() { # for ten of the thread's periods: it pays back a tick
     local now
     now=$(account)
-    sleep 0.2
+    sleep 1
     counts "$now"
 }
 has_rank() { [[ $(kernel "$2") == "$1 "* ]]; }

@@ -18,6 +18,7 @@ used_by() {
     eventually has_consumed "$HOG" $(($(consumed "$HOG") + $3))
 }
 
+# bats test_tags=turn:0
 @test "the next thread of a reservation is attached when what the last one used is paid back" {
     broker_start
     used_by cam '{"runtime": "50ms", "period": "4s", "plugin": "EDF"}' 50
@@ -33,6 +34,7 @@ used_by() {
     [ $(($(milliseconds) - from)) -ge 4000 ]
 }
 
+# bats test_tags=turn:1
 @test "who has used half of a runtime waits for half of a period" {
     broker_start
     hog $ALICE
@@ -52,6 +54,7 @@ used_by() {
     [ "$waited" -lt $((2 * used + 500 * PATIENCE)) ]
 }
 
+# bats test_tags=turn:2
 @test "what was used and released is granted to the next when it is paid back, and he waits for it" {
     broker_start
     used_by cam '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' 600
@@ -63,6 +66,7 @@ used_by() {
     [ ! -e "$SPECS/$ALICE/cam.verdict" ]
 }
 
+# bats test_tags=turn:0
 @test "of two who wait for what one can have, the other is refused then" {
     broker_start
     wish $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
@@ -76,6 +80,7 @@ used_by() {
     [ "$(jq -r '.replies | length' <<<"$verdicts" | paste -sd ' ')" = '1 1' ]
 }
 
+# bats test_tags=turn:1
 @test "a refusal does not wait for what would not be enough" {
     broker_start
     wish $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
@@ -86,6 +91,7 @@ used_by() {
     [ "$(wish $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r .reason)" = 'EDF refused: CPU 1 has 0.4495 of 0.95 left, 0.6 asked' ]
 }
 
+# bats test_tags=turn:2
 @test "what would be refused whatever comes free is refused at once" {
     broker_start
     used_by cam '{"runtime": "1900ms", "period": "4s", "plugin": "EDF"}' 1900
@@ -97,6 +103,7 @@ used_by() {
     [ $(($(milliseconds) - from)) -ge 3500 ]
 }
 
+# bats test_tags=turn:0
 @test "what is given up by a change is free when it is paid back" {
     broker_start
     used_by cam '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' 600
@@ -107,6 +114,7 @@ used_by() {
     [ $(($(milliseconds) - from)) -ge 900 ]
 }
 
+# bats test_tags=turn:1
 @test "a change to less gives the difference back when it is paid back" {
     broker_start
     used_by cam '{"runtime": "800ms", "period": "1s", "plugin": "EDF"}' 800
@@ -118,6 +126,7 @@ used_by() {
     [ $(($(milliseconds) - from)) -ge 900 ]
 }
 
+# bats test_tags=turn:2
 @test "a reservation whose period was shortened after it was used rests as long as before" {
     broker_start
     used_by cam '{"runtime": "400ms", "period": "2s", "plugin": "EDF"}' 400
@@ -129,6 +138,7 @@ used_by() {
     [ $(($(milliseconds) - from)) -ge 1900 ]
 }
 
+# bats test_tags=turn:0
 @test "a tick that was overrun is paid back, too" {
     broker_start
     hog $ALICE
@@ -142,6 +152,7 @@ used_by() {
     [ $(($(milliseconds) - from)) -ge 900 ] # one runtime would be 100
 }
 
+# bats test_tags=turn:1
 @test "the thread that replaces an attached one by execve has no fresh runtime" {
     broker_start
     replaceable $ALICE
@@ -158,6 +169,7 @@ used_by() {
 }
 has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
 
+# bats test_tags=turn:2
 @test "a quota is free again when its use is paid back, whatever the CPU" {
     configure_plugins 'EDF edf - 0-1 partition=unthrottled'
     configure_rules "$ALICE - max_utilization 0.5"
@@ -172,6 +184,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     [ "$(wish $ALICE cam '{"runtime": "501ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = ACL_FAIL ]
 }
 
+# bats test_tags=turn:0
 @test "who changes his mind while he waits is answered by what he wants now" {
     broker_start
     used_by cam '{"runtime": "50ms", "period": "4s", "plugin": "EDF"}' 50
@@ -186,6 +199,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     is_policy "$HOG" other
 }
 
+# bats test_tags=turn:1
 @test "what was never used is free at once" {
     broker_start
     wish $ALICE cam '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' >/dev/null
@@ -195,6 +209,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     [ $(($(milliseconds) - from)) -lt 3500 ]
 }
 
+# bats test_tags=turn:2
 @test "a thread that is attached under another policy meanwhile has no fresh runtime either" {
     broker_start
     used_by cam '{"runtime": "50ms", "period": "2s", "plugin": "EDF"}' 50
@@ -210,6 +225,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     [ $(($(milliseconds) - from)) -ge 1900 ]
 }
 
+# bats test_tags=turn:0
 @test "a wish whose reservation rests is released, with its quota, and can be made anew" {
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
@@ -222,6 +238,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     [ "$(wish $ALICE cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
 }
 
+# bats test_tags=turn:1
 @test "rtf-run after rtf-run is not refused what the one before has used" {
     broker_start
     for _ in 1 2 3 4 5; do
@@ -229,6 +246,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     done
 }
 
+# bats test_tags=turn:2
 @test "a broker that is killed while a released reservation rests comes back without it" {
     broker_start
     used_by cam '{"runtime": "100ms", "period": "4s", "plugin": "EDF"}' 100
@@ -243,6 +261,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     [ $(($(milliseconds) - from)) -lt 4000 ] || [ "$PATIENCE" -gt 1 ]
 }
 
+# bats test_tags=turn:0
 @test "a restart while a reservation rests leaves the thread that it was taken from ordinary" {
     broker_start
     used_by cam '{"runtime": "100ms", "period": "4s", "plugin": "EDF"}' 100
@@ -258,6 +277,7 @@ has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
     eventually is_attached $ALICE cam "$HOG"
 }
 
+# bats test_tags=turn:1
 @test "SIGTERM while a reservation rests leaves everything as it was" {
     broker_start
     used_by cam '{"runtime": "100ms", "period": "4s", "plugin": "EDF"}' 100
@@ -282,6 +302,7 @@ the_books() {
     cat "$SPOOL/state/books.json"
 }
 
+# bats test_tags=turn:2
 @test "a runtime that is lowered by a microsecond again and again leaves one record" {
     broker_start
     hog $ALICE
@@ -310,6 +331,7 @@ END
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
 }
 
+# bats test_tags=turn:0
 @test "whatever two users give up, no less is charged than is not paid back, and in the end nothing" {
     configure_rules "$ALICE - max_utilization 0.6" "$BOB - max_utilization 0.6"
     broker_start

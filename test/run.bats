@@ -68,6 +68,7 @@ nothing_reserved() {
     eventually test ! -e "$WISHES/probe.verdict"
 }
 
+# bats test_tags=turn:0
 @test "the command runs under SCHED_DEADLINE as the options say, and what it starts is ordinary" {
     broker_start
     began -T 5ms -P 20ms -D 10ms -- sleep 300
@@ -82,6 +83,7 @@ nothing_reserved() {
     [ "$(kernel "$child")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
+# bats test_tags=turn:1
 @test "a second thread of the command is ordinary" {
     broker_start
     run rtf_run -T 10ms -P 20ms -- /usr/bin/python3 -c '
@@ -94,6 +96,7 @@ thread.join()'
     [ "$output" = "6 0" ]
 }
 
+# bats test_tags=turn:2
 @test "the command runs under SCHED_FIFO and SCHED_RR with a priority" {
     configure_rules "$ALICE - max_utilization 3"
     broker_start
@@ -106,6 +109,7 @@ thread.join()'
     [[ $(kernel "$PID") =~ ^'fifo 12 nice=0 0/0/0 cpus='[0-9]+' reset=1'$ ]]
 }
 
+# bats test_tags=turn:0
 @test "long options and their aliases mean the same" {
     for words in '-T 5ms -P 40ms -D 20ms' '--runtime 5ms --period 40ms --deadline=20ms' \
         '--sched-runtime=5ms --sched-period=40ms --sched-deadline 20ms' '-T5000us -P40ms -D20ms'; do
@@ -115,6 +119,7 @@ thread.join()'
     done
 }
 
+# bats test_tags=turn:1
 @test "the process id stays" {
     broker_start
     start -T 5ms -P 20ms -- sh -c 'echo $$'
@@ -123,6 +128,7 @@ thread.join()'
     [ ! -s "$WORK/err" ]
 }
 
+# bats test_tags=turn:2
 @test "the exit status is the command's" {
     broker_start
     for status in 0 1 77 124 125 126 127 255; do
@@ -131,6 +137,7 @@ thread.join()'
     done
 }
 
+# bats test_tags=turn:0
 @test "a command that a signal kills is seen to die of it" {
     broker_start
     for signal in TERM INT KILL ABRT USR1; do
@@ -139,6 +146,7 @@ thread.join()'
     done
 }
 
+# bats test_tags=turn:1
 @test "environment, directory, umask, limits and session are untouched" {
     broker_start
     PREFIX=(as $ALICE env -i PATH=/usr/bin:/bin LC_ALL=C ODD="a  b" EMPTY= USER=nobody-such setsid -w)
@@ -151,6 +159,7 @@ thread.join()'
     unchanged sh -c '[ $(ps -o sid= -p $$) -eq $(ps -o pgid= -p $$) ] && echo leads its session'
 }
 
+# bats test_tags=turn:2
 @test "signal mask and ignored signals are untouched, and nothing is pending" {
     broker_start
     PREFIX=(as $ALICE env --default-signal --ignore-signal=HUP,USR2,CHLD --block-signal=TERM,USR1,WINCH)
@@ -161,6 +170,7 @@ thread.join()'
     unchanged grep -E '^(Sig|Shd)' /proc/self/status
 }
 
+# bats test_tags=turn:0
 @test "the command has the descriptors that rtf-run was given, and no other" {
     broker_start
     echo here >"$WORK/given"
@@ -178,6 +188,7 @@ thread.join()'
     [ "$output" = here ]
 }
 
+# bats test_tags=turn:1
 @test "closed standard descriptors stay closed" {
     broker_start
     install -m 666 /dev/null "$WORK/seen"
@@ -191,6 +202,7 @@ thread.join()'
     [ "$(grep -c SCHED_DEADLINE "$WORK/seen")" -eq 4 ]
 }
 
+# bats test_tags=turn:2
 @test "with closed standard descriptors a refusal goes nowhere, not into the spool" {
     broker_start
     status=0
@@ -207,6 +219,7 @@ thread.join()'
     [ -z "$(dd if="$SPOOL/alive" iflag=nonblock status=none 2>/dev/null)" ]
 }
 
+# bats test_tags=turn:0
 @test "it works with an empty environment" {
     broker_start
     run as $ALICE env -i "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- /usr/bin/env
@@ -217,6 +230,7 @@ thread.join()'
     [[ $output == *SCHED_DEADLINE* ]]
 }
 
+# bats test_tags=turn:1
 @test "it works as in a crontab: own session, no terminal, few variables, output to a pipe" {
     broker_start
     output=$(setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- setsid -w env -i HOME=/ SHELL=/bin/sh \
@@ -227,6 +241,7 @@ thread.join()'
     [ -z "$(as $ALICE setsid -w env -i sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- true" </dev/null 2>&1)" ]
 }
 
+# bats test_tags=turn:2
 @test "it works as a link in a pipeline, and takes SIGPIPE as the command would" {
     broker_start
     output=$(printf 'a\nb\n' | rtf_run -T 5ms -P 20ms -- tr ab xy | tail -n 1)
@@ -245,6 +260,7 @@ thread.join()'
     [ "$(cat "$WORK/out")" = early ]
 }
 
+# bats test_tags=turn:0
 @test "it works as a service's ExecStart: no USER, the main pid, a socket handed down" {
     broker_start
     echo ready >"$WORK/socket"
@@ -261,6 +277,7 @@ thread.join()'
     eventually is_empty "$WISHES"
 }
 
+# bats test_tags=turn:1
 @test "it works on a terminal, where the command can be interrupted" {
     broker_start
     mkfifo "$WORK/keys"
@@ -279,6 +296,7 @@ thread.join()'
     eventually is_empty "$WISHES"
 }
 
+# bats test_tags=turn:2
 @test "Ctrl-C while it waits for a broker that is stuck: it dies of it, the shell sees that, and nothing is left" {
     broker_start
     freeze_broker
@@ -304,6 +322,7 @@ thread.join()'
 
 glob() { compgen -G "$1" >/dev/null; }
 
+# bats test_tags=turn:0
 @test "each signal that would end it takes the wish back, and it dies of that signal" {
     broker_start
     freeze_broker
@@ -323,6 +342,7 @@ print(child.wait(10))' "$WISHES" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool
     nothing_reserved
 }
 
+# bats test_tags=turn:1
 @test "an ignored hangup stays ignored: nohup rtf-run goes on waiting, and its command ignores it too" {
     broker_start
     freeze_broker
@@ -336,6 +356,7 @@ print(child.wait(10))' "$WISHES" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool
     [[ $(kernel "$PID") == "deadline "* ]]
 }
 
+# bats test_tags=turn:2
 @test "a blocked signal that comes while it waits is pending for the command" {
     broker_start
     freeze_broker
@@ -347,6 +368,7 @@ print(child.wait(10))' "$WISHES" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool
     [ $((0x$(awk '/^ShdPnd/ { print $2 }' "/proc/$PID/status") >> 14 & 1)) -eq 1 ]
 }
 
+# bats test_tags=turn:0
 @test "it can be stopped and continued while it waits" {
     broker_start
     freeze_broker
@@ -361,6 +383,7 @@ print(child.wait(10))' "$WISHES" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool
     [[ $(kernel "$PID") == "deadline "* ]]
 }
 
+# bats test_tags=turn:1
 @test "refused: 125, and one line with who, why, and the runtime that would fit; that one does, 1 us more does not" {
     configure_rules "$ALICE - max_utilization 9"
     broker_start
@@ -378,6 +401,7 @@ knows_the_nearest() {
     fails 125 'rtf-run: EDF refused: * would fit' rtf_run -T "$((nearest + 1))us" -P 20ms --plugin EDF -- true
 }
 
+# bats test_tags=turn:2
 @test "refused by a rule: one line with file, line, bound and what was asked" {
     configure_rules "$ALICE - max_utilization 0.9" "$ALICE - max_runtime 20ms"
     broker_start
@@ -388,6 +412,7 @@ knows_the_nearest() {
     is_empty "$WISHES"
 }
 
+# bats test_tags=turn:0
 @test "refused for good: one line that names what is missing" {
     broker_start
     fails 125 'rtf-run: *NONE*' rtf_run -T 1ms -P 20ms --plugin NONE -- true
@@ -396,6 +421,7 @@ knows_the_nearest() {
     is_empty "$WISHES"
 }
 
+# bats test_tags=turn:1
 @test "a refused wish is gone when rtf-run has ended" {
     broker_start
     for _ in 1 2 3 4 5; do
@@ -405,6 +431,7 @@ knows_the_nearest() {
     rtf_run -T 80ms -P 100ms --name same -- true
 }
 
+# bats test_tags=turn:2
 @test "no broker: 125 and one line, at once" {
     at_once fails 125 "rtf-run: no broker has made a spool at $SPOOL" rtf_run -T 5ms -P 20ms -- true
     broker_start
@@ -420,6 +447,7 @@ knows_the_nearest() {
     at_once fails 125 'rtf-run: *' rtf_run --spool "$WORK/fifo" -T 5ms -P 20ms -- true
 }
 
+# bats test_tags=turn:0
 @test "the wait is over: 125 and one line, when --timeout says so, and no reservation" {
     broker_start
     freeze_broker
@@ -430,6 +458,7 @@ knows_the_nearest() {
     nothing_reserved
 }
 
+# bats test_tags=turn:1
 @test "the broker dies while it waits: 125 and one line, long before its time is over, and no wish is left" {
     broker_start
     freeze_broker
@@ -449,6 +478,7 @@ knows_the_nearest() {
 
 wait_for() { wait "$1" || status=$?; }
 
+# bats test_tags=turn:2
 @test "a name that is taken: 125 and one line, and the wish of that name is as it was" {
     broker_start
     wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
@@ -459,6 +489,7 @@ wait_for() { wait "$1" || status=$?; }
     fails 125 'rtf-run: *.json exists' rtf_run -T 2ms -P 20ms --name cam -- true # twice, as before
 }
 
+# bats test_tags=turn:0
 @test "what a killed one of this process id has left does not stop it" {
     broker_start
     as $ALICE mkdir -p "$WISHES"
@@ -469,6 +500,7 @@ wait_for() { wait "$1" || status=$?; }
     eventually only_the_old_one
 }
 
+# bats test_tags=turn:1
 @test "an old answer of the same name is not taken for its own" {
     broker_start
     as $ALICE mkdir -p "$WISHES"
@@ -479,6 +511,7 @@ END
     [ "$(jq -r .grant.runtime "$WORK/err")" = 2000 ]
 }
 
+# bats test_tags=turn:2
 @test "a command that is not there: 127; one that cannot be run: 126; and the reservation is given back" {
     broker_start
     install -m 644 /dev/null "$WORK/text"
@@ -493,6 +526,7 @@ END
     nothing_reserved
 }
 
+# bats test_tags=turn:0
 @test "a time without a unit, or that is none, is refused with the option's name, for every option" {
     for option in -T -P -D --desired-runtime --timeout; do
         fails 125 "rtf-run: $option 5: a time needs a unit (us, ms or s)" "$RTF_BIN/rtf-run" $option 5 -- true
@@ -508,6 +542,7 @@ END
     [ "$(jq -c '[.runtime, .period, .deadline, .desired_runtime]' <<<"$output")" = '[1,3600000000,3600000000,7000]' ]
 }
 
+# bats test_tags=turn:1
 @test "other wrong usage is 125 too, and names what is wrong" {
     for priority in 0 100 -1 x 5.5 '' 99999999999999999999; do
         fails 125 "rtf-run: --priority $priority: a priority is 1 to 99" "$RTF_BIN/rtf-run" "--priority=$priority" -- true
@@ -525,6 +560,7 @@ END
     done
 }
 
+# bats test_tags=turn:2
 @test "options end at the command, whose own are left alone" {
     broker_start
     run rtf_run -T 5ms -P 20ms printf '%s ' -T 1 --timeout -- --help
@@ -534,6 +570,7 @@ END
     [ "$output" = '-- -v ' ]
 }
 
+# bats test_tags=turn:0
 @test "--help, --usage and --version answer on standard output and do nothing" {
     for option in --help '-?' --usage --version -V; do
         "$RTF_BIN/rtf-run" --spool "$SPOOL" "$option" >"$WORK/out" 2>"$WORK/err" -- true
@@ -543,6 +580,7 @@ END
     [ ! -e "$SPOOL" ]
 }
 
+# bats test_tags=turn:1
 @test "--dry-run prints the wish on one line, needs no broker and touches nothing" {
     as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run -T 5ms -P 20ms -D 15ms --desired-runtime 7ms --priority 30 \
         --plugin EDF --ignore-admission --name cam --comment 'camera "1" ü' -- touch "$WORK/ran" >"$WORK/out"
@@ -560,6 +598,7 @@ END
 to_full() { "$@" >/dev/full; }
 to_nowhere() { "$@" >&-; }
 
+# bats test_tags=turn:2
 @test "what --dry-run prints is a correct wish for every combination of options" {
     broker_start
     as $ALICE mkdir -p "$WISHES"
@@ -578,6 +617,7 @@ to_nowhere() { "$@" >&-; }
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 5000/20000/20000 cpus=$ALL_CPUS reset=1" ]
 }
 
+# bats test_tags=turn:0
 @test "--fallback runs the command without, and says so in one line, whatever the reason" {
     said='; running sh without a reservation'
     fallback() { rtf_run --fallback "$@" -- sh -c 'chrt -p $$; exit 7' >"$WORK/out" 2>"$WORK/err"; }
@@ -604,6 +644,7 @@ to_nowhere() { "$@" >&-; }
     [ ! -s "$WORK/err" ]
 }
 
+# bats test_tags=turn:1
 @test "--fallback does not hide that the command is missing, nor a signal" {
     broker_start
     PATH=/usr/bin:/bin
@@ -619,6 +660,7 @@ to_nowhere() { "$@" >&-; }
     is_empty "$WISHES"
 }
 
+# bats test_tags=turn:2
 @test "-v prints the answer on standard error, one line of JSON, granted or refused" {
     broker_start
     rtf_run -v -T 5ms -P 20ms -D 15ms --desired-runtime 6ms --name cam -- sh -c 'echo $$' >"$WORK/out" 2>"$WORK/err"
@@ -633,6 +675,7 @@ to_nowhere() { "$@" >&-; }
     [ "$(head -n 1 "$WORK/err" | jq -r .result)" = ACL_FAIL ]
 }
 
+# bats test_tags=turn:0
 @test "--name and --comment are in the spool while the command runs, private, and go with it" {
     broker_start
     began -T 5ms -P 20ms --name left.arm-1 --comment 'left arm' -- sleep 300
@@ -648,6 +691,7 @@ to_nowhere() { "$@" >&-; }
     nothing_reserved
 }
 
+# bats test_tags=turn:1
 @test "a command that becomes another one keeps its reservation" {
     broker_start
     start -T 5ms -P 20ms -- sh -c 'exec sh -c "exec sleep 300"'
@@ -656,12 +700,14 @@ to_nowhere() { "$@" >&-; }
     [ -e "$WISHES/run-$PID.json" ]
 }
 
+# bats test_tags=turn:2
 @test "--plugin asks that one only" {
     broker_start
     rtf_run -v -T 1ms -P 20ms --priority 5 --plugin RR -- true 2>"$WORK/err"
     [ "$(jq -c '[.grant.plugin, [.replies[].plugin]]' "$WORK/err")" = '["RR",["RR"]]' ]
 }
 
+# bats test_tags=turn:0
 @test "--ignore-admission is let in beyond the test where the administrator allows it, and only there" {
     configure_plugins 'RM rm 21-40 0'
     configure_rules "$ALICE - max_utilization 9" "$BOB - max_utilization 9" "$ALICE - ignore_adm_test true"
@@ -674,6 +720,7 @@ to_nowhere() { "$@" >&-; }
     fails 125 'rtf-run: *ignore_adm_test*' as $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 100ms --ignore-admission -- true
 }
 
+# bats test_tags=turn:1
 @test "killed with -9 while it waits, it leaves no reservation" {
     broker_start
     freeze_broker
@@ -688,6 +735,7 @@ to_nowhere() { "$@" >&-; }
     eventually is_empty "$WISHES"
 }
 
+# bats test_tags=turn:2
 @test "killed over its wish, before it has a name, it leaves nothing at all" {
     broker_start
     as $ALICE mkdir -p "$WISHES"
@@ -698,6 +746,7 @@ to_nowhere() { "$@" >&-; }
     [ "$(ls -A "$WISHES")" = "" ]
 }
 
+# bats test_tags=turn:0
 @test "where a file must have a name from the start, the wish is renamed into its own" {
     broker_start
     strace -qq -o "$WORK/trace" -e trace=linkat,renameat2 -e inject=linkat:error=EOPNOTSUPP setpriv --reuid="$ALICE" --regid="$ALICE" --groups="$GROUP" \
@@ -707,6 +756,7 @@ to_nowhere() { "$@" >&-; }
     eventually is_empty "$WISHES"
 }
 
+# bats test_tags=turn:1
 @test "the wish removed while the command runs: it goes on with the policy it had before" {
     broker_start
     start_with nice -n 5 -- -T 5ms -P 20ms -- sleep 300
@@ -717,6 +767,7 @@ to_nowhere() { "$@" >&-; }
     [ "$(kernel "$PID")" = "other 0 nice=5 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
+# bats test_tags=turn:2
 @test "rtf-run that becomes rtf-run is refused, as its thread has a reservation" {
     broker_start
     fails 125 'rtf-run: *thread * is attached to another reservation already' rtf_run -T 1ms -P 20ms -- "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- true
@@ -724,6 +775,7 @@ to_nowhere() { "$@" >&-; }
     nothing_reserved
 }
 
+# bats test_tags=turn:0
 @test "rtf-run in a child of a reserved command has its own reservation" {
     configure_rules "$ALICE - max_utilization 2"
     broker_start
@@ -741,6 +793,7 @@ to_nowhere() { "$@" >&-; }
     eventually is_empty "$WISHES"
 }
 
+# bats test_tags=turn:1
 @test "a hundred at once are all real-time, and afterwards there is nothing" {
     broker_start
     pids=()
@@ -760,6 +813,7 @@ to_nowhere() { "$@" >&-; }
     nothing_reserved
 }
 
+# bats test_tags=turn:2
 @test "who is not in the group is told which one it is" {
     broker_start
     fails 125 "rtf-run: you are not in group $GROUP, which may use $SPOOL (a new member must log in again)" \
@@ -771,6 +825,7 @@ to_nowhere() { "$@" >&-; }
     is_empty "$SPECS/$BOB"
 }
 
+# bats test_tags=turn:0
 @test "the group's name is in the sentence when it has one" {
     # shellcheck disable=SC2034 # broker_start reads it
     GROUP=daemon
@@ -779,11 +834,13 @@ to_nowhere() { "$@" >&-; }
         stranger $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- true
 }
 
+# bats test_tags=turn:1
 @test "in the group, but nobody's rules: one line, and not for ever" {
     broker_start
     takes 0 5000 fails 125 'rtf-run: *' as $CAROL "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 10s -T 1ms -P 20ms -- true
 }
 
+# bats test_tags=turn:2
 @test "USER is not trusted: another user's name leads to the own directory" {
     broker_start
     as $BOB mkdir "$SPECS/$BOB"
@@ -795,6 +852,7 @@ to_nowhere() { "$@" >&-; }
     [ "$(ls -A "$SPECS")" = "$(printf '%s\n%s' $ALICE $BOB)" ]
 }
 
+# bats test_tags=turn:0
 @test "two users, one name: each has his own" {
     broker_start
     began -T 5ms -P 20ms --name cam -- sleep 300
@@ -804,6 +862,7 @@ to_nowhere() { "$@" >&-; }
     [[ $(kernel "$PID") == "deadline "* ]]
 }
 
+# bats test_tags=turn:1
 @test "root needs no rule and no group" {
     configure_rules
     broker_start

@@ -22,6 +22,7 @@ said() {
 
 # ---- which plugin ----
 
+# bats test_tags=turn:0
 @test "a plugin that is requested is the only one asked" {
     open_to_all
     broker_start
@@ -37,6 +38,7 @@ said() {
     [ "$(replies "$answer")" = "EDF:no" ]
 }
 
+# bats test_tags=turn:1
 @test "a requested plugin that is not configured is named, and nobody is asked" {
     open_to_all
     broker_start
@@ -47,6 +49,7 @@ said() {
     done
 }
 
+# bats test_tags=turn:2
 @test "the first that says ok gets it, in the order of the file" {
     open_to_all
     configure_plugins 'TWO fp 30-39 all' 'ONE fp 20-29 all'
@@ -60,6 +63,7 @@ said() {
     [ "$(replies "$answer")" = "ONE:ok" ]
 }
 
+# bats test_tags=turn:0
 @test "what the first has no room for goes to the next" {
     open_to_all
     configure_plugins 'A rm 31-40 0' 'B rm 21-30 1' 'FP fp 1-9 all'
@@ -72,6 +76,7 @@ said() {
     [ "$(replies "$(wish $ALICE four "$json")")" = "A:ok" ]
 }
 
+# bats test_tags=turn:1
 @test "ok comes before partial, whatever the order of the file" {
     open_to_all
     configure_plugins 'RM rm 21-40 all' 'FP fp 11-20 all'
@@ -86,6 +91,7 @@ said() {
     [ "$(replies "$answer")" = "RM:ok" ]
 }
 
+# bats test_tags=turn:2
 @test "of several partial answers the first one counts" {
     open_to_all
     configure_plugins 'A rm 31-40 0' 'B rm 21-30 1'
@@ -96,6 +102,7 @@ said() {
     [ "$(field '.replies | all(.reason != null)' "$answer")" = true ]
 }
 
+# bats test_tags=turn:0
 @test "when none will, each one's reason is told" {
     open_to_all
     configure_plugins 'RM rm 21-40 all' 'FP fp 11-20 all' 'RR rr 1-10 all'
@@ -108,6 +115,7 @@ said() {
     [[ $(field .reason "$answer") == RM*period* ]]
 }
 
+# bats test_tags=turn:1
 @test "a plugin that the rules close to a user is not asked for him" {
     configure_rules "$ALICE FP max_utilization 10" "$BOB - max_utilization 10"
     broker_start
@@ -173,12 +181,14 @@ table_6() {
     diff "$WORK/expected" "$WORK/answers"
 }
 
+# bats test_tags=turn:2
 @test "edf needs runtime and period; desired runtime and deadline are optional" {
     open_to_all
     broker_start
     table_6 EDF
 }
 
+# bats test_tags=turn:0
 @test "rm needs a period, answers partial without a runtime; a deadline is optional" {
     open_to_all
     configure_plugins 'RM rm 21-40 all'
@@ -186,18 +196,21 @@ table_6() {
     table_6 RM
 }
 
+# bats test_tags=turn:1
 @test "fp needs a priority and nothing else" {
     open_to_all
     broker_start
     table_6 FP
 }
 
+# bats test_tags=turn:2
 @test "rr needs a priority and nothing else" {
     open_to_all
     broker_start
     table_6 RR
 }
 
+# bats test_tags=turn:0
 @test "a plugin that lacks a parameter names it" {
     open_to_all
     configure_plugins 'EDF edf - all' 'FP fp 11-20 all' 'RR rr 1-10 all'
@@ -219,6 +232,7 @@ CASES
 
 # ---- limits of the policies ----
 
+# bats test_tags=turn:1
 @test "edf refuses what the kernel would refuse, and says what it allows" {
     open_to_all
     broker_start
@@ -240,6 +254,7 @@ CASES
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2/1000/1000 cpus=$ONLINE reset=1" ]
 }
 
+# bats test_tags=turn:2
 @test "rm with admission=rta tests a deadline below the period, and refuses what it cannot test" {
     open_to_all
     configure_plugins 'RM rm 21-40 0 admission=rta'
@@ -254,6 +269,7 @@ CASES
     said '[.grant, .refusal.retry]' '[null,"never"]' "$answer"
 }
 
+# bats test_tags=turn:0
 @test "rm answers partial for a deadline below the period, and goes on serving" {
     open_to_all
     configure_plugins 'RM rm 21-40 0'
@@ -268,6 +284,7 @@ CASES
     [ "$(jq -s '[.[] | select(.decision == "killed")] | length' "$EVENTS")" = 0 ]
 }
 
+# bats test_tags=turn:1
 @test "fp and rr test nothing: whatever runtimes are declared, they grant, and go on serving" {
     open_to_all
     configure_plugins 'FP fp 11-20 0' 'RR rr 1-10 0'
@@ -356,6 +373,7 @@ at_random_fills() {
     echo "seed $seed: $told told, $untold with nothing left"
 }
 
+# bats test_tags=turn:2
 @test "nearest is exact for edf, global, with and without deadlines" {
     open_to_all
     broker_start
@@ -364,6 +382,7 @@ at_random_fills() {
     [ $told -ge 3 ]
 }
 
+# bats test_tags=turn:0
 @test "nearest is exact for edf when a desired runtime is stated, too" {
     open_to_all
     broker_start
@@ -376,6 +395,7 @@ at_random_fills() {
     [ $told -ge 1 ]
 }
 
+# bats test_tags=turn:1
 @test "nearest is exact for rm under the hyperbolic bound" {
     open_to_all
     configure_plugins 'RM rm 21-40 0-1 admission=hyperbolic'
@@ -384,6 +404,7 @@ at_random_fills() {
     [ $told -ge 3 ]
 }
 
+# bats test_tags=turn:2
 @test "nearest is exact for rm under the bound of Liu and Layland" {
     open_to_all
     configure_plugins 'RM rm 21-40 0-1 admission=liu-layland'
@@ -392,6 +413,7 @@ at_random_fills() {
     [ $told -ge 3 ]
 }
 
+# bats test_tags=turn:0
 @test "nearest is exact for rm under the necessary test, and under a threshold" {
     open_to_all
     configure_plugins 'NEC rm 31-40 0 admission=necessary' 'THR rm 21-30 1 admission=necessary threshold=0.777777777'
@@ -400,6 +422,7 @@ at_random_fills() {
     [ $told -ge 3 ]
 }
 
+# bats test_tags=turn:1
 @test "nearest is exact for rm under response times, with deadlines, equal periods and few levels" {
     open_to_all
     configure_plugins 'MANY rm 21-40 0 admission=rta' 'FEW rm 11-13 1 admission=rta blocking=100us'
@@ -409,6 +432,7 @@ at_random_fills() {
     [ $told -ge 1 ] # the order of a fill is the clock's, but this much always leaves something
 }
 
+# bats test_tags=turn:2
 @test "nearest is exact for edf under the density test of global EDF" {
     open_to_all
     configure_plugins 'EDF edf - all partition=global admission=gfb'
@@ -418,6 +442,7 @@ at_random_fills() {
     [ $told -ge 1 ]
 }
 
+# bats test_tags=turn:0
 @test "nearest is exact when an access rule is the ceiling" {
     configure_rules "$DAVE - max_utilization 10" "$ALICE - max_utilization 10" "$ALICE - max_runtime 4321us" \
         "$BOB - max_utilization 0.345678901" "$CAROL - max_user_utilization 0.5" "$CAROL - max_runtime 7ms"
@@ -427,6 +452,7 @@ at_random_fills() {
     [ $told -ge 6 ]
 }
 
+# bats test_tags=turn:1
 @test "nearest is exact when each of several plugins has another ceiling" {
     configure_plugins 'LL rm 41-50 0 admission=liu-layland' 'HYP rm 31-40 1 admission=hyperbolic' 'FP fp 11-20 all'
     configure_rules "$DAVE - max_utilization 10" "$ALICE LL max_utilization 0.3" "$ALICE HYP max_utilization 1" "$ALICE HYP max_runtime 5ms" \
@@ -436,6 +462,7 @@ at_random_fills() {
     [ $told -ge 5 ]
 }
 
+# bats test_tags=turn:2
 @test "nearest is exact for a change, which does not count against itself" {
     open_to_all
     configure_plugins 'RM rm 21-40 0-1'
@@ -453,6 +480,7 @@ at_random_fills() {
     said '[.result, .grant.runtime]' "[\"OK\",$nearest]" "$answer"
 }
 
+# bats test_tags=turn:0
 @test "nearest is absent where no runtime is the cause, and retry tells what could help" {
     configure_rules "$ALICE - max_utilization 10" "$ALICE - min_period 5ms" "$BOB - max_utilization 0.1" "$CAROL - max_utilization 10"
     broker_start
@@ -475,6 +503,7 @@ at_random_fills() {
 
 # ---- desired runtime ----
 
+# bats test_tags=turn:1
 @test "a desired runtime gets the most that fits, and never more than the rules allow" {
     configure_rules "$DAVE - max_utilization 100" "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$BOB - max_runtime 3ms" \
         "$CAROL - max_utilization 0.123456789"
@@ -515,6 +544,7 @@ CASES
 
 # ---- ignore_admission ----
 
+# bats test_tags=turn:2
 @test "passing over the test needs a rule that says true, and none that says false" {
     configure_plugins 'RM rm 21-40 0' 'FP fp 11-20 0'
     configure_rules "$ALICE - max_utilization 10" "$BOB - max_utilization 10" "$BOB RM ignore_adm_test true" \
@@ -544,6 +574,7 @@ CASES
     [ "$(jq -s '[.[] | select(.decision == "killed")] | length' "$EVENTS")" = 0 ]
 }
 
+# bats test_tags=turn:0
 @test "where the kernel makes the test, it cannot be passed over" {
     open_to_all '- - ignore_adm_test true'
     configure_plugins 'EDF edf - all partition=global threshold=0.1'
@@ -555,6 +586,7 @@ CASES
 
 # ---- which CPU ----
 
+# bats test_tags=turn:1
 @test "rm takes the CPU with the least utilisation" {
     open_to_all
     configure_plugins 'RM rm 21-40 0-1'
@@ -574,6 +606,7 @@ CASES
     [ "$(field .grant.cpus "$(wish $ALICE w7 '{"runtime": 100, "period": 10000}')")" = 0 ]
 }
 
+# bats test_tags=turn:2
 @test "fp takes the CPU with the fewest tasks" {
     open_to_all
     configure_plugins 'FP fp 11-20 0-1'
@@ -596,6 +629,7 @@ CASES
 
 # ---- changes ----
 
+# bats test_tags=turn:0
 @test "a change that fits nowhere keeps the old grant, in the kernel, too" {
     open_to_all
     configure_plugins 'RM rm 21-40 0-1'
@@ -614,6 +648,7 @@ CASES
     said '[.request, .result, .grant.runtime, .thread.tid]' "[\"change\",\"OK\",2500,$SLEEPER]" "$answer"
 }
 
+# bats test_tags=turn:1
 @test "a change that fits on another CPU only moves the thread there" {
     open_to_all
     configure_plugins 'RM rm 21-40 0-1'
@@ -630,6 +665,7 @@ CASES
     [[ $(kernel "$SLEEPER") == *cpus=0* ]]
 }
 
+# bats test_tags=turn:2
 @test "a change to another plugin takes the thread along, and back" {
     open_to_all
     broker_start
@@ -662,6 +698,7 @@ CASES
     [ "$(kernel "$SLEEPER")" = "$former" ]
 }
 
+# bats test_tags=turn:0
 @test "a change to another plugin on the same CPU does not count against itself" {
     open_to_all
     configure_plugins 'RM rm 21-40 0' 'FP fp 11-20 0'
@@ -674,6 +711,7 @@ CASES
     said .result '"OK"' "$(wish $BOB cam '{"runtime": "2500us", "period": "10ms", "plugin": "RM"}')"
 }
 
+# bats test_tags=turn:1
 @test "a wish without runtime that states one later is tested then" {
     open_to_all
     configure_plugins 'RM rm 21-40 0'

@@ -74,6 +74,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 
 # ---- a file appears ----
 
+# bats test_tags=turn:0
 @test "a wish that is written aside and renamed is granted" {
     broker_start
     here $ALICE "echo '$PERIODIC' >.new && mv .new cam.json"
@@ -81,6 +82,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     [ "$(told $ALICE cam)" = 1 ]
 }
 
+# bats test_tags=turn:1
 @test "a wish that a shell redirects into place is granted" {
     broker_start
     here $ALICE "echo '$PERIODIC' >cam.json"
@@ -88,6 +90,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     [ "$(told $ALICE cam)" = 1 ]
 }
 
+# bats test_tags=turn:2
 @test "a wish that cp, cp -a or install puts there is granted" {
     broker_start
     here $ALICE "echo '$PERIODIC' >~/wish && touch -d 2001-01-01 ~/wish"
@@ -99,6 +102,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     is_periodic $ALICE installed
 }
 
+# bats test_tags=turn:0
 @test "a wish that is moved in from another directory or another file system is granted" {
     broker_start
     here $ALICE "echo '$PERIODIC' >~/wish && mv ~/wish near.json"
@@ -108,6 +112,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     is_periodic $ALICE far
 }
 
+# bats test_tags=turn:1
 @test "a wish that is linked in is granted, and its removal leaves the other name" {
     broker_start
     here $ALICE "echo '$PERIODIC' >~/wish && ln ~/wish cam.json"
@@ -117,6 +122,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     [ "$(cat "$HOME_OF_ALICE/wish")" = "$PERIODIC" ]
 }
 
+# bats test_tags=turn:2
 @test "a wish that gets a second name in its directory is two wishes, each with an answer to the file as it is" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
@@ -128,6 +134,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     is_periodic $ALICE twin
 }
 
+# bats test_tags=turn:0
 @test "a wish that is linked into place and loses its first name is answered as it is" {
     broker_start
     here $ALICE "echo '$PERIODIC' >.new && ln .new cam.json"
@@ -136,6 +143,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     is_periodic $ALICE cam
 }
 
+# bats test_tags=turn:1
 @test "a wish that is there before the broker starts is granted" {
     broker_start
     broker_stop TERM
@@ -144,6 +152,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     is_periodic $ALICE cam
 }
 
+# bats test_tags=turn:2
 @test "a wish that is renamed to another name is released and asked again" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
@@ -167,6 +176,7 @@ changes_to_other() {
     is_granted $ALICE cam ".thread.tid == $SLEEPER"
 }
 
+# bats test_tags=turn:0
 @test "a wish that is replaced changes the grant and its thread" {
     broker_start
     changes_to_other "echo '$OTHER' >.new && mv .new cam.json"
@@ -174,6 +184,7 @@ changes_to_other() {
     [ "$(told $ALICE cam)" = 3 ]
 }
 
+# bats test_tags=turn:1
 @test "a wish that is rewritten in place changes the grant and its thread" {
     broker_start
     changes_to_other "echo '$OTHER' >cam.json"
@@ -181,6 +192,7 @@ changes_to_other() {
     [ "$(told $ALICE cam)" = 3 ]
 }
 
+# bats test_tags=turn:2
 @test "a wish that is overwritten without truncation, or by sed -i, changes the grant and its thread" {
     broker_start
     changes_to_other "printf '%-80s' '$OTHER' | dd of=cam.json conv=notrunc status=none"
@@ -189,6 +201,7 @@ changes_to_other() {
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 3000/40000/50000 cpus=$ALL_CPUS reset=1" ]
 }
 
+# bats test_tags=turn:0
 @test "an editor that keeps a backup and writes a new file leaves a grant" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
@@ -198,6 +211,7 @@ changes_to_other() {
     is_periodic $ALICE cam
 }
 
+# bats test_tags=turn:1
 @test "a refused change says so and leaves the old grant and its thread" {
     configure_plugins 'EDF edf - all partition=global threshold=0.1' 'FP fp 11-20 all'
     broker_start
@@ -217,6 +231,7 @@ changes_to_other() {
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/40000/50000 cpus=$ALL_CPUS reset=1" ]
 }
 
+# bats test_tags=turn:2
 @test "what a refused change asked for is not charged" {
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
@@ -229,6 +244,7 @@ changes_to_other() {
     is_granted $ALICE more '.result == "ACL_FAIL" and .grant == null'
 }
 
+# bats test_tags=turn:0
 @test "a verdict never mixes two grants, nor does the kernel" {
     broker_start
     sleeper $ALICE
@@ -270,6 +286,7 @@ enough" ] || { cat "$WORK/seen"; false; }
 
 # ---- a file goes ----
 
+# bats test_tags=turn:1
 @test "a removed wish is released: thread as before, capacity free, .tid and .verdict gone" {
     configure_rules "$ALICE - max_utilization 0.1"
     broker_start
@@ -287,6 +304,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     logged 1 '.stage == "release"'
 }
 
+# bats test_tags=turn:2
 @test "a refused wish that is removed leaves nothing behind" {
     broker_start
     wish $ALICE cam '{"runtime": "2ms"' >/dev/null
@@ -296,6 +314,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ -z "$(ls -A "$SPECS/$ALICE")" ]
 }
 
+# bats test_tags=turn:0
 @test "a directory that is removed takes all its wishes along" {
     configure_rules "$ALICE - max_utilization 0.2"
     broker_start
@@ -313,6 +332,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     is_granted $ALICE all '.result == "OK" and .request == "create"'
 }
 
+# bats test_tags=turn:1
 @test "a directory that is renamed away takes all its wishes along" {
     configure_rules "$ALICE - max_utilization 0.2" "$BOB - max_utilization 1"
     broker_start
@@ -334,6 +354,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ "$(told $ALICE three)" = 0 ]
 }
 
+# bats test_tags=turn:2
 @test "a directory that is renamed away and back is asked again" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
@@ -346,6 +367,7 @@ enough" ] || { cat "$WORK/seen"; false; }
 
 # ---- when it is read ----
 
+# bats test_tags=turn:0
 @test "a slow writer is waited for" {
     broker_start
     stop_sign
@@ -365,6 +387,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ "$(told $ALICE cam)" = 1 ]
 }
 
+# bats test_tags=turn:1
 @test "a slow rewriter in place keeps the old grant until it is done" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
@@ -380,6 +403,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ "$(told $ALICE cam refused)" = 0 ]
 }
 
+# bats test_tags=turn:2
 @test "a file that is renamed in while its writer has it open is waited for" {
     broker_start
     stop_sign
@@ -393,6 +417,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ "$(told $ALICE cam)" = 1 ]
 }
 
+# bats test_tags=turn:0
 @test "a file that is linked in while its writer has it open elsewhere is waited for, under each of its names" {
     broker_start
     stop_sign
@@ -408,6 +433,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     is_periodic $ALICE twin
 }
 
+# bats test_tags=turn:1
 @test "a file that is half written when the broker starts is waited for" {
     broker_start
     broker_stop TERM
@@ -422,6 +448,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     is_periodic $ALICE cam
 }
 
+# bats test_tags=turn:2
 @test "a file that is rewritten over and over, each time in two goes, gets each last word answered" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
@@ -454,6 +481,7 @@ END
     here $ALICE "/usr/bin/python3 '$WORK/writer.py'"
 }
 
+# bats test_tags=turn:0
 @test "a file that is only being read elsewhere is answered" {
     broker_start
     stop_sign
@@ -464,6 +492,7 @@ END
 
 # ---- refused, restarted ----
 
+# bats test_tags=turn:1
 @test "a refused wish stays refused, also across a restart, until it is rewritten or touched" {
     broker_start
     wish $ALICE bad '{"runtime": "2ms", "periodd": "20ms"}' >/dev/null
@@ -490,6 +519,7 @@ END
     is_periodic $ALICE bad
 }
 
+# bats test_tags=turn:2
 @test "touch asks again, and is granted what has become free" {
     configure_rules "$ALICE - max_utilization 0.1" "$BOB - max_utilization 1"
     broker_start
@@ -504,6 +534,7 @@ END
     is_granted $ALICE second '.result == "OK" and .request == "create"'
 }
 
+# bats test_tags=turn:0
 @test "a granted wish is not asked again after a restart, one that changed meanwhile is" {
     broker_start
     wish $ALICE same "$PERIODIC" >/dev/null
@@ -525,6 +556,7 @@ END
     [ "$(told $ALICE same)" = 1 ]
 }
 
+# bats test_tags=turn:1
 @test "after a reboot the wishes that survived are asked again, in the order of old" {
     configure_rules "$ALICE - max_utilization 0.3"
     broker_start
@@ -546,6 +578,7 @@ END
 
 # ---- hostile ----
 
+# bats test_tags=turn:2
 @test "a symbolic link is told to be one, whatever it points to" {
     broker_start
     here $ALICE "echo '$PERIODIC' >~/wish; ln -s ~/wish near.json; ln -s nowhere dangling.json; ln -s /dev/zero endless.json
@@ -556,6 +589,7 @@ END
     bob_is_answered
 }
 
+# bats test_tags=turn:0
 @test "a FIFO, a directory, a device and a socket are told to be what they are, and none is waited for" {
     broker_start
     here $ALICE 'mkfifo pipe.json; mkdir folder.json; mkdir .full; : >.full/file; mv .full full.json'
@@ -573,6 +607,7 @@ END
     is_periodic $ALICE folder
 }
 
+# bats test_tags=turn:1
 @test "a file of another owner is told to be one, and counts once it is given to the directory's owner" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
@@ -585,6 +620,7 @@ END
     is_periodic $ALICE cam
 }
 
+# bats test_tags=turn:2
 @test "a wish that is given to somebody else is no wish any more, and the old grant stays" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
@@ -592,6 +628,7 @@ END
     is_granted $ALICE cam '.result == "BAD_SPEC" and .grant.runtime == 1000'
 }
 
+# bats test_tags=turn:0
 @test "a hard link of somebody else's file counts for nobody" {
     broker_start
     echo "$PERIODIC" >"$WORK/bobs"
@@ -602,6 +639,7 @@ END
     bob_is_answered
 }
 
+# bats test_tags=turn:1
 @test "a file under a write lease is not waited for" {
     broker_start
     stop_sign
@@ -621,6 +659,7 @@ open(\"$WORK/go\").read()'"
     is_periodic $ALICE cam
 }
 
+# bats test_tags=turn:2
 @test "an empty file, 65 KiB and a file of the greatest size are told so" {
     broker_start
     here $ALICE ": >empty.json; printf '%66560s' '$PERIODIC' >long.json; printf '%65537s' '$PERIODIC' >longer.json; printf '%65536s' '$PERIODIC' >fits.json
@@ -633,6 +672,7 @@ open(\"$WORK/go\").read()'"
     bob_is_answered
 }
 
+# bats test_tags=turn:0
 @test "a .tid is opened as carefully as a .json" {
     broker_start
     sleeper $ALICE
@@ -655,6 +695,7 @@ open(\"$WORK/go\").read()'"
     bob_is_answered
 }
 
+# bats test_tags=turn:1
 @test "who writes into his own verdict fools himself, and the next answer replaces it" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
@@ -676,6 +717,7 @@ open(\"$WORK/go\").read()'"
 
 # ---- who sees what ----
 
+# bats test_tags=turn:2
 @test "a verdict is its owner's, mode 0600, and the wish is left as it was" {
     broker_start
     here $ALICE "umask 022; echo '$PERIODIC' >cam.json"
@@ -687,6 +729,7 @@ open(\"$WORK/go\").read()'"
     [ "$(stat -c '%u %a' "$SPECS/$ALICE/cam.json")" = "$ALICE 644" ]
 }
 
+# bats test_tags=turn:0
 @test "nobody can list the users, nor see, make or remove anything in another's directory" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
@@ -708,6 +751,7 @@ open(\"$WORK/go\").read()'"
     is_periodic $ALICE cam
 }
 
+# bats test_tags=turn:1
 @test "a directory that is opened to others is closed again" {
     broker_start
     as $ALICE sh -c 'umask 0; mkdir "$1"' sh "$SPECS/$ALICE"
@@ -723,6 +767,7 @@ open(\"$WORK/go\").read()'"
     is_periodic $ALICE cam
 }
 
+# bats test_tags=turn:2
 @test "the spool looks as spool/manifest says" {
     broker_start
     bob_is_answered
@@ -743,6 +788,7 @@ open(\"$WORK/go\").read()'"
     [ "$(stat -c %a "$SPECS" "$SPOOL/state" "$SPOOL" | paste -sd ' ')" = "3730 700 755" ]
 }
 
+# bats test_tags=turn:0
 @test "alive opens for writing only while a broker runs, and hangs up when it dies" {
     broker_start
     cat >"$WORK/watch.py" <<'END'
@@ -772,6 +818,7 @@ END
 
 # ---- waiting, space, limits ----
 
+# bats test_tags=turn:1
 @test "a client can watch its own file: when the broker closes it, the verdict is there" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
@@ -785,6 +832,7 @@ END
     [ "$(jq -r .token "$WORK/read")" = t1 ]
 }
 
+# bats test_tags=turn:2
 @test "a client can watch its own directory: the verdict is renamed in, whole" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
@@ -797,6 +845,7 @@ END
     [ "$(cat "$WORK/read")" = 1000 ]
 }
 
+# bats test_tags=turn:0
 @test "a user may have so many wishes and no more, and others are not kept from theirs" {
     configure_rules "$ALICE - max_utilization 1" '1 - max_utilization 1'
     broker_start --max-wishes 2
@@ -815,6 +864,7 @@ END
     eventually test ! -e "$SPECS/$ALICE/four.verdict"
 }
 
+# bats test_tags=turn:1
 @test "specs/ may be a file system of its own, and a full one keeps nobody's grant from him" {
     mkdir -p "$SPECS"
     mount -t tmpfs -o size=1m tmpfs "$SPECS"

@@ -98,6 +98,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 
 # ---- attach ----
 
+# bats test_tags=turn:0
 @test "a thread is attached by NAME.tid, however it is written" {
     broker_start
     reserve_cam
@@ -112,6 +113,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     done
 }
 
+# bats test_tags=turn:1
 @test "a thread is attached by the key attach, with one verdict for both" {
     broker_start
     sleeper $ALICE
@@ -122,6 +124,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     [ "$(jq -s '[.[] | select(.stage == "verdict" and .name == "cam")] | length' "$EVENTS")" = 1 ]
 }
 
+# bats test_tags=turn:2
 @test "a rewrite without the key attach detaches" {
     broker_start
     sleeper $ALICE
@@ -133,6 +136,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" "$before"
 }
 
+# bats test_tags=turn:0
 @test "a rewrite of the wish keeps what NAME.tid has attached" {
     broker_start
     sleeper $ALICE
@@ -143,6 +147,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" "deadline 0 nice=0 2000/40000/40000 cpus=$ALL_CPUS reset=1"
 }
 
+# bats test_tags=turn:1
 @test "the key attach changed to another thread lets the first go and takes the second" {
     broker_start
     sleeper $ALICE
@@ -162,6 +167,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" "$before"
 }
 
+# bats test_tags=turn:2
 @test "NAME.tid rewritten to another thread lets the first go and takes the second" {
     broker_start
     reserve_cam
@@ -180,6 +186,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$first" "$AS_RESERVED"
 }
 
+# bats test_tags=turn:0
 @test "NAME.tid rewritten to the same thread keeps it attached" {
     broker_start
     reserve_cam
@@ -194,6 +201,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" "$before"
 }
 
+# bats test_tags=turn:1
 @test "a NAME.tid that comes before NAME.json is obeyed when the grant is there" {
     broker_start
     sleeper $ALICE
@@ -208,6 +216,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     says $ALICE cam ".request == \"attach\" and .result == \"OK\" and .thread.tid == $SLEEPER"
 }
 
+# bats test_tags=turn:2
 @test "a NAME.tid without a NAME.json leaves nothing behind when it goes" {
     broker_start
     sleeper $ALICE
@@ -220,6 +229,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     [ -z "$(ls -A "$SPECS/$ALICE")" ]
 }
 
+# bats test_tags=turn:0
 @test "a NAME.tid beside a refused wish is told to have no grant" {
     broker_start
     sleeper $ALICE
@@ -231,6 +241,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 
 # ---- what the kernel has ----
 
+# bats test_tags=turn:1
 @test "an EDF grant of all CPUs is SCHED_DEADLINE with its runtime, deadline and period" {
     broker_start
     sleeper $ALICE
@@ -239,6 +250,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" "deadline 0 nice=0 3000/25000/50000 cpus=$ALL_CPUS reset=1"
 }
 
+# bats test_tags=turn:2
 @test "a runtime that was desired and accepted is the one that the kernel has" {
     broker_start
     sleeper $ALICE
@@ -247,6 +259,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" "deadline 0 nice=0 2000/20000/20000 cpus=$ALL_CPUS reset=1"
 }
 
+# bats test_tags=turn:0
 @test "an FP grant is SCHED_FIFO at its priority, pinned to its CPU" {
     broker_start
     sleeper $ALICE
@@ -255,6 +268,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
 }
 
+# bats test_tags=turn:1
 @test "an RR grant is SCHED_RR at its priority, pinned to its CPU" {
     broker_start
     sleeper $ALICE
@@ -263,6 +277,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" 'rr 4 nice=0 0/0/0 cpus=0 reset=1'
 }
 
+# bats test_tags=turn:2
 @test "a change to another policy, priority or CPU is followed at once" {
     broker_start
     sleeper $ALICE
@@ -283,6 +298,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 }
 
+# bats test_tags=turn:0
 @test "the children of an attached thread are ordinary" {
     broker_start
     mkfifo "$WORK/go"
@@ -306,6 +322,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     done
 }
 
+# bats test_tags=turn:1
 @test "of a process with threads only the one that is named is attached" {
     broker_start
     of_three_threads
@@ -329,6 +346,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 }
 
 # The kernel gives the process's id to the thread that execs. It must not stay real-time behind the broker's back.
+# bats test_tags=turn:2
 @test "an attached thread that execs is followed or let go, never lost sight of" {
     broker_start
     of_three_threads
@@ -351,6 +369,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 }
 
+# bats test_tags=turn:0
 @test "the first thread of a process that execs stays attached" {
     broker_start
     reserve_cam
@@ -392,6 +411,7 @@ END
     echo "$FIRST" >>"$WORK/pids"
 }
 
+# bats test_tags=turn:1
 @test "a thread that is replaced by another one's execve in the moment of its attachment is not lost sight of" {
     broker_start
     hasty "$SPECS/$ALICE/cam.verdict"
@@ -404,6 +424,7 @@ END
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 }
 
+# bats test_tags=turn:2
 @test "a thread that calls execve in the moment of its attachment is followed" {
     broker_start
     hasty "$SPECS/$ALICE/cam.verdict"
@@ -416,6 +437,7 @@ END
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 }
 
+# bats test_tags=turn:0
 @test "a thread is never real-time outside its CPUs, while it is attached, changed and detached" {
     broker_start
     # Spins on CPU 0, to where FP, which has CPU 1, must not let it be real-time; at most a while.
@@ -496,32 +518,38 @@ comes_back() {
     shows "$SLEEPER" "$before"
 }
 
+# bats test_tags=turn:1
 @test "a thread that root had reniced to -5 is so again" {
     comes_back renice -n -5 -p
     [ "$before" = "other 0 nice=-5 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
+# bats test_tags=turn:2
 @test "a SCHED_BATCH thread is so again" {
     batch() { chrt -b -p 0 "$1" && renice -n 7 -p "$1"; }
     comes_back batch
     [ "$before" = "batch 0 nice=7 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
+# bats test_tags=turn:0
 @test "a SCHED_IDLE thread is so again" {
     comes_back chrt -i -p 0
     [ "$before" = "idle 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
+# bats test_tags=turn:1
 @test "a thread that root had put under SCHED_FIFO is so again" {
     comes_back chrt -f -p 7
     [ "$before" = "fifo 7 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
+# bats test_tags=turn:2
 @test "a thread with reset-on-fork of its own under SCHED_RR is so again" {
     comes_back chrt -R -r -p 6
     [ "$before" = "rr 6 nice=0 0/0/0 cpus=$ALL_CPUS reset=1" ]
 }
 
+# bats test_tags=turn:0
 @test "a thread with a narrowed affinity is so again" {
     comes_back taskset -pc 1
     [ "$before" = 'other 0 nice=0 0/0/0 cpus=1 reset=0' ]
@@ -529,6 +557,7 @@ comes_back() {
 
 # ---- the thread ends ----
 
+# bats test_tags=turn:1
 @test "when the attached thread ends its .tid goes, the verdict says exit, and the reservation stays" {
     configure_rules "$ALICE - max_utilization 0.05" "$BOB - max_utilization 2"
     broker_start
@@ -547,6 +576,7 @@ comes_back() {
     shows "$SLEEPER" "$AS_RESERVED"
 }
 
+# bats test_tags=turn:2
 @test "a thread named by the key attach ends: the reservation stays, and a rewrite can attach another" {
     broker_start
     sleeper $ALICE
@@ -561,6 +591,7 @@ comes_back() {
     shows "$SLEEPER" "$AS_RESERVED"
 }
 
+# bats test_tags=turn:0
 @test "a wish for the lifetime of its thread goes with it, files and capacity" {
     configure_rules "$ALICE - max_utilization 0.05" "$BOB - max_utilization 2"
     broker_start
@@ -583,6 +614,7 @@ comes_back() {
     says $ALICE cam '.result == "OK"'
 }
 
+# bats test_tags=turn:1
 @test "a wish for the lifetime of its thread that cannot be attached gives the grant back" {
     configure_rules "$ALICE - max_utilization 0.05" "$BOB - max_utilization 2"
     broker_start
@@ -600,6 +632,7 @@ comes_back() {
     says $ALICE cam '.grant.runtime == 1000'
 }
 
+# bats test_tags=turn:2
 @test "a thread that ends while the broker is away is noticed when it is back" {
     broker_start
     reserve_cam
@@ -631,6 +664,7 @@ refused_by_both() {
     says $ALICE cam '.grant.runtime == 1000'
 }
 
+# bats test_tags=turn:0
 @test "a thread that is dead, not yours, of the kernel, or process 1 is refused, and left alone" {
     broker_start
     reserve_cam
@@ -646,6 +680,7 @@ refused_by_both() {
     bob_is_answered
 }
 
+# bats test_tags=turn:1
 @test "a thread that is hers only by its real, effective or saved uid is not hers" {
     broker_start
     reserve_cam
@@ -669,6 +704,7 @@ END
     done
 }
 
+# bats test_tags=turn:2
 @test "a zombie is no thread any more" {
     broker_start
     reserve_cam
@@ -682,6 +718,7 @@ END
     refused_by_both "$zombie" ATTACH_FAIL "there is no thread $zombie"
 }
 
+# bats test_tags=turn:0
 @test "a thread can be attached to one reservation only" {
     broker_start
     reserve_cam
@@ -703,6 +740,7 @@ END
     shows "$SLEEPER" "$AS_RESERVED"
 }
 
+# bats test_tags=turn:1
 @test "two wishes that ask for one thread in the same moment: one has it" {
     broker_start
     sleeper $ALICE
@@ -721,6 +759,7 @@ END
     shows "$SLEEPER" "deadline 0 nice=0 100/20000/20000 cpus=$ALL_CPUS reset=1"
 }
 
+# bats test_tags=turn:2
 @test "the key attach and NAME.tid together are refused, whichever comes first" {
     broker_start
     sleeper $ALICE
@@ -750,6 +789,7 @@ END
     shows "$SLEEPER" "$AS_RESERVED"
 }
 
+# bats test_tags=turn:0
 @test "what is no thread id is told so: 0, below, text, two, huge, signs, blanks" {
     broker_start
     reserve_cam
@@ -770,6 +810,7 @@ END
     bob_is_answered
 }
 
+# bats test_tags=turn:1
 @test "a change that the kernel refuses to the attached thread leaves the old grant and the thread as they were" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'OFF fp 11-20 1023' # a CPU that is not there
     broker_start
@@ -784,6 +825,7 @@ END
     eventually shows "$SLEEPER" "$before" 2>/dev/null
 }
 
+# bats test_tags=turn:2
 @test "a change to another thread that the kernel refuses claims no thread that is not so in the kernel" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'OFF fp 11-20 1023'
     broker_start
@@ -807,6 +849,7 @@ END
     says $ALICE radio ".result == \"OK\" and .thread.tid == $SLEEPER"
 }
 
+# bats test_tags=turn:0
 @test "an attach that the kernel refuses says why, and the reservation stays" {
     configure_plugins 'OFF fp 11-20 1023'
     broker_start
@@ -819,6 +862,7 @@ END
     shows "$SLEEPER" "$before"
 }
 
+# bats test_tags=turn:1
 @test "a NAME.tid is never read before it is written, however often it is rewritten" {
     broker_start
     reserve_cam
@@ -867,6 +911,7 @@ END
     eventually is_sleep "$1"
 }
 
+# bats test_tags=turn:2
 @test "a NAME.tid that is older than the thread it names is removed, never obeyed" {
     broker_start
     dead_tid
@@ -886,6 +931,7 @@ END
     shows "$DEAD" "$AS_RESERVED"
 }
 
+# bats test_tags=turn:0
 @test "a key attach that is older than the thread it names is not obeyed" {
     broker_start
     broker_stop TERM
@@ -897,6 +943,7 @@ END
     shows "$DEAD" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 }
 
+# bats test_tags=turn:1
 @test "after a reboot a NAME.tid is not obeyed, its wish is granted again" {
     broker_start
     reserve_cam
@@ -914,6 +961,7 @@ END
     shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 }
 
+# bats test_tags=turn:2
 @test "who has taken over the id of an attached thread while the broker was away is not that thread" {
     broker_start
     reserve_cam
@@ -931,6 +979,7 @@ END
 
 # ---- root ----
 
+# bats test_tags=turn:0
 @test "root's wish may attach anybody's thread, but none of the kernel's" {
     broker_start
     for directory in 0 root; do
@@ -952,6 +1001,7 @@ END
     done
 }
 
+# bats test_tags=turn:1
 @test "what root has attached, its owner cannot attach, and gets back as it was" {
     broker_start
     sleeper $ALICE

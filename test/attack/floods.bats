@@ -12,26 +12,47 @@ floods() {
     [ "$(field .result "$(wish $ALICE after '{"priority": 7, "plugin": "RR"}')")" = OK ]
 }
 
+# bats test_tags=turn:0
 @test "modes that change" { floods change-mode change-mode; }
+# bats test_tags=turn:1
 @test "wishes that are rewritten" { floods rewrite rewrite; }
+# bats test_tags=turn:2
 @test "wishes that are rewritten badly" { floods rewrite-badly rewrite-badly; }
+# bats test_tags=turn:0
 @test "wishes that come and go" { floods create-and-remove create-and-remove; }
+# bats test_tags=turn:1
 @test "ever new names" { floods new-names new-names; }
+# bats test_tags=turn:2
 @test "names that are not allowed" { floods wrong-names wrong-names; }
+# bats test_tags=turn:0
 @test "files that are ignored" { floods dot-files dot-files; }
+# bats test_tags=turn:1
 @test "100,000 files" { floods many-files many-files; }
+# bats test_tags=turn:2
 @test "files of a terabyte" { floods huge-files huge-files; }
+# bats test_tags=turn:0
 @test "files that are held open" { floods held-open held-open; }
+# bats test_tags=turn:1
 @test "files under a lease" { floods leased leased; }
+# bats test_tags=turn:2
 @test "links that come and go" { floods many-links many-links; }
+# bats test_tags=turn:0
 @test "a file and a link to another's that take turns" { floods swapped swapped; }
+# bats test_tags=turn:1
 @test "FIFOs, directories and links to themselves" { floods special-files special-files; }
+# bats test_tags=turn:2
 @test "thread ids of everybody" { floods thread-ids thread-ids; }
+# bats test_tags=turn:0
 @test "verdicts that are replaced by directories" { floods verdicts verdicts; }
+# bats test_tags=turn:1
 @test "a directory that is moved away and back" { floods directory-away create-and-remove; }
+# bats test_tags=turn:2
 @test "directories in specs/ that come and go" { floods directories directories; }
+# bats test_tags=turn:0
 @test "hidden directories in specs/ that come and go" { floods dot-directories dot-directories; }
+# bats test_tags=turn:1
 @test "files that are cut while they are read" { floods truncated truncated; }
+# bats test_tags=turn:2
 @test "all of it at once" {
     floods change-mode rewrite create-and-remove new-names wrong-names dot-files many-files held-open many-links swapped thread-ids directories
 }

@@ -47,6 +47,7 @@ bob_is_answered() {
 # She rewrites a file that is there, for which the directory's lock is not needed; the answer would need it.
 rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1"; }
 
+# bats test_tags=turn:0
 @test "a directory that its owner keeps locked keeps nobody else waiting" {
     broker_start
     wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
@@ -58,6 +59,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
     [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 3 ]
 }
 
+# bats test_tags=turn:1
 @test "a reader that waits too long is ended when it can be, and its successor tells what it had not" {
     broker_start
     wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
@@ -69,6 +71,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
     [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 3 ]
 }
 
+# bats test_tags=turn:2
 @test "a directory of 200,000 names, listed by an idle thread beside busy CPUs, keeps nobody else waiting" {
     broker_start
     wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
@@ -81,6 +84,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
     [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 3 ]
 }
 
+# bats test_tags=turn:0
 @test "the lock of all renames between directories of the file system, kept by a stranger, keeps nobody waiting" {
     broker_start
     wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
@@ -93,6 +97,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
     bob_is_answered
 }
 
+# bats test_tags=turn:1
 @test "notifications on a directory, as many as may be, are its owner's trouble" {
     broker_start
     wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
@@ -106,6 +111,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
     bob_is_answered_beside true
 }
 
+# bats test_tags=turn:2
 @test "what does not belong in specs/ is moved aside, and never removed" {
     broker_start
     wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
@@ -115,6 +121,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 }
 is_aside() { [ "$(find "$SPECS" -maxdepth 1 -type d -name ".aside-$ALICE-*-$1" | wc -l)" = 1 ]; }
 
+# bats test_tags=turn:0
 @test "while the file system of specs/ is frozen threads that end are let go, and SIGTERM puts all back" {
     mkdir "$SPOOL"
     loop_mount "$SPECS"
@@ -138,6 +145,7 @@ is_aside() { [ "$(find "$SPECS" -maxdepth 1 -type d -name ".aside-$ALICE-*-$1" |
 }
 has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage == "verdict" and .reason == $reason)' "$EVENTS" >/dev/null; }
 
+# bats test_tags=turn:1
 @test "a reader that is kept busy is as any program until its time is over, and others' reservations do not pay for it" {
     broker_start
     wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null

@@ -10,6 +10,7 @@ the_books() {
 
 errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge "$1" ]; }
 
+# bats test_tags=turn:0
 @test "900 directories in place of verdicts cost the broker next to nothing, and the verdicts come when they can" {
     broker_start
     as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && for n in $(seq 900); do mkdir "w$n.verdict"; echo bad >"w$n.json"; done' sh "$SPECS/$ALICE"
@@ -25,6 +26,7 @@ errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge 
     eventually test -f "$SPECS/$ALICE/w1.verdict"
 }
 
+# bats test_tags=turn:1
 @test "one verdict that cannot be written is tried again at longer and longer intervals, and another user's is not late for it" {
     broker_start
     as $ALICE mkdir -p "$SPECS/$ALICE/cam.verdict"
@@ -61,6 +63,7 @@ END
 is_known() { the_books | jq -e --arg user "$1" '.quiet | has($user)' >/dev/null; }
 are_gone() { [ "$(the_books | jq '.quiet | length')" = 0 ]; }
 
+# bats test_tags=turn:2
 @test "accounts of 2,400 made-up uids are forgotten" {
     broker_start
     for first in $(seq 500000 300 502100); do
@@ -72,6 +75,7 @@ are_gone() { [ "$(the_books | jq '.quiet | length')" = 0 ]; }
     [ "$known" -lt 1000 ] # twice as many as there were at once, and 256
 }
 
+# bats test_tags=turn:0
 @test "a user's reader has 64 MiB at most, and is ended before any other part when memory runs out" {
     broker_start
     wish $ALICE cam bad >/dev/null
@@ -101,6 +105,7 @@ says_full() { [ "$(jq -r 'select(.stage == "spool" and .decision == "warning") |
 lists_of() { /usr/bin/python3 -c 'import os, sys; print(*os.listxattr(sys.argv[1]))' "$1"; }
 can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
 
+# bats test_tags=turn:1
 @test "who makes one wrongly named directory after another in specs/ makes no more, loses none, and is served as before" {
     broker_start
     [ "$(field .result "$(wish $BOB cam "$OBSERVED")")" = OK ]
@@ -127,6 +132,7 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     [ "$(stat -c %04a "$SPECS")" = 3730 ]
 }
 
+# bats test_tags=turn:2
 @test "names that look as if somebody's had been moved aside take no right from him" {
     broker_start
     as $BOB sh -c 'cd "$1" && for n in $(seq 100); do mkdir ".aside-$2-$n"; done' sh "$SPECS" "$ALICE"

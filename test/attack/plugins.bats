@@ -23,6 +23,7 @@ has_said() { said | grep -q "$1"; }
 log_of_plugin() { jq -r "select(.stage == \"plugin\" and .plugin == \"FP\" and .decision == \"$1\") | .reason" "$EVENTS"; }
 has_logged() { [ "$(log_of_plugin "$1" | wc -l)" -ge "$2" ]; }
 
+# bats test_tags=turn:0
 @test "what a plugin starts is ordinary, and keeps nobody from any CPU" {
     broker_start --plugin-user $PLUGIN_USER
     is_policy "$(parts 'hostile name=FP')" fifo
@@ -50,6 +51,7 @@ print(int(worst * 1000))'
 
 all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
 
+# bats test_tags=turn:1
 @test "a plugin that runs in short bursts while nothing is asked is ended, and named" {
     broker_start --plugin-user $PLUGIN_USER
     taken_over bursts
@@ -60,6 +62,7 @@ all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
     [ "$(field .grant.plugin "$(wish $BOB after '{"priority": 15}')")" != null ]
 }
 
+# bats test_tags=turn:2
 @test "a plugin that is taken over each time it is started has less than a fifth of a CPU" {
     broker_start --plugin-user $PLUGIN_USER
     taken_over starts
@@ -78,6 +81,7 @@ print(int(lost * 1000))'
     [ "$output" -lt 800 ]
 }
 
+# bats test_tags=turn:0
 @test "a plugin whose answers keep everybody waiting is named" {
     broker_start --plugin-user $PLUGIN_USER
     taken_over slow
@@ -87,6 +91,7 @@ print(int(lost * 1000))'
     [[ $output == 'its answer took '*' ms, and everybody else waited; at '*' ms (timeout=) it would have been killed' ]]
 }
 
+# bats test_tags=turn:1
 @test "a plugin reaches no socket by its path" {
     broker_start --plugin-user $PLUGIN_USER
     /usr/bin/python3 - "$WORK/switch/FP.socket" "$WORK/heard" <<'END' 3>&- &
@@ -107,6 +112,7 @@ END
     [ "$(said | grep -cE '^(datagram|raw|flags)( connects)?: Operation not permitted$')" = 6 ]
 }
 
+# bats test_tags=turn:2
 @test "a plugin has few processes and little memory, and the others are served" {
     broker_start --plugin-user $PLUGIN_USER
     [ "$(cat "/proc/$(parts 'hostile name=FP' | head -n 1)/oom_score_adj")" = 1000 ]
@@ -124,6 +130,7 @@ END
 }
 nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
 
+# bats test_tags=turn:0
 @test "a plugin that allocates without end has 512 MiB, is ended and named, and the others are served" {
     broker_start --plugin-user $PLUGIN_USER
     grown=$(parts 'hostile name=FP')
@@ -140,6 +147,7 @@ nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
 }
 is_served_again() { [ "$(field .grant.plugin "$(wish $BOB "w$RANDOM" '{"priority": 15, "plugin": "FP"}')")" = FP ]; }
 
+# bats test_tags=turn:1
 @test "a plugin that is asked much, and one that is asked nothing, are let live" {
     cp "$BATS_TEST_DIRNAME/../fixtures/plugins/faulty" "$WORK/faulty" # in Python, which takes long
     configure_plugins "FP $WORK/faulty 11-20 all good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'

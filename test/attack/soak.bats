@@ -4,6 +4,7 @@ load attack
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 
+# bats test_tags=turn:0
 @test "after very many requests broker, helper and plugins have the memory and the descriptors that they had" {
     broker_start --max-wishes 600
     cat >"$WORK/soak.py" <<'END'
