@@ -176,9 +176,9 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
-$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h libexec/reader/*.h plugins/*.h test/oracle/*.h test/fuzz/*.h)
+$(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h libexec/broker/*.h libexec/reader/*.h plugins/*.h test/oracle/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest/fuzz
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -isystem test/lint -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest/fuzz
 	@touch $@
 
 install: all
