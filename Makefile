@@ -144,18 +144,19 @@ fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
 fuzz: fuzzers
 	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
 
-fuzzed = $(addprefix libexec/broker/,conf.c $(1)) lib/spec.c lib/sighting.c lib/paragraph.c lib/units.c lib/thread.c lib/tick.c
-$(B)/fuzz/plugins-conf: PARTS = $(call fuzzed)
-$(B)/fuzz/spec $(B)/fuzz/state: PARTS = $(call fuzzed,plugin-lines.c)
-$(B)/fuzz/plugin $(B)/fuzz/helper: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/reader: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/adopter: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/acl: PARTS = $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.c test/fuzz/stubs.c $(BROKER_SRC) $(wildcard lib/*.[ch] libexec/broker/*.h test/fuzz/*.h)
+FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest/fuzz -O1 -g \
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/fuzz/stubs.c $(addprefix libexec/broker/,conf.c $(1)) \
+    $(addprefix lib/,spec.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
+$(B)/fuzz/plugins-conf: $(call fuzzed)
+$(B)/fuzz/spec $(B)/fuzz/state: $(call fuzzed,plugin-lines.c)
+$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,plugin-lines.c coprocess.c loop.c,pass.c)
+$(B)/fuzz/acl: $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c,pass.c)
+$(FUZZERS:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/obj/test/fuzz/%.o
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson
+$(B)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	clang -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest/fuzz -O1 -g \
-	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
-	    -o $@ test/fuzz/$*.c test/fuzz/fuzz.c test/fuzz/stubs.c $(PARTS) -ljansson
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
 # What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
 experiments: all $(B)/experiments/jobs
@@ -201,3 +202,4 @@ clean:
 	rm -rf build
 
 -include $(patsubst %.c,$(B)/obj/%.d,$(SOURCES))
+-include $(patsubst %.c,$(B)/fuzz/obj/%.d,$(SOURCES))
