@@ -30,7 +30,7 @@ SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/at
 
 PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man check check-sanitized faults soak fairness crowd bench bench-paper vm-check fuzzers fuzz oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man install-tools check check-sanitized faults soak fairness crowd bench bench-paper vm-check fuzzers fuzz oracle acceptance experiments lateness lint install clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
@@ -69,13 +69,16 @@ $(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o \
 $(ORACLE): LDLIBS = -ljansson -lm
 
 $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
-$(B)/test/kernel-view: $(call objects,test/kernel-view.c)
+# What the tests look with.
+TOOLS = $(B)/test/kernel-view $(B)/test/field
+$(TOOLS): $(B)/test/%: $(B)/obj/test/%.o
+$(B)/test/field: LDLIBS = -ljansson
 
 $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
 	install $< $@
 
-$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(B)/test/kernel-view $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood:
+$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -87,15 +90,18 @@ $(B)/man/%: man/%.scd
 	@mkdir -p $(@D)
 	scdoc < $< > $@.new && mv $@.new $@
 
-check: all
+install-tools: $(TOOLS)
+	install $^ $(DESTDIR)
+
+check: all $(TOOLS)
 	test/run $(TESTS)
 
 # The tests in test/fault at every system call instead of some, with 2,000 random kills: hours. And a million requests.
-faults: all
+faults: all $(TOOLS)
 	IDENTITY_ROUNDS=20 BATS_TEST_TIMEOUT=14400 test/run test/attack/identity.bats
 	REST_SEEDS="$$(seq -s ' ' 100)" BATS_TEST_TIMEOUT=14400 test/run test/rest.bats
 	RTF_TURN=all FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
-soak: all
+soak: all $(TOOLS)
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
 
 # How long 49 users wait for 1,000 verdicts while the fiftieth floods the spool.
@@ -168,7 +174,7 @@ lateness: programs $(B)/test/periodic $(B)/test/kernel-view
 	test/experiments/lateness --build $(B) $(if $(QUICK),--sets 2 --seconds 3) $(OPTIONS)
 
 # Under Debian's own kernels (also PREEMPT_RT) and systemd, in virtual machines. Some minutes; too long for each change.
-vm-check: all
+vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
 SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* contrib/* contrib/plugins/* test/* test/vm/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
