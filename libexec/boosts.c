@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "expected.h"
 
 enum { RING_PAGES = 16, CPUS_MAX = 1024, BOOSTS_MAX = 1024, RT_PRIORITIES = 100 };
@@ -120,7 +121,7 @@ static struct {
 static void suspect(const struct guarded *lender)
 {
     struct boost *boost;
-    const int64_t at = guarded_now() + lender->window.runtime;
+    const int64_t at = monotonic_now() + lender->window.runtime;
     TAILQ_FOREACH(boost, &unknown, of_unknown)
         if (boost->priority == kernel_priority(lender) && boost->try_at == INT64_MAX) {
             boost->try_at = at;
@@ -290,7 +291,7 @@ void boosts_forget(const struct guarded *lender)
     (void)drain_all();
     HASH_ITER(hh, boosts, boost, next)
         if (boost->lender == lender)
-            end_boost(boost, guarded_now());
+            end_boost(boost, monotonic_now());
 }
 
 /* ---- when it is too much ---- */
@@ -417,7 +418,7 @@ struct guarded *boosts_expire(int64_t now)
     if ((boost = to_be_tried(now)) == NULL)
         return NULL;
     lender = find_lender(boost, now);
-    next_try = guarded_now() + (guarded_now() - now) * PAUSE_PER_TRY;
+    next_try = monotonic_now() + (monotonic_now() - now) * PAUSE_PER_TRY;
     return lender;
 }
 
