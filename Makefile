@@ -92,7 +92,7 @@ check: all unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = units ledger
+UNITS = units ledger rest
 EDGE  = $(addprefix libexec/broker/,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
@@ -168,7 +168,7 @@ $(B)/fuzz/adopter: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/
 $(B)/fuzz/acl: PARTS = $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c) lib/pass.c
 $(B)/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.c test/stubs.c $(BROKER_SRC) $(wildcard lib/*.[ch] libexec/broker/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
-	clang -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest -Itest/fuzz -O1 -g \
+	clang -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest/fuzz -O1 -g \
 	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
 	    -o $@ test/fuzz/$*.c test/fuzz/fuzz.c test/stubs.c $(PARTS) -ljansson
 
@@ -193,7 +193,7 @@ lint: $(SOURCES:%=$(B)/lint/%)
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
 $(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest -Itest/fuzz
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest/fuzz
 	@touch $@
 
 install: all
