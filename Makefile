@@ -92,16 +92,16 @@ check: all unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = units ledger rest acl
+UNITS = units ledger rest acl spec window turns
 EDGE  = $(addprefix libexec/broker/,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson
-$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE),$(BROKER_SRC) $(wildcard lib/*.c)))
+$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/window.c) Makefile
 	@mkdir -p $(@D)
 	rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcs $@ $(filter %.o,$^)
 
 # The tests in test/fault at every system call instead of some, with 2,000 random kills: hours. And a million requests.
 faults: all
