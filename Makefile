@@ -92,12 +92,13 @@ check: all unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = units ledger rest acl spec window turns
+UNITS = units ledger rest acl spec window turns nearest
 EDGE  = $(addprefix libexec/broker/,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson
+$(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/window.c) Makefile
 	@mkdir -p $(@D)
 	rm -f $@
@@ -106,7 +107,7 @@ $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE),$(BROKER_SRC) $(wildcard li
 # The tests in test/fault at every system call instead of some, with 2,000 random kills: hours. And a million requests.
 faults: all
 	IDENTITY_ROUNDS=20 BATS_TEST_TIMEOUT=14400 test/run test/attack/identity.bats
-	REST_SEEDS="$$(seq -s ' ' 100)" BATS_TEST_TIMEOUT=14400 test/run test/rest.bats
+	REST_SECONDS=8 REST_SEEDS="$$(seq -s ' ' 100)" BATS_TEST_TIMEOUT=14400 test/run test/rest.bats
 	RTF_TURN=all FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
 soak: all
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
