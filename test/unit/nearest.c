@@ -1,5 +1,5 @@
 /* The plugins, spoken to as the broker does (rtf-plugin(7)): where a runtime is refused and a nearest is named, that is granted and a microsecond
- * more is not, and names the same; where none is named, nothing is granted. For each admission test, at random. */
+ * more is not, and names the same; where none is named, nothing is granted; and of a desired runtime the most is given. For each admission test, at random. */
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -91,9 +91,11 @@ static const char *in_words(const struct asked *asked)
 }
 
 /* True: it is granted; *nearest is what was named else, 0 for nothing. */
+static uint64_t given;
+
 static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, bool commit, uint64_t *nearest)
 {
-    uint64_t given = 0;
+    given = 0;
     fprintf(to, "op=accept\ntask=%llu\nruntime=%llu\nperiod=%llu\n", (unsigned long long)task, (unsigned long long)runtime, (unsigned long long)asked->period);
     if (asked->deadline != 0)
         fprintf(to, "deadline=%llu\n", (unsigned long long)asked->deadline);
@@ -123,6 +125,7 @@ static void released(uint64_t task)
 
 enum { TASKS = 24 };
 static int named, unnamed;
+static bool gives_desired, by_sum; /* edf gives it; rm what is asked for */
 static bool is_granted[TASKS];
 
 /* If it is refused. Takes what is nearest, if `take`. */
@@ -145,6 +148,20 @@ static void nearest_is_exact(uint64_t task, uint64_t too_much, const struct aske
     is_granted[task] |= take;
 }
 
+/* Of the desired runtime no more is given than would be granted alone; nor less, where a sum chooses the CPU and the task has none yet. */
+static void the_most_of_what_is_desired_is_given(uint64_t task, struct asked asked)
+{
+    uint64_t nearest, limit = asked.deadline != 0 ? asked.deadline : asked.period;
+    asked.desired = limit;
+    limit = asked.most != 0 && asked.most < limit ? asked.most : limit;
+    if (!grants(task, LEAST, &asked, false, &nearest))
+        return;
+    const uint64_t most = given;
+    asked.desired = 0;
+    check(most <= limit && grants(task, most, &asked, false, &nearest), "%s: %llu is too much", in_words(&asked), (unsigned long long)most);
+    check(most == limit || !by_sum || is_granted[task] || !grants(task, most + 1, &asked, false, &nearest), "%s: more than %llu would be granted", in_words(&asked), (unsigned long long)most);
+}
+
 static struct asked random_times(bool with_deadlines)
 {
     struct asked asked = {.period = random_below(5) == 0 ? 10000 : random_within(1000, 100000)};
@@ -164,7 +181,9 @@ static void step(bool with_deadlines)
     uint64_t nearest;
     struct asked asked = random_times(with_deadlines);
     const uint64_t window = asked.deadline != 0 ? asked.deadline : asked.period;
-    if (random_below(5) == 0) {
+    if (gives_desired && random_below(5) == 0) {
+        the_most_of_what_is_desired_is_given(task, asked);
+    } else if (random_below(5) == 0) {
         released(task);
         is_granted[task] = false;
     } else if (random_below(2) == 0) {
@@ -177,6 +196,8 @@ static void step(bool with_deadlines)
 static void at_random(const char *name, const char *priorities, const char *words, bool with_deadlines, int steps)
 {
     named = unnamed = 0;
+    gives_desired = strcmp(name, "edf") == 0;
+    by_sum = strstr(words, "demand") == NULL;
     for (int seed = 1; seed <= 3; seed++) {
         memset(is_granted, 0, sizeof is_granted);
         random_from((uint64_t)seed);

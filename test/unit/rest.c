@@ -13,7 +13,8 @@
 #include "wishes.h"
 
 enum { EDF, LOW, GUARDED, DENSE };
-enum { CPUS = 2, S = 1000000 }; /* us */
+#define S UINT64_C(1000000) /* us */
+enum { CPUS = 2 };
 static struct account account = {.uid = 20021, .state = ACCOUNT_KNOWN}, other_account = {.uid = 20022, .state = ACCOUNT_KNOWN};
 static struct user user = {.name = "20021", .uid = 20021, .account = &account}, other_user = {.name = "20022", .uid = 20022, .account = &other_account};
 static char reason[REASON_BYTES];
@@ -175,13 +176,13 @@ static void use_is_paid_back_at_the_rate_of_the_reservation(void **state)
     static const struct {
         uint64_t runtime, period, attached_for, tick, rests; /* us */
     } cases[] = {
-        {1 * S, 4 * S, 200000, 4000, 800001},        /* a fifth of a runtime */
-        {50000, 4 * S, 1 * S, 4000, 4200000},        /* all of it and a tick: 4.32 s, but not longer than the kernel's longest period */
-        {600000, 1 * S, 600000, 4000, 1000001},
-        {600000, 1 * S, 1 * S, 4000, 1006667},       /* a runtime and a tick */
+        {S, 4 * S, 200000, 4000, 800001},        /* a fifth of a runtime */
+        {50000, 4 * S, S, 4000, 4200000},        /* all of it and a tick: 4.32 s, but not longer than the kernel's longest period */
+        {600000, S, 600000, 4000, 1000001},
+        {600000, S, S, 4000, 1006667},       /* a runtime and a tick */
         {100, 100000, 50000, 1000, 1100001},         /* a tick that was overrun is paid back, too */
         {100, 100000, 50000, 10000, 4200000},
-        {10, 8 * S, 1 * S, 4000, 8 * S}, /* nor than its own, if that is longer */
+        {10, 8 * S, S, 4000, 8 * S}, /* nor than its own, if that is longer */
         {1000, 10000, 0, 4000, 1},
     };
     (void)state;
@@ -279,6 +280,23 @@ static void a_change_to_less_gives_up_the_difference(void **state)
     clock_now += 4300 * MS;
     rest_expire(clock_now);
     assert_int_equal(on_cpu(0) + on_cpu(1), 0);
+    released(wish);
+    all_is_paid_back();
+}
+
+/* What it goes on with elsewhere is charged beside what is not paid back here. */
+static void a_change_to_another_plugin_gives_up_all_of_it(void **state)
+{
+    (void)state;
+    struct wish *wish = granted(&user, "cam", new_grant(EDF, 0, 600000, S, 0));
+    attached(wish);
+    clock_now += 600 * MS;
+    rest_settle(changed(wish, new_grant(LOW, 0, 200000, S, 0)));
+    assert_int_equal(on_cpu(0), 600000000); /* LOW promises nothing */
+    assert_int_equal(of_all_users(), 800000000);
+    rest_expire(rest_deadline());
+    assert_int_equal(of_all_users(), 200000000);
+    clock_now += 5000 * MS;
     released(wish);
     all_is_paid_back();
 }
@@ -634,6 +652,7 @@ int main(void)
         cmocka_unit_test(what_was_never_used_is_free_at_once),
         cmocka_unit_test(what_was_released_counts_until_it_is_paid_back),
         cmocka_unit_test(a_change_to_less_gives_up_the_difference),
+        cmocka_unit_test(a_change_to_another_plugin_gives_up_all_of_it),
         cmocka_unit_test(what_was_not_given_up_after_all_is_taken_back),
         cmocka_unit_test(a_runtime_that_is_lowered_again_and_again_leaves_one_record),
         cmocka_unit_test(records_are_of_one_reservation_on_one_plugins_cpus),
