@@ -116,9 +116,7 @@ static void unknown_keys_are_named_with_their_line(void **state)
 {
 #define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, token and comment"
     static const char *const wrong[] = {"Runtime", "RUNTIME", "runtime_", "uid", "plugins", "desired-runtime", "_"};
-    static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\xc3\xa9"
-                                                                       "e",
-                                      "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
+    static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\303\251e", "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
     (void)state;
     refused("{\"runtime\": \"1ms\",\n \"perod\": \"10ms\"}", "key \"perod\" (line 2) is unknown", KNOWN);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
