@@ -92,7 +92,7 @@ check: all unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = units ledger rest acl spec window turns scans nearest
+UNITS = units ledger rest acl spec window turns scans plugin-lines nearest
 EDGE  = $(addprefix libexec/broker/,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^

@@ -220,7 +220,7 @@ static void a_verdict_of_nothing_is_looked_at(void **state)
 
 static void beyond_the_limit_one_is_told_and_the_rest_is_not_kept(void **state)
 {
-    char name[8];
+    char name[16];
     (void)state;
     max_wishes = 3;
     scan_begin(&user, 0);
