@@ -17,7 +17,13 @@ static struct user user = {.name = "20021", .uid = 20021, .account = &account}, 
 
 /* ---- in the place of order.c ---- */
 
-static char answered[64]; /* the names, a blank behind each */
+static char answered[64], queue[256]; /* the names, a blank behind each */
+
+static void append(char *names, size_t size, const struct wish *wish)
+{
+    const size_t length = strlen(names);
+    snprintf(names + length, size - length, "%s ", wish->name);
+}
 
 void wish_queue(struct wish *wish)
 {
@@ -28,17 +34,15 @@ void answer_again(struct wish *wish, enum kind kind, const char *reason)
 {
     (void)kind;
     (void)reason;
-    strcat(strcat(answered, wish->name), " ");
+    append(answered, sizeof answered, wish);
 }
 
-static char queue[256];
-
-/* The names of those that are to be looked at, in turn, a blank behind each. */
+/* The names of those that are to be looked at, in turn. */
 static const char *take_queue(void)
 {
     queue[0] = '\0';
     for (struct wish *wish; (wish = turns_next()) != NULL;)
-        strcat(strcat(queue, wish->name), " ");
+        append(queue, sizeof queue, wish);
     return queue;
 }
 
