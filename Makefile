@@ -40,7 +40,7 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c lib/client.c lib/units.c)
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/units.c)
 $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
-$(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
+$(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
@@ -160,18 +160,19 @@ fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
 fuzz: fuzzers
 	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
 
-fuzzed = $(addprefix libexec/broker/,conf.c $(1)) lib/clock.c lib/spec.c lib/sighting.c lib/paragraph.c lib/units.c lib/thread.c lib/tick.c
-$(B)/fuzz/plugins-conf: PARTS = $(call fuzzed)
-$(B)/fuzz/spec $(B)/fuzz/state: PARTS = $(call fuzzed,plugin-lines.c)
-$(B)/fuzz/plugin $(B)/fuzz/helper: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/reader: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/adopter: PARTS = $(call fuzzed,plugin-lines.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/acl: PARTS = $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c) lib/pass.c
-$(B)/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.c test/stubs.c $(BROKER_SRC) $(wildcard lib/*.[ch] libexec/broker/*.h test/fuzz/*.h)
+FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest/fuzz -O1 -g \
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(addprefix libexec/broker/,conf.c $(1)) \
+    $(addprefix lib/,clock.c spec.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
+$(B)/fuzz/plugins-conf: $(call fuzzed)
+$(B)/fuzz/spec $(B)/fuzz/state: $(call fuzzed,plugin-lines.c)
+$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,plugin-lines.c coprocess.c loop.c,pass.c)
+$(B)/fuzz/acl: $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c,pass.c)
+$(FUZZERS:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/obj/test/fuzz/%.o
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson
+$(B)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	clang -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest/fuzz -O1 -g \
-	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
-	    -o $@ test/fuzz/$*.c test/fuzz/fuzz.c test/stubs.c $(PARTS) -ljansson
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
 # What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
 experiments: all $(B)/experiments/jobs
@@ -192,9 +193,9 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
-$(B)/lint/%.c: %.c .clang-tidy $(wildcard lib/*.h libexec/*.h libexec/broker/*.h libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)
+$(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h libexec/broker/*.h libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest/fuzz
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -isystem test/lint -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest/fuzz
 	@touch $@
 
 install: all
@@ -217,3 +218,4 @@ clean:
 	rm -rf build
 
 -include $(patsubst %.c,$(B)/obj/%.d,$(SOURCES))
+-include $(patsubst %.c,$(B)/fuzz/obj/%.d,$(SOURCES))

@@ -1,22 +1,15 @@
 #include "boosts.h"
 
-#include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/queue.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "expected.h"
+#include "rings.h"
 
-enum { RING_PAGES = 16, CPUS_MAX = 1024, BOOSTS_MAX = 1024, RT_PRIORITIES = 100 };
+enum { BOOSTS_MAX = 1024, RT_PRIORITIES = 100 };
 
 /* While there is more to come. */
 static const int64_t look_again = INT64_C(1000000);
@@ -35,14 +28,6 @@ static struct boost *boosts;
 static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
 static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
 
-static struct ring {
-    int fd;
-    struct perf_event_mmap_page *page;
-} rings[CPUS_MAX];
-static int ring_count, epoll_fd = -1;
-static uint64_t source;
-static unsigned pid_at, old_at, new_at; /* where they are in a record */
-static size_t page_bytes;
 static int64_t look_at = INT64_MAX; /* INT64_MAX: the rings are waited for */
 static struct guarded *by_us;
 
@@ -185,89 +170,28 @@ static void begin_boost(pid_t tid, pid_t caller, int priority, int64_t time)
 
 /* ---- the rings ---- */
 
-static void take_change(pid_t tid, pid_t caller, int before, int after, int64_t time)
+static void take_change(const struct change *change)
 {
-    struct boost *boost = boost_of(tid);
+    const int before = change->before, after = change->after;
+    struct boost *boost = boost_of(change->tid);
     if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0)))
-        begin_boost(tid, caller, after, time);
+        begin_boost(change->tid, change->caller, after, change->time);
     else if (boost != NULL) {
-        const struct guarded *guarded = guarded_find(tid);
-        end_boost(boost, time);
+        const struct guarded *guarded = guarded_find(change->tid);
+        end_boost(boost, change->time);
         if (after < RT_PRIORITIES && (guarded == NULL || kernel_priority(guarded) != after))
-            begin_boost(tid, tid, after, time); /* by somebody else than so far, or by nobody */
+            begin_boost(change->tid, change->tid, after, change->time); /* by somebody else than so far, or by nobody */
     }
 }
 
-static int number_at(const unsigned char *raw, size_t size, unsigned offset)
-{
-    int number = 0;
-    if (offset + sizeof number <= size)
-        memcpy(&number, raw + offset, sizeof number);
-    return number;
-}
-
-struct sample {
-    struct perf_event_header header;
-    uint32_t process, thread;
-    uint64_t time;
-    uint32_t raw_size;
-    unsigned char raw[];
-};
-
-static void take_record(const unsigned char *record, size_t size)
-{
-    const struct sample *sample = (const struct sample *)(const void *)record;
-    if (sample->header.type != PERF_RECORD_SAMPLE || size < sizeof *sample)
-        return;
-    const size_t raw = sample->raw_size < size - sizeof *sample ? sample->raw_size : size - sizeof *sample;
-    take_change(number_at(sample->raw, raw, pid_at), (pid_t)sample->thread, number_at(sample->raw, raw, old_at), number_at(sample->raw, raw, new_at),
-                (int64_t)sample->time);
-}
-
-/* A record may go round the end. */
-static void copy_out(const struct ring *ring, uint64_t from, unsigned char *into, size_t size)
-{
-    const size_t bytes = RING_PAGES * page_bytes;
-    const unsigned char *data = (const unsigned char *)ring->page + page_bytes;
-    for (size_t i = 0; i < size; i++)
-        into[i] = data[(from + i) % bytes];
-}
-
-/* True: there was something. */
-static bool drain(const struct ring *ring)
-{
-    _Alignas(struct sample) unsigned char record[512];
-    struct perf_event_header header;
-    const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = ring->page->data_tail;
-    const bool some = head != tail;
-    while (tail < head) {
-        copy_out(ring, tail, (unsigned char *)&header, sizeof header);
-        if (header.size < sizeof header)
-            break;
-        const size_t size = header.size < sizeof record ? header.size : sizeof record;
-        copy_out(ring, tail, record, size);
-        take_record(record, size);
-        tail += header.size;
-    }
-    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
-    return some;
-}
+static int64_t resynchronize_at = INT64_MAX; /* INT64_MAX: no record was lost */
 
 static bool drain_all(void)
 {
-    bool some = false;
-    for (int i = 0; i < ring_count; i++)
-        some |= drain(&rings[i]);
+    const bool some = rings_drain(take_change);
+    if (rings_lost())
+        resynchronize_at = 0;
     return some;
-}
-
-/* Not by a change to no events: that still wakes this thread, if only to find nothing. */
-static void listen_to_rings(bool on)
-{
-    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};
-    for (int i = 0; i < ring_count; i++)
-        (void)epoll_ctl(epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, rings[i].fd, &wanted);
 }
 
 void boosts_ready(int64_t now)
@@ -275,7 +199,7 @@ void boosts_ready(int64_t now)
     (void)drain_all();
     if (look_at != INT64_MAX)
         return;
-    listen_to_rings(false);
+    rings_listen(false);
     look_at = now + look_again;
 }
 
@@ -382,6 +306,21 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     return NULL;
 }
 
+/* What is lent without a record would be bounded by nothing: whoever sleeps may be waiting for a lock, and who is made real-time there has the
+ * kernel tell anew whom he lends that to. */
+static void resynchronize(void)
+{
+    struct guarded *guarded;
+    resynchronize_at = INT64_MAX;
+    for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
+        if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || !sleeps(guarded))
+            continue;
+        boosts_forget(guarded);
+        guarded_suspend(guarded, monotonic_now() + guarded->window.period);
+        guarded_pardon(guarded);
+    }
+}
+
 /* One that is due. */
 static struct boost *to_be_tried(int64_t now)
 {
@@ -392,6 +331,11 @@ static struct boost *to_be_tried(int64_t now)
     return NULL;
 }
 
+static int64_t later(int64_t one, int64_t other)
+{
+    return one > other ? one : other;
+}
+
 struct guarded *boosts_expire(int64_t now)
 {
     struct guarded *lender, *next;
@@ -399,7 +343,7 @@ struct guarded *boosts_expire(int64_t now)
     if (now >= look_at) {
         look_at = drain_all() ? now + look_again : INT64_MAX;
         if (look_at == INT64_MAX) {
-            listen_to_rings(true);
+            rings_listen(true);
             if (drain_all()) /* what came between the two wakes nobody any more */
                 boosts_ready(now);
         }
@@ -415,16 +359,15 @@ struct guarded *boosts_expire(int64_t now)
         boosts_forget(lender);
         return NULL; /* the list has changed; there is another turn at once, if need be */
     }
-    if ((boost = to_be_tried(now)) == NULL)
+    lender = NULL;
+    if (now >= later(resynchronize_at, next_try))
+        resynchronize();
+    else if ((boost = to_be_tried(now)) != NULL)
+        lender = find_lender(boost, now);
+    else
         return NULL;
-    lender = find_lender(boost, now);
     next_try = monotonic_now() + (monotonic_now() - now) * PAUSE_PER_TRY;
     return lender;
-}
-
-static int64_t later(int64_t one, int64_t other)
-{
-    return one > other ? one : other;
 }
 
 int64_t boosts_deadline(void)
@@ -432,6 +375,8 @@ int64_t boosts_deadline(void)
     const struct guarded *lender;
     const struct boost *boost;
     int64_t first = look_at;
+    if (later(resynchronize_at, next_try) < first)
+        first = later(resynchronize_at, next_try);
     TAILQ_FOREACH(lender, &lenders, of_lenders)
         if (over_at(lender) < first)
             first = over_at(lender);
@@ -441,48 +386,7 @@ int64_t boosts_deadline(void)
     return first;
 }
 
-/* ---- set-up ---- */
-
-static bool open_ring(const struct perf_event_attr *event, int cpu)
-{
-    /* Only those that make a thread real-time, or end that: other programs' locks are nobody's business. */
-    static const char filter[] = "newprio < 100 || oldprio < 100";
-    struct ring *ring = &rings[ring_count];
-    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};
-    ring->fd = (int)syscall(SYS_perf_event_open, event, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    if (ring->fd < 0)
-        return errno == ENODEV || errno == EINVAL; /* no such CPU, or it is offline */
-    ring->page = mmap(NULL, page_bytes * (1 + RING_PAGES), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-    ring_count++;
-    return ring->page != MAP_FAILED && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring->fd, &wanted) == 0 &&
-           ioctl(ring->fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
-}
-
 bool boosts_open(const char *tracepoint, int epoll, uint64_t as)
 {
-    unsigned long long id;
-    if (sscanf(tracepoint, "%llu:%u:%u:%u", &id, &pid_at, &old_at, &new_at) != 4) {
-        errno = EINVAL;
-        return false;
-    }
-    const struct perf_event_attr event = {
-        .type = PERF_TYPE_TRACEPOINT,
-        .size = sizeof event,
-        .config = id,
-        .sample_period = 1,
-        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
-        .watermark = 1, /* each record wakes */
-        .wakeup_watermark = 1,
-        .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC,
-        .disabled = 1,
-    };
-    epoll_fd = epoll;
-    source = as;
-    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    for (int cpu = 0; cpu < cpus && cpu < CPUS_MAX; cpu++)
-        if (!open_ring(&event, cpu))
-            return false;
-    return ring_count > 0;
+    return rings_open(tracepoint, epoll, as);
 }

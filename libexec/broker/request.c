@@ -181,6 +181,13 @@ static bool asks_for_its_thread_again(const struct request *request)
     return (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL && wish->attachment == NULL;
 }
 
+/* The spec keeps its own: where the kernel refuses what was granted, the request is recorded once more. */
+static void take_token(struct wish *wish, const char *token)
+{
+    free(wish->token);
+    wish->token = token == NULL ? NULL : strcpy(allocate(strlen(token) + 1), token);
+}
+
 /* From here on a crash finds what has been decided. False: it could not be written down. */
 bool request_record(struct request *request)
 {
@@ -193,11 +200,8 @@ bool request_record(struct request *request)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))
         wish->judged_tid = (struct stamp){0};
-    if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec)) {
-        free(wish->token);
-        wish->token = request->spec.token;
-        request->spec.token = NULL;
-    }
+    if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec))
+        take_token(wish, request->spec.token);
     request->recorded = wish->over_limit || wish_record(wish); /* the one over the limit is told, and forgotten */
     return request->recorded;
 }

@@ -35,7 +35,7 @@ holder() {
     echo "$!" >>"$WORK/pids"
 }
 # its first word is the holder's id
-has_lock() { [ "$(($(od -An -tu4 -N4 "$WORK/shared/$LOCK" 2>/dev/null || echo 0) & 0x3fffffff))" -eq "$1" ]; }
+has_lock() { [ "$((0x$(od -An -tx4 -N4 "$WORK/shared/$LOCK" 2>/dev/null | tr -d " " || :) & 0x3fffffff))" -eq "$1" ] 2>/dev/null; }
 
 is_boosted() { [ "$(awk '{ print $18 }' "/proc/$1/stat")" -lt 0 ]; }
 
@@ -165,4 +165,33 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     [ "$woke" -le 4500 ]
     [ "$used" -le 300 ]
     [[ $(kernel "$SLEEPER") == "deadline "* ]]
+}
+
+has_switched() { [ "$(switches "$1")" -ge "$2" ]; }
+
+# A host that stops a virtual machine's CPU, or a higher thread, does the same to the guard: 64 KiB of records for each CPU, and no more.
+@test "one that begins to lend when the kernel has no room to tell of it lends no more" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'RR rr 1-10 0'
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 1"
+    broker_start
+    become $ALICE taskset -c 1 "$WORK/inherit" "$WORK/shared/flood" pulse 0 3>&- &
+    pulse=$!
+    echo "$pulse" >>"$WORK/pids"
+    eventually test -s "$WORK/shared/flood"
+    LOCK=flood inherit $ALICE lend
+    flood=$TID
+    [ "$(field .result "$(wish $ALICE flood "{\"plugin\": \"RR\", \"priority\": 5, \"attach\": $flood}")")" = OK ]
+    inherit $BOB lend
+    lender=$TID
+    [ "$(field .result "$(wish $BOB cam "${EDF%\}}, \"attach\": $lender}")")" = OK ]
+    guard=$(parts rtf-guard)
+    taskset -p -c 0 $BASHPID >/dev/null # away from the holder, whom nothing bounds until the guard goes on
+    ulimit -t 20
+    kill -STOP "$guard"
+    eventually has_switched "$flood" $(($(switches "$flood") + 2000)) # a record each; 64 KiB have room for 1,000
+    holder $ALICE
+    eventually is_boosted "$HOLDER"
+    kill -KILL "$pulse" "$flood"
+    kill -CONT "$guard"
+    holder_had_at_most 300
 }

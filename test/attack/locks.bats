@@ -151,7 +151,7 @@ has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage ==
     wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     is_policy "$(parts rtf-reader)" fifo
     flood rewrite
-    eventually is_policy "$(parts rtf-reader)" other
+    eventually is_policy "$(parts rtf-reader)" batch
     attack_ends
     eventually is_policy "$(parts rtf-reader)" fifo
 }
