@@ -22,7 +22,7 @@ SCRIPT   = rtf-invariants rtf-invariants.jq
 PLUGINS  = edf rm fp rr
 MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
-ENFORCE_SRC = libexec/enforce.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
+ENFORCE_SRC = libexec/enforce.c libexec/enforced.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard libexec/broker/*.c)
 READER_SRC = $(wildcard libexec/reader/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))

@@ -4,7 +4,8 @@
 #define RTF_DOMAIN_H
 
 #include "cgroup.h"
-#include "enforce.h"
+#include "enforced.h"
+#include "thread.h"
 
 enum { LEAF_NAME = 64 };
 

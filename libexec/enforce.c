@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +20,6 @@ static const unsigned kernel_policy[] = {
     [POLICY_OTHER] = SCHED_NORMAL, [POLICY_BATCH] = SCHED_BATCH, [POLICY_IDLE] = SCHED_IDLE,
     [POLICY_FIFO] = SCHED_FIFO,    [POLICY_RR] = SCHED_RR,       [POLICY_DEADLINE] = SCHED_DEADLINE,
 };
-
-enum enforced enforce_refuse(char *reason, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, ENFORCE_REASON, format, arguments);
-    va_end(arguments);
-    return ENFORCE_REFUSED;
-}
 
 static uint64_t owed;
 

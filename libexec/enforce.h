@@ -9,19 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "enforced.h"
 #include "thread.h"
-
-/* BUSY: refused for now; what others hold is in the way. PENDING: it sleeps, and the kernel
- * makes it real-time only when it runs; or it is ordinary now, but must stay where it is for enforce_owed. */
-enum enforced { ENFORCED, ENFORCE_GONE, ENFORCE_REFUSED, ENFORCE_BUSY, ENFORCE_PENDING };
-enum { ENFORCE_REASON = 400 };
 
 /* After PENDING: us until the same call can go on, because the kernel still counts the bandwidth of the thread, which has
  * used up its runtime, in the domain that it is to leave; 0: when it runs. After ENFORCED: how long the kernel goes on counting what it had. */
 uint64_t enforce_owed(void);
-
-/* Writes the sentence and returns ENFORCE_REFUSED. */
-enum enforced enforce_refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct target {
     pid_t tid;

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "logging.h"
-#include "names.h"
 #include "units.h"
 
 enum { SCHEMA = 1, RARE_LINES = 10, LOG_BYTES = 1 << 20 };

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "event.h"
 #include "loop.h"
 #include "moment.h"
 #include "starter.h"
@@ -91,15 +90,13 @@ int64_t logging_deadline(void)
     return start_at;
 }
 
-void logging_expire(int64_t now)
+bool logging_expire(int64_t now)
 {
     if (start_at > now)
-        return;
-    start_at = INT64_MAX;
-    if (start_writer())
-        event_broker("error", "the writer of the log ended and is started again: some lines may be missing");
-    else
-        start_at = now + second;
+        return false;
+    const bool started_again = start_writer();
+    start_at = started_again ? INT64_MAX : now + second;
+    return started_again;
 }
 
 static int left_until(int64_t until)

@@ -20,7 +20,8 @@ size_t logging_send(const char *text, size_t length);
 /* SOURCE_LOG: the writer has ended, and is started again; not more often than each second. */
 void logging_ended(void);
 int64_t logging_deadline(void);
-void logging_expire(int64_t now);
+/* True: it has been started again, and some lines may be missing. */
+bool logging_expire(int64_t now);
 
 /* Sends the rest, and waits until everything is written, but not for ever. */
 void logging_finish(const char *text, size_t length);

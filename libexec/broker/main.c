@@ -480,7 +480,8 @@ static void expire(void)
     order_take_turn();
     if (next_limit() > now && next_due() > now)
         return;
-    logging_expire(now);
+    if (logging_expire(now))
+        event_broker("error", "the writer of the log ended and is started again: some lines may be missing");
     watchdog_expire(now);
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)
@@ -672,6 +673,7 @@ static int put_back(const struct options *options)
         die(EX_UNAVAILABLE, reason);
     if (there == 0)
         return EX_OK; /* no broker has ever changed anything */
+    place_find();
     helper_prepare(part("rtf-attach"));
     if (!starter_fork(false, &starter_source) || !helper_start(lock))
         die_errno(EX_OSERR, part("rtf-attach"));
@@ -710,7 +712,7 @@ int main(int argc, char **argv)
     loop_start();
     if (options.put_back)
         return put_back(&options);
-    if (!spool_open(options.spool, options.state, find_group(options.group), &lock, reason))
+    if (!spool_open(options.spool, find_group(options.group), &lock, reason) || !place_open(options.state, reason))
         die(EX_UNAVAILABLE, reason);
     catch_signals();
     start(&options, lock);

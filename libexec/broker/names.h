@@ -3,41 +3,8 @@
 #ifndef RTF_NAMES_H
 #define RTF_NAMES_H
 
-#include <stdbool.h>
-#include <sys/queue.h>
-#include <sys/types.h>
-
+#include "account.h"
 #include "starter.h"
-#include "turns.h"
-#include "wish.h"
-
-enum account_state { ACCOUNT_UNKNOWN, ACCOUNT_ASKED, ACCOUNT_KNOWN, ACCOUNT_FAILED };
-
-TAILQ_HEAD(request_list, request);
-
-/* One for each uid that has a directory, and of late for others. */
-struct account {
-    uid_t uid;
-    enum account_state state;
-    bool learning;         /* its answer is of several paragraphs, and the last is not here yet */
-    char *name;            /* NULL: no such account */
-    char **groups;         /* their names, NULL at the end; NULL without account */
-    gid_t *gids;
-    int gid_count;
-    int64_t asked;         /* CLOCK_MONOTONIC, ns */
-    uint64_t files_stamp;  /* of /etc/passwd and /etc/group then */
-    int wishes;            /* counted against the limit; for accounts without a name see account_bucket */
-    int64_t log_window; /* event.c: of what is written of its users */
-    uint64_t log_bytes, log_left_out;
-    int64_t rare_window;
-    unsigned rare_count;
-    LIST_HEAD(, user) users; /* its directories */
-    unsigned held;         /* by so many directories, those included that are gone and still have something to end */
-    int directories;       /* that are adopted */
-    struct line line;      /* its wishes that are to be looked at */
-    struct request_list waiting; /* requests that wait for the account */
-    UT_hash_handle hh;
-};
 
 /* Before the starter is forked: tells it about the program. */
 void names_prepare(char *path, struct identity_to_run_as as);

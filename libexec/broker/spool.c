@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "paragraph.h"
-#include "place.h"
 
 struct spool spool = {.root = -1, .specs = -1, .log = -1, .lasting = -1, .state = -1, .former = -1, .alive = -1};
 
@@ -73,7 +72,7 @@ static void name_spool(const char *path)
     (void)paragraph_clean(spool.path);
 }
 
-bool spool_open(const char *path, const char *state, gid_t group, int *lock, char reason[static REASON_BYTES])
+bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES])
 {
     const struct group *adm = getgrnam("adm");
     spool.group = group;
@@ -90,9 +89,7 @@ bool spool_open(const char *path, const char *state, gid_t group, int *lock, cha
     (void)fchmod(spool.root, 0755);
     spool.lasting = make_directory(spool.root, "state", 0, 0, 0700, reason);
     *lock = spool.lasting < 0 ? -1 : take_lock(reason);
-    if (*lock < 0 || !place_open(state, reason))
-        return false;
-    spool.specs = make_directory(spool.root, "specs", 0, group, 03730, reason);
+    spool.specs = *lock < 0 ? -1 : make_directory(spool.root, "specs", 0, group, 03730, reason);
     spool.log = spool.specs < 0 ? -1 : make_directory(spool.root, "log", 0, adm == NULL ? 0 : adm->gr_gid, 02750, reason);
     return spool.log >= 0;
 }
@@ -109,7 +106,6 @@ int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTE
         return -1;
     }
     *lock = take_lock(reason);
-    place_find();
     return *lock < 0 ? -1 : 1;
 }
 

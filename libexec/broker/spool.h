@@ -15,9 +15,9 @@ struct spool {
 extern struct spool spool;
 
 /* Makes what is missing, with its owners and modes (spool/manifest), opens it, and locks state/ against a
- * second broker. `state`: see place_open. False: *reason. The lock's descriptor is returned for the helper, which shares it: the next
+ * second broker; where the journal is, place_open finds. False: *reason. The lock's descriptor is returned for the helper, which shares it: the next
  * broker starts when both are gone. */
-bool spool_open(const char *path, const char *state, gid_t group, int *lock, char reason[static REASON_BYTES]);
+bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES]);
 
 /* Only what is in force, of a spool that is there, with the lock. 1; 0: there is none; -1: *reason. */
 int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES]);
