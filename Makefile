@@ -69,9 +69,11 @@ $(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o \
 $(ORACLE): LDLIBS = -ljansson -lm
 
 $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
-# What the tests look with.
-TOOLS = $(B)/test/kernel-view $(B)/test/field
-$(TOOLS): $(B)/test/%: $(B)/obj/test/%.o
+# What the tests look with, and attacks that are made on other kernels, too (test/vm), where there is no compiler.
+ATTACKS = $(B)/test/identity $(B)/test/inherit
+$(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
+TOOLS = $(B)/test/kernel-view $(B)/test/field $(ATTACKS)
+$(filter-out $(ATTACKS),$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o
 $(B)/test/field: LDLIBS = -ljansson
 
 $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%

@@ -5,7 +5,9 @@
 #include "schedattr.h"
 
 /* ns. A suspension takes about 40 us. Of what a flood of boosts costs, what is beyond the runtime waits for the next period: others'
- * reservations lose no more to it than that. */
+ * reservations lose no more to it than that. What nobody has reserved is the guard's, too (SCHED_FLAG_RECLAIM): what it overruns it pays for with
+ * one period for each runtime, and it may overrun by a lot, for the time that the host takes from a virtual machine counts as used where the
+ * kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING, as Debian's; 10 ms of that would keep it from running for 200 ms. */
 enum { RUNTIME = 200000, PERIOD = 4000000 };
 
 static struct sched_param fifo;
@@ -43,7 +45,8 @@ void guard_rank_fall(void)
 
 bool guard_rank_rise(void)
 {
-    const struct kernel_sched_attr wanted = {.size = sizeof wanted, .policy = SCHED_DEADLINE, .runtime = RUNTIME, .deadline = PERIOD, .period = PERIOD};
+    const struct kernel_sched_attr wanted = {.size = sizeof wanted, .policy = SCHED_DEADLINE, .flags = SCHED_FLAG_RECLAIM,
+                                            .runtime = RUNTIME, .deadline = PERIOD, .period = PERIOD};
     if (rank != RANK_FIFO)
         return true;
     if (sched_setattr_of(0, &wanted) != 0)

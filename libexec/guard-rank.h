@@ -2,13 +2,17 @@
  *
  *     ORDINARY      the broker is not real-time, so neither is the guard
  *     FIFO          above the broker, and so above all that is granted
- *       |  ^   down: a thread is guarded that can lend SCHED_DEADLINE, and the kernel has bandwidth left
+ *       |  ^   down: a thread is about to be promoted that can lend SCHED_DEADLINE, and the kernel has bandwidth left
  *       v  |   up: the kernel refuses a thread that was granted SCHED_DEADLINE, for there is none left
  *     DEADLINE
  *
  * A thread that is lent SCHED_DEADLINE is never throttled: the kernel replenishes who is boosted at once (update_curr_dl_se(), Linux
  * 6.18). It comes before every FIFO thread, so that as many of those as there are CPUs would keep a guard under FIFO from ever running.
- * Under SCHED_DEADLINE the guard runs as soon as its own deadline is the next, and that is a near one. */
+ * Under SCHED_DEADLINE the guard runs as soon as its own deadline is the next, and that is a near one.
+ *
+ * It has to rise before such a thread is promoted: woken by the first boost, it may still find the CPU of who is boosted busy with an ordinary
+ * thread, and be put there. In Linux 6.1 nobody takes a FIFO thread away from there again, for a run queue counts as overloaded with two
+ * under FIFO or RR only (update_rt_migration()). */
 #ifndef RTF_GUARD_RANK_H
 #define RTF_GUARD_RANK_H
 

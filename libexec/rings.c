@@ -43,9 +43,10 @@ static int number_at(const unsigned char *raw, size_t size, unsigned offset)
 static void take_record(const unsigned char *record, size_t size, void (*take)(const struct change *))
 {
     const struct sample *sample = (const struct sample *)(const void *)record;
-    if (sample->header.type != PERF_RECORD_SAMPLE || size < sizeof *sample)
+    const size_t before_raw = offsetof(struct sample, raw); /* not sizeof, which is more: in Linux 6.1 newprio is the last that there is */
+    if (sample->header.type != PERF_RECORD_SAMPLE || size < before_raw)
         return;
-    const size_t raw = sample->raw_size < size - sizeof *sample ? sample->raw_size : size - sizeof *sample;
+    const size_t raw = sample->raw_size < size - before_raw ? sample->raw_size : size - before_raw;
     take(&(struct change){.tid = number_at(sample->raw, raw, pid_at), .caller = (pid_t)sample->thread, .before = number_at(sample->raw, raw, old_at),
                           .after = number_at(sample->raw, raw, new_at), .time = (int64_t)sample->time});
 }

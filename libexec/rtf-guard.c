@@ -8,7 +8,7 @@
  *   op=yield id; op=rise id                                                        guard-rank.h: as FIFO, for now; as SCHED_DEADLINE
  *   op=listen id, and a pipe; op=look id                                           expected.h: here it is; read it
  *
- * What fails, and end and rest in any case, is answered by id= and answer=ok|no. Without being asked it says
+ * What fails, and end, rest and rise in any case, is answered by id= and answer=ok|no. Without being asked it says
  * event=suspended|lent|lost tid= started_by=, and times= how often; and event=blind|beneath reason= (below).
  *
  * It is a program of its own, and not part of the attach helper: that one waits for the kernel, in the middle of others' attachments,
@@ -181,7 +181,7 @@ static bool serve_one(const struct paragraph *request, int fds[2])
         rest();
     else
         why = "unknown op";
-    if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "rest") != 0)
+    if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "rest") != 0 && strcmp(op, "rise") != 0)
         return true; /* what nobody waits for */
     paragraph_add(&output, "id", id);
     paragraph_add(&output, "answer", why == NULL ? "ok" : "no");

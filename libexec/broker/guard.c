@@ -35,6 +35,7 @@ static uint64_t last_id, answered;
 static int64_t started, restart_at = INT64_MAX;
 static bool is_new;
 static int expectations = -1;
+static enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank; /* libexec/guard-rank.h; as far as the broker has said */
 
 void guard_prepare(char *path)
 {
@@ -106,6 +107,7 @@ static bool begin_to_expect(void)
 
 bool guard_start(void)
 {
+    rank = RANK_NOT_YET;
     started = monotonic_now();
     restart_at = INT64_MAX;
     return coprocess_start(&guard, part, true, -1) && begin_to_expect();
@@ -119,16 +121,6 @@ void guard_expire(int64_t now)
         is_new = true;
     else
         restart_at = now + restart_pause;
-}
-
-/* A pipe is full when thousands of attachments have failed since the guard last read it. */
-void guard_expect(const struct attachment *attachment, const struct grant *grant)
-{
-    const struct expectation expected = {.tid = attachment->tid, .started_by = attachment->started_by};
-    if (grant->plan.policy != POLICY_DEADLINE || !guard.running)
-        return;
-    if (write(expectations, &expected, sizeof expected) < 0 && send_out(message("look"), NULL, 0))
-        (void)!write(expectations, &expected, sizeof expected);
 }
 
 static void name(struct paragraph_output *output, pid_t tid, uint64_t started_by)
@@ -181,6 +173,8 @@ void guard_begin(struct attachment *attachment, const struct grant *grant, int e
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
         guard_part(&guarded, again);
         attachment->guarded = true;
+        if (grant->plan.policy == POLICY_DEADLINE)
+            rank = RANK_HAS_RISEN;
     }
     if (event >= 0)
         close(event);
@@ -188,12 +182,14 @@ void guard_begin(struct attachment *attachment, const struct grant *grant, int e
 
 void guard_yield(void)
 {
+    rank = RANK_HAS_YIELDED;
     if (guard.running)
         (void)send_out(message("yield"), NULL, 0);
 }
 
 void guard_rise(void)
 {
+    rank = RANK_HAS_RISEN;
     if (guard.running)
         (void)send_out(message("rise"), NULL, 0);
 }
@@ -269,6 +265,29 @@ static void wait_for_answer(uint64_t id)
         else
             guard_ready();
     }
+}
+
+/* Once it waits for the broker's word among threads that are lent SCHED_DEADLINE, it may be too late to rise. It has yielded for the sake of a
+ * thread: that one comes first. */
+static void rise_in_time(void)
+{
+    struct paragraph_output *output = message("rise");
+    const uint64_t id = last_id;
+    rank = RANK_HAS_RISEN;
+    if (send_out(output, NULL, 0))
+        wait_for_answer(id);
+}
+
+/* A pipe is full when thousands of attachments have failed since the guard last read it. */
+void guard_expect(const struct attachment *attachment, const struct grant *grant)
+{
+    const struct expectation expected = {.tid = attachment->tid, .started_by = attachment->started_by};
+    if (grant->plan.policy != POLICY_DEADLINE || !guard.running)
+        return;
+    if (rank == RANK_NOT_YET)
+        rise_in_time();
+    if (write(expectations, &expected, sizeof expected) < 0 && send_out(message("look"), NULL, 0))
+        (void)!write(expectations, &expected, sizeof expected);
 }
 
 void guard_end(struct attachment *attachment)

@@ -12,7 +12,6 @@ prepare() {
     # Programs that the kernel lets nobody look into: it takes the events away that watch who calls them.
     install -m 711 /usr/bin/sleep "$WORK/unreadable"
     install -m 4755 -o root /usr/bin/sleep "$WORK/as-root"
-    [ -x "$BATS_FILE_TMPDIR/identity" ] || cc -D_GNU_SOURCE -O2 -o "$BATS_FILE_TMPDIR/identity" "$BATS_TEST_DIRNAME/identity.c"
 }
 
 # attacker THREADS: a process of Alice's in TIDS (0: its first thread), which is told through $TELL.
@@ -20,7 +19,7 @@ attacker() {
     rm -f "$WORK/orders" "$WORK/says"
     mkfifo "$WORK/orders"
     exec {TELL}<>"$WORK/orders"
-    become $ALICE "$BATS_FILE_TMPDIR/identity" "$1" <"$WORK/orders" >"$WORK/says" 3>&- &
+    become $ALICE "$RTF_STAGE/identity" "$1" <"$WORK/orders" >"$WORK/says" 3>&- &
     echo "$!" >>"$WORK/pids"
     ATTACKERS+=("$!")
     eventually said_line 1
