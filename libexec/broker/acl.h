@@ -7,6 +7,7 @@
 #ifndef RTF_ACL_H
 #define RTF_ACL_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "names.h"
@@ -55,6 +56,11 @@ void acl_join(struct charge *into, struct charge *from);
 
 /* Turns what was held for a request into what its grant weighs. */
 void acl_settle(struct charge *charge, uint64_t amount);
+
+/* Appends to a JSON array what each rule says that is consulted for this spec, beside `own` (or NULL) that it would replace: the
+ * "rules" of rtf-verdict(5), of which there are so many at most. Charges nothing. */
+enum { RULES_TOLD = 128 };
+void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *own, json_t *list);
 
 /* Prints every rule that is consulted for this wish, what is used, and what the rule says to it. */
 void acl_explain(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *const own[2], FILE *output);
