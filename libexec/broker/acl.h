@@ -62,9 +62,6 @@ void acl_settle(struct charge *charge, uint64_t amount);
 enum { RULES_TOLD = 128 };
 void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *own, json_t *list);
 
-/* Prints every rule that is consulted for this wish, what is used, and what the rule says to it. */
-void acl_explain(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *const own[2], FILE *output);
-
 /* Prints the rules that bound where nothing opens, and those that open where nothing bounds: each may be a mistake. */
 void acl_doubts(const struct acl *acl, FILE *output);
 
