@@ -58,8 +58,8 @@ void acl_join(struct charge *into, struct charge *from);
 void acl_settle(struct charge *charge, uint64_t amount);
 
 /* Appends to a JSON array what each rule says that is consulted for this spec, beside `own` (or NULL) that it would replace: the
- * "rules" of rtf-verdict(5), of which there are so many at most. Charges nothing. */
-enum { RULES_TOLD = 128 };
+ * "rules" of rtf-verdict(5). Charges nothing. Of 300 bytes each, so many fit into the reader's 64 KiB beside what 64 plugins can reply. */
+enum { RULES_TOLD = 64 };
 void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *own, json_t *list);
 
 /* Prints the rules that bound where nothing opens, and those that open where nothing bounds: each may be a mistake. */
