@@ -116,6 +116,7 @@ $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE),$(BROKER_SRC) $(wildcard li
 faults: all $(TOOLS)
 	IDENTITY_ROUNDS=20 BATS_TEST_TIMEOUT=14400 test/run test/attack/identity.bats
 	REST_SECONDS=8 REST_SEEDS="$$(seq -s ' ' 100)" BATS_TEST_TIMEOUT=14400 test/run test/rest.bats
+	DRY_SEEDS="$$(seq -s ' ' 100)" DRY_RUNS=200 BATS_TEST_TIMEOUT=14400 test/run test/dry-run.bats
 	RTF_TURN=all FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
 soak: all $(TOOLS)
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats

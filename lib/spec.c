@@ -154,6 +154,7 @@ static const struct {
     {"attach", take_tid, offsetof(struct spec, attach)},
     {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
     {"move", take_move, offsetof(struct spec, move_process)},
+    {"dry_run", take_flag, offsetof(struct spec, dry_run)},
     {"token", take_token, offsetof(struct spec, token)},
     {"comment", take_comment, 0},
 };
@@ -191,10 +192,10 @@ static bool take_key(const char *key, const json_t *value, struct spec *spec, ch
         if (strcmp(keys[i].key, key) == 0)
             return keys[i].take(value, (char *)spec + keys[i].offset, why);
     return fault(why, "is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
-                         "ignore_admission, attach, lifetime, move, token and comment");
+                         "ignore_admission, attach, lifetime, move, dry_run, token and comment");
 }
 
-/* What follows from the definitions of Q, Qd, D and T, whatever plugin is asked. NULL, or the key that is
+/* What follows from the definitions of Q, Qd, D and T, and of a dry run, whatever plugin is asked. NULL, or the key that is
  * wrong beside the others, and why. */
 static const char *check_relations(const struct spec *spec, char *why)
 {
@@ -207,6 +208,10 @@ static const char *check_relations(const struct spec *spec, char *why)
     if (window != 0 && spec->runtime > window) {
         fault(why, "must not exceed the %s: %lluus against %lluus", bound, (unsigned long long)spec->runtime, (unsigned long long)window);
         return "runtime";
+    }
+    if (spec->dry_run && spec->attach != 0) {
+        fault(why, "cannot stand beside the key \"attach\": a dry run holds nothing that a thread could be attached to");
+        return "dry_run";
     }
     if (spec->desired_runtime == 0)
         return NULL;
@@ -300,6 +305,7 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     add_if(output, "ignore_admission", spec->ignore_admission);
     add_if(output, "lifetime_thread", spec->lifetime_thread);
     add_if(output, "move_process", spec->move_process);
+    add_if(output, "dry_run", spec->dry_run);
     if (spec->plugin != NULL)
         paragraph_add(output, "plugin", spec->plugin);
     if (spec->token != NULL)
@@ -328,7 +334,7 @@ static bool get_name(const struct paragraph *paragraph, const char *key, size_t 
 bool spec_get(const struct paragraph *paragraph, struct spec *spec)
 {
     char why[REASON_BYTES];
-    uint64_t priority, attach, ignore, thread, process;
+    uint64_t priority, attach, ignore, thread, process, dry;
     *spec = (struct spec){0};
     /* The token first, as above: it belongs to the answer even if the rest is wrong. */
     if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) || !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
@@ -336,13 +342,14 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         !get_number(paragraph, "period", TIME_MAX, &spec->period) || !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
         !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
         !get_number(paragraph, "ignore_admission", 1, &ignore) || !get_number(paragraph, "lifetime_thread", 1, &thread) ||
-        !get_number(paragraph, "move_process", 1, &process))
+        !get_number(paragraph, "move_process", 1, &process) || !get_number(paragraph, "dry_run", 1, &dry))
         return false;
     spec->priority = (int)priority;
     spec->attach = (pid_t)attach;
     spec->ignore_admission = ignore != 0;
     spec->lifetime_thread = thread != 0;
     spec->move_process = process != 0;
+    spec->dry_run = dry != 0;
     return check_relations(spec, why) == NULL;
 }
 

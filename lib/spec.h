@@ -19,6 +19,7 @@ struct spec {
     pid_t attach;
     bool ignore_admission, lifetime_thread;
     bool move_process; /* its whole process may be moved into a domain */
+    bool dry_run;      /* to be answered, and nothing else */
     char *plugin, *token; /* NULL, or the request's; in a grant both are NULL */
 };
 

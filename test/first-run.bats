@@ -97,8 +97,6 @@ END
             if [ $signal = TERM ]; then what_is_there | diff $WORK/before -; else what_is_there | grep -v "^/run/rtf" | diff $WORK/before -; fi
         done
         "$RTF_LIBEXEC/rtf-brokerd" --spool $WORK/spool --config $CONFIG --group $GROUP --put-back
-        echo "{\"priority\": 12}" >$WORK/wish.json
-        "$RTF_LIBEXEC/rtf-brokerd" --spool $WORK/spool --config $CONFIG --group $GROUP --explain $WORK/wish.json --as '"$ALICE"' >/dev/null
         what_is_there | diff $WORK/before -
     '
 }

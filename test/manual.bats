@@ -204,7 +204,7 @@ session() {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
-    [ "$keys" = 'attach comment deadline desired_runtime ignore_admission lifetime move period plugin priority runtime token' ]
+    [ "$keys" = 'attach comment deadline desired_runtime dry_run ignore_admission lifetime move period plugin priority runtime token' ]
     blocks rtf-spec.5 SYNOPSIS
     [ "$(jq -r 'keys[]' "$WORK/block.01" | xargs)" = "$keys" ]
     answer=$(wish $ALICE cam '{"no_such_key": 1}')
@@ -220,6 +220,8 @@ session() {
     [ "$(names FIELDS replies)" = "$(jq -r '.replies[0] | keys_unsorted[]' <<<"$answer")" ]
     answer=$(wish $ALICE cam '{"runtime": "19ms", "period": "20ms"}')
     [ "$(names FIELDS refusal)" = "$(jq -r '.refusal | keys_unsorted[]' <<<"$answer")" ]
+    dry=$(wish $ALICE dry '{"runtime": "1ms", "period": "20ms", "dry_run": true}')
+    [ "$(names FIELDS 'A dry run')" = "$(jq -r --argjson answer "$answer" '(keys_unsorted - ($answer | keys))[], (.rules[0] | keys_unsorted[])' <<<"$dry")" ]
     # The examples on the page have them too, and rtf-wait's sort of stamp.
     blocks rtf-verdict.5 EXAMPLES
     for block in "$WORK/block.01" "$WORK/block.02"; do

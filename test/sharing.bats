@@ -74,6 +74,23 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     eventually knows LOW '[[6000],[]]'
 }
 
+@test "a dry run is judged as any other, and neighbours forget it, also where the grant in force is what they know" {
+    two_judges
+    wish $BOB floor "$(low 6000)" >/dev/null
+    answer=$(wish $ALICE cam "$(high 2001 ', "dry_run": true')")
+    said '[.result, .would_grant, .refusal.by, .refusal.nearest]' '["SCHEDULE_FAIL",null,"LOW",2000]' "$answer"
+    answer=$(wish $ALICE cam "$(high 2000 ', "dry_run": true')")
+    said '[.result, .grant, .would_grant.runtime]' '["OK",null,2000]' "$answer"
+    [ "$(was_asked LOW)" -ge 2 ]
+    eventually knows LOW '[[6000],[]]'
+    knows HIGH '[[],[6000]]'
+    wish $ALICE cam "$(high 1000)" >/dev/null
+    eventually knows LOW '[[6000],[1000]]'
+    said '[.result, .grant.runtime, .would_grant.runtime]' '["OK",1000,2000]' "$(wish $ALICE cam "$(high 2000 ', "dry_run": true')")"
+    eventually knows LOW '[[6000],[1000]]'
+    knows HIGH '[[1000],[6000]]'
+}
+
 @test "all neighbours are asked: the nearest is the least that one of them bears, and the others forget it" {
     configure_plugins "$(judge HIGH 31-40 0 0.9)" "$(judge LOW 21-30 0 0.8)" "$(judge LOWER 11-20 0 0.7)" "$(judge LOWEST 5-10 0 0.75)"
     broker_start

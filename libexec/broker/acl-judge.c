@@ -112,10 +112,15 @@ static void tell_time(struct refusal *refusal, uint64_t asked, uint64_t availabl
     snprintf(refusal->available, sizeof refusal->available, "%lluus", (unsigned long long)available);
 }
 
-static void judge_utilization(struct question *question, const struct rule *rule)
+uint64_t rule_used(const struct question *question, const struct rule *rule)
 {
     const struct counter *counter = rule_counter(question->acl, rule, question->account);
-    uint64_t used = counter->used - held_by(question->own, counter);
+    return counter->used - held_by(question->own, counter);
+}
+
+static void judge_utilization(struct question *question, const struct rule *rule)
+{
+    uint64_t used = rule_used(question, rule);
     uint64_t left = used >= rule->value ? 0 : rule->value - used;
     uint64_t asked = acl_weight(question->spec, question->spec->runtime), window = spec_window(question->spec);
     char asked_text[UTILIZATION_TEXT], used_text[UTILIZATION_TEXT], left_text[UTILIZATION_TEXT];

@@ -1,4 +1,4 @@
-/* The rules as they are kept, for the files that read, judge and explain them: acl.c, acl-judge.c, acl-explain.c. */
+/* The rules as they are kept, for the files that read, judge, tell and doubt them: acl.c, acl-judge.c, acl-tell.c, acl-explain.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 
@@ -68,5 +68,8 @@ struct question {
 };
 
 void rule_judge(struct question *question, const struct rule *rule);
+
+/* What is in use of a rule's sum beside what the same wish holds. */
+uint64_t rule_used(const struct question *question, const struct rule *rule);
 
 #endif

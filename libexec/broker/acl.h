@@ -7,6 +7,7 @@
 #ifndef RTF_ACL_H
 #define RTF_ACL_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "names.h"
@@ -56,8 +57,10 @@ void acl_join(struct charge *into, struct charge *from);
 /* Turns what was held for a request into what its grant weighs. */
 void acl_settle(struct charge *charge, uint64_t amount);
 
-/* Prints every rule that is consulted for this wish, what is used, and what the rule says to it. */
-void acl_explain(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *const own[2], FILE *output);
+/* Appends to a JSON array what each rule says that is consulted for this spec, beside `own` (or NULL) that it would replace: the
+ * "rules" of rtf-verdict(5). Charges nothing. Of 300 bytes each, so many fit into the reader's 64 KiB beside what 64 plugins can reply. */
+enum { RULES_TOLD = 64 };
+void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *own, json_t *list);
 
 /* Prints the rules that bound where nothing opens, and those that open where nothing bounds: each may be a mistake. */
 void acl_doubts(const struct acl *acl, FILE *output);

@@ -146,7 +146,7 @@ static uint64_t ask(struct request *request, const struct spec *spec, bool may_c
     bool aside = wish->grant != NULL && plugins_share_cpu(wish->grant->plugin, request->plugin);
     if (aside)
         plugin_load(request->plugin, wish->task, NULL);
-    uint64_t id = plugin_accept(request->plugin, wish->task, spec, request->ceiling, may_commit);
+    uint64_t id = plugin_accept(request->plugin, wish->task, spec, request->ceiling, may_commit && !spec->dry_run);
     if (aside)
         plugin_load(request->plugin, wish->task, wish->grant);
     return id;
@@ -305,6 +305,8 @@ enum next ask_next(struct request *request)
         const struct grant *const own[2] = {wish->grant, request->partial};
         if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->least, &request->ceiling,
                       &refusal, reason)) {
+            if (request->spec.dry_run)
+                acl_release(&request->hold); /* nobody is refused for what is only asked */
             /* A plan that others have to judge must not be in the plugin's books before they have. */
             request->commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->plugin);
             return ask_for_offer(request);
@@ -354,9 +356,21 @@ static enum next overfull(struct request *request, struct grant *grant, bool com
     return next;
 }
 
+/* Every test is passed: of a dry run the neighbours forget what they have judged, and no book has heard of it. */
+static enum next would_schedule(struct request *request)
+{
+    const struct grant *grant = request->partial;
+    neighbours_forget(request, grant);
+    request->outcome.would_grant = grant;
+    say(request, RESULT_OK, "%s would grant it; this is a dry run and holds nothing", plugin_line(grant->plugin)->name);
+    return ANSWER;
+}
+
 static enum next schedule(struct request *request)
 {
     const struct grant *grant = request->partial;
+    if (request->spec.dry_run)
+        return would_schedule(request);
     return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->wish->task, grant));
 }
 
@@ -469,7 +483,7 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
         return turn_down(request, NULL, false);
     }
     struct grant *grant = make_grant(request, plugin, &event->plan);
-    bool committed = request->commit && event->answer == ANSWER_OK;
+    bool committed = request->commit && event->answer == ANSWER_OK && !request->spec.dry_run;
     if (!ledger_fits_line(grant, request->wish->grant, reason))
         return overfull(request, grant, committed, reason);
     if (committed && !ledger_fits(grant, request->wish->grant, reason)) {

@@ -21,7 +21,6 @@
 #include "directories.h"
 #include "event.h"
 #include "guard.h"
-#include "explain.h"
 #include "home.h"
 #include "locked.h"
 #include "logging.h"
@@ -41,11 +40,11 @@
 #include "watchdog.h"
 #include "wishes.h"
 
-enum { OPTION_PLUGIN_USER = 256, OPTION_READER_USER, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, OPTION_EXPLAIN, OPTION_AS, OPTION_STATE };
+enum { OPTION_PLUGIN_USER = 256, OPTION_READER_USER, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, OPTION_STATE };
 
 struct options {
     bool foreground, check, put_back;
-    const char *spool, *config, *state, *group, *plugin_user, *reader_user, *explained, *as;
+    const char *spool, *config, *state, *group, *plugin_user, *reader_user;
 };
 
 static char libexec[3900], acl_path[4096];
@@ -94,16 +93,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_PUT_BACK:
         options->put_back = true;
         return 0;
-    case OPTION_EXPLAIN:
-        options->explained = argument;
-        return 0;
-    case OPTION_AS:
-        options->as = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if ((options->explained == NULL) != (options->as == NULL))
-            argp_error(state, "--explain WISH and --as USER belong together");
-        return 0;
     case ARGP_KEY_ARG:
         argp_usage(state);
         return 0;
@@ -122,8 +111,6 @@ static const struct argp_option argp_options[] = {
     {"max-wishes", OPTION_MAX_WISHES, "N", 0, "The most wishes that one user may have (default 1000)", 0},
     {"state", OPTION_STATE, "DIR", 0, "Where what is in force is written down, in a directory of its own (default /run/rtf if it is in memory, else the spool)", 0},
     {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them, and end", 0},
-    {"explain", OPTION_EXPLAIN, "WISH", 0, "Say what would become of the wish in this file, rule by rule, grant nothing, and end", 0},
-    {"as", OPTION_AS, "USER", 0, "With --explain: whose wish it would be", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
     {0}};
 
@@ -651,20 +638,6 @@ static void say_ready(int fd)
     close(fd);
 }
 
-static int explain_wish(const struct options *options)
-{
-    struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
-    spool.group = find_group(options->group);
-    names_prepare(part("rtf-names"), plugin_user);
-    plugins_prepare(plugin_user);
-    if (!starter_fork(false, &starter_source))
-        die_errno(EX_OSERR, "fork");
-    int code = explain(options->explained, options->as, options->spool);
-    (void)fflush(stdout);
-    stop_parts();
-    return code;
-}
-
 static int put_back(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -700,10 +673,6 @@ int main(int argc, char **argv)
     if (options.check) {
         acl_doubts(rules, stderr);
         return EX_OK;
-    }
-    if (options.explained != NULL) {
-        loop_start();
-        return explain_wish(&options);
     }
     if (geteuid() != 0)
         die(EX_NOPERM, "must be started by root");

@@ -1,6 +1,5 @@
 #include "names.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,14 +242,6 @@ static bool learn(struct account *account, const struct paragraph *answer)
 void names_read(bool *alive)
 {
     *alive = coprocess_read(&lookup);
-}
-
-void names_wait(bool *alive)
-{
-    struct pollfd one = {.fd = lookup.in, .events = POLLIN};
-    int64_t left = (names_deadline() - monotonic_now()) / 1000000;
-    (void)coprocess_flush(&lookup);
-    *alive = left > 0 && poll(&one, 1, (int)left) > 0 && coprocess_read(&lookup);
 }
 
 void names_writable(void)

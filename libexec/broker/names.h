@@ -31,9 +31,6 @@ struct account *names_receive(bool *alive);
 void names_read(bool *alive);
 void names_writable(void);
 
-/* At the start, when there is nothing else to do: waits for an answer, or until one is overdue. */
-void names_wait(bool *alive);
-
 /* When the oldest question has waited too long; INT64_MAX. */
 int64_t names_deadline(void);
 

@@ -353,8 +353,10 @@ static void judge_identity(struct request *request)
         say(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", account->uid, spool.group);
         blame(request, "access", true);
         advance(request, ANSWER);
-    } else
+    } else {
+        request->outcome.judged = &request->spec;
         advance(request, ASK);
+    }
 }
 
 static void identify(struct request *request)
@@ -385,6 +387,7 @@ static void judge_json(struct wish *wish)
     request->json = sighting->json;
     request->spec = sighting->spec; /* of one that is wrong it has the token */
     sighting->spec = (struct spec){0};
+    request->outcome.dry_run = request->json.state != FILE_BAD && request->spec.dry_run;
     wish_count(wish);
     if (wish->over_limit) {
         say(request, ACL_FAIL, "you have %d wishes already, the most that a user may have here", max_wishes);

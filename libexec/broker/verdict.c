@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl.h"
 #include "event.h"
 #include "plugins.h"
 #include "readers.h"
 #include "units.h"
+#include "wishes.h"
 
 /* Objects stay from one verdict to the next, with their keys and the order of these: to make them anew took a third of the time. */
 static bool is_whole;
@@ -69,14 +71,13 @@ static json_t *replies_list(const struct outcome *outcome)
     return list;
 }
 
-static json_t *grant_or_null(const struct grant *grant)
+static json_t *grant_or_null(json_t *object, const struct grant *grant)
 {
-    static json_t *object;
     char cpus[CPU_LIST_TEXT];
     if (grant == NULL)
         return json_null();
     const struct attributes *plan = &grant->plan;
-    set(kept(&object), "plugin", json_string(plugin_line(grant->plugin)->name));
+    set(object, "plugin", json_string(plugin_line(grant->plugin)->name));
     set(object, "policy", json_string(policy_name(plan->policy)));
     set(object, "cpus", json_string(format_cpus(&plan->cpus, cpus)));
     set(object, "priority", number_or_null((uint64_t)plan->priority));
@@ -94,9 +95,36 @@ static json_t *thread_or_null(const struct attachment *attachment)
     return attachment == NULL ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment->pending ? "pending" : "attached");
 }
 
+/* What each rule says that is for this user and a plugin that may be asked. */
+static json_t *rules_list(const struct wish *wish, const struct spec *spec)
+{
+    json_t *list = json_array();
+    for (int i = 0; spec != NULL && i < plugins_count(); i++)
+        if (spec->plugin == NULL || strcmp(spec->plugin, plugin_line(i)->name) == 0)
+            acl_tell(rules, wish->user->account, i, spec, wish->grant, list);
+    return list;
+}
+
+/* The last keys, for other verdicts do not have them. */
+static void add_dry_run(json_t *verdict, const struct wish *wish, const struct outcome *outcome)
+{
+    static json_t *would_grant;
+    set(verdict, "dry_run", json_true());
+    set(verdict, "rules", rules_list(wish, outcome->judged));
+    set(verdict, "would_grant", grant_or_null(kept(&would_grant), outcome->would_grant));
+}
+
+static void drop_dry_run(json_t *verdict)
+{
+    if (json_object_del(verdict, "dry_run") != 0)
+        return;
+    (void)json_object_del(verdict, "rules");
+    (void)json_object_del(verdict, "would_grant");
+}
+
 static json_t *filled(const struct wish *wish, const struct outcome *outcome)
 {
-    static json_t *verdict, *spec, *tid;
+    static json_t *verdict, *spec, *tid, *grant;
     char now[40];
     is_whole = true;
     set(kept(&verdict), "request", json_string(kind_name(outcome->kind)));
@@ -107,9 +135,13 @@ static json_t *filled(const struct wish *wish, const struct outcome *outcome)
     set(verdict, "reason", json_string(outcome->reason));
     set(verdict, "refusal", refusal_or_null(&outcome->refusal));
     set(verdict, "replies", replies_list(outcome));
-    set(verdict, "grant", grant_or_null(wish->grant));
+    set(verdict, "grant", grant_or_null(kept(&grant), wish->grant));
     set(verdict, "thread", thread_or_null(wish->attachment));
     set(verdict, "time", json_string(format_now(now)));
+    if (outcome->dry_run)
+        add_dry_run(verdict, wish, outcome);
+    else
+        drop_dry_run(verdict);
     return is_whole ? verdict : NULL;
 }
 

@@ -167,6 +167,9 @@ struct outcome {
     struct refusal refusal;
     struct reply *replies;
     int reply_count;
+    bool dry_run;
+    const struct spec *judged;       /* of a dry run: what the rules were asked; NULL: they were not */
+    const struct grant *would_grant; /* of a dry run; NULL */
 };
 
 #endif

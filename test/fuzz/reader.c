@@ -13,6 +13,7 @@ static void take_told(struct user *of, const char *name, struct sighting *sighti
     must(spec->runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX && spec->desired_runtime <= TIME_MAX);
     must(spec->runtime == 0 || spec_window(spec) == 0 || spec->runtime <= spec_window(spec));
     must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0 && sighting->thread >= 0);
+    must(!spec->dry_run || spec->attach == 0);
     must((sighting->json.state == FILE_ABSENT) == (sighting->json.stamp.inode == 0));
     must((sighting->tid.state == FILE_READ) == (sighting->thread != 0));
     must_be_text(sighting->json.reason, sizeof sighting->json.reason);

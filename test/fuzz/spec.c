@@ -11,7 +11,7 @@ static void must_be_a_spec(const struct spec *spec)
     must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0);
     must(spec->plugin == NULL || name_is_valid(spec->plugin, strlen(spec->plugin), PLUGIN_NAME_BYTES - 1));
     must(spec->token == NULL || name_is_valid(spec->token, strlen(spec->token), TOKEN_BYTES - 1));
-    must(spec_window(spec) <= TIME_MAX);
+    must(spec_window(spec) <= TIME_MAX && (!spec->dry_run || spec->attach == 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

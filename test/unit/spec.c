@@ -114,7 +114,7 @@ static void depth_and_length_are_bounded(void **state)
 
 static void unknown_keys_are_named_with_their_line(void **state)
 {
-#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, token and comment"
+#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, dry_run, token and comment"
     static const char *const wrong[] = {"Runtime", "RUNTIME", "runtime_", "uid", "plugins", "desired-runtime", "_"};
     static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\303\251e", "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
     (void)state;
@@ -174,6 +174,7 @@ static void other_values_are_what_they_must_be(void **state)
                    VALUES("0", "-1", "100", "98.5", "99.0", "1e1", "2147483648", "4294967297", "\"30\"", "null", "true", "[30]", "{}"));
     values_refused("attach", "must be a whole number from 1 to 4194304", VALUES("0", "-1", "4194305", "4294967297", "1.5", "\"42\"", "null", "true", "[42]", "{}"));
     values_refused("ignore_admission", "must be true or false", VALUES("0", "1", "\"true\"", "null", "[]", "{}", "1.0"));
+    values_refused("dry_run", "must be true or false", VALUES("0", "1", "\"true\"", "null", "[]", "{}", "1.0"));
     values_refused("lifetime", "must be \"spec\" or \"thread\"",
                    VALUES("\"\"", "\"Thread\"", "\"spec \"", "\"thread\\n\"", "\"forever\"", "1", "null", "true", "[\"spec\"]", "{}"));
     values_refused("move", "must be \"thread\" or \"process\"", VALUES("\"\"", "\"spec\"", "1", "null", "true", "[\"thread\"]"));
@@ -211,6 +212,16 @@ static void times_that_contradict_one_another_are_told(void **state)
             "must not exceed the deadline: 6000us against 5000us");
     refused("{\"token\": \"t\", \"runtime\": 0}", "key \"runtime\"");
     assert_string_equal(spec.token, "t"); /* even that answer can be told from others */
+}
+
+static void a_dry_run_attaches_nothing(void **state)
+{
+    (void)state;
+    refused("{\"attach\": 1,\n\"dry_run\": true}", "key \"dry_run\" (line 2)", "cannot stand beside the key \"attach\"");
+    taken("{\"dry_run\": true}");
+    assert_true(spec.dry_run);
+    taken("{\"attach\": 1, \"dry_run\": false}");
+    assert_true(!spec.dry_run && spec.attach == 1);
 }
 
 static void each_key_takes_its_whole_range(void **state)
@@ -294,7 +305,8 @@ static void what_is_told_is_checked_as_the_text_was(void **state)
     random_from(8);
     for (int round = 0; round < 40000; round++) {
         struct spec sent = {.runtime = random_time(), .desired_runtime = random_time(), .period = random_time(), .deadline = random_time(), .priority = (int)random_below(100),
-                            .attach = (pid_t)random_below(4194305), .ignore_admission = random_below(2), .lifetime_thread = random_below(2), .move_process = random_below(2)},
+                            .attach = (pid_t)(random_below(2) * random_below(4194305)), .ignore_admission = random_below(2), .lifetime_thread = random_below(2),
+                            .move_process = random_below(2), .dry_run = random_below(2)},
                     got;
         char json[400], *end = json;
         const uint64_t *const values[] = {&sent.runtime, &sent.period, &sent.deadline, &sent.desired_runtime};
@@ -302,7 +314,9 @@ static void what_is_told_is_checked_as_the_text_was(void **state)
         for (int i = 0; i < 4; i++)
             if (*values[i] != 0)
                 end += sprintf(end, ", \"%s\": %llu", times[i], (unsigned long long)*values[i]);
-        stpcpy(end, "}");
+        if (sent.attach != 0)
+            end += sprintf(end, ", \"attach\": %d", (int)sent.attach);
+        stpcpy(end, sent.dry_run ? ", \"dry_run\": true}" : "}");
         const bool was_taken = parses(json, strlen(json)), is_taken = comes_back(&sent, &got);
         check(was_taken == is_taken, "%s: %s", json, reason);
         if (is_taken)
@@ -330,7 +344,7 @@ static void lines_that_no_spec_has_are_refused(void **state)
 {
     static const char *const wrong[] = {"runtime=-1\n\n", "runtime=1us\n\n", "runtime=3600000001\n\n", "priority=100\n\n", "attach=4194305\n\n", "ignore_admission=2\n\n",
                                         "lifetime_thread=true\n\n", "plugin=\n\n", "plugin=a/b\n\n", "token=.\n\n", "token= \n\n",
-                                        "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n", "period=10\nruntime=11\n\n", "desired_runtime=1\n\n"};
+                                        "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n", "period=10\nruntime=11\n\n", "desired_runtime=1\n\n", "attach=1\ndry_run=1\n\n", "dry_run=2\n\n"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check(!lines_are_taken(wrong[i]), "%s", wrong[i]);
@@ -358,6 +372,7 @@ int main(void)
         cmocka_unit_test(other_values_are_what_they_must_be),
         cmocka_unit_test(names_are_short_words_of_their_alphabet),
         cmocka_unit_test(times_that_contradict_one_another_are_told),
+        cmocka_unit_test(a_dry_run_attaches_nothing),
         cmocka_unit_test(each_key_takes_its_whole_range),
         cmocka_unit_test(the_window_is_the_shorter_of_what_is_stated),
         cmocka_unit_test(a_thread_id_is_one_number),

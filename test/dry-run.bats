@@ -1,0 +1,217 @@
+# A spec with "dry_run": true is asked like any other, and holds nothing.
+load helper
+load many
+
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 0.5" "$ALICE FP max_priority 15" "$BOB RR max_utilization 1" '- - min_period 2ms'
+}
+
+# edf MILLISECONDS [MORE]: so many of 10 ms, as a dry run or not.
+edf() { echo "{\"runtime\": \"$1ms\", \"period\": \"10ms\", \"plugin\": \"EDF\"${2:-}}"; }
+dry() { edf "$1" ', "dry_run": true'"${2:-}"; }
+
+# said EXPRESSION EXPECTED VERDICT
+said() {
+    local found
+    found=$(jq -c "$1" <<<"$3")
+    [ "$found" = "$2" ] || { echo "$1 is $found, not $2, in $3"; return 1; }
+}
+
+# books: what is promised, charged and held.
+books() {
+    rm -f "$SPOOL/state/current/books.json"
+    kill -USR1 "$BROKER"
+    eventually test -e "$SPOOL/state/current/books.json"
+    jq -cS '[(.wishes | map(select(.grant) | [.name, .grant, .thread])), .promised, .charges, .used, .rests]' "$SPOOL/state/current/books.json"
+}
+empty='[[],[],{},{},[]]'
+
+recover() { broker_stop "$1"; broker_start; }
+
+@test "what would be granted: the verdict says so, with every rule; nothing is held, and the same spec then gets that" {
+    broker_start
+    put $ALICE cam "$(dry 1)"
+    answer=$(as $ALICE env USER=$ALICE "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s cam)
+    said '[.request, .result, .refusal, .grant, .thread, .dry_run]' '["create","OK",null,null,null,true]' "$answer"
+    said .reason '"EDF would grant it; this is a dry run and holds nothing"' "$answer"
+    said .replies '[{"plugin":"EDF","answer":"ok","reason":null}]' "$answer"
+    said '.rules' "[{\"plugin\":\"EDF\",\"line\":1,\"text\":\"$ALICE - max_utilization 0.5\",\"used\":\"0\",\"asked\":\"0.1\",\"says\":\"opens\"},$(
+        )"'{"plugin":"EDF","line":4,"text":"- - min_period 2ms","used":null,"asked":null,"says":"passes"}]' "$answer"
+    [ "$(books)" = "$empty" ]
+    real=$(wish $ALICE cam "$(edf 1)")
+    said '[.request, .result, has("dry_run"), has("rules"), has("would_grant")]' '["create","OK",false,false,false]' "$real"
+    said .grant "$(jq -c .would_grant <<<"$answer")" "$real"
+}
+
+@test "what would be refused: the same refusal, and which rules refuse" {
+    broker_start
+    wish $ALICE cam "$(edf 4)" >/dev/null
+    before=$(books)
+    put $ALICE new "$(dry 2)"
+    status=0
+    answer=$(as $ALICE env USER=$ALICE "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s new) || status=$?
+    [ $status = 77 ]
+    said '[.grant, .would_grant, .dry_run]' '[null,null,true]' "$answer"
+    said '.rules[0] | [.used, .asked, .says]' '["0.4","0.2","refuses"]' "$answer"
+    [ "$(books)" = "$before" ]
+    said '[.result, .reason, .refusal]' "$(jq -c '[.result, .reason, .refusal]' <<<"$answer")" "$(wish $ALICE new "$(edf 2)")"
+    said .refusal.nearest 1000 "$answer"
+    # A bound, for a plugin and for all; and what is left of the CPUs.
+    answer=$(wish $ALICE high '{"priority": 16, "plugin": "FP", "runtime": "1ms", "period": "10ms", "dry_run": true}')
+    said '[.result, (.rules[] | [.line, .says])]' '["ACL_FAIL",[1,"opens"],[2,"refuses"],[4,"passes"]]' "$answer"
+    answer=$(wish $BOB fast '{"period": "1ms", "dry_run": true}')
+    said '[.result, (.rules[] | [.plugin, .line, .says])]' '["ACL_FAIL",["EDF",4,"refuses"],["FP",4,"refuses"],["RR",3,"opens"],["RR",4,"refuses"]]' "$answer"
+    answer=$(wish 0 big '{"runtime": 1, "period": "10ms", "plugin": "EDF", "dry_run": true}')
+    said '[.result, .rules, .refusal.by]' '["SCHEDULE_FAIL",[],"EDF"]' "$answer"
+}
+
+@test "who may not use the spool, or has too many, is told that it was a dry run, and no rules" {
+    broker_start --max-wishes 2
+    answer=$(as $CAROL sh -c 'mkdir "$1"' sh "$SPECS/$CAROL"; wish $CAROL cam "$(dry 1)")
+    said '[.result, .dry_run, .rules, .would_grant]' '["ACL_FAIL",true,[],null]' "$answer"
+    said .reason "\"uid $CAROL is not a member of the spool's group $GROUP, and acl.conf does not name it\"" "$answer"
+    put_all $ALICE a "$(dry 1)" b "$(dry 1)" c "$(dry 1)"
+    said '[.result, .dry_run, .rules]' '["OK",true,2]' "$(verdict $ALICE b | jq -c '.rules |= length')"
+    said '[.result, .refusal.by, .dry_run, .rules]' '["ACL_FAIL","broker",true,[]]' "$(verdict $ALICE c)"
+    take_back $ALICE a
+    said .result '"OK"' "$(wish $ALICE c "$(edf 1)")"
+}
+
+@test "a reservation in force stays, with its thread, while its change is a dry run" {
+    broker_start
+    sleeper $ALICE
+    wish $ALICE cam "$(edf 4)" >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    before=$(books)
+    answer=$(wish $ALICE cam "$(dry 5)") # its own 0.4 is not in the way
+    said '[.request, .result, .grant.runtime, .would_grant.runtime, .thread.state]' '["change","OK",4000,5000,"attached"]' "$answer"
+    said '.rules[0] | [.used, .asked, .says]' '["0","0.5","opens"]' "$answer"
+    said '[.result, .grant.runtime, .would_grant, .refusal.nearest]' '["ACL_FAIL",4000,null,5000]' "$(wish $ALICE cam "$(dry 6)")"
+    said '[.result, .grant.plugin, .would_grant.plugin]' '["OK","EDF","FP"]' "$(wish $ALICE cam '{"priority": 12, "runtime": 1, "period": 10000, "plugin": "FP", "dry_run": true}')"
+    [ "$(books)" = "$before" ]
+    is_policy "$SLEEPER" deadline
+    # Its thread may be detached and attached all the same; and a restart leaves all as it is.
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    said '[.request, .result, .grant.runtime, has("dry_run")]' '["detach","OK",4000,false]' "$(verdict $ALICE cam)"
+    said '[.request, .thread.state]' '["attach","attached"]' "$(attach $ALICE cam "$SLEEPER")"
+    recover INT
+    is_policy "$SLEEPER" deadline
+    [ "$(books | jq -c '.[0] | map(.[1].runtime)')" = '[4000]' ]
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$SLEEPER" other
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ "$(books | jq -c '.[0]')" = '[]' ]
+}
+
+@test "after a restart its answer stays as it is, and it holds nothing" {
+    broker_start
+    wish $ALICE cam "$(dry 1)" >/dev/null
+    cp "$SPECS/$ALICE/cam.verdict" "$WORK/before"
+    for signal in INT TERM KILL; do
+        recover $signal
+        said .result '"OK"' "$(wish $ALICE "after$signal" "$(dry 5)")" # the directory has been looked at
+        cmp "$SPECS/$ALICE/cam.verdict" "$WORK/before"
+        [ "$(books)" = "$empty" ]
+    done
+    take_back $ALICE cam
+}
+
+@test "while it is asked, others get what it asks for" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9 timeout=20s' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 0.5"
+    broker_start
+    kill -STOP "$(parts plugins/edf)"
+    put $ALICE cam "$(dry 5)"
+    eventually is_asked cam
+    said '[.result, .grant.plugin]' '["OK","RR"]' "$(wish $ALICE all '{"runtime": "5ms", "period": "10ms", "priority": 5, "plugin": "RR"}')"
+    kill -CONT "$(parts plugins/edf)"
+    # And when it was asked, it was there to be had.
+    said '[.result, .would_grant.runtime]' '["OK",5000]' "$(verdict $ALICE cam)"
+}
+
+is_asked() {
+    rm -f "$SPOOL/state/current/books.json"
+    kill -USR1 "$BROKER"
+    eventually test -e "$SPOOL/state/current/books.json"
+    jq -e --arg name "$1" 'any(.wishes[]; .name == $name and .busy)' "$SPOOL/state/current/books.json" >/dev/null
+}
+
+@test "nothing can be attached to it: not by the key, nor by NAME.tid" {
+    broker_start
+    sleeper $ALICE
+    answer=$(wish $ALICE cam $'{"runtime": "1ms", "period": "10ms",\n"attach": '"$SLEEPER"$',\n"dry_run": true}')
+    said '[.result, has("dry_run")]' '["BAD_SPEC",false]' "$answer"
+    said .reason '"cam.json: key \"dry_run\" (line 3) cannot stand beside the key \"attach\": a dry run holds nothing that a thread could be attached to"' "$answer"
+    wish $ALICE cam "$(dry 1)" >/dev/null
+    said '[.request, .result, .reason]' '["attach","ATTACH_FAIL","cam.json has no grant to attach a thread to"]' "$(attach $ALICE cam "$SLEEPER")"
+    is_policy "$SLEEPER" other
+    # false is as if the key were not there.
+    said '[.result, .grant.runtime, has("dry_run")]' '["OK",1000,false]' "$(wish $ALICE two "$(edf 1 ', "dry_run": false, "attach": '"$SLEEPER")")"
+}
+
+@test "what is being paid back counts, and it waits for that as the same spec would" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9'
+    configure_rules "$ALICE - max_utilization 0.6" "$BOB - max_utilization 0.6"
+    broker_start
+    hog $ALICE
+    wish $ALICE cam '{"runtime": "600ms", "period": "1s"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + 600))
+    from=$(milliseconds)
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$HOG" other
+    answer=$(wish $ALICE next '{"runtime": "600ms", "period": "1s", "dry_run": true}')
+    said '[.result, .grant, .would_grant.runtime, .rules[0].used]' '["OK",null,600000,"0"]' "$answer"
+    [ $(($(milliseconds) - from)) -ge 900 ]
+    [ "$(books)" = "$empty" ]
+}
+
+@test "its verdict names nobody else: only rules for its owner are told, 64 at most" {
+    configure_rules "$BOB - max_utilization 0.7" "$ALICE - max_utilization 0.5" "@somebody - max_runtime 1ms" "@$GROUP - max_runtime 5ms" '- EDF max_period 1s'
+    broker_start
+    wish $BOB cam "$(edf 4)" >/dev/null
+    answer=$(wish $ALICE cam "$(dry 1)")
+    said '[.rules[] | [.text, .used]]' "[[\"$ALICE - max_utilization 0.5\",\"0\"],[\"- EDF max_period 1s\",null]]" "$answer"
+    { echo "$ALICE - max_utilization 0.5"; for _ in {1..200}; do echo '- - max_period 1s'; done; } >"$CONFIG/acl.conf"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    said '[.result, (.rules | length)]' '["OK",64]' "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "dry_run": true}')"
+}
+
+# run_dry SEED PLUGINS
+run_dry() {
+    "$RTF_SOURCE/test/dry-runs" "$1" "${DRY_RUNS:-60}" "$SPOOL" "$BROKER" "$2" $ALICE $BOB >"$WORK/said" 2>&1 || { cat "$WORK/said"; return 1; }
+    echo "# seed $1: $(cat "$WORK/said")" >&3
+    [[ $(cat "$WORK/said") =~ ^[1-9][0-9]*\ OK,\ [1-9][0-9]*\ SCHEDULE_FAIL,\ [1-9][0-9]*\ ACL_FAIL ]]
+}
+
+@test "what a dry run says of a random spec that spec gets: global EDF beside FP and RR" {
+    configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 1.5" '- - max_runtime 30ms' "$BOB EDF min_runtime 500us" "$ALICE FP max_priority 15"
+    broker_start
+    for seed in ${DRY_SEEDS:-1}; do run_dry "$seed" EDF,FP,RR; done # more with make faults
+}
+
+@test "what a dry run says of a random spec that spec gets: RM on two CPUs, each with a nearest of its own" {
+    configure_plugins 'ONE rm 21-40 0 timeout=5s' 'TWO rm 41-60 1 timeout=5s'
+    configure_rules "$ALICE - max_utilization 5" "$BOB - max_utilization 5" "$BOB ONE max_utilization 0.3"
+    broker_start
+    for seed in ${DRY_SEEDS:-1}; do run_dry "$seed" ONE,TWO; done
+}
+
+@test "what a dry run says of a random spec that spec gets: plugins that judge one another's plans" {
+    cp "$BATS_TEST_DIRNAME/fixtures/plugins/judge" "$WORK/judge"
+    chmod 755 "$WORK/judge"
+    configure_plugins "HIGH $WORK/judge 31-40 0 timeout=5s limit=0.5" "LOW $WORK/judge 21-30 0 timeout=5s limit=0.8" "LOWER $WORK/judge 11-20 0 timeout=5s limit=0.7" 'RR rr 1-5 0'
+    configure_rules "$ALICE - max_utilization 0.4" "$BOB - max_utilization 1" "$ALICE HIGH max_priority 39" '- - max_runtime 30ms'
+    broker_start
+    for seed in ${DRY_SEEDS:-2}; do run_dry "$seed" HIGH,LOW,LOWER,RR; done
+}
+
+# bats test_tags=machine
+@test "what a dry run says of a random spec that spec gets: exact tests, EDF above RM above FP" {
+    configure_plugins 'EDF edf - 0 partition=unthrottled admission=demand fair_server=0us timeout=5s' 'RM rm 21-40 0 admission=rta fair_server=0us timeout=5s' 'FP fp 1-20 0'
+    configure_rules "$ALICE - max_utilization 0.5" "$BOB - max_utilization 1" "$ALICE RM max_priority 30" '- - max_runtime 30ms'
+    broker_start
+    for seed in ${DRY_SEEDS:-3}; do run_dry "$seed" EDF,RM,FP; done
+}
