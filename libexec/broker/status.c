@@ -1,5 +1,6 @@
 #include "status.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,8 +27,16 @@ static struct coprocess publisher = {.source = {SOURCE_STATUS, 0}, .in = -1, .ou
 static int part = -1;
 static char since[40];
 
-/* NONE -> TOLD -> SETTLED -> CHANGED -> TOLD: and from each but NONE to GONE, and back to TOLD. `due` is a time in CHANGED and GONE only. */
-static enum { NONE, GONE, SETTLED, CHANGED, TOLD } state;
+/* NONE -> TOLD -> SETTLED -> CHANGED -> TOLD, or TOLD -> CHANGED when it could not be written; from each of them to GONE when the writer ends, and
+ * from there to TOLD. In CHANGED and GONE something is to be done when it is `due`. */
+enum state {
+    NONE,    /* there is no writer, and will be none */
+    GONE,
+    SETTLED, /* the file has what was told last */
+    CHANGED,
+    TOLD,    /* the writer has not answered */
+};
+static enum state state;
 static int64_t due = INT64_MAX, not_before, pause = INT64_C(1000000000);
 
 /* What the text that was told last is made of, as far as it changes; and that text. */
@@ -126,7 +135,7 @@ static char *write_text(bool running)
 
 /* ---- when it is told ---- */
 
-static void go_to(int next, int64_t at)
+static void go_to(enum state next, int64_t at)
 {
     state = next;
     due = at;
@@ -159,11 +168,25 @@ static void lose(void)
     go_to(GONE, monotonic_now() + second);
 }
 
+static void failed(int error)
+{
+    char reason[REASON_BYTES];
+    snprintf(reason, sizeof reason, "status.json cannot be written: %s; it is as it was", strerror(error));
+    event_write_rarely(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, &failed_window, &failed_count);
+    forget_told();
+    go_to(CHANGED, monotonic_now() + pause);
+    pause = pause * 2 > longest_pause ? longest_pause : pause * 2;
+}
+
 static void tell(bool running)
 {
     char *text = write_text(running);
     told = facts_now();
-    if (text == NULL || (told_text != NULL && strcmp(text, told_text) == 0)) {
+    if (text == NULL) {
+        failed(ENOMEM);
+        return;
+    }
+    if (told_text != NULL && strcmp(text, told_text) == 0) {
         free(text);
         go_to(SETTLED, INT64_MAX); /* what has changed has changed back */
         return;
@@ -233,16 +256,6 @@ void status_expire(int64_t now)
 }
 
 /* ---- what comes of it ---- */
-
-static void failed(int error)
-{
-    char reason[REASON_BYTES];
-    snprintf(reason, sizeof reason, "status.json cannot be written: %s; it is as it was", strerror(error));
-    event_write_rarely(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, &failed_window, &failed_count);
-    forget_told();
-    go_to(CHANGED, monotonic_now() + pause);
-    pause = pause * 2 > longest_pause ? longest_pause : pause * 2;
-}
 
 static void take_answer(const struct paragraph *answer)
 {

@@ -79,7 +79,7 @@ has_files() { [ "$(cd "$SPECS/$ALICE" && ls | tr '\n' ' ')" = "${1:+$1 }$(ls "$S
 is_answered() {
     case $1 in
     release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
-    move | aside) eventually "is_$1" ;;
+    move | aside | tell) eventually "is_$1" ;;
     *) [ -n "$(as $ALICE env USER=$ALICE timeout 5 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 3s cam 2>/dev/null)" ] ;;
     esac
 }
