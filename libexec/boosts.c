@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "clock.h"
 #include "expected.h"
 #include "rings.h"
 
@@ -105,7 +106,7 @@ static struct {
 static void suspect(const struct guarded *lender)
 {
     struct boost *boost;
-    const int64_t at = guarded_now() + lender->window.runtime;
+    const int64_t at = monotonic_now() + lender->window.runtime;
     TAILQ_FOREACH(boost, &unknown, of_unknown)
         if (boost->priority == kernel_priority(lender) && boost->try_at == INT64_MAX) {
             boost->try_at = at;
@@ -214,7 +215,7 @@ void boosts_forget(const struct guarded *lender)
     (void)drain_all();
     HASH_ITER(hh, boosts, boost, next)
         if (boost->lender == lender)
-            end_boost(boost, guarded_now());
+            end_boost(boost, monotonic_now());
 }
 
 /* ---- when it is too much ---- */
@@ -315,7 +316,7 @@ static void resynchronize(void)
         if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || !sleeps(guarded))
             continue;
         boosts_forget(guarded);
-        guarded_suspend(guarded, guarded_now() + guarded->window.period);
+        guarded_suspend(guarded, monotonic_now() + guarded->window.period);
         guarded_pardon(guarded);
     }
 }
@@ -365,7 +366,7 @@ struct guarded *boosts_expire(int64_t now)
         lender = find_lender(boost, now);
     else
         return NULL;
-    next_try = guarded_now() + (guarded_now() - now) * PAUSE_PER_TRY;
+    next_try = monotonic_now() + (monotonic_now() - now) * PAUSE_PER_TRY;
     return lender;
 }
 

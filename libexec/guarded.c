@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "boosts.h"
+#include "clock.h"
 #include "enforce.h"
 #include "suspend.h"
 
@@ -26,13 +26,6 @@ RB_PROTOTYPE(suspended, guarded, of_suspended, by_end)
 RB_GENERATE(suspended, guarded, of_suspended, by_end)
 
 static TAILQ_HEAD(, guarded) leaving = TAILQ_HEAD_INITIALIZER(leaving);
-
-int64_t guarded_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 struct guarded *guarded_find(pid_t tid)
 {
@@ -139,7 +132,7 @@ static void resume(struct guarded *guarded)
     if (put_in_force(guarded))
         return;
     guarded->state = GUARDED_SUSPENDED;
-    guarded->until = guarded_now() + guarded->window.period;
+    guarded->until = monotonic_now() + guarded->window.period;
     RB_INSERT(suspended, &suspended, guarded);
 }
 
@@ -329,7 +322,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     guarded->stat = -1;
     guarded->policy = suspend_kernel_policy(wanted->granted.policy);
     guarded->priority = wanted->granted.priority;
-    guarded->window.began = guarded_now();
+    guarded->window.began = monotonic_now();
     if (guarded->event >= 0) {
         /* Read-only: then the kernel overwrites records that nobody reads, and each wakes. */
         guarded->page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) * 2, PROT_READ, MAP_SHARED, guarded->event, 0);
@@ -347,6 +340,6 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     HASH_ADD(hh, all, tid, sizeof guarded->tid, guarded);
     boosts_may_lend(guarded, true);
     count(guarded, true);
-    take_up(guarded, guarded_now());
+    take_up(guarded, monotonic_now());
     return guarded;
 }

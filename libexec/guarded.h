@@ -46,9 +46,6 @@ struct guarded {
     UT_hash_handle hh; /* by tid */
 };
 
-/* CLOCK_MONOTONIC, ns. */
-int64_t guarded_now(void);
-
 struct guarded *guarded_find(pid_t tid);
 struct guarded *guarded_first(void);
 

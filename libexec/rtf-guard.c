@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "boosts.h"
+#include "clock.h"
 #include "confine.h"
 #include "expected.h"
 #include "guard-rank.h"
@@ -251,7 +252,7 @@ static bool turn(void)
     bool open = true;
     set_alarm();
     const int count = epoll_wait(epoll, ready, EVENTS, -1);
-    const int64_t now = guarded_now();
+    const int64_t now = monotonic_now();
     for (int i = 0; i < count; i++) {
         if (ready[i].data.u64 == (uint64_t)FROM_TIMER) {
             (void)!read(timer, &ignored, sizeof ignored);

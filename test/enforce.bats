@@ -80,6 +80,16 @@ guard() { parts rtf-guard; }
     [ "$(field .result "$(wish $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 500, "deadline": "5ms"}')")" = OK ]
 }
 
+@test "what states a deadline and no period is enforced, given up and paid back, too" {
+    broker_start
+    hog $ALICE
+    granted cam "$HOG" '{"plugin": "FP", "priority": 15, "runtime": "5ms", "deadline": "50ms"}'
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    kill -0 "$BROKER"
+    [ "$(field .result "$(wish $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": "5ms", "deadline": "50ms"}')")" = OK ]
+}
+
 @test "enforce=none, and a line without the word, enforce nothing" {
     configure_plugins 'FP fp 11-20 1 enforce=none' 'RR rr 1-10 1'
     broker_start

@@ -104,12 +104,12 @@ broker_stop() {
 
 milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
-# eventually COMMAND...: tries until it succeeds, at most ten seconds.
+# eventually COMMAND...: tries until it succeeds, at most ten seconds; less often the longer it takes.
 eventually() {
-    local deadline=$((SECONDS + 10 * PATIENCE))
+    local deadline=$((SECONDS + 10 * PATIENCE)) tries=0
     until "$@"; do
         [ "$SECONDS" -lt "$deadline" ] || { echo "did not come true: $*" >&2; return 1; }
-        sleep 0.01
+        sleep "0.0$((++tries < 10 ? 1 : tries < 20 ? 3 : 8))"
     done
 }
 
@@ -147,7 +147,9 @@ verdict() {
 }
 
 # field EXPRESSION JSON: what jq says, raw.
-field() { jq -r "$1" <<<"$2"; }
+field() {
+    if [[ $1 =~ ^(\.[a-z_]+)+$ ]]; then "$RTF_STAGE/field" "$1" <<<"$2"; else jq -r "$1" <<<"$2"; fi
+}
 
 # attach UID NAME TID: through NAME.tid; prints the verdict.
 attach() {

@@ -302,6 +302,8 @@ CASES
 
 # ---- nearest ----
 
+# Of each admission test: test/unit/nearest.c.
+
 # nearest_is_exact UID TEMPLATE TOO_MUCH: TEMPLATE has %d for the runtime. Where TOO_MUCH is refused, and a nearest
 # is named, 1 us more is refused, and names the same; nearest itself is granted. Where none is named, nothing is
 # granted. `told` and `untold` count the two.
@@ -380,66 +382,6 @@ at_random_fills() {
     with_deadlines=yes
     at_random_fills 1 8 $((8 * $(nproc))) 300 $ALICE
     [ $told -ge 3 ]
-}
-
-# bats test_tags=turn:0
-@test "nearest is exact for edf when a desired runtime is stated, too" {
-    open_to_all
-    broker_start
-    RANDOM=2 told=0 untold=0
-    fill $DAVE $((6 * $(nproc))) 300
-    for _ in 1 2 3 4; do
-        random_times
-        nearest_is_exact $ALICE "{\"runtime\": %d, \"desired_runtime\": $window, \"period\": $period}" "$window"
-    done
-    [ $told -ge 1 ]
-}
-
-# bats test_tags=turn:1
-@test "nearest is exact for rm under the hyperbolic bound" {
-    open_to_all
-    configure_plugins 'RM rm 21-40 0-1 admission=hyperbolic'
-    broker_start
-    at_random_fills 3 6 10 250 $ALICE
-    [ $told -ge 3 ]
-}
-
-# bats test_tags=turn:2
-@test "nearest is exact for rm under the bound of Liu and Layland" {
-    open_to_all
-    configure_plugins 'RM rm 21-40 0-1 admission=liu-layland'
-    broker_start
-    at_random_fills 4 6 10 200 $ALICE
-    [ $told -ge 3 ]
-}
-
-# bats test_tags=turn:0
-@test "nearest is exact for rm under the necessary test, and under a threshold" {
-    open_to_all
-    configure_plugins 'NEC rm 31-40 0 admission=necessary' 'THR rm 21-30 1 admission=necessary threshold=0.777777777'
-    broker_start
-    at_random_fills 5 6 10 250 $ALICE
-    [ $told -ge 3 ]
-}
-
-# bats test_tags=turn:1
-@test "nearest is exact for rm under response times, with deadlines, equal periods and few levels" {
-    open_to_all
-    configure_plugins 'MANY rm 21-40 0 admission=rta' 'FEW rm 11-13 1 admission=rta blocking=100us'
-    broker_start
-    with_deadlines=yes
-    at_random_fills 10 8 6 200 $ALICE
-    [ $told -ge 1 ] # the order of a fill is the clock's, but this much always leaves something
-}
-
-# bats test_tags=turn:2
-@test "nearest is exact for edf under the density test of global EDF" {
-    open_to_all
-    configure_plugins 'EDF edf - all partition=global admission=gfb'
-    broker_start
-    with_deadlines=yes
-    at_random_fills 11 8 $((3 * $(nproc))) 150 $ALICE
-    [ $told -ge 1 ]
 }
 
 # bats test_tags=turn:0

@@ -7,9 +7,8 @@ setup_suite() {
         RTF_STAGE=$(mktemp -d /tmp/rtf-stage.XXXXXX)
         RTF_STAGE_IS_OURS=yes
         chmod 755 "$RTF_STAGE"
-        make -s -C "$RTF_SOURCE" install DESTDIR="$RTF_STAGE" PREFIX=/usr >&2
+        make -s -C "$RTF_SOURCE" install install-tools DESTDIR="$RTF_STAGE" PREFIX=/usr >&2
     fi
-    [ -x "$RTF_STAGE/kernel-view" ] || cc -std=c17 -D_GNU_SOURCE -O2 -o "$RTF_STAGE/kernel-view" "$RTF_SOURCE/test/kernel-view.c"
     export RTF_STAGE RTF_STAGE_IS_OURS
     export RTF_BIN=$RTF_STAGE/usr/bin RTF_LIBEXEC=$RTF_STAGE/usr/libexec/rtf
 }

@@ -1,10 +1,9 @@
 # What a wish may say, rtf-spec(5): everything else gets a sentence that names the file, the key or the line, and
-# what is allowed, and costs nobody else anything.
+# what is allowed, and costs nobody else anything. Each key with its values, and each kind of text that is none, is in test/unit/spec.c.
 load helper
 load many
 
 ONLINE=$(cat /sys/devices/system/cpu/online)
-times='runtime period deadline desired_runtime'
 a_time='must be a whole number of microseconds, or a string such as "8ms" with us, ms or s, from 1us to 3600s'
 
 # put_bytes UID NAME: drops what comes on standard input, whatever bytes these are.
@@ -62,29 +61,11 @@ refuses_all() {
     [ -z "$wrong" ]
 }
 
-# refuses_values KEY ALLOWED VALUE...: the key on the third line.
-refuses_values() {
-    local key=$1 allowed=$2 value
-    local -a wishes=()
-    shift 2
-    for value; do
-        wishes+=($'{\n\n'"\"$key\": $value}")
-    done
-    refuses_all "key \"$key\" (line 3)|$allowed" "${wishes[@]}"
-}
-
 # takes JSON: the wish can be understood, whether or not it is granted. The verdict is in $answer.
 takes() {
     answer=$(wish $ALICE cam "$1")
     echo "--- $1: $answer"
     [[ $(field .result "$answer") == OK || $(field .result "$answer") == *_FAIL ]]
-}
-
-# takes_all JSON...: none of them is BAD_SPEC.
-takes_all() {
-    wrong=$(drop "$@" | jq -c '.[] | select((.result | test("^(OK|SCHEDULE_FAIL|ACL_FAIL|ATTACH_FAIL)$")) | not)')
-    echo "$wrong"
-    [ -z "$wrong" ]
 }
 
 repeat() { printf "%0*d" "$2" 0 | sed "s/0/$1/g"; }
@@ -104,12 +85,6 @@ repeat() { printf "%0*d" "$2" 0 | sed "s/0/$1/g"; }
     is_refused 'JSON object' 'line 1'
 }
 
-@test "arrays, scalars and two objects in one file are not one object" {
-    broker_start
-    refuses_all 'one JSON object' '[]' '[{"runtime": "1ms", "period": "10ms"}]' '"x"' '5' 'null' 'true' '{}{}' \
-        '{"runtime": "1ms", "period": "10ms"} {"runtime": "1ms", "period": "10ms"}' '{} x' '{},'
-}
-
 @test "NUL bytes, a byte order mark, UTF-16 and invalid UTF-8 are refused" {
     broker_start
     while read -r bytes; do
@@ -117,22 +92,10 @@ repeat() { printf "%0*d" "$2" 0 | sed "s/0/$1/g"; }
         printf "$bytes" | put_bytes $ALICE cam
         is_refused 'JSON object' 'line 1'
     done <<'BYTES'
-\0
 {}\0
-{\0}
-\0{}
-{"runtime": "1ms\0", "period": "10ms"}
-{"comment": "a\0b"}
-{"runtime\0": "1ms"}
 \xef\xbb\xbf{"runtime": "1ms", "period": "10ms"}
 \xff\xfe{\0}\0
-{"comment": "\xff"}
-{"comment": "\xc0\x80"}
-{"comment": "\xed\xa0\x80"}
-{"comment": "\xf4\x90\x80\x80"}
-{"comment": "\xe2\x82"}
 {"\xff": 1}
-\x1b[31m{}
 BYTES
 }
 
@@ -153,48 +116,6 @@ BYTES
     is_refused 'longer than 64 KiB'
 }
 
-@test "10,000 levels of arrays or objects are refused with their place" {
-    broker_start
-    repeat '[' 10000 | put_bytes $ALICE cam
-    is_refused 'line 1' depth
-    { repeat '[' 10000; repeat ']' 10000; } | put_bytes $ALICE cam
-    is_refused 'line 1' depth
-    repeat '{"a":' 10000 | put_bytes $ALICE cam
-    is_refused 'line 1' depth
-    { printf '{"runtime": '; repeat '[' 10000; repeat ']' 10000; printf '}'; } | put_bytes $ALICE cam
-    is_refused 'line 1' depth
-    refuses '{"runtime": [[["5ms"]]]}' 'key "runtime" (line 1)' "$a_time"
-}
-
-@test "an unknown key is named with its line, and the known ones are listed" {
-    broker_start
-    known='runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, token and comment'
-    refuses $'{"runtime": "1ms",\n "perod": "10ms"}' 'key "perod" (line 2) is unknown' "$known"
-    for key in Runtime RUNTIME runtime_ uid plugins desired-runtime _; do
-        refuses_values "$key" "$known" 1
-    done
-    # As a value first, and with blanks before its colon.
-    refuses $'{"token": "perod",\n "perod"\n : 1}' 'key "perod" (line 2)' "$known"
-    refuses $'{"comment": "\\"perod\\": 1",\n "perod": 1}' 'key "perod" (line 2)' "$known"
-}
-
-@test "an unknown key that is not plain is not repeated, but its line is" {
-    broker_start
-    wishes=()
-    for key in '' ' ' 'run time' 'runtime ' 'durée' '-' 'a/b' '$(id)' "$(repeat x 65)" "$(repeat x 2000)" \
-        'a\n' '\u001b[31mred' '\u202eevil' 'a\"b' '\\'; do
-        wishes+=($'{"runtime": "1ms",\n\n'"\"$key\": 1}")
-    done
-    refuses_all 'key "|(line 3)|is unknown|the keys are runtime' "${wishes[@]}"
-}
-
-@test "a key that stands twice is named with the line of the second" {
-    broker_start
-    refuses $'{"runtime": "1ms",\n"period": "10ms",\n"runtime": "1ms"}' runtime 'line 3' duplicate
-    refuses $'{"runtime": "1ms",\n\n\n"runt\\u0069me": "1ms"}' 'line 4' duplicate
-    refuses $'{"comment": "a", "comment":\n"a"}' comment 'line 1' duplicate
-}
-
 @test "keys written with escapes are the same keys" {
     broker_start
     takes '{"\u0072untime": "1ms", "p\u0065rio\u0064": "10ms"}'
@@ -204,112 +125,10 @@ BYTES
     refuses $'{"period": "10ms",\n"\\u0072untime": 0}' 'key "runtime" (line 2)' "$a_time"
 }
 
-@test "times of a wrong type or form name key, line and what is allowed" {
-    broker_start
-    for key in $times; do
-        refuses_values $key "$a_time" null true '[]' '{}' '[5]' '""' '"5"' '"ms"' '"5 ms"' '" 5ms"' '"5ms "' '"5MS"' '"5m"' '"5ns"' \
-            '"5µs"' '"1.5ms"' '"5e3us"' '"0x5us"' '"+5ms"' '"5ms5us"' '"5,000us"' 1.5 5.0 5e3
-    done
-}
-
-@test "times that are negative, zero or absurd name key, line and what is allowed" {
-    broker_start
-    for key in $times; do
-        refuses_values $key "$a_time" 0 -0 -1 -9223372036854775808 3600000001 9223372036854775807 1e30 -1e30 '"0"' '"0us"' '"0s"' '"-5ms"' \
-            '"3601s"' '"3600001ms"' '"3600000001us"' '"18446744073709551616us"' '"18446744073709551s"' '"1000000000000000000000000000000s"'
-    done
-}
-
-@test "a number that no integer holds is told as what it is, with its line" {
-    broker_start
-    huge=$(repeat 9 31)
-    refuses_all 'line 3|3600' $'{\n\n"runtime": '"$huge}" $'{\n\n"period": '"-$huge}" $'{\n\n"priority": '"$huge}" $'{\n\n"attach": '"$huge}" \
-        $'{\n\n"deadline": 9223372036854775808}' $'{\n\n"runtime": 1e400}'
-    ! grep 'is not one JSON object' "$EVENTS" || false
-}
-
-@test "a priority is 1 to 99" {
-    broker_start
-    refuses_values priority 'must be a whole number from 1 to 99' 0 -1 100 98.5 99.0 1e1 2147483648 4294967297 '"30"' null true '[30]' '{}'
-}
-
-@test "a thread id to attach is 1 to 4194304" {
-    broker_start
-    refuses_values attach 'must be a whole number from 1 to 4194304' 0 -1 4194305 4294967297 1.5 '"42"' null true '[42]' '{}'
-}
-
-@test "a flag is true or false, a lifetime is spec or thread" {
-    broker_start
-    refuses_values ignore_admission 'must be true or false' 0 1 '"true"' null '[]' '{}' 1.0
-    refuses_values lifetime 'must be "spec" or "thread"' '""' '"Thread"' '"spec "' '"thread\n"' '"forever"' 1 null true '["spec"]' '{}'
-}
-
-@test "a plugin's name and a token are short words of the name alphabet" {
-    broker_start
-    values=('""' '".x"' '"-"' '"@x"' '"a b"' '"a/b"' '"../EDF"' '"é"' '"EDF\n"' '"\u001b[31m"' '"\u202e"' '"a=b"' 5 null true '["EDF"]' '{}')
-    refuses_values plugin 'must be a string of 1 to 32 characters [A-Za-z0-9_.@:-]' "${values[@]}"
-    refuses_values token 'must be a string of 1 to 64 characters [A-Za-z0-9_.@:-]' "${values[@]}"
-    refuses_values plugin 'must be a string of 1 to 32 characters' "\"$(repeat p 33)\"" "\"$(repeat p 60000)\""
-    refuses_values token 'must be a string of 1 to 64 characters' "\"$(repeat t 65)\"" "\"$(repeat t 60000)\""
-}
-
-@test "a comment is a string of at most 1024 bytes" {
-    broker_start
-    refuses_values comment 'must be a string of at most 1024 bytes' 5 null true '["x"]' '{"x": 1}' "\"$(repeat c 1025)\"" "\"$(repeat é 513)\"" \
-        "\"$(repeat c 60000)\""
-}
-
-@test "times that contradict one another name key, line, and both times" {
-    broker_start
-    refuses $'{"period": "10ms",\n"runtime": "11ms"}' 'key "runtime" (line 2)' 'must not exceed the period' 11000us 10000us
-    refuses $'{"deadline": "5ms",\n"runtime": "5001us"}' 'key "runtime" (line 2)' 'must not exceed the deadline' 5001us 5000us
-    refuses $'{"deadline": "5ms", "period": "10ms",\n"runtime": "6ms"}' 'key "runtime" (line 2)' 'must not exceed the deadline' 6000us 5000us
-    refuses $'{"runtime": "1ms", "period": "10ms",\n"deadline": 10001}' 'key "deadline" (line 2)' 'must not exceed the period' 10001us 10000us
-    refuses $'{"period": "10ms",\n"desired_runtime": "2ms"}' 'key "desired_runtime" (line 2)' 'needs the key "runtime"'
-    refuses $'{"runtime": "2ms", "period": "10ms",\n"desired_runtime": 1999}' 'key "desired_runtime" (line 2)' 'must not be below the runtime' \
-        1999us 2000us
-    refuses $'{"runtime": "2ms", "period": "10ms",\n"desired_runtime": "11ms"}' 'key "desired_runtime" (line 2)' 'must not exceed the period' \
-        11000us 10000us
-    refuses $'{"runtime": "2ms", "period": "10ms", "deadline": "5ms",\n"desired_runtime": "6ms"}' 'key "desired_runtime" (line 2)' \
-        'must not exceed the deadline' 6000us 5000us
-}
-
 @test "of several faults one is told, and any one refuses the whole wish" {
     broker_start
     refuses '{"runtime": 0, "period": 0, "colour": "red"}' 'cam.json: key "'
     refuses '{"runtime": "1ms", "period": "10ms", "priority": 100}' 'key "priority" (line 1)'
-}
-
-@test "every key takes its whole range" {
-    configure_rules "$ALICE - max_utilization 100"
-    broker_start
-    wishes=('{"runtime": "3600s", "desired_runtime": "3600s", "period": "3600s", "deadline": "3600s"}'
-        '{"runtime": 10000, "desired_runtime": 10000, "period": 10000, "deadline": 10000}'
-        '{"priority": 5, "lifetime": "thread"}' '{"ignore_admission": true}' "{\"plugin\": \"$(repeat p 32)\"}")
-    for time in 1 '"1us"' 3600000000 '"3600000000us"' '"3600000ms"' '"3600s"' '"007ms"'; do
-        wishes+=("{\"runtime\": $time}" "{\"period\": $time}" "{\"deadline\": $time}" "{\"runtime\": 1, \"desired_runtime\": $time}")
-    done
-    takes_all "${wishes[@]}"
-    for priority in 1 50 99; do
-        takes "{\"priority\": $priority}"
-        [ "$(field .result "$answer")" = OK ]
-    done
-    for tid in 1 4194304; do
-        takes "{\"priority\": 5, \"attach\": $tid}"
-        [ "$(field .result "$answer")" = ATTACH_FAIL ]
-    done
-    takes '{"priority": 5, "lifetime": "spec", "ignore_admission": false}'
-    [ "$(field .result "$answer")" = OK ]
-    for token in x _ 0 "$(repeat t 64)" 'a.b@c:d-e_F9'; do
-        takes "{\"priority\": 5, \"token\": \"$token\"}"
-        [ "$(field .token "$answer")" = "$token" ]
-    done
-    for comment in '' "$(repeat c 1024)" "$(repeat é 512)" '\u0001\u001b[31m\"\\\/\b\f\n\r\t\ud83d\ude00'; do
-        takes "{\"priority\": 5, \"comment\": \"$comment\"}"
-        [ "$(field .result "$answer")" = OK ]
-    done
-    takes '{}'
-    [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
 }
 
 @test "the same time in any unit, and any blanks around it, is the same wish" {

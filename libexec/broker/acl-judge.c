@@ -128,6 +128,8 @@ static void judge_utilization(struct question *question, const struct rule *rule
         return;
     bool first = !question->denied;
     bool fixed = question->spec->runtime == 0 || window == 0;
+    if (fixed) /* it weighs a whole CPU, whatever runtime it states: none would pass, not even one that all other rules let pass */
+        question->ceiling = 0;
     deny(question, rule, asked <= rule->value ? WHEN_FREED : fixed ? NONE : OTHER_RUNTIME, "%s used, %s asked%s",
          format_utilization(used, used_text), format_utilization(asked, asked_text),
          question->spec->runtime == 0 ? " (a wish without runtime weighs a whole CPU)"

@@ -10,6 +10,7 @@
 #include "event.h"
 #include "order.h"
 #include "paragraph.h"
+#include "readers.h"
 #include "scans.h"
 #include "spool.h"
 #include "wishes.h"

@@ -12,6 +12,7 @@
 #include "event.h"
 #include "follow.h"
 #include "guard.h"
+#include "readers.h"
 #include "rest.h"
 #include "threads.h"
 #include "units.h"

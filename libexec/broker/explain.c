@@ -17,6 +17,7 @@
 #include "names.h"
 #include "place.h"
 #include "plugins.h"
+#include "readers.h"
 #include "request.h"
 #include "spec.h"
 #include "spool.h"

@@ -9,17 +9,11 @@
 #ifndef RTF_HOME_H
 #define RTF_HOME_H
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct attributes;
-
-/* An attached thread, as who else is on its CPUs feels it. {0}: not at all. */
-struct presence {
-    cpu_set_t cpus;
-    uint64_t mean, longest; /* ns, that it keeps another one waiting */
-};
+struct presence;
 
 /* By plugins.conf. Before the starter is forked. */
 void home_choose(void);

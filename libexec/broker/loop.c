@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #include "moment.h"
 
@@ -35,23 +34,6 @@ void loop_change(int fd, uint32_t events, struct source *source)
 void loop_remove(int fd)
 {
     (void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-}
-
-static int64_t now(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-int64_t monotonic_now(void)
-{
-    return now(CLOCK_MONOTONIC);
-}
-
-int64_t realtime_now(void)
-{
-    return now(CLOCK_REALTIME);
 }
 
 /* A timeout that is the next thing to happen programs the clock twice in each wait, which a virtual machine leaves to its host

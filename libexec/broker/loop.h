@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
+#include "clock.h"
+
 enum source_kind { SOURCE_SIGNALS, SOURCE_ADOPTER, SOURCE_READER, SOURCE_WAKE, SOURCE_PLUGIN, SOURCE_HELPER, SOURCE_NAMES, SOURCE_THREAD, SOURCE_WATCH, SOURCE_STARTER, SOURCE_GUARD, SOURCE_LOG, SOURCE_LOG_ROOM, SOURCE_STATUS };
 
 struct source {
@@ -24,8 +26,5 @@ void loop_remove(int fd);
 /* Waits until something is ready or a time has passed (CLOCK_MONOTONIC, ns; INT64_MAX: never): `limit`, when somebody should have
  * answered, and mostly has; or `due`, when there is something to do. Returns how many events it wrote. */
 int loop_wait(struct epoll_event events[static LOOP_EVENTS], int64_t limit, int64_t due);
-
-int64_t monotonic_now(void);
-int64_t realtime_now(void);
 
 #endif

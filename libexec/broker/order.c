@@ -13,6 +13,7 @@
 #include "event.h"
 #include "ledger.h"
 #include "names.h"
+#include "readers.h"
 #include "request.h"
 #include "rest.h"
 #include "scans.h"

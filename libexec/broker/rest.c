@@ -109,15 +109,36 @@ int64_t rest_last_in_kernel(void)
 
 /* ---- what is given up ---- */
 
-/* Of the runtime, in its own window, what the new grant does not go on weighing there. */
+/* rtf-guard holds to its runtime what states a deadline alone, too: that is its window then. */
+static uint64_t period_of(const struct grant *grant)
+{
+    return grant->plan.period != 0 ? grant->plan.period : grant_window(grant);
+}
+
+static uint64_t rate_of(const struct grant *grant)
+{
+    const uint64_t period = period_of(grant);
+    return period == 0 ? 0 : utilization(grant->plan.runtime, period);
+}
+
+/* The runtime that weighs so much in this window as there is less of it, rounded up. */
+static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window)
+{
+    if (after >= before)
+        return 0;
+    const uint64_t runtime = runtime_within(before - after, window);
+    return runtime + (utilization(runtime, window) < before - after);
+}
+
+/* Of the runtime what the new grant does not go on weighing there: in its line's sum, and in that of all lines, which is of rates. With a
+ * shorter deadline, half of a runtime can weigh as much in the one, and half in the other. */
 static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
 {
     if (kept == NULL || kept->plugin != given_up->plugin || !CPU_EQUAL(&kept->plan.cpus, &given_up->plan.cpus))
         return given_up->plan.runtime;
-    if (kept->utilization >= given_up->utilization)
-        return 0;
-    uint64_t weight = given_up->utilization - kept->utilization, window = grant_window(given_up), less = runtime_within(weight, window);
-    less += utilization(less, window) < weight;
+    const uint64_t own = runtime_between(given_up->utilization, kept->utilization, grant_window(given_up));
+    const uint64_t all = runtime_between(rate_of(given_up), rate_of(kept), period_of(given_up));
+    const uint64_t less = own > all ? own : all;
     return less < given_up->plan.runtime ? less : given_up->plan.runtime;
 }
 
@@ -162,8 +183,9 @@ uint64_t rest_keep(const struct wish *wish, struct grant *given_up, const struct
     rest->grant = *given_up;
     rest->grant.plan.runtime = rest->grant.spec.runtime = runtime;
     rest->grant.spec.desired_runtime = 0;
+    rest->grant.plan.period = rest->grant.spec.period = period_of(given_up);
     rest->grant.utilization = grant_utilization(&rest->grant);
-    rest->rate = utilization(runtime, rest->grant.plan.period);
+    rest->rate = rate_of(&rest->grant);
     rest->density = acl_weight(&rest->grant.spec, runtime);
     charge_rest(rest, given_up, kept);
     enter(rest);

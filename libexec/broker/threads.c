@@ -9,6 +9,7 @@
 #include "follow.h"
 #include "guard.h"
 #include "order.h"
+#include "readers.h"
 #include "rest.h"
 #include "wishes.h"
 

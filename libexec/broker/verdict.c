@@ -8,6 +8,7 @@
 
 #include "event.h"
 #include "plugins.h"
+#include "readers.h"
 #include "units.h"
 
 /* Objects stay from one verdict to the next, with their keys and the order of these: to make them anew took a third of the time. */

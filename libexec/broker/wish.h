@@ -12,9 +12,8 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
-#include "home.h"
 #include "loop.h"
-#include "readers.h"
+#include "reader.h"
 #include "sighting.h"
 #include "thread.h"
 
@@ -38,6 +37,12 @@ struct grant {
     struct spec spec;
     uint64_t utilization;
     struct charge charge;
+};
+
+/* An attached thread, as who else is on its CPUs feels it. {0}: not at all. */
+struct presence {
+    cpu_set_t cpus;
+    uint64_t mean, longest; /* ns, that it keeps another one waiting */
 };
 
 struct attachment {

@@ -17,6 +17,7 @@
 #include "ledger.h"
 #include "names.h"
 #include "plugins.h"
+#include "readers.h"
 #include "rest.h"
 #include "spec.h"
 #include "state.h"

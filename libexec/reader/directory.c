@@ -9,6 +9,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "entries.h"
 #include "files.h"
 #include "talk.h"

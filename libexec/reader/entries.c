@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <time.h>
 #include <uthash.h>
 
+#include "clock.h"
 #include "directory.h"
 #include "files.h"
 #include "talk.h"
@@ -45,13 +45,6 @@ static struct entry *entries, *watched;
 static TAILQ_HEAD(entry_list, entry) news = TAILQ_HEAD_INITIALIZER(news), busy = TAILQ_HEAD_INITIALIZER(busy);
 static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);
 static int told_count, idle_count, total;
-
-int64_t monotonic_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * second + time.tv_nsec;
-}
 
 /* ---- the table ---- */
 

@@ -51,6 +51,4 @@ void entries_expire(int64_t now);
 /* Nothing is to be done, and nothing watched but the directory. */
 bool entries_are_idle(void);
 
-int64_t monotonic_now(void);
-
 #endif

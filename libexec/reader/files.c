@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <uthash.h>
 
+#include "clock.h"
 #include "moment.h"
 #include "units.h"
 
@@ -186,17 +186,10 @@ static void read_text(const char *joined, size_t size, struct file *file, struct
     HASH_VALUE(content->text, content->length, file->stamp.digest);
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (int64_t)time.tv_sec * second + time.tv_nsec;
-}
-
 /* Ticks are 10 ms at most. */
 static bool is_fresh(const struct stamp *stamp)
 {
-    return !times_are_fine && now() - stamp->changed < 20000000;
+    return !times_are_fine && realtime_now() - stamp->changed < 20000000;
 }
 
 /* Refused while somebody has the file open for writing; holds later writers off until it is read. */

@@ -40,6 +40,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "directory.h"
 #include "entries.h"
 #include "files.h"

@@ -1,17 +1,27 @@
-/* In the place of the broker's log and starter, which the parsers' files call when something is wrong, and of the machine. */
+/* In the place of the broker's log, starter and guard, which what is fuzzed or tested alone calls, and of the machine. */
+#include "stubs.h"
+
 #include <stdarg.h>
+#include <stdio.h>
 
 #include "cgroup.h"
 #include "event.h"
-#include "fuzz.h"
 #include "guard.h"
 #include "home.h"
+#include "plugin-lines.h"
 #include "starter.h"
+
+char said[SAID_BYTES];
+int said_count;
 
 void event_broker(const char *decision, const char *format, ...)
 {
+    va_list arguments;
     (void)decision;
-    (void)format;
+    va_start(arguments, format);
+    vsnprintf(said, sizeof said, format, arguments);
+    va_end(arguments);
+    said_count++;
 }
 
 void event_write(const struct event *event)
@@ -65,10 +75,10 @@ void guard_end(struct attachment *attachment)
     (void)attachment;
 }
 
+/* Fuzzed programs have nothing that is granted; unit tests have lines with enforce=runtime. */
 bool guard_enforces(const struct grant *grant)
 {
-    (void)grant;
-    return false;
+    return plugin_line(grant->plugin)->enforced && grant->plan.runtime != 0 && (grant->spec.period != 0 || grant->spec.deadline != 0);
 }
 
 enum cpusets cpusets_find(char mount[static GROUP_BYTES])
@@ -80,6 +90,6 @@ enum cpusets cpusets_find(char mount[static GROUP_BYTES])
 void online_cpus(cpu_set_t *cpus)
 {
     CPU_ZERO(cpus);
-    CPU_SET(0, cpus);
-    CPU_SET(1, cpus);
+    for (size_t cpu = 0; cpu < 8; cpu++)
+        CPU_SET(cpu, cpus);
 }

@@ -1,0 +1,739 @@
+/* Access rules: every property below, at and above its bound, for every kind of domain; sums that are exact; and what a refusal says would pass. */
+#include "acl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin-lines.h"
+#include "spec.h"
+#include "../stubs.h"
+#include "told.h"
+#include "unit.h"
+#include "units.h"
+
+enum { EDF, FP };
+enum { ANN = 20021, BEN, CAT, TEAM = 20050, RTF = 20060 };
+
+/* ann: rtf and, as a supplementary group, rtfteam. ben: rtf and, as his primary group, rtfteam. cat: rtf. The stranger has no account. */
+static char ann_name[] = "rtfann", ben_name[] = "rtfben", cat_name[] = "rtfcat", root_name[] = "root", rtf[] = "rtf", team[] = "rtfteam";
+static char *both[] = {rtf, team, NULL}, *one[] = {rtf, NULL}, *none[] = {NULL};
+static gid_t both_gids[] = {RTF, TEAM}, one_gid[] = {RTF}, zero[] = {0};
+static struct account ann = {.uid = ANN, .state = ACCOUNT_KNOWN, .name = ann_name, .groups = both, .gids = both_gids, .gid_count = 2},
+                      ben = {.uid = BEN, .state = ACCOUNT_KNOWN, .name = ben_name, .groups = both, .gids = both_gids, .gid_count = 2},
+                      cat = {.uid = CAT, .state = ACCOUNT_KNOWN, .name = cat_name, .groups = one, .gids = one_gid, .gid_count = 1},
+                      root = {.uid = 0, .state = ACCOUNT_KNOWN, .name = root_name, .groups = none, .gids = zero, .gid_count = 1},
+                      stranger = {.uid = 20099, .state = ACCOUNT_KNOWN};
+
+static struct acl *rules_now;
+static char reason[REASON_BYTES];
+static struct refusal refusal;
+static uint64_t least, ceiling;
+
+static int set_up(void **state)
+{
+    (void)state;
+    plugins_are("EDF sh - 0-1 partition=global threshold=0.9\nFP sh 1-60 0-1\n");
+    return 0;
+}
+
+static void rules_are(const char *text)
+{
+    acl_free(rules_now);
+    rules_now = acl_load(file_with(text), plugin_index, reason);
+    check(rules_now != NULL, "%s", reason);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    acl_free(rules_now);
+    return 0;
+}
+
+/* What somebody holds. */
+enum { HOLDS = 64 };
+static struct grant holds[HOLDS];
+static int hold_count;
+
+static bool ask_again(const struct account *who, int plugin, const struct spec *spec, const struct grant *old, struct charge *hold)
+{
+    const struct grant *const own[2] = {old, NULL};
+    reason[0] = '\0';
+    refusal = (struct refusal){0};
+    return acl_check(rules_now, who, plugin, plugin_line(plugin)->name, spec, own, hold, &least, &ceiling, &refusal, reason);
+}
+
+/* As the broker does it: what is asked for is charged while the plugin is asked, what was accepted is charged then. NULL: refused. */
+static struct grant *grant_to(const struct account *who, int plugin, struct spec spec, struct grant *old)
+{
+    struct charge hold;
+    if (!ask_again(who, plugin, &spec, old, &hold))
+        return NULL;
+    struct grant *grant = old;
+    if (old != NULL)
+        acl_release(&old->charge);
+    else
+        grant = &holds[hold_count++ % HOLDS];
+    const uint64_t most = spec.desired_runtime != 0 ? spec.desired_runtime : spec.runtime;
+    *grant = (struct grant){.plugin = plugin, .spec = spec, .charge = hold};
+    grant->plan.runtime = most < ceiling ? most : ceiling;
+    acl_settle(&grant->charge, acl_weight(&spec, grant->plan.runtime));
+    return grant;
+}
+
+static struct grant *granted(const struct account *who, int plugin, struct spec spec)
+{
+    struct grant *grant = grant_to(who, plugin, spec, NULL);
+    check(grant != NULL, "%s", reason);
+    return grant;
+}
+
+static void denied(const struct account *who, int plugin, struct spec spec, const char *expected)
+{
+    struct charge hold;
+    check(!ask_again(who, plugin, &spec, NULL, &hold) && strcmp(reason, expected) == 0, "\"%s\" instead of \"%s\"", reason, expected);
+    assert_string_equal(refusal.by, "access");
+    assert_int_equal(hold.count, 0);
+}
+
+static void gone(struct grant *grant)
+{
+    acl_release(&grant->charge);
+}
+
+static int uses;
+
+static void count_use(const char *subject, uint64_t used)
+{
+    (void)subject;
+    (void)used;
+    uses++;
+}
+
+static void nothing_is_used(void)
+{
+    uses = 0;
+    acl_each(rules_now, count_use);
+    assert_int_equal(uses, 0);
+}
+
+/* So many millionths of a CPU. */
+static struct spec share(uint64_t millionths)
+{
+    return (struct spec){.runtime = millionths, .period = 1000000, .priority = 20};
+}
+
+/* BY is always access; what else the refusal says: asked, available, the nearest runtime, never. */
+static void refusal_is(const char *rule, const char *asked, const char *available, uint64_t nearest, bool never)
+{
+    assert_string_equal(refusal.rule, rule);
+    assert_string_equal(refusal.asked, asked);
+    assert_string_equal(refusal.available, available);
+    assert_int_equal(ceiling, nearest);
+    assert_int_equal(refusal.never, never);
+}
+
+/* ---- each property, for each domain, with and without a plugin ---- */
+
+static const struct bound {
+    const char *rule;
+    struct spec below, at, above;
+    const char *said;
+} bounds[] = {
+    {"max_runtime 1ms", {.runtime = 999}, {.runtime = 1000}, {.runtime = 1001}, "1001us asked"},
+    {"min_runtime 90us", {.runtime = 91}, {.runtime = 90}, {.runtime = 89}, "89us asked"},
+    {"min_period 20ms", {.period = 20001, .deadline = 15000}, {.period = 20000, .deadline = 15000}, {.period = 19999, .deadline = 15000}, "19999us asked"},
+    {"max_period 100000", {.period = 99999}, {.period = 100000}, {.period = 100001}, "100001us asked"},
+    {"min_deadline 10000us", {.deadline = 10001}, {.deadline = 10000}, {.deadline = 9999}, "9999us asked"},
+    {"max_deadline 90ms", {.period = 100000, .deadline = 89999}, {.period = 100000, .deadline = 90000}, {.period = 100000, .deadline = 90001}, "90001us asked"},
+    {"min_priority 12", {.priority = 13}, {.priority = 12}, {.priority = 11}, "11 asked"},
+    {"max_priority 30", {.priority = 29}, {.priority = 30}, {.priority = 31}, "31 asked"},
+};
+enum { BOUNDS = sizeof bounds / sizeof *bounds };
+
+static struct spec with_defaults(struct spec spec)
+{
+    spec.runtime = spec.runtime != 0 ? spec.runtime : 100;
+    spec.period = spec.period != 0 ? spec.period : 50000;
+    spec.deadline = spec.deadline != 0 ? spec.deadline : 40000;
+    spec.priority = spec.priority != 0 ? spec.priority : 20;
+    return spec;
+}
+
+static const struct domain {
+    const char *name;
+    bool binds[3]; /* ann, ben, cat */
+} domains[] = {
+    {"rtfann", {true, false, false}}, {"20021", {true, false, false}}, {"@rtfteam", {true, true, false}}, {"@20050", {true, true, false}}, {"-", {true, true, true}},
+};
+enum { DOMAINS = sizeof domains / sizeof *domains };
+static const struct account *const people[] = {&ann, &ben, &cat};
+
+static void bound_binds(const struct bound *bound, const struct domain *domain, const char *on)
+{
+    char text[200], said_above[200];
+    snprintf(text, sizeof text, "- - max_utilization 100\n%s %s %s\n", domain->name, on, bound->rule);
+    snprintf(said_above, sizeof said_above, "acl.conf:2: %s %s %s: %s", domain->name, on, bound->rule, bound->said);
+    rules_are(text);
+    for (int i = 0; i < 3; i++)
+        for (int plugin = EDF; plugin <= FP; plugin++) {
+            gone(granted(people[i], plugin, with_defaults(bound->below)));
+            gone(granted(people[i], plugin, with_defaults(bound->at)));
+            if (domain->binds[i] && (plugin == FP || on[0] == '-'))
+                denied(people[i], plugin, with_defaults(bound->above), said_above);
+            else
+                gone(granted(people[i], plugin, with_defaults(bound->above)));
+        }
+    nothing_is_used();
+}
+
+static void times_and_priorities_are_bounded_for_each_domain(void **state)
+{
+    (void)state;
+    for (int i = 0; i < BOUNDS; i++)
+        for (int j = 0; j < DOMAINS; j++) {
+            bound_binds(&bounds[i], &domains[j], "-");
+            bound_binds(&bounds[i], &domains[j], "FP");
+        }
+}
+
+/* Half a CPU for the domain; who is not in it has an opening of his own. */
+static void sum_binds(const char *property, const struct domain *domain, const char *on)
+{
+    char text[200], rule[100], full[200], much[200];
+    const bool each = strcmp(property, "max_user_utilization") == 0, anywhere = on[0] == '-';
+    snprintf(rule, sizeof rule, "%s %s %s 0.5", domain->name, on, property);
+    snprintf(text, sizeof text, "%s\n- EDF max_utilization 0.5\n20023 - max_utilization 10\n20022 - max_utilization 10\n", rule);
+    snprintf(full, sizeof full, "acl.conf:1: %s: 0.5 used, 0.000001 asked", rule);
+    snprintf(much, sizeof much, "acl.conf:1: %s: 0.3 used, 0.200001 asked", rule);
+    rules_are(text);
+    struct grant *a = granted(&ann, FP, share(300000)), *c, *e = NULL;
+    denied(&ann, FP, share(200001), much);
+    c = granted(&ann, FP, share(200000));
+    denied(&ann, FP, share(1), full);
+    if (anywhere)
+        denied(&ann, EDF, share(1), full);
+    else
+        e = granted(&ann, EDF, share(1));
+    gone(c);
+    denied(&ann, FP, share(200001), much);
+    c = granted(&ann, FP, share(200000));
+    for (int i = 1; i < 3; i++)
+        if (domain->binds[i] && !each) { /* shares her sum */
+            denied(people[i], FP, share(1), full);
+        } else { /* has one of his own, or none */
+            struct grant *own = granted(people[i], FP, share(500000));
+            if (domain->binds[i])
+                denied(people[i], FP, share(1), full);
+            gone(own);
+        }
+    gone(a);
+    gone(c);
+    if (e != NULL)
+        gone(e);
+    nothing_is_used();
+}
+
+static void sums_are_bounded_for_each_domain(void **state)
+{
+    (void)state;
+    for (int i = 0; i < DOMAINS; i++) {
+        sum_binds("max_utilization", &domains[i], "-");
+        sum_binds("max_utilization", &domains[i], "FP");
+        sum_binds("max_user_utilization", &domains[i], "-");
+        sum_binds("max_user_utilization", &domains[i], "FP");
+    }
+}
+
+static void passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says_false(void **state)
+{
+    const struct spec ignoring = {.runtime = 10, .period = 10000, .priority = 20, .ignore_admission = true};
+    struct spec not_ignoring = ignoring;
+    not_ignoring.ignore_admission = false;
+    (void)state;
+    rules_are("- - max_utilization 100\n");
+    denied(&ann, FP, ignoring, "no rule in acl.conf allows ignore_adm_test for rtfann (uid 20021) on FP");
+    for (int i = 0; i < 2 * DOMAINS; i++) {
+        const struct domain *domain = &domains[i / 2];
+        const char *on = i % 2 == 0 ? "-" : "FP";
+        char text[200], deny[200];
+        snprintf(text, sizeof text, "- - max_utilization 100\n%s %s ignore_adm_test true\n", domain->name, on);
+        rules_are(text);
+        gone(granted(&ann, FP, ignoring));
+        if (on[0] == '-')
+            gone(granted(&ann, EDF, ignoring));
+        else
+            denied(&ann, EDF, ignoring, "no rule in acl.conf allows ignore_adm_test for rtfann (uid 20021) on EDF");
+        if (domain->binds[2])
+            gone(granted(&cat, FP, ignoring));
+        else
+            denied(&cat, FP, ignoring, "no rule in acl.conf allows ignore_adm_test for rtfcat (uid 20023) on FP");
+        snprintf(text, sizeof text, "- - max_utilization 100\n%s %s ignore_adm_test false\n- - ignore_adm_test true\n", domain->name, on);
+        snprintf(deny, sizeof deny, "acl.conf:2: %s %s ignore_adm_test false: the wish asks to pass over the admission test", domain->name, on);
+        rules_are(text);
+        denied(&ann, FP, ignoring, deny);
+        gone(granted(&ann, FP, not_ignoring));
+    }
+}
+
+/* ---- how rules work together ---- */
+
+static void without_an_opening_nobody_but_root_has_anything(void **state)
+{
+    (void)state;
+    rules_are("# nothing but words\n");
+    denied(&ann, FP, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfann (uid 20021) on FP");
+    refusal_is("", "", "", 0, true);
+    denied(&stranger, EDF, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for a user without account (uid 20099) on EDF");
+    gone(granted(&root, FP, share(300000)));
+    /* A bound alone does not open, nor does an opening of another plugin. */
+    rules_are("- - max_runtime 10ms\nrtfann - min_period 1ms\n@rtf FP max_priority 50\n- - ignore_adm_test true\nrtfann EDF max_utilization 0.5\n");
+    denied(&ann, FP, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfann (uid 20021) on FP");
+    gone(granted(&ann, EDF, share(1)));
+}
+
+static void all_rules_that_match_must_hold(void **state)
+{
+    (void)state;
+    rules_are("rtfann - max_utilization 0.4\n@rtfteam - max_utilization 0.6\n- - max_utilization 0.9\n");
+    denied(&ann, FP, share(600001), "acl.conf:1: rtfann - max_utilization 0.4: 0 used, 0.600001 asked");
+    struct grant *first = granted(&ann, FP, share(400000)), *second = granted(&ben, FP, share(200000));
+    denied(&ann, FP, share(1), "acl.conf:1: rtfann - max_utilization 0.4: 0.4 used, 0.000001 asked");
+    denied(&ben, FP, share(1), "acl.conf:2: @rtfteam - max_utilization 0.6: 0.6 used, 0.000001 asked");
+    gone(first);
+    gone(second);
+    rules_are("@rtfteam - max_runtime 2ms\nrtfann - max_utilization 0.9\nrtfann - max_runtime 3ms\n- - max_runtime 1ms\n");
+    denied(&ann, FP, (struct spec){.runtime = 4000, .period = 100000}, "acl.conf:1: @rtfteam - max_runtime 2ms: 4000us asked");
+    refusal_is("acl.conf:1: @rtfteam - max_runtime 2ms", "4000us", "2000us", 1000, true); /* what passes all of them */
+}
+
+static void the_papers_example(void **state)
+{
+    (void)state;
+    rules_are("rtfann - max_utilization 0.5\n- FP max_utilization 0.3\n");
+    denied(&ann, FP, share(300001), "acl.conf:2: - FP max_utilization 0.3: 0 used, 0.300001 asked");
+    struct grant *on_fp = granted(&ann, FP, share(300000)), *on_edf;
+    denied(&ann, EDF, share(200001), "acl.conf:1: rtfann - max_utilization 0.5: 0.3 used, 0.200001 asked");
+    on_edf = granted(&ann, EDF, share(200000));
+    denied(&ann, FP, share(1), "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
+    denied(&cat, FP, share(1), "acl.conf:2: - FP max_utilization 0.3: 0.3 used, 0.000001 asked");
+    denied(&cat, EDF, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfcat (uid 20023) on EDF");
+    gone(on_fp);
+    struct grant *of_cat = granted(&cat, FP, share(200000));
+    denied(&ann, FP, share(100001), "acl.conf:2: - FP max_utilization 0.3: 0.2 used, 0.100001 asked");
+    gone(granted(&ann, FP, share(100000)));
+    gone(on_edf);
+    gone(of_cat);
+    nothing_is_used();
+}
+
+static void what_states_no_runtime_or_no_window_weighs_a_cpu(void **state)
+{
+    const struct spec no_runtime = {.period = 10000}, no_period = {.runtime = 10}, window = {.runtime = 10, .deadline = 100};
+    (void)state;
+    rules_are("rtfann - max_utilization 0.999999999\nrtfben - max_utilization 1\nrtfcat - max_utilization 1\n");
+    denied(&ann, FP, no_runtime, "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a wish without runtime weighs a whole CPU)");
+    refusal_is("acl.conf:1: rtfann - max_utilization 0.999999999", "1", "0.999999999", 0, true);
+    denied(&ann, FP, no_period, "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a wish without period weighs a whole CPU)");
+    refusal_is("acl.conf:1: rtfann - max_utilization 0.999999999", "1", "0.999999999", 0, true);
+    struct grant *whole = granted(&ben, FP, no_runtime);
+    denied(&ben, FP, share(1), "acl.conf:2: rtfben - max_utilization 1: 1 used, 0.000001 asked");
+    gone(whole);
+    whole = granted(&cat, FP, window); /* a deadline is a window */
+    denied(&cat, FP, no_period, "acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a wish without period weighs a whole CPU)");
+    refusal_is("acl.conf:3: rtfcat - max_utilization 1", "1", "0.9", 0, false);
+    gone(whole);
+    nothing_is_used();
+}
+
+/* Whatever its runtime, it weighs a whole CPU: another rule's bound on runtimes is no runtime that would be granted. */
+static void no_runtime_is_nearest_where_none_would_help(void **state)
+{
+    (void)state;
+    rules_are("- - max_utilization 1\n- - max_runtime 2ms\n");
+    struct grant *tenth = granted(&cat, FP, share(1000));
+    denied(&ann, FP, (struct spec){.runtime = 1000}, "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a wish without period weighs a whole CPU)");
+    refusal_is("acl.conf:1: - - max_utilization 1", "1", "0.999", 0, false);
+    denied(&ann, FP, (struct spec){.runtime = 3000}, "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a wish without period weighs a whole CPU)");
+    refusal_is("acl.conf:1: - - max_utilization 1", "1", "0.999", 0, true);
+    gone(tenth);
+    rules_are("- - max_utilization 10\n- - max_runtime 2ms\n- - max_period 10ms\n- - max_priority 30\n");
+    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10001}, "acl.conf:2: - - max_runtime 2ms: 3000us asked");
+    assert_int_equal(ceiling, 0);
+    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10000, .priority = 31}, "acl.conf:2: - - max_runtime 2ms: 3000us asked");
+    assert_int_equal(ceiling, 0);
+    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10000, .ignore_admission = true}, "acl.conf:2: - - max_runtime 2ms: 3000us asked");
+    assert_int_equal(ceiling, 0);
+    assert_true(refusal.never);
+    rules_are("- - max_utilization 0.5\n- - min_runtime 2ms\n- - max_runtime 1ms\n");
+    denied(&ann, EDF, (struct spec){.runtime = 1500, .period = 10000}, "acl.conf:2: - - min_runtime 2ms: 1500us asked");
+    assert_int_equal(ceiling, 0);
+}
+
+static void what_is_not_stated_passes_its_bounds_but_for_runtimes(void **state)
+{
+    (void)state;
+    rules_are("- - max_utilization 10\n- - max_runtime 3600s\n- - min_period 10ms\n- - max_period 20ms\n- - min_deadline 9ms\n- - max_deadline 20ms\n"
+              "- - min_priority 9\n- - max_priority 9\n");
+    denied(&ann, FP, (struct spec){.period = 10000, .priority = 9}, "acl.conf:2: - - max_runtime 3600s: the wish states no runtime");
+    refusal_is("acl.conf:2: - - max_runtime 3600s", "", "", 0, true);
+    gone(granted(&ann, FP, (struct spec){.runtime = 10, .priority = 9}));
+    gone(granted(&ann, EDF, (struct spec){.runtime = 10, .period = 10000}));
+    rules_are("- - max_utilization 10\n- - max_deadline 20ms\n- - min_deadline 9ms\n- - min_runtime 500us\n");
+    denied(&ann, EDF, (struct spec){.runtime = 500, .period = 20001}, "acl.conf:2: - - max_deadline 20ms: 20001us asked"); /* the period is the deadline */
+    denied(&ann, EDF, (struct spec){.runtime = 500, .period = 8999}, "acl.conf:3: - - min_deadline 9ms: 8999us asked");
+    gone(granted(&ann, EDF, (struct spec){.runtime = 500, .period = 20001, .deadline = 20000}));
+    denied(&ann, FP, (struct spec){.period = 10000}, "acl.conf:4: - - min_runtime 500us: the wish states no runtime");
+    /* The runtime is what may be accepted, and counts, whatever more is desired. */
+    denied(&ann, EDF, (struct spec){.runtime = 499, .desired_runtime = 5000, .period = 10000}, "acl.conf:4: - - min_runtime 500us: 499us asked");
+}
+
+static void a_tick_bounds_deadline_plugins_only(void **state)
+{
+    (void)state;
+    tick_is = 4000;
+    rules_are("- - max_utilization 10\n- - min_runtime tick\n");
+    denied(&ann, EDF, (struct spec){.runtime = 3999, .period = 100000}, "acl.conf:2: - - min_runtime tick: 3999us asked, a tick is 4000us");
+    refusal_is("acl.conf:2: - - min_runtime tick", "3999us", "4000us", 1000000, true);
+    gone(granted(&ann, EDF, (struct spec){.runtime = 4000, .period = 100000}));
+    gone(granted(&ann, FP, (struct spec){.runtime = 1, .period = 10000}));
+    gone(granted(&ann, FP, (struct spec){.priority = 9}));
+}
+
+/* ---- sums ---- */
+
+static void a_release_gives_back_exactly_what_was_charged(void **state)
+{
+    (void)state;
+    rules_are("@rtf - max_utilization 1\n");
+    struct grant *a = granted(&ann, FP, (struct spec){.runtime = 1, .period = 3}), *b = granted(&ben, FP, (struct spec){.runtime = 1, .period = 3}),
+                 *c = granted(&ann, FP, (struct spec){.runtime = 1, .period = 7}), *d = granted(&cat, FP, (struct spec){.runtime = 1, .period = 10007});
+    denied(&ann, FP, (struct spec){.runtime = 1, .period = 5}, "acl.conf:1: @rtf - max_utilization 1: 0.809623742 used, 0.2 asked"); /* each rounded up to a billionth */
+    gone(a);
+    assert_non_null(grant_to(&cat, FP, (struct spec){.runtime = 2, .period = 10007}, d));
+    a = granted(&ann, FP, (struct spec){.runtime = 1, .period = 3});
+    denied(&ben, FP, (struct spec){.runtime = 1, .period = 5}, "acl.conf:1: @rtf - max_utilization 1: 0.809723672 used, 0.2 asked");
+    gone(a);
+    gone(b);
+    gone(c);
+    gone(d);
+    nothing_is_used();
+}
+
+static void a_change_does_not_count_against_itself(void **state)
+{
+    (void)state;
+    rules_are("rtfann - max_utilization 0.5\n- EDF max_runtime 400ms\n- FP max_utilization 0.5\n");
+    struct grant *own = granted(&ann, EDF, share(300000)), *other = granted(&ann, FP, share(200000));
+    assert_null(grant_to(&ann, EDF, share(300001), own));
+    assert_string_equal(reason, "acl.conf:1: rtfann - max_utilization 0.5: 0.2 used, 0.300001 asked");
+    assert_int_equal(ceiling, 300000);
+    gone(other);
+    assert_non_null(grant_to(&ann, EDF, share(400000), own));
+    assert_null(grant_to(&ann, EDF, share(400001), own));
+    assert_int_equal(own->plan.runtime, 400000);
+    assert_non_null(grant_to(&ann, FP, share(500000), own)); /* and moves its charge along */
+    denied(&ann, FP, share(1), "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
+    assert_non_null(grant_to(&ann, FP, share(100000), own)); /* and gives back the rest */
+    other = granted(&ann, FP, share(400000));
+    gone(own);
+    gone(other);
+    nothing_is_used();
+}
+
+/* What is asked is held while the plugin is asked: two that pass one after another cannot both have the last of it. */
+static void what_is_asked_for_is_charged_before_the_answer(void **state)
+{
+    struct charge first, second;
+    const struct spec most = {.runtime = 1000, .desired_runtime = 400000, .period = 1000000};
+    (void)state;
+    rules_are("rtfann - max_utilization 0.5\n");
+    assert_true(ask_again(&ann, EDF, &most, NULL, &first));
+    assert_int_equal(ceiling, 500000);
+    assert_true(ask_again(&ann, EDF, &most, NULL, &second));
+    assert_int_equal(ceiling, 100000); /* the desired runtime is cut to that */
+    denied(&ann, EDF, share(1), "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
+    acl_settle(&first, acl_weight(&most, 1000)); /* that much was accepted */
+    acl_release(&second);
+    struct grant *rest = granted(&ann, EDF, share(499000));
+    acl_release(&first);
+    gone(rest);
+    nothing_is_used();
+}
+
+static void root_is_neither_restricted_nor_counted(void **state)
+{
+    (void)state;
+    rules_are("- - max_utilization 0.1\nroot - max_utilization 0.1\n0 - max_runtime 1us\n- - max_priority 1\n- - max_period 1ms\n");
+    (void)granted(&root, FP, (struct spec){.runtime = 500000, .period = 1000000, .priority = 60, .ignore_admission = true});
+    (void)granted(&root, FP, (struct spec){.priority = 60});
+    assert_int_equal(ceiling, UINT64_MAX);
+    assert_true(acl_priority_passes(rules_now, &root, FP, 60, &refusal, reason));
+    nothing_is_used();
+}
+
+static void a_stranger_is_known_by_his_uid_only(void **state)
+{
+    (void)state;
+    rules_are("20099 - max_utilization 0.3\n@20060 - max_utilization 0.1\n@rtf - max_runtime 1us\n");
+    denied(&stranger, FP, share(300001), "acl.conf:1: 20099 - max_utilization 0.3: 0 used, 0.300001 asked");
+    gone(granted(&stranger, FP, share(300000)));
+    assert_true(acl_names_uid(rules_now, 20099));
+    assert_false(acl_names_uid(rules_now, 20060)); /* that is a group */
+}
+
+static void new_rules_charge_what_is_held_and_tell_who_is_over(void **state)
+{
+    (void)state;
+    rules_are("- - max_utilization 1\n");
+    struct grant *a = granted(&ann, FP, share(200000)), *b = granted(&cat, FP, share(100000));
+    struct acl *former = rules_now;
+    rules_now = NULL;
+    rules_are("@rtf - max_utilization 0.25\nrtfcat FP max_utilization 0.1\n@rtf - max_user_utilization 0.1\n");
+    acl_charge_again(rules_now, &ann, FP, &a->charge);
+    acl_charge_again(rules_now, &cat, FP, &b->charge);
+    acl_free(former);
+    said_count = 0;
+    acl_report_overdrawn(rules_now);
+    assert_int_equal(said_count, 1); /* what is full is not over */
+    assert_string_equal(said, "acl.conf:1: @rtf - max_utilization 0.25: 0.3 is in use by older grants, which stay");
+    acl_report_overdrawn_by(rules_now, &cat);
+    assert_int_equal(said_count, 1);
+    acl_report_overdrawn_by(rules_now, &ann);
+    assert_string_equal(said, "acl.conf:3: @rtf - max_user_utilization 0.1: 0.2 is in use by older grants of uid 20021, which stay");
+    denied(&ann, FP, share(1), "acl.conf:1: @rtf - max_utilization 0.25: 0.3 used, 0.000001 asked");
+    gone(a);
+    gone(granted(&ann, FP, share(100000)));
+    gone(b);
+    nothing_is_used();
+}
+
+static void planned_priorities_are_bounded_too(void **state)
+{
+    (void)state;
+    rules_are("- - max_utilization 1\n@rtf FP max_priority 30\n- - min_priority 20\n");
+    refusal = (struct refusal){0};
+    assert_true(acl_priority_passes(rules_now, &ann, FP, 30, &refusal, reason) && acl_priority_passes(rules_now, &ann, FP, 20, &refusal, reason));
+    assert_true(acl_priority_passes(rules_now, &ann, EDF, 31, &refusal, reason));
+    assert_false(acl_priority_passes(rules_now, &ann, FP, 31, &refusal, reason));
+    assert_string_equal(reason, "acl.conf:2: @rtf FP max_priority 30: 31 planned");
+    assert_true(refusal.never);
+    assert_false(acl_priority_passes(rules_now, &stranger, FP, 19, &refusal, reason));
+    assert_string_equal(reason, "acl.conf:3: - - min_priority 20: 19 planned");
+}
+
+/* ---- the file ---- */
+
+static void each_wrong_line_is_named_with_what_is_allowed(void **state)
+{
+#define TIMES " takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not "
+#define CPUS " takes CPUs in decimals, such as 0.5 or 2, not "
+#define WORDS "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are "
+    static const struct {
+        const char *line, *sentence;
+    } wrong[] = {
+        {"@rtf - max_runtime", WORDS "3"},
+        {"@rtf - max_runtime 20 ms", WORDS "5"},
+        {"@ - max_runtime 20ms", "a domain is a user name, a uid, @group or -, not \"@\""},
+        {"@rtf edf max_runtime 20ms", "plugins.conf has no plugin \"edf\"; - means any"},
+        {"@rtf - max_period 0", "max_period" TIMES "\"0\""},
+        {"@rtf - max_runtime -5", "max_runtime" TIMES "\"-5\""},
+        {"@rtf - min_period 1.5ms", "min_period" TIMES "\"1.5ms\""},
+        {"@rtf - min_deadline 3601s", "min_deadline" TIMES "\"3601s\""},
+        {"@rtf - max_deadline 20min", "max_deadline" TIMES "\"20min\""},
+        {"@rtf - min_runtime a tick", WORDS "5"},
+        {"@rtf - min_runtime tock", "min_runtime takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, or the word tick, not \"tock\""},
+        {"@rtf - max_period tick", "max_period" TIMES "\"tick\""},
+        {"@rtf - max_utilization 50%", "max_utilization" CPUS "\"50%\""},
+        {"@rtf - max_utilization 0.1234567891", "max_utilization" CPUS "\"0.1234567891\""},
+        {"@rtf - max_utilization -1", "max_utilization" CPUS "\"-1\""},
+        {"@rtf - max_user_utilization 0,5", "max_user_utilization" CPUS "\"0,5\""},
+        {"@rtf - max_priority 0", "max_priority takes a priority from 1 to 100, not \"0\""},
+        {"@rtf - min_priority 101", "min_priority takes a priority from 1 to 100, not \"101\""},
+        {"@rtf - ignore_adm_test yes", "ignore_adm_test takes true or false, not \"yes\""},
+        {"@rtf - max_utilisation 1", "unknown property \"max_utilisation\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, max_period, "
+                                     "min_deadline, max_deadline, min_priority, max_priority or ignore_adm_test"},
+    };
+    char text[200], expected[300];
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "# a comment\n%s\n", wrong[i].line);
+        assert_null(acl_load(file_with(text), plugin_index, reason));
+        const char *behind_file = strchr(reason, ':'); /* which has a name of its own here */
+        snprintf(expected, sizeof expected, ":2: %s", wrong[i].sentence);
+        check(behind_file != NULL && strcmp(behind_file, expected) == 0, "%s: \"%s\"", wrong[i].line, reason);
+    }
+    rules_are("@rtf - max_priority 100\n\t@rtf\tEDF max_period 3600s# all of it\n\n- - max_utilization 0\n");
+}
+
+/* ---- at random ---- */
+
+/* Rules and grants, and what the plainest reading of acl.conf(5) says of them. */
+enum { MODEL_RULES = 8, MODEL_PEOPLE = 5 };
+static const struct account *const all_people[MODEL_PEOPLE] = {&ann, &ben, &cat, &stranger, &root};
+static const char *const domain_words[] = {"-", "rtfann", "20022", "@rtfteam", "@20060", "20099", "rtfcat"};
+static const bool domain_has[7][MODEL_PEOPLE] = {{true, true, true, true, true}, {true}, {false, true}, {true, true}, {true, true, true}, {false, false, false, true}, {false, false, true}};
+static const char *const words[] = {"max_utilization", "max_user_utilization", "max_runtime", "min_runtime", "max_period", "max_priority"};
+
+static struct model_rule {
+    int domain, plugin, property;
+    uint64_t value;
+} model[MODEL_RULES];
+static struct model_hold {
+    bool is;
+    int who;
+    uint64_t weight;
+    struct grant grant;
+} model_holds[HOLDS];
+
+static void random_rules(void)
+{
+    char text[MODEL_RULES * 80], *end = text, share_text[UTILIZATION_TEXT];
+    for (int i = 0; i < MODEL_RULES; i++) {
+        struct model_rule *rule = &model[i];
+        *rule = (struct model_rule){(int)random_below(7), (int)random_below(3) - 1, i == 0 ? (int)random_below(2) : (int)random_below(6), 0};
+        rule->value = rule->property < 2 ? random_below(2 * ONE_CPU) : rule->property == 5 ? random_within(1, 40) : random_within(1, 20000);
+        if (rule->property == 3) /* least runtimes are short ones */
+            rule->value = random_within(1, 500);
+        end += sprintf(end, "%s %s %s ", domain_words[rule->domain], rule->plugin < 0 ? "-" : rule->plugin == EDF ? "EDF" : "FP", words[rule->property]);
+        end += rule->property < 2 ? sprintf(end, "%s\n", format_utilization(rule->value, share_text)) : sprintf(end, "%llu\n", (unsigned long long)rule->value);
+    }
+    rules_are(text);
+}
+
+static uint64_t model_used(const struct model_rule *rule, int who, const struct model_hold *but)
+{
+    uint64_t used = 0;
+    for (const struct model_hold *hold = model_holds; hold < model_holds + HOLDS; hold++) {
+        bool counts = rule->property == 0 ? domain_has[rule->domain][hold->who] : hold->who == who;
+        if (hold->is && hold != but && all_people[hold->who]->uid != 0 && counts && (rule->plugin < 0 || rule->plugin == hold->grant.plugin))
+            used += hold->weight;
+    }
+    return used;
+}
+
+static bool model_passes(int who, int plugin, const struct spec *spec, const struct model_hold *but)
+{
+    bool opens = false;
+    const uint64_t weight = acl_weight(spec, spec->runtime);
+    if (all_people[who]->uid == 0)
+        return true;
+    for (int i = 0; i < MODEL_RULES; i++) {
+        const struct model_rule *rule = &model[i];
+        if (!domain_has[rule->domain][who] || (rule->plugin >= 0 && rule->plugin != plugin))
+            continue;
+        opens |= rule->property < 2;
+        if ((rule->property < 2 && model_used(rule, who, but) + weight > rule->value) || (rule->property == 2 && (spec->runtime == 0 || spec->runtime > rule->value)) ||
+            (rule->property == 3 && spec->runtime < rule->value) || (rule->property == 4 && spec->period > rule->value) ||
+            (rule->property == 5 && spec->priority > 0 && (uint64_t)spec->priority > rule->value))
+            return false;
+    }
+    return opens;
+}
+
+static struct spec random_spec(void)
+{
+    struct spec spec = {.period = random_below(6) == 0 ? 0 : random_within(10, 20000), .priority = (int)random_below(41)};
+    spec.deadline = random_below(3) != 0 ? 0 : spec.period == 0 ? random_within(10, 20000) : random_within(spec.period / 2 + 1, spec.period);
+    const uint64_t window = spec_window(&spec);
+    spec.runtime = random_below(12) == 0 ? 0 : random_within(1, window == 0 ? 20000 : window);
+    return spec;
+}
+
+static int some_nearest, none_nearest;
+
+/* The largest runtime that would pass passes, and a microsecond more does not; where there is none, none passes. */
+static void the_ceiling_is_exact(int who, int plugin, const struct spec *asked, const struct model_hold *own, uint64_t said_ceiling, bool passes)
+{
+    struct spec spec = *asked;
+    if (asked->runtime == 0) {
+        check(passes || said_ceiling == 0, "%llu for who states no runtime", (unsigned long long)said_ceiling);
+        return;
+    }
+    if (said_ceiling == 0) {
+        none_nearest++;
+        assert_false(passes);
+        for (spec.runtime = 1; spec.runtime < 20000; spec.runtime += 1 + spec.runtime / 7)
+            check(!model_passes(who, plugin, &spec, own), "%llu would pass", (unsigned long long)spec.runtime);
+        return;
+    }
+    some_nearest++;
+    spec.runtime = said_ceiling > TIME_MAX ? TIME_MAX : said_ceiling;
+    check(model_passes(who, plugin, &spec, own), "%llu would not pass: period %llu, deadline %llu; %s", (unsigned long long)spec.runtime, (unsigned long long)spec.period,
+          (unsigned long long)spec.deadline, reason);
+    spec.runtime++;
+    check(said_ceiling == UINT64_MAX || !model_passes(who, plugin, &spec, own), "%llu would pass, too", (unsigned long long)spec.runtime);
+}
+
+static void ask_at_random(void)
+{
+    struct model_hold *hold = &model_holds[random_below(HOLDS)];
+    const bool is_change = hold->is && random_below(2) == 0;
+    if (hold->is && !is_change) {
+        gone(&hold->grant);
+        hold->is = false;
+        return;
+    }
+    const int plugin = (int)random_below(2), who = is_change ? hold->who : (int)random_below(MODEL_PEOPLE);
+    const struct spec spec = random_spec();
+    struct charge charge;
+    const bool passes = ask_again(all_people[who], plugin, &spec, is_change ? &hold->grant : NULL, &charge);
+    check(passes == model_passes(who, plugin, &spec, is_change ? hold : NULL), "%s", reason);
+    const uint64_t said_ceiling = ceiling;
+    if (all_people[who]->uid != 0) {
+        if (passes) /* without what was just charged */
+            acl_release(&charge);
+        the_ceiling_is_exact(who, plugin, &spec, is_change ? hold : NULL, said_ceiling, passes);
+        if (passes)
+            assert_true(ask_again(all_people[who], plugin, &spec, is_change ? &hold->grant : NULL, &charge));
+    }
+    if (!passes)
+        return;
+    if (is_change)
+        gone(&hold->grant);
+    *hold = (struct model_hold){.is = true, .who = who, .weight = acl_weight(&spec, spec.runtime), .grant = {.plugin = plugin, .spec = spec, .charge = charge}};
+    acl_settle(&hold->grant.charge, hold->weight);
+}
+
+static void whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact(void **state)
+{
+    (void)state;
+    random_from(7);
+    for (int round = 0; round < 600; round++) {
+        random_rules();
+        for (int step = 0; step < 150; step++)
+            ask_at_random();
+        for (int i = 0; i < HOLDS; i++)
+            if (model_holds[i].is)
+                gone(&model_holds[i].grant);
+        memset(model_holds, 0, sizeof model_holds);
+        nothing_is_used();
+    }
+    assert_true(some_nearest > 5000 && none_nearest > 5000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_and_priorities_are_bounded_for_each_domain),
+        cmocka_unit_test(sums_are_bounded_for_each_domain),
+        cmocka_unit_test(passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says_false),
+        cmocka_unit_test(without_an_opening_nobody_but_root_has_anything),
+        cmocka_unit_test(all_rules_that_match_must_hold),
+        cmocka_unit_test(the_papers_example),
+        cmocka_unit_test(what_states_no_runtime_or_no_window_weighs_a_cpu),
+        cmocka_unit_test(no_runtime_is_nearest_where_none_would_help),
+        cmocka_unit_test(what_is_not_stated_passes_its_bounds_but_for_runtimes),
+        cmocka_unit_test(a_tick_bounds_deadline_plugins_only),
+        cmocka_unit_test(a_release_gives_back_exactly_what_was_charged),
+        cmocka_unit_test(a_change_does_not_count_against_itself),
+        cmocka_unit_test(what_is_asked_for_is_charged_before_the_answer),
+        cmocka_unit_test(root_is_neither_restricted_nor_counted),
+        cmocka_unit_test(a_stranger_is_known_by_his_uid_only),
+        cmocka_unit_test(new_rules_charge_what_is_held_and_tell_who_is_over),
+        cmocka_unit_test(planned_priorities_are_bounded_too),
+        cmocka_unit_test(each_wrong_line_is_named_with_what_is_allowed),
+        cmocka_unit_test(whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact),
+    };
+    return cmocka_run_group_tests_name("acl", tests, set_up, tear_down);
+}

@@ -1,0 +1,379 @@
+/* The ledger: however a plugin lies, no CPU is promised more than its line's threshold, nor more than once; and sums are exact. */
+#include "ledger.h"
+
+#include <string.h>
+
+#include "told.h"
+#include "unit.h"
+#include "units.h"
+#include "wishes.h"
+
+/* EDF counts densities, as its test is sufficient; EXACT and RM rates. LIGHT promises nothing: it tests nothing. */
+enum { EDF, EXACT, RM, GLOBAL, LIGHT, DOMAIN };
+static char reason[REASON_BYTES];
+
+static int set_up(void **state)
+{
+    (void)state;
+    plugins_are("EDF sh - 0-1 partition=unthrottled threshold=0.9\n"
+                "EXACT sh - 2-3 partition=unthrottled threshold=0.8\n"
+                "RM sh 21-40 0,2\n"
+                "GLOBAL sh - 4-5 partition=global threshold=0.75\n"
+                "LIGHT sh 1-20 0-5\n"
+                "DOMAIN sh - 6-7 partition=unthrottled\n");
+    plugin_says("EDF", "sufficient", true, true);
+    plugin_says("EXACT", "exact", true, true);
+    plugin_says("RM", "exact", true, true);
+    plugin_says("GLOBAL", "necessary", false, true);
+    plugin_says("LIGHT", "none", false, false);
+    return 0;
+}
+
+static struct grant grant_of(int plugin, const char *cpus, uint64_t runtime, uint64_t period, uint64_t deadline)
+{
+    struct grant grant = {.plugin = plugin, .spec = {.runtime = runtime, .period = period, .deadline = deadline}};
+    grant.plan = (struct attributes){.policy = plugin_line(plugin)->deadline ? POLICY_DEADLINE : POLICY_FIFO, .runtime = runtime, .period = period,
+                                     .deadline = deadline != 0 ? deadline : period};
+    grant.plan.priority = plugin_line(plugin)->deadline ? 0 : plugin_line(plugin)->lowest;
+    assert_true(parse_cpus(cpus, &grant.plan.cpus));
+    grant.utilization = grant_utilization(&grant);
+    return grant;
+}
+
+static struct {
+    int plugin, cpu;
+    uint64_t sum;
+} sums[64];
+static int sum_count;
+
+static void note(int plugin, int cpu, uint64_t sum)
+{
+    sums[sum_count].plugin = plugin;
+    sums[sum_count].cpu = cpu;
+    sums[sum_count++].sum = sum;
+}
+
+static uint64_t sum_of(int plugin, int cpu)
+{
+    sum_count = 0;
+    ledger_each(note);
+    for (int i = 0; i < sum_count; i++)
+        if (sums[i].plugin == plugin && sums[i].cpu == cpu)
+            return sums[i].sum;
+    return 0;
+}
+
+static void nothing_is_left(void)
+{
+    sum_count = 0;
+    ledger_each(note);
+    assert_int_equal(sum_count, 0);
+}
+
+/* ---- plans ---- */
+
+static bool is_its_own(struct grant *grant, const char *expected)
+{
+    reason[0] = '\0';
+    bool good = plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
+    check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL), "\"%s\" instead of \"%s\"", reason, expected == NULL ? "" : expected);
+    return good;
+}
+
+static void a_plan_that_was_asked_for_is_taken(void **state)
+{
+    (void)state;
+    struct grant edf = grant_of(EDF, "1", 1000, 10000, 0), rm = grant_of(RM, "0,2", 1000, 10000, 0), global = grant_of(GLOBAL, "4-5", 1000, 10000, 5000);
+    is_its_own(&edf, NULL);
+    is_its_own(&rm, NULL);
+    is_its_own(&global, NULL);
+    edf.spec.desired_runtime = 2000;
+    edf.plan.runtime = 2000;
+    is_its_own(&edf, NULL);
+    assert_false(plan_is_its_own(EDF, &edf.spec, 1999, &edf.plan, reason)); /* the rules' bound */
+}
+
+static void a_plan_of_what_is_not_its_own_is_a_lie(void **state)
+{
+    const struct grant edf = grant_of(EDF, "1", 1000, 10000, 0), rm = grant_of(RM, "0", 1000, 10000, 0);
+    struct grant lie;
+    (void)state;
+    lie = grant_of(EDF, "2", 1000, 10000, 0);
+    is_its_own(&lie, "it offers CPU 2, which is not its own");
+    lie = grant_of(EDF, "1-2", 1000, 10000, 0);
+    is_its_own(&lie, "not its own");
+    lie = grant_of(GLOBAL, "4", 1000, 10000, 0);
+    is_its_own(&lie, "under partition=global a plan has all of its CPUs, not 4");
+    lie = edf, lie.plan.policy = POLICY_FIFO;
+    is_its_own(&lie, "which its line does not allow");
+    lie = rm, lie.plan.policy = POLICY_DEADLINE;
+    is_its_own(&lie, "which its line does not allow");
+    lie = rm, lie.plan.policy = POLICY_OTHER;
+    is_its_own(&lie, "which its line does not allow");
+    lie = rm, lie.plan.priority = 20;
+    is_its_own(&lie, "it offers priority 20, its range is 21-40");
+    lie = rm, lie.plan.priority = 41;
+    is_its_own(&lie, "it offers priority 41, its range is 21-40");
+    lie = edf, lie.plan.priority = 1;
+    is_its_own(&lie, "no priority");
+    lie = edf, lie.plan.runtime = 0;
+    is_its_own(&lie, "has a runtime");
+    lie = edf, lie.plan.period = 10001;
+    is_its_own(&lie, "another period or deadline than was asked");
+    lie = edf, lie.plan.deadline = 9999;
+    is_its_own(&lie, "another period or deadline than was asked");
+    lie = edf, lie.plan.runtime = 999;
+    is_its_own(&lie, "it offers a runtime of 999us");
+    lie = edf, lie.plan.runtime = 1001;
+    is_its_own(&lie, "it offers a runtime of 1001us");
+}
+
+/* ---- sums ---- */
+
+static bool fits(const struct grant *grant, const struct grant *old, const char *expected)
+{
+    reason[0] = '\0';
+    bool good = ledger_fits(grant, old, reason);
+    check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL), "\"%s\" instead of \"%s\"", reason, expected == NULL ? "" : expected);
+    return good;
+}
+
+static void a_cpu_is_not_promised_beyond_its_lines_threshold(void **state)
+{
+    (void)state;
+    const struct grant half = grant_of(EDF, "0", 5000, 10000, 0), rest = grant_of(EDF, "0", 4000, 10000, 0), more = grant_of(EDF, "0", 4001, 10000, 0),
+                       beside = grant_of(EDF, "1", 9000, 10000, 0);
+    ledger_add(&half);
+    fits(&rest, NULL, NULL);
+    fits(&more, NULL, "CPU 0 would hold more than its threshold of 0.9: 0.5 is promised");
+    fits(&beside, NULL, NULL);
+    ledger_remove(&half);
+    fits(&more, NULL, NULL);
+    nothing_is_left();
+}
+
+/* Rounding each share up may be more than a plugin's exact sum: a millionth is no lie, more is. */
+static void what_rounding_adds_is_no_lie(void **state)
+{
+    (void)state;
+    const struct grant full = grant_of(EDF, "0", 900000000, 1000000000, 0), crumb = grant_of(EDF, "0", 1000, 1000000000, 0),
+                       more = grant_of(EDF, "0", 1001, 1000000000, 0);
+    ledger_add(&full);
+    fits(&crumb, NULL, NULL);
+    fits(&more, NULL, "threshold");
+    ledger_remove(&full);
+}
+
+static void a_shared_cpu_is_promised_once(void **state)
+{
+    (void)state;
+    const struct grant edf = grant_of(EDF, "0", 6000, 10000, 0), rm = grant_of(RM, "0", 4000, 10000, 0), more = grant_of(RM, "0", 4001, 10000, 0);
+    ledger_add(&edf);
+    fits(&rm, NULL, NULL);
+    fits(&more, NULL, "CPU 0 is shared and would be promised more than once: 0.6 is");
+    assert_true(ledger_fits_line(&more, NULL, reason)); /* the plugin itself cannot know */
+    ledger_remove(&edf);
+}
+
+/* A line's own sum is of densities under a sufficient test; what a CPU has for all is what they use of it. */
+static void a_short_deadline_weighs_in_its_own_line_alone(void **state)
+{
+    (void)state;
+    const struct grant edf = grant_of(EDF, "0", 1000, 10000, 2000), exact = grant_of(EXACT, "2", 1000, 10000, 2000);
+    assert_int_equal(ledger_weight(&edf), 500000000);
+    assert_int_equal(ledger_rate(&edf), 100000000);
+    assert_int_equal(ledger_weight(&exact), 100000000);
+    ledger_add(&edf);
+    assert_int_equal(sum_of(EDF, 0), 500000000);
+    assert_int_equal(sum_of(-1, 0), 100000000);
+    const struct grant rm = grant_of(RM, "0", 9000, 10000, 0), own = grant_of(EDF, "0", 4001, 10000, 0);
+    fits(&rm, NULL, NULL);
+    fits(&own, NULL, "threshold");
+    ledger_remove(&edf);
+    nothing_is_left();
+}
+
+static void a_plan_on_several_cpus_weighs_fully_on_each(void **state)
+{
+    (void)state;
+    const struct grant both = grant_of(EDF, "0-1", 5000, 10000, 0), more = grant_of(EDF, "1", 4001, 10000, 0);
+    ledger_add(&both);
+    assert_int_equal(sum_of(EDF, 0), 500000000);
+    assert_int_equal(sum_of(EDF, 1), 500000000);
+    fits(&more, NULL, "CPU 1 would hold more");
+    ledger_remove(&both);
+    nothing_is_left();
+}
+
+static void global_edf_has_one_sum_over_its_cpus(void **state)
+{
+    (void)state;
+    const struct grant one = grant_of(GLOBAL, "4-5", 10000, 10000, 0), rest = grant_of(GLOBAL, "4-5", 5000, 10000, 0), more = grant_of(GLOBAL, "4-5", 5001, 10000, 0);
+    ledger_add(&one);
+    assert_int_equal(sum_of(GLOBAL, -1), ONE_CPU);
+    assert_int_equal(sum_of(GLOBAL, 4), 0);
+    fits(&rest, NULL, NULL); /* 1.5 = 2 * 0.75 */
+    fits(&more, NULL, "its CPUs would hold more than 1.5: 1 is promised");
+    ledger_remove(&one);
+    nothing_is_left();
+}
+
+static void what_is_not_promised_weighs_nothing(void **state)
+{
+    (void)state;
+    const struct grant light = grant_of(LIGHT, "0", 10000, 10000, 0), without = grant_of(RM, "0", 0, 10000, 0), full = grant_of(RM, "0", 10000, 10000, 0);
+    struct grant untested = grant_of(RM, "0", 10000, 10000, 0);
+    ledger_add(&light);
+    ledger_add(&without);
+    nothing_is_left();
+    ledger_add(&full);
+    fits(&light, NULL, NULL);
+    fits(&without, NULL, NULL);
+    fits(&untested, NULL, "threshold");
+    untested.spec.ignore_admission = true; /* the owner's risk, and it counts */
+    fits(&untested, NULL, NULL);
+    ledger_add(&untested);
+    assert_int_equal(sum_of(RM, 0), 2 * ONE_CPU);
+    ledger_remove(&untested);
+    ledger_remove(&full);
+    ledger_remove(&light);
+    ledger_remove(&without);
+    nothing_is_left();
+}
+
+static void a_change_does_not_count_against_itself(void **state)
+{
+    (void)state;
+    const struct grant old = grant_of(EDF, "0", 6000, 10000, 0), more = grant_of(EDF, "0", 9000, 10000, 0), too_much = grant_of(EDF, "0", 9001, 10000, 0),
+                       moved = grant_of(EDF, "1", 9000, 10000, 0), other_line = grant_of(RM, "0", 10000, 10000, 0),
+                       global = grant_of(GLOBAL, "4-5", 9000, 10000, 0), global_more = grant_of(GLOBAL, "4-5", 15000, 10000, 0);
+    ledger_add(&old);
+    fits(&more, &old, NULL);
+    fits(&too_much, &old, "0 is promised");
+    fits(&moved, &old, NULL);
+    fits(&other_line, &old, NULL);
+    fits(&other_line, NULL, "promised more than once");
+    ledger_add(&global);
+    fits(&global_more, &global, NULL);
+    fits(&global_more, &old, "its CPUs would hold more"); /* what goes elsewhere leaves no room here */
+    fits(&more, &global, "threshold");
+    ledger_remove(&old);
+    ledger_remove(&global);
+    nothing_is_left();
+}
+
+/* ---- at random ---- */
+
+enum { GRANTS = 40 };
+static struct grant held[GRANTS];
+static bool is_held[GRANTS];
+
+static struct grant random_grant(void)
+{
+    static const char *const cpus[] = {[EDF] = "0,1,0-1", [EXACT] = "2,3,2-3", [RM] = "0,2,0-2", [GLOBAL] = "4-5", [LIGHT] = "0-5", [DOMAIN] = "6,7,6-7"};
+    const int plugin = (int)random_below(6);
+    const uint64_t period = random_within(10, TIME_MAX >> random_below(28)), deadline = random_below(2) == 0 ? 0 : random_within((period + 1) / 2, period);
+    char list[16];
+    snprintf(list, sizeof list, "%s", cpus[plugin]);
+    if (strchr(list, ',') != NULL) { /* of three choices one; "0-2" is not RM's, and no matter here */
+        char *choice = list;
+        for (uint64_t skip = random_below(3); skip > 0; skip--)
+            choice = strchr(choice, ',') + 1;
+        choice[strcspn(choice, ",")] = '\0';
+        memmove(list, choice, strlen(choice) + 1);
+    }
+    return grant_of(plugin, list, random_below(10) == 0 ? 0 : random_within(1, (deadline == 0 ? period : deadline) / 3), period, deadline);
+}
+
+/* As the header says it, in the plainest way. */
+static uint64_t model_sum(int plugin, int cpu)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < GRANTS; i++) {
+        const struct grant *grant = &held[i];
+        if (!is_held[i] || (plugin >= 0 && grant->plugin != plugin) || (grant->plugin == GLOBAL) != (cpu < 0) || grant->plugin == LIGHT)
+            continue;
+        if (grant->plan.runtime != 0 && (cpu < 0 || CPU_ISSET((size_t)cpu, &grant->plan.cpus)))
+            sum += plugin < 0 || grant->plugin == EXACT || grant->plugin == RM || grant->plugin == GLOBAL ? utilization(grant->plan.runtime, grant->plan.period)
+                                                                                                           : utilization(grant->plan.runtime, grant->plan.deadline);
+    }
+    return sum;
+}
+
+static void sums_are_those_of_what_is_held(void)
+{
+    for (int plugin = -1; plugin <= DOMAIN; plugin++)
+        for (int cpu = plugin == GLOBAL ? -1 : 0; cpu < (plugin == GLOBAL ? 0 : 8); cpu++)
+            check(sum_of(plugin, cpu) == model_sum(plugin, cpu), "plugin %d, CPU %d: %llu, not %llu", plugin, cpu, (unsigned long long)sum_of(plugin, cpu),
+                  (unsigned long long)model_sum(plugin, cpu));
+}
+
+static void sums_are_exact_whatever_comes_and_goes(void **state)
+{
+    (void)state;
+    plugin_says("DOMAIN", "sufficient", true, true);
+    random_from(5);
+    for (int round = 0; round < 20000; round++) {
+        const uint64_t i = random_below(GRANTS);
+        if (is_held[i]) {
+            ledger_remove(&held[i]);
+        } else {
+            held[i] = random_grant();
+            ledger_add(&held[i]);
+        }
+        is_held[i] = !is_held[i];
+        if (round % 50 == 0)
+            sums_are_those_of_what_is_held();
+    }
+    for (int i = 0; i < GRANTS; i++)
+        if (is_held[i])
+            ledger_remove(&held[i]);
+    nothing_is_left();
+}
+
+/* Room is what fits, and a microsecond more does not, unless that is more than the window has. */
+static void room_is_exact(void **state)
+{
+    int bounded = 0;
+    (void)state;
+    random_from(6);
+    for (int round = 0; round < 20000; round++) {
+        struct grant first = random_grant(), second = random_grant(), asked = random_grant();
+        if (asked.plugin == GLOBAL || asked.plugin == LIGHT)
+            continue;
+        const bool is_change = random_below(3) == 0;
+        ledger_add(&first);
+        ledger_add(&second);
+        const uint64_t room = ledger_room(&asked, is_change ? &second : NULL);
+        asked.plan.runtime = asked.spec.runtime = room;
+        asked.utilization = grant_utilization(&asked);
+        check(room == 0 || ledger_fits(&asked, is_change ? &second : NULL, reason), "%llu: %s", (unsigned long long)room, reason);
+        asked.plan.runtime = asked.spec.runtime = room + 1;
+        asked.utilization = grant_utilization(&asked);
+        check(room >= asked.plan.deadline || !ledger_fits(&asked, is_change ? &second : NULL, reason), "%llu and more of plugin %d, %llu in %llu, change %d of %d", (unsigned long long)room, asked.plugin, (unsigned long long)asked.plan.deadline, (unsigned long long)asked.plan.period, is_change, second.plugin);
+        bounded += room < asked.plan.deadline;
+        ledger_remove(&first);
+        ledger_remove(&second);
+    }
+    assert_true(bounded > 1000);
+    nothing_is_left();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_that_was_asked_for_is_taken),
+        cmocka_unit_test(a_plan_of_what_is_not_its_own_is_a_lie),
+        cmocka_unit_test(a_cpu_is_not_promised_beyond_its_lines_threshold),
+        cmocka_unit_test(what_rounding_adds_is_no_lie),
+        cmocka_unit_test(a_shared_cpu_is_promised_once),
+        cmocka_unit_test(a_short_deadline_weighs_in_its_own_line_alone),
+        cmocka_unit_test(a_plan_on_several_cpus_weighs_fully_on_each),
+        cmocka_unit_test(global_edf_has_one_sum_over_its_cpus),
+        cmocka_unit_test(what_is_not_promised_weighs_nothing),
+        cmocka_unit_test(a_change_does_not_count_against_itself),
+        cmocka_unit_test(sums_are_exact_whatever_comes_and_goes),
+        cmocka_unit_test(room_is_exact),
+    };
+    return cmocka_run_group_tests_name("ledger", tests, set_up, NULL);
+}

@@ -1,0 +1,296 @@
+/* What is found when a reader looks through its directory: what is new or changed is looked at, what has gone too, and nothing else; in the order
+ * in which it came. */
+#include "scans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "order.h"
+#include "sighting.h"
+#include "turns.h"
+#include "unit.h"
+#include "wishes.h"
+
+static struct account account = {.uid = 20021, .state = ACCOUNT_KNOWN}, other_account = {.uid = 20022, .state = ACCOUNT_KNOWN};
+static struct user user = {.name = "20021", .uid = 20021, .account = &account}, other = {.name = "20022", .uid = 20022, .account = &other_account};
+
+/* ---- in the place of order.c ---- */
+
+static char answered[64], queue[256]; /* the names, a blank behind each */
+
+static void append(char *names, size_t size, const struct wish *wish)
+{
+    const size_t length = strlen(names);
+    snprintf(names + length, size - length, "%s ", wish->name);
+}
+
+void wish_queue(struct wish *wish)
+{
+    turns_add(wish, &wish->user->account->line);
+}
+
+void answer_again(struct wish *wish, enum kind kind, const char *reason)
+{
+    (void)kind;
+    (void)reason;
+    append(answered, sizeof answered, wish);
+}
+
+/* The names of those that are to be looked at, in turn. */
+static const char *take_queue(void)
+{
+    queue[0] = '\0';
+    for (struct wish *wish; (wish = turns_next()) != NULL;)
+        append(queue, sizeof queue, wish);
+    return queue;
+}
+
+static void queued(const char *names)
+{
+    assert_string_equal(take_queue(), names);
+}
+
+static int set_up(void **state)
+{
+    char reason[REASON_BYTES];
+    (void)state;
+    rules = acl_load(file_with("20021 - max_utilization 1\n20022 - max_utilization 1\n"), NULL, reason);
+    assert_non_null(rules);
+    line_init(&account.line, false);
+    line_init(&other_account.line, false);
+    return 0;
+}
+
+static void forget(struct user *of)
+{
+    for (struct wish *wish = of->wishes, *next; wish != NULL; wish = next) {
+        next = wish->hh.next;
+        turns_leave(wish);
+        free(wish->grant);
+        wish->grant = NULL;
+        wish_judged(wish, (struct stamp){0}, false);
+        wish->judged_tid = (struct stamp){0};
+        wish_forget(wish);
+    }
+}
+
+static int after_each(void **state)
+{
+    (void)state;
+    forget(&user);
+    forget(&other);
+    max_wishes = 1000;
+    answered[0] = '\0';
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    acl_free(rules);
+    return 0;
+}
+
+static struct wish *judged(struct user *of, const char *name, uint64_t inode, int64_t changed)
+{
+    struct wish *wish = wish_find(of, name, true);
+    wish_judged(wish, (struct stamp){.inode = inode, .changed = changed}, false);
+    return wish;
+}
+
+static void found(struct user *of, const char *name, uint64_t inode, int64_t changed)
+{
+    scan_file(of, name, true, &(struct stamp){.inode = inode, .changed = changed}, false);
+}
+
+/* ---- */
+
+static void what_is_new_is_looked_at_in_the_order_of_its_times(void **state)
+{
+    (void)state;
+    scan_begin(&user, 0);
+    found(&user, "c", 3, 30);
+    found(&user, "a", 1, 10);
+    found(&user, "b", 2, 20);
+    queued("");
+    scan_end(&user);
+    queued("a b c ");
+    assert_true(user.scanned);
+    assert_null(user.scan);
+}
+
+static void what_is_as_it_was_judged_is_left_alone(void **state)
+{
+    (void)state;
+    judged(&user, "same", 1, 10);
+    judged(&user, "written", 2, 20);
+    judged(&user, "replaced", 3, 30);
+    judged(&user, "fresh", 4, 40)->judged.fresh = true; /* another one can have the same time: its text tells */
+    judged(&user, "busy", 5, 50)->dirty = true;
+    scan_begin(&user, 0);
+    found(&user, "new", 9, 5);
+    found(&user, "same", 1, 10);
+    found(&user, "written", 2, 21);
+    found(&user, "replaced", 6, 30);
+    found(&user, "fresh", 4, 40);
+    found(&user, "busy", 5, 50);
+    scan_end(&user);
+    /* What is known comes first: what it gives up can be the new one's. */
+    (void)take_queue();
+    assert_non_null(strstr(queue, "written "));
+    assert_non_null(strstr(queue, "replaced "));
+    assert_non_null(strstr(queue, "fresh "));
+    assert_non_null(strstr(queue, "busy "));
+    assert_null(strstr(queue, "same "));
+    assert_string_equal(queue + strlen(queue) - 4, "new ");
+}
+
+static void one_with_another_name_is_always_looked_at(void **state)
+{
+    (void)state;
+    wish_judged(wish_find(&user, "linked", true), (struct stamp){.inode = 1, .changed = 10}, true);
+    judged(&user, "alone", 2, 10);
+    scan_begin(&user, 0);
+    found(&user, "linked", 1, 10);
+    scan_file(&user, "alone", true, &(struct stamp){.inode = 2, .changed = 10}, true);
+    scan_end(&user);
+    (void)take_queue();
+    assert_non_null(strstr(queue, "linked "));
+    assert_non_null(strstr(queue, "alone "));
+}
+
+static void what_has_gone_is_looked_at(void **state)
+{
+    (void)state;
+    judged(&user, "gone", 1, 10);
+    judged(&user, "here", 2, 10);
+    struct wish *detached = judged(&user, "detached", 3, 10);
+    detached->judged_tid = (struct stamp){.inode = 4, .changed = 10};
+    scan_begin(&user, 0);
+    found(&user, "here", 2, 10);
+    found(&user, "detached", 3, 10);
+    scan_end(&user);
+    queued("gone detached ");
+}
+
+static void a_thread_file_is_looked_at_by_itself(void **state)
+{
+    (void)state;
+    struct wish *wish = judged(&user, "cam", 1, 10);
+    scan_begin(&user, 0);
+    found(&user, "cam", 1, 10);
+    scan_file(&user, "cam", false, &(struct stamp){.inode = 2, .changed = 10}, false);
+    scan_end(&user);
+    queued("cam ");
+    wish->judged_tid = (struct stamp){.inode = 2, .changed = 10};
+    scan_begin(&user, 0);
+    found(&user, "cam", 1, 10);
+    scan_file(&user, "cam", false, &(struct stamp){.inode = 2, .changed = 10}, false);
+    scan_end(&user);
+    queued("");
+}
+
+/* Decided and written down, and then somebody died before the owner was told. */
+static void a_verdict_that_was_lost_is_told_again(void **state)
+{
+    (void)state;
+    struct wish *told = judged(&user, "told", 1, 10), *lost = judged(&user, "lost", 2, 10), *refused = judged(&user, "refused", 3, 10), *late = judged(&user, "late", 4, 10);
+    told->grant = allocate(sizeof *told->grant);
+    lost->grant = allocate(sizeof *lost->grant);
+    late->grant = allocate(sizeof *late->grant);
+    told->decided = lost->decided = refused->decided = 50;
+    late->decided = 150; /* after the scan began: its verdict is on its way */
+    scan_begin(&user, 100);
+    found(&user, "told", 1, 10);
+    found(&user, "lost", 2, 10);
+    found(&user, "refused", 3, 10);
+    found(&user, "late", 4, 10);
+    scan_verdict(&user, "told", 50);
+    scan_verdict(&user, "lost", 40); /* an earlier one */
+    scan_end(&user);
+    assert_string_equal(answered, "lost ");
+    queued("refused "); /* why it was is not known any more: it is asked again */
+}
+
+static void a_verdict_of_nothing_is_looked_at(void **state)
+{
+    (void)state;
+    scan_begin(&user, 0);
+    scan_verdict(&user, "old", 5);
+    scan_end(&user);
+    queued("old ");
+}
+
+static void beyond_the_limit_one_is_told_and_the_rest_is_not_kept(void **state)
+{
+    char name[16];
+    (void)state;
+    max_wishes = 3;
+    scan_begin(&user, 0);
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        found(&user, name, (uint64_t)i + 1, i);
+    }
+    scan_end(&user);
+    queued("n0 n1 n2 n3 ");
+    assert_int_equal(HASH_CNT(hh, user.wishes), 4);
+    assert_true(wish_find(&user, "n3", false)->over_limit);
+}
+
+static void a_scan_that_is_forgotten_leaves_nothing(void **state)
+{
+    (void)state;
+    judged(&user, "cam", 1, 10);
+    scan_begin(&user, 0);
+    found(&user, "cam", 2, 20);
+    scan_forget(&user);
+    found(&user, "cam", 2, 20); /* of a reader that is gone */
+    scan_verdict(&user, "cam", 5);
+    scan_end(&user);
+    queued("");
+    scan_begin(&user, 0);
+    scan_end(&user);
+    queued("cam "); /* it is not there any more, whatever the other one found */
+}
+
+/* What was first is asked first, whosever it is. */
+static void at_the_start_all_are_taken_in_the_order_of_their_times(void **state)
+{
+    (void)state;
+    scans_gather();
+    scan_begin(&user, 0);
+    scan_begin(&other, 0);
+    found(&user, "third", 1, 30);
+    found(&user, "first", 2, 10);
+    found(&other, "second", 1, 20);
+    found(&other, "fourth", 2, 40);
+    scan_end(&user);
+    scan_end(&other);
+    assert_false(turns_are_due());
+    scans_gathered();
+    assert_string_equal(turns_next()->name, "first");
+    assert_string_equal(turns_next()->name, "second");
+    assert_string_equal(turns_next()->name, "third");
+    assert_string_equal(turns_next()->name, "fourth");
+    assert_false(turns_are_due());
+}
+
+#define SCAN_TEST(function) cmocka_unit_test_teardown(function, after_each)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCAN_TEST(what_is_new_is_looked_at_in_the_order_of_its_times),
+        SCAN_TEST(what_is_as_it_was_judged_is_left_alone),
+        SCAN_TEST(one_with_another_name_is_always_looked_at),
+        SCAN_TEST(what_has_gone_is_looked_at),
+        SCAN_TEST(a_thread_file_is_looked_at_by_itself),
+        SCAN_TEST(a_verdict_that_was_lost_is_told_again),
+        SCAN_TEST(a_verdict_of_nothing_is_looked_at),
+        SCAN_TEST(beyond_the_limit_one_is_told_and_the_rest_is_not_kept),
+        SCAN_TEST(a_scan_that_is_forgotten_leaves_nothing),
+        SCAN_TEST(at_the_start_all_are_taken_in_the_order_of_their_times),
+    };
+    return cmocka_run_group_tests_name("scans", tests, set_up, tear_down);
+}

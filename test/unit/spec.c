@@ -1,0 +1,368 @@
+/* lib/spec.c: what a spec may say. Everything else gets a sentence that names key and line, and what is allowed; and what one process tells another
+ * of it is checked as the text was. */
+#include "spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "units.h"
+
+static char reason[REASON_BYTES];
+static struct spec spec;
+static char text[2 * SPEC_BYTES_MAX];
+
+static const char *const times[] = {"runtime", "period", "deadline", "desired_runtime"};
+#define A_TIME "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms or s, from 1us to 3600s"
+#define A_NAME " characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]"
+
+static bool parses(const char *json, size_t length)
+{
+    spec_free(&spec);
+    memset(reason, 'x', sizeof reason);
+    reason[0] = '\0';
+    return spec_parse(json, length, &spec, reason);
+}
+
+/* What it is told is a sentence that can stand in a log, with all of these parts (a NULL ends them). */
+static void refused_bytes(const char *json, size_t length, const char *const parts[])
+{
+    check(!parses(json, length), "%.200s", json);
+    assert_true(memchr(reason, '\0', sizeof reason) != NULL);
+    for (const char *at = reason; *at != '\0'; at++)
+        check(*at >= 0x20 && *at <= 0x7e, "%.100s: byte %d", json, *at);
+    for (; *parts != NULL; parts++)
+        check(strstr(reason, *parts) != NULL, "%.100s: \"%s\" misses \"%s\"", json, reason, *parts);
+}
+
+#define refused(json, ...) refused_bytes(json, strlen(json), (const char *const[]){__VA_ARGS__, NULL})
+
+static void taken(const char *json)
+{
+    check(parses(json, strlen(json)), "%.200s: %s", json, reason);
+}
+
+/* So many times the same, then the rest. */
+static const char *many(const char *before, const char *one, int count, const char *behind)
+{
+    char *end = stpcpy(text, before);
+    while (count-- > 0)
+        end = stpcpy(end, one);
+    stpcpy(end, behind);
+    return text;
+}
+
+/* The key on the third line. */
+static void values_refused(const char *key, const char *allowed, const char *const values[], size_t count)
+{
+    char json[256], place[64];
+    snprintf(place, sizeof place, "key \"%s\" (line 3)", key);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(json, sizeof json, "{\n\n\"%s\": %s}", key, values[i]);
+        refused(json, place, allowed);
+    }
+}
+
+#define VALUES(...) (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
+
+static void what_is_not_json_is_told_with_its_place(void **state)
+{
+    static const char *const wrong[] = {"not json", "{\"runtime\": \"5ms\"", "{", " ", "\n\n", "", "{\"runtime\": \"5ms\",}", "{'runtime': 5}", "{\"runtime\": 5ms}",
+                                        "{\"runtime\": NaN}", "{\"runtime\": 0x10}", "{\"runtime\": 05}", "{\"runtime\": +5}", "{\"runtime\" \"5ms\"}",
+                                        "{runtime: 5}", "// {}", "{\"comment\": \"a", "{\"comment\": \"\\x\"}", "{\"comment\": \"\\ud800\"}",
+                                        "{\"comment\": \"a\\u0000b\"}", "{\"comment\": \"a\tb\"}", "{}{}", "{} x", "{},"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refused(wrong[i], "JSON object", "line ", "column ");
+    refused("{\"runtime\": \"5ms\",\n \"period\": oops}", "line 2");
+    refused("{\"runtime\": \"5ms\",\n \"period\": \"10ms\"\n\n", "line 4");
+}
+
+static void arrays_and_scalars_are_no_object(void **state)
+{
+    static const char *const wrong[] = {"[]", "[{\"runtime\": \"1ms\", \"period\": \"10ms\"}]", "\"x\"", "5", "null", "true"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refused(wrong[i], "one JSON object");
+}
+
+static void bytes_that_are_no_text_are_refused(void **state)
+{
+#define BYTES(bytes) {bytes, sizeof(bytes) - 1}
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } wrong[] = {BYTES("\0"), BYTES("{}\0"), BYTES("{\0}"), BYTES("\0{}"), BYTES("{\"runtime\": \"1ms\0\", \"period\": \"10ms\"}"), BYTES("{\"comment\": \"a\0b\"}"),
+                 BYTES("{\"runtime\0\": \"1ms\"}"), BYTES("\xef\xbb\xbf{\"runtime\": \"1ms\", \"period\": \"10ms\"}"), BYTES("\xff\xfe{\0}\0"),
+                 BYTES("{\"comment\": \"\xff\"}"), BYTES("{\"comment\": \"\xc0\x80\"}"), BYTES("{\"comment\": \"\xed\xa0\x80\"}"),
+                 BYTES("{\"comment\": \"\xf4\x90\x80\x80\"}"), BYTES("{\"comment\": \"\xe2\x82\"}"), BYTES("{\"\xff\": 1}"), BYTES("\x1b[31m{}")};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refused_bytes(wrong[i].bytes, wrong[i].length, (const char *const[]){"JSON object", "line 1", NULL});
+}
+
+static void depth_and_length_are_bounded(void **state)
+{
+    (void)state;
+    refused(many("", "[", 10000, ""), "line 1", "depth");
+    refused(many("", "{\"a\":", 10000, ""), "line 1", "depth");
+    refused(many("{\"runtime\": ", "[", 10000, "}"), "line 1", "depth");
+    refused("{\"runtime\": [[[\"5ms\"]]]}", "key \"runtime\" (line 1)", A_TIME);
+    taken(many("{\"runtime\": 5}", " ", SPEC_BYTES_MAX - 14, ""));
+    refused(many("{\"runtime\": 5}", " ", SPEC_BYTES_MAX - 13, ""), "is longer than 65536 bytes");
+}
+
+static void unknown_keys_are_named_with_their_line(void **state)
+{
+#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, token and comment"
+    static const char *const wrong[] = {"Runtime", "RUNTIME", "runtime_", "uid", "plugins", "desired-runtime", "_"};
+    static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\303\251e", "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
+    (void)state;
+    refused("{\"runtime\": \"1ms\",\n \"perod\": \"10ms\"}", "key \"perod\" (line 2) is unknown", KNOWN);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        values_refused(wrong[i], KNOWN, VALUES("1"));
+    /* As a value first, and with blanks before its colon. */
+    refused("{\"token\": \"perod\",\n \"perod\"\n : 1}", "key \"perod\" (line 2)", KNOWN);
+    refused("{\"comment\": \"\\\"perod\\\": 1\",\n \"perod\": 1}", "key \"perod\" (line 2)", KNOWN);
+    refused("{\"comment\": \"{[\\\\\",\n \"perod\": 1}", "key \"perod\" (line 2)", KNOWN);
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) { /* is not repeated, but its line is */
+        char json[128];
+        snprintf(json, sizeof json, "{\"runtime\": \"1ms\",\n\n\"%s\": 1}", odd[i]);
+        refused(json, "key \"", "(line 3)", "is unknown", "the keys are runtime");
+    }
+    refused(many("{\"runtime\": \"1ms\",\n\n\"", "x", 65, "\": 1}"), "key \"?\" (line 3) is unknown");
+    refused(many("{\"runtime\": \"1ms\",\n\n\"", "x", 2000, "\": 1}"), "key \"?\" (line 3) is unknown");
+}
+
+static void a_key_stands_once(void **state)
+{
+    (void)state;
+    refused("{\"runtime\": \"1ms\",\n\"period\": \"10ms\",\n\"runtime\": \"1ms\"}", "runtime", "line 3", "duplicate");
+    refused("{\"runtime\": \"1ms\",\n\n\n\"runt\\u0069me\": \"1ms\"}", "line 4", "duplicate");
+    refused("{\"comment\": \"a\", \"comment\":\n\"a\"}", "comment", "line 1", "duplicate");
+    taken("{\"\\u0072untime\": \"1ms\", \"p\\u0065rio\\u0064\": \"10ms\"}"); /* written with escapes it is the same */
+    assert_true(spec.runtime == 1000 && spec.period == 10000);
+    refused("{\"period\": \"10ms\",\n\"\\u0072untime\": 0}", "key \"runtime\" (line 2)", A_TIME);
+}
+
+static void times_of_another_type_form_or_size_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        values_refused(times[i], A_TIME, VALUES("null", "true", "[]", "{}", "[5]", "\"\"", "\"5\"", "\"ms\"", "\"5 ms\"", "\" 5ms\"", "\"5ms \"", "\"5MS\"", "\"5m\"",
+                                                "\"5ns\"", "\"5\xc2\xb5s\"", "\"1.5ms\"", "\"5e3us\"", "\"0x5us\"", "\"+5ms\"", "\"5ms5us\"", "\"5,000us\"", "1.5", "5.0",
+                                                "5e3"));
+        values_refused(times[i], A_TIME, VALUES("0", "-0", "-1", "-9223372036854775808", "3600000001", "9223372036854775807", "1e30", "-1e30", "\"0\"", "\"0us\"", "\"0s\"",
+                                                "\"-5ms\"", "\"3601s\"", "\"3600001ms\"", "\"3600000001us\"", "\"18446744073709551616us\"", "\"18446744073709551s\"",
+                                                "\"1000000000000000000000000000000s\""));
+    }
+}
+
+static void a_number_that_no_integer_holds_is_told_as_such(void **state)
+{
+    (void)state;
+    refused(many("{\n\n\"runtime\": ", "9", 31, "}"), "line 3: a number is too big: no key takes more than 3600000000");
+    refused(many("{\n\n\"priority\": -", "9", 31, "}"), "line 3", "too big");
+    refused("{\n\n\"deadline\": 9223372036854775808}", "line 3", "3600");
+    refused("{\n\n\"runtime\": 1e400}", "line 3", "3600");
+}
+
+static void other_values_are_what_they_must_be(void **state)
+{
+    (void)state;
+    values_refused("priority", "must be a whole number from 1 to 99",
+                   VALUES("0", "-1", "100", "98.5", "99.0", "1e1", "2147483648", "4294967297", "\"30\"", "null", "true", "[30]", "{}"));
+    values_refused("attach", "must be a whole number from 1 to 4194304", VALUES("0", "-1", "4194305", "4294967297", "1.5", "\"42\"", "null", "true", "[42]", "{}"));
+    values_refused("ignore_admission", "must be true or false", VALUES("0", "1", "\"true\"", "null", "[]", "{}", "1.0"));
+    values_refused("lifetime", "must be \"spec\" or \"thread\"",
+                   VALUES("\"\"", "\"Thread\"", "\"spec \"", "\"thread\\n\"", "\"forever\"", "1", "null", "true", "[\"spec\"]", "{}"));
+    values_refused("move", "must be \"thread\" or \"process\"", VALUES("\"\"", "\"spec\"", "1", "null", "true", "[\"thread\"]"));
+}
+
+static void names_are_short_words_of_their_alphabet(void **state)
+{
+#define NO_NAMES                                                                                                                                              \
+    VALUES("\"\"", "\".x\"", "\"-\"", "\"@x\"", "\"a b\"", "\"a/b\"", "\"../EDF\"", "\"\xc3\xa9\"", "\"EDF\\n\"", "\"\\u001b[31m\"", "\"\\u202e\"", "\"a=b\"", \
+           "5", "null", "true", "[\"EDF\"]", "{}")
+    (void)state;
+    values_refused("plugin", "must be a string of 1 to 32" A_NAME, NO_NAMES);
+    values_refused("token", "must be a string of 1 to 64" A_NAME, NO_NAMES);
+    refused(many("{\"plugin\": \"", "p", 33, "\"}"), "1 to 32");
+    refused(many("{\"plugin\": \"", "p", 60000, "\"}"), "1 to 32");
+    refused(many("{\"token\": \"", "t", 65, "\"}"), "1 to 64");
+    refused(many("{\"token\": \"", "t", 60000, "\"}"), "1 to 64");
+    values_refused("comment", "must be a string of at most 1024 bytes", VALUES("5", "null", "true", "[\"x\"]", "{\"x\": 1}"));
+    refused(many("{\"comment\": \"", "c", 1025, "\"}"), "at most 1024 bytes");
+    refused(many("{\"comment\": \"", "\xc3\xa9", 513, "\"}"), "at most 1024 bytes");
+}
+
+static void times_that_contradict_one_another_are_told(void **state)
+{
+    (void)state;
+    refused("{\"period\": \"10ms\",\n\"runtime\": \"11ms\"}", "key \"runtime\" (line 2)", "must not exceed the period: 11000us against 10000us");
+    refused("{\"deadline\": \"5ms\",\n\"runtime\": \"5001us\"}", "key \"runtime\" (line 2)", "must not exceed the deadline: 5001us against 5000us");
+    refused("{\"deadline\": \"5ms\", \"period\": \"10ms\",\n\"runtime\": \"6ms\"}", "key \"runtime\" (line 2)", "must not exceed the deadline: 6000us against 5000us");
+    refused("{\"runtime\": \"1ms\", \"period\": \"10ms\",\n\"deadline\": 10001}", "key \"deadline\" (line 2)", "must not exceed the period: 10001us against 10000us");
+    refused("{\"period\": \"10ms\",\n\"desired_runtime\": \"2ms\"}", "key \"desired_runtime\" (line 2)", "needs the key \"runtime\"");
+    refused("{\"runtime\": \"2ms\", \"period\": \"10ms\",\n\"desired_runtime\": 1999}", "key \"desired_runtime\" (line 2)",
+            "must not be below the runtime: 1999us against 2000us");
+    refused("{\"runtime\": \"2ms\", \"period\": \"10ms\",\n\"desired_runtime\": \"11ms\"}", "key \"desired_runtime\" (line 2)", "must not exceed the period: 11000us against 10000us");
+    refused("{\"runtime\": \"2ms\", \"period\": \"10ms\", \"deadline\": \"5ms\",\n\"desired_runtime\": \"6ms\"}", "key \"desired_runtime\" (line 2)",
+            "must not exceed the deadline: 6000us against 5000us");
+    refused("{\"token\": \"t\", \"runtime\": 0}", "key \"runtime\"");
+    assert_string_equal(spec.token, "t"); /* even that answer can be told from others */
+}
+
+static void each_key_takes_its_whole_range(void **state)
+{
+    static const char *const good[] = {"1", "\"1us\"", "3600000000", "\"3600000000us\"", "\"3600000ms\"", "\"3600s\"", "\"007ms\""};
+    char json[256];
+    (void)state;
+    taken("{}");
+    taken("{\"runtime\": \"3600s\", \"desired_runtime\": \"3600s\", \"period\": \"3600s\", \"deadline\": \"3600s\"}");
+    assert_true(spec.runtime == TIME_MAX && spec.desired_runtime == TIME_MAX && spec.period == TIME_MAX && spec.deadline == TIME_MAX);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        for (size_t j = 0; j < sizeof times / sizeof *times; j++) {
+            snprintf(json, sizeof json, "{%s\"%s\": %s}", j == 3 ? "\"runtime\": 1, " : "", times[j], good[i]);
+            taken(json);
+        }
+    taken("{\"priority\": 1, \"attach\": 1, \"lifetime\": \"thread\", \"move\": \"process\", \"ignore_admission\": true}");
+    assert_true(spec.priority == 1 && spec.attach == 1 && spec.lifetime_thread && spec.move_process && spec.ignore_admission);
+    taken("{\"priority\": 99, \"attach\": 4194304, \"lifetime\": \"spec\", \"move\": \"thread\", \"ignore_admission\": false}");
+    assert_true(spec.priority == 99 && spec.attach == 4194304 && !spec.lifetime_thread && !spec.move_process && !spec.ignore_admission);
+    taken(many("{\"plugin\": \"", "p", 32, "\"}"));
+    taken(many("{\"token\": \"", "t", 64, "\"}"));
+    taken("{\"token\": \"a.b@c:d-e_F9\"}");
+    assert_string_equal(spec.token, "a.b@c:d-e_F9");
+    taken(many("{\"comment\": \"", "\xc3\xa9", 512, "\"}"));
+    taken("{\"comment\": \"\\u0001\\u001b[31m\\\"\\\\\\/\\b\\f\\n\\r\\t\\ud83d\\ude00\"}");
+    taken("\r\n\t{ \"period\" : \"20000us\" ,\r\n\"runtime\" : \"2ms\" }\r\n\n");
+    assert_true(spec.runtime == 2000 && spec.period == 20000);
+}
+
+static void the_window_is_the_shorter_of_what_is_stated(void **state)
+{
+    (void)state;
+    assert_int_equal(spec_window(&(struct spec){.period = 10, .deadline = 5}), 5);
+    assert_int_equal(spec_window(&(struct spec){.period = 10, .deadline = 10}), 10);
+    assert_int_equal(spec_window(&(struct spec){.period = 10}), 10);
+    assert_int_equal(spec_window(&(struct spec){.deadline = 5}), 5);
+    assert_int_equal(spec_window(&(struct spec){0}), 0);
+}
+
+static void a_thread_id_is_one_number(void **state)
+{
+    static const char *const wrong[] = {"", "\n", "0", "0\n", "-1", "+1", " 1", "1 ", "1\n\n", "1\r\n", "1 2", "4194305", "99999999999999999999", "0x10", "1.0"};
+    pid_t tid = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check(!spec_parse_tid(wrong[i], strlen(wrong[i]), &tid), "\"%s\"", wrong[i]);
+    assert_false(spec_parse_tid("1\0", 2, &tid));
+    assert_true(spec_parse_tid("4194304\n", 8, &tid) && tid == 4194304);
+    assert_true(spec_parse_tid("17", 2, &tid) && tid == 17);
+}
+
+/* ---- from one process to another ---- */
+
+static bool comes_back(const struct spec *sent, struct spec *got)
+{
+    struct paragraph_output output = {0};
+    struct paragraph_input input = {0};
+    struct paragraph paragraph;
+    const char *why = NULL;
+    spec_add(&output, sent);
+    paragraph_add(&output, "end", "");
+    paragraph_close(&output);
+    assert_true(paragraph_feed(&input, output.data, output.length));
+    check(paragraph_take(&input, &paragraph, &why) == 1, "%s", why);
+    const bool good = spec_get(&paragraph, got);
+    paragraph_input_free(&input);
+    paragraph_output_free(&output);
+    return good;
+}
+
+static uint64_t random_time(void)
+{
+    return random_below(3) == 0 ? 0 : random_within(1, random_below(2) == 0 ? 20 : TIME_MAX);
+}
+
+/* What spec_parse would have refused does not get past spec_get, and what it took comes back as it was. */
+static void what_is_told_is_checked_as_the_text_was(void **state)
+{
+    int good = 0, bad = 0;
+    (void)state;
+    random_from(8);
+    for (int round = 0; round < 40000; round++) {
+        struct spec sent = {.runtime = random_time(), .desired_runtime = random_time(), .period = random_time(), .deadline = random_time(), .priority = (int)random_below(100),
+                            .attach = (pid_t)random_below(4194305), .ignore_admission = random_below(2), .lifetime_thread = random_below(2), .move_process = random_below(2)},
+                    got;
+        char json[400], *end = json;
+        const uint64_t *const values[] = {&sent.runtime, &sent.period, &sent.deadline, &sent.desired_runtime};
+        end += sprintf(end, "{\"comment\": \"\"");
+        for (int i = 0; i < 4; i++)
+            if (*values[i] != 0)
+                end += sprintf(end, ", \"%s\": %llu", times[i], (unsigned long long)*values[i]);
+        stpcpy(end, "}");
+        const bool was_taken = parses(json, strlen(json)), is_taken = comes_back(&sent, &got);
+        check(was_taken == is_taken, "%s: %s", json, reason);
+        if (is_taken)
+            assert_memory_equal(&got, &sent, sizeof got);
+        *(is_taken ? &good : &bad) += 1;
+    }
+    assert_true(good > 2000 && bad > 2000);
+}
+
+static bool lines_are_taken(const char *lines)
+{
+    struct paragraph_input input = {0};
+    struct paragraph paragraph;
+    struct spec got;
+    const char *why = NULL;
+    assert_true(paragraph_feed(&input, lines, strlen(lines)));
+    const bool good = paragraph_take(&input, &paragraph, &why) == 1 && spec_get(&paragraph, &got);
+    if (why == NULL)
+        spec_free(&got);
+    paragraph_input_free(&input);
+    return good;
+}
+
+static void lines_that_no_spec_has_are_refused(void **state)
+{
+    static const char *const wrong[] = {"runtime=-1\n\n", "runtime=1us\n\n", "runtime=3600000001\n\n", "priority=100\n\n", "attach=4194305\n\n", "ignore_admission=2\n\n",
+                                        "lifetime_thread=true\n\n", "plugin=\n\n", "plugin=a/b\n\n", "token=.\n\n", "token= \n\n",
+                                        "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n", "period=10\nruntime=11\n\n", "desired_runtime=1\n\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check(!lines_are_taken(wrong[i]), "%s", wrong[i]);
+    assert_true(lines_are_taken("runtime=10\nperiod=10\nplugin=EDF\ntoken=x\n\n"));
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    spec_free(&spec);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_json_is_told_with_its_place),
+        cmocka_unit_test(arrays_and_scalars_are_no_object),
+        cmocka_unit_test(bytes_that_are_no_text_are_refused),
+        cmocka_unit_test(depth_and_length_are_bounded),
+        cmocka_unit_test(unknown_keys_are_named_with_their_line),
+        cmocka_unit_test(a_key_stands_once),
+        cmocka_unit_test(times_of_another_type_form_or_size_are_refused),
+        cmocka_unit_test(a_number_that_no_integer_holds_is_told_as_such),
+        cmocka_unit_test(other_values_are_what_they_must_be),
+        cmocka_unit_test(names_are_short_words_of_their_alphabet),
+        cmocka_unit_test(times_that_contradict_one_another_are_told),
+        cmocka_unit_test(each_key_takes_its_whole_range),
+        cmocka_unit_test(the_window_is_the_shorter_of_what_is_stated),
+        cmocka_unit_test(a_thread_id_is_one_number),
+        cmocka_unit_test(what_is_told_is_checked_as_the_text_was),
+        cmocka_unit_test(lines_that_no_spec_has_are_refused),
+    };
+    return cmocka_run_group_tests_name("spec", tests, NULL, tear_down);
+}

@@ -1,0 +1,164 @@
+/* Whose wish is looked at next. */
+#include "turns.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+#include "wishes.h"
+
+enum { LINES = 3, MANY = 600 };
+static struct line lines[LINES];
+static struct wish *wishes[LINES][MANY];
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LINES; i++) {
+        line_init(&lines[i], i == 2); /* the last is root's */
+        for (int j = 0; j < MANY; j++)
+            wishes[i][j] = calloc(1, sizeof **wishes[i] + 1);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LINES; i++)
+        for (int j = 0; j < MANY; j++)
+            free(wishes[i][j]);
+    return 0;
+}
+
+static void next_is(struct wish *wish)
+{
+    assert_true(turns_are_due());
+    assert_ptr_equal(turns_next(), wish);
+    assert_null(wish->line);
+}
+
+static void nobody_is_next(void)
+{
+    assert_false(turns_are_due());
+    assert_null(turns_next());
+}
+
+static void users_have_their_turns_however_much_one_has_piled_up(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        turns_add(wishes[0][i], &lines[0]);
+    turns_add(wishes[0][1], &lines[0]); /* it waits already */
+    turns_add(wishes[1][0], &lines[1]);
+    turns_add(wishes[1][1], &lines[1]);
+    next_is(wishes[0][0]);
+    next_is(wishes[1][0]);
+    next_is(wishes[0][1]);
+    turns_add(wishes[2][0], &lines[2]); /* comes last, and is behind the other two users only */
+    next_is(wishes[1][1]);
+    next_is(wishes[0][2]);
+    next_is(wishes[2][0]);
+    nobody_is_next();
+}
+
+static void who_leaves_is_not_looked_at(void **state)
+{
+    (void)state;
+    turns_add(wishes[0][0], &lines[0]);
+    turns_add(wishes[0][1], &lines[0]);
+    turns_leave(wishes[0][0]);
+    turns_leave(wishes[0][0]);
+    next_is(wishes[0][1]);
+    nobody_is_next();
+    turns_add(wishes[0][0], &lines[0]);
+    turns_leave(wishes[0][0]);
+    nobody_is_next();
+}
+
+static void a_user_has_so_many_under_way_and_root_any_number(void **state)
+{
+    int begun = 0;
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        turns_add(wishes[0][i], &lines[0]);
+    for (; turns_are_due(); begun++) {
+        next_is(wishes[0][begun]);
+        turns_begin(&lines[0]);
+    }
+    assert_int_equal(begun, 256);
+    turns_add(wishes[1][0], &lines[1]); /* that is his alone */
+    next_is(wishes[1][0]);
+    turns_end(&lines[0]);
+    next_is(wishes[0][begun]);
+    turns_begin(&lines[0]);
+    nobody_is_next();
+    for (int i = 0; i < 256; i++)
+        turns_end(&lines[0]);
+    while (turns_are_due())
+        assert_non_null(turns_next());
+    for (int i = 0; i < MANY; i++)
+        turns_add(wishes[2][i], &lines[2]);
+    for (begun = 0; turns_are_due(); begun++) {
+        next_is(wishes[2][begun]);
+        turns_begin(&lines[2]);
+    }
+    assert_int_equal(begun, MANY);
+    for (int i = 0; i < MANY; i++)
+        turns_end(&lines[2]);
+}
+
+static void what_was_there_at_the_start_is_one_line(void **state)
+{
+    (void)state;
+    turns_add(wishes[1][0], turns_of_old());
+    turns_add(wishes[0][0], turns_of_old());
+    turns_add(wishes[1][1], turns_of_old());
+    turns_add(wishes[0][1], &lines[0]);
+    next_is(wishes[1][0]);
+    next_is(wishes[0][1]);
+    next_is(wishes[0][0]);
+    next_is(wishes[1][1]);
+    nobody_is_next();
+}
+
+/* Whatever comes, leaves and is looked at: who waits is passed by each of the others once, and then it is his turn. */
+static void who_waits_is_passed_once_by_each_of_the_others(void **state)
+{
+    int passed[LINES][LINES] = {0}, looked_at = 0;
+    (void)state;
+    random_from(10);
+    for (int step = 0; step < 200000; step++) {
+        const int i = (int)random_below(LINES);
+        struct wish *wish = wishes[i][random_below(40)];
+        if (random_below(2) == 0)
+            turns_add(wish, &lines[i]);
+        else if (random_below(3) == 0)
+            turns_leave(wish);
+        else if ((wish = turns_next()) != NULL) {
+            int whose = 0;
+            for (int j = 0; j < LINES * 40; j++)
+                whose = wishes[j / 40][j % 40] == wish ? j / 40 : whose;
+            for (int j = 0; j < LINES; j++) {
+                passed[whose][j] = 0; /* it was his turn */
+                check(j == whose || TAILQ_EMPTY(&lines[j].wishes) || ++passed[j][whose] <= 1, "line %d by %d", j, whose);
+            }
+            looked_at++;
+        }
+        for (int j = 0; j < LINES; j++)
+            for (int by = 0; TAILQ_EMPTY(&lines[j].wishes) && by < LINES; by++)
+                passed[j][by] = 0; /* who has nothing does not wait */
+    }
+    assert_true(looked_at > 10000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(users_have_their_turns_however_much_one_has_piled_up),
+        cmocka_unit_test(who_leaves_is_not_looked_at),
+        cmocka_unit_test(a_user_has_so_many_under_way_and_root_any_number),
+        cmocka_unit_test(what_was_there_at_the_start_is_one_line),
+        cmocka_unit_test(who_waits_is_passed_once_by_each_of_the_others),
+    };
+    return cmocka_run_group_tests_name("turns", tests, set_up, tear_down);
+}

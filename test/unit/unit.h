@@ -1,0 +1,38 @@
+/* What the unit tests share: cmocka, a clock that stands still until it is moved, files that are none, and numbers at random that are the
+ * same in each run. */
+#ifndef RTF_UNIT_H
+#define RTF_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define MS INT64_C(1000000) /* ns */
+
+/* What monotonic_now returns, ns; realtime_now is a year later. A test begins when it left the last one. */
+extern int64_t clock_now;
+
+/* What tick_length returns, us. */
+extern uint64_t tick_is;
+
+/* The path of a file with this text, until the next call. */
+const char *file_with(const char *text);
+
+void random_from(uint64_t seed);
+uint64_t random_below(uint64_t count);
+uint64_t random_within(uint64_t least, uint64_t most);
+
+/* As assert_true, with a sentence of what was wrong. */
+#define check(condition, ...) \
+    do {                      \
+        if (!(condition))     \
+            fail_msg(#condition ": " __VA_ARGS__); \
+    } while (false)
+
+
+#endif

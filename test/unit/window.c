@@ -1,0 +1,93 @@
+/* libexec/window.c: how much of its runtime a guarded thread has when, in ms here. */
+#include "window.h"
+
+#include "unit.h"
+
+static void who_uses_it_up_at_once_waits_for_the_next_window(void **state)
+{
+    struct window window = {.began = 1000 * MS, .runtime = 2 * MS, .period = 10 * MS};
+    (void)state;
+    assert_int_equal(window_used_up(&window, 1002 * MS, 0, 1), 1010 * MS);
+    assert_int_equal(window_used_up(&window, 1012 * MS, 0, 1), 1020 * MS);
+    assert_int_equal(window_used_up(&window, 1029 * MS, 0, 1), 0); /* used late: the next has begun */
+    assert_int_equal(window.began, 1030 * MS);
+    assert_int_equal(window_used_up(&window, 1200 * MS, 0, 1), 0); /* nothing is saved up meanwhile */
+    assert_int_equal(window.began, 1200 * MS);
+    assert_int_equal(window_used_up(&window, 1202 * MS, 0, 1), 1210 * MS);
+}
+
+static void several_at_once_take_as_many_periods(void **state)
+{
+    struct window window = {.began = 1000 * MS, .runtime = 2 * MS, .period = 10 * MS};
+    (void)state;
+    assert_int_equal(window_used_up(&window, 1006 * MS, 0, 3), 1030 * MS);
+}
+
+static void what_a_thread_waited_is_made_up_for_a_period_at_most(void **state)
+{
+    struct window window = {.began = 1000 * MS, .runtime = 2 * MS, .period = 10 * MS};
+    (void)state;
+    (void)window_used_up(&window, 1050 * MS, 6 * MS, 1);
+    assert_int_equal(window.began, 1044 * MS);
+    (void)window_used_up(&window, 1100 * MS, 80 * MS, 1);
+    assert_int_equal(window.began, 1090 * MS);
+    (void)window_used_up(&window, 1101 * MS, 50 * MS, 1); /* but not before the last one was over */
+    assert_int_equal(window.began, 1100 * MS);
+}
+
+/* Timers are late: within a quarter of a period nobody is suspended, and nothing is gained by it for the windows after. */
+static void a_quarter_too_early_is_no_runaway(void **state)
+{
+    struct window window = {.began = 1000 * MS, .runtime = 2 * MS, .period = 8 * MS};
+    (void)state;
+    assert_int_equal(window_used_up(&window, 1006 * MS, 0, 1), 0);
+    assert_int_equal(window.began, 1008 * MS);
+    assert_int_equal(window_used_up(&window, 1006 * MS + 2 * MS, 0, 1), 1016 * MS);
+    window.began = 1000 * MS;
+    assert_int_equal(window_used_up(&window, 1006 * MS - 1, 0, 1), 1008 * MS);
+}
+
+/* A thread that does what it likes, and is kept waiting at random: from the end of one runtime on, n more take n - 1 periods at least, but for a
+ * quarter, and for what it waited. */
+enum { USES = 60 };
+
+static void n_runtimes_take_n_less_one_periods(void **state)
+{
+    int suspended = 0;
+    (void)state;
+    random_from(9);
+    for (int round = 0; round < 4000; round++) {
+        const int64_t period = (int64_t)random_within(1, 100) * MS, runtime = (int64_t)random_within(1, (uint64_t)period);
+        const bool waits = random_below(2) == 0, greedy = random_below(2) == 0;
+        struct window window = {.began = 0, .runtime = runtime, .period = period};
+        int64_t used_at[USES], waited[USES], now = 0;
+        for (int i = 0; i < USES; i++) {
+            waited[i] = waits ? (int64_t)random_below((uint64_t)(2 * period)) : 0;
+            now += runtime + waited[i] + (greedy ? 0 : (int64_t)random_below((uint64_t)(2 * period)));
+            used_at[i] = now;
+            const int64_t until = window_used_up(&window, now, waited[i], 1);
+            suspended += until != 0;
+            check(until == 0 || until > now, "%lld is over at %lld", (long long)until, (long long)now);
+            now = until > now ? until : now;
+        }
+        for (int i = 0; i < USES; i++)
+            for (int j = i + 1; j < USES; j++) {
+                const int64_t made_up = waited[i] < period ? waited[i] : period;
+                check(used_at[j] - used_at[i] + period / 4 + made_up >= (j - i - 1) * period, "%d in %lld ns, period %lld", j - i, (long long)(used_at[j] - used_at[i]),
+                      (long long)period);
+            }
+    }
+    assert_true(suspended > 10000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_uses_it_up_at_once_waits_for_the_next_window),
+        cmocka_unit_test(several_at_once_take_as_many_periods),
+        cmocka_unit_test(what_a_thread_waited_is_made_up_for_a_period_at_most),
+        cmocka_unit_test(a_quarter_too_early_is_no_runaway),
+        cmocka_unit_test(n_runtimes_take_n_less_one_periods),
+    };
+    return cmocka_run_group_tests_name("window", tests, NULL, NULL);
+}
