@@ -17,7 +17,7 @@ SANITIZE =
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) -Ilib -Ilibexec -Ilibexec/broker -Iplugins $(SANITIZE) $(CFLAGS)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-log rtf-threads
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-log rtf-publisher rtf-threads
 SCRIPT   = rtf-invariants rtf-invariants.jq
 PLUGINS  = edf rm fp rr
 MAN      = $(notdir $(basename $(wildcard man/*.scd)))
@@ -45,6 +45,7 @@ $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-sho
 $(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-log:        $(call objects,libexec/rtf-log.c lib/confine.c lib/powers.c)
+$(B)/libexec/rtf-publisher:  $(call objects,libexec/rtf-publisher.c lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
@@ -56,7 +57,7 @@ $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 $(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
 $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-reader: LDLIBS = -ljansson -lseccomp
-$(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-log $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
+$(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-log $(B)/libexec/rtf-publisher $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-names: LDLIBS = -lcap-ng
 # One is started whenever a user comes back: without a dynamic linker in half the time. STATIC= for one with it; sanitizers need it.
 STATIC ?= $(if $(SANITIZE),,-static-pie)

@@ -13,9 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#ifndef RTF_VERSION
-#define RTF_VERSION "0.1"
-#endif
+#include "version.h"
+
 #define RTF_SPOOL "/var/spool/rtf"
 
 enum { RTF_NAME_MAX = 64, RTF_TOKEN = 17, RTF_WHY = 512 };

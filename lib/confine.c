@@ -47,6 +47,7 @@ static const uint64_t may_write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCES
 static const uint64_t may_change = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                    LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |
                                    LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_REFER;
+static const uint64_t may_replace = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 static const uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_IOCTL_DEV;
 
 /* The first version of landlock refuses each rename between directories, and so each verdict. */
@@ -111,7 +112,8 @@ bool confine_proc_is_hidden(void)
 
 const char *confine_files(const struct confine_path paths[])
 {
-    static const uint64_t may[] = {[MAY_READ] = may_read, [MAY_WRITE] = may_read | may_write, [MAY_CHANGE] = may_read | may_write | may_change};
+    static const uint64_t may[] = {[MAY_READ] = may_read, [MAY_WRITE] = may_read | may_write, [MAY_CHANGE] = may_read | may_write | may_change,
+                                   [MAY_REPLACE] = may_replace};
     int version = landlock_version();
     if (version < VERSION_REFER)
         return version < 0 ? strerror(errno) : "it is too old: Linux 5.19 has the one that is needed";
@@ -169,6 +171,19 @@ static bool add_some(scmp_filter_ctx filter)
     return added;
 }
 
+static bool add_exact(scmp_filter_ctx filter, const struct confine_exact exact[])
+{
+    for (const struct confine_exact *call = exact; call->name != NULL; call++) {
+        struct scmp_arg_cmp is[sizeof call->is / sizeof *call->is];
+        const int number = seccomp_syscall_resolve_name(call->name);
+        for (unsigned i = 0; i < call->count; i++)
+            is[i] = SCMP_CMP(call->is[i].argument, SCMP_CMP_EQ, call->is[i].value);
+        if (number >= 0 && seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, call->count, is) != 0)
+            return false;
+    }
+    return true;
+}
+
 static bool load(scmp_filter_ctx filter)
 {
     bool loaded = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 && seccomp_load(filter) == 0;
@@ -177,6 +192,12 @@ static bool load(scmp_filter_ctx filter)
 }
 
 bool confine_calls(const char *const names[])
+{
+    static const struct confine_exact none[] = {{0}};
+    return confine_calls_exactly(names, none);
+}
+
+bool confine_calls_exactly(const char *const names[], const struct confine_exact exact[])
 {
     /* What sanitizers call on their own behalf. */
     static const char *const sanitizer[] = {
@@ -188,7 +209,7 @@ bool confine_calls(const char *const names[])
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (filter == NULL)
         return false;
-    if (!add(filter, SCMP_ACT_ALLOW, names) || !add(filter, SCMP_ACT_ALLOW, sanitizer) || !add_some(filter)) {
+    if (!add(filter, SCMP_ACT_ALLOW, names) || !add(filter, SCMP_ACT_ALLOW, sanitizer) || !add_some(filter) || !add_exact(filter, exact)) {
         seccomp_release(filter);
         return false;
     }

@@ -7,6 +7,7 @@
 #define RTF_CONFINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* No execve gives more than there is now: no set-user-ID programs. Needed before all others but confine_powers. */
@@ -15,7 +16,7 @@ bool confine_for_good(void);
 /* What may be done beneath `path`; the list ends with a path of NULL. What is not there is left out. */
 struct confine_path {
     const char *path;
-    enum { MAY_READ, MAY_WRITE, MAY_CHANGE } may; /* MAY_WRITE: into files that exist; MAY_CHANGE: also make and remove */
+    enum { MAY_READ, MAY_WRITE, MAY_CHANGE, MAY_REPLACE } may; /* MAY_WRITE: into files that exist; MAY_CHANGE: also make and remove; MAY_REPLACE: regular files, and read none */
 };
 
 /* With hidepid=, only who may trace a process sees it in /proc; and nobody under landlock may trace one that is not. */
@@ -30,6 +31,18 @@ void confine_writes(void);
 /* Only these system calls, by name, with NULL at the end, and what every program needs in some form: fcntl without signals, ioctl of
  * a terminal's mode and of perf events, limits of its own, a signal to itself. All others fail with EPERM. */
 bool confine_calls(const char *const names[]);
+
+/* The same, and a call with these arguments and no others: of a text the address, which has to be in memory that can no longer be written. The list
+ * ends with a name of NULL. */
+struct confine_exact {
+    const char *name;
+    unsigned count;
+    struct {
+        unsigned argument;
+        uint64_t value;
+    } is[4];
+};
+bool confine_calls_exactly(const char *const names[], const struct confine_exact exact[]);
 
 /* What no filter over standard input and output has to do is refused: network, tracing, name spaces, real-time scheduling,
  * rights of files, what outlives a process. */

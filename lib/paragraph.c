@@ -223,6 +223,12 @@ void paragraph_close(struct paragraph_output *output)
     output->length++;
 }
 
+void paragraph_add_text(struct paragraph_output *output, const char *text, size_t length)
+{
+    memcpy(reserve(output, length), text, length);
+    output->length += length;
+}
+
 void paragraph_drop(struct paragraph_output *output, size_t length)
 {
     memmove(output->data, output->data + length, output->length - length);

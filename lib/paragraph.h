@@ -63,6 +63,9 @@ char *paragraph_clean(char *text);
 /* Appends the empty line that closes the paragraph. */
 void paragraph_close(struct paragraph_output *output);
 
+/* Appends text of another form, as it is, for who reads no paragraphs. */
+void paragraph_add_text(struct paragraph_output *output, const char *text, size_t length);
+
 /* Forgets the first `length` bytes, which have been written. */
 void paragraph_drop(struct paragraph_output *output, size_t length);
 void paragraph_output_free(struct paragraph_output *output);

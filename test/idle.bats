@@ -43,7 +43,7 @@ in_use() {
     done
     wish $BOB refused '{"runtime": 0}' >/dev/null
     eventually no_readers # they end when there is nothing to do
-    [ "$(everybody | wc -w)" -eq 10 ] # broker, starter, helper, guard, log, names, adopter, three plugins
+    [ "$(everybody | wc -w)" -eq 11 ] # broker, starter, helper, guard, log, publisher, names, adopter, three plugins
     sleep 0.2
     before=$(switches)
     sleep 2

@@ -39,6 +39,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-log
 755 usr/libexec/rtf/rtf-names
 755 usr/libexec/rtf/rtf-partition
+755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-threads
 755 usr/share
@@ -51,6 +52,7 @@ prepare() {
 644 usr/share/man/man5/plugins.conf.5
 644 usr/share/man/man5/rtf-events.5
 644 usr/share/man/man5/rtf-spec.5
+644 usr/share/man/man5/rtf-status.5
 644 usr/share/man/man5/rtf-verdict.5
 755 usr/share/man/man7
 644 usr/share/man/man7/rtf-plugin.7
@@ -280,5 +282,5 @@ parsed_root() {
         print $1 "/", $2, "0:" ($4 == "rtf" ? group : $4 == "adm" ? 4 : 0), $5 }' "$RTF_SOURCE/spool/manifest" | sort)" ]
     SPOOL=$ROOT/var/spool/rtf
     broker_start
-    [ "$(find "$SPOOL" -path "$SPOOL/log/*" -prune -o -path "$SPOOL/state/*" -prune -o -printf '%P/ %y %U:%G %m\n' | sort)" = "$made" ]
+    [ "$(find "$SPOOL" -path "$SPOOL/log/*" -prune -o -path "$SPOOL/state/*" -prune -o -path "$SPOOL/status.json" -prune -o -printf '%P/ %y %U:%G %m\n' | sort)" = "$made" ]
 }

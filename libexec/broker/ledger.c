@@ -189,12 +189,18 @@ static void book(const struct grant *grant, uint64_t amount, uint64_t shared)
     }
 }
 
-void ledger_add(const struct grant *grant)
+static uint64_t additions, removals;
+
+uint64_t ledger_additions(void)
 {
-    book(grant, ledger_weight(grant), ledger_rate(grant));
+    return additions;
 }
 
-static uint64_t removals;
+void ledger_add(const struct grant *grant)
+{
+    additions++;
+    book(grant, ledger_weight(grant), ledger_rate(grant));
+}
 
 uint64_t ledger_removals(void)
 {
@@ -219,4 +225,32 @@ void ledger_each(void (*each)(int plugin, int cpu, uint64_t sum))
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (by_cpu[cpu] != 0)
             each(-1, cpu, by_cpu[cpu]);
+}
+
+static bool is_shared(int cpu)
+{
+    for (int plugin = 0; plugin < plugins_count(); plugin++)
+        if (plugin_line(plugin)->promises && !is_global(plugin) && CPU_ISSET((size_t)cpu, &plugin_line(plugin)->cpus))
+            return true;
+    return false;
+}
+
+static void pools_of_line(int plugin, void (*each)(const struct pool *pool))
+{
+    const struct plugin_line *line = plugin_line(plugin);
+    if (is_global(plugin))
+        each(&(struct pool){plugin, -1, line->threshold * (uint64_t)CPU_COUNT(&line->cpus), global[plugin]});
+    else
+        for (int cpu = cpu_from(&line->cpus, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&line->cpus, cpu + 1))
+            each(&(struct pool){plugin, cpu, line->threshold, sums_of(plugin)[cpu]});
+}
+
+void ledger_pools(void (*each)(const struct pool *pool))
+{
+    for (int plugin = 0; plugin < plugins_count(); plugin++)
+        if (plugin_line(plugin)->promises)
+            pools_of_line(plugin, each);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (is_shared(cpu))
+            each(&(struct pool){-1, cpu, ONE_CPU, by_cpu[cpu]});
 }

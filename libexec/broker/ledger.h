@@ -34,7 +34,16 @@ uint64_t ledger_rate(const struct grant *grant);
 /* Calls `each` with every sum that is not zero: plugin -1 is all lines, CPU -1 is all of a global one. */
 void ledger_each(void (*each)(int plugin, int cpu, uint64_t sum));
 
-/* How often something has been removed. */
+/* What can be promised, and what of it is: of the CPUs of a global line together, of one CPU by another line, and of such a CPU by all. Lines
+ * that promise nothing have none. */
+struct pool {
+    int plugin, cpu; /* -1: all of them */
+    uint64_t capacity, used;
+};
+void ledger_pools(void (*each)(const struct pool *pool));
+
+/* How often something has been added and removed. */
+uint64_t ledger_additions(void);
 uint64_t ledger_removals(void);
 
 #endif

@@ -34,6 +34,7 @@
 #include "spool.h"
 #include "starter.h"
 #include "state.h"
+#include "status.h"
 #include "threads.h"
 #include "units.h"
 #include "warnings.h"
@@ -279,6 +280,7 @@ static void prepare_parts(const struct options *options)
     directories_prepare(part("rtf-adopter"));
     readers_prepare(part("rtf-reader"), find_reader_user(options), &reader_events);
     logging_prepare(part("rtf-log"));
+    status_prepare(part("rtf-publisher"), spool.group);
     if (!starter_fork(!options->foreground, &starter_source))
         die_errno(EX_OSERR, "fork");
     if (!logging_start(spool.log))
@@ -287,6 +289,7 @@ static void prepare_parts(const struct options *options)
 
 static void stop_parts(void)
 {
+    status_end();
     guard_stop();
     helper_stop();
     starter_stop(); /* ends the others */
@@ -432,6 +435,9 @@ static void dispatch(const struct epoll_event *ready)
     case SOURCE_LOG:
         logging_ended();
         break;
+    case SOURCE_STATUS:
+        status_ready();
+        break;
     case SOURCE_LOG_ROOM: /* at the end of the turn */
         break;
     case SOURCE_STARTER:
@@ -456,7 +462,7 @@ static int64_t next_due(void)
 {
     if (order_has_queue())
         return 0;
-    return earliest(earliest(earliest(journal_deadline(), logging_deadline()), earliest(home_deadline(), watchdog_deadline())), earliest(directories_deadline(), order_deadline()));
+    return earliest(earliest(earliest(journal_deadline(), logging_deadline()), earliest(home_deadline(), watchdog_deadline())), earliest(earliest(directories_deadline(), order_deadline()), status_deadline()));
 }
 
 /* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
@@ -470,6 +476,7 @@ static void expire(void)
     if (logging_expire(now))
         event_broker("error", "the writer of the log ended and is started again: some lines may be missing");
     watchdog_expire(now);
+    status_expire(now);
     plugins_expire(now);
     for (int i = 0; i < plugins_count(); i++)
         take_plugin_events(i);
@@ -502,6 +509,7 @@ static void turn(int64_t until)
     plugins_flush();
     readers_flush();
     event_flush();
+    status_notice();
     const int64_t due = next_due();
     home_keep(due == 0);
     int count = loop_wait(ready, earliest(next_limit(), until), due);
@@ -555,6 +563,17 @@ static bool take_up_where_it_was(char *reason)
     return true;
 }
 
+/* It is there when clients can be served, unless its disk takes too long. */
+static bool tell_status(char *reason)
+{
+    if (!status_start()) {
+        snprintf(reason, REASON_BYTES, "rtf-publisher: %s", strerror(errno));
+        return false;
+    }
+    turn_until(status_is_settled, INT64_C(1000000000));
+    return true;
+}
+
 static void start(const struct options *options, int lock)
 {
     char reason[REASON_BYTES];
@@ -573,7 +592,7 @@ static void start(const struct options *options, int lock)
         stop_parts();
         die(EX_CONFIG, reason);
     }
-    if (!take_up_where_it_was(reason) || !spool_announce(reason)) {
+    if (!take_up_where_it_was(reason) || !tell_status(reason) || !spool_announce(reason)) {
         stop_parts();
         die(EX_OSERR, reason);
     }

@@ -550,6 +550,11 @@ int plugin_used(const struct part_used *used)
     return index;
 }
 
+bool plugin_is_serving(int index)
+{
+    return plugins[index].state == UP;
+}
+
 int64_t plugins_waited(int64_t now)
 {
     int64_t longest = 0;

@@ -56,6 +56,9 @@ void plugin_fail(int index, const char *reason);
 /* It has used so much CPU time. Returns which it is. */
 int plugin_used(const struct part_used *used);
 
+/* It has greeted, and has not been killed since. */
+bool plugin_is_serving(int index);
+
 /* How long one of them has owed an answer, at most; ns. */
 int64_t plugins_waited(int64_t now);
 

@@ -405,6 +405,11 @@ int64_t rest_deadline(void)
     return paid_back < rested ? paid_back : rested;
 }
 
+unsigned rest_count(void)
+{
+    return HASH_COUNT(by_task);
+}
+
 void rest_each(void (*each)(uint64_t task, const struct grant *grant))
 {
     struct rest *rest;

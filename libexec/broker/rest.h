@@ -53,6 +53,9 @@ int64_t rest_deadline(void);
 void rest_feed(int plugin);
 struct grant *rest_grant(uint64_t task);
 
+/* How many grants in the books rest. */
+unsigned rest_count(void);
+
 void rest_each(void (*each)(uint64_t task, const struct grant *grant));
 
 /* There are new rules: old charges mean nothing any more. */

@@ -1,4 +1,4 @@
-/* Starts and ends the broker's parts: attach helper, guard, adopter, readers, log writer, account lookup, plugins.
+/* Starts and ends the broker's parts: attach helper, guard, adopter, readers, log writer, writer of status.json, account lookup, plugins.
  *
  * A broker that could start them by itself would need every privilege that one of them needs. So a child of it, forked
  * before it gives its own privileges up, keeps them, and does nothing else: it knows from then on what there is to start,
@@ -24,6 +24,7 @@ enum part_kind {
     PART_ADOPTER, /* root, to confine itself */
     PART_READER, /* the same; any number of them, one for a user's directory */
     PART_LOG,    /* root, to confine itself; ends at end-of-file, too, for there may be more to write */
+    PART_PUBLISHER, /* root, to confine itself */
     PART_LOOKUP, /* unprivileged: a library that is part of the system, and may have to connect to a server */
     PART_PLUGIN, /* unprivileged: anybody's program */
 };

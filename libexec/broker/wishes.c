@@ -260,6 +260,11 @@ struct attachment *attachment_find(pid_t tid)
     return attachment;
 }
 
+unsigned attachments_count(void)
+{
+    return HASH_COUNT(attachments);
+}
+
 struct attachment *attachment_new(struct wish *wish, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former)
 {
     struct attachment *attachment = allocate(sizeof *attachment);

@@ -63,6 +63,7 @@ void grant_book(struct wish *wish, struct grant *grant);
 void grant_unbook(struct wish *wish, bool tell_plugin);
 
 struct attachment *attachment_find(pid_t tid);
+unsigned attachments_count(void);
 struct attachment *attachment_new(struct wish *wish, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former);
 
 /* From here on the end of the thread is an event. False with errno, or when another wish has the thread. */

@@ -114,6 +114,9 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 # bats test_tags=turn:0
 @test "calls of the adopter fail for a directory of a wrong name" { fails_everywhere adopter aside; }
 
+# bats test_tags=turn:2
+@test "calls of the publisher fail for a create that is told" { fails_everywhere publisher tell; }
+
 # Some errors where all would take too long.
 SOME=$([ "$STEP" -gt 1 ] && echo EMFILE || echo "$ERRORS")
 # bats test_tags=turn:1

@@ -45,6 +45,12 @@ before_release() { before_change; }
 do_release() { as $ALICE rm "$SPECS/$ALICE/cam.json"; }
 is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY"; }
 
+# What the publisher does.
+before_tell() { eventually is_told 0; }
+do_tell() { do_create; }
+is_tell() { is_create && is_told 1; }
+is_told() { jq -e ".reservations == $1" "$SPOOL/status.json" >/dev/null; }
+
 # What the adopter does: a new directory, one that is moved away with all that was granted there, one of a wrong name.
 before_adopt() { as $ALICE rm -rf "$SPECS/$ALICE" && eventually has_no_reader; }
 do_adopt() { put $ALICE cam "$CAM"; }
@@ -63,7 +69,7 @@ is_aside() { is_create && [ ! -e "$SPECS/wrong" ] && compgen -G "$SPECS/.aside-$
 NOTES=notes
 files_after() {
     case $1 in
-    create | adopt | detach | aside) echo "cam.json cam.verdict" ;;
+    create | tell | adopt | detach | aside) echo "cam.json cam.verdict" ;;
     attach | change | move) echo "cam.json cam.tid cam.verdict" ;;
     esac
 }
@@ -73,7 +79,7 @@ has_files() { [ "$(cd "$SPECS/$ALICE" && ls | tr '\n' ' ')" = "${1:+$1 }$(ls "$S
 is_answered() {
     case $1 in
     release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
-    move | aside) eventually "is_$1" ;;
+    move | aside | tell) eventually "is_$1" ;;
     *) [ -n "$(as $ALICE env USER=$ALICE timeout 5 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 3s cam 2>/dev/null)" ] ;;
     esac
 }

@@ -1,4 +1,4 @@
-# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log and guard, while a wish is made, attached, changed, detached and released, and
+# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log, publisher and guard, while a wish is made, attached, changed, detached and released, and
 # while a broker starts: afterwards all agree, what was asked is answered, and the thread gets back what it had.
 load fault
 
@@ -121,6 +121,9 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
 # bats test_tags=turn:2
 @test "the log is killed at each system call of a create" { killed_everywhere log create; }
 
+# bats test_tags=turn:0
+@test "the publisher is killed at each system call of a create that is told" { killed_everywhere publisher tell; }
+
 # Of a thread with a runtime that it is held to.
 is_guarded() {
     configure_plugins 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 all'
@@ -161,6 +164,8 @@ kill_at_start() { # as kill_at
 @test "the adopter is killed at each system call from its start to a new directory" { killed_from_start adopter adopt; }
 # bats test_tags=turn:2
 @test "the log is killed at each system call from its start to a create" { killed_from_start log create; }
+# bats test_tags=turn:1
+@test "the publisher is killed at each system call from its start to a create that is told" { killed_from_start publisher tell; }
 # bats test_tags=turn:0
 @test "the guard is killed at each system call from its start to an attach" { is_guarded; killed_from_start guard attach; }
 

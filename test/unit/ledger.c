@@ -359,6 +359,53 @@ static void room_is_exact(void **state)
     nothing_is_left();
 }
 
+static struct pool pools[64];
+static int pool_count;
+
+static void note_pool(const struct pool *pool)
+{
+    pools[pool_count++] = *pool;
+}
+
+/* Its capacity, and what is used of it; 0 and 0: there is none. */
+static struct pool pool_of(int plugin, int cpu)
+{
+    pool_count = 0;
+    ledger_pools(note_pool);
+    for (int i = 0; i < pool_count; i++)
+        if (pools[i].plugin == plugin && pools[i].cpu == cpu)
+            return pools[i];
+    return (struct pool){0};
+}
+
+static void each_bound_is_a_pool(void **state)
+{
+    const struct grant edf = grant_of(EDF, "1", 1000, 10000, 5000), global = grant_of(GLOBAL, "4-5", 3000, 10000, 0), light = grant_of(LIGHT, "1", 1000, 10000, 0);
+    const struct pool before = pool_of(EDF, 1);
+    (void)state;
+    assert_int_equal(pool_count, 2 + 2 + 2 + 1 + 2 + 6); /* of each line but LIGHT, which promises nothing; and CPUs that are not GLOBAL's */
+    assert_int_equal(before.capacity, 900000000);
+    assert_int_equal(before.used, 0);
+    assert_int_equal(pool_of(GLOBAL, -1).capacity, 1500000000);
+    assert_int_equal(pool_of(-1, 1).capacity, ONE_CPU);
+    assert_int_equal(pool_of(LIGHT, 1).capacity, 0);
+    assert_int_equal(pool_of(-1, 4).capacity, 0);
+    const uint64_t changes = ledger_additions() + ledger_removals();
+    ledger_add(&edf);
+    ledger_add(&global);
+    ledger_add(&light);
+    assert_int_equal(pool_of(EDF, 1).used, 200000000); /* a density */
+    assert_int_equal(pool_of(-1, 1).used, 100000000);
+    assert_int_equal(pool_of(EDF, 0).used, 0);
+    assert_int_equal(pool_of(GLOBAL, -1).used, 300000000);
+    ledger_remove(&edf);
+    ledger_remove(&global);
+    ledger_remove(&light);
+    assert_int_equal(ledger_additions() + ledger_removals(), changes + 6);
+    assert_int_equal(ledger_additions(), ledger_removals());
+    nothing_is_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +421,7 @@ int main(void)
         cmocka_unit_test(a_change_does_not_count_against_itself),
         cmocka_unit_test(sums_are_exact_whatever_comes_and_goes),
         cmocka_unit_test(room_is_exact),
+        cmocka_unit_test(each_bound_is_a_pool),
     };
     return cmocka_run_group_tests_name("ledger", tests, set_up, NULL);
 }

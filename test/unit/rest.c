@@ -139,21 +139,21 @@ static uint64_t of_all_users(void)
     return charged;
 }
 
-static int rest_count;
+static int rests_seen;
 static struct grant last_rest;
 
 static void count_rest(uint64_t task, const struct grant *grant)
 {
     (void)task;
-    rest_count++;
+    rests_seen++;
     last_rest = *grant;
 }
 
 static int rests_now(void)
 {
-    rest_count = 0;
+    rests_seen = 0;
     rest_each(count_rest);
-    return rest_count;
+    return rests_seen;
 }
 
 /* Everything is paid back; and then nothing is left in any book. */

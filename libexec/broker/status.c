@@ -1,0 +1,306 @@
+#include "status.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coprocess.h"
+#include "event.h"
+#include "ledger.h"
+#include "plugins.h"
+#include "rest.h"
+#include "spool.h"
+#include "units.h"
+#include "version.h"
+#include "wishes.h"
+
+enum { SCHEMA = 1 };
+
+/* A request changes the books several times, and a program asks for more than one thing: so long is waited for what belongs together. What could not
+ * be written is tried again after 1, 2, 4 and then each 8 seconds. */
+static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000), longest_pause = INT64_C(8000000000); /* ns */
+
+static struct coprocess publisher = {.source = {SOURCE_STATUS, 0}, .in = -1, .out = -1};
+static int part = -1;
+static char since[40];
+
+/* NONE -> TOLD -> SETTLED -> CHANGED -> TOLD, or TOLD -> CHANGED when it could not be written; from each of them to GONE when the writer ends, and
+ * from there to TOLD. In CHANGED and GONE something is to be done when it is `due`. */
+enum state {
+    NONE,    /* there is no writer, and will be none */
+    GONE,
+    SETTLED, /* the file has what was told last */
+    CHANGED,
+    TOLD,    /* the writer has not answered */
+};
+static enum state state;
+static int64_t due = INT64_MAX, not_before, pause = INT64_C(1000000000);
+
+/* What the text that was told last is made of, as far as it changes; and that text. */
+struct facts {
+    uint64_t ledger, serving; /* by plugin */
+    unsigned attached;
+};
+static struct facts told;
+static char *told_text;
+
+static int64_t failed_window;
+static unsigned failed_count;
+
+/* ---- the text ---- */
+
+static const char *program_of(const struct plugin_line *line)
+{
+    const char *slash = strrchr(line->program, '/');
+    return slash == NULL ? line->program : slash + 1;
+}
+
+static json_t *priorities_of(const struct plugin_line *line)
+{
+    return line->deadline ? json_null() : json_sprintf("%d-%d", line->lowest, line->highest);
+}
+
+static json_t *plugins_as_json(bool running)
+{
+    char cpus[CPU_LIST_TEXT];
+    json_t *plugins = json_array();
+    for (int i = 0; i < plugins_count(); i++) {
+        const struct plugin_line *line = plugin_line(i);
+        const char *is = !running ? "ended" : plugin_is_serving(i) ? "serving" : "restarting";
+        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s}", "name", line->name, "program", program_of(line),
+                                                 "policy", line->deadline ? "deadline" : "fixed-priority", "priorities", priorities_of(line),
+                                                 "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is));
+    }
+    return plugins;
+}
+
+static json_t *name_of(const struct pool *pool)
+{
+    if (pool->plugin < 0)
+        return json_sprintf("CPU %d", pool->cpu);
+    const char *line = plugin_line(pool->plugin)->name;
+    return pool->cpu < 0 ? json_sprintf("%s on all its CPUs", line) : json_sprintf("CPU %d under %s", pool->cpu, line);
+}
+
+static json_t *cpus_of(const struct pool *pool)
+{
+    char cpus[CPU_LIST_TEXT];
+    return pool->cpu >= 0 ? json_sprintf("%d", pool->cpu) : json_string(format_cpus(&plugin_line(pool->plugin)->cpus, cpus));
+}
+
+static json_t *pools;
+
+static void add_pool(const struct pool *pool)
+{
+    char capacity[UTILIZATION_TEXT], used[UTILIZATION_TEXT], left[UTILIZATION_TEXT];
+    const uint64_t is_free = pool->used < pool->capacity ? pool->capacity - pool->used : 0;
+    json_array_append_new(pools, json_pack("{s:o, s:s?, s:o, s:s, s:s, s:s, s:s}", "name", name_of(pool), "plugin",
+                                           pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpus", cpus_of(pool), "unit", "CPU",
+                                           "capacity", format_utilization(pool->capacity, capacity), "used", format_utilization(pool->used, used),
+                                           "free", format_utilization(is_free, left)));
+}
+
+/* Grants that rest are in the ledger, too, and nobody's any more. */
+static json_int_t reservations(void)
+{
+    return (json_int_t)(ledger_additions() - ledger_removals() - rest_count());
+}
+
+/* A broker that ends may have put threads back, and remembers them. */
+static json_int_t attached_still(void)
+{
+    json_int_t count = 0;
+    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
+        count += wish->attachment != NULL && !wish->attachment->laid_down;
+    return count;
+}
+
+/* A new text, or NULL: no memory. */
+static char *write_text(bool running)
+{
+    size_t length;
+    pools = json_array();
+    ledger_pools(add_pool);
+    json_t *status = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", since,
+                               "plugins", plugins_as_json(running), "pools", pools, "reservations", reservations(),
+                               "attached", running ? (json_int_t)attachments_count() : attached_still());
+    const char *line = json_as_line(status, &length);
+    char *text = line == NULL ? NULL : strndup(line, length);
+    json_decref(status);
+    return text;
+}
+
+/* ---- when it is told ---- */
+
+static void go_to(enum state next, int64_t at)
+{
+    state = next;
+    due = at;
+}
+
+static struct facts facts_now(void)
+{
+    struct facts now = {.ledger = ledger_additions() + ledger_removals(), .attached = attachments_count()};
+    for (int i = 0; i < plugins_count(); i++)
+        now.serving |= (uint64_t)plugin_is_serving(i) << i;
+    return now;
+}
+
+static bool are_told(const struct facts *now)
+{
+    return now->ledger == told.ledger && now->serving == told.serving && now->attached == told.attached;
+}
+
+static void forget_told(void)
+{
+    free(told_text);
+    told_text = NULL;
+}
+
+/* It ended, or never came to be. Soon enough for the file, and no sooner than the next text may follow the last. */
+static void lose(void)
+{
+    coprocess_kill(&publisher);
+    forget_told();
+    go_to(GONE, monotonic_now() + second);
+}
+
+static void failed(int error)
+{
+    char reason[REASON_BYTES];
+    snprintf(reason, sizeof reason, "status.json cannot be written: %s; it is as it was", strerror(error));
+    event_write_rarely(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, &failed_window, &failed_count);
+    forget_told();
+    go_to(CHANGED, monotonic_now() + pause);
+    pause = pause * 2 > longest_pause ? longest_pause : pause * 2;
+}
+
+static void tell(bool running)
+{
+    char *text = write_text(running);
+    told = facts_now();
+    if (text == NULL) {
+        failed(ENOMEM);
+        return;
+    }
+    if (told_text != NULL && strcmp(text, told_text) == 0) {
+        free(text);
+        go_to(SETTLED, INT64_MAX); /* what has changed has changed back */
+        return;
+    }
+    forget_told();
+    told_text = text;
+    paragraph_add_text(&publisher.output, text, strlen(text));
+    go_to(TOLD, INT64_MAX);
+    if (!coprocess_flush(&publisher))
+        lose();
+}
+
+static bool start(void)
+{
+    if (coprocess_start(&publisher, part, false, spool.root))
+        return true;
+    go_to(GONE, monotonic_now() + second);
+    return false;
+}
+
+void status_prepare(const char *program, gid_t group)
+{
+    char number[NUMBER_TEXT];
+    snprintf(number, sizeof number, "%u", group);
+    char *const argv[] = {(char *)program, number, NULL};
+    part = starter_add(PART_PUBLISHER, argv, (struct identity_to_run_as){0, 0});
+}
+
+bool status_start(void)
+{
+    (void)format_now(since);
+    if (!start())
+        return false;
+    tell(true);
+    return true;
+}
+
+bool status_is_settled(void)
+{
+    return state != TOLD;
+}
+
+void status_notice(void)
+{
+    const struct facts now = facts_now();
+    if (state != SETTLED || are_told(&now))
+        return;
+    const int64_t gathered = monotonic_now() + gather;
+    go_to(CHANGED, gathered < not_before ? not_before : gathered);
+}
+
+int64_t status_deadline(void)
+{
+    return due;
+}
+
+void status_expire(int64_t now)
+{
+    if (due > now)
+        return;
+    if (state == CHANGED) {
+        tell(true);
+    } else if (start()) {
+        event_broker("error", "the writer of status.json ended and is started again");
+        tell(true);
+    }
+}
+
+/* ---- what comes of it ---- */
+
+static void take_answer(const struct paragraph *answer)
+{
+    uint64_t error;
+    if (state != TOLD || paragraph_get_number(answer, "error", INT32_MAX, &error) != 1)
+        return;
+    not_before = monotonic_now() + second;
+    if (error != 0) {
+        failed((int)error);
+        return;
+    }
+    pause = second;
+    go_to(SETTLED, INT64_MAX);
+}
+
+void status_ready(void)
+{
+    struct paragraph answer;
+    const char *why;
+    int taken;
+    const bool alive = coprocess_read(&publisher) && (!publisher.writing || coprocess_flush(&publisher));
+    while ((taken = paragraph_take(&publisher.input, &answer, &why)) == 1)
+        take_answer(&answer);
+    if (!alive || taken < 0)
+        lose();
+}
+
+static void wait_for_answer(int64_t until)
+{
+    int64_t left;
+    while (state == TOLD && (left = until - monotonic_now()) > 0) {
+        struct pollfd both[] = {{.fd = publisher.in, .events = POLLIN}, {.fd = publisher.writing ? publisher.out : -1, .events = POLLOUT}};
+        if (poll(both, 2, (int)(left / 1000000) + 1) > 0)
+            status_ready();
+    }
+}
+
+void status_end(void)
+{
+    const int64_t until = monotonic_now() + second;
+    if (state == NONE || (state == GONE && !start()))
+        return;
+    wait_for_answer(until);
+    if (state == TOLD || state == GONE)
+        return;
+    tell(false);
+    wait_for_answer(until);
+}
