@@ -1,4 +1,4 @@
-# rtf-brokerd --explain says what would become of a wish, and --check what may be wrong with the rules.
+# rtf-brokerd --explain says what would become of a wish.
 load helper
 
 explain() { "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" --explain "$@"; }
@@ -75,38 +75,4 @@ grants() { find "$SPOOL" -type f -exec stat -c '%n %i %.9Z %s' {} + | sort; }
     grep -qFx "what is granted on $SPOOL cannot be read: it is explained as if nothing were in use" <<<"$output"
     grep -q '^granted by EDF' <<<"$output"
     eventually none_of_ours
-}
-
-@test "--check tells of rules that bound where nothing opens, and that open where nothing bounds" {
-    check() { "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" 2>&1; }
-    configure_rules "$ALICE - max_utilization 0.5" "$ALICE - max_runtime 5ms"
-    run check
-    [ "$status" -eq 0 ]
-    [ -z "$output" ]
-    configure_rules "$ALICE - max_period 9000" "@cdrom EDF max_period 9000" "$BOB RR max_utilization 1"
-    run check
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [ "${lines[0]}" = "acl.conf:1: $ALICE - max_period 9000: this bounds, but no rule opens anything there (max_utilization or max_user_utilization)" ]
-    [[ ${lines[1]} == 'acl.conf:2: @cdrom EDF max_period 9000: this bounds, '* ]]
-    [ "${lines[2]}" = "acl.conf:3: $BOB RR max_utilization 1: this opens, and nothing bounds runtime, period, deadline or priority" ]
-    # No runtime can pass both.
-    configure_rules "$ALICE EDF max_utilization 0.5" "$ALICE EDF max_runtime 5ms" "$ALICE - min_runtime 5001us" "$BOB - min_runtime 6ms" "$BOB - max_utilization 1" \
-        "$BOB - max_runtime 6ms"
-    run check
-    echo "$output"
-    [ "${lines[0]}" = "acl.conf:3: $ALICE - min_runtime 5001us: no runtime passes this and line 2: $ALICE EDF max_runtime 5ms" ]
-    [ "${#lines[@]}" = 1 ]
-    configure_rules "$ALICE FP max_utilization 0.5" "$ALICE FP max_runtime 1us" "$ALICE - min_runtime tick" # which is not for FP
-    run check
-    [ -z "$output" ]
-    configure_rules "$ALICE - max_utilization 0.5" "$ALICE - min_runtime 5ms"
-    run check
-    [[ $output == 'acl.conf:1: '*': this opens, and nothing bounds runtime, period, deadline or priority' ]]
-    # A group opens for its members.
-    configure_rules 'root - max_runtime 9000' '@root - max_utilization 1' '@root - max_runtime 1s'
-    run check
-    [ -z "$output" ]
-    run as $ALICE "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
-    [ "$status" -eq 0 ]
 }

@@ -36,8 +36,8 @@
 #include "starter.h"
 #include "state.h"
 #include "threads.h"
+#include "tick.h"
 #include "units.h"
-#include "warnings.h"
 #include "watchdog.h"
 #include "wishes.h"
 
@@ -121,7 +121,7 @@ static const struct argp_option argp_options[] = {
     {"reader-user", OPTION_READER_USER, "USER", 0, "Whose identity the programs have that read users' files (default rtf-reader, else as plugins)", 0},
     {"max-wishes", OPTION_MAX_WISHES, "N", 0, "The most wishes that one user may have (default 1000)", 0},
     {"state", OPTION_STATE, "DIR", 0, "Where what is in force is written down, in a directory of its own (default /run/rtf if it is in memory, else the spool)", 0},
-    {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them, and end", 0},
+    {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them or may not be meant, and end", 0},
     {"explain", OPTION_EXPLAIN, "WISH", 0, "Say what would become of the wish in this file, rule by rule, grant nothing, and end", 0},
     {"as", OPTION_AS, "USER", 0, "With --explain: whose wish it would be", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
@@ -594,7 +594,6 @@ static void start(const struct options *options, int lock)
     acl_names(rules, names_warn_unknown);
     if (place_doubt() != NULL)
         event_broker("warning", "%s", place_doubt());
-    warn_of_machine();
     event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
 }
 
@@ -664,6 +663,14 @@ static int explain_wish(const struct options *options)
     return code;
 }
 
+/* What is correct and may still not be meant is said by a program that is no part of this one. */
+static void lint(const char *config)
+{
+    char tick[NUMBER_TEXT];
+    execl(part("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick", format_number(tick_is_not_awaited() ? 0 : tick_length(), tick), (char *)NULL);
+    die_errno(EX_OSERR, part("rtf-lint"));
+}
+
 static int put_back(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -695,10 +702,8 @@ int main(int argc, char **argv)
     find_libexec();
     if (!options.put_back)
         read_configuration(&options);
-    if (options.check) {
-        acl_doubts(rules, stderr);
-        return EX_OK;
-    }
+    if (options.check)
+        lint(options.config);
     if (options.explained != NULL) {
         loop_start();
         return explain_wish(&options);
