@@ -18,7 +18,7 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) -Ilib -Ilibexec -Ilibexec/broker -Ip
 
 BIN      = rtf-run rtf-wait
 LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-log rtf-publisher rtf-threads
-SCRIPT   = rtf-invariants rtf-invariants.jq
+SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 PLUGINS  = edf rm fp rr
 MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
@@ -211,8 +211,8 @@ $(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h li
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)
-	install $(LIBEXEC:%=$(B)/libexec/%) $(B)/libexec/rtf-invariants $(DESTDIR)$(LIBEXECDIR)
-	install -m 644 $(B)/libexec/rtf-invariants.jq $(DESTDIR)$(LIBEXECDIR)
+	install $(LIBEXEC:%=$(B)/libexec/%) $(filter-out %.jq %.awk,$(SCRIPT:%=$(B)/libexec/%)) $(DESTDIR)$(LIBEXECDIR)
+	install -m 644 $(filter %.jq %.awk,$(SCRIPT:%=$(B)/libexec/%)) $(DESTDIR)$(LIBEXECDIR)
 	install $(PLUGINS:%=$(B)/libexec/plugins/%) $(DESTDIR)$(LIBEXECDIR)/plugins
 	for page in $(MAN); do \
 	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done

@@ -60,8 +60,6 @@ static void add_file(struct paragraph_output *output, const char *key, const str
         return;
     paragraph_add(output, key, states[file->state]);
     stamp_add(output, key, &file->stamp);
-    if (file->linked)
-        paragraph_add(output, key_of(joined, key, "linked"), "1");
     if (file->state == FILE_BAD)
         paragraph_add(output, key_of(joined, key, "reason"), file->reason);
 }
@@ -69,7 +67,6 @@ static void add_file(struct paragraph_output *output, const char *key, const str
 static bool get_file(const struct paragraph *paragraph, const char *key, struct file *file)
 {
     char joined[KEY_BYTES];
-    uint64_t linked;
     const char *state = paragraph_get(paragraph, key), *reason;
     *file = (struct file){.state = FILE_ABSENT};
     if (state == NULL)
@@ -77,9 +74,8 @@ static bool get_file(const struct paragraph *paragraph, const char *key, struct 
     for (int i = FILE_BAD; i <= FILE_READ; i++)
         if (strcmp(state, states[i]) == 0)
             file->state = (enum file_state)i;
-    if (file->state == FILE_ABSENT || !stamp_get(paragraph, key, &file->stamp) || file->stamp.inode == 0 || !get_number(paragraph, key, "linked", 1, &linked))
+    if (file->state == FILE_ABSENT || !stamp_get(paragraph, key, &file->stamp) || file->stamp.inode == 0)
         return false;
-    file->linked = linked != 0;
     if (file->state != FILE_BAD)
         return true;
     reason = paragraph_get(paragraph, key_of(joined, key, "reason"));

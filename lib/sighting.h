@@ -31,7 +31,6 @@ enum file_state { FILE_ABSENT, FILE_BAD, FILE_SAME, FILE_READ };
 struct file {
     enum file_state state;
     struct stamp stamp;
-    bool linked;      /* it has another name somewhere, and whatever happens to that changes this stamp */
     char reason[REASON_BYTES];
 };
 

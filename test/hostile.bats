@@ -57,6 +57,9 @@ broker_is_idle() {
     [ $(($(awk '{ print $14 + $15 }' "/proc/$BROKER/stat") - before)) -lt $(($(getconf CLK_TCK) / 8)) ]
 }
 
+# readers_have_rest: none of them is asked anything, or looks, any more.
+readers_have_rest() { eventually readers_have_ended; }
+
 stack_kb() { awk '/^VmStk/ { print $2 }' "/proc/$BROKER/status"; }
 
 # broker_dies: by kill -9, and its parts with it
@@ -194,6 +197,28 @@ END
     broker_is_idle
     echo >"$WORK/go"
     says $ALICE cam '.result == "ATTACH_FAIL"' # thread 1 is not hers
+}
+
+# bats test_tags=turn:2
+@test "a wish that became bad while the broker was away does not make it spin, and its thread has what was granted" {
+    is_refused_so_often() { [ "$(jq -s '[.[] | select(.stage == "spec" and .name == "cam" and .decision == "refused")] | length' "$EVENTS")" = "$1" ]; }
+    refused=0
+    broker_start
+    for change in 'echo "{bad" >cam.json' 'mkdir .away; ln cam.json .away/cam' 'rm cam.json; mkdir cam.json'; do
+        sleeper $ALICE
+        reserve $ALICE cam 12
+        attach $ALICE cam "$SLEEPER" >/dev/null
+        broker_stop TERM
+        is_policy "$SLEEPER" other
+        as $ALICE sh -c "cd '$SPECS/$ALICE' && $change"
+        broker_start
+        eventually is_refused_so_often $((refused += 1))
+        readers_have_rest
+        reads $ALICE cam '.grant.priority == 12'
+        [ -d "$SPECS/$ALICE/cam.json" ] || eventually is_policy "$SLEEPER" fifo
+        as $ALICE sh -c "cd '$SPECS/$ALICE' && rm -r cam.json && rm -rf .away cam.tid"
+        eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    done
 }
 
 # bats test_tags=turn:1

@@ -36,6 +36,8 @@ prepare() {
 755 usr/libexec/rtf/rtf-guard
 755 usr/libexec/rtf/rtf-invariants
 644 usr/libexec/rtf/rtf-invariants.jq
+755 usr/libexec/rtf/rtf-lint
+644 usr/libexec/rtf/rtf-lint.awk
 755 usr/libexec/rtf/rtf-log
 755 usr/libexec/rtf/rtf-names
 755 usr/libexec/rtf/rtf-partition
@@ -61,6 +63,7 @@ prepare() {
 644 usr/share/man/man8/rtf-attach.8
 644 usr/share/man/man8/rtf-brokerd.8
 644 usr/share/man/man8/rtf-invariants.8
+644 usr/share/man/man8/rtf-lint.8
 644 usr/share/man/man8/rtf-partition.8"
 }
 

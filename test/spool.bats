@@ -4,6 +4,7 @@ load helper
 
 PERIODIC='{"runtime": "1ms", "period": "20ms"}'
 OTHER='{"runtime": "2ms", "period": "50ms", "deadline": "40ms"}'
+TWO_NAMES='has a second name (hard link)'
 
 prepare() {
     HOME_OF_ALICE=$WORK/home
@@ -113,34 +114,64 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 }
 
 # bats test_tags=turn:1
-@test "a wish that is linked in is granted, and its removal leaves the other name" {
+@test "a wish that keeps a second name is refused, wherever that is, and is granted when it has lost it and is touched" {
     broker_start
     here $ALICE "echo '$PERIODIC' >~/wish && ln ~/wish cam.json"
+    is_bad cam "$TWO_NAMES"
+    [ "$(told $ALICE cam)" = 1 ]
+    # Once refused it wakes nobody.
+    eventually readers_have_ended
+    here $ALICE 'rm ~/wish'
+    eventually readers_have_ended
+    [ "$(told $ALICE cam)" = 1 ]
+    here $ALICE 'touch cam.json'
     is_periodic $ALICE cam
+}
+
+# bats test_tags=turn:1
+@test "the removal of a wish that was refused for its second name leaves that" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >~/wish && ln ~/wish cam.json"
+    is_bad cam "$TWO_NAMES"
     here $ALICE 'rm cam.json'
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     [ "$(cat "$HOME_OF_ALICE/wish")" = "$PERIODIC" ]
 }
 
 # bats test_tags=turn:2
-@test "a wish that gets a second name in its directory is two wishes, each with an answer to the file as it is" {
+@test "a wish that gets a second name keeps its grant, under that name there is none, and what is written there changes nothing" {
     broker_start
     wish $ALICE cam "$PERIODIC" >/dev/null
     here $ALICE 'ln cam.json twin.json'
-    is_periodic $ALICE twin
-    is_periodic $ALICE cam
+    is_bad twin "$TWO_NAMES"
+    here $ALICE "echo '$OTHER' >twin.json"
+    is_bad twin "$TWO_NAMES"
+    [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000 ]
+    here $ALICE 'touch cam.json'
+    is_granted $ALICE cam '.request == "change" and .result == "BAD_SPEC" and .grant.runtime == 1000'
+    # A restart finds it refused, with the grant that it had.
+    broker_stop INT
+    broker_start
+    [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000 ]
     here $ALICE 'rm cam.json'
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-    is_periodic $ALICE twin
+    here $ALICE 'touch twin.json'
+    is_other $ALICE twin
 }
 
 # bats test_tags=turn:0
 @test "a wish that is linked into place and loses its first name is answered as it is" {
     broker_start
-    here $ALICE "echo '$PERIODIC' >.new && ln .new cam.json"
-    eventually test -e "$SPECS/$ALICE/cam.verdict"
-    here $ALICE 'rm .new'
+    here $ALICE "echo '$PERIODIC' >.new && ln .new cam.json && rm .new"
     is_periodic $ALICE cam
+    [ "$(told $ALICE cam)" = 1 ]
+    # Wherever the first name is, and at once: long before a second is over.
+    here $ALICE "echo '$OTHER' >~/wish"
+    began=$(milliseconds)
+    here $ALICE 'ln ~/wish radio.json && rm ~/wish'
+    is_other $ALICE radio
+    [ "$(told $ALICE radio)" = 1 ]
+    [ $(($(milliseconds) - began)) -lt $((900 * PATIENCE)) ]
 }
 
 # bats test_tags=turn:1
@@ -418,19 +449,17 @@ enough" ] || { cat "$WORK/seen"; false; }
 }
 
 # bats test_tags=turn:0
-@test "a file that is linked in while its writer has it open elsewhere is waited for, under each of its names" {
+@test "a file that is linked in while its writer has it open elsewhere is waited for" {
     broker_start
     stop_sign
     in_background "exec 9>'$HOME_OF_ALICE/draft'; printf '{\"runtime\": ' >&9; ln '$HOME_OF_ALICE/draft' cam.json
-        ln '$HOME_OF_ALICE/draft' twin.json; read -r _ <'$WORK/go'; printf '1000, \"period\": 20000}' >&9"
-    eventually test -s "$SPECS/$ALICE/twin.json"
+        rm '$HOME_OF_ALICE/draft'; : >.linked; read -r _ <'$WORK/go'; printf '1000, \"period\": 20000}' >&9"
+    eventually test -e "$SPECS/$ALICE/.linked"
     bob_is_answered
     [ "$(told $ALICE cam)" = 0 ]
     echo go >"$WORK/go"
     eventually test -e "$SPECS/$ALICE/cam.verdict"
     is_periodic $ALICE cam
-    eventually test -e "$SPECS/$ALICE/twin.verdict"
-    is_periodic $ALICE twin
 }
 
 # bats test_tags=turn:1

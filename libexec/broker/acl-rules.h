@@ -1,4 +1,4 @@
-/* The rules as they are kept, for the files that read, judge, tell and doubt them: acl.c, acl-judge.c, acl-tell.c, acl-explain.c. */
+/* The rules as they are kept, for the files that read, judge and tell them: acl.c, acl-judge.c, acl-tell.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 

@@ -62,9 +62,6 @@ void acl_settle(struct charge *charge, uint64_t amount);
 enum { RULES_TOLD = 64 };
 void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *own, json_t *list);
 
-/* Prints the rules that bound where nothing opens, and those that open where nothing bounds: each may be a mistake. */
-void acl_doubts(const struct acl *acl, FILE *output);
-
 /* Whose sum a part of a charge is in, for people; and every sum that is not zero. */
 const char *acl_subject(const struct counter *counter);
 void acl_each(const struct acl *acl, void (*each)(const char *subject, uint64_t used));

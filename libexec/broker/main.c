@@ -36,8 +36,8 @@
 #include "state.h"
 #include "status.h"
 #include "threads.h"
+#include "tick.h"
 #include "units.h"
-#include "warnings.h"
 #include "watchdog.h"
 #include "wishes.h"
 
@@ -111,7 +111,7 @@ static const struct argp_option argp_options[] = {
     {"reader-user", OPTION_READER_USER, "USER", 0, "Whose identity the programs have that read users' files (default rtf-reader, else as plugins)", 0},
     {"max-wishes", OPTION_MAX_WISHES, "N", 0, "The most wishes that one user may have (default 1000)", 0},
     {"state", OPTION_STATE, "DIR", 0, "Where what is in force is written down, in a directory of its own (default /run/rtf if it is in memory, else the spool)", 0},
-    {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them, and end", 0},
+    {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them or may not be meant, and end", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
     {0}};
 
@@ -601,7 +601,6 @@ static void start(const struct options *options, int lock)
     acl_names(rules, names_warn_unknown);
     if (place_doubt() != NULL)
         event_broker("warning", "%s", place_doubt());
-    warn_of_machine();
     event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
 }
 
@@ -657,6 +656,14 @@ static void say_ready(int fd)
     close(fd);
 }
 
+/* What is correct and may still not be meant is said by a program that is no part of this one. */
+static void lint(const char *config)
+{
+    char tick[NUMBER_TEXT];
+    execl(part("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick", format_number(tick_is_not_awaited() ? 0 : tick_length(), tick), (char *)NULL);
+    die_errno(EX_OSERR, part("rtf-lint"));
+}
+
 static int put_back(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -689,10 +696,8 @@ int main(int argc, char **argv)
     find_libexec();
     if (!options.put_back)
         read_configuration(&options);
-    if (options.check) {
-        acl_doubts(rules, stderr);
-        return EX_OK;
-    }
+    if (options.check)
+        lint(options.config);
     if (geteuid() != 0)
         die(EX_NOPERM, "must be started by root");
     if (!options.foreground && !options.put_back)

@@ -143,16 +143,6 @@ static void examine_rest(struct wish *wish)
         forget_if_empty(wish);
 }
 
-/* Wishes of the same file that were judged when it had no second name: nothing watches it for that. */
-static void queue_links(struct user *user, uint64_t inode)
-{
-    struct wish *wish;
-    while ((wish = wish_unlinked(user, inode)) != NULL) {
-        wish_judged(wish, wish->judged, true);
-        wish_queue(wish);
-    }
-}
-
 /* A NAME.tid that came with a wish has its turn after it. */
 static bool has_more(const struct wish *wish, enum kind answered)
 {
@@ -162,9 +152,7 @@ static bool has_more(const struct wish *wish, enum kind answered)
 static void answer(struct request *request)
 {
     struct wish *wish = request->wish;
-    bool over_limit = wish->over_limit && !wish->dirty && wish->grant == NULL && wish->attachment == NULL, linked = request->json.linked && !wish->user->gone;
-    struct user *user = wish->user;
-    uint64_t inode = request->json.stamp.inode;
+    bool over_limit = wish->over_limit && !wish->dirty && wish->grant == NULL && wish->attachment == NULL;
     /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
     if (request->outcome.result == ATTACH_FAIL && wish->grant != NULL && wish->grant->spec.lifetime_thread && wish->attachment == NULL) {
         grant_unbook(wish, true);
@@ -176,8 +164,6 @@ static void answer(struct request *request)
     if (!more)
         wish_sighting_end(wish); /* the verdict is the last that its reader hears of it */
     request_drop(request);
-    if (linked) /* before the wish, and with it perhaps its user, is forgotten */
-        queue_links(user, inode);
     if (over_limit && !wish->coming)
         wish_forget(wish);
     else
@@ -194,7 +180,7 @@ static void tell_successor(const struct wish *wish)
         return;
     successor->judged_tid = (struct stamp){0};
     if (successor->grant != NULL && successor->grant->spec.attach != 0)
-        wish_judged(successor, (struct stamp){0}, successor->linked);
+        successor->judged = (struct stamp){0};
     wish_queue(successor);
 }
 
@@ -218,8 +204,7 @@ static void released(struct request *request)
     event_write(&event);
     if (wish->user->gone)
         tell_successor(wish);
-    wish_judged(wish, (struct stamp){0}, false);
-    wish->judged_tid = (struct stamp){0};
+    wish->judged = wish->judged_tid = (struct stamp){0};
     free(wish->token);
     wish->token = NULL;
     wish->ending = false;
@@ -507,6 +492,13 @@ static void ask_for_whole(struct wish *wish)
     ask(wish, true);
 }
 
+/* Whose NAME.json is; or may be, if it is looked at once more. What is no file of his has nothing to be opened. */
+static bool shows_owner(const struct wish *wish)
+{
+    const enum file_state state = wish->sighting->json.state;
+    return wish->json.fd >= 0 || state == FILE_READ || state == FILE_SAME;
+}
+
 /* What is in its files that has had no answer. True: that is under way. */
 static bool judge(struct wish *wish)
 {
@@ -525,7 +517,7 @@ static bool judge(struct wish *wish)
             ask_for_whole(wish);
     } else if (is_another(&sighting->tid, &wish->judged_tid))
         judge_tid(wish);
-    else if (!is_to_be_applied_again(wish) || wish->grant == NULL || wish->attachment == NULL || !is_there)
+    else if (!is_to_be_applied_again(wish) || wish->grant == NULL || wish->attachment == NULL || !shows_owner(wish))
         return false;
     else if (wish->json.fd >= 0)
         apply_again(wish);

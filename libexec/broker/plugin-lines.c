@@ -47,18 +47,12 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
 
 static bool parse_cpu_word(const char *word, struct plugin_line *line, char *reason)
 {
-    cpu_set_t online, both;
-    online_cpus(&online);
     if (strcmp(word, "all") == 0) {
-        line->cpus = online;
+        online_cpus(&line->cpus);
         return true;
     }
-    if (!parse_cpus(word, &line->cpus))
-        return wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
-    CPU_AND(&both, &line->cpus, &online);
-    if (!CPU_EQUAL(&both, &line->cpus))
-        fprintf(stderr, "rtf-brokerd: plugins.conf:%d: some of the CPUs %s are not online: nothing can be attached there\n", line->line, word);
-    return true;
+    return parse_cpus(word, &line->cpus) ||
+           wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
 }
 
 /* The broker's own words; every word but timeout=, confine= and enforce= goes to the plugin as well. */

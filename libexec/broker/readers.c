@@ -453,16 +453,15 @@ static bool take_files(struct user *user, const struct paragraph *said, const ch
 static bool take_seen(struct user *user, const struct paragraph *said, const char *name)
 {
     struct stamp json, tid;
-    uint64_t decided, linked;
+    uint64_t decided;
     const bool has_json = paragraph_get(said, "json_inode") != NULL, has_tid = paragraph_get(said, "tid_inode") != NULL;
-    if (!stamp_get(said, "json", &json) || !stamp_get(said, "tid", &tid) || paragraph_get_number(said, "json_linked", 1, &linked) < 0)
+    if (!stamp_get(said, "json", &json) || !stamp_get(said, "tid", &tid))
         return false;
-    linked = paragraph_get(said, "json_linked") != NULL;
     const int has_verdict = paragraph_get_number(said, "verdict", INT64_MAX, &decided);
     if (has_json)
-        tell->seen_file(user, name, true, &json, linked != 0);
+        tell->seen_file(user, name, true, &json);
     if (has_tid)
-        tell->seen_file(user, name, false, &tid, false);
+        tell->seen_file(user, name, false, &tid);
     if (has_verdict == 1)
         tell->seen_verdict(user, name, (int64_t)decided);
     return has_json || has_tid || has_verdict == 1;

@@ -23,7 +23,7 @@ struct reader_events {
     void (*overflow)(struct user *user); /* events were lost: a scan follows */
     void (*unwritten)(struct user *user, const char *name, const char *request, const char *reason);
     void (*scanning)(struct user *user, int64_t since); /* what was decided before (CLOCK_REALTIME) had reached it */
-    void (*seen_file)(struct user *user, const char *name, bool is_json, const struct stamp *stamp, bool linked);
+    void (*seen_file)(struct user *user, const char *name, bool is_json, const struct stamp *stamp);
     void (*seen_verdict)(struct user *user, const char *name, int64_t decided);
     void (*scanned)(struct user *user);
     void (*lost)(struct user *user, const char *why); /* it has died; what it was told and asked is forgotten, and all is looked at again */

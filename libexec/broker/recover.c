@@ -306,7 +306,7 @@ static bool take_up(struct recorded_wish *recorded, bool same_boot)
         return false;
     }
     wish->decided = recorded->time;
-    wish_judged(wish, recorded->judged, false);
+    wish->judged = recorded->judged;
     wish->judged_tid = recorded->judged_tid;
     if (recorded->attached && wish->grant != NULL)
         take_up_thread(wish, recorded, &apply);

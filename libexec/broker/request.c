@@ -195,7 +195,7 @@ bool request_record(struct request *request)
     if (request->recorded)
         return true;
     if (request->json.state != FILE_ABSENT)
-        wish_judged(wish, request->json.stamp, request->json.linked);
+        wish->judged = request->json.stamp;
     if (request->outcome.kind == ATTACH)
         wish->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))

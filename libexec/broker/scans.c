@@ -27,7 +27,7 @@ static struct finds gathered;
 
 static bool is_quiet(const struct wish *wish)
 {
-    return wish->request == NULL && !wish->recovered && !wish->exited && !wish->dirty && !wish->linked && wish->recovery == NULL;
+    return wish->request == NULL && !wish->recovered && !wish->exited && !wish->dirty && wish->recovery == NULL;
 }
 
 static void remember(struct finds *finds, const struct wish *wish, int64_t time)
@@ -97,14 +97,14 @@ static struct wish *find(struct user *user, const char *name)
 }
 
 /* One that was known comes before what is new: what it gives up can be theirs. */
-void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp, bool linked)
+void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp)
 {
     struct wish *wish = user->scan == NULL ? NULL : find(user, name);
     if (wish == NULL)
         return;
     const struct stamp *judged = is_json ? &wish->judged : &wish->judged_tid;
     wish->found |= is_json ? OF_JSON : OF_TID;
-    if (!is_quiet(wish) || linked || judged->fresh || !stamp_equal(stamp, judged))
+    if (!is_quiet(wish) || judged->fresh || !stamp_equal(stamp, judged))
         remember(&user->scan->finds, wish, wish->judged.inode != 0 ? 0 : is_json ? stamp->changed : INT64_MAX);
 }
 
@@ -128,7 +128,7 @@ static void tell_again(struct wish *wish, int64_t since)
     if (wish->grant != NULL)
         answer_again(wish, RECOVER, "the grant is in force");
     else if (wish->judged.inode != 0)
-        wish_judged(wish, (struct stamp){0}, false); /* why it was refused went with who knew: it is asked again */
+        wish->judged = (struct stamp){0}; /* why it was refused went with who knew: it is asked again */
 }
 
 /* Known, but not there: its files may have gone. */

@@ -7,7 +7,7 @@
 
 /* As in readers.h. */
 void scan_begin(struct user *user, int64_t since);
-void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp, bool linked);
+void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp);
 void scan_verdict(struct user *user, const char *name, int64_t decided);
 void scan_end(struct user *user);
 void scan_forget(struct user *user);

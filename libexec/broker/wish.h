@@ -99,7 +99,6 @@ struct user {
     struct reader reader;
     struct scan *scan;           /* scans.c; NULL */
     struct wish *wishes;
-    RB_HEAD(by_file, wish) by_file; /* wishes.c */
     TAILQ_ENTRY(user) of_list;
     LIST_ENTRY(user) of_account;
     UT_hash_handle hh; /* by name */
@@ -131,10 +130,8 @@ struct wish {
     bool asked, coming;                  /* its reader has been asked what there is; will tell without being asked */
     bool dirty, exited, recovered, over_limit;
     bool ending;                         /* its thread has ended, and so does it: NAME.json is being removed */
-    bool linked;                         /* NAME.json has, or had, another name somewhere */
     unsigned char found;                 /* scans.c: OF_... */
     bool verdict_is_told;                /* scans.c */
-    RB_ENTRY(wish) of_file;              /* by judged.inode within the user, if it is not linked */
     UT_hash_handle hh;                   /* by name within the user */
     UT_hash_handle hh_task;              /* by task */
     char name[];

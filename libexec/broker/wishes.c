@@ -118,34 +118,6 @@ void wish_keep(struct wish *wish)
     wish->counted->wishes++;
 }
 
-/* ---- by file ---- */
-
-static int by_inode(const struct wish *one, const struct wish *other)
-{
-    uint64_t a = one->judged.inode, b = other->judged.inode;
-    return a != b ? (a < b ? -1 : 1) : one->task < other->task ? -1 : one->task > other->task;
-}
-
-RB_PROTOTYPE(by_file, wish, of_file, by_inode)
-RB_GENERATE(by_file, wish, of_file, by_inode)
-
-void wish_judged(struct wish *wish, struct stamp json, bool linked)
-{
-    if (wish->judged.inode != 0 && !wish->linked)
-        RB_REMOVE(by_file, &wish->user->by_file, wish);
-    wish->judged = json;
-    wish->linked = linked;
-    if (json.inode != 0 && !linked)
-        RB_INSERT(by_file, &wish->user->by_file, wish);
-}
-
-struct wish *wish_unlinked(struct user *user, uint64_t inode)
-{
-    struct wish least = {.judged = {.inode = inode}};
-    struct wish *wish = RB_NFIND(by_file, &user->by_file, &least);
-    return wish != NULL && wish->judged.inode == inode ? wish : NULL;
-}
-
 void wish_sighting_end(struct wish *wish)
 {
     if (wish->sighting == NULL)
@@ -158,7 +130,6 @@ void wish_sighting_end(struct wish *wish)
 
 void wish_forget(struct wish *wish)
 {
-    wish_judged(wish, (struct stamp){0}, false);
     wish_sighting_end(wish);
     free(wish->recovery);
     turns_leave(wish);

@@ -30,12 +30,6 @@ void wish_forget(struct wish *wish);
 /* What its reader has told of its files has been answered, or has become nothing. */
 void wish_sighting_end(struct wish *wish);
 
-/* NAME.json in this state has had its answer, and `linked` says whether it has, or had, another name; {0}: none has had one. */
-void wish_judged(struct wish *wish, struct stamp json, bool linked);
-
-/* One of the user's whose answer was to the file with this inode, and that is not linked; or NULL. */
-struct wish *wish_unlinked(struct user *user, uint64_t inode);
-
 /* Writes down what holds for the wish from now on. False with errno. */
 bool wish_record(struct wish *wish);
 

@@ -107,20 +107,15 @@ void directory_take_events(void)
 static void tell_seen(const char *name, const char *file, bool verdict)
 {
     struct stamp stamp;
-    bool linked = false;
-    if (!verdict && !file_stamp(name, file, &stamp, &linked))
+    if (!verdict && !file_stamp(name, file, &stamp))
         return; /* it has gone, which is an event */
     struct paragraph_output *output = talk_begin("seen");
     paragraph_add(output, "name", name);
     if (verdict) {
         const int64_t decided = verdict_decided(name);
         paragraph_add_number(output, "verdict", decided < 0 ? 0 : (uint64_t)decided);
-    } else if (strcmp(file, ".json") == 0) {
-        stamp_add(output, "json", &stamp);
-        if (linked)
-            paragraph_add(output, "json_linked", "1");
     } else
-        stamp_add(output, "tid", &stamp);
+        stamp_add(output, strcmp(file, ".json") == 0 ? "json" : "tid", &stamp);
     talk_end();
 }
 

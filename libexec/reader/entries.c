@@ -21,8 +21,9 @@ struct entry {
     bool whole;          /* its content is to be told, known or not */
     struct stamp told;   /* the NAME.json whose content the broker has been told last */
     struct content json, tid;
-    int watch;           /* of NAME.json itself, which has another name or a writer elsewhere; -1 */
+    int watch;           /* BUSY: of NAME.json itself, whose other name or writer is elsewhere; -1 */
     int64_t look_at, pause; /* BUSY */
+    int64_t one_name_by; /* until then it may have two; 0: it has one */
     struct owed *owed;   /* its verdict could not be written; NULL */
     TAILQ_ENTRY(entry) of_state;
     UT_hash_handle hh, hh_watch;
@@ -39,6 +40,8 @@ struct owed {
 
 /* How much the broker is told before it answers; it takes no more of one user at a time either. */
 enum { TOLD_MAX = 256, IDLE_MAX = 256 };
+/* ln and rm do what mv does, and so do programs that link a file into place and then take its first name away. */
+static const int64_t two_names_for = INT64_C(1000000000);
 static const int64_t first_pause = 1000000, last_look = 512000000, longest_pause = INT64_C(16000000000), second = 1000000000; /* ns */
 
 static struct entry *entries, *watched;
@@ -137,10 +140,11 @@ static void rest(struct entry *entry)
 {
     content_close(&entry->json);
     content_close(&entry->tid);
+    unwatch(entry);
     entry->again = entry->written = entry->whole = false;
-    entry->pause = 0;
+    entry->pause = entry->one_name_by = 0;
     enter(entry, IDLE);
-    if (total <= IDLE_MAX || entry->watch >= 0 || entry->owed != NULL)
+    if (total <= IDLE_MAX || entry->owed != NULL)
         return;
     leave(entry);
     HASH_DEL(entries, entry);
@@ -194,7 +198,7 @@ bool entry_hint_watch(int watch)
  * empty and has only just been made will be written and closed. */
 static bool is_unwritten(const struct entry *entry, const struct file *file, const struct content *content)
 {
-    return !entry->written && file->state == FILE_READ && content->length == 0 && !file->linked;
+    return !entry->written && file->state == FILE_READ && content->length == 0 && !content->has_two_names;
 }
 
 static void parse(const struct entry *entry, struct sighting *sighting)
@@ -210,14 +214,15 @@ static void parse(const struct entry *entry, struct sighting *sighting)
     }
 }
 
-/* The open NAME.json goes along where a thread may be attached: its owner is what the attach helper goes by. */
+/* The open NAME.json goes along where a thread may be attached: its owner is what the attach helper goes by, whatever it says now. */
 static void tell(struct entry *entry, const struct sighting *sighting)
 {
+    const bool is_his = sighting->json.state != FILE_BAD || entry->json.text != NULL;
     const bool names_thread = sighting->spec.attach != 0 || sighting->tid.state == FILE_READ || entry->whole;
     struct paragraph_output *output = talk_begin("files");
     paragraph_add(output, "name", entry->name);
     sighting_add(output, sighting);
-    if (names_thread && entry->json.fd >= 0 && sighting->json.state != FILE_BAD)
+    if (names_thread && entry->json.fd >= 0 && is_his)
         talk_end_with(entry->json.fd);
     else
         talk_end();
@@ -238,12 +243,43 @@ static void wait_for_writer(struct entry *entry, enum looked looked)
     enter(entry, BUSY);
 }
 
+/* What it says could be changed by its other name, in a directory that nobody watches. True: it may yet lose that, which is an event of the
+ * file itself; one look after that is watched sees what came before. */
+static bool awaits_one_name(struct entry *entry, const struct sighting *sighting)
+{
+    if (!entry->json.has_two_names || sighting->json.state == FILE_BAD) {
+        entry->one_name_by = 0;
+        return false;
+    }
+    if (entry->one_name_by == 0)
+        entry->one_name_by = monotonic_now() + two_names_for;
+    entry->look_at = entry->one_name_by;
+    if (entry->look_at <= monotonic_now())
+        return false;
+    const bool was_watched = entry->watch >= 0;
+    watch(entry);
+    content_close(&entry->json);
+    enter(entry, was_watched || entry->watch < 0 ? BUSY : NEWS);
+    return true;
+}
+
+static void refuse_two_names(const struct entry *entry, struct sighting *sighting)
+{
+    if (!entry->json.has_two_names || sighting->json.state == FILE_BAD)
+        return;
+    sighting->json.state = FILE_BAD;
+    snprintf(sighting->json.reason, sizeof sighting->json.reason, "%s.json has a second name (hard link), by which it could be changed unseen; it must have one: "
+                                                                  "remove the other and touch this one", entry->name);
+}
+
 static void look(struct entry *entry)
 {
     struct sighting sighting = {0};
     const struct stamp *known = entry->whole || entry->told.inode == 0 ? NULL : &entry->told;
     content_close(&entry->json);
     enum looked looked = file_look(entry->name, ".json", known, &sighting.json, &entry->json);
+    if (looked == LOOKED_DONE && awaits_one_name(entry, &sighting))
+        return;
     if (looked == LOOKED_DONE && is_unwritten(entry, &sighting.json, &entry->json)) {
         rest(entry);
         return;
@@ -259,13 +295,11 @@ static void look(struct entry *entry)
         content_close(&entry->tid);
         sighting.tid = (struct file){.state = FILE_ABSENT};
     }
-    if (sighting.json.linked)
-        watch(entry); /* what happens to its other names is no event of the directory */
-    else
-        unwatch(entry);
+    unwatch(entry);
+    refuse_two_names(entry, &sighting);
     parse(entry, &sighting);
     entry->again = entry->written = false;
-    entry->pause = 0;
+    entry->pause = entry->one_name_by = 0;
     enter(entry, TOLD);
     tell(entry, &sighting);
     entry->whole = false;
@@ -276,10 +310,9 @@ void entries_join_scan(void (*tell_seen)(const char *name))
 {
     struct entry *entry, *next;
     struct stamp stamp;
-    bool linked;
     for (entry = TAILQ_FIRST(&news); entry != NULL; entry = next) {
         next = TAILQ_NEXT(entry, of_state);
-        if (!file_stamp(entry->name, ".json", &stamp, &linked))
+        if (!file_stamp(entry->name, ".json", &stamp))
             continue; /* it may have been told of before it went */
         tell_seen(entry->name);
         rest(entry);
@@ -423,5 +456,5 @@ void entries_expire(int64_t now)
 
 bool entries_are_idle(void)
 {
-    return idle_count == total && watched == NULL && TAILQ_EMPTY(&owed_verdicts);
+    return idle_count == total && TAILQ_EMPTY(&owed_verdicts);
 }

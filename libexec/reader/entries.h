@@ -1,8 +1,8 @@
 /* The names in the directory of which something has to be done.
  *
  *     IDLE ──► NEWS ──► TOLD ──► IDLE      NEWS: to be looked at; TOLD: the broker has been told what is there, and
- *                │ ▲                        will say a verdict, or that nothing follows; BUSY: a writer has a file of it open
- *                ▼ │
+ *                │ ▲                        will say a verdict, or that nothing follows; BUSY: a writer has a file of it open, or
+ *                ▼ │                        NAME.json has two names
  *               BUSY
  *
  * While one is TOLD its files stay open, and nothing more is told of it but that there is news: their closing tells the owner
@@ -48,7 +48,7 @@ void entries_take_turn(void);
 int64_t entries_deadline(void);
 void entries_expire(int64_t now);
 
-/* Nothing is to be done, and nothing watched but the directory. */
+/* Nothing is to be done. */
 bool entries_are_idle(void);
 
 #endif

@@ -104,15 +104,13 @@ static struct stamp stamp_of(const struct stat *status)
 /* Of a file over which something is mounted. */
 static const struct stamp mounted = {.inode = UINT64_MAX};
 
-bool file_stamp(const char *name, const char *ending, struct stamp *stamp, bool *linked)
+bool file_stamp(const char *name, const char *ending, struct stamp *stamp)
 {
     char joined[NAME_MAX + 1];
     struct stat status;
-    *linked = false;
     *stamp = mounted;
     if (!look(file_name(joined, name, ending), &status))
         return errno == EXDEV;
-    *linked = status.st_nlink > 1;
     *stamp = stamp_of(&status);
     return true;
 }
@@ -205,7 +203,7 @@ static enum looked read_leased(const char *joined, struct file *file, struct con
     else {
         file->stamp = stamp_of(&status);
         file->stamp.fresh = is_fresh(&file->stamp);
-        file->linked = status.st_nlink > 1;
+        content->has_two_names = status.st_nlink > 1;
         if (is_plain(joined, &status, file))
             read_text(joined, (size_t)status.st_size, file, content);
     }
@@ -226,7 +224,7 @@ enum looked file_look(const char *name, const char *ending, const struct stamp *
     if (fstat(content->fd, &status) != 0)
         return LOOKED_UNSEEN;
     file->stamp = stamp_of(&status);
-    file->linked = status.st_nlink > 1;
+    content->has_two_names = status.st_nlink > 1;
     if (!is_plain(joined, &status, file))
         return LOOKED_DONE;
     if (known == NULL || known->fresh || !stamp_equal(&file->stamp, known))

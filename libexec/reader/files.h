@@ -29,6 +29,7 @@ struct content {
     int fd;       /* open; -1 */
     char *text;   /* READ: its bytes, for the caller to free; NULL when it is SAME */
     size_t length;
+    bool has_two_names; /* hard links */
 };
 
 /* known: a stamp whose content has been told (state SAME); NULL: none. Writes file->reason as "NAME.ending is ...". */
@@ -36,7 +37,7 @@ enum looked file_look(const char *name, const char *ending, const struct stamp *
 void content_close(struct content *content);
 
 /* Without opening it for reading. False: there is none. */
-bool file_stamp(const char *name, const char *ending, struct stamp *stamp, bool *linked);
+bool file_stamp(const char *name, const char *ending, struct stamp *stamp);
 
 /* The decision that NAME.verdict tells: its modification time, ns; -1 when there is none. */
 int64_t verdict_decided(const char *name);

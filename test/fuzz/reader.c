@@ -41,10 +41,9 @@ static void take_scan(struct user *of, int64_t since)
     must(of == &user && since >= 0);
 }
 
-static void take_file(struct user *of, const char *name, bool is_json, const struct stamp *stamp, bool linked)
+static void take_file(struct user *of, const char *name, bool is_json, const struct stamp *stamp)
 {
     (void)is_json;
-    (void)linked;
     must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1) && stamp->changed >= 0);
 }
 

@@ -69,8 +69,7 @@ static void forget(struct user *of)
         turns_leave(wish);
         free(wish->grant);
         wish->grant = NULL;
-        wish_judged(wish, (struct stamp){0}, false);
-        wish->judged_tid = (struct stamp){0};
+        wish->judged = wish->judged_tid = (struct stamp){0};
         wish_forget(wish);
     }
 }
@@ -95,13 +94,13 @@ static int tear_down(void **state)
 static struct wish *judged(struct user *of, const char *name, uint64_t inode, int64_t changed)
 {
     struct wish *wish = wish_find(of, name, true);
-    wish_judged(wish, (struct stamp){.inode = inode, .changed = changed}, false);
+    wish->judged = (struct stamp){.inode = inode, .changed = changed};
     return wish;
 }
 
 static void found(struct user *of, const char *name, uint64_t inode, int64_t changed)
 {
-    scan_file(of, name, true, &(struct stamp){.inode = inode, .changed = changed}, false);
+    scan_file(of, name, true, &(struct stamp){.inode = inode, .changed = changed});
 }
 
 /* ---- */
@@ -146,20 +145,6 @@ static void what_is_as_it_was_judged_is_left_alone(void **state)
     assert_string_equal(queue + strlen(queue) - 4, "new ");
 }
 
-static void one_with_another_name_is_always_looked_at(void **state)
-{
-    (void)state;
-    wish_judged(wish_find(&user, "linked", true), (struct stamp){.inode = 1, .changed = 10}, true);
-    judged(&user, "alone", 2, 10);
-    scan_begin(&user, 0);
-    found(&user, "linked", 1, 10);
-    scan_file(&user, "alone", true, &(struct stamp){.inode = 2, .changed = 10}, true);
-    scan_end(&user);
-    (void)take_queue();
-    assert_non_null(strstr(queue, "linked "));
-    assert_non_null(strstr(queue, "alone "));
-}
-
 static void what_has_gone_is_looked_at(void **state)
 {
     (void)state;
@@ -180,13 +165,13 @@ static void a_thread_file_is_looked_at_by_itself(void **state)
     struct wish *wish = judged(&user, "cam", 1, 10);
     scan_begin(&user, 0);
     found(&user, "cam", 1, 10);
-    scan_file(&user, "cam", false, &(struct stamp){.inode = 2, .changed = 10}, false);
+    scan_file(&user, "cam", false, &(struct stamp){.inode = 2, .changed = 10});
     scan_end(&user);
     queued("cam ");
     wish->judged_tid = (struct stamp){.inode = 2, .changed = 10};
     scan_begin(&user, 0);
     found(&user, "cam", 1, 10);
-    scan_file(&user, "cam", false, &(struct stamp){.inode = 2, .changed = 10}, false);
+    scan_file(&user, "cam", false, &(struct stamp){.inode = 2, .changed = 10});
     scan_end(&user);
     queued("");
 }
@@ -283,7 +268,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCAN_TEST(what_is_new_is_looked_at_in_the_order_of_its_times),
         SCAN_TEST(what_is_as_it_was_judged_is_left_alone),
-        SCAN_TEST(one_with_another_name_is_always_looked_at),
         SCAN_TEST(what_has_gone_is_looked_at),
         SCAN_TEST(a_thread_file_is_looked_at_by_itself),
         SCAN_TEST(a_verdict_that_was_lost_is_told_again),

@@ -1,0 +1,202 @@
+# What rtf-lint(8) says of plugins.conf and acl.conf. Before them, on standard input, come facts of the machine: "cpus", "servant", "user" and
+# "group", see rtf-lint. rtf-brokerd --check says what is wrong with a line; here that one is no such line is enough.
+
+function wrong(sentence) {
+    print file ":" FNR ": " sentence "; rtf-brokerd --check says what is wrong"
+    failed = 1
+    exit 78
+}
+
+function say(name, line, sentence) { print name ":" line ": " sentence }
+
+# ---- reading ----
+
+# Microseconds; bare ones, as in the paper's file, or with a unit.
+function time(word) {
+    if (word == "tick")
+        return tick
+    return word * (word ~ /ms$/ ? 1000 : word ~ /[0-9]s$/ ? 1000000 : 1)
+}
+
+# A CPU list as a set. Returns how many there are.
+function parse_cpus(list, set,    parts, ends, i, cpu, count) {
+    split("", set)
+    split(list, parts, ",")
+    for (i in parts) {
+        if (split(parts[i], ends, "-") == 1)
+            ends[2] = ends[1]
+        for (cpu = ends[1] + 0; cpu <= ends[2] + 0 && cpu < 1024; cpu++)
+            if (!(cpu in set)) {
+                set[cpu]
+                count++
+            }
+    }
+    return count + 0
+}
+
+function read_fact(    i) {
+    if ($1 == "cpus")
+        online_count = parse_cpus($2, online)
+    else if ($1 == "servant") {
+        servant_count++
+        servant[servant_count] = $2
+        servant_priority[servant_count] = $3
+    } else if ($1 == "user" || $1 == "group") {
+        known[$2] = $3
+        for (i = 4; i <= NF; i++)
+            $1 == "user" ? is_member[$2, $i] : gid[$2] = $i
+    }
+}
+
+# From Linux 6.12 on the kernel keeps 0.05 of each CPU for ordinary threads, before FIFO ones and thus the broker.
+function read_plugin(    i, ends, threshold, unthrottled, cpus, cpu) {
+    if (NF < 4)
+        wrong("this is no plugin line")
+    line_of[$1] = FNR
+    is_deadline[$1] = $3 == "-" || $3 == "100" || $3 == "100-100"
+    split($3, ends, "-")
+    if (!is_deadline[$1] && (ends[2] == "" ? ends[1] : ends[2]) + 0 > highest) {
+        highest = (ends[2] == "" ? ends[1] : ends[2]) + 0
+        highest_line = FNR
+    }
+    threshold = 1
+    for (i = 5; i <= NF; i++) {
+        if ($i ~ /^threshold=/)
+            threshold = substr($i, 11) + 0
+        if ($i ~ /^partition=/)
+            unthrottled = $i == "partition=unthrottled"
+    }
+    if ($4 == "all")
+        for (cpu in online)
+            cpus[cpu]
+    else
+        parse_cpus($4, cpus)
+    for (cpu in cpus) {
+        if (!(cpu in online))
+            offline[FNR] = $4
+        else if (is_deadline[$1] && unthrottled && threshold > 0.9 && !(cpu in filled)) {
+            filled[cpu]
+            filled_count++
+            filled_line = FNR
+        }
+    }
+    plugin_lines = FNR
+}
+
+function read_rule(    number) {
+    if (NF != 4)
+        wrong("this is no rule")
+    if ($2 != "-" && !($2 in line_of))
+        wrong("plugins.conf has no plugin " $2)
+    count++
+    rule_line[count] = FNR
+    rule_text[count] = substr($1, 1, 40) " " substr($2, 1, 32) " " $3 " " substr($4, 1, 24)
+    domain[count] = $1
+    plugin[count] = $2
+    property[count] = $3
+    value[count] = $4
+    opens[count] = $3 == "max_utilization" || $3 == "max_user_utilization"
+    number = $1
+    sub(/^@/, "", number)
+    if (number !~ /^(-|[0-9]+)$/ && !($1 in known) && !named[$1]++)
+        unknown[count]
+    # By name and by number it is the same account.
+    subject[count] = $1 == "-" ? "-" : ($1 ~ /^@/ ? "@" : "u") " " ($1 in known ? known[$1] : number)
+}
+
+# ---- rules that do not do what their author meant ----
+
+function is_group(rule) { return domain[rule] ~ /^@/ }
+
+# Membership opens, too.
+function is_in(user, group) {
+    return is_group(group) && !is_group(user) && (domain[user], (domain[group] in gid) ? gid[domain[group]] : substr(domain[group], 2)) in is_member
+}
+
+function is_related(rule, other) { return is_in(rule, other) || is_in(other, rule) || (is_group(rule) && is_group(other)) } # members may be in both
+
+function is_broader(broad, rule) {
+    return (subject[broad] == subject[rule] || domain[broad] == "-") && (plugin[broad] == "-" || plugin[broad] == plugin[rule])
+}
+
+# Something opens to whom this rule is for; perhaps only one plugin of several.
+function something_opens(rule,    other) {
+    for (other = 1; other <= count; other++)
+        if (opens[other] && (plugin[rule] == "-" || plugin[other] == "-" || plugin[other] == plugin[rule]) &&
+            (domain[other] == "-" || domain[rule] == "-" || subject[other] == subject[rule] || is_related(rule, other)))
+            return 1
+    return 0
+}
+
+function something_bounds(rule,    other) {
+    for (other = 1; other <= count; other++)
+        if (!opens[other] && property[other] != "ignore_adm_test" && property[other] != "min_runtime" && (is_broader(other, rule) || is_related(rule, other)))
+            return 1
+    return 0
+}
+
+function is_first_of_subject(rule,    before) {
+    for (before = 1; before < rule; before++)
+        if (domain[before] == domain[rule] && plugin[before] == plugin[rule] && opens[before] == opens[rule])
+            return 0
+    return 1
+}
+
+# A tick bounds only where the kernel ends runtimes at one: under SCHED_DEADLINE.
+function bounds_least(rule, name) { return value[rule] != "tick" || name == "-" || (tick > 0 && is_deadline[name]) }
+
+# The smallest runtime of one rule is more than the largest of another, which is for the same.
+function rule_below(rule,    other) {
+    for (other = 1; property[rule] == "min_runtime" && other <= count; other++)
+        if (property[other] == "max_runtime" && time(value[other]) < time(value[rule]) && (is_broader(other, rule) || is_broader(rule, other)) &&
+            bounds_least(rule, plugin[rule] != "-" ? plugin[rule] : plugin[other]))
+            return other
+    return 0
+}
+
+function judge_rule(rule,    below) {
+    below = rule_below(rule)
+    if (rule in unknown)
+        say("acl.conf", rule_line[rule], rule_text[rule] ": the account database knows no such " (is_group(rule) ? "group" : "user"))
+    if (below)
+        say("acl.conf", rule_line[rule], rule_text[rule] ": no runtime passes this and line " rule_line[below] ": " rule_text[below])
+    if (!is_first_of_subject(rule))
+        return
+    if (!opens[rule] && !something_opens(rule))
+        say("acl.conf", rule_line[rule], rule_text[rule] ": this bounds, but no rule opens anything there (max_utilization or max_user_utilization)")
+    else if (opens[rule] && !something_bounds(rule))
+        say("acl.conf", rule_line[rule], rule_text[rule] ": this opens, and nothing bounds runtime, period, deadline or priority")
+}
+
+# ---- a machine that cannot do what plugins.conf says ----
+
+function judge_machine(    i) {
+    for (i = 1; i <= plugin_lines; i++)
+        if (i in offline)
+            say("plugins.conf", i, "some of the CPUs " offline[i] " are not online: nothing can be attached there")
+    if (filled_count > 0 && filled_count == online_count)
+        say("plugins.conf", filled_line, "SCHED_DEADLINE threads may fill every CPU, and may keep the broker waiting for many of their periods when " \
+            "they use up their runtimes: threshold=0.9 leaves it room")
+    # Where they cannot run, inotify, cgroups and the end of processes wait for ever, and soon most of the machine does (seen with 6.1).
+    for (i = 1; i <= servant_count; i++)
+        if (servant_priority[i] <= highest) {
+            say("plugins.conf", highest_line, "the kernel's thread " servant[i] " has priority " servant_priority[i] ": a thread of that priority or " \
+                "above that spins stops the machine; raise ktimers, rcuc and irq_work above " highest)
+            return
+        }
+}
+
+FNR == 1 { file = FILENAME == "-" ? "-" : FILENAME; sub(/.*\//, "", file) }
+FILENAME == "-" || FILENAME == "" { read_fact(); next }
+{ sub(/#.*/, "") }
+NF == 0 { next }
+file == "plugins.conf" { read_plugin() }
+file == "acl.conf" { read_rule() }
+
+END {
+    if (failed)
+        exit 78
+    judge_machine()
+    for (rule = 1; rule <= count; rule++)
+        judge_rule(rule)
+}
