@@ -161,10 +161,11 @@ used_by() {
     from=$(milliseconds)
     touch "$WORK/go"
     eventually is_sh "$HOG"
+    eventually has_reason "another thread of process $HOG called execve and has its id: it is ordinary, and not attached"
     is_policy "$HOG" other
-    eventually is_policy "$HOG" deadline
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" deadline
     [ $(($(milliseconds) - from)) -ge 1950 ]
-    eventually has_reason "another thread of process $HOG called execve and has its id: it is attached now"
 }
 has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
 

@@ -263,8 +263,8 @@ static bool owes(struct request *request, const struct helper_event *event, enum
 static enum next detached(struct request *request, const struct helper_event *event)
 {
     struct wish *wish = request->wish;
-    if (event->answer == HELPER_GONE && follow_exec(wish))
-        return detach(request);
+    if (event->answer == HELPER_GONE)
+        (void)follow_exec(wish);
     if (event->answer == HELPER_PENDING && owes(request, event, DETACH_ON))
         return WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
@@ -366,17 +366,12 @@ static enum next applied(struct request *request, const struct helper_event *eve
         request_event(request, "attach", "ok", wish->grant->plugin, "attached: it runs as granted");
         return ANSWER;
     }
-    if (event->answer == HELPER_GONE && follow_exec(wish)) {
-        request->recorded = false;
-        (void)request_record(request);
-        return wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, wish->json.fd));
-    }
     if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {
         wish->exited = true;
         return LOOK_AGAIN;
     }
     if (event->answer == HELPER_GONE) {
-        say(request, ATTACH_FAIL, "thread %d has ended", (int)wish->attachment->tid);
+        say(request, ATTACH_FAIL, "thread %d has %s", (int)wish->attachment->tid, follow_exec(wish) ? "called execve, and is not real-time as what it became" : "ended");
         wish->attachment->served = true; /* it may have ended after the call */
         rest_begin(wish, wish->grant);
         rest_of_thread(wish);

@@ -61,14 +61,25 @@ void follow_former(const struct identity *identity, struct attributes *former)
         *former = gone->former;
 }
 
+static bool is_lost(pid_t tid)
+{
+    const struct lost *lost = all_lost;
+    while (lost != NULL && lost->tid != tid)
+        lost = lost->hh.next;
+    return lost != NULL;
+}
+
 void follow_put_back(const struct user *user, const char *name, struct attachment *attachment)
 {
     char reason[REASON_BYTES];
+    const bool is_told = is_lost(attachment->tid);
     struct lost *lost = allocate(sizeof *lost);
     lost->id = helper_restore(attachment);
     lost->tid = attachment->tid;
     lost->former = attachment->former;
     HASH_ADD(hh, all_lost, id, sizeof lost->id, lost);
+    if (is_told)
+        return;
     snprintf(reason, sizeof reason, "thread %d has what was granted to one of its process that called execve, and no reservation: it is put back", (int)attachment->tid);
     event_write(&(struct event){.stage = "attach", .user = user, .name = name, .decision = "warning", .reason = reason, .tid = attachment->tid, .microseconds = -1});
 }
@@ -136,34 +147,31 @@ void follow_drained(void)
 }
 
 /* How it is scheduled exactly its owner may have changed just before: of its policy and priority nothing is believed but the mark. */
-bool follow_exec(struct wish *wish)
+bool follow_exec(const struct wish *wish)
 {
-    struct attachment *old = wish->attachment;
-    struct identity identity;
+    const struct attachment *old = wish->attachment;
     struct attributes now;
     if (old->laid_down || !is_elsewhere(old, &now))
         return false; /* what the broker before had put back was ordinary when it ended */
-    struct attachment *leader = attachment_find(old->process);
-    if (leader != NULL) {
-        hold_to(leader, &now);
-        return false;
-    }
-    int pidfd = thread_find(old->process, true, &identity);
-    if (pidfd < 0) {
-        if (errno != ESRCH) /* the helper can look, where the broker cannot */
-            follow_late(wish->user, wish->name, old);
-        return false; /* else a zombie: threads of its process are left, but none that was ours */
-    }
-    struct attachment *next = attachment_new(wish, &identity, pidfd, old->by_file, &old->former);
-    next->served = old->served;
-    next->since = old->since;
-    next->group = old->group;
-    old->group = NULL; /* and its leaf is emptied when the thread gets one under its new id */
-    attachment_end(wish);
-    wish->attachment = next;
-    wish->exited = false; /* that was the old id */
-    if (attachment_watch(next))
-        return true;
-    follow_put_back(wish->user, wish->name, next);
-    return false;
+    struct attachment first = leader_of(old), *ours = attachment_find(old->process);
+    if (ours != NULL)
+        hold_to(ours, &now);
+    else
+        follow_put_back(wish->user, wish->name, &first);
+    return ours == NULL;
+}
+
+void follow_replaced(const struct wish *wish, bool is_adjusted)
+{
+    const struct attachment *old = wish->attachment, *other = attachment_over_in(old->process);
+    struct attachment first = leader_of(old);
+    struct attributes now = old->former;
+    const bool marked = shows_mark(old->process, &now);
+    if (!marked && !is_adjusted)
+        return;
+    if (!marked)
+        first.former = now;
+    else if (other != NULL)
+        first.former = other->former;
+    follow_put_back(wish->user, wish->name, &first);
 }

@@ -1,5 +1,6 @@
 /* execve(2) by a thread that does not lead its process: all other threads end, and it goes on under the leader's id, as real-time as
- * it was. That is the only way in which a thread of ours leaves its id, so what may be in nobody's books is looked for there and
+ * it was. With that its attachment ends, and the leader's, if there is one: what the process has become is made ordinary. It is
+ * the only way in which a thread of ours leaves its id, so what may be in nobody's books is looked for there and
  * nowhere else: other threads of a process that are real-time are somebody else's, and are left alone.
  *
  * Whoever has the leader's id then is taken for ours if he is real-time and marked reset-on-fork: every grant carries that mark, an owner
@@ -19,8 +20,12 @@ bool leader_is_alike(const struct identity *identity);
  * noticed yet, what it was before that. */
 void follow_former(const struct identity *identity, struct attributes *former);
 
-/* The attached thread's id has ended. True: the thread itself goes on as its process's first. */
-bool follow_exec(struct wish *wish);
+/* The attached thread's id has ended. True: the thread itself went on as its process's first, and is put back. */
+bool follow_exec(const struct wish *wish);
+
+/* The attached first thread has ended, and another of its process has its id. If that has what was granted to either, or has been made so
+ * meanwhile (is_adjusted: the helper has been told to), it is put back. */
+void follow_replaced(const struct wish *wish, bool is_adjusted);
 
 /* Nobody answers for the attached thread any more: it gets its former attributes back, and the log says so. */
 void follow_put_back(const struct user *user, const char *name, struct attachment *attachment);

@@ -117,7 +117,7 @@ void order_take_turn(void)
 
 static bool is_to_be_applied_again(const struct wish *wish)
 {
-    return wish->recovery != NULL || (wish->attachment != NULL && (wish->attachment->awake || wish->attachment->replaced));
+    return wish->recovery != NULL || (wish->attachment != NULL && wish->attachment->awake);
 }
 
 /* A digest tells only where the times of files do not. */
@@ -442,20 +442,16 @@ static void apply_again(struct wish *wish)
     const struct recovery recovery = wish->recovery == NULL ? (struct recovery){.kind = UPDATE} : *wish->recovery;
     struct request *request = request_begin(wish, recovery.kind);
     pid_t tid = wish->attachment->tid;
-    const bool replaced = wish->attachment->replaced;
     request->json = wish->sighting->json;
     if (wish->recovery != NULL)
         say(request, RESULT_OK, "%s", recovery.reason);
-    else if (replaced)
-        say(request, RESULT_OK, "another thread of process %d called execve and has its id: it is attached now", (int)tid);
     else
         say(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
     free(wish->recovery);
     wish->recovery = NULL;
-    wish->attachment->awake = wish->attachment->replaced = false;
+    wish->attachment->awake = false;
     (void)wish_record(wish);
-    if (!replaced || wish->grant->plan.policy != POLICY_DEADLINE || !rest_waits(request, ENFORCE))
-        (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, wish->json.fd));
+    (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, wish->json.fd));
 }
 
 void order_recover(struct wish *wish, enum kind kind, const char *reason)

@@ -176,63 +176,81 @@ void threads_adjusted(const struct helper_event *event)
 enum { LOOKS = 3 };
 static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000), INT64_C(1000000000)};
 
-static struct attributes ordinary_of(const struct attributes *former)
+enum fate { GOES_ON, ENDED, REPLACED };
+
+/* Its watch hung up, or came too late, and somebody has its id. It may be itself, for the kernel takes the watch away from who becomes a program
+ * that nobody may look into: what is granted has reset-on-fork, which its owner cannot take off, and whom it is granted to is known. Then it is
+ * seen again whether it may have it, for it may have become root's. */
+static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 {
-    return policy_is_real_time(former->policy) ? (struct attributes){.policy = POLICY_OTHER, .nice = former->nice, .cpus = former->cpus} : *former;
+    char reason[120];
+    struct attributes now;
+    const pid_t tid = attachment->tid;
+    if (was_over || !thread_attributes(tid, &now) || !now.reset_on_fork || attachment_over_in(tid) != NULL)
+        return REPLACED;
+    snprintf(reason, sizeof reason, "thread %d called execve and has become a program that nobody may look into: it is attached anew", (int)tid);
+    order_recover(attachment->wish, UPDATE, reason);
+    return GOES_ON;
 }
 
 /* The task has ended, but its id may not have: execve(2) by another thread ends the first one and then takes its id
  * over. Between the two, and if the first thread ended by itself, the id is a zombie's beside living threads. */
-static bool goes_on(struct attachment *attachment)
+static enum fate fate_of(struct attachment *attachment)
 {
     struct identity identity;
-    struct attributes now;
-    pid_t tid = attachment->tid;
+    const pid_t tid = attachment->tid;
+    const bool was_over = attachment->looks > 0;
     if (!thread_look(tid, &identity) || identity.start > attachment->started_by)
-        return false;
+        return ENDED;
     if (tid != attachment->process) /* nobody else takes over its id, so a watch that hung up was another's */
-        return !identity.ended;
+        return identity.ended ? ENDED : GOES_ON;
     if (attachment_find(tid) != attachment || thread_has_ended(attachment->pidfd))
-        return false; /* one that was gone when the broker started is nobody's to go on with */
+        return ENDED; /* one that was gone when the broker started is nobody's to go on with */
     if (identity.ended) {
         if (attachment->looks == LOOKS)
-            return false;
+            return ENDED;
         attachment_doubt(attachment, monotonic_now() + look_after[attachment->looks++]);
-        return true;
+        return GOES_ON;
     }
     attachment->looks = 0;
     attachment_doubt(attachment, 0);
-    attachment->replaced = true;
-    rest_begin(attachment->wish, attachment->wish->grant); /* the other thread has not used any of it */
-    attachment->served = false;
-    attachment->since = monotonic_now();
-    if (thread_attributes(tid, &now) && !policy_is_real_time(now.policy))
-        attachment->former = now; /* what the other thread was is what this one was made of, */
-    else
-        attachment->former = ordinary_of(&attachment->former); /* but what others had given it was not for this one */
-    return true;
+    return fate_of_leader(attachment, was_over);
 }
 
-/* The attached thread is gone: nothing is left to restore. */
+/* The helper has been told to make it what is granted, and has not answered. */
+static bool is_adjusted(const struct attachment *attachment)
+{
+    const struct adjusting *adjusting = adjustments;
+    while (adjusting != NULL && (adjusting->watch || adjusting->tid != attachment->tid))
+        adjusting = adjusting->hh.next;
+    return adjusting != NULL;
+}
+
+/* Puts back what goes on with what was granted to it, under whatever id; and says what became of it. */
+static void let_go(const struct wish *wish, enum fate fate, char *reason, size_t size)
+{
+    const struct attachment *attachment = wish->attachment;
+    if (fate == REPLACED) {
+        follow_replaced(wish, is_adjusted(attachment));
+        snprintf(reason, size, "another thread of process %d called execve and has its id: it is ordinary, and not attached", (int)attachment->tid);
+    } else if (follow_exec(wish))
+        snprintf(reason, size, "thread %d called execve and has the id of its process now, %d: it is ordinary again, and not attached", (int)attachment->tid,
+                 (int)attachment->process);
+    else
+        snprintf(reason, size, "thread %d has ended", (int)attachment->tid);
+}
+
+/* The attached thread is gone, or not who it was. */
 void threads_look(struct wish *wish)
 {
-    char reason[80];
+    char reason[160];
     struct attachment *attachment = wish->attachment;
     bool ends = wish->grant != NULL && wish->grant->spec.lifetime_thread;
     wish->exited = false;
-    if (attachment == NULL || goes_on(attachment))
+    const enum fate fate = attachment == NULL ? GOES_ON : fate_of(attachment);
+    if (fate == GOES_ON)
         return;
-    pid_t gone = attachment->tid;
-    const bool followed = follow_exec(wish);
-    if (followed && wish->grant == NULL)
-        follow_put_back(wish->user, wish->name, wish->attachment);
-    else if (followed) {
-        snprintf(reason, sizeof reason, "thread %d called execve and goes on as %d", (int)gone, (int)wish->attachment->tid);
-        (void)wish_record(wish);
-        order_recover(wish, UPDATE, reason);
-        return;
-    }
-    snprintf(reason, sizeof reason, "thread %d has ended", (int)gone);
+    let_go(wish, fate, reason, sizeof reason);
     if (attachment->by_file) {
         wish->leaving_tid = wish->judged_tid;
         reader_remove(wish->user, wish->name, "tid", &wish->judged_tid);

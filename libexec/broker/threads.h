@@ -1,4 +1,4 @@
-/* What attached threads do by themselves: they end, wake, go on under another id, drift from what was granted. */
+/* What attached threads do by themselves: they end, wake, call execve, drift from what was granted. */
 #ifndef RTF_THREADS_H
 #define RTF_THREADS_H
 

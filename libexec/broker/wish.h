@@ -64,7 +64,6 @@ struct attachment {
     bool pending;     /* asleep: real-time when it runs */
     bool awake;       /* and now it does */
     int naps;         /* how often it slept again before it could be made real-time */
-    bool replaced;    /* another thread of its process called execve(2) and has its id now */
     int watch;        /* libexec/watch.h; -1: none */
     bool watch_once;  /* the thread's running, not its execve */
     void *watch_page;

@@ -1,4 +1,4 @@
-# Real-time without a grant: a thread that calls execve(2) goes on under its process's id, and what it was granted with it.
+# Real-time without a grant: a thread that calls execve(2) goes on under its process's id, real-time as it was, until it is put back.
 load attack
 
 ROUNDS=${IDENTITY_ROUNDS:-1} # of each attack; of the races four times as many; more with make faults
@@ -87,17 +87,21 @@ zombie_leader() {
     fi
 }
 
-# is_followed TID POLICY: as second's thread, and back to what it was when that ends.
-is_followed() {
-    eventually has_thread second "$1"
-    is_policy "$1" "$2"
+# is_put_back TID: second is told why, holds its grant, and has no thread any more.
+is_put_back() {
+    eventually is_not_attached second
+    [ "$(jq -r '.request + ": " + .reason' "$SPECS/$ALICE/second.verdict")" = \
+        "exit: thread ${TIDS[1]} called execve and has the id of its process now, $1: it is ordinary again, and not attached" ]
+    [ "$(jq -r '.grant.plugin' "$SPECS/$ALICE/second.verdict")" != null ]
+    eventually test ! -e "$SPECS/$ALICE/second.tid"
+    eventually is_policy "$1" other
     none_stray
     as $ALICE rm "$SPECS/$ALICE/second.json"
     eventually test ! -e "$SPECS/$ALICE/second.verdict"
     is_policy "$1" other
 }
 
-after_a_zombie() { # JSON POLICY
+after_a_zombie() { # JSON
     broker_start
     for round in $(seq "$ROUNDS"); do
         for how in tid json ended; do
@@ -106,16 +110,16 @@ after_a_zombie() { # JSON POLICY
             tell 'exec 1 0 /usr/bin/sleep'
             eventually execed "${TIDS[0]}"
             none_stray_soon
-            is_followed "${TIDS[0]}" "$2"
+            is_put_back "${TIDS[0]}"
             nothing_left
         done
     done
 }
 
 # bats test_tags=turn:0
-@test "whose first thread has ended as SCHED_FIFO is followed by execve" { after_a_zombie "$FP" fifo; }
+@test "whose first thread has ended as SCHED_FIFO is put back after execve" { after_a_zombie "$FP"; }
 # bats test_tags=turn:1
-@test "whose first thread has ended as SCHED_DEADLINE is followed by execve" { after_a_zombie "$EDF" deadline; }
+@test "whose first thread has ended as SCHED_DEADLINE is put back after execve" { after_a_zombie "$EDF"; }
 
 # bats test_tags=turn:2
 @test "five at once, twice, do not hold more than the rules allow" {
@@ -139,13 +143,13 @@ after_a_zombie() { # JSON POLICY
         none_stray_soon
         deadlines=0
         for tid in "${all[@]}"; do if is_policy "$tid" deadline; then deadlines=$((deadlines + 1)); fi; done
-        [ "$deadlines" -eq 5 ]
+        [ "$deadlines" -eq 0 ]
     done
     nothing_left
 }
 
 # bats test_tags=turn:0
-@test "whose first thread root has made real-time is followed by execve" {
+@test "whose first thread root has made real-time is put back after execve" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for how in '-f -p 5' '-r -p 5' '-d -T 1000000 -P 100000000 -p 0'; do
@@ -156,7 +160,7 @@ after_a_zombie() { # JSON POLICY
             tell 'exec 1 0 /usr/bin/sleep'
             eventually execed "${TIDS[0]}"
             none_stray_soon
-            is_followed "${TIDS[0]}" fifo
+            is_put_back "${TIDS[0]}"
             nothing_left
         done
     done
@@ -211,7 +215,7 @@ after_a_zombie() { # JSON POLICY
 }
 
 # bats test_tags=turn:0
-@test "into a program that nobody may look into, it is followed; into root's, it is put back" {
+@test "it is put back in a program that nobody may look into, too, and in root's" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for how in tid ended; do
@@ -221,7 +225,7 @@ after_a_zombie() { # JSON POLICY
             tell "exec 1 0 $WORK/unreadable"
             eventually execed "${TIDS[0]}" unreadable
             none_stray_soon
-            is_followed "${TIDS[0]}" fifo
+            is_put_back "${TIDS[0]}"
             nothing_left
         done
         zombie_leader "$FP" tid
@@ -234,8 +238,75 @@ after_a_zombie() { # JSON POLICY
     done
 }
 
+# bats test_tags=turn:2
+@test "a first thread that calls execve itself stays attached, whatever it becomes; not as root's" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for program in /usr/bin/sleep "$WORK/unreadable"; do
+            granted second "$FP"
+            attacker 2
+            attached second "${TIDS[0]}"
+            eventually has_watches 1
+            tell "exec 0 0 $program"
+            eventually execed "${TIDS[0]}" "${program##*/}"
+            [ "$program" = /usr/bin/sleep ] || eventually reason_of_second_is "thread ${TIDS[0]} called execve and has become a program that nobody may look into: it is attached anew"
+            granted third "$FP" # what came before has been dealt with
+            has_thread second "${TIDS[0]}"
+            is_policy "${TIDS[0]}" fifo
+            as $ALICE rm "$SPECS/$ALICE/second.json"
+            eventually test ! -e "$SPECS/$ALICE/second.verdict"
+            is_policy "${TIDS[0]}" other
+            nothing_left
+        done
+        granted second "$FP"
+        attacker 2
+        attached second "${TIDS[0]}"
+        eventually has_watches 1
+        tell "exec 0 0 $WORK/as-root"
+        eventually execed "${TIDS[0]}" as-root
+        eventually is_policy "${TIDS[0]}" other
+        eventually is_not_attached second
+        nothing_left
+    done
+}
+reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$1" ]; }
+
+# bats test_tags=turn:0
+@test "an attached first thread whose id another one takes is let go, and the other is left alone" {
+    broker_start
+    for round in $(seq "$ROUNDS"); do
+        for JSON in "$FP" "$EDF"; do
+            for how in '-o -p 0' '-f -p 5'; do
+                granted second "$JSON"
+                attacker 2
+                attached second "${TIDS[0]}"
+                eventually has_watches 1
+                chrt $how "${TIDS[1]}"
+                before=$(kernel "${TIDS[1]}")
+                tell 'exec 1 0 /usr/bin/sleep'
+                eventually execed "${TIDS[0]}"
+                eventually is_not_attached second
+                reason_of_second_is "another thread of process ${TIDS[0]} called execve and has its id: it is ordinary, and not attached"
+                granted third "$FP"
+                [ "$(kernel "${TIDS[0]}")" = "$before" ]
+                chrt -o -p 0 "${TIDS[0]}"
+                nothing_left
+            done
+        done
+        # Both are attached: both are let go.
+        beginning "$FP" first
+        eventually has_watches 2
+        tell 'exec 1 0 /usr/bin/sleep'
+        eventually execed "${TIDS[0]}"
+        eventually is_not_attached first
+        eventually is_not_attached second
+        eventually is_policy "${TIDS[0]}" other
+        nothing_left
+    done
+}
+
 # bats test_tags=turn:1
-@test "who lowers himself before his execve is followed all the same" {
+@test "who lowers himself before his execve is put back all the same" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for to in '1 1' '2 1' '2 12' '0 0'; do
