@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "acl-rules.h"
+#include "acl.h"
 #include "plugin-lines.h"
 #include "spec.h"
 #include "units.h"

@@ -1,6 +1,7 @@
 #include <jansson.h>
 
 #include "acl-rules.h"
+#include "acl.h"
 #include "plugin-lines.h"
 #include "units.h"
 

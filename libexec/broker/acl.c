@@ -12,6 +12,8 @@
 #include "tick.h"
 #include "units.h"
 
+struct acl *rules;
+
 static const char *const property_names[PROPERTIES] = {
     [MAX_UTILIZATION] = "max_utilization", [MAX_USER_UTILIZATION] = "max_user_utilization",
     [MIN_RUNTIME] = "min_runtime",         [MAX_RUNTIME] = "max_runtime",
@@ -97,11 +99,11 @@ static bool add_line(struct acl *acl, const struct conf *conf, int (*plugin_inde
 {
     if (conf->count != 4)
         return conf_wrong(reason, conf->name, conf->line, "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
-    struct rule *rules = realloc(acl->rules, (size_t)(acl->count + 1) * sizeof *rules);
-    if (rules == NULL)
+    struct rule *grown = realloc(acl->rules, (size_t)(acl->count + 1) * sizeof *grown);
+    if (grown == NULL)
         abort();
-    acl->rules = rules;
-    struct rule *rule = &rules[acl->count];
+    acl->rules = grown;
+    struct rule *rule = &grown[acl->count];
     *rule = (struct rule){.line = conf->line};
     if (!parse_rule(conf->words, rule, plugin_index, reason))
         return false;

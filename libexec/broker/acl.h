@@ -15,6 +15,9 @@
 
 struct acl;
 
+/* Those in force. */
+extern struct acl *rules;
+
 /* Reads and checks the file. NULL: *reason is "acl.conf:7: ..." and nothing has changed. plugin_index finds
  * a plugin by name, -1 if there is none. */
 struct acl *acl_load(const char *path, int (*plugin_index)(const char *name), char reason[static REASON_BYTES]);

@@ -5,15 +5,18 @@
 #include <string.h>
 
 #include "acl.h"
+#include "grants.h"
 #include "guard.h"
 #include "ledger.h"
+#include "memory.h"
 #include "names.h"
 #include "neighbours.h"
 #include "plugins.h"
 #include "rest.h"
+#include "resting.h"
 #include "spec.h"
+#include "tasks.h"
 #include "units.h"
-#include "wishes.h"
 
 enum { TRIES_MAX = 16 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "acl.h"
 #include "enforcing.h"
 #include "ledger.h"
 #include "names.h"

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+
 bool conf_wrong(char reason[static REASON_BYTES], const char *name, int line, const char *format, ...)
 {
     va_list arguments;

@@ -8,7 +8,7 @@
 
 #include "coprocess.h"
 #include "event.h"
-#include "order.h"
+#include "memory.h"
 #include "paragraph.h"
 #include "readers.h"
 #include "scans.h"

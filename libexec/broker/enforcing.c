@@ -6,14 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "account.h"
+#include "accounting.h"
 #include "asking.h"
 #include "attach.h"
+#include "attachments.h"
 #include "cgroup.h"
 #include "event.h"
 #include "follow.h"
 #include "guard.h"
 #include "readers.h"
 #include "rest.h"
+#include "resting.h"
 #include "threads.h"
 #include "units.h"
 #include "wishes.h"

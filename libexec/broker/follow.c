@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "attachments.h"
 #include "event.h"
+#include "memory.h"
 #include "moment.h"
 #include "request.h"
 #include "threads.h"
-#include "wishes.h"
 
 /* Told to be put back, and in no books any more; until the helper has answered, what it shows is not its own. */
 struct lost {

@@ -12,13 +12,13 @@
 #include "coprocess.h"
 #include "event.h"
 #include "expected.h"
+#include "grants.h"
 #include "moment.h"
 #include "plugin-lines.h"
 #include "spec.h"
 #include "starter.h"
 #include "tracepoint.h"
 #include "units.h"
-#include "wishes.h"
 
 static const int64_t answer_within = INT64_C(1000000000), restart_pause = INT64_C(1000000000);
 

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "spec.h"
+#include "grants.h"
 #include "units.h"
-#include "wishes.h"
 
 static uint64_t by_cpu[CPU_SETSIZE];
 static uint64_t *by_plugin[PLUGINS_MAX]; /* [CPU] */

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "books.h"
+#include "acl.h"
+#include "attachments.h"
 #include "directories.h"
 #include "event.h"
 #include "guard.h"
@@ -267,6 +269,7 @@ static void read_configuration(const struct options *options)
 
 static const struct reader_events reader_events = {
     .files = order_files, .news = order_news, .odd = order_odd, .overflow = order_overflow, .unwritten = order_unwritten, .lost = order_reader_lost,
+    .dispose = directories_dispose,
     .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
 };
 

@@ -7,18 +7,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "accounting.h"
+#include "acl.h"
 #include "asking.h"
 #include "directories.h"
 #include "enforcing.h"
 #include "event.h"
 #include "ledger.h"
+#include "memory.h"
 #include "names.h"
 #include "readers.h"
 #include "request.h"
 #include "rest.h"
+#include "resting.h"
 #include "scans.h"
 #include "spool.h"
 #include "state.h"
+#include "tasks.h"
 #include "threads.h"
 #include "turns.h"
 #include "verdict.h"
@@ -33,33 +38,10 @@ enum { TURN_WISHES = 32 };
 
 /* ---- verdicts ---- */
 
-static void tell(struct wish *wish, const struct outcome *outcome, int64_t microseconds, bool answers, bool more)
-{
-    bool written = verdict_write(wish, outcome, answers, more);
-    int error = errno;
-    struct event event = {.stage = "verdict", .user = wish->user, .name = wish->name, .request = kind_name(outcome->kind),
-                          .decision = outcome->result == RESULT_OK ? "ok" : "refused", .reason = outcome->reason,
-                          .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
-                          .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
-                          .token = wish->token, .microseconds = microseconds};
-    event_write(&event);
-    if (written)
-        return;
-    event.decision = "error";
-    event.reason = strerror(error);
-    event_write(&event);
-}
-
-void answer_again(struct wish *wish, enum kind kind, const char *reason)
-{
-    struct outcome outcome = {.kind = kind};
-    snprintf(outcome.reason, sizeof outcome.reason, "%s", reason);
-    tell(wish, &outcome, -1, false, false);
-}
-
 int64_t order_deadline(void)
 {
-    return threads_deadline() < rest_deadline() ? threads_deadline() : rest_deadline();
+    const int64_t paid_back = rest_deadline() < resting_deadline() ? rest_deadline() : resting_deadline();
+    return threads_deadline() < paid_back ? threads_deadline() : paid_back;
 }
 
 static void advance(struct request *request, enum next next);
@@ -93,11 +75,6 @@ static void forget_if_empty(struct wish *wish)
     wish_forget(wish);
     if (user->gone && user->wishes == NULL)
         user_close(user);
-}
-
-void wish_queue(struct wish *wish)
-{
-    turns_add(wish, &user_bucket(wish->user)->line);
 }
 
 bool order_has_queue(void)
@@ -160,7 +137,7 @@ static void answer(struct request *request)
     }
     (void)request_record(request);
     const bool more = has_more(wish, request->outcome.kind);
-    tell(wish, &request->outcome, (monotonic_now() - request->started) / 1000, wish->sighting != NULL, more);
+    verdict_tell(wish, &request->outcome, (monotonic_now() - request->started) / 1000, wish->sighting != NULL, more);
     if (!more)
         wish_sighting_end(wish); /* the verdict is the last that its reader hears of it */
     request_drop(request);
@@ -290,7 +267,7 @@ static void update(int plugin, const struct plugin_event *event)
     bool news = wish->request == NULL && (event->has_cpus || wish->grant->spec.priority != 0);
     if (wish->attachment == NULL) {
         if (news)
-            answer_again(wish, UPDATE, "the plugin moved it to make room");
+            verdict_again(wish, UPDATE, "the plugin moved it to make room");
         return;
     }
     if (is_being_detached(wish))

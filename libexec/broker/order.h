@@ -17,9 +17,6 @@
 /* Looks at the wish's files and begins the next thing that they ask for. Frees a wish of which nothing is left. */
 void wish_examine(struct wish *wish);
 
-/* The same, but in turn: from within an answer a user could drive the depth of the stack, and from within a scan
- * one user's thousands of files would keep all others waiting. */
-void wish_queue(struct wish *wish);
 bool order_has_queue(void);
 
 /* Looks at some of those that are queued, and goes on with some requests that waited for their turn. */
@@ -35,9 +32,6 @@ void order_new_rules(struct acl *acl);
 
 /* The kernel does not show, or may not, what the grant says: the call is made again, when the owner's file has been seen, and he is told why. */
 void order_recover(struct wish *wish, enum kind kind, const char *reason);
-
-/* A verdict without a request: what holds changed, or a restart cut off the one that was due. */
-void answer_again(struct wish *wish, enum kind kind, const char *reason);
 
 /* What readers tell of files (readers.h). */
 void order_files(struct user *user, const char *name, struct sighting *sighting, struct open_file json);

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "directories.h"
 #include "moment.h"
 #include "pass.h"
 #include "wish.h"
@@ -72,7 +71,7 @@ void open_file_close(const struct user *user, struct open_file *file)
     if (user->reader.state != READER_NONE && user->reader.life == file->life)
         close(file->fd);
     else
-        directories_dispose(file->fd);
+        tell->dispose(file->fd);
     file->fd = -1;
 }
 
@@ -296,7 +295,7 @@ void reader_leave(struct user *user)
     reader->socket = -1;
     free_slot(reader);
     if (reader->inotify >= 0)
-        directories_dispose(reader->inotify); /* closing the last one takes the kernel some ms */
+        tell->dispose(reader->inotify); /* closing the last one takes the kernel some ms */
     reader->inotify = -1;
     reader->state = READER_NONE;
     paragraph_input_free(&reader->input);
@@ -558,7 +557,7 @@ void reader_receive(struct user *user)
                 break;
             }
     if (fd >= 0)
-        directories_dispose(fd); /* whatever it is */
+        tell->dispose(fd); /* whatever it is */
     if (taken < 0)
         reader_fail(user, why);
     reckon(user, true);

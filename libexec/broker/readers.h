@@ -26,6 +26,7 @@ struct reader_events {
     void (*seen_file)(struct user *user, const char *name, bool is_json, const struct stamp *stamp);
     void (*seen_verdict)(struct user *user, const char *name, int64_t decided);
     void (*scanned)(struct user *user);
+    void (*dispose)(int fd);             /* to be closed where nobody waits for that */
     void (*lost)(struct user *user, const char *why); /* it has died; what it was told and asked is forgotten, and all is looked at again */
 };
 

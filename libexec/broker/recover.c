@@ -7,13 +7,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accounting.h"
+#include "acl.h"
+#include "attachments.h"
 #include "directories.h"
 #include "enforcing.h"
 #include "event.h"
 #include "follow.h"
+#include "grants.h"
 #include "guard.h"
 #include "home.h"
 #include "ledger.h"
+#include "memory.h"
 #include "names.h"
 #include "order.h"
 #include "place.h"
@@ -21,6 +26,7 @@
 #include "scans.h"
 #include "spool.h"
 #include "state.h"
+#include "tasks.h"
 #include "threads.h"
 #include "turns.h"
 #include "wishes.h"

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "acl.h"
+#include "attachments.h"
 #include "event.h"
 #include "ledger.h"
+#include "memory.h"
 #include "names.h"
 #include "rest.h"
 #include "spec.h"

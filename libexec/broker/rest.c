@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "acl.h"
+#include "grants.h"
 #include "guard.h"
 #include "ledger.h"
+#include "memory.h"
 #include "spec.h"
+#include "tasks.h"
 #include "tick.h"
 #include "units.h"
-#include "wishes.h"
 
 /* What a reservation has given up of one plugin's CPUs is one record, however often it gave up something: the plugins know each of them
  * as a task. While a change is under way, what it gives up is a record of its own: it may have to come back. */
@@ -39,23 +41,11 @@ static int sooner(const struct rest *one, const struct rest *other)
     return one->task < other->task ? -1 : one->task > other->task;
 }
 
-static int waits_less(const struct request *one, const struct request *other)
-{
-    if (one->rests_until != other->rests_until)
-        return one->rests_until < other->rests_until ? -1 : 1;
-    return one->wish->task < other->wish->task ? -1 : one->wish->task > other->wish->task; /* one request for a wish */
-}
-
 RB_HEAD(rest_tree, rest);
 RB_PROTOTYPE(rest_tree, rest, of_time, sooner)
 RB_GENERATE(rest_tree, rest, of_time, sooner)
-RB_HEAD(waiting_tree, request);
-RB_PROTOTYPE(waiting_tree, request, of_rest, waits_less)
-RB_GENERATE(waiting_tree, request, of_rest, waits_less)
-
 static struct rest_tree rests = RB_INITIALIZER(&rests);
 static struct rest *by_task, *by_holder;
-static struct waiting_tree waiting = RB_INITIALIZER(&waiting);
 static uint64_t resting, resting_in_quotas; /* utilizations: of all, and of those that are charged to somebody */
 
 /* The longest period that the kernel takes: nobody is kept waiting longer for crumbs that a tick has multiplied. */
@@ -320,63 +310,17 @@ void rest_uncharge(void)
     resting_in_quotas = 0;
 }
 
-/* ---- requests that wait ---- */
-
-/* Nobody else has to wait for his turn meanwhile. If the kernel then refuses a change that had one, the grant before comes back if
- * the sums hold, as for plugins that take no turns. */
-static void wait_until(struct request *request, int64_t until, enum next rested)
+uint64_t rest_sum(bool by_quota)
 {
-    turn_end(request);
-    request->rested = rested;
-    request->step = STEP_REST;
-    request->rests_until = until;
-    RB_INSERT(waiting_tree, &waiting, request);
+    return by_quota ? resting_in_quotas : resting;
 }
 
-bool rest_waits(struct request *request, enum next rested)
-{
-    if (request->wish->rests_until <= monotonic_now())
-        return false;
-    wait_until(request, request->wish->rests_until, rested);
-    return true;
-}
-
-/* At least: a density would be more. */
-static uint64_t missing(const struct request *request)
-{
-    const struct spec *spec = &request->spec;
-    uint64_t window = spec->period != 0 ? spec->period : spec->deadline;
-    return window == 0 || spec->runtime <= request->nearest ? 0 : utilization(spec->runtime - request->nearest, window);
-}
-
-/* When the last of it comes free. */
-static int64_t last_to_come(bool by_quota)
+int64_t rest_last(bool by_quota)
 {
     struct rest *rest = RB_MAX(rest_tree, &rests);
     while (by_quota && rest != NULL && rest->grant.charge.count == 0)
         rest = RB_PREV(rest_tree, &rests, rest);
     return rest == NULL ? 0 : rest->until;
-}
-
-/* Nobody is to wait for crumbs, which a hostile user could spread all the time. */
-bool rest_may_help(struct request *request)
-{
-    uint64_t needed = missing(request);
-    bool by_quota = request->no_plugin < 0;
-    if (request->patient || needed == 0 || (by_quota ? resting_in_quotas : resting) < needed)
-        return false;
-    request->patient = true;
-    wait_until(request, last_to_come(by_quota), ASK);
-    return true;
-}
-
-bool rest_cancel(struct request *request)
-{
-    if (request->step != STEP_REST || request->rested == DETACH_ON || (request->rested != ASK && request->outcome.kind != ATTACH))
-        return false;
-    RB_REMOVE(waiting_tree, &waiting, request);
-    request_drop(request);
-    return true;
 }
 
 /* ---- time ---- */
@@ -388,21 +332,10 @@ void rest_expire(int64_t now)
         end(rest);
 }
 
-struct request *rest_over(int64_t now)
-{
-    struct request *request = RB_MIN(waiting_tree, &waiting);
-    if (request == NULL || request->rests_until > now)
-        return NULL;
-    RB_REMOVE(waiting_tree, &waiting, request);
-    return request;
-}
-
 int64_t rest_deadline(void)
 {
     const struct rest *rest = RB_MIN(rest_tree, &rests);
-    const struct request *request = RB_MIN(waiting_tree, &waiting);
-    int64_t paid_back = rest == NULL ? INT64_MAX : rest->until, rested = request == NULL ? INT64_MAX : request->rests_until;
-    return paid_back < rested ? paid_back : rested;
+    return rest == NULL ? INT64_MAX : rest->until;
 }
 
 unsigned rest_count(void)

@@ -11,7 +11,7 @@
 #ifndef RTF_REST_H
 #define RTF_REST_H
 
-#include "request.h"
+#include "wish.h"
 
 /* Whether use of it has to be paid back. */
 bool rest_applies(const struct grant *grant);
@@ -24,9 +24,6 @@ void rest_in_kernel(int64_t until);
 void rest_of_thread(const struct wish *wish); /* its thread has: until it has rested */
 int64_t rest_last_in_kernel(void);
 
-/* True: the request waits until the wish has rested, and comes back by rest_over to go on with request->rested. */
-bool rest_waits(struct request *request, enum next rested);
-
 /* Takes into the books what the wish gives up of a grant that has just left them, as far as it is not paid back: all, or what
  * `kept` is less. Takes the charge over. Its number; 0: nothing. It can come back until it is settled: then it is part of the one
  * record of its user, plugin and CPUs. */
@@ -37,21 +34,17 @@ void rest_settle(uint64_t task);
 /* Out of the books, if it still is in them, and not settled: it was not given up after all. */
 void rest_drop(uint64_t task);
 
-/* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it
- * waits for that, once. */
-bool rest_may_help(struct request *request);
-
-/* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
-bool rest_cancel(struct request *request);
-
-/* Gives back what has been paid back; then the requests that have waited long enough, one by one, NULL at the end. */
+/* Gives back what has been paid back. */
 void rest_expire(int64_t now);
-struct request *rest_over(int64_t now);
 int64_t rest_deadline(void);
 
 /* A plugin that was restarted hears of what rests. The grant of a task number; NULL: it is not one that rests. */
 void rest_feed(int plugin);
 struct grant *rest_grant(uint64_t task);
+
+/* What rests, as utilization: all of it, or what is charged to somebody; and when the last of it comes free (0: there is none). */
+uint64_t rest_sum(bool by_quota);
+int64_t rest_last(bool by_quota);
 
 /* How many grants in the books rest. */
 unsigned rest_count(void);

@@ -2,8 +2,9 @@
 
 #include <stdlib.h>
 
-#include "order.h"
+#include "memory.h"
 #include "turns.h"
+#include "verdict.h"
 #include "wishes.h"
 
 struct find {
@@ -126,7 +127,7 @@ static void tell_again(struct wish *wish, int64_t since)
     if (told || wish->decided == 0 || wish->decided >= since || !is_quiet(wish) || wish->sighting != NULL)
         return;
     if (wish->grant != NULL)
-        answer_again(wish, RECOVER, "the grant is in force");
+        verdict_again(wish, RECOVER, "the grant is in force");
     else if (wish->judged.inode != 0)
         wish->judged = (struct stamp){0}; /* why it was refused went with who knew: it is asked again */
 }

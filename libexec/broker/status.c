@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attachments.h"
 #include "coprocess.h"
 #include "event.h"
 #include "ledger.h"

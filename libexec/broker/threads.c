@@ -4,13 +4,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "attachments.h"
 #include "enforcing.h"
 #include "event.h"
 #include "follow.h"
+#include "grants.h"
 #include "guard.h"
+#include "memory.h"
 #include "order.h"
 #include "readers.h"
 #include "rest.h"
+#include "verdict.h"
 #include "wishes.h"
 
 /* ---- what the helper does without a request ---- */
@@ -87,7 +91,7 @@ static void tell_lent(struct wish *wish, uint64_t times)
                           .plugin = plugin_line(wish->grant->plugin)->name, .tid = wish->attachment->tid, .microseconds = -1};
     event_write_rarely(&event, &wish->user->account->rare_window, &wish->user->account->rare_count);
     if (wish->request == NULL)
-        answer_again(wish, UPDATE, reason);
+        verdict_again(wish, UPDATE, reason);
 }
 
 static void tell_suspended(const struct wish *wish, uint64_t times)
@@ -167,7 +171,7 @@ void threads_adjusted(const struct helper_event *event)
         attachment->awake = true; /* an apply makes good, or tells the owner, what this could not */
         wish_queue(wish);
     } else if (wish != NULL && adjusting->tell && wish->request == NULL)
-        answer_again(wish, UPDATE, "the plugin moved it to make room");
+        verdict_again(wish, UPDATE, "the plugin moved it to make room");
     free(adjusting);
 }
 
@@ -265,7 +269,7 @@ void threads_look(struct wish *wish)
         return; /* without its file, the wish is released */
     }
     (void)wish_record(wish);
-    answer_again(wish, EXIT, reason);
+    verdict_again(wish, EXIT, reason);
 }
 
 void threads_ended(struct attachment *attachment)

@@ -11,7 +11,6 @@
 #include "plugins.h"
 #include "readers.h"
 #include "units.h"
-#include "wishes.h"
 
 /* Objects stay from one verdict to the next, with their keys and the order of these: to make them anew took a third of the time. */
 static bool is_whole;
@@ -145,7 +144,7 @@ static json_t *filled(const struct wish *wish, const struct outcome *outcome)
     return is_whole ? verdict : NULL;
 }
 
-bool verdict_write(const struct wish *wish, const struct outcome *outcome, bool answers, bool more)
+static bool verdict_write(const struct wish *wish, const struct outcome *outcome, bool answers, bool more)
 {
     size_t length;
     const char *text = json_as_line(filled(wish, outcome), &length);
@@ -156,4 +155,28 @@ bool verdict_write(const struct wish *wish, const struct outcome *outcome, bool 
     const struct told_verdict told = {text, length - 1, wish->decided, kind_name(outcome->kind), answers, more}; /* without the newline */
     reader_verdict(wish->user, wish->name, &told);
     return true;
+}
+
+void verdict_tell(struct wish *wish, const struct outcome *outcome, int64_t microseconds, bool answers, bool more)
+{
+    bool written = verdict_write(wish, outcome, answers, more);
+    int error = errno;
+    struct event event = {.stage = "verdict", .user = wish->user, .name = wish->name, .request = kind_name(outcome->kind),
+                          .decision = outcome->result == RESULT_OK ? "ok" : "refused", .reason = outcome->reason,
+                          .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
+                          .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
+                          .token = wish->token, .microseconds = microseconds};
+    event_write(&event);
+    if (written)
+        return;
+    event.decision = "error";
+    event.reason = strerror(error);
+    event_write(&event);
+}
+
+void verdict_again(struct wish *wish, enum kind kind, const char *reason)
+{
+    struct outcome outcome = {.kind = kind};
+    snprintf(outcome.reason, sizeof outcome.reason, "%s", reason);
+    verdict_tell(wish, &outcome, -1, false, false);
 }

@@ -6,7 +6,10 @@
 
 /* Has the reader write what `outcome` says of the request and what holds now, which is wish->grant and wish->attachment. It is
  * the answer to what the reader has told of the wish's files, or to a part of it: there is more to be answered. Where the file system does
- * not take it the reader tries again. False with errno. */
-bool verdict_write(const struct wish *wish, const struct outcome *outcome, bool answers, bool more);
+ * not take it the reader tries again. And a line in the log, with how long it took (us; -1: that means nothing). */
+void verdict_tell(struct wish *wish, const struct outcome *outcome, int64_t microseconds, bool answers, bool more);
+
+/* A verdict without a request: what holds changed, or a restart cut off the one that was due. */
+void verdict_again(struct wish *wish, enum kind kind, const char *reason);
 
 #endif

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
+#include "memory.h"
+#include "wishes.h"
 
 int max_wishes = 3;
 struct spool spool = {.specs = -1};

@@ -57,13 +57,13 @@ static void take_loss(struct user *of, const char *why)
     must(of == &user && why != NULL);
 }
 
-static const struct reader_events events = {.files = take_told, .news = take_name, .odd = take_name, .overflow = take_user, .unwritten = take_reason, .scanning = take_scan,
-                                            .seen_file = take_file, .seen_verdict = take_decision, .scanned = take_user, .lost = take_loss};
-
-void directories_dispose(int fd)
+static void dispose(int fd)
 {
     (void)fd;
 }
+
+static const struct reader_events events = {.dispose = dispose, .files = take_told, .news = take_name, .odd = take_name, .overflow = take_user, .unwritten = take_reason, .scanning = take_scan,
+                                            .seen_file = take_file, .seen_verdict = take_decision, .scanned = take_user, .lost = take_loss};
 
 bool starter_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
 {

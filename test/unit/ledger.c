@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "acl.h"
+#include "grants.h"
 #include "told.h"
 #include "unit.h"
 #include "units.h"

@@ -6,16 +6,17 @@
 #include <string.h>
 
 #include "acl.h"
-#include "order.h"
+#include "memory.h"
 #include "sighting.h"
 #include "turns.h"
 #include "unit.h"
+#include "verdict.h"
 #include "wishes.h"
 
 static struct account account = {.uid = 20021, .state = ACCOUNT_KNOWN}, other_account = {.uid = 20022, .state = ACCOUNT_KNOWN};
 static struct user user = {.name = "20021", .uid = 20021, .account = &account}, other = {.name = "20022", .uid = 20022, .account = &other_account};
 
-/* ---- in the place of order.c ---- */
+/* ---- in the place of verdict.c ---- */
 
 static char answered[64], queue[256]; /* the names, a blank behind each */
 
@@ -25,12 +26,7 @@ static void append(char *names, size_t size, const struct wish *wish)
     snprintf(names + length, size - length, "%s ", wish->name);
 }
 
-void wish_queue(struct wish *wish)
-{
-    turns_add(wish, &wish->user->account->line);
-}
-
-void answer_again(struct wish *wish, enum kind kind, const char *reason)
+void verdict_again(struct wish *wish, enum kind kind, const char *reason)
 {
     (void)kind;
     (void)reason;

@@ -1,0 +1,232 @@
+#include "attachments.h"
+
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "guard.h"
+#include "home.h"
+#include "memory.h"
+
+static struct attachment *attachments; /* by tid */
+static TAILQ_HEAD(, attachment) unwatched = TAILQ_HEAD_INITIALIZER(unwatched);
+static RB_HEAD(doubt_tree, attachment) doubts = RB_INITIALIZER(&doubts);       /* their task has ended, their id has not */
+static RB_HEAD(process_tree, attachment) followers = RB_INITIALIZER(&followers); /* of those that do not lead their process */
+static struct attachment *ended[LOOP_EVENTS * 4];
+static int ended_count;
+
+static int by_look(const struct attachment *one, const struct attachment *other)
+{
+    if (one->look_at != other->look_at)
+        return one->look_at < other->look_at ? -1 : 1;
+    return one->tid != other->tid ? (one->tid < other->tid ? -1 : 1) : one < other ? -1 : one > other; /* an id may have come round */
+}
+
+static int by_process(const struct attachment *one, const struct attachment *other)
+{
+    return one->process != other->process ? (one->process < other->process ? -1 : 1) : one->tid < other->tid ? -1 : one->tid > other->tid;
+}
+
+RB_PROTOTYPE(doubt_tree, attachment, of_doubts, by_look)
+RB_GENERATE(doubt_tree, attachment, of_doubts, by_look)
+RB_PROTOTYPE(process_tree, attachment, of_process, by_process)
+RB_GENERATE(process_tree, attachment, of_process, by_process)
+
+struct attachment *attachment_find(pid_t tid)
+{
+    struct attachment *attachment;
+    HASH_FIND(hh, attachments, &tid, sizeof tid, attachment);
+    return attachment;
+}
+
+unsigned attachments_count(void)
+{
+    return HASH_COUNT(attachments);
+}
+
+struct attachment *attachment_new(struct wish *wish, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former)
+{
+    struct attachment *attachment = allocate(sizeof *attachment);
+    *attachment = (struct attachment){.source = {SOURCE_THREAD, 0}, .wish = wish, .tid = identity->tid,
+                                      .process = identity->process, .started_by = identity->started_by, .pidfd = pidfd,
+                                      .by_file = by_file, .former = *former, .watch = -1, .watch_source = {SOURCE_WATCH, 0}};
+    return attachment;
+}
+
+/* Of a program that has ended by then nobody needs a watch; and a stream of attachments does not wait for watches, each of which costs
+ * the kernel an event, two pages and 20 us. What happens meanwhile is seen when the watch is there. */
+static const int64_t watch_pause = INT64_C(10000000);
+
+void attachment_watch_soon(struct attachment *attachment)
+{
+    const bool leads = attachment->tid == attachment->process;
+    if (attachment->watch_at != 0 || (attachment->watch >= 0 && (leads || !attachment->watch_once)))
+        return; /* for the end of a leader any watch is good */
+    attachment->watch_at = monotonic_now() + watch_pause;
+    TAILQ_INSERT_TAIL(&unwatched, attachment, of_unwatched);
+}
+
+struct attachment *attachment_to_watch(void)
+{
+    return TAILQ_FIRST(&unwatched);
+}
+
+void attachment_watch_begun(struct attachment *attachment)
+{
+    if (attachment->watch_at != 0)
+        TAILQ_REMOVE(&unwatched, attachment, of_unwatched);
+    attachment->watch_at = 0;
+}
+
+void attachment_doubt(struct attachment *attachment, int64_t look_at)
+{
+    if (attachment->look_at != 0)
+        RB_REMOVE(doubt_tree, &doubts, attachment);
+    attachment->look_at = look_at;
+    if (look_at != 0)
+        RB_INSERT(doubt_tree, &doubts, attachment);
+}
+
+struct attachment *attachment_most_doubtful(void)
+{
+    return RB_MIN(doubt_tree, &doubts);
+}
+
+/* PERF_RECORD_EXIT of include/uapi/linux/perf_event.h, as it is without sample_id. */
+struct exit_record {
+    struct perf_event_header header;
+    uint32_t process, parent, tid, parent_tid;
+    uint64_t time;
+};
+
+/* The last thing that is recorded of a task is its end, under the id that it had: its own, or, after its execve(2), the leader's. (So it is when it
+ * does not end, but has become a program that its owner may not look into: the kernel takes the watch away from it.) */
+static bool has_died_as_watched(const struct attachment *attachment)
+{
+    struct pollfd one = {.fd = attachment->watch, .events = POLLIN};
+    const size_t size = attachment->watch_bytes / 2; /* of the ring, behind as much for its head */
+    struct exit_record last;
+    if (attachment->tid == attachment->process || attachment->watch < 0 || attachment->watch_once || poll(&one, 1, 0) != 1 || (one.revents & POLLHUP) == 0)
+        return false;
+    const uint64_t head = __atomic_load_n(&((const struct perf_event_mmap_page *)attachment->watch_page)->data_head, __ATOMIC_ACQUIRE);
+    const char *ring = (const char *)attachment->watch_page + size;
+    if (head < sizeof last)
+        return false;
+    for (size_t i = 0; i < sizeof last; i++)
+        ((char *)&last)[i] = ring[(head - sizeof last + i) % size];
+    return last.header.type == PERF_RECORD_EXIT && last.header.size == sizeof last && last.tid == (uint32_t)attachment->tid;
+}
+
+bool attachment_has_died(const struct attachment *attachment)
+{
+    return attachment->died || has_died_as_watched(attachment);
+}
+
+void attachment_drop_watch(struct attachment *attachment)
+{
+    if (attachment->watch < 0)
+        return;
+    attachment->died |= has_died_as_watched(attachment);
+    loop_remove(attachment->watch);
+    (void)munmap(attachment->watch_page, attachment->watch_bytes);
+    close(attachment->watch);
+    attachment->watch = -1;
+}
+
+bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
+{
+    attachment_drop_watch(attachment);
+    attachment->watch_bytes = (size_t)sysconf(_SC_PAGESIZE) * 2;
+    /* Read-only: then the kernel overwrites records that nobody reads, and each wakes. */
+    attachment->watch_page = watch < 0 ? MAP_FAILED : mmap(NULL, attachment->watch_bytes, PROT_READ, MAP_SHARED, watch, 0);
+    if (attachment->watch_page == MAP_FAILED) {
+        if (watch >= 0)
+            close(watch);
+        return false;
+    }
+    attachment->watch = watch;
+    attachment->watch_once = armed;
+    return loop_add(watch, EPOLLIN, &attachment->watch_source) && (!armed || ioctl(watch, PERF_EVENT_IOC_ENABLE, 0) == 0);
+}
+
+bool attachment_is_over(const struct attachment *attachment)
+{
+    return attachment->pidfd < 0 || thread_has_ended(attachment->pidfd) ||
+           (attachment->tid != attachment->process && !thread_is(attachment->tid, attachment->started_by));
+}
+
+struct attachment *attachment_over_in(pid_t process)
+{
+    struct attachment least = {.process = process}, *attachment = RB_NFIND(process_tree, &followers, &least);
+    while (attachment != NULL && attachment->process == process && !attachment_is_over(attachment))
+        attachment = RB_NEXT(process_tree, &followers, attachment);
+    return attachment != NULL && attachment->process == process ? attachment : NULL;
+}
+
+void attachment_watch_told(struct attachment *attachment)
+{
+    if (attachment->watch >= 0 && attachment->watch_once)
+        (void)ioctl(attachment->watch, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+struct attachment *attachment_of_watch(struct source *source)
+{
+    return (struct attachment *)((char *)source - offsetof(struct attachment, watch_source));
+}
+
+bool attachment_watch(struct attachment *attachment)
+{
+    struct attachment *other = attachment_find(attachment->tid);
+    if (other != NULL)
+        return other == attachment;
+    HASH_ADD(hh, attachments, tid, sizeof attachment->tid, attachment);
+    if (attachment->tid != attachment->process)
+        RB_INSERT(process_tree, &followers, attachment);
+    return loop_add(attachment->pidfd, EPOLLIN, &attachment->source);
+}
+
+void attachment_bury(struct attachment *attachment)
+{
+    guard_end(attachment);
+    if (attachment->pidfd >= 0) {
+        loop_remove(attachment->pidfd); /* a child between fork and exec may keep it alive for a moment */
+        close(attachment->pidfd);
+    }
+    attachment->pidfd = -1;
+    attachment_drop_watch(attachment);
+    attachment_watch_begun(attachment);
+    attachment_doubt(attachment, 0);
+    home_expect(&attachment->presence, NULL);
+    attachment->wish = NULL;
+    if (ended_count < (int)(sizeof ended / sizeof *ended))
+        ended[ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */
+}
+
+void attachments_sweep(void)
+{
+    while (ended_count > 0) {
+        free(ended[--ended_count]->group);
+        free(ended[ended_count]);
+    }
+}
+
+void attachment_end(struct wish *wish)
+{
+    struct attachment *attachment = wish->attachment;
+    if (attachment == NULL)
+        return;
+    if (attachment_find(attachment->tid) == attachment) {
+        HASH_DEL(attachments, attachment);
+        if (attachment->tid != attachment->process)
+            RB_REMOVE(process_tree, &followers, attachment);
+    }
+    wish->attachment = NULL;
+    if (attachment->group != NULL)
+        (void)helper_sweep(attachment); /* what it started may still be in its domain */
+    attachment_bury(attachment);
+}
