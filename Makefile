@@ -201,6 +201,7 @@ SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* 
 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck $(SCRIPTS)
+	test/circles
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
 $(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h libexec/broker/*.h libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)

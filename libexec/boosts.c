@@ -89,10 +89,12 @@ static struct guarded *lender_by(pid_t caller)
     return guarded != NULL ? guarded : boost != NULL && boost->lender != NULL ? boost->lender : by_us;
 }
 
+static void forget(const struct guarded *lender);
+
 static void suspend_lender(struct guarded *lender, int64_t now)
 {
     guarded_suspend(lender, lender->lends_from + lender->window.period > now ? lender->lends_from + lender->window.period : now + 1);
-    boosts_forget(lender);
+    forget(lender);
     lender->has_lent = true;
 }
 
@@ -114,7 +116,7 @@ static void suspect(const struct guarded *lender)
         }
 }
 
-void boosts_may_lend(const struct guarded *lender, bool on)
+static void may_lend(const struct guarded *lender, bool on)
 {
     const int rank = kernel_priority(lender) + 1;
     if (on && (ranks[rank].count == 0 || lender->window.runtime < ranks[rank].least))
@@ -203,13 +205,13 @@ void boosts_ready(int64_t now)
     look_at = now + look_again;
 }
 
-void boosts_by(struct guarded *lender)
+static void by(struct guarded *lender)
 {
     (void)drain_all();
     by_us = lender;
 }
 
-void boosts_forget(const struct guarded *lender)
+static void forget(const struct guarded *lender)
 {
     struct boost *boost, *next;
     (void)drain_all();
@@ -315,7 +317,7 @@ static void resynchronize(void)
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
         if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || !sleeps(guarded))
             continue;
-        boosts_forget(guarded);
+        forget(guarded);
         guarded_suspend(guarded, monotonic_now() + guarded->window.period);
         guarded_pardon(guarded);
     }
@@ -356,7 +358,7 @@ struct guarded *boosts_expire(int64_t now)
             suspend_lender(lender, now);
             return lender;
         }
-        boosts_forget(lender);
+        forget(lender);
         return NULL; /* the list has changed; there is another turn at once, if need be */
     }
     lender = NULL;
@@ -388,5 +390,7 @@ int64_t boosts_deadline(void)
 
 bool boosts_open(const char *tracepoint, int epoll, uint64_t as)
 {
+    static const struct guarded_events events = {.by = by, .may_lend = may_lend, .forget = forget};
+    guarded_listen(&events);
     return rings_open(tracepoint, epoll, as);
 }

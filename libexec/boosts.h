@@ -21,14 +21,6 @@ bool boosts_open(const char *tracepoint, int epoll, uint64_t as);
 /* Something has been boosted. */
 void boosts_ready(int64_t now);
 
-/* Whoever is boosted from now on by a call of ours is so by this one; NULL: the call is over. */
-void boosts_by(struct guarded *lender);
-
-/* It has come (on), or is about to go. */
-void boosts_may_lend(const struct guarded *lender, bool on);
-
-void boosts_forget(const struct guarded *lender);
-
 /* Whom to tell of; NULL: nobody more. */
 struct guarded *boosts_expire(int64_t now);
 int64_t boosts_deadline(void);

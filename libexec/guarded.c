@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "boosts.h"
 #include "clock.h"
 #include "enforce.h"
 #include "suspend.h"
@@ -26,6 +25,13 @@ RB_PROTOTYPE(suspended, guarded, of_suspended, by_end)
 RB_GENERATE(suspended, guarded, of_suspended, by_end)
 
 static TAILQ_HEAD(, guarded) leaving = TAILQ_HEAD_INITIALIZER(leaving);
+
+static const struct guarded_events *tell;
+
+void guarded_listen(const struct guarded_events *events)
+{
+    tell = events;
+}
 
 struct guarded *guarded_find(pid_t tid)
 {
@@ -96,12 +102,12 @@ static bool put_in_force(struct guarded *guarded)
 {
     bool done = true;
     const struct target target = target_of(guarded);
-    boosts_by(guarded); /* it may still wait for the lock */
+    tell->by(guarded); /* it may still wait for the lock */
     if (is_deadline(guarded))
         done = resume_deadline(&target, &guarded->granted);
     else
         resume_fixed(&target, guarded->policy, guarded->priority);
-    boosts_by(NULL);
+    tell->by(NULL);
     return done;
 }
 
@@ -258,8 +264,8 @@ static void drop(struct guarded *guarded)
 {
     if (guarded->state == GUARDED_LEAVING)
         TAILQ_REMOVE(&leaving, guarded, of_leaving);
-    boosts_forget(guarded);
-    boosts_may_lend(guarded, false);
+    tell->forget(guarded);
+    tell->may_lend(guarded, false);
     HASH_DEL(all, guarded);
     free_it(guarded);
 }
@@ -338,7 +344,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     if ((again || came_back || is_deadline(guarded)) && suspend_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd}))
         (void)put_in_force(guarded);
     HASH_ADD(hh, all, tid, sizeof guarded->tid, guarded);
-    boosts_may_lend(guarded, true);
+    tell->may_lend(guarded, true);
     count(guarded, true);
     take_up(guarded, monotonic_now());
     return guarded;

@@ -46,6 +46,14 @@ struct guarded {
     UT_hash_handle hh; /* by tid */
 };
 
+/* Who counts what is lent hears of those that may lend. */
+struct guarded_events {
+    void (*by)(struct guarded *lender);                  /* what is lent from now on is lent by this one; NULL: by whoever the kernel names */
+    void (*may_lend)(const struct guarded *lender, bool on); /* it has come, or is about to go */
+    void (*forget)(const struct guarded *lender);
+};
+void guarded_listen(const struct guarded_events *events);
+
 struct guarded *guarded_find(pid_t tid);
 struct guarded *guarded_first(void);
 

@@ -2,7 +2,7 @@
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 
-#include "acl.h"
+#include "account.h"
 
 enum property {
     MAX_UTILIZATION, MAX_USER_UTILIZATION, MIN_RUNTIME, MAX_RUNTIME, MIN_PERIOD, MAX_PERIOD, MIN_DEADLINE, MAX_DEADLINE,

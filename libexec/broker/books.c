@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "acl.h"
+#include "drift.h"
 #include "enforcing.h"
 #include "ledger.h"
 #include "names.h"

@@ -6,20 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "account.h"
 #include "accounting.h"
+#include "adjusting.h"
 #include "asking.h"
 #include "attach.h"
 #include "attachments.h"
 #include "cgroup.h"
-#include "event.h"
+#include "drift.h"
 #include "follow.h"
 #include "guard.h"
 #include "readers.h"
 #include "rest.h"
 #include "resting.h"
 #include "threads.h"
-#include "units.h"
 #include "wishes.h"
 
 static bool elsewhere(const struct wish *wish, pid_t tid)
@@ -170,31 +169,6 @@ static enum next adopt_target(struct request *request)
     request->target = NULL;
     attachment_end(wish);
     return no_thread(request, "broker", false);
-}
-
-enum enforcement attachment_enforcement(const struct attachment *attachment, const struct attributes *now)
-{
-    const struct grant *grant = attachment->wish->grant;
-    if (!attachment->guarded || grant == NULL)
-        return NOT_ENFORCED;
-    const bool can_be = grant->plan.policy != POLICY_DEADLINE || attachment->has_lent;
-    return can_be && !policy_is_real_time(now->policy) && now->reset_on_fork ? SUSPENDED : IN_FORCE;
-}
-
-bool has_drifted(const struct wish *wish)
-{
-    struct attributes now;
-    char cpus[CPU_LIST_TEXT], reason[REASON_BYTES];
-    const struct attachment *attachment = wish->attachment;
-    if (attachment->pending || wish->exited || is_being_detached(wish) || wish->grant == NULL || !thread_attributes(attachment->tid, &now) ||
-        attributes_show(&wish->grant->plan, &now) || attachment_enforcement(attachment, &now) == SUSPENDED)
-        return false;
-    snprintf(reason, sizeof reason, "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted", (int)attachment->tid,
-             policy_name(now.policy), now.priority, format_cpus(&now.cpus, cpus));
-    struct event event = {.stage = "attach", .user = wish->user, .name = wish->name, .decision = "warning", .reason = reason,
-                          .plugin = plugin_line(wish->grant->plugin)->name, .tid = attachment->tid, .microseconds = -1};
-    event_write_rarely(&event, &wish->user->account->rare_window, &wish->user->account->rare_count);
-    return true;
 }
 
 enum next detach_on(struct request *request)
@@ -400,9 +374,9 @@ static enum next applied(struct request *request, const struct helper_event *eve
     if (!uncommit(request))
         return lost_both(request);
     if (has_drifted(wish)) /* putting back has failed, too */
-        threads_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
+        adjusting_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
     else
-        threads_guard_again(wish); /* in what it had before */
+        adjusting_guard_again(wish); /* in what it had before */
     return no_thread(request, "kernel", never);
 }
 

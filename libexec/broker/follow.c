@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "adjusting.h"
 #include "attachments.h"
 #include "event.h"
 #include "memory.h"
 #include "moment.h"
 #include "request.h"
-#include "threads.h"
 
 /* Told to be put back, and in no books any more; until the helper has answered, what it shows is not its own. */
 struct lost {
@@ -105,7 +105,7 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
     if (wish->grant == NULL || is_being_detached(wish))
         follow_put_back(wish->user, wish->name, leader);
     else if (!attributes_show(&wish->grant->plan, now))
-        threads_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
+        adjusting_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
 }
 
 /* Whether `old`, whose id is over, goes on under the leader's: as far as can be told, and then *now. */

@@ -273,9 +273,12 @@ static const struct reader_events reader_events = {
     .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
 };
 
+static const struct thread_events thread_events = {.examine = wish_examine, .recover = order_recover};
+
 static void prepare_parts(const struct options *options)
 {
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
+    threads_prepare(&thread_events);
     helper_prepare(part("rtf-attach"));
     guard_prepare(part("rtf-guard"));
     names_prepare(part("rtf-names"), plugin_user);

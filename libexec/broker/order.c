@@ -9,6 +9,7 @@
 
 #include "accounting.h"
 #include "acl.h"
+#include "adjusting.h"
 #include "asking.h"
 #include "directories.h"
 #include "enforcing.h"
@@ -272,7 +273,7 @@ static void update(int plugin, const struct plugin_event *event)
     }
     if (is_being_detached(wish))
         return;
-    threads_expect(wish, helper_adjust(wish->attachment, wish->grant), news);
+    adjusting_expect(wish, helper_adjust(wish->attachment, wish->grant), news);
 }
 
 void order_plugin_event(int plugin, const struct plugin_event *event)

@@ -9,6 +9,7 @@
 
 #include "accounting.h"
 #include "acl.h"
+#include "adjusting.h"
 #include "attachments.h"
 #include "directories.h"
 #include "enforcing.h"
@@ -329,8 +330,8 @@ static void go_on(const struct recorded_wish *recorded, bool apply)
     if (apply)
         order_recover(wish, RECOVER, "the thread is attached again");
     else if (wish->attachment != NULL) {
-        threads_watch(wish);
-        threads_guard_again(wish);
+        adjusting_watch(wish);
+        adjusting_guard_again(wish);
     }
     if (wish->exited || wish->recovered)
         turns_add(wish, turns_of_old()); /* before what is new: what it gives up can be theirs */

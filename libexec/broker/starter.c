@@ -158,8 +158,9 @@ static void run(const struct part *part, int in, int out, int keep)
  * not to be a plugin that is ended for it. */
 static void bound_reader(void)
 {
-    static const struct rlimit most = {64 << 20, 64 << 20}, none;
+    static const struct rlimit none;
 #ifndef __SANITIZE_ADDRESS__ /* which sets terabytes aside */
+    static const struct rlimit most = {64 << 20, 64 << 20};
     (void)setrlimit(RLIMIT_DATA, &most);
 #endif
     (void)setrlimit(RLIMIT_CORE, &none);

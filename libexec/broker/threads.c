@@ -4,71 +4,35 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "account.h"
+#include "adjusting.h"
 #include "attachments.h"
-#include "enforcing.h"
+#include "drift.h"
 #include "event.h"
 #include "follow.h"
 #include "grants.h"
 #include "guard.h"
-#include "memory.h"
-#include "order.h"
+#include "plugins.h"
 #include "readers.h"
+#include "request.h"
 #include "rest.h"
 #include "verdict.h"
 #include "wishes.h"
 
+static const struct thread_events *tell;
+
+void threads_prepare(const struct thread_events *events)
+{
+    tell = events;
+}
+
 /* ---- what the helper does without a request ---- */
-
-/* A priority or CPU that moved on a plugin's word (the owner is told when the
- * thread has followed), and a watch. */
-struct adjusting {
-    uint64_t id, task, started_by;
-    pid_t tid, process;
-    bool tell, watch;
-    struct attributes former;
-    UT_hash_handle hh;
-};
-static struct adjusting *adjustments;
-
-static struct adjusting *expect(const struct wish *wish, uint64_t id)
-{
-    struct adjusting *adjusting = allocate(sizeof *adjusting);
-    adjusting->id = id;
-    adjusting->task = wish->task;
-    adjusting->tid = wish->attachment->tid;
-    adjusting->process = wish->attachment->process;
-    adjusting->former = wish->attachment->former;
-    adjusting->started_by = wish->attachment->started_by;
-    HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
-    return adjusting;
-}
-
-void threads_expect(const struct wish *wish, uint64_t id, bool tell)
-{
-    expect(wish, id)->tell = tell;
-}
-
-void threads_watch(struct wish *wish)
-{
-    attachment_watch_begun(wish->attachment);
-    expect(wish, helper_watch(wish->attachment))->watch = true;
-}
 
 void threads_check(void)
 {
     for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
         if (wish->attachment != NULL && wish->request == NULL && has_drifted(wish))
-            threads_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
-}
-
-void threads_guard_again(struct wish *wish)
-{
-    if (wish->attachment == NULL || wish->grant == NULL || is_being_detached(wish) || wish->attachment->pending)
-        return;
-    if (guard_enforces(wish->grant))
-        threads_expect(wish, helper_budget(wish->attachment, wish->grant), false);
-    else
-        guard_begin(wish->attachment, wish->grant, -1, true);
+            adjusting_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
 }
 
 void threads_guard(void)
@@ -76,7 +40,7 @@ void threads_guard(void)
     for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
         if (wish->attachment != NULL) {
             wish->attachment->guarded = false;
-            threads_guard_again(wish);
+            adjusting_guard_again(wish);
         }
 }
 
@@ -116,7 +80,7 @@ void threads_guarded(const struct guard_event *event)
         tell_lent(attachment->wish, event->times);
     }
     else
-        threads_guard_again(attachment->wish);
+        adjusting_guard_again(attachment->wish);
 }
 
 /* It has ended, or another thread's execve(2) has taken its id over, before it was watched. That one is not real-time; nor is one whose
@@ -142,13 +106,11 @@ static void let_go_meanwhile(const struct adjusting *adjusting, const struct wis
 
 void threads_adjusted(const struct helper_event *event)
 {
-    struct adjusting *adjusting;
-    HASH_FIND(hh, adjustments, &event->id, sizeof event->id, adjusting);
+    struct adjusting *adjusting = adjusting_take(event->id);
     if (adjusting == NULL) {
         (void)follow_answered(event);
         return; /* a watch comes only to those who asked for it */
     }
-    HASH_DEL(adjustments, adjusting);
     struct wish *wish = wish_of_task(adjusting->task);
     struct attachment *attachment = wish == NULL ? NULL : wish->attachment;
     if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->started_by != adjusting->started_by))
@@ -193,7 +155,7 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
     if (was_over || !thread_attributes(tid, &now) || !now.reset_on_fork || attachment_over_in(tid) != NULL)
         return REPLACED;
     snprintf(reason, sizeof reason, "thread %d called execve and has become a program that nobody may look into: it is attached anew", (int)tid);
-    order_recover(attachment->wish, UPDATE, reason);
+    tell->recover(attachment->wish, UPDATE, reason);
     return GOES_ON;
 }
 
@@ -219,15 +181,6 @@ static enum fate fate_of(struct attachment *attachment)
     attachment->looks = 0;
     attachment_doubt(attachment, 0);
     return fate_of_leader(attachment, was_over);
-}
-
-/* The helper has been told to make it what is granted, and has not answered. */
-static bool is_adjusted(const struct attachment *attachment)
-{
-    const struct adjusting *adjusting = adjustments;
-    while (adjusting != NULL && (adjusting->watch || adjusting->tid != attachment->tid))
-        adjusting = adjusting->hh.next;
-    return adjusting != NULL;
 }
 
 /* Puts back what goes on with what was granted to it, under whatever id; and says what became of it. */
@@ -281,7 +234,7 @@ void threads_ended(struct attachment *attachment)
         return;
     wish->exited = true;
     if (wish->request == NULL)
-        wish_examine(wish);
+        tell->examine(wish);
 }
 
 void threads_watched(struct attachment *attachment, bool hung_up)
@@ -298,7 +251,7 @@ void threads_watched(struct attachment *attachment, bool hung_up)
     else if (attachment->tid != attachment->process)
         wish->exited = true; /* it has called execve, and its id is the leader's */
     if ((wish->exited || attachment->awake) && wish->request == NULL)
-        wish_examine(wish);
+        tell->examine(wish);
 }
 
 int64_t threads_deadline(void)
@@ -315,7 +268,7 @@ void threads_expire(int64_t now)
         if (unwatched->pending)
             attachment_watch_begun(unwatched);
         else
-            threads_watch(unwatched->wish);
+            adjusting_watch(unwatched->wish);
     }
     while ((doubtful = attachment_most_doubtful()) != NULL && doubtful->look_at <= now) {
         attachment_doubt(doubtful, 0);

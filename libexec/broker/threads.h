@@ -5,13 +5,8 @@
 #include "attach.h"
 #include "wish.h"
 
-/* What the helper has been told without a request, with its id: a thread has to follow what a plugin has moved (tell: its
- * owner hears of it when it has). And the helper's answer to that, and to threads_watch. */
-void threads_expect(const struct wish *wish, uint64_t id, bool tell);
+/* The helper's answer to what it has been told without a request (adjusting.h). */
 void threads_adjusted(const struct helper_event *event);
-
-/* From the answer on, the end of the thread is told, and its execve, whatever it did before. */
-void threads_watch(struct wish *wish);
 
 /* Those that have drifted from their grants are put back to them. */
 void threads_check(void);
@@ -21,8 +16,12 @@ struct guard_event;
 void threads_guarded(const struct guard_event *event);
 void threads_guard(void);
 
-/* Nobody has an eye on what it uses, or lends, any more. */
-void threads_guard_again(struct wish *wish);
+/* What has to be done then is somebody else's; before anything is attached. */
+struct thread_events {
+    void (*examine)(struct wish *wish); /* it has ended, or woken */
+    void (*recover)(struct wish *wish, enum kind kind, const char *reason); /* it is to be made what was granted again, and its owner told why */
+};
+void threads_prepare(const struct thread_events *events);
 
 /* The task has ended. */
 void threads_ended(struct attachment *attachment);

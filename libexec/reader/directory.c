@@ -13,8 +13,9 @@
 #include "entries.h"
 #include "files.h"
 #include "talk.h"
+#include "watches.h"
 
-static int inotify = -1, directory_watch = -1;
+static int directory_watch = -1;
 static DIR *listing;
 static bool scan_is_due;
 static int64_t scan_since;
@@ -27,25 +28,14 @@ static int odd_count;
 
 static void watch_directory(void)
 {
-    directory_watch = inotify < 0 ? -1 : inotify_add_watch(inotify, ".", IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK);
+    directory_watch = watch_add(".", IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK);
     scan_at = directory_watch < 0 ? monotonic_now() + blind_pause : INT64_MAX;
 }
 
 void directory_begin(int given)
 {
-    inotify = given;
+    watches_use(given);
     watch_directory();
-}
-
-int directory_watch_file(const char *name)
-{
-    char file[NAME_MAX + 1];
-    return inotify < 0 ? -1 : inotify_add_watch(inotify, file_name(file, name, ".json"), IN_CLOSE_WRITE | IN_ATTRIB | IN_DONT_FOLLOW);
-}
-
-void directory_unwatch_file(int watch)
-{
-    (void)inotify_rm_watch(inotify, watch);
 }
 
 /* For the log, which is told of a few. */
@@ -94,7 +84,7 @@ static void take_event(const struct inotify_event *event)
 void directory_take_events(void)
 {
     static char bytes[65536] __attribute__((aligned(__alignof__(struct inotify_event))));
-    const ssize_t got = read(inotify, bytes, sizeof bytes);
+    const ssize_t got = read(watches_descriptor(), bytes, sizeof bytes);
     for (ssize_t at = 0; at < got;) {
         const struct inotify_event *event = (const void *)(bytes + at);
         at += (ssize_t)(sizeof *event + event->len);

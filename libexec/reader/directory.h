@@ -18,10 +18,6 @@ void directory_scan(int64_t since);
 bool directory_scans(void);
 void directory_scan_some(void);
 
-/* NAME.json itself; or -1. */
-int directory_watch_file(const char *name);
-void directory_unwatch_file(int watch);
-
 /* When the directory has to be looked through because nothing tells of it; CLOCK_MONOTONIC, ns; INT64_MAX: never. */
 int64_t directory_deadline(void);
 void directory_expire(int64_t now);

@@ -8,9 +8,9 @@
 #include <uthash.h>
 
 #include "clock.h"
-#include "directory.h"
 #include "files.h"
 #include "talk.h"
+#include "watches.h"
 
 enum state { IDLE, NEWS, BUSY, TOLD };
 
@@ -121,7 +121,7 @@ static void unwatch(struct entry *entry)
     HASH_DELETE(hh_watch, watched, entry);
     HASH_FIND(hh_watch, watched, &entry->watch, sizeof entry->watch, other);
     if (other == NULL)
-        directory_unwatch_file(entry->watch);
+        watch_end(entry->watch);
     entry->watch = -1;
 }
 
@@ -130,7 +130,7 @@ static void watch(struct entry *entry)
 {
     if (entry->watch >= 0)
         return;
-    entry->watch = directory_watch_file(entry->name);
+    entry->watch = watch_file(entry->name);
     if (entry->watch >= 0)
         HASH_ADD(hh_watch, watched, watch, sizeof entry->watch, entry);
 }

@@ -1,0 +1,33 @@
+/* What the helper has been told without a request. */
+#ifndef RTF_ADJUSTING_H
+#define RTF_ADJUSTING_H
+
+#include "wish.h"
+
+/* A priority or CPU that moved on a plugin's word (the owner is told when the
+ * thread has followed), and a watch. */
+struct adjusting {
+    uint64_t id, task, started_by;
+    pid_t tid, process;
+    bool tell, watch;
+    struct attributes former;
+    UT_hash_handle hh;
+};
+
+/* The helper has been told, with this id, what a thread has to follow: what a plugin has moved (tell: its owner hears of it when it has), or what it
+ * has drifted from. */
+void adjusting_expect(const struct wish *wish, uint64_t id, bool tell);
+
+/* From the answer on, the end of the thread is told, and its execve, whatever it did before. */
+void adjusting_watch(struct wish *wish);
+
+/* Nobody has an eye on what it uses, or lends, any more. */
+void adjusting_guard_again(struct wish *wish);
+
+/* The helper has been told to make it what is granted, and has not answered. */
+bool is_adjusted(const struct attachment *attachment);
+
+/* What the answer with this id is about, to be freed; NULL: nothing here. */
+struct adjusting *adjusting_take(uint64_t id);
+
+#endif
