@@ -109,7 +109,7 @@ eventually() {
     local deadline=$((SECONDS + 10 * PATIENCE)) tries=0
     until "$@"; do
         [ "$SECONDS" -lt "$deadline" ] || { echo "did not come true: $*" >&2; return 1; }
-        sleep "0.0$((++tries < 10 ? 1 : tries < 20 ? 3 : 8))"
+        sleep "0.0$((++tries < 200 ? 1 : 3))"
     done
 }
 
