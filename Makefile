@@ -14,7 +14,12 @@ CC      ?= cc
 CFLAGS  ?= -O2 -g
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 SANITIZE =
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) -Ilib -Ilibexec -Ilibexec/broker -Iplugins $(SANITIZE) $(CFLAGS)
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
+
+# Which headers a source file sees, besides those beside it: nobody reaches into another program. Tests see everything.
+BROKER  = libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
+sees    = -Ilib $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) \
+    $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
 LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-log rtf-publisher rtf-threads
@@ -23,7 +28,8 @@ PLUGINS  = edf rm fp rr
 MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
 ENFORCE_SRC = libexec/enforce.c libexec/enforced.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
-BROKER_SRC = $(wildcard libexec/broker/*.c)
+BROKER_SRC = $(wildcard $(BROKER:%=%/*.c))
+of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 READER_SRC = $(wildcard libexec/reader/*.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
 SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC)
@@ -87,7 +93,7 @@ $(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodi
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) $(call sees,$<) -MMD -MP -c -o $@ $<
 
 $(B)/man/%: man/%.scd
 	@mkdir -p $(@D)
@@ -102,7 +108,7 @@ check: all $(TOOLS) unit
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
 UNITS = units ledger rest acl spec window turns scans plugin-lines nearest
-EDGE  = $(addprefix libexec/broker/,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
+EDGE  = $(call of_broker,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
@@ -170,9 +176,9 @@ fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
 fuzz: fuzzers
 	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
 
-FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -Ilib -Ilibexec -Ilibexec/broker -Itest/fuzz -O1 -g \
+FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g \
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(addprefix libexec/broker/,conf.c $(1)) \
+fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call of_broker,conf.c $(1)) \
     $(addprefix lib/,clock.c spec.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
 $(B)/fuzz/plugins-conf: $(call fuzzed)
 $(B)/fuzz/spec $(B)/fuzz/state: $(call fuzzed,plugin-lines.c)
@@ -182,7 +188,7 @@ $(FUZZERS:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/obj/test/fuzz/%.o
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson
 $(B)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+	clang $(FUZZ_FLAGS) $(call sees,test/$<) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
 # What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
 experiments: all $(B)/experiments/jobs
@@ -204,9 +210,9 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	test/circles
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
-$(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h libexec/broker/*.h libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)
+$(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h $(BROKER:%=%/*.h) libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)
 	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -isystem test/lint -Ilib -Ilibexec -Ilibexec/broker -Iplugins -Itest/fuzz
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -isystem test/lint $(call sees,$<)
 	@touch $@
 
 install: all

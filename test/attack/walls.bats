@@ -52,7 +52,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 }
 
 @test "the helper alone: a broker that asks it for anybody's thread is refused" {
-    without libexec/broker/enforcing.c 's/else if (uid != 0 \&\& (identity.real_uid != uid/else if (0 \&\& (identity.real_uid != uid/' rtf-brokerd
+    without libexec/broker/activation/enforcing.c 's/else if (uid != 0 \&\& (identity.real_uid != uid/else if (0 \&\& (identity.real_uid != uid/' rtf-brokerd
     broker_start
     sleeper $BOB
     wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
