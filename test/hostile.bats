@@ -284,16 +284,17 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:2
-@test "a thread that execs under a leader with a lower grant gets no more than that" {
+@test "a thread that execs under an attached leader has neither its own grant nor that one's afterwards" {
     broker_start
     two_threads
     reserve $ALICE leader 11
     attach $ALICE leader "$FIRST" >/dev/null
     reserve $ALICE cam 18
     attach $ALICE cam "$SECOND" >/dev/null
+    eventually has_watches 2
     order exec
+    eventually is_policy "$FIRST" other
     release $ALICE cam
-    eventually is_policy "$FIRST" 'fifo 11'
     release $ALICE leader
     shows "$FIRST" "$ORDINARY"
 }

@@ -187,7 +187,9 @@ static bool asks_for_its_thread_again(const struct request *request)
 static void take_token(struct wish *wish, const char *token)
 {
     free(wish->token);
-    wish->token = token == NULL ? NULL : strcpy(allocate(strlen(token) + 1), token);
+    wish->token = token == NULL ? NULL : strdup(token);
+    if (token != NULL && wish->token == NULL)
+        abort(); /* as memory.h does */
 }
 
 /* From here on a crash finds what has been decided. False: it could not be written down. */

@@ -8,7 +8,7 @@ void *lint_find(const void *head, const void *key, unsigned long length);
 void lint_change(void *head, const void *element);
 
 #undef HASH_FIND
-#define HASH_FIND(hh, head, key, length, out) ((out) = lint_find((head), (key), (length)))
+#define HASH_FIND(hh, head, key, length, out) ((out) = (head) == NULL ? NULL : lint_find((head), (key), (length)))
 #undef HASH_ADD_KEYPTR
 #define HASH_ADD_KEYPTR(hh, head, key, length, element) lint_change(&(head), (element))
 #undef HASH_DELETE
