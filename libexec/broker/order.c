@@ -51,7 +51,7 @@ static void end_rests(int64_t now)
 {
     struct request *request;
     rest_expire(now);
-    while ((request = rest_over(now)) != NULL)
+    while ((request = resting_over(now)) != NULL)
         advance(request, request->rested == ASK ? ask_again(request) : request->rested);
 }
 
@@ -503,7 +503,7 @@ static bool judge(struct wish *wish)
 void wish_examine(struct wish *wish)
 {
     if (wish->request != NULL) {
-        if (!rest_cancel(wish->request)) {
+        if (!resting_cancel(wish->request)) {
             wish->dirty = true;
             return;
         }

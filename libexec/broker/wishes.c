@@ -1,6 +1,5 @@
 #include "wishes.h"
 
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 

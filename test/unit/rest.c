@@ -415,21 +415,21 @@ static void requests_wait_and_come_back_in_the_order_of_their_times(void **state
     (void)state;
     struct wish *one = granted(&user, "one", new_grant(EDF, 0, 400000, 2 * S, 0)), *two = granted(&user, "two", new_grant(EDF, 0, 400000, S, 0));
     struct request *first = request_begin(one, ATTACH), *second = request_begin(two, ATTACH);
-    assert_false(rest_waits(first, ENFORCE));
+    assert_false(resting_waits(first, ENFORCE));
     attached(one);
     attached(two);
     clock_now += 400 * MS;
     detached(one);
     detached(two);
-    assert_true(rest_waits(first, ENFORCE));
-    assert_true(rest_waits(second, ENFORCE));
+    assert_true(resting_waits(first, ENFORCE));
+    assert_true(resting_waits(second, ENFORCE));
     assert_int_equal(next_deadline(), two->rests_until);
-    assert_null(rest_over(two->rests_until - 1));
-    assert_ptr_equal(rest_over(two->rests_until), second);
-    assert_null(rest_over(two->rests_until));
+    assert_null(resting_over(two->rests_until - 1));
+    assert_ptr_equal(resting_over(two->rests_until), second);
+    assert_null(resting_over(two->rests_until));
     clock_now = one->rests_until;
-    assert_ptr_equal(rest_over(clock_now), first);
-    assert_false(rest_waits(first, ENFORCE));
+    assert_ptr_equal(resting_over(clock_now), first);
+    assert_false(resting_waits(first, ENFORCE));
     request_drop(first);
     request_drop(second);
     released(one);
@@ -445,14 +445,14 @@ static void who_changes_his_mind_while_he_waits_is_not_kept(void **state)
     clock_now += 400 * MS;
     detached(wish);
     struct request *request = request_begin(wish, ATTACH);
-    assert_false(rest_cancel(request));
-    assert_true(rest_waits(request, ENFORCE));
-    assert_true(rest_cancel(request));
-    assert_null(rest_over(INT64_MAX));
+    assert_false(resting_cancel(request));
+    assert_true(resting_waits(request, ENFORCE));
+    assert_true(resting_cancel(request));
+    assert_null(resting_over(INT64_MAX));
     request = request_begin(wish, CHANGE); /* decided already: it is in the books */
-    assert_true(rest_waits(request, ENFORCE));
-    assert_false(rest_cancel(request));
-    assert_ptr_equal(rest_over(INT64_MAX), request);
+    assert_true(resting_waits(request, ENFORCE));
+    assert_false(resting_cancel(request));
+    assert_ptr_equal(resting_over(INT64_MAX), request);
     request_drop(request);
     clock_now += 5000 * MS;
     released(wish);
@@ -470,21 +470,21 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     request->no_plugin = EDF;
     request->spec = (struct spec){.runtime = 500000, .period = S};
     request->nearest = 199999; /* it lacks a little more */
-    assert_false(rest_may_help(request));
+    assert_false(resting_may_help(request));
     request->nearest = 200000;
-    assert_true(rest_may_help(request));
+    assert_true(resting_may_help(request));
     assert_int_equal(request->rested, ASK);
-    assert_ptr_equal(rest_over(INT64_MAX), request);
-    assert_false(rest_may_help(request)); /* it has waited */
+    assert_ptr_equal(resting_over(INT64_MAX), request);
+    assert_false(resting_may_help(request)); /* it has waited */
     request->patient = false;
     request->no_plugin = -1; /* the quotas of all: that is charged, too */
-    assert_true(rest_may_help(request));
-    assert_true(rest_cancel(request));
+    assert_true(resting_may_help(request));
+    assert_true(resting_cancel(request));
     clock_now += 5000 * MS;
     rest_expire(clock_now);
     request = request_begin(big, CREATE);
     request->spec = (struct spec){.runtime = 1, .period = S};
-    assert_false(rest_may_help(request)); /* nothing is to come */
+    assert_false(resting_may_help(request)); /* nothing is to come */
     request_drop(request);
     wish_forget(big);
     all_is_paid_back();

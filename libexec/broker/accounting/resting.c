@@ -16,6 +16,7 @@ static int waits_less(const struct request *one, const struct request *other)
 RB_HEAD(waiting_tree, request);
 RB_PROTOTYPE(waiting_tree, request, of_rest, waits_less)
 RB_GENERATE(waiting_tree, request, of_rest, waits_less)
+
 static struct waiting_tree waiting = RB_INITIALIZER(&waiting);
 
 /* Nobody else has to wait for his turn meanwhile. If the kernel then refuses a change that had one, the grant before comes back if
@@ -29,7 +30,7 @@ static void wait_until(struct request *request, int64_t until, enum next rested)
     RB_INSERT(waiting_tree, &waiting, request);
 }
 
-bool rest_waits(struct request *request, enum next rested)
+bool resting_waits(struct request *request, enum next rested)
 {
     if (request->wish->rests_until <= monotonic_now())
         return false;
@@ -45,8 +46,8 @@ static uint64_t missing(const struct request *request)
     return window == 0 || spec->runtime <= request->nearest ? 0 : utilization(spec->runtime - request->nearest, window);
 }
 
-/* Nobody is to wait for crumbs, which a hostile user could spread all the time. */
-bool rest_may_help(struct request *request)
+/* Not for less than is missing: a hostile user could give such small parts back all the time. */
+bool resting_may_help(struct request *request)
 {
     uint64_t needed = missing(request);
     bool by_quota = request->no_plugin < 0;
@@ -57,7 +58,7 @@ bool rest_may_help(struct request *request)
     return true;
 }
 
-bool rest_cancel(struct request *request)
+bool resting_cancel(struct request *request)
 {
     if (request->step != STEP_REST || request->rested == DETACH_ON || (request->rested != ASK && request->outcome.kind != ATTACH))
         return false;
@@ -66,7 +67,7 @@ bool rest_cancel(struct request *request)
     return true;
 }
 
-struct request *rest_over(int64_t now)
+struct request *resting_over(int64_t now)
 {
     struct request *request = RB_MIN(waiting_tree, &waiting);
     if (request == NULL || request->rests_until > now)

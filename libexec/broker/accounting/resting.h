@@ -4,18 +4,18 @@
 
 #include "request.h"
 
-/* True: the request waits until the wish has rested, and comes back by rest_over to go on with request->rested. */
-bool rest_waits(struct request *request, enum next rested);
+/* True: the request waits until the wish has rested, and comes back by resting_over to go on with request->rested. */
+bool resting_waits(struct request *request, enum next rested);
 
 /* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it
  * waits for that, once. */
-bool rest_may_help(struct request *request);
+bool resting_may_help(struct request *request);
 
 /* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
-bool rest_cancel(struct request *request);
+bool resting_cancel(struct request *request);
 
 /* Those that have waited long enough, one by one; NULL at the end. */
-struct request *rest_over(int64_t now);
+struct request *resting_over(int64_t now);
 int64_t resting_deadline(void);
 
 #endif

@@ -210,7 +210,7 @@ enum next enforce(struct request *request)
     if (wanted == 0 && now == NULL)
         return grant_only(request);
     bool same = is_attached(now, wanted);
-    if (wanted != 0 && rest_applies(wish->grant) && !(same && now->served) && rest_waits(request, ENFORCE)) {
+    if (wanted != 0 && rest_applies(wish->grant) && !(same && now->served) && resting_waits(request, ENFORCE)) {
         if (same)
             (void)helper_restore(now); /* what it was granted before is in no books any more */
         return WAIT;
@@ -235,7 +235,7 @@ static bool owes(struct request *request, const struct helper_event *event, enum
     int64_t until = event->after == 0 ? 0 : monotonic_now() + event->after;
     if (until > request->wish->rests_until)
         request->wish->rests_until = until;
-    return until > 0 && rest_waits(request, then);
+    return until > 0 && resting_waits(request, then);
 }
 
 static enum next detached(struct request *request, const struct helper_event *event)
@@ -302,7 +302,7 @@ static enum next pending(struct request *request, const struct helper_event *eve
         wish->rests_until = monotonic_now() + pause_of(wish);
         wish->attachment->naps += NAPS_IN_PAUSE - 1;
         wish->attachment->served = false;
-        if (rest_waits(request, ENFORCE))
+        if (resting_waits(request, ENFORCE))
             return WAIT;
     }
     if (runs_by_now(wish))
@@ -327,7 +327,7 @@ static bool waits_for_the_guard(struct request *request)
     guard_yield();
     wish->rests_until = monotonic_now() + GUARD_YIELDS_IN;
     wish->attachment->served = false;
-    return rest_waits(request, ENFORCE);
+    return resting_waits(request, ENFORCE);
 }
 
 static enum next applied(struct request *request, const struct helper_event *event)

@@ -248,7 +248,7 @@ static enum next refuse(struct request *request)
     if (request->no_plugin >= 0 && !(request->denied && request->no_never)) {
         if (!request->no_never && something_came_free(request))
             return ask_again(request);
-        if (!request->no_never && rest_may_help(request))
+        if (!request->no_never && resting_may_help(request))
             return WAIT;
         blame(request, plugin_line(request->no_plugin)->name, request->no_never);
         refusal->nearest = request->nearest;
@@ -256,7 +256,7 @@ static enum next refuse(struct request *request)
     } else if (request->denied) {
         if (!request->denial.never && something_came_free(request))
             return ask_again(request);
-        if (!request->denial.never && rest_may_help(request))
+        if (!request->denial.never && resting_may_help(request))
             return WAIT;
         *refusal = request->denial;
         refusal->nearest = request->nearest;
