@@ -1,0 +1,13 @@
+# What the experiments share. $cpus: how many CPUs the machine has; $seconds: how long each run takes.
+
+# The CPUs that are measured: all but the first, which is left to everybody else, if more than two are there (paper 004, section 6).
+def measured: if $cpus <= 2 then [range($cpus)] else [range(1; $cpus)] end;
+
+def all: {supply: true, runmap: true, migrations: true, statistical: true};
+
+def experiment($threads): {global: {duration: $seconds, horizon: ([$seconds / 10, 5] | min), analysis: {supply: true}}, threads: ($threads | from_entries)};
+
+def compute($loops): {c0: {loops: $loops}};
+
+# $count threads of this kind, NAME1, NAME2, ...
+def several($name; $count; f): [range(1; $count + 1) | {key: "\($name)\(.)", value: f}];

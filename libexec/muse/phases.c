@@ -1,0 +1,160 @@
+#include "phases.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TRIES = 7 };
+#define TRY_FOR INT64_C(100000000) /* ns for all tries of a thread's job */
+
+bool resources_make(const struct experiment *experiment, struct resources *resources)
+{
+    *resources = (struct resources){.buffer_doubles = experiment->shared_bytes / (int64_t)sizeof(double)};
+    resources->locks = calloc((size_t)experiment->resources + 1, sizeof(pthread_mutex_t));
+    resources->buffer = calloc((size_t)resources->buffer_doubles + 1, sizeof *resources->buffer);
+    if (resources->locks == NULL || resources->buffer == NULL)
+        return false;
+    for (int64_t i = 0; i < experiment->resources; i++)
+        pthread_mutex_init(&resources->locks[i], NULL);
+    pthread_mutex_init(&resources->buffer_lock, NULL);
+    return true;
+}
+
+static bool load_user(const struct phase *phase, struct step *step, char *why)
+{
+    void *library = dlopen(phase->library, RTLD_NOW);
+    void *symbol = library == NULL ? NULL : dlsym(library, "muse_phase");
+    if (symbol == NULL) {
+        snprintf(why, PHASES_WHY, "phase %.40s: %.180s", phase->name, dlerror());
+        return false;
+    }
+    *(void **)&step->user = symbol;
+    return true;
+}
+
+bool body_make(const struct member *member, int thread, struct body *body, char why[static PHASES_WHY])
+{
+    *body = (struct body){.steps = calloc(member->phase_count + 1, sizeof *body->steps), .count = member->phase_count, .thread = thread};
+    if (body->steps == NULL) {
+        snprintf(why, PHASES_WHY, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < member->phase_count; i++) {
+        body->steps[i].phase = &member->phases[i];
+        if (member->phases[i].kind == PHASE_USER && !load_user(&member->phases[i], &body->steps[i], why))
+            return false;
+    }
+    return true;
+}
+
+/* Results go where the compiler must believe that somebody looks. */
+static __thread volatile double sink;
+
+static inline double next_number(double number)
+{
+    number += 0.5;
+    return number - (double)(int64_t)number;
+}
+
+static void compute(int64_t loops)
+{
+    double number = 0.25;
+    for (int64_t i = 0; i < loops; i++)
+        number = next_number(number);
+    sink = number;
+}
+
+static void fill(volatile double *buffer, int64_t doubles, int64_t loops)
+{
+    int64_t at = 0;
+    for (int64_t i = 0; i < loops; i++) {
+        buffer[at] = next_number(buffer[at]);
+        at = at + 1 == doubles ? 0 : at + 1;
+    }
+}
+
+/* The paper takes memory for each phase and gives it back: how that goes is part of what is measured. */
+static void use_memory(const struct phase *phase)
+{
+    double *own = calloc((size_t)phase->doubles, sizeof *own);
+    if (own == NULL)
+        return;
+    fill(own, phase->doubles, phase->loops);
+    free(own);
+}
+
+static void sleep_for(int64_t duration)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    time.tv_nsec += duration % 1000000000;
+    time.tv_sec += duration / 1000000000 + time.tv_nsec / 1000000000;
+    time.tv_nsec %= 1000000000;
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
+/* Until it has had so much of a CPU, however fast that is. */
+static void be_busy(int64_t duration)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    const int64_t end = time.tv_sec * INT64_C(1000000000) + time.tv_nsec + duration;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    while (time.tv_sec * INT64_C(1000000000) + time.tv_nsec < end);
+}
+
+static void step_run(const struct step *step, int thread, struct resources *resources)
+{
+    const struct phase *phase = step->phase;
+    switch (phase->kind) {
+    case PHASE_COMPUTE: compute(phase->loops); break;
+    case PHASE_LOCK:
+        pthread_mutex_lock(&resources->locks[phase->resource]);
+        compute(phase->loops);
+        pthread_mutex_unlock(&resources->locks[phase->resource]);
+        break;
+    case PHASE_MEMORY: use_memory(phase); break;
+    case PHASE_SHARED:
+        pthread_mutex_lock(&resources->buffer_lock);
+        fill(resources->buffer, resources->buffer_doubles, phase->loops);
+        pthread_mutex_unlock(&resources->buffer_lock);
+        break;
+    case PHASE_SLEEP: sleep_for(phase->duration); break;
+    case PHASE_BUSY: be_busy(phase->duration); break;
+    case PHASE_USER: step->user(thread + 1, (long)phase->loops); break;
+    }
+}
+
+void body_run(const struct body *body, struct resources *resources)
+{
+    for (size_t i = 0; i < body->count; i++)
+        step_run(&body->steps[i], body->thread, resources);
+}
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* Alone, before anybody else runs: the least of some tries is what it takes when nothing comes between. */
+int64_t body_cost(const struct body *body, struct resources *resources)
+{
+    const int64_t start = now();
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < body->count; i++)
+        if (body->steps[i].phase->kind == PHASE_USER)
+            return 0;
+    for (int try = 0; try < TRIES && (try < 2 || now() - start < TRY_FOR); try++) {
+        const int64_t begin = now();
+        for (size_t i = 0; i < body->count; i++)
+            if (body->steps[i].phase->kind != PHASE_SLEEP)
+                step_run(&body->steps[i], body->thread, resources);
+        const int64_t took = now() - begin;
+        least = took < least ? took : least;
+    }
+    return least;
+}

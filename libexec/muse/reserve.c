@@ -1,0 +1,92 @@
+#include "reserve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define ANSWER_WITHIN UINT64_C(30000000) /* us */
+
+static int status_of(enum rtf_outcome outcome)
+{
+    switch (outcome) {
+    case RTF_OK: return EX_OK;
+    case RTF_NO_BROKER: return EX_UNAVAILABLE;
+    case RTF_DENIED: return EX_NOPERM;
+    case RTF_PENDING:
+    case RTF_TIMEOUT: return EX_TEMPFAIL;
+    case RTF_TAKEN:
+    case RTF_INTERRUPTED:
+    case RTF_GONE:
+    case RTF_ERROR: break;
+    }
+    return EX_OSERR;
+}
+
+static char *make_text(const json_t *spec, const char *token)
+{
+    json_t *copy = json_deep_copy(spec);
+    json_object_set_new(copy, "attach", json_integer(gettid()));
+    json_object_set_new(copy, "lifetime", json_string("thread"));
+    json_object_set_new(copy, "token", json_string(token));
+    char *text = json_dumps(copy, JSON_COMPACT);
+    json_decref(copy);
+    return text;
+}
+
+/* What is granted, or the broker's sentence. */
+static int take_verdict(const json_t *verdict, char *grant, size_t size, char *why)
+{
+    const char *result = rtf_string(verdict, "result"), *reason = rtf_string(verdict, "reason");
+    const json_t *granted = json_object_get(verdict, "grant");
+    if (result == NULL || strcmp(result, "OK") != 0 || !json_is_object(granted)) {
+        snprintf(why, RESERVE_WHY, "the reservation was not granted: %.600s", reason == NULL ? "no reason given" : reason);
+        return result != NULL && strcmp(result, "ACL_FAIL") == 0 ? EX_NOPERM : result != NULL && strcmp(result, "BAD_SPEC") == 0 ? EX_DATAERR : EX_TEMPFAIL;
+    }
+    size_t length = json_dumpb(granted, grant, size - 1, JSON_COMPACT);
+    grant[length < size ? length : 0] = '\0';
+    return EX_OK;
+}
+
+static int ask(struct rtf_client *client, int64_t until, const char *name, const json_t *spec, char *grant, size_t size, char *why)
+{
+    char token[RTF_TOKEN];
+    struct rtf_wait wait = {.name = name, .token = token, .attached = true, .until = until, .interrupt = -1};
+    struct rtf_verdict verdict;
+    char *text = rtf_make_token(token) ? make_text(spec, token) : NULL;
+    enum rtf_outcome outcome = text == NULL ? RTF_ERROR : rtf_put(client, name, text, &wait.inode);
+    free(text);
+    if (outcome != RTF_OK)
+        return status_of(outcome);
+    outcome = rtf_wait(client, &wait, &verdict);
+    int status = status_of(outcome);
+    if (outcome == RTF_OK) {
+        status = take_verdict(verdict.json, grant, size, why);
+        rtf_free_verdict(&verdict);
+    }
+    if (status != EX_OK)
+        rtf_withdraw(client, name, wait.inode);
+    return status;
+}
+
+int reserve_for_self(const char *spool, const char *thread, const json_t *spec, char *grant, size_t size, char why[static RESERVE_WHY])
+{
+    struct rtf_client client;
+    char name[RTF_NAME_MAX + 1];
+    const int64_t until = rtf_until(ANSWER_WITHIN);
+    snprintf(name, sizeof name, "muse-%d-%.40s", (int)getpid(), thread);
+    why[0] = '\0';
+    enum rtf_outcome outcome = rtf_open(&client, spool);
+    if (outcome == RTF_OK)
+        outcome = rtf_connect(&client, until);
+    if (outcome == RTF_OK)
+        outcome = rtf_enter(&client, true);
+    int status = outcome == RTF_OK ? ask(&client, until, name, spec, grant, size, why) : status_of(outcome);
+    if (status != EX_OK && why[0] == '\0')
+        snprintf(why, RESERVE_WHY, "the reservation: %.500s", client.why[0] == '\0' ? "the system failed us" : client.why);
+    rtf_close(&client);
+    return status;
+}

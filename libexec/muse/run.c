@@ -1,0 +1,564 @@
+/* Runs an experiment, here, and records when each job began; then analyses it. Most of this is who watches the load: a process beside it, which
+ * has what was measured even if the load is killed. */
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "drain.h"
+#include "events.h"
+#include "experiment.h"
+#include "load.h"
+#include "remote.h"
+#include "units.h"
+#include "version.h"
+
+enum { KEY_HORIZON = 256, KEY_COMPAT, KEY_SPOOL, KEY_DURATION, KEY_JSON, KEY_REMOTE, KEY_REMOTE_COMMAND, KEY_SEND };
+/* Threads that other load keeps from their CPU see the end late. */
+enum { DRAIN_EVERY_MS = 250, PATIENCE_S = 10, PATIENCE_WHEN_STOPPED_S = 3 };
+
+enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REFUSED, ENDED_STUCK };
+
+struct options {
+    bool compat, quiet, json;
+    const char *experiment, *output, *spool, *horizon, *remote, *remote_command;
+    const char *send; /* PORT:SECRET of who asked for this by ssh; NULL: nobody */
+    uint64_t duration; /* us; 0: as the experiment says */
+};
+
+struct watch {
+    struct load *load;
+    struct drain drain;
+    pid_t child;
+    int signals, timer;
+    int signal; /* that interrupted us */
+    int status; /* of the child, as wait(2) has it */
+    int error;  /* errno of the disk */
+    int input; /* whose end ends us; -1: none */
+    struct events events; /* about commands */
+    struct followed *followed;
+    size_t followed_count;
+    char events_why[EVENTS_WHY]; /* "": all is well */
+    int64_t deadline; /* s of CLOCK_MONOTONIC; 0: not known yet */
+};
+
+const char *argp_program_version = "rtf-muse " RTF_VERSION;
+
+static const struct argp_option option_table[] = {
+    {"output", 'o', "DIR", 0, "Where marks and results go (default: EXPERIMENT.muse)", 0},
+    {"duration", KEY_DURATION, "TIME", 0, "Instead of the experiment's: 500ms, 30s", 0},
+    {"horizon", KEY_HORIZON, "TIME", 0, "The interval over which lines are fitted (default: a tenth of the duration)", 0},
+    {"compat", KEY_COMPAT, NULL, 0, "Read the experiment as the paper's own tool does", 0},
+    {"spool", KEY_SPOOL, "DIR", 0, "The spool for reservations (default: " RTF_SPOOL ")", 0},
+    {"remote", KEY_REMOTE, "HOST", 0, "Run it there, by ssh; marks come back as datagrams", 0},
+    {"remote-command", KEY_REMOTE_COMMAND, "COMMAND", 0, "How it is called there (default: rtf muse)", 0},
+    {"send", KEY_SEND, "PORT:SECRET", OPTION_HIDDEN, NULL, 0},
+    {"json", KEY_JSON, NULL, 0, "Print result.json instead of a table", 0},
+    {"quiet", 'q', NULL, 0, "Print nothing", 0},
+    {0}};
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    uint64_t time;
+    switch (key) {
+    case 'o': options->output = argument; break;
+    case 'q': options->quiet = true; break;
+    case KEY_COMPAT: options->compat = true; break;
+    case KEY_SPOOL: options->spool = argument; break;
+    case KEY_JSON: options->json = true; break;
+    case KEY_REMOTE:
+        if (argument[0] == '-' || argument[0] == '\0')
+            argp_failure(state, EX_USAGE, 0, "--remote %s: this is no name of a host", argument);
+        options->remote = argument;
+        break;
+    case KEY_REMOTE_COMMAND: options->remote_command = argument; break;
+    case KEY_SEND: options->send = argument; break;
+    case KEY_DURATION:
+    case KEY_HORIZON:
+        if (!parse_time(argument, &time))
+            argp_failure(state, EX_USAGE, 0, "--%s %s: a time is a whole number with a unit, such as 500ms or 2s", key == KEY_HORIZON ? "horizon" : "duration", argument);
+        if (key == KEY_HORIZON)
+            options->horizon = argument;
+        else
+            options->duration = time;
+        break;
+    case ARGP_KEY_ARG:
+        if (options->experiment != NULL)
+            argp_error(state, "one EXPERIMENT.json is enough");
+        options->experiment = argument;
+        break;
+    case ARGP_KEY_END:
+        if (options->experiment == NULL)
+            argp_error(state, "EXPERIMENT.json is missing");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static int fail(int status, const char *what, const char *why)
+{
+    fprintf(stderr, "rtf-muse: %s%s%s\n", what, what[0] == '\0' ? "" : ": ", why);
+    return status;
+}
+
+/* ---- the directory ---- */
+
+/* What an earlier run has left would be taken for ours. */
+static bool remove_old(int directory)
+{
+    static const char *const files[] = {"result.json", "run.json", "report.html", "marks.csv"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (unlinkat(directory, files[i], 0) != 0 && errno != ENOENT)
+            return false;
+    int marks = openat(directory, "marks", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = marks < 0 ? NULL : fdopendir(marks);
+    if (entries == NULL)
+        return marks < 0 && errno == ENOENT;
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
+        if (entry->d_name[strspn(entry->d_name, "0123456789")] == '\0')
+            (void)unlinkat(marks, entry->d_name, 0);
+    closedir(entries);
+    return true;
+}
+
+static bool write_text(int directory, const char *name, const char *text, size_t length)
+{
+    int file = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool good = file >= 0 && write(file, text, length) == (ssize_t)length;
+    return file >= 0 && close(file) == 0 && good;
+}
+
+/* The experiment as it was run. */
+static bool keep_experiment(int directory, const struct experiment *experiment)
+{
+    char *text = json_dumps(experiment->json, JSON_INDENT(1));
+    bool good = text != NULL && write_text(directory, "experiment.json", text, strlen(text));
+    free(text);
+    return good;
+}
+
+static int open_output(const char *path)
+{
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return -1;
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0 && remove_old(directory) && (mkdirat(directory, "marks", 0777) == 0 || errno == EEXIST))
+        return directory;
+    return -1;
+}
+
+/* ---- watching ---- */
+
+static int64_t seconds_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+static bool start_watch(struct watch *watch)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
+    const struct itimerspec every = {{0, DRAIN_EVERY_MS * 1000000L}, {0, DRAIN_EVERY_MS * 1000000L}};
+    sigset_t blocked = signals;
+    sigaddset(&blocked, LOAD_STOP_SIGNAL);
+    watch->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    watch->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return watch->timer >= 0 && watch->signals >= 0 && sigprocmask(SIG_BLOCK, &blocked, NULL) == 0 && timerfd_settime(watch->timer, 0, &every, NULL) == 0;
+}
+
+/* It does not outlive us, and a terminal's Ctrl-C is ours to handle. */
+static bool start_load(const struct experiment *experiment, const char *spool, struct watch *watch)
+{
+    const pid_t parent = getpid();
+    watch->child = fork();
+    if (watch->child != 0)
+        return watch->child > 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EX_OSERR);
+    _exit(load_run(experiment, spool, watch->load));
+}
+
+static bool child_has_ended(struct watch *watch)
+{
+    return waitpid(watch->child, &watch->status, WNOHANG) == watch->child;
+}
+
+static void stop(struct watch *watch)
+{
+    atomic_store(&watch->load->stop, 1);
+    kill(watch->child, LOAD_STOP_SIGNAL);
+    if (watch->deadline == 0 || watch->deadline > seconds_now() + PATIENCE_WHEN_STOPPED_S)
+        watch->deadline = seconds_now() + PATIENCE_WHEN_STOPPED_S;
+}
+
+static void take_signals(struct watch *watch)
+{
+    struct signalfd_siginfo info;
+    while (read(watch->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD) {
+            watch->signal = (int)info.ssi_signo;
+            stop(watch);
+        }
+}
+
+/* ---- commands: they make no marks, the scheduler's events do ---- */
+
+static bool mark_command(void *argument, struct mark mark)
+{
+    struct load_thread *thread = &((struct load *)argument)->thread[mark.thread];
+    if (!ring_put(&thread->ring, mark))
+        atomic_fetch_add(&thread->dropped, 1);
+    return true;
+}
+
+static bool follow(const struct experiment *experiment, struct watch *watch)
+{
+    pid_t *tids = calloc(experiment->thread_count, sizeof *tids);
+    watch->followed = calloc(experiment->thread_count, sizeof *watch->followed);
+    for (size_t i = 0; i < experiment->thread_count && tids != NULL && watch->followed != NULL; i++)
+        if (experiment->threads[i].command != NULL) {
+            tids[watch->followed_count] = atomic_load(&watch->load->thread[i].tid);
+            watch->followed[watch->followed_count] = (struct followed){.tid = tids[watch->followed_count], .thread = (uint16_t)i};
+            watch->followed_count++;
+        }
+    bool good = watch->followed_count == 0 || events_open(tids, watch->followed_count, &watch->events, watch->events_why);
+    free(tids);
+    return good;
+}
+
+static void take_events(struct watch *watch)
+{
+    if (watch->events.pipe < 0 || watch->followed_count == 0)
+        return;
+    (void)events_drain(&watch->events, watch->followed, watch->followed_count, atomic_load(&watch->load->start), mark_command, watch->load);
+    for (size_t i = 0; i < watch->followed_count; i++) {
+        watch->load->thread[watch->followed[i].thread].asleep = watch->followed[i].asleep;
+        watch->load->thread[watch->followed[i].thread].gaps = watch->followed[i].gaps;
+    }
+}
+
+static void drain(struct watch *watch)
+{
+    take_events(watch);
+    if (watch->error != 0 || drain_all(&watch->drain))
+        return;
+    watch->error = errno;
+    stop(watch);
+}
+
+static enum ending ending_of(const struct watch *watch, bool stuck)
+{
+    if (watch->events_why[0] != '\0' && atomic_load(&watch->load->failed) == 0) {
+        snprintf(watch->load->why, sizeof watch->load->why, "%s", watch->events_why);
+        atomic_store(&watch->load->failed, EX_NOPERM);
+    }
+    if (atomic_load(&watch->load->failed) != 0)
+        return ENDED_REFUSED;
+    if (watch->error != 0)
+        return ENDED_FULL;
+    if (watch->signal != 0)
+        return ENDED_INTERRUPTED;
+    if (stuck)
+        return ENDED_STUCK;
+    return WIFSIGNALED(watch->status) || WEXITSTATUS(watch->status) != 0 ? ENDED_KILLED : ENDED_WELL;
+}
+
+static enum ending watch_load(const struct experiment *experiment, struct watch *watch)
+{
+    struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN}, {.fd = watch->timer, .events = POLLIN}, {.fd = watch->input, .events = POLLIN}};
+    bool stuck = false, ended = false;
+    while (!ended) {
+        uint64_t expired;
+        (void)poll(fds, 3, -1);
+        if (fds[2].revents != 0 && watch->signal == 0) {
+            watch->signal = SIGHUP;
+            fds[2].fd = -1;
+            stop(watch);
+        }
+        (void)!read(watch->timer, &expired, sizeof expired);
+        take_signals(watch);
+        ended = child_has_ended(watch);
+        drain(watch);
+        if (watch->followed == NULL && atomic_load(&watch->load->ready) != 0) {
+            if (!follow(experiment, watch))
+                stop(watch);
+            sem_post(&watch->load->watched);
+        }
+        if (watch->deadline == 0 && atomic_load(&watch->load->start) != 0)
+            watch->deadline = seconds_now() + experiment->duration / 1000000000 + PATIENCE_S;
+        if (!ended && watch->deadline != 0 && seconds_now() > watch->deadline) {
+            stuck = true; /* in a lock whose holder does not run, or in a job that is longer than that */
+            kill(watch->child, SIGKILL);
+        }
+    }
+    drain(watch);
+    if (watch->followed_count > 0)
+        events_close(&watch->events);
+    free(watch->followed);
+    return ending_of(watch, stuck);
+}
+
+/* ---- what is kept of the run ---- */
+
+static const char *ending_name(enum ending ending)
+{
+    switch (ending) {
+    case ENDED_WELL: return "well";
+    case ENDED_INTERRUPTED: return "interrupted";
+    case ENDED_KILLED: return "killed";
+    case ENDED_FULL: return "full";
+    case ENDED_REFUSED: return "refused";
+    case ENDED_STUCK: return "stuck";
+    }
+    return "?";
+}
+
+static json_t *thread_json(const struct member *member, const struct load_thread *thread)
+{
+    json_t *grant = thread->grant[0] == '\0' ? json_null() : json_loads(thread->grant, 0, NULL);
+    return json_pack("{s:i, s:s, s:I, s:f, s:f, s:I, s:f, s:I, s:o}", "tid", (int)atomic_load(&thread->tid), "policy",
+                     member->reservation != NULL ? "reservation" : policy_name(member->policy), "dropped", (json_int_t)atomic_load(&thread->dropped),
+                     "calibrated_job", (double)thread->calibrated / 1e9, "cpu_time", (double)atomic_load(&thread->cpu_time) / 1e9, "jobs", (json_int_t)atomic_load(&thread->jobs),
+                     "asleep", (double)thread->asleep / 1e9, "events_lost", (json_int_t)thread->gaps,
+                     "grant", grant == NULL ? json_null() : grant);
+}
+
+static json_t *run_json(const struct experiment *experiment, const struct load *load, enum ending ending)
+{
+    struct utsname system;
+    struct rusage own;
+    char moment[32] = "";
+    time_t now = time(NULL);
+    struct tm parts;
+    json_t *threads = json_object();
+    for (size_t i = 0; i < experiment->thread_count; i++)
+        json_object_set_new(threads, experiment->threads[i].name, thread_json(&experiment->threads[i], &load->thread[i]));
+    if (gmtime_r(&now, &parts) != NULL)
+        strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    uname(&system);
+    getrusage(RUSAGE_SELF, &own);
+    const double watching = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) + (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:f, s:f, s:s, s:o}", "version", 1, "ended_at", moment, "host", system.nodename, "kernel", system.release,
+                     "machine", system.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "compat", experiment->compat, "duration",
+                     (double)experiment->duration / 1e9, "watching", watching, "ended", ending_name(ending), "threads", threads);
+}
+
+static char *run_text(const struct experiment *experiment, const struct load *load, enum ending ending)
+{
+    json_t *run = run_json(experiment, load, ending);
+    char *text = run == NULL ? NULL : json_dumps(run, JSON_INDENT(1));
+    json_decref(run);
+    return text;
+}
+
+static bool keep_run(int directory, const struct experiment *experiment, const struct load *load, enum ending ending)
+{
+    char *text = run_text(experiment, load, ending);
+    bool good = text != NULL && write_text(directory, "run.json", text, strlen(text));
+    free(text);
+    return good;
+}
+
+static int say_ending(const struct watch *watch, enum ending ending)
+{
+    char why[128];
+    switch (ending) {
+    case ENDED_WELL: return EX_OK;
+    case ENDED_INTERRUPTED: return 128 + watch->signal;
+    case ENDED_REFUSED: return fail(atomic_load(&watch->load->failed), "", watch->load->why);
+    case ENDED_FULL:
+        snprintf(why, sizeof why, "%s; what there is until then is analysed", strerror(watch->error));
+        return fail(EX_IOERR, "marks cannot be written", why);
+    case ENDED_STUCK: return fail(EX_SOFTWARE, "", "the load did not end by itself, and was killed; what there is is analysed");
+    case ENDED_KILLED:
+        snprintf(why, sizeof why, "by signal %d; what there is until then is analysed", WIFSIGNALED(watch->status) ? WTERMSIG(watch->status) : 0);
+        return fail(EX_SOFTWARE, "the load was killed", why);
+    }
+    return EX_SOFTWARE;
+}
+
+/* ---- the way ---- */
+
+static int run_and_watch(const struct options *options, const struct experiment *experiment, int directory)
+{
+    struct watch watch = {.load = load_make(experiment->thread_count), .input = -1};
+    int marks = openat(directory, "marks", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (watch.load == NULL || !start_watch(&watch))
+        return fail(EX_OSERR, "", strerror(errno));
+    if (marks < 0 || !drain_to_files(watch.load, marks, &watch.drain))
+        return fail(EX_CANTCREAT, "marks", strerror(errno));
+    if (!start_load(experiment, options->spool, &watch))
+        return fail(EX_OSERR, "fork", strerror(errno));
+    enum ending ending = watch_load(experiment, &watch);
+    drain_end(&watch.drain);
+    close(marks);
+    int status = say_ending(&watch, ending);
+    if (ending != ENDED_REFUSED && !keep_run(directory, experiment, watch.load, ending) && status == EX_OK)
+        status = fail(EX_IOERR, "run.json", strerror(errno));
+    return ending == ENDED_REFUSED ? -status : status;
+}
+
+/* The analysis is a program of its own, beside this one. Its status counts if all went well until then. */
+static int analyse(const struct options *options, const char *output, int status)
+{
+    char program[4096];
+    const char *arguments[10] = {"analyse", "analyse", output};
+    int count = 3, ended = 0;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 16);
+    if (length < 0)
+        return fail(EX_OSERR, "/proc/self/exe", strerror(errno));
+    program[length] = '\0';
+    char *name = strrchr(program, '/') + 1;
+    snprintf(name, sizeof program - (size_t)(name - program), "analyse");
+    if (options->horizon != NULL) {
+        arguments[count++] = "--horizon";
+        arguments[count++] = options->horizon;
+    }
+    if (options->json)
+        arguments[count++] = "--json";
+    if (options->quiet)
+        arguments[count++] = "--quiet";
+    pid_t child = fork();
+    if (child == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execv(program, (char *const *)arguments);
+        _exit(fail(EX_OSERR, program, strerror(errno)));
+    }
+    if (child < 0 || waitpid(child, &ended, 0) != child)
+        return fail(EX_OSERR, "analyse", strerror(errno));
+    return status != EX_OK ? status : WIFEXITED(ended) ? WEXITSTATUS(ended) : EX_SOFTWARE;
+}
+
+/* Started by ssh, for somebody else: no directory, no analysis. */
+static int run_for_another(const struct options *options)
+{
+    struct experiment experiment;
+    struct sockaddr_storage host;
+    struct watch watch = {.input = STDIN_FILENO};
+    char why[EXPERIMENT_WHY];
+    size_t size;
+    socklen_t length;
+    uint64_t secret;
+    char *text = remote_receive(&size);
+    if (text == NULL || !remote_address(options->send, &host, &length, &secret))
+        return fail(EX_USAGE, "--send", "is for rtf muse run --remote, at the other end of ssh");
+    bool good = experiment_parse(text, size, READ_TO_RUN, options->compat, &experiment, why);
+    free(text);
+    if (!good)
+        return fail(EX_DATAERR, "the experiment", why);
+    watch.load = load_make(experiment.thread_count);
+    if (watch.load == NULL || !start_watch(&watch) || !drain_to_host(watch.load, &host, length, secret, &watch.drain) ||
+        !start_load(&experiment, options->spool, &watch))
+        return fail(EX_OSERR, "", strerror(errno));
+    enum ending ending = watch_load(&experiment, &watch);
+    drain_end(&watch.drain);
+    int status = say_ending(&watch, ending);
+    text = ending == ENDED_REFUSED ? NULL : run_text(&experiment, watch.load, ending);
+    if (text != NULL && puts(text) != EOF)
+        (void)fflush(stdout);
+    free(text);
+    experiment_free(&experiment);
+    return status;
+}
+
+static int run_there(const struct options *options, const struct experiment *experiment, int directory)
+{
+    char why[REMOTE_WHY];
+    struct remote remote = {.host = options->remote, .command = options->remote_command, .experiment = experiment, .compat = experiment->compat};
+    remote.marks = openat(directory, "marks", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (remote.marks < 0)
+        return fail(EX_CANTCREAT, "marks", strerror(errno));
+    int status = remote_run(&remote, why);
+    close(remote.marks);
+    if (why[0] != '\0')
+        (void)fail(status, "", why);
+    if (remote.run == NULL)
+        return remote.heard ? status : -status;
+    char *text = json_dumps(remote.run, JSON_INDENT(1));
+    bool kept = text != NULL && write_text(directory, "run.json", text, strlen(text));
+    json_decref(remote.run);
+    free(text);
+    return status == EX_OK && !kept ? fail(EX_IOERR, "run.json", strerror(errno)) : status;
+}
+
+static void default_output(const char *experiment, char *output, size_t size)
+{
+    size_t length = strlen(experiment);
+    if (length > 5 && strcmp(experiment + length - 5, ".json") == 0)
+        length -= 5;
+    snprintf(output, size, "%.*s.muse", (int)length, experiment);
+}
+
+static int run(const struct options *options)
+{
+    struct experiment experiment;
+    char why[EXPERIMENT_WHY], output[4096];
+    if (!experiment_read(options->experiment, READ_TO_RUN, options->compat, &experiment, why))
+        return fail(access(options->experiment, R_OK) == 0 ? EX_DATAERR : EX_NOINPUT, options->experiment, why);
+    if (options->duration > 0) {
+        experiment.duration = (int64_t)options->duration * 1000;
+        json_t *global = json_object_get(experiment.json, "global");
+        if (global == NULL)
+            json_object_set_new(experiment.json, "global", global = json_object());
+        json_object_set_new(global, "duration", json_real((double)experiment.duration / 1e9));
+    }
+    default_output(options->experiment, output, sizeof output);
+    const char *path = options->output == NULL ? output : options->output;
+    int directory = open_output(path);
+    if (directory < 0)
+        return fail(EX_CANTCREAT, path, strerror(errno));
+    int status;
+    if (!keep_experiment(directory, &experiment))
+        status = fail(EX_IOERR, path, strerror(errno));
+    else
+        status = options->remote != NULL ? run_there(options, &experiment, directory) : run_and_watch(options, &experiment, directory);
+    close(directory);
+    experiment_free(&experiment);
+    return status < 0 ? -status : analyse(options, path, status);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = option_table,
+        .parser = take_option,
+        .args_doc = "EXPERIMENT.json",
+        .doc = "Run an experiment, record when each job began, and analyse that.\v"
+               "Exit status: 0 all went well, 64 wrong usage, 65 the experiment is wrong, 66 it cannot be read, 69 no broker, 70 the load was killed, "
+               "73 the directory cannot be made, 74 marks cannot be written, 75 a reservation is refused for now, 77 it is not allowed, 78 a thread cannot be set up so, 130 interrupted."};
+    static char name[] = "rtf-muse";
+    struct options options = {.spool = RTF_SPOOL, .remote_command = "rtf muse"};
+    rtf_hold_standard_fds();
+    argp_err_exit_status = EX_USAGE;
+    argv[0] = name;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+        return EX_USAGE;
+    return options.send != NULL ? run_for_another(&options) : run(&options);
+}

@@ -1,0 +1,274 @@
+#include "supply.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool reserve(struct points *points, size_t count)
+{
+    *points = (struct points){.at = malloc(count * sizeof *points->at)};
+    return points->at != NULL;
+}
+
+static void push(struct points *points, int64_t time, int64_t work)
+{
+    points->at[points->count++] = (struct point){time, work};
+}
+
+static const struct point *last_of(const struct points *points)
+{
+    return &points->at[points->count - 1];
+}
+
+/* How far a corner is above the line of full rate: at most 0, for no platform is faster than that (5). If the nominal job is longer than a
+ * real one, or marks of several threads fall together, k jobs seem to be: they count as work at full rate. */
+static int64_t lead(struct point corner)
+{
+    return corner.work - corner.time;
+}
+
+static struct point upper_corner(const struct separations *s, size_t i, int64_t nominal, int rate)
+{
+    struct point corner = {s->shortest[i] * rate, s->jobs[i] * nominal};
+    if (lead(corner) > 0)
+        corner.time = corner.work;
+    return corner;
+}
+
+/* The longest time of k jobs is at least the shortest of l and that of the other k - l at full rate: without saying, if jobs are those of one
+ * thread and as long as they are said to be. With marks of several threads the lower function is held below the upper one so. */
+static struct point lower_corner(const struct separations *s, size_t i, int64_t nominal, int rate, int64_t *least_lead)
+{
+    const int64_t above = lead(upper_corner(s, i, nominal, rate));
+    struct point corner = {s->longest[i] * rate, s->jobs[i] * nominal};
+    *least_lead = above < *least_lead ? above : *least_lead;
+    if (lead(corner) > *least_lead)
+        corner.time = corner.work - *least_lead;
+    return corner;
+}
+
+/* (15): the ramp of a later corner makes those before it superfluous that it is not below of. */
+static bool lower_corners(const struct separations *s, int64_t nominal, int rate, struct points *corners)
+{
+    int64_t least_lead = 0;
+    if (!reserve(corners, s->count))
+        return false;
+    push(corners, 0, 0);
+    for (size_t i = 1; i < s->count; i++) {
+        const struct point next = lower_corner(s, i, nominal, rate, &least_lead);
+        while (corners->count > 1 && lead(*last_of(corners)) <= lead(next))
+            corners->count--;
+        push(corners, next.time, next.work);
+    }
+    return true;
+}
+
+/* (16): the ramp of an earlier corner makes those behind it superfluous that it is not above of; where the last one is, the function ends. */
+static bool upper_corners(const struct separations *s, int64_t nominal, int rate, struct points *corners)
+{
+    if (!reserve(corners, s->count))
+        return false;
+    push(corners, 0, 0);
+    for (size_t i = 1; i < s->count; i++) {
+        const struct point before = *last_of(corners);
+        const struct point next = upper_corner(s, i, nominal, rate);
+        if (lead(next) < lead(before))
+            push(corners, next.time, next.work);
+        else if (i == s->count - 1 && next.time > before.time)
+            push(corners, next.time, before.work + (next.time - before.time));
+    }
+    return true;
+}
+
+bool supply_lower_turns(const struct supply *supply, struct points *turns)
+{
+    const struct points *corners = &supply->lower.corners;
+    if (!reserve(turns, 2 * corners->count))
+        return false;
+    push(turns, 0, 0);
+    for (size_t i = 1; i < corners->count; i++) {
+        const struct point *from = &corners->at[i - 1], *to = &corners->at[i];
+        push(turns, to->time - (to->work - from->work), from->work);
+        push(turns, to->time, to->work);
+    }
+    return true;
+}
+
+bool supply_upper_turns(const struct supply *supply, struct points *turns)
+{
+    const struct points *corners = &supply->upper.corners;
+    if (!reserve(turns, 2 * corners->count))
+        return false;
+    push(turns, 0, 0);
+    for (size_t i = 1; i < corners->count; i++) {
+        const struct point *from = &corners->at[i - 1], *to = &corners->at[i];
+        push(turns, from->time + (to->work - from->work), to->work);
+        push(turns, to->time, to->work);
+    }
+    return true;
+}
+
+/* Above 0: from a over b to c is a turn to the left. Exact: times and works are below 2^60. */
+static int turn(struct point a, struct point b, struct point c)
+{
+    __int128 cross = (__int128)(b.time - a.time) * (c.work - a.work) - (__int128)(b.work - a.work) * (c.time - a.time);
+    return (cross > 0) - (cross < 0);
+}
+
+/* The hull of points whose times do not fall, from below (side 1) or from above (side -1). */
+static bool make_hull(const struct points *points, int side, struct points *hull)
+{
+    if (!reserve(hull, points->count))
+        return false;
+    for (size_t i = 0; i < points->count; i++) {
+        const struct point *next = &points->at[i];
+        while (hull->count > 1 && side * turn(hull->at[hull->count - 2], *last_of(hull), *next) <= 0)
+            hull->count--;
+        if (hull->count != 1 || next->time != hull->at[0].time || next->work != hull->at[0].work)
+            push(hull, next->time, next->work);
+    }
+    return true;
+}
+
+static bool make_hulls(struct supply *supply)
+{
+    struct points lower = {0}, upper = {0};
+    bool good = supply_lower_turns(supply, &lower) && supply_upper_turns(supply, &upper) && make_hull(&lower, 1, &supply->lower.hull) &&
+                make_hull(&upper, -1, &supply->upper.hull);
+    points_free(&lower);
+    points_free(&upper);
+    return good;
+}
+
+bool supply_compute(const struct separations *separations, int64_t nominal, int rate, struct supply *supply)
+{
+    *supply = (struct supply){.rate = rate};
+    return lower_corners(separations, nominal, rate, &supply->lower.corners) && upper_corners(separations, nominal, rate, &supply->upper.corners) &&
+           make_hulls(supply);
+}
+
+int64_t supply_blackout(const struct supply *supply)
+{
+    const struct point *first = &supply->lower.corners.at[1];
+    return first->time - first->work;
+}
+
+/* An edge of a hull as a line: slope and where it is 0, both with times in ns * m. */
+struct line {
+    long double slope, zero;
+};
+
+static struct line line_through(const struct point *from, const struct point *to)
+{
+    long double slope = (long double)(to->work - from->work) / (long double)(to->time - from->time);
+    return (struct line){slope, (long double)from->time - (long double)from->work / slope};
+}
+
+static bool is_level(const struct points *hull, size_t edge)
+{
+    return hull->at[edge + 1].work <= hull->at[edge].work;
+}
+
+/* No longer than what was measured: a line is not compared where there is nothing to compare it with. */
+static long double scaled_horizon(const struct points *hull, double horizon, int rate)
+{
+    long double scaled = (long double)horizon * rate, measured = (long double)last_of(hull)->time;
+    return scaled < measured ? scaled : measured;
+}
+
+static struct linear unscaled(struct line line, int rate)
+{
+    return (struct linear){(double)(line.slope * rate), (double)(line.zero / rate)};
+}
+
+/* The area alpha * (H - delta)^2 / 2 is convex in (alpha, alpha * delta), and the lines under a function are a polyhedron there: the largest
+ * area is at one of its vertices, which are the edges of the hull. */
+struct linear supply_lower_bound(const struct supply *supply, double horizon)
+{
+    const struct points *hull = &supply->lower.hull;
+    const long double end = scaled_horizon(hull, horizon, supply->rate);
+    struct line best = {0, (long double)supply_blackout(supply)};
+    long double largest = 0;
+    for (size_t i = 0; i + 1 < hull->count; i++) {
+        if (is_level(hull, i))
+            continue;
+        struct line line = line_through(&hull->at[i], &hull->at[i + 1]);
+        long double room = end - line.zero, area = line.slope * room * room;
+        if (room > 0 && area > largest) {
+            largest = area;
+            best = line;
+        }
+    }
+    return unscaled(best, supply->rate);
+}
+
+/* The area below a line over [0, H] is H times its height at H / 2: the smallest is the hull's own height there. */
+struct linear supply_upper_bound(const struct supply *supply, double horizon)
+{
+    const struct points *hull = &supply->upper.hull;
+    const long double middle = scaled_horizon(hull, horizon, supply->rate) / 2;
+    size_t edge = 0;
+    while (edge + 2 < hull->count && (long double)hull->at[edge + 1].time < middle && !is_level(hull, edge + 1))
+        edge++;
+    return unscaled(line_through(&hull->at[edge], &hull->at[edge + 1]), supply->rate);
+}
+
+/* Where a line of this slope touches a hull: edges before it are flatter (side 1) or steeper (side -1). */
+static struct point touch(const struct points *hull, long double slope, int side)
+{
+    size_t low = 0, high = hull->count - 1;
+    while (low < high) {
+        size_t edge = low + (high - low) / 2;
+        const struct point *from = &hull->at[edge], *to = from + 1;
+        long double rise = (long double)(to->work - from->work) - slope * (long double)(to->time - from->time);
+        if (side * rise < 0)
+            low = edge + 1;
+        else
+            high = edge;
+    }
+    return hull->at[low];
+}
+
+struct nearest {
+    long double distance;
+    struct joint joint;
+};
+
+/* The distance of the two lines of this slope. */
+static void try_slope(const struct supply *supply, long double slope, struct nearest *nearest)
+{
+    struct point below = touch(&supply->lower.hull, slope, 1), above = touch(&supply->upper.hull, slope, -1);
+    long double low = (long double)below.work - slope * (long double)below.time, high = (long double)above.work - slope * (long double)above.time;
+    long double alpha = slope * supply->rate, distance = (high - low) / sqrtl(1 + alpha * alpha);
+    if (distance < nearest->distance)
+        *nearest = (struct nearest){distance, {(double)alpha, (double)(-low / alpha), (double)(-high / alpha)}};
+}
+
+static void try_edges(const struct supply *supply, const struct points *hull, struct nearest *nearest)
+{
+    for (size_t i = 0; i + 1 < hull->count; i++)
+        if (!is_level(hull, i))
+            try_slope(supply, line_through(&hull->at[i], &hull->at[i + 1]).slope, nearest);
+}
+
+/* Between two slopes of edges the distance is (a + b * alpha) / sqrt(1 + alpha^2), which has no minimum inside. */
+struct joint supply_joint_bound(const struct supply *supply)
+{
+    struct nearest nearest = {.distance = HUGE_VALL};
+    try_edges(supply, &supply->lower.hull, &nearest);
+    try_edges(supply, &supply->upper.hull, &nearest);
+    return nearest.joint;
+}
+
+void points_free(struct points *points)
+{
+    free(points->at);
+    *points = (struct points){0};
+}
+
+void supply_free(struct supply *supply)
+{
+    points_free(&supply->lower.corners);
+    points_free(&supply->lower.hull);
+    points_free(&supply->upper.corners);
+    points_free(&supply->upper.hull);
+}

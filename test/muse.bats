@@ -1,0 +1,569 @@
+# rtf muse: what marks say about supply, the load that makes them, and what is shown of it.
+load helper
+load command
+
+prepare() {
+    MUSE=${RTF_MUSE:-$RTF_LIBEXEC/front/rtf-muse}
+    mkdir -m 777 "$WORK/muse"
+    cd "$WORK/muse"
+}
+
+# experiment DURATION THREAD...: some threads that are analysed, each NAME or NAME=JSON of more keys.
+experiment() {
+    local duration=$1 thread comma=
+    shift
+    printf '{"global": {"duration": %s, "analysis": {"supply": true}},\n "threads": {' "$duration"
+    for thread; do
+        printf '%s\n  "%s": {"phases": {"c0": {"loops": 20000}}, "analysis": {"supply": true, "runmap": true, "migrations": true, "statistical": true}%s}' \
+            "$comma" "${thread%%=*}" "$([ "$thread" = "${thread%%=*}" ] || printf ', %s' "${thread#*=}")"
+        comma=,
+    done
+    printf '\n }}\n'
+}
+
+# server THREAD BUDGET PERIOD PHASE JOB COUNT: marks of a server that gives its budget at the start of each period, in us.
+server() {
+    awk -v thread="$1" -v q="$2" -v p="$3" -v phase="$4" -v job="$5" -v count="$6" 'BEGIN {
+        for (j = 0; j < count; j++) { n = j * job; printf "%d,%d,%d,%d\n", thread, phase + int(n / q) * p + n % q, int(n / q) % 2, j } }'
+}
+
+# near VALUE WANTED: to a billionth.
+near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(d <= 1e-9) }' || { echo "$1 instead of $2" >&2; return 1; }; }
+
+of() { jq -r "$1" "${2:-out}/result.json"; }
+
+@test "muse: a server's share and delay come out of its marks to a billionth, whatever its phase" {
+    experiment 10 a >e.json
+    for parameters in '5000 20000 0 1000' '5000 20000 777 500' '3000 7000 13 250' '90000 100000 1 10000'; do
+        # shellcheck disable=SC2086 # numbers
+        server 1 $parameters 2000 >marks.csv
+        "$MUSE" import e.json marks.csv -o out >/dev/null
+        read -r q p _ <<<"$parameters"
+        near "$(of .threads.a.supply.lower.alpha)" "$(jq -n "$q / $p")"
+        near "$(of .threads.a.supply.lower.delta)" "$(jq -n "($p - $q) / 1e6")"
+        near "$(of .threads.a.supply.upper.alpha)" "$(jq -n "$q / $p")"
+        near "$(of .threads.a.supply.upper.delta)" "$(jq -n "-($p - $q) / 1e6")"
+        near "$(of .threads.a.joint.alpha)" "$(jq -n "$q / $p")"
+        near "$(of .threads.a.longest_blackout)" "$(jq -n "($p - $q) / 1e6")"
+        [ "$(of .threads.a.jobs)" -eq 2000 ]
+        [ "$(of .threads.a.lost)" -eq 0 ]
+        near "$(of .global.supply.lower.alpha)" "$(jq -n "$q / $p")"
+    done
+}
+
+# bats test_tags=turn:1
+@test "muse: marks of another recorder need no phases, and the paper's own listing is an experiment" {
+    echo '{"global": {"duration": 1}, "threads": {"a": {"analysis": {"supply": true}}}}' >e.json
+    server 1 5000 10000 0 1000 500 >marks.csv
+    "$MUSE" import e.json marks.csv -o out >/dev/null
+    near "$(of .threads.a.supply.lower.alpha)" 0.5
+    fails 65 'rtf-muse: e.json: key "threads.a" (line 1) lacks the key "phases" (or "command")' "$MUSE" run e.json -o other
+    cat >e.json <<'END_OF_LISTING'
+{ "global": {"default_policy": "SCHED_RR", "duration": 10, "analysis": {"supply": true}}, "resources": 2, "shared": 50,
+  "threads": {
+    "thread1": {"priority": 10, "cpus": [0, 1, 2],
+      "phases": {"c0": {"loops": 1000}, "l0": {"loops": 2000, "res": 0}, "s0": {"loops": 1000}, "l1": {"loops": 3000, "res": 1},
+                 "m0": {"loops": 1000, "memory": 10}, "c1": {"loops": 5000}},
+      "analysis": {"supply": true, "runmap": true, "migrations": true, "statistical": true}},
+    "thread2": {"cpus": [0, 1], "policy": "SCHED_DEADLINE", "budget": 1000, "period": 2000,
+      "phases": {"c0": {"loops": 5000}, "m0": {"loops": 1000, "memory": 100}, "l0": {"loops": 10000, "res": 1}}}}}
+END_OF_LISTING
+    { server 1 1000000 1000000 0 1000 9000; server 2 1 2 0 1 100; } >marks.csv
+    "$MUSE" import e.json marks.csv -o out >/dev/null
+    near "$(of .threads.thread1.supply.lower.alpha)" 1
+    near "$(of .threads.thread2.granted.period)" 0.000002
+    [ "$(of .threads.thread2.supply)" = null ]
+    [ "$(of .global.jobs)" -eq 9000 ]
+}
+
+# bats test_tags=turn:2
+@test "muse: two dedicated CPUs are two CPUs, and the functions are in tables beside" {
+    experiment 1 a='"cpus": [0]' b='"cpus": [1]' >e.json
+    { server 1 1000000 1000000 0 1000 900; server 2 1000000 1000000 500 1000 900; } >marks.csv
+    "$MUSE" import e.json marks.csv -o out >said
+    near "$(of .global.supply.lower.alpha)" 2
+    near "$(of .global.supply.upper.alpha)" 2
+    [ "$(of .global.supply.rate)" -eq 2 ]
+    for name in a b global; do
+        for which in lower upper; do
+            [ "$(head -n 1 "out/$name.$which.csv")" = t,supply ]
+            awk -F, 'NR > 1 && ($1 < t || $2 < s) { exit 1 } NR > 1 { t = $1; s = $2 }' "out/$name.$which.csv"
+        done
+    done
+    grep -q '^all threads: got 2.0000 of 2 CPUs$' said
+    [ "$(of '.window | map(tostring) | join(" ")')" = '0.0005 0.899' ]
+}
+
+# bats test_tags=turn:0
+@test "muse: a thread that never ran, one of one mark, and no mark at all are told, not a failure" {
+    experiment 1 never once twice >e.json
+    { server 3 1000000 1000000 0 1000 800; echo 2,5000,0,0; } >marks.csv
+    "$MUSE" import e.json marks.csv -o out >said
+    grep -q '^never: never ran: it began no job$' said
+    grep -q '^once: began one job and ended none: there is nothing to measure$' said
+    for thread in never once; do
+        [ "$(of ".threads.$thread.supply.lower | tojson")" = '{"alpha":0,"delta":null}' ]
+    done
+    near "$(of .threads.twice.supply.lower.alpha)" 1
+    : >none.csv
+    "$MUSE" import e.json none.csv -o none >said
+    [ "$(grep -c 'never ran' said)" -eq 4 ]
+    near "$(of .global.supply.lower.alpha none)" 0
+}
+
+# bats test_tags=turn:1
+@test "muse: lost marks are found by their numbers, interpolated and counted; order and repetition do not matter" {
+    experiment 1 a >e.json
+    server 1 1000000 1000000 0 1000 900 >all.csv
+    awk -F, '$4 % 10 != 3 && !($4 > 500 && $4 < 520)' all.csv | tac >marks.csv
+    head -n 5 marks.csv >again && cat again >>marks.csv
+    "$MUSE" import e.json marks.csv -o out >said
+    [ "$(of .threads.a.jobs)" -eq 900 ]
+    [ "$(of .threads.a.lost)" -eq $((90 + 19 - 2)) ]
+    near "$(of .threads.a.supply.lower.alpha)" 1
+    near "$(of .threads.a.supply.lower.delta)" 0
+    grep -q '^a: 107 of 900 marks were lost, and interpolated$' said
+}
+
+# bats test_tags=turn:2
+@test "muse: a thread that falls silent or comes late is starved: that counts, and does not hide in a shorter window" {
+    experiment 10 a b c >e.json
+    { server 1 1000000 1000000 0 1000 9990; server 2 1000000 1000000 0 1000 4000; server 3 1000000 1000000 3000000 1000 6990; } >marks.csv
+    "$MUSE" import e.json marks.csv -o out >said
+    near "$(of .threads.a.supply.lower.alpha)" 1
+    near "$(of .threads.b.supply.lower.alpha)" 0
+    near "$(of .threads.c.supply.lower.alpha)" 0
+    grep -q '^b: was not heard of for the last 5.99s$' said
+    grep -q '^c: did not begin for the first 3s$' said
+    grep -q '^b: nothing is sure within the horizon: it was silent for 5.989s$' said
+}
+
+# bats test_tags=turn:0
+@test "muse: where jobs began, how often they moved, and what k of them took" {
+    experiment 1 a='"cpus": [0, 1, 2]' >e.json
+    printf '%s\n' thread,start_us,cpu,job 1,0,0,0 1,1000,0,1 1,3000,1,2 1,4000,0,3 >marks.csv
+    "$MUSE" import e.json marks.csv -o out >/dev/null
+    [ "$(of '.threads.a.runmap | tojson')" = '{"0":0.75,"1":0.25,"2":0}' ]
+    [ "$(of .threads.a.migrations)" -eq 2 ]
+    [ "$(of .threads.a.migrations_per_job)" = 0.5 ]
+    near "$(of '.threads.a.statistical.mean[0]')" "$(jq -n '4e-3 / 3')"
+    near "$(of '.threads.a.statistical.variance[0]')" "$(jq -n '2e-6 / 9')"
+    [ "$(of '.threads.a.statistical.k | tojson')" = '[1,2,3]' ]
+    [ "$(sed -n 2p out/a.statistical.csv)" = 1,0.001333333333,2.222222222e-07 ]
+}
+
+# bats test_tags=turn:1
+@test "muse: what is wrong with marks is said with its line" {
+    experiment 1 a >e.json
+    wrong() { # PATTERN LINE...
+        printf '%s\n' "${@:2}" >marks.csv
+        fails 65 "rtf-muse: marks.csv: $1" "$MUSE" import e.json marks.csv -o out
+    }
+    wrong 'line 2: is not THREAD,START_US,CPU,JOB, as 1,250.125,0,7' 1,0,0,0 1,x,0,1
+    wrong 'line 1: is not THREAD,*' 1,0,0
+    wrong 'line 1: is not THREAD,*' 0,0,0,0
+    wrong 'line 1: is not THREAD,*' 1,99999999999999999999,0,0
+    wrong 'line 1: there is no thread 2: the experiment has 1' 2,0,0,0
+    wrong 'thread 1: job 1 begins before job 0' 1,5,0,0 1,3,0,1
+    wrong 'thread 1: job 1 begins twice' 1,5,0,1 1,6,0,1
+    wrong 'the marks are more than a day apart' 1,0,0,0 1,90000000000,0,1
+    printf '%s\n' 1,0,0,0 1,10,0,4000000000 >marks.csv
+    fails 65 'rtf-muse: marks: job 4000000000 comes after job 0: too many are lost' "$MUSE" import e.json marks.csv -o out
+    printf '%s\n' 1,0,0,0 1,0,0,1 1,0,0,2 >marks.csv
+    "$MUSE" import e.json marks.csv -o out | grep -q '^a: a job took no time: make jobs longer, or the clock finer$'
+    fails 66 'rtf-muse: none.csv: No such file or directory' "$MUSE" import e.json none.csv -o out
+    fails 66 'rtf-muse: none/experiment.json: cannot be read: No such file or directory' "$MUSE" analyse none
+    fails 64 "rtf-muse: there is no command 'runn': *" "$MUSE" runn
+}
+
+# bats test_tags=turn:2
+@test "muse: what is wrong with an experiment is said with its key and its line" {
+    thread='"phases": {"c0": {"loops": 1}}'
+    wrong() { # PATTERN JSON
+        printf '%s\n' "$2" >e.json
+        fails 65 "rtf-muse: e.json: $1" "$MUSE" run e.json -o out
+    }
+    in_thread() { wrong "key \"threads.t${1#+}" '{"threads": {"s": {'"$thread"'},
+ "t": {'"$2"'}}}'; }
+    wrong 'is not one JSON object: line 2, column *' '{
+ x}'
+    wrong 'must be one JSON object with "global" and "threads"' '[]'
+    wrong 'lacks the key "threads"' '{}'
+    wrong 'key "thread" (line 1) is unknown; known here: global, resources, shared, threads, comment, sweep' '{"thread": {}}'
+    wrong 'key "threads" (line 1) must be an object of 1 to 1024 threads' '{"threads": {}}'
+    wrong 'key "global.duration" (line 2) must be a time: seconds, from 0.001 to 86400, or a string such as "500ms"' '{"global":
+ {"duration": -1}}'
+    wrong 'key "global.default_policy" (line 1) must be one of SCHED_OTHER, *' '{"global": {"default_policy": "EDF"}}'
+    wrong 'key "global.analysis.runmap" (line 1) is unknown; known here: supply' '{"global": {"analysis": {"runmap": true}}}'
+    wrong 'key "resources" (line 1) must be a whole number from 0 to 4096' '{"resources": -1}'
+    wrong 'key "sweep" (line 1) makes this many experiments: rtf muse sweep runs them' '{"sweep": {}}'
+    in_thread '" (line 2) lacks the key "phases" (or "command")' ''
+    in_thread '.prio" (line 2) is unknown; *' '"prio": 5'
+    in_thread '.priority" (line 2) must be a whole number from 1 to 99' '"priority": 100'
+    in_thread '.budget" (line 2) must be a time: a whole number of nanoseconds, or a string such as "5ms" with ns, us, ms or s, up to a day' '"budget": "5"'
+    in_thread '.cpus" (line 2) must be CPUs, as [[]0, 1] or "0-3"' '"cpus": ["a"]'
+    in_thread '.phases" (line 2) must be an object of 1 to 256 phases' '"phases": {}'
+    in_thread '.phases.x0" (line 2) is no phase: *' '"phases": {"x0": {}}'
+    in_thread '.phases.c0" (line 2) lacks the key "loops"' '"phases": {"c0": {}}'
+    in_thread '.phases.l0" (line 2) lacks the key "res"' '"phases": {"l0": {"loops": 1}}'
+    in_thread '.phases.m0" (line 2) lacks the key "memory"' '"phases": {"m0": {"loops": 1}}'
+    in_thread '.phases.z0" (line 2) lacks the key "duration"' '"phases": {"z0": {}}'
+    in_thread '.phases.u0" (line 2) lacks the key "library"' '"phases": {"u0": {}}'
+    in_thread '" (line 2) locks resource 0 in phase l0, but there are 0: set "resources"' '"phases": {"l0": {"loops": 1, "res": 0}}'
+    in_thread '" (line 2) has the shared phase s0, but "shared" has no room for a number of 8 bytes' '"phases": {"s0": {"loops": 1}}'
+    in_thread '" (line 2) has SCHED_DEADLINE and lacks the key "budget"' "$thread"', "policy": "SCHED_DEADLINE"'
+    in_thread '" (line 2) must have budget <= deadline <= period: 9000000, 5000000 and 5000000 ns' "$thread"', "policy": "SCHED_DEADLINE", "budget": "9ms", "period": "5ms"'
+    in_thread '" (line 2) has a reservation, which decides on the policy: *' "$thread"', "reservation": {}, "priority": 3'
+    in_thread '" (line 2) has both "phases" and "command"' "$thread"', "command": ["true"]'
+    in_thread '.reservation" (line 2) must not have the keys attach, token and lifetime: they are set here' '"reservation": {"attach": 5}'
+    in_thread '.command" (line 2) must be a program and its arguments, as *' '"command": "true"'
+    in_thread '.analysis.supply" (line 2) must be true or false' '"analysis": {"supply": 1}'
+    in_thread '.exec" (line 2) is unknown; *' '"exec": 5'
+    fails 66 'rtf-muse: none.json: cannot be read: No such file or directory' "$MUSE" run none.json
+}
+
+# bats test_tags=turn:0
+@test "muse run: jobs are marked, analysed, and what is printed of them gives the same result elsewhere" {
+    experiment 0.5 a b >e.json
+    "$MUSE" run e.json -o out >said
+    [ "$(of .threads.a.lost)" -eq 0 ]
+    [ "$(of .threads.a.jobs)" -gt 50 ]
+    [ "$(jq -r .ended out/run.json)" = well ]
+    [ "$(jq .threads.b.dropped out/run.json)" -eq 0 ]
+    "$MUSE" marks out >marks.csv
+    "$MUSE" import e.json marks.csv -o other >/dev/null
+    diff <(jq -S 'del(.sentences)' out/result.json) <(jq -S 'del(.sentences)' other/result.json)
+    "$MUSE" analyse out --json | diff - out/result.json
+    [ -z "$("$MUSE" analyse --quiet out 2>&1)" ]
+}
+
+# bats test_tags=turn:1
+@test "muse run: Ctrl-C ends it early, and what there is until then is analysed" {
+    experiment 100 a >e.json
+    "$MUSE" run e.json -o out >said 2>&1 3>&- &
+    pid=$!
+    echo "$pid" >>"$WORK/pids"
+    eventually test -s out/marks/1
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 130 ]
+    [ "$(of .threads.a.jobs)" -gt 10 ]
+    [ "$(jq -r .ended out/run.json)" = interrupted ]
+}
+
+# bats test_tags=turn:2
+@test "muse run: when the load is killed, its marks survive" {
+    experiment 100 a >e.json
+    "$MUSE" run e.json -o out >said 2>err 3>&- &
+    pid=$!
+    echo "$pid" >>"$WORK/pids"
+    eventually test -s out/marks/1
+    kill -KILL "$(pgrep -P "$pid")"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 70 ]
+    [ "$(cat err)" = 'rtf-muse: the load was killed: by signal 9; what there is until then is analysed' ]
+    [ "$(of .threads.a.jobs)" -gt 10 ]
+}
+
+tidy() {
+    if [ -e "$WORK/muse/traced" ]; then umount /sys/kernel/tracing; fi
+    if mountpoint -q "$WORK/muse/small"; then umount "$WORK/muse/small"; fi
+}
+
+# bats test_tags=turn:0
+@test "muse run: a full disk ends it with a sentence, and the table is printed all the same" {
+    experiment 100 a='"comment": ""' | sed 's/20000/200/' >e.json
+    mkdir small
+    mount -t tmpfs -o size=512k tmpfs small
+    status=0
+    timeout 60 "$MUSE" run e.json -o small/out >said 2>err 3>&- || status=$?
+    [ "$status" -eq 74 ]
+    grep -q '^rtf-muse: marks cannot be written: No space left on device; what there is until then is analysed$' err
+    grep -q '^a: got 0\.[0-9]* of a CPU' said
+}
+
+# bats test_tags=turn:1
+@test "muse run: 64 threads, no CPUs named, some without analysis" {
+    jq -n '{global: {duration: 1, analysis: {supply: true}}, threads: [range(64) | {key: "t\(.)", value: ({phases: {c0: {loops: 5000}}} + if . % 2 == 0 then {analysis: {supply: true}} else {} end)}] | from_entries}' >e.json
+    "$MUSE" run e.json -o out >/dev/null
+    [ "$(of '[.threads[] | select(.analysed)] | length')" -eq 32 ]
+    [ "$(of '[.threads[].jobs] | add')" -gt 64 ]
+}
+
+# bats test_tags=turn:2
+@test "muse run: an experiment of the paper's own tool runs as it is with --compat" {
+    cat >e.json <<'END_OF_EXPERIMENT'
+{"global": {"duration": 1, "default_policy": "SCHED_OTHER", "lock_pages": true, "logdir": "./", "analysis": {"supply": true}}, "resources": 2, "shared": 50,
+ "threads": {
+  "thread1": {"priority": 10, "cpus": [0], "phases": {"c0": {"loops": 1000}, "l0": {"loops": 2000, "resource_id": 0}, "s0": {"loops": 1000},
+   "m0": {"loops": 1000, "memory": 10}, "z0": {"duration": 100}}, "analysis": {"supply": true, "runmap": true}},
+  "thread2": {"policy": "SCHED_DEADLINE", "exec": 1000, "period": 20000, "hard_rsv": false, "phases": {"c0": {"loops": 5000}}, "analysis": {"supply": true}}}}
+END_OF_EXPERIMENT
+    "$MUSE" run --compat e.json -o out >/dev/null
+    [ "$(of .threads.thread2.granted.period)" = 0.02 ]
+    near "$(of '.threads.thread1.runmap["0"]')" 1
+    fails 65 'rtf-muse: e.json: key "global.lock_pages" (line 1) is unknown; *' "$MUSE" run e.json -o other
+}
+
+# bats test_tags=turn:0
+@test "muse run: a user without rights is told what to do, and is measured under a reservation" {
+    mkdir -m 777 user
+    cd user
+    experiment 1 a='"policy": "SCHED_FIFO"' >e.json
+    fails 77 'rtf-muse: thread a: SCHED_FIFO: this user may not have it: ask for a "reservation" instead, which goes through the spool' as $ALICE "$MUSE" run e.json -o out
+    experiment 2 a='"nominal": "cpu-time", "reservation": {"runtime": "20ms", "period": "100ms"}' >e.json
+    fails 69 'rtf-muse: thread a: the reservation: *' as $ALICE "$MUSE" run --spool "$SPOOL" e.json -o out
+    configure_plugins 'EDF edf - all partition=global threshold=0.3'
+    broker_start
+    as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
+    [ "$(of '.threads.a.granted | tojson')" = '{"runtime":0.02,"period":0.1,"share":0.2}' ]
+    grep -q '^a: granted 20ms/100ms; got 0\.[12][0-9]* of a CPU, never silent for more than [0-9.]*ms$' said
+    eventually no_specs
+    experiment 1 a='"reservation": {"runtime": "99ms", "period": "100ms", "plugin": "EDF"}' >e.json
+    fails 75 'rtf-muse: thread a: the reservation was not granted: *' as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o other
+    as $ALICE "$MUSE" report --no-png out 2>err || grep -q 'is not installed' err
+}
+no_specs() { [ -z "$(ls "$SPECS/$ALICE")" ]; }
+
+# bats test_tags=turn:1
+@test "muse report: pictures of each function, and one page that needs nothing else" {
+    command -v gnuplot >/dev/null || skip 'needs gnuplot'
+    experiment 10 a b never >e.json
+    { server 1 5000 20000 0 1000 2000; server 2 3000 7000 0 250 2000; } >marks.csv
+    "$MUSE" import e.json marks.csv -o out >/dev/null
+    "$MUSE" report out
+    for name in a.supply a.near a.statistical b.supply global.supply; do
+        [ -s "out/$name.svg" ]
+        [ "$(head -c 4 "out/$name.png" | tail -c 3)" = PNG ]
+    done
+    grep -q '<td>a</td><td>2000</td>' out/report.html
+    [ "$(grep -c '<svg' out/report.html)" -eq 7 ]
+    run grep -nE '(src|href)="?https?:|<script|<link|@import' out/report.html
+    [ "$status" -eq 1 ]
+    rm out/result.json
+    fails 66 "rtf-muse: out/result.json: there is none; 'rtf muse analyse out' makes it" "$MUSE" report out
+    fails 64 'rtf-muse: report: DIR is missing' "$MUSE" report
+}
+
+# bats test_tags=turn:2
+@test "muse sweep: a run for each value, a line for each run, a picture for each number" {
+    experiment 0.2 a | jq '.sweep = {set: ["threads.a.phases.c0.loops"], to: [[1000], [10000]]}' >e.json
+    "$MUSE" sweep --no-picture --plot threads.a.supply.lower.alpha --plot threads.a.nominal e.json >said
+    [ "$(sed -n 1p said)" = threads.a.phases.c0.loops,threads.a.supply.lower.alpha,threads.a.nominal ]
+    awk -F, 'NR == 2 { small = $3 } NR == 3 { exit !($3 > 5 * small && small > 0) } END { if (NR != 3) exit 1 }' said
+    cmp said e.sweep/sweep.csv
+    "$MUSE" sweep --no-picture --plot threads.a.statistical.mean.0 --plot no.such e.json >said
+    awk -F, 'NR == 2 { small = $2 } NR == 3 { exit !($2 > 5 * small && small > 0 && $3 == "") }' said
+    experiment 1 a >e.json
+    fails 65 'rtf-muse: e.json: key "sweep" must be *' "$MUSE" sweep --no-picture e.json
+}
+
+# far_away RELAY: an ssh that runs the command here, as sshd would; with a relay its datagrams go by that port.
+far_away() {
+    mkdir -p bin
+    cat >bin/ssh <<END_OF_SSH
+#!/bin/sh
+[ "\$1" = -T ] && [ "\$2" = far ] && [ "\$3" = -- ] || exit 255
+shift 3
+command=\$1
+port=\${command##*--send }
+port=\${port%%:*}
+echo "\$port" >$WORK/muse/port
+[ -z "$1" ] || command=\$(echo "\$command" | sed "s/--send \$port:/--send \$(cat $WORK/muse/relay):/")
+SSH_CONNECTION='127.0.0.1 5000 127.0.0.1 22' exec sh -c "\$command"
+END_OF_SSH
+    chmod 755 bin/ssh
+    PATH=$WORK/muse/bin:$PATH
+}
+
+# bats test_tags=turn:0
+@test "muse run --remote: marks come as datagrams, and what was run there is known here" {
+    far_away ''
+    experiment 1 a b >e.json
+    "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >/dev/null
+    [ "$(jq -r .ended out/run.json)" = well ]
+    [ "$(of .threads.a.lost)" -eq 0 ]
+    [ "$("$MUSE" marks out | grep -c ^2,)" -eq "$(jq .threads.b.jobs out/run.json)" ]
+    experiment 1 a='"policy": "SCHED_DEADLINE", "budget": 1, "period": 1' >e.json
+    fails 78 'rtf-muse: thread a: SCHED_DEADLINE: the kernel takes budgets from 1024 ns *' "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out
+    fails 64 'rtf-muse: --send: is for rtf muse run --remote, at the other end of ssh' "$MUSE" run --send 1:1 -
+    rm bin/ssh
+    printf '#!/bin/sh\nexit 255\n' >bin/ssh && chmod 755 bin/ssh
+    fails 69 'rtf-muse: far: the connection ended before the experiment did' "$MUSE" run --remote far e.json -o out
+}
+
+# bats test_tags=turn:1
+@test "muse run --remote: of a tenth of the datagrams that is lost, all is found, interpolated and counted" {
+    far_away relay
+    cat >relay.py <<'END_OF_RELAY'
+import os, socket, sys
+relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+relay.bind(("127.0.0.1", 0))
+open("relay.new", "w").write(str(relay.getsockname()[1]))
+os.rename("relay.new", "relay")
+count = 0
+while True:
+    data = relay.recv(65536)
+    count += 1
+    if count % 10 != 5:
+        relay.sendto(data, ("127.0.0.1", int(open("port").read())))
+END_OF_RELAY
+    /usr/bin/python3 relay.py 3>&- &
+    echo $! >>"$WORK/pids"
+    eventually test -e relay
+    experiment 3 a >e.json
+    "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >said
+    grep -q '^a: [0-9]* of [0-9]* marks were lost, and interpolated$' said
+    [ "$(of '.threads.a | .lost * 20 > .jobs and .lost * 5 < .jobs')" = true ]
+    [ "$(of '.threads.a | .lost + .marks == .jobs')" = true ]
+}
+
+# bats test_tags=turn:2
+@test "muse run --remote: when the target is gone, what has come until then is analysed" {
+    far_away ''
+    sed -i 's/exec sh -c/exec timeout -s KILL 1.5 sh -c/' bin/ssh
+    experiment 100 a >e.json
+    status=0
+    "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >said 2>err || status=$?
+    [ "$status" -eq 69 ]
+    grep -q '^rtf-muse: far: the connection ended before the experiment did; what has come until then is analysed$' err
+    grep -q '^a: got ' said
+    [ "$(of .threads.a.jobs)" -gt 100 ]
+}
+
+# bats test_tags=turn:0
+@test "muse run --remote: Ctrl-C here ends it there, and what has come is analysed" {
+    far_away ''
+    experiment 100 a >e.json
+    "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >said 2>&1 3>&- &
+    pid=$!
+    echo "$pid" >>"$WORK/pids"
+    eventually test -s out/marks/1
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 130 ]
+    [ "$(of .threads.a.jobs)" -gt 10 ]
+    [ "$(jq -r .ended out/run.json)" = interrupted ]
+}
+
+# bats test_tags=turn:1
+@test "muse run: a program that makes no marks is measured by the scheduler's events" {
+    if [ ! -d /sys/kernel/tracing/instances ]; then
+        mount -t tracefs tracefs /sys/kernel/tracing || skip 'needs tracefs'
+        touch traced
+    fi
+    jq -n '{global: {duration: 3}, threads: {
+        c: {policy: "SCHED_DEADLINE", budget: "20ms", period: "100ms", command: ["sh", "-c", "while :; do :; done"], analysis: {supply: true, runmap: true}},
+        s: {command: ["sh", "-c", "while :; do sleep 0.1; done"], analysis: {supply: true}},
+        h: {phases: {c0: {loops: 20000}}}}}' >e.json
+    "$MUSE" run e.json -o out >said
+    [ "$(of '.threads.c.jobs | . > 4000 and . < 7500')" = true ]
+    near "$(of .threads.c.nominal)" 0.0001
+    grep -q '^c: granted 20ms/100ms; got 0\.[12]' said
+    grep -q '^s: was asleep by itself for [23]' said
+    run find /sys/kernel/tracing/instances -name 'rtf-muse-*'
+    [ -z "$output" ]
+    mkdir -m 777 user && cd user
+    jq -n '{threads: {c: {command: ["sleep", "5"]}}}' >e.json
+    fails 77 "rtf-muse: a command is measured by the scheduler's events, which only root may read, in *" as $ALICE "$MUSE" run e.json -o out
+    cd ..
+    jq '.threads |= {n: {command: ["/nonexistent"], analysis: {supply: true}}}' e.json >n.json
+    "$MUSE" run --duration 300ms n.json -o out >said 2>err
+    [ "$(cat err)" = 'rtf-muse: thread n: /nonexistent: No such file or directory' ]
+}
+
+# bats test_tags=turn:2
+@test "muse run: jobs that are not as long as they were, or not of one length, are told" {
+    experiment 0.3 a b='"nominal": "cpu-time"' >e.json
+    "$MUSE" run e.json -o out --quiet
+    jq '.threads.a.calibrated_job *= 2 | .threads.a.cpu_time *= 3 | .threads.b.cpu_time *= 3' out/run.json >run.json
+    mv run.json out/run.json
+    "$MUSE" analyse out >said
+    grep -Eq '^a: alone and beforehand a job took [0-9.]*us, here the shortest took [0-9.]*us$' said
+    grep -Eq '^a: jobs are not of one length: the shortest took [0-9.]*us, the mean of their CPU time is [0-9.]*us; alpha is lower for it$' said
+    run grep -E '^b: jobs are not of one length' said
+    [ "$status" -eq 1 ]
+}
+
+# bats test_tags=turn:0
+@test "muse run: a busy phase is so much CPU time, and the nominal job is measured in it" {
+    experiment 1 a='"nominal": "cpu-time"' | sed 's/"c0": {"loops": 20000}/"b0": {"duration": "1ms"}/' >e.json
+    "$MUSE" run e.json -o out >/dev/null
+    awk -v n="$(of .threads.a.nominal)" 'BEGIN { exit !(n >= 0.001 && n < 0.00105) }'
+}
+
+# bats test_tags=turn:1
+@test "muse: every option of --help is on the page, and every option on the page is in some --help" {
+    page=$(sed -n '/^# OPTIONS/,/^# OUTPUT/p' "$RTF_SOURCE/man/rtf-muse.1.scd" | sed 's/\\//g' | grep -E '^\*-' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u)
+    help=$(for command in run analyse import marks report sweep; do "$MUSE" "$command" --help; done |
+        grep -E '^ {1,8}-' | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u)
+    diff <(echo "$page") <(echo "$help") >&2
+}
+
+# bats test_tags=turn:2
+@test "muse: every key of an experiment, of a result and of run.json is in muse(5)" {
+    page=$(sed 's/\\//g' "$RTF_SOURCE/man/muse.5.scd")
+    keys() { printf '%s\n' "$1" >e.json; "$MUSE" run e.json 2>&1 | sed -n 's/.*known here: //p' | tr -d ' ' | tr , '\n'; }
+    {
+        keys '{"x": 1}'
+        keys '{"global": {"x": 1}}'
+        keys '{"threads": {"t": {"x": 1}}}'
+        keys '{"threads": {"t": {"phases": {"l": {"x": 1}}}}}'
+        keys '{"threads": {"t": {"phases": {"m": {"x": 1}}}}}'
+    } | sort -u >known
+    [ "$(wc -l <known)" -ge 20 ]
+    while read -r key; do grep -qE "^[|:] +$key(,|\$)|\b$key\b" <<<"$page" || { echo "$key" >&2; false; }; done <known
+    experiment 0.3 a='"policy": "SCHED_DEADLINE", "budget": "20ms", "period": "100ms"' >e.json
+    "$MUSE" run e.json -o out >/dev/null
+    jq -r '(keys[], (.threads.a | del(.runmap) | .. | objects | keys[]), (.global | .. | objects | keys[]))' out/result.json | sort -u >known
+    jq -r '(keys[], (.threads.a | del(.grant) | keys[]))' out/run.json | sort -u >>known
+    [ "$(wc -l <known)" -ge 35 ]
+    while read -r key; do grep -qE "\b$key\b" <<<"$page" || { echo "$key" >&2; false; }; done <known
+}
+
+# bats test_tags=turn:0
+@test "muse: what rtf-muse(1) shows works as it is typed, and the experiment in muse(5) is one" {
+    mkdir bin
+    printf '#!/bin/sh\n[ "$1" = muse ] && shift\nexec %s "$@"\n' "$MUSE" >bin/rtf
+    chmod 755 bin/rtf
+    command -v gnuplot >/dev/null || sed -i '2a [ "$1" != report ] || exit 0' bin/rtf
+    sed -n '/^# EXAMPLES/,/^# SECURITY/p' "$RTF_SOURCE/man/rtf-muse.1.scd" |
+        awk '/^```/ { literal = !literal; next } literal { gsub(/\\\\/, "\\"); print }' >session
+    [ "$(grep -c 'rtf muse' session)" -eq 4 ]
+    PATH=$PWD/bin:$PATH sh -eu session >said 2>err || { cat err >&2; false; }
+    [ ! -s err ]
+    grep -q '^first supply after' said
+    for block in 1 2; do
+        awk -v wanted="$block" '/^```/ { literal = !literal; count += literal; next } literal && count == (wanted == 1 ? 1 : 3)' \
+            "$RTF_SOURCE/man/muse.5.scd" >e.json
+        fails 69 'rtf-muse: thread cam: the reservation: *' "$MUSE" run --spool "$SPOOL" e.json -o out
+    done
+}
+
+# bats test_tags=turn:1
+@test "muse run: a phase of the user's own is called, and what cannot be set up is said" {
+    experiment 0.3 a | sed 's,"c0": {"loops": 20000},"u0": {"library": "./phase.so"\, "loops": 7},' >e.json
+    fails 78 'rtf-muse: thread a: phase u0: ./phase.so: *' "$MUSE" run e.json -o out
+    command -v cc >/dev/null || skip 'needs a compiler'
+    echo 'void other(void) { }' | cc -shared -fPIC -x c - -o phase.so
+    fails 78 'rtf-muse: thread a: phase u0: *muse_phase' "$MUSE" run e.json -o out
+    printf '%s\n' '#include <stdio.h>' '#include <unistd.h>' 'void muse_phase(int thread, long loops) {' \
+        'static FILE *file; if (file == NULL) { file = fopen("called", "w"); fprintf(file, "%d %ld\n", thread, loops); fflush(file); } usleep(1000); }' |
+        cc -shared -fPIC -x c - -o phase.so
+    "$MUSE" run e.json -o out >/dev/null
+    [ "$(cat called)" = '1 7' ]
+    [ "$(of .threads.a.jobs)" -gt 10 ]
+    experiment 1 a='"cpus": [1023]' >e.json
+    fails 78 'rtf-muse: thread a: its CPUs: none of them is there for us' "$MUSE" run e.json -o out
+    experiment 1 a='"cpus": [0], "policy": "SCHED_DEADLINE", "budget": "1ms", "period": "20ms"' >e.json
+    fails 77 'rtf-muse: thread a: SCHED_DEADLINE: the kernel wants such a thread to have all CPUs *' "$MUSE" run e.json -o out
+    experiment 1 a='"policy": "SCHED_DEADLINE", "budget": "99ms", "period": "100ms"' b='"policy": "SCHED_DEADLINE", "budget": "99ms", "period": "100ms"' \
+        c='"policy": "SCHED_DEADLINE", "budget": "99ms", "period": "100ms"' >e.json
+    [ "$(nproc)" -gt 2 ] || fails 75 'rtf-muse: thread [abc]: SCHED_DEADLINE: the kernel has not so much left for SCHED_DEADLINE' "$MUSE" run e.json -o out
+    fails 73 'rtf-muse: /dev/null/out: Not a directory' "$MUSE" run e.json -o /dev/null/out
+    fails 64 'rtf-muse: --duration 5: a time is a whole number with a unit, such as 500ms or 2s' "$MUSE" run --duration 5 e.json
+    fails 64 'rtf-muse: --remote -x: this is no name of a host' "$MUSE" run --remote=-x e.json
+}
