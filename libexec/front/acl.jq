@@ -1,0 +1,47 @@
+# What the rules of acl.conf say of accounts and plugins: for rtf-acl. Sums are in billionths of a CPU, or in the unit of another resource.
+include "front";
+
+# "0.25" exactly.
+def sum: split(".") | (.[0] | tonumber) * 1000000000 + (((.[1] // "") + "000000000")[:9] | tonumber);
+
+def opens: .property | test("^max_(user_)?(utilization|amount)$");
+def is_amount: .property | test("amount$");
+def value: if is_amount then .value | tonumber else .value | sum end;
+def amount($rule): if ($rule | is_amount) then tostring else cpus end;
+
+# Whose rule, as the broker reads it.
+def is_for($account): .domain as $domain |
+    if $domain == "-" then true
+    elif $domain[:1] == "@" then $domain[1:] as $group | ($account.gids | index($group)) != null or ($account.groups | index($group)) != null
+    else $domain == $account.name or $domain == ($account.uid | tostring) end;
+
+def matches($account; $plugin): is_for($account) and (.plugin == $plugin.name or (.plugin == "-" and $plugin.resource == "cpu"));
+
+# What is in use of its sum: from the broker's books, whose words for a subject these are; or as a dry run was told, by line. null where nobody has
+# told.
+def key($plugins): (if .plugin == "-" then -1 else .plugin as $name | $plugins | map(.name) | index($name) end) as $index |
+    (if .domain == "-" then "0 " elif .domain[:1] == "@" then (if .domain[1:] | test("^[0-9]+$") then "3 " else "4 " end) + .domain[1:]
+     elif .domain | test("^[0-9]+$") then "2 " + .domain else "1 " + .domain end) + " \($index)";
+def used($account; $plugins; $sums): if $sums == null then null
+    elif $sums.told then $sums.told["\(.line)"] // null | if . == null then null else sum end
+    elif .property | test("^max_user_") then (if .plugin == "-" then -1 else .plugin as $name | $plugins | map(.name) | index($name) end) as $index | $sums["uid \($account.uid) \($index)"] // 0
+    else $sums[key($plugins)] // 0 end;
+
+def told($account; $plugins; $sums): . as $rule | used($account; $plugins; $sums) as $used |
+    {line, text, says: (if opens then (if value == 0 then "closes" else "opens" end) else "bounds" end)} +
+    (if opens then {used: (if $used == null then null else $used | amount($rule) end),
+                    left: (if $used == null then null else ([value - $used, 0] | max) | amount($rule) end)} else {used: null, left: null} end);
+
+# One account and one plugin: may he at all, how much in all, and how much is left; every rule that is for both.
+def explained($plugins; $sums): . as $account | $plugins[] | . as $plugin |
+    [$account.rules[] | select(matches($account; $plugin))] as $rules |
+    ($rules | map(select(opens))) as $openings |
+    {user: $account.name, uid: $account.uid, plugin: $plugin.name,
+     may: (if $account.uid == 0 then true else $account.member and ($openings | length) > 0 and all($openings[]; value > 0) end),
+     why: (if $account.uid == 0 then "root is not restricted" elif ($account.member | not) then "not in the group of the spool"
+           elif $openings == [] then "no rule opens anything" elif any($openings[]; value == 0) then "a rule closes it" else null end),
+     most: (if $account.uid == 0 or $openings == [] then null else ($openings | min_by(value)) as $least | $least | value | amount($least) end),
+     left: (if $account.uid == 0 or $openings == [] or $sums == null then null
+            else [$openings[] | used($account; $plugins; $sums) as $used | select($used != null) | {rule: ., left: ([value - $used, 0] | max)}] | min_by(.left)
+                 | if . == null then null else .rule as $rule | .left | amount($rule) end end),
+     rules: (if $account.uid == 0 then [] else $rules | map(told($account; $plugins; $sums)) end)};

@@ -1,0 +1,171 @@
+# What the commands for administrators share, beside front.sh.
+# shellcheck shell=sh
+
+# What somebody else has named may have any byte; a terminal gets none that it would obey.
+harmless() {
+    LC_ALL=C tr -c '\n\t -~' '?'
+}
+
+# The spool that the broker with this process serves, as it was told.
+spool_of() { # PROCESS
+    { tr '\0' '\n' <"/proc/$1/cmdline"; } 2>/dev/null | awk '
+        before == "--spool" || before == "-s" { place = $0 }
+        /^--spool=/ { place = substr($0, 9) }
+        { before = $0 }
+        END { print place == "" ? "/var/spool/rtf" : place }'
+}
+
+# The processes of the broker of this spool: it, and its starter. Everybody can see that who sees other users' processes.
+brokers() {
+    for process in $(pgrep -u 0 -x rtf-brokerd || true); do
+        [ "$(readlink -f "$(spool_of "$process")")" != "$(readlink -f "$spool")" ] || echo "$process"
+    done
+}
+
+# Each FIFO has a reader only while that is so.
+broker_is_there() { # FIFO
+    [ -p "$spool/$1" ] && dd if=/dev/null of="$spool/$1" oflag=nonblock conv=notrunc,nocreat status=none 2>/dev/null
+}
+
+# serving, starting or absent. Who may not open the FIFO is told serving while there is a broker.
+broker_is() {
+    if broker_is_there alive; then
+        echo serving
+    elif broker_is_there starting; then
+        echo starting
+    elif [ -n "$(brokers)" ] && [ ! -w "$spool/alive" ]; then
+        echo serving
+    else
+        echo absent
+    fi
+}
+
+need_root() { # TO DO WHAT
+    [ "$uid" -eq 0 ] || fail 77 "only root may $1"
+}
+
+# --- The log
+
+# "10min" is ten minutes ago; anything else is what date(1) understands. To $moment, as the log has it.
+take_moment() { # OPTION TEXT
+    case $2 in
+    *[!0-9]*) ;;
+    *) fail 64 "$1 $(printable "$2"): a time is such as 10min, 2h, 15:30, 2026-11-23 or 2026-11-23T15:30:00Z" ;;
+    esac
+    case $2 in
+    [0-9]*[!0-9dhimns]*) front_when=$2 ;;
+    *d | *h | *min | *s) front_when="$(printf %s "$2" | sed -n 's/^\([0-9]*\)d$/\1 days ago/p; s/^\([0-9]*\)h$/\1 hours ago/p; s/^\([0-9]*\)min$/\1 minutes ago/p; s/^\([0-9]*\)s$/\1 seconds ago/p')" ;;
+    *) front_when=$2 ;;
+    esac
+    moment=$(date -u -d "${front_when:-$2}" +%Y-%m-%dT%H:%M:%S.%6NZ 2>/dev/null) ||
+        fail 64 "$1 $(printable "$2"): a time is such as 10min, 2h, 15:30, 2026-11-23 or 2026-11-23T15:30:00Z"
+}
+
+# The log that one may read: the broker's, or else what one was told oneself, which the reader keeps where there is such a file. To $log.
+find_log() {
+    [ -d "$spool" ] || fail 69 "no broker has made a spool at $spool"
+    log=$spool/log/events.ndjson
+    [ ! -r "$log" ] || return 0
+    if [ "$uid" -eq 0 ]; then fail 66 "there is no $log"; fi
+    find_own
+    [ -n "$own" ] || fail 77 "only root and the group adm may read $spool/log, and you have no directory in $spool/specs"
+    log=$own/.events
+    [ -e "$log" ] || [ -L "$log" ] || keep_own
+}
+
+# From now on; it begins with the last word on each reservation.
+keep_own() {
+    find "$own" -maxdepth 1 -type f -name '[A-Za-z0-9_]*.verdict' -size -65k -print0 |
+        xargs -0 -r jq -c '{name: (input_filename | sub(".*/"; "") | sub("\\.verdict$"; "")), verdict: .}' 2>/dev/null |
+        jq -c -s 'sort_by(.verdict.time)[]' >"$own/.events.new" || :
+    mv -n "$own/.events.new" "$log" 2>/dev/null || fail 74 "cannot write $log"
+    say "what you are told is kept in $log from now on"
+}
+
+# Lines of one's own as those of the broker's log; which stay as they are.
+as_events() {
+    if [ "$log" = "$spool/log/events.ndjson" ]; then
+        cat
+        return
+    fi
+    jq --unbuffered -R -c --arg user "${own##*/}" --argjson uid "$uid" 'fromjson? | objects | select(.name)
+        | {schema: 1, time: null, stage: "verdict", uid: $uid, user: $user, name, request: null, decision: "ok", reason: null, plugin: null, tid: null, us: null,
+           token: null, grant: null}
+          + if .verdict then .verdict | {time, request, decision: (if .result == "OK" then "ok" else "refused" end), reason, plugin: .grant.plugin, tid: .thread.tid, token, grant}
+            else {stage: "release", request: "release", time: (.released | split(".") | (.[0] | tonumber | todate | rtrimstr("Z")) + "." + .[1][:6] + "Z")} end'
+}
+
+# The same, and what has been rotated, the oldest first; none that ended before that moment.
+log_files() { # MOMENT
+    find "${log%/*}" -maxdepth 1 -type f -name "${log##*/}*" -newermt "$1" -printf '%T@ %p\n' | sort -n | cut -d ' ' -f 2-
+}
+
+unpacked() { # FILE
+    case $1 in
+    *.gz) gzip -dc -- "$1" ;;
+    *.xz) xz -dc -- "$1" ;;
+    *.zst) zstd -dcq -- "$1" ;;
+    *.bz2) bzip2 -dc -- "$1" ;;
+    *) cat -- "$1" ;;
+    esac
+}
+
+# Every line from that moment on.
+log_since() { # MOMENT
+    log_files "$1" | while IFS= read -r front_file; do unpacked "$front_file"; done | as_events
+}
+
+# A shell's pattern as a regular expression for the whole of a word.
+pattern() { # GLOB
+    printf %s "$1" | sed -e 's/[].[^$+(){}|\\]/\\&/g' -e 's/\*/.*/g' -e 's/?/./g' -e 's/.*/^(?:&)$/'
+}
+
+# --- The broker
+
+# The broker of this spool, for root: it holds the lock open.
+broker_process() {
+    for front_process in $(pgrep -u 0 -x rtf-brokerd || true); do
+        [ -z "$(find -L "/proc/$front_process/fd" -maxdepth 1 -samefile "$spool/state/lock" -print -quit 2>/dev/null)" ] || echo "$front_process"
+    done
+}
+
+# SIGHUP, and the line in the log that says what came of it. A wrong acl.conf is told, and changes nothing else of it.
+reload_broker() {
+    front_log=$spool/log/events.ndjson
+    front_size=$(stat -c %s "$front_log" 2>/dev/null) || front_size=0
+    front_process=$(broker_process)
+    [ -n "$front_process" ] || fail 69 "the broker of $spool is not to be found among the processes here"
+    kill -HUP "$front_process" || fail 71 "the broker ($front_process) cannot be signalled"
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        front_said=$(tail -c "+$((front_size + 1))" "$front_log" 2>/dev/null | grep -E '"decision":"reloaded"|the rules in force stay' | head -n 1) || :
+        case $front_said in
+        *'"decision":"reloaded"'*) return 0 ;;
+        ?*)
+            say "$(printf '%s\n' "$front_said" | jq -r .reason)"
+            return 0
+            ;;
+        esac
+        inotifywait -qq -t 1 -e modify,create "$spool/log" || :
+    done
+    fail 70 'the broker has not answered for ten seconds: look at its log'
+}
+
+# Asks the broker for its books, for root, and waits until they are there: they close when they have their name, and all that belongs into them.
+books() { # PROCESS FILE
+    front_current=$spool/state/current
+    rm -f "$front_current/books.json"
+    mkfifo "$2.watching"
+    inotifywait --timeout 10 --event close_write --exclude /journal "$front_current/" >/dev/null 2>"$2.watching" &
+    exec 9<"$2.watching"
+    while read -r front_line <&9; do
+        case $front_line in
+        *established*) break ;;
+        esac
+    done
+    kill -USR1 "$1"
+    wait $! || :
+    exec 9<&-
+    rm "$2.watching"
+    [ -e "$front_current/books.json" ] || fail 69 'the broker does not show its books within 10 s'
+    mv "$front_current/books.json" "$2"
+}

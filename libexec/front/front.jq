@@ -1,0 +1,42 @@
+# What the commands of rtf that are written in shell share in jq: include "front" with -L beside this file.
+
+# Values as they are typed: which keys are words whatever they look like. All others are JSON if they can be.
+def is_word: . as $key | ["runtime", "period", "deadline", "desired_runtime", "expires", "plugin", "comment", "token", "lifetime", "move",
+    "cpus", "on_refusal"] | index($key) != null;
+
+def typed($key): if . == "null" then null elif ($key | is_word) then . else . as $text | try fromjson catch $text end;
+
+# KEY=VALUE lines over a spec; KEY= takes a key out.
+def lay_over($lines):
+    reduce ($lines | split("\n")[] | select(. != "")) as $line (.;
+        ($line | index("=")) as $at | $line[:$at] as $key | $line[$at + 1:] as $value |
+        if $value == "" then del(.[$key]) else .[$key] = ($value | typed($key)) end);
+
+# What other users, or programs, may have written, for a terminal: no control characters.
+def printable: explode | map(if . < 32 or (. >= 127 and . < 160) then 63 else . end) | implode;
+
+# As rtf-run says it. The reason of a plugin's refusal comes with its first words, other reasons come without.
+def refusal:
+    .refusal as $refusal | (.reason // "no reason given") as $reason |
+    (if ($reason | contains("refused")) then "" else (if $refusal.by then $refusal.by + " " else "" end) + "refused: " end) + $reason +
+    (if $refusal.rule and ($reason | contains($refusal.rule) | not) then " (" + $refusal.rule + ")" else "" end) +
+    (if $refusal.nearest then "; runtime \($refusal.nearest)us would fit" else "" end) | printable;
+
+# 1500 is 1500us, 5000 is 5ms.
+def time: if . == null then "-" elif . % 1000000 == 0 then "\(. / 1000000)s" elif . % 1000 == 0 then "\(. / 1000)ms" else "\(.)us" end;
+
+# Billionths of a CPU, in decimals and exact: 250000000 is 0.25.
+def cpus: (. / 1000000000 | floor) as $whole | (. - $whole * 1000000000) as $rest |
+    if $rest == 0 then "\($whole)" else "\($whole)." + ("\(1000000000 + $rest)"[1:] | sub("0+$"; "")) end;
+
+# "EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU"
+def granted: # of a grant
+    (if .plugin == null then "granted" else
+        "\(.plugin) grants " +
+        (if .accepted_runtime then "\(.accepted_runtime | time)" + (if .period then " of each \(.period | time)" else "" end)
+         elif .period then "a period of \(.period | time)" else "it" end) +
+        (if .deadline and .deadline != .period then " within \(.deadline | time)" else "" end) +
+        (if .priority then " at \(.policy) priority \(.priority)" else "" end) +
+        " on CPU" + (if .cpus | test("^[0-9]+$") then "" else "s" end) + " \(.cpus)" +
+        (if .utilization > 0 then ", \(.utilization | cpus) of a CPU" else "" end) end) +
+    ([.claims[]? | ", \(.count // .amount) of \(.plugin)"] | join(""));

@@ -1,0 +1,655 @@
+/* rtf-every(1): a command once a period inside a reservation, or a loop that reads a line once a period.
+ *
+ * A reservation is a single thread's, and nothing that this thread starts has it. So each run of the command is a process that is attached ahead of
+ * its time, sleeps until its activation as a real-time thread, and becomes the command then: admission is no part of what is late. A loop is
+ * one process from beginning to end; its activations are lines on its standard input, for reading one is what a shell does without a process. */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "units.h"
+
+#define ANSWER_WITHIN UINT64_C(30000000) /* us, as rtf-run */
+enum { AHEAD = 5000, HASTE = 500 };      /* us: at most and at least so much ahead of an activation its thread is attached */
+enum { LEASE = 60000000 };               /* us: if we are killed, what is reserved ends after this; a loop's ends with the loop */
+
+enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+enum { KEY_DESIRED = 256, KEY_PRIORITY, KEY_PLUGIN, KEY_IGNORE, KEY_CPUS, KEY_COMMENT, KEY_LOOP, KEY_COUNT, KEY_UNTIL, KEY_ERREXIT, KEY_TIMEOUT, KEY_SPOOL, KEY_JSON };
+
+struct options {
+    uint64_t runtime, desired_runtime, period, deadline, priority, timeout, count; /* 0: not stated */
+    int64_t until;                                                                 /* CLOCK_MONOTONIC, us; 0: not stated */
+    const char *plugin, *name, *comment, *spool, *cpus;
+    bool ignore_admission, loop, errexit, verbose, json;
+    char **command;
+};
+
+/* What has been seen; times are us. */
+struct tally {
+    uint64_t activations, missed, skipped, failed;
+    int64_t worst; /* from an activation to the end of its work; in a loop: by how much an activation was late */
+};
+
+static struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
+static struct tally tally;
+static struct rtf_client client;
+static struct {
+    char name[RTF_NAME_MAX + 1], token[RTF_TOKEN];
+    ino_t inode; /* 0: not there */
+} spec;
+static sigset_t inherited;
+static int signals = -1;
+static int ended_by; /* the signal */
+
+__attribute__((format(printf, 1, 2)))
+static void say(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fputs("rtf every: ", stderr);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    va_end(values);
+}
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* ---- what is asked for ---- */
+
+static void add_number(json_t *object, const char *key, uint64_t number)
+{
+    if (number != 0)
+        json_object_set_new(object, key, json_integer((json_int_t)number));
+}
+
+static void add_text(json_t *object, const char *key, const char *text)
+{
+    if (text != NULL)
+        json_object_set_new(object, key, json_string(text));
+}
+
+/* With a thread it ends with that; to be freed. */
+static char *make_spec(pid_t thread)
+{
+    json_t *object = json_object();
+    add_number(object, "runtime", options.runtime);
+    add_number(object, "desired_runtime", options.desired_runtime);
+    add_number(object, "period", options.period);
+    add_number(object, "deadline", options.deadline);
+    add_number(object, "priority", options.priority);
+    add_text(object, "plugin", options.plugin);
+    add_text(object, "cpus", options.cpus);
+    if (options.ignore_admission)
+        json_object_set_new(object, "ignore_admission", json_true());
+    add_number(object, "attach", (uint64_t)thread);
+    if (thread != 0)
+        add_text(object, "lifetime", "thread");
+    else
+        add_number(object, "expires", LEASE);
+    add_text(object, "token", spec.token);
+    add_text(object, "comment", options.comment);
+    char *text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    return text;
+}
+
+/* With its NAME.tid, which nobody may have seen yet. */
+static void withdraw(void)
+{
+    char file[RTF_NAME_MAX + sizeof ".tid"];
+    snprintf(file, sizeof file, "%s.tid", spec.name);
+    if (spec.inode != 0) {
+        unlinkat(client.directory, file, 0);
+        rtf_withdraw(&client, spec.name, spec.inode);
+    }
+    spec.inode = 0;
+}
+
+/* "EDF refused: ...; runtime 1200us would fit" */
+static bool refused(const json_t *verdict)
+{
+    const json_t *refusal = json_object_get(verdict, "refusal"), *nearest = json_object_get(refusal, "nearest");
+    const char *by = rtf_string(refusal, "by"), *reason = rtf_string(verdict, "reason");
+    char fits[64] = "";
+    if (json_is_null(refusal) || refusal == NULL)
+        return false;
+    if (json_is_integer(nearest))
+        snprintf(fits, sizeof fits, "; runtime %lldus would fit", (long long)json_integer_value(nearest));
+    if (reason != NULL && strstr(reason, "refused") != NULL)
+        say("%s%s", reason, fits);
+    else
+        say("%s refused: %s%s", by == NULL ? "rtf" : by, reason == NULL ? "no reason given" : reason, fits);
+    return true;
+}
+
+/* False: it has been said why. */
+static bool await(const char *token, ino_t inode, uint64_t within)
+{
+    struct rtf_wait wait = {.name = spec.name, .token = token, .inode = inode, .until = rtf_until(within), .interrupt = signals};
+    struct rtf_verdict verdict;
+    enum rtf_outcome outcome = rtf_wait(&client, &wait, &verdict);
+    if (outcome != RTF_OK) {
+        if (outcome != RTF_INTERRUPTED)
+            say("%s", client.why);
+        return false;
+    }
+    bool good = !refused(verdict.json);
+    rtf_free_verdict(&verdict);
+    return good;
+}
+
+static bool reserve(pid_t thread)
+{
+    char *text = rtf_make_token(spec.token) ? make_spec(thread) : NULL;
+    enum rtf_outcome outcome = RTF_ERROR;
+    if (options.name != NULL)
+        snprintf(spec.name, sizeof spec.name, "%s", options.name);
+    else
+        snprintf(spec.name, sizeof spec.name, "every-%d", getpid());
+    if (text != NULL)
+        outcome = rtf_put(&client, spec.name, text, &spec.inode);
+    free(text);
+    if (outcome != RTF_OK) {
+        say("%s", client.why);
+        spec.inode = 0;
+        return false;
+    }
+    return await(spec.token, spec.inode, options.timeout);
+}
+
+/* Finds broker and directory; from here on signals that would end us wait until the spec is taken back. */
+static bool begin(void)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigprocmask(SIG_BLOCK, &held, &inherited);
+    signals = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
+    enum rtf_outcome outcome = signals < 0 ? RTF_ERROR : rtf_open(&client, options.spool);
+    if (outcome == RTF_OK)
+        outcome = rtf_connect(&client, rtf_until(options.timeout));
+    if (outcome == RTF_OK)
+        outcome = rtf_enter(&client, true);
+    if (outcome != RTF_OK)
+        say("%s", client.why);
+    return outcome == RTF_OK;
+}
+
+/* ---- children ---- */
+
+static int pidfd_of(pid_t child)
+{
+    return (int)syscall(SYS_pidfd_open, child, 0);
+}
+
+/* Never comes back. It ends with us, and before its time if we do. */
+__attribute__((noreturn))
+static void become_command(int gate)
+{
+    int64_t activation;
+    ssize_t got;
+    do
+        got = read(gate, &activation, sizeof activation);
+    while (got < 0 && errno == EINTR);
+    if (got != sizeof activation)
+        _exit(EXIT_OURS);
+    const struct timespec time = {.tv_sec = activation / 1000000, .tv_nsec = activation % 1000000 * 1000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+        ;
+    sigprocmask(SIG_SETMASK, &inherited, NULL);
+    execvp(options.command[0], options.command);
+    int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    say("%s: %s", options.command[0], strerror(errno));
+    _exit(status);
+}
+
+/* A process that is to be the command, with this as its standard input (-1: ours), when its activation is written to *gate. */
+static pid_t start_child(int input, int *gate)
+{
+    int ends[2];
+    *gate = -1;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    fflush(NULL);
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        if (input >= 0)
+            dup2(input, STDIN_FILENO);
+        prctl(PR_SET_PDEATHSIG, SIGHUP);
+        if (getppid() != parent)
+            _exit(EXIT_OURS);
+        become_command(ends[0]);
+    }
+    close(ends[0]);
+    if (child < 0)
+        close(ends[1]);
+    else
+        *gate = ends[1];
+    return child;
+}
+
+static bool open_gate(int gate, int64_t activation)
+{
+    return write(gate, &activation, sizeof activation) == sizeof activation;
+}
+
+static int status_of(pid_t child)
+{
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return EXIT_OURS;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Passes it on; one from a terminal the child has got already. */
+static void take_signal(pid_t child)
+{
+    struct signalfd_siginfo info;
+    while (read(signals, &info, sizeof info) == sizeof info) {
+        ended_by = (int)info.ssi_signo;
+        if (child > 0 && info.ssi_code != SI_KERNEL)
+            kill(child, ended_by);
+    }
+}
+
+/* ---- time ---- */
+
+static int64_t renewed; /* 0: nothing is on lease */
+
+static void renew(void)
+{
+    char file[RTF_NAME_MAX + sizeof ".json"];
+    snprintf(file, sizeof file, "%s.json", spec.name);
+    utimensat(client.directory, file, NULL, AT_SYMLINK_NOFOLLOW);
+    renewed = now();
+}
+
+/* False: it is that time, and none of these has been ready before. The lease is renewed meanwhile. */
+static bool sleep_until(int64_t time, struct pollfd *fds, nfds_t count)
+{
+    for (int64_t left; (left = time - now()) > 0;) {
+        const int64_t due = renewed != 0 ? renewed + LEASE / 3 - now() : INT64_MAX;
+        if (due <= 0)
+            renew();
+        const int64_t least = left < due ? left : due > 0 ? due : 0;
+        const struct timespec wait = {.tv_sec = least / 1000000, .tv_nsec = least % 1000000 * 1000};
+        if (ppoll(fds, count, &wait, NULL) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- a command once a period ---- */
+
+/* NAME.tid in one instant. */
+static bool put_thread(pid_t thread)
+{
+    char file[RTF_NAME_MAX + 8], aside[RTF_NAME_MAX + 32];
+    snprintf(file, sizeof file, "%s.tid", spec.name);
+    snprintf(aside, sizeof aside, ".%s.tid.%d", spec.name, getpid());
+    int fd = openat(client.directory, aside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool good = fd >= 0 && dprintf(fd, "%d\n", thread) > 0;
+    if (fd >= 0)
+        good = close(fd) == 0 && good;
+    good = good && renameat(client.directory, aside, client.directory, file) == 0;
+    if (!good) {
+        say("%s/specs/%s/%s: %s", options.spool, client.user, file, strerror(errno));
+        unlinkat(client.directory, aside, 0);
+    }
+    return good;
+}
+
+/* Part of the runtime, for that is what it costs. */
+static int64_t ahead(void)
+{
+    const int64_t part = (int64_t)options.runtime / 4;
+    return part < HASTE ? HASTE : part > AHEAD ? AHEAD : part;
+}
+
+/* A child that has the reservation and waits at its gate; -1: it has been said why. It is attached no sooner than it must be: what it is charged with
+ * counts from then on by the clock, and has to be paid back before its successor is attached. */
+static pid_t ready_child(int64_t activation, int *gate)
+{
+    pid_t child = start_child(-1, gate);
+    if (child < 0) {
+        say("cannot start a process: %s", strerror(errno));
+        return -1;
+    }
+    struct pollfd fd = {.fd = signals, .events = POLLIN};
+    if (!sleep_until(activation - ahead(), &fd, 1) && put_thread(child) && await(NULL, 0, options.timeout))
+        return child;
+    close(*gate);
+    status_of(child);
+    return -1;
+}
+
+/* Until it ends, whatever comes. */
+static int finish(pid_t child)
+{
+    struct pollfd fds[] = {{.fd = pidfd_of(child), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    while (fds[0].fd >= 0 && fds[0].revents == 0)
+        if (sleep_until(INT64_MAX, fds, 2) && fds[1].revents != 0)
+            take_signal(child);
+    if (fds[0].fd >= 0)
+        close(fds[0].fd);
+    return status_of(child);
+}
+
+static bool may_go_on(void)
+{
+    return ended_by == 0 && (options.count == 0 || tally.activations < options.count) && (options.until == 0 || now() < options.until);
+}
+
+/* Books what one run has taken; returns the next activation, of which those that are over already are skipped. */
+static int64_t book(int64_t activation, int status)
+{
+    const int64_t period = (int64_t)options.period, end = now();
+    const int64_t deadline = options.deadline != 0 ? (int64_t)options.deadline : period;
+    tally.activations++;
+    tally.failed += status != 0;
+    tally.missed += end - activation > deadline;
+    if (end - activation > tally.worst)
+        tally.worst = end - activation;
+    const int64_t over = (end - activation) / period;
+    tally.skipped += over > 0 ? (uint64_t)over : 0;
+    return activation + (over + 1) * period;
+}
+
+static int run_command(void)
+{
+    int64_t activation = 0;
+    int status = 0, last = 0;
+    if (!reserve(0))
+        return EXIT_OURS;
+    renewed = now();
+    while (may_go_on()) {
+        int gate;
+        pid_t child = ready_child(activation, &gate);
+        if (child < 0)
+            return EXIT_OURS;
+        activation = activation == 0 ? now() : activation;
+        if (options.until != 0 && activation >= options.until) {
+            close(gate);
+            status_of(child);
+            return last;
+        }
+        open_gate(gate, activation);
+        close(gate);
+        status = finish(child);
+        activation = book(activation, status);
+        last = status != 0 ? status : last;
+        if (status == EXIT_NOT_FOUND || status == EXIT_CANNOT_RUN || (status != 0 && options.errexit))
+            break;
+    }
+    return last;
+}
+
+/* ---- a loop ---- */
+
+/* Whether it waits for its next line: read(2) of its standard input. Where this cannot be seen, it counts as waiting. */
+static bool is_waiting(pid_t child)
+{
+    char path[48], text[128];
+    snprintf(path, sizeof path, "/proc/%d/syscall", child);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return true;
+    text[length] = '\0';
+    char *rest;
+    const long call = strtol(text, &rest, 10);
+    return rest != text && call == SYS_read && strtoul(rest, NULL, 16) == STDIN_FILENO;
+}
+
+/* One activation: a line, unless the last one is still there. */
+static void activate(pid_t child, int output, int64_t activation)
+{
+    int unread = 0;
+    const int64_t late = now() - activation;
+    if (late > tally.worst)
+        tally.worst = late;
+    if (ioctl(output, FIONREAD, &unread) == 0 && unread > 0) {
+        tally.skipped++;
+        return;
+    }
+    tally.missed += tally.activations > 0 && !is_waiting(child);
+    tally.activations++;
+    const unsigned long long number = tally.activations, not_in_time = tally.missed + tally.skipped;
+    dprintf(output, "%llu %lld %llu\n", number, (long long)late, not_in_time);
+}
+
+static int periodic_timer(int64_t first)
+{
+    const int64_t period = (int64_t)options.period;
+    const struct itimerspec times = {.it_value = {.tv_sec = first / 1000000, .tv_nsec = first % 1000000 * 1000},
+                                     .it_interval = {.tv_sec = period / 1000000, .tv_nsec = period % 1000000 * 1000}};
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (fd >= 0)
+        timerfd_settime(fd, TFD_TIMER_ABSTIME, &times, NULL);
+    return fd;
+}
+
+/* Activates the loop until it ends or has had all of them: then it reads the end of its input. */
+static void keep_time(pid_t child, int output)
+{
+    int64_t activation = now() + 1000; /* the loop has been started by then */
+    struct pollfd fds[] = {{.fd = periodic_timer(activation), .events = POLLIN}, {.fd = pidfd_of(child), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    bool ends = fds[0].fd < 0 || fds[1].fd < 0;
+    while (!ends && may_go_on()) {
+        uint64_t expirations = 0;
+        if (poll(fds, 3, -1) < 0 && errno != EINTR)
+            break;
+        if (fds[2].revents != 0)
+            take_signal(child);
+        ends = fds[1].revents != 0;
+        if (ends || read(fds[0].fd, &expirations, sizeof expirations) != sizeof expirations)
+            continue;
+        tally.skipped += expirations - 1;
+        activation += (int64_t)(expirations - 1) * (int64_t)options.period;
+        if (options.until != 0 && activation >= options.until)
+            break;
+        activate(child, output, activation);
+        activation += (int64_t)options.period;
+    }
+    close(fds[0].fd);
+    close(fds[1].fd);
+}
+
+static int run_loop(void)
+{
+    int input[2], gate;
+    if (pipe2(input, O_CLOEXEC | O_NONBLOCK) != 0 || fcntl(input[0], F_SETFL, 0) != 0) {
+        say("pipe: %s", strerror(errno));
+        return EXIT_OURS;
+    }
+    pid_t child = start_child(input[0], &gate);
+    bool good = child > 0 && reserve(child);
+    if (child < 0)
+        say("cannot start a process: %s", strerror(errno));
+    if (good)
+        open_gate(gate, now());
+    if (gate >= 0)
+        close(gate);
+    if (good)
+        keep_time(child, input[1]);
+    close(input[1]);
+    int status = child > 0 ? finish(child) : EXIT_OURS;
+    close(input[0]);
+    return good ? status : EXIT_OURS;
+}
+
+/* ---- what was typed ---- */
+
+static const struct argp_option option_table[] = {
+    {NULL, 0, NULL, 0, "What CMD needs. A TIME is a whole number and a unit: 800us, 5ms, 1s", 1},
+    {"runtime", 'T', "TIME", 0, "CPU time it uses in each period", 1},
+    {"period", 'P', "TIME", 0, "Time from one activation to the next", 1},
+    {"deadline", 'D', "TIME", 0, "Time within which it must be done (default: the period)", 1},
+    {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
+    {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
+    {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
+    {"ignore-admission", KEY_IGNORE, NULL, 0, "Ask to be admitted even if the test fails", 1},
+    {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6", 1},
+    {NULL, 0, NULL, 0, "What to do", 2},
+    {"loop", KEY_LOOP, NULL, 0, "Start CMD once; each activation is a line on its standard input", 2},
+    {"count", KEY_COUNT, "N", 0, "End after so many activations", 2},
+    {"until", KEY_UNTIL, "WHEN", 0, "End then: +TIME from now, or a time of day as 17:30 or 17:30:15", 2},
+    {"errexit", KEY_ERREXIT, NULL, 0, "End when CMD fails", 2},
+    {"name", 'n', "NAME", 0, "Name of the spec (default: every-PID)", 2},
+    {"comment", KEY_COMMENT, "TEXT", 0, "A note to put into the spec", 2},
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this for an answer (default: 30s)", 2},
+    {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 2},
+    {"json", KEY_JSON, NULL, 0, "Say at the end how it went, as JSON on standard error", 2},
+    {"verbose", 'v', NULL, 0, "Say at the end how it went, also if all went well", 2},
+    {0}};
+
+static void take_time(struct argp_state *state, const char *option, const char *text, uint64_t *time)
+{
+    const char *wrong = rtf_take_time(text, time);
+    if (wrong != NULL)
+        argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
+}
+
+static void take_number(struct argp_state *state, const char *option, const char *text, uint64_t max, uint64_t *number)
+{
+    if (!parse_number(text, max, number) || *number == 0)
+        argp_failure(state, EXIT_OURS, 0, "%s %s: this is 1 to %llu", option, text, (unsigned long long)max);
+}
+
+/* "+90s", or the next time that the clock on the wall shows this. */
+static void take_until(struct argp_state *state, const char *text, int64_t *until)
+{
+    struct timespec real;
+    struct tm day;
+    uint64_t time;
+    if (text[0] == '+') {
+        take_time(state, "--until", text + 1, &time);
+        *until = now() + (int64_t)time;
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &real);
+    localtime_r(&real.tv_sec, &day);
+    day.tm_sec = 0;
+    const char *rest = strptime(text, "%H:%M:%S", &day);
+    if (rest == NULL || *rest != '\0')
+        rest = strptime(text, "%H:%M", &day);
+    if (rest == NULL || *rest != '\0')
+        argp_failure(state, EXIT_OURS, 0, "--until %s: this is +TIME, or a time of day as 17:30 or 17:30:15", text);
+    day.tm_isdst = -1;
+    time_t then = mktime(&day);
+    if (then <= real.tv_sec) {
+        day.tm_mday++;
+        day.tm_isdst = -1;
+        then = mktime(&day);
+    }
+    *until = now() + ((int64_t)then - real.tv_sec) * 1000000 - real.tv_nsec / 1000;
+}
+
+static void take_name(struct argp_state *state, const char *text)
+{
+    if (!rtf_name_ok(text))
+        argp_failure(state, EXIT_OURS, 0, "--name %s: " RTF_NAME_RULE, text);
+    options.name = text;
+}
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case 'T': take_time(state, "-T", argument, &options.runtime); break;
+    case 'P': take_time(state, "-P", argument, &options.period); break;
+    case 'D': take_time(state, "-D", argument, &options.deadline); break;
+    case KEY_DESIRED: take_time(state, "--desired-runtime", argument, &options.desired_runtime); break;
+    case KEY_PRIORITY: take_number(state, "--priority", argument, PRIORITY_MAX, &options.priority); break;
+    case KEY_PLUGIN: options.plugin = argument; break;
+    case KEY_IGNORE: options.ignore_admission = true; break;
+    case KEY_CPUS: options.cpus = argument; break;
+    case KEY_LOOP: options.loop = true; break;
+    case KEY_COUNT: take_number(state, "--count", argument, INT64_MAX, &options.count); break;
+    case KEY_UNTIL: take_until(state, argument, &options.until); break;
+    case KEY_ERREXIT: options.errexit = true; break;
+    case 'n': take_name(state, argument); break;
+    case KEY_COMMENT: options.comment = argument; break;
+    case KEY_TIMEOUT: take_time(state, "--timeout", argument, &options.timeout); break;
+    case KEY_SPOOL: options.spool = argument; break;
+    case KEY_JSON: options.json = true; break;
+    case 'v': options.verbose = true; break;
+    case ARGP_KEY_ARG: /* the command: all that follows is its own */
+        options.command = state->argv + state->next - 1;
+        state->next = state->argc;
+        break;
+    case ARGP_KEY_END:
+        if (options.command == NULL)
+            argp_failure(state, EXIT_OURS, 0, "a command is missing");
+        if (options.period == 0)
+            argp_failure(state, EXIT_OURS, 0, "-P TIME is missing: once in which period?");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static void tell(void)
+{
+    const struct tally *t = &tally;
+    if (options.json)
+        fprintf(stderr, "{\"activations\":%llu,\"missed\":%llu,\"skipped\":%llu,\"failed\":%llu,\"worst\":%lld}\n", (unsigned long long)t->activations,
+                (unsigned long long)t->missed, (unsigned long long)t->skipped, (unsigned long long)t->failed, (long long)t->worst);
+    else if (options.verbose || t->missed + t->skipped > 0)
+        say("%llu activations, %llu missed their deadline, %llu skipped; %s %lld.%03lld ms", (unsigned long long)t->activations,
+            (unsigned long long)t->missed, (unsigned long long)t->skipped,
+            options.loop ? "the latest activation came late by" : "the longest took", (long long)t->worst / 1000, (long long)t->worst % 1000);
+}
+
+const char *argp_program_version = "rtf every " RTF_VERSION;
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {.options = option_table,
+                                     .parser = take_option,
+                                     .args_doc = "CMD [ARG...]",
+                                     .doc = "Run CMD once a period, inside a reservation that lasts from the first time to the last.\v"
+                                            "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if it is not "
+                                            "found, else the last one of CMD's that was not 0."};
+    static char name[] = "rtf every";
+    argv[0] = name;
+    rtf_hold_standard_fds();
+    argp_err_exit_status = EXIT_OURS;
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL) != 0)
+        return EXIT_OURS;
+    int status = !begin() ? EXIT_OURS : options.loop ? run_loop() : run_command();
+    withdraw();
+    if (tally.activations > 0)
+        tell();
+    rtf_close(&client);
+    sigprocmask(SIG_SETMASK, &inherited, NULL); /* a signal that nobody has read ends us here */
+    if (ended_by != 0)
+        raise(ended_by);
+    return status;
+}

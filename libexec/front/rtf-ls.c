@@ -1,0 +1,528 @@
+/* rtf-ls(1): one's own reservations, or those of all users, as a table or as JSON.
+ *
+ * What it reads are the users' own files: root, who looks at everybody's, opens them without following links, waiting for nobody, and prints no
+ * control character. In C because there may be thousands. */
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <jansson.h>
+#include <locale.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+#include <wchar.h>
+#include <wctype.h>
+
+#include "client.h"
+#include "thread.h"
+#include "units.h"
+
+enum { VERDICT_MAX = 1 << 20, PATTERNS = 64, CELL = 32 };
+enum { KEY_JSON = 256, KEY_ALL, KEY_USER, KEY_NO_HEADINGS, KEY_SPOOL, KEY_COLOR };
+
+/* What a reservation is now. */
+enum state { ASKED, WAITING, REFUSED, DRY_RUN, GRANTED, PENDING, ATTACHED, DRIFTED };
+static const char *const states[] = {[ASKED] = "asked", [WAITING] = "waiting", [REFUSED] = "refused", [DRY_RUN] = "dry-run", [GRANTED] = "granted",
+                                     [PENDING] = "pending", [ATTACHED] = "attached", [DRIFTED] = "drifted"};
+static const char *const colours[] = {[ASKED] = "33", [WAITING] = "33", [REFUSED] = "31", [DRY_RUN] = "36", [GRANTED] = "", [PENDING] = "33", [ATTACHED] = "32",
+                                      [DRIFTED] = "31;1"};
+
+struct row {
+    char *user, *name;
+    enum state state;
+    json_t *verdict;
+    char comm[64];
+};
+
+enum column { USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, TID, COMMAND, RESULT, ANSWERED, REASON, COLUMNS };
+static const char *const headings[COLUMNS] = {
+    [USER] = "USER",     [NAME] = "NAME",         [STATE] = "STATE",     [PLUGIN] = "PLUGIN",   [POLICY] = "POLICY",     [CPUS] = "CPUS",
+    [PRIORITY] = "PRIORITY", [RUNTIME] = "RUNTIME", [PERIOD] = "PERIOD", [DEADLINE] = "DEADLINE", [SHARE] = "SHARE",   [TID] = "TID",
+    [COMMAND] = "COMMAND", [RESULT] = "RESULT", [ANSWERED] = "ANSWERED", [REASON] = "REASON"};
+
+struct options {
+    const char *spool, *user, *columns;
+    const char *patterns[PATTERNS];
+    int pattern_count;
+    bool json, all, no_headings;
+    int color; /* -1: as the terminal is */
+};
+
+static struct options options = {.spool = RTF_SPOOL, .color = -1};
+static struct row *rows;
+static size_t row_count;
+
+__attribute__((format(printf, 2, 3), noreturn))
+static void die(int status, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fputs("rtf ls: ", stderr);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    va_end(values);
+    exit(status);
+}
+
+/* ---- what is there ---- */
+
+/* The whole file, or NULL: no answer can look like that. A lease or a FIFO makes nobody wait. */
+static json_t *read_object(int directory, const char *file)
+{
+    struct stat status;
+    json_t *object = NULL;
+    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= VERDICT_MAX) {
+        char *text = malloc((size_t)status.st_size + 1);
+        ssize_t length = text == NULL ? -1 : read(fd, text, (size_t)status.st_size);
+        object = length <= 0 ? NULL : json_loadb(text, (size_t)length, 0, NULL);
+        free(text);
+    }
+    close(fd);
+    if (json_is_object(object))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_int_t number(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static bool is_null(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return value == NULL || json_is_null(value);
+}
+
+/* Whether the verdict is to the file that is there now. */
+static bool is_current(const json_t *verdict, const struct stat *status)
+{
+    char changed[40];
+    const json_t *spec = json_object_get(verdict, "spec");
+    const char *text = rtf_string(spec, "changed");
+    snprintf(changed, sizeof changed, "%lld.%09ld", (long long)status->st_ctim.tv_sec, status->st_ctim.tv_nsec);
+    return text != NULL && strcmp(text, changed) == 0 && number(spec, "inode") == (json_int_t)status->st_ino;
+}
+
+/* Does the kernel still run the thread as granted? One that is held to its runtime is ordinary while it has none left. */
+static bool has_drifted(const json_t *grant, pid_t tid)
+{
+    struct attributes now;
+    enum policy policy;
+    const char *name = rtf_string(grant, "policy");
+    if (name == NULL || !policy_from_name(name, &policy) || !thread_attributes(tid, &now))
+        return false;
+    if (now.policy != policy)
+        return policy == POLICY_DEADLINE || policy_is_real_time(now.policy) || is_null(grant, "runtime");
+    if (policy == POLICY_DEADLINE)
+        return (json_int_t)now.runtime != number(grant, "accepted_runtime") || (json_int_t)now.period != number(grant, "period") ||
+               (json_int_t)now.deadline != number(grant, "deadline");
+    return now.priority != number(grant, "priority");
+}
+
+static enum state state_of(const json_t *verdict, bool current)
+{
+    const json_t *grant = json_object_get(verdict, "grant"), *thread = json_object_get(verdict, "thread");
+    const char *state = rtf_string(thread, "state"), *result = rtf_string(verdict, "result");
+    if (verdict == NULL || (!current && !json_is_object(grant)))
+        return ASKED;
+    if (!json_is_object(grant) && result != NULL && strcmp(result, "WAITING") == 0)
+        return WAITING;
+    if (!json_is_object(grant))
+        return json_is_true(json_object_get(verdict, "dry_run")) && result != NULL && strcmp(result, "OK") == 0 ? DRY_RUN : REFUSED;
+    if (state == NULL)
+        return GRANTED;
+    if (strcmp(state, "attached") != 0)
+        return PENDING;
+    return has_drifted(grant, (pid_t)number(thread, "tid")) ? DRIFTED : ATTACHED;
+}
+
+static void read_comm(pid_t tid, char comm[static 64])
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, comm, 63);
+    if (fd >= 0)
+        close(fd);
+    comm[length > 0 && comm[length - 1] == '\n' ? length - 1 : length > 0 ? length : 0] = '\0';
+}
+
+static bool is_wanted(const char *name)
+{
+    for (int i = 0; i < options.pattern_count; i++)
+        if (fnmatch(options.patterns[i], name, 0) == 0)
+            return true;
+    return options.pattern_count == 0;
+}
+
+static void add_row(int directory, const char *user, const char *name, const struct stat *status)
+{
+    static size_t size;
+    char file[RTF_NAME_MAX + sizeof ".verdict"];
+    if (row_count == size) {
+        size = size == 0 ? 256 : size * 2;
+        rows = realloc(rows, size * sizeof *rows);
+        if (rows == NULL)
+            die(EX_OSERR, "no memory");
+    }
+    struct row *row = &rows[row_count++];
+    *row = (struct row){.user = strdup(user), .name = strdup(name)};
+    snprintf(file, sizeof file, "%.*s.verdict", RTF_NAME_MAX, name);
+    row->verdict = read_object(directory, file);
+    row->state = state_of(row->verdict, row->verdict != NULL && is_current(row->verdict, status));
+    if (row->state >= PENDING)
+        read_comm((pid_t)number(json_object_get(row->verdict, "thread"), "tid"), row->comm);
+}
+
+/* Each NAME.json in it. */
+static void read_directory(int directory, const char *user)
+{
+    static const char suffix[] = ".json";
+    struct stat status;
+    DIR *entries = fdopendir(directory);
+    if (entries == NULL)
+        die(EX_OSERR, "%s: %s", user, strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char name[NAME_MAX + 1];
+        size_t length = strlen(entry->d_name), tail = sizeof suffix - 1;
+        if (length <= tail || strcmp(entry->d_name + length - tail, suffix) != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(length - tail), entry->d_name);
+        if (rtf_name_ok(name) && is_wanted(name) && fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            add_row(directory, user, name, &status);
+    }
+    closedir(entries);
+}
+
+static bool read_user(int specs, const char *user)
+{
+    int directory = openat(specs, user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory >= 0)
+        read_directory(directory, user);
+    return directory >= 0;
+}
+
+static void read_all(int specs)
+{
+    int copy = openat(specs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+    if (entries == NULL)
+        die(errno == EACCES ? EX_NOPERM : EX_OSERR, "%s/specs: %s", options.spool, errno == EACCES ? "only root sees everybody's" : strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
+        if (entry->d_name[0] != '.')
+            read_user(specs, entry->d_name); /* one that has gone is none */
+    closedir(entries);
+}
+
+static void read_rows(void)
+{
+    struct rtf_client client;
+    if (rtf_open(&client, options.spool) != RTF_OK)
+        die(EX_UNAVAILABLE, "%s", client.why);
+    if (options.all) {
+        read_all(client.specs);
+    } else if (options.user != NULL) {
+        if (!read_user(client.specs, options.user) && errno != ENOENT)
+            die(errno == EACCES ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user,
+                errno == EACCES ? "only root sees somebody else's" : strerror(errno));
+    } else if (rtf_enter(&client, false) == RTF_OK) {
+        read_user(client.specs, client.user);
+    }
+    rtf_close(&client);
+}
+
+/* By user, then run-9 before run-10. */
+static int compare_rows(const void *one, const void *two)
+{
+    const struct row *a = one, *b = two;
+    int by_user = strcmp(a->user, b->user);
+    return by_user != 0 ? by_user : strverscmp(a->name, b->name);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *value_of(const json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+    return value == NULL ? json_null() : json_incref(value);
+}
+
+static json_t *row_as_json(const struct row *row)
+{
+    static const char *const of_grant[] = {"plugin", "policy", "cpus", "priority", "runtime", "accepted_runtime", "period", "deadline", "utilization", "claims"};
+    const json_t *grant = json_object_get(row->verdict, "grant");
+    json_t *object = json_pack("{s:s, s:s, s:s}", "user", row->user, "name", row->name, "state", states[row->state]);
+    for (size_t i = 0; i < sizeof of_grant / sizeof *of_grant; i++)
+        json_object_set_new(object, of_grant[i], value_of(grant, of_grant[i]));
+    json_object_set_new(object, "tid", value_of(json_object_get(row->verdict, "thread"), "tid"));
+    json_t *comm = row->comm[0] == '\0' ? NULL : json_string(row->comm);
+    json_object_set_new(object, "command", comm == NULL ? json_null() : comm);
+    json_object_set_new(object, "result", value_of(row->verdict, "result"));
+    json_object_set_new(object, "reason", value_of(row->verdict, "reason"));
+    json_object_set_new(object, "refusal", value_of(row->verdict, "refusal"));
+    json_object_set_new(object, "answered", value_of(row->verdict, "time"));
+    return object;
+}
+
+static void print_json(void)
+{
+    fputs("{\"reservations\":[", stdout);
+    for (size_t i = 0; i < row_count; i++) {
+        json_t *object = row_as_json(&rows[i]);
+        fputs(i == 0 ? "\n" : ",\n", stdout);
+        json_dumpf(object, stdout, JSON_COMPACT);
+        json_decref(object);
+    }
+    fputs(row_count == 0 ? "]}\n" : "\n]}\n", stdout);
+}
+
+/* ---- as a table ---- */
+
+static enum column shown[COLUMNS];
+static int shown_count;
+
+static void show_columns(const char *list)
+{
+    char *copy = strdup(list), *rest = copy;
+    for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
+        enum column column = USER;
+        while (column < COLUMNS && strcasecmp(word, headings[column]) != 0)
+            column++;
+        if (column == COLUMNS || shown_count == COLUMNS)
+            die(EX_USAGE, "-o %s: columns are USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, TID, COMMAND, RESULT, "
+                "ANSWERED and REASON, each once", list);
+        shown[shown_count++] = column;
+    }
+    free(copy);
+}
+
+static const char *heading(enum column column)
+{
+    return column < COLUMNS ? headings[column] : "";
+}
+
+/* 1500 is 1500us, 5000 is 5ms. */
+static const char *time_text(const json_t *object, const char *key, char text[static CELL])
+{
+    const json_int_t time = number(object, key);
+    if (is_null(object, key))
+        return "-";
+    if (time % 1000000 == 0)
+        snprintf(text, CELL, "%llds", (long long)time / 1000000);
+    else if (time % 1000 == 0)
+        snprintf(text, CELL, "%lldms", (long long)time / 1000);
+    else
+        snprintf(text, CELL, "%lldus", (long long)time);
+    return text;
+}
+
+static const char *number_text(const json_t *object, const char *key, char text[static CELL])
+{
+    if (is_null(object, key))
+        return "-";
+    snprintf(text, CELL, "%lld", (long long)number(object, key));
+    return text;
+}
+
+static const char *word(const json_t *object, const char *key)
+{
+    const char *text = rtf_string(object, key);
+    return text == NULL || text[0] == '\0' ? "-" : text;
+}
+
+static const char *share_text(const json_t *grant, char text[static CELL])
+{
+    const json_int_t share = number(grant, "utilization");
+    return share <= 0 ? "-" : format_utilization((uint64_t)share, text);
+}
+
+static const char *cell(const struct row *row, enum column column, char text[static CELL])
+{
+    const json_t *grant = json_object_get(row->verdict, "grant"), *thread = json_object_get(row->verdict, "thread");
+    switch (column) {
+    case USER: return row->user;
+    case NAME: return row->name;
+    case STATE: return states[row->state];
+    case PLUGIN: return word(grant, "plugin");
+    case POLICY: return word(grant, "policy");
+    case CPUS: return word(grant, "cpus");
+    case PRIORITY: return number_text(grant, "priority", text);
+    case RUNTIME: return time_text(grant, is_null(grant, "accepted_runtime") ? "runtime" : "accepted_runtime", text);
+    case PERIOD: return time_text(grant, "period", text);
+    case DEADLINE: return time_text(grant, "deadline", text);
+    case SHARE: return share_text(grant, text);
+    case TID: return number_text(thread, "tid", text);
+    case COMMAND: return row->comm[0] == '\0' ? "-" : row->comm;
+    case RESULT: return word(row->verdict, "result");
+    case ANSWERED: return word(row->verdict, "time");
+    case REASON: return word(row->verdict, "reason");
+    case COLUMNS: break;
+    }
+    return "-";
+}
+
+/* Most are; and of thousands each character counts. */
+static bool is_plain(const char *text)
+{
+    while (*text >= ' ' && *text <= '~')
+        text++;
+    return *text == '\0';
+}
+
+/* As this locale shows it, to the stream if there is one: what is no printable character is a question mark. Returns the columns that it takes. */
+static int put(FILE *stream, const char *text)
+{
+    int width = 0;
+    mbstate_t state = {0};
+    if (is_plain(text)) {
+        if (stream != NULL)
+            fputs(text, stream);
+        return (int)strlen(text);
+    }
+    while (*text != '\0') {
+        wchar_t wide;
+        size_t length = mbrtowc(&wide, text, strlen(text), &state);
+        bool good = length != (size_t)-1 && length != (size_t)-2 && iswprint((wint_t)wide) && wcwidth(wide) >= 0;
+        if (length == (size_t)-1 || length == (size_t)-2) {
+            state = (mbstate_t){0};
+            length = 1;
+        }
+        width += good ? wcwidth(wide) : 1;
+        if (stream != NULL)
+            good ? (void)fwrite(text, 1, length, stream) : (void)fputc('?', stream);
+        text += length;
+    }
+    return width;
+}
+
+static void put_cell(const char *text, int width, const char *colour)
+{
+    if (colour[0] != '\0')
+        printf("\033[%sm", colour);
+    int taken = put(stdout, text);
+    if (colour[0] != '\0')
+        fputs("\033[0m", stdout);
+    if (width > 0)
+        printf("%*s", width - taken + 2, "");
+}
+
+static bool paints(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    if (options.color >= 0)
+        return options.color > 0;
+    return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') && terminal != NULL && strcmp(terminal, "dumb") != 0;
+}
+
+static void measure(int widths[static COLUMNS])
+{
+    char text[CELL];
+    for (int i = 0; i < shown_count; i++) {
+        widths[i] = options.no_headings ? 1 : (int)strlen(heading(shown[i]));
+        for (size_t row = 0; row < row_count; row++) {
+            int width = put(NULL, cell(&rows[row], shown[i], text));
+            widths[i] = width > widths[i] ? width : widths[i];
+        }
+    }
+    widths[shown_count - 1] = 0; /* nothing follows */
+}
+
+static void print_table(void)
+{
+    const bool painted = paints();
+    int widths[COLUMNS] = {0};
+    char text[CELL];
+    if (row_count == 0)
+        return;
+    measure(widths);
+    for (int i = 0; i < shown_count && !options.no_headings; i++)
+        put_cell(heading(shown[i]), widths[i], painted ? "1" : "");
+    if (!options.no_headings)
+        putchar('\n');
+    for (size_t row = 0; row < row_count; row++) {
+        for (int i = 0; i < shown_count; i++)
+            put_cell(cell(&rows[row], shown[i], text), widths[i], painted && shown[i] == STATE ? colours[rows[row].state] : "");
+        putchar('\n');
+    }
+}
+
+/* ---- what was typed ---- */
+
+static const struct argp_option option_table[] = {
+    {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
+    {"output", 'o', "COLUMN,...", 0, "Which columns", 0},
+    {"noheadings", KEY_NO_HEADINGS, NULL, 0, "Leave the headings out", 0},
+    {"all", KEY_ALL, NULL, 0, "Of all users (root only)", 0},
+    {"user", KEY_USER, "USER", 0, "Of this user (root only)", 0},
+    {"color", KEY_COLOR, "WHEN", 0, "auto (the default), always or never", 0},
+    {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
+    {0}};
+
+static int take_color(const char *text)
+{
+    static const char *const words[] = {"auto", "never", "always"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i - 1;
+    die(EX_USAGE, "--color %s: this is auto, always or never", text);
+}
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case KEY_JSON: options.json = true; break;
+    case 'o': options.columns = argument; break;
+    case KEY_NO_HEADINGS: options.no_headings = true; break;
+    case KEY_ALL: options.all = true; break;
+    case KEY_USER: options.user = argument; break;
+    case KEY_COLOR: options.color = take_color(argument); break;
+    case KEY_SPOOL: options.spool = argument; break;
+    case ARGP_KEY_ARG:
+        if (options.pattern_count == PATTERNS)
+            argp_failure(state, EX_USAGE, 0, "no more than %d names", PATTERNS);
+        options.patterns[options.pattern_count++] = argument;
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const char *argp_program_version = "rtf ls " RTF_VERSION;
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {.options = option_table,
+                                     .parser = take_option,
+                                     .args_doc = "[NAME...]",
+                                     .doc = "List reservations: your own, or those whose names match the patterns NAME."};
+    static char name[] = "rtf ls";
+    argv[0] = name;
+    setlocale(LC_ALL, "");
+    rtf_hold_standard_fds();
+    argp_err_exit_status = EX_USAGE;
+    if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0)
+        return EX_USAGE;
+    if (options.user != NULL && (options.user[0] == '.' || strchr(options.user, '/') != NULL))
+        die(EX_USAGE, "--user %s: this is no user", options.user);
+    show_columns(options.columns != NULL ? options.columns
+                 : options.all           ? "USER,NAME,STATE,PLUGIN,RUNTIME,PERIOD,PRIORITY,SHARE,TID,COMMAND"
+                                         : "NAME,STATE,PLUGIN,RUNTIME,PERIOD,PRIORITY,SHARE,TID,COMMAND");
+    read_rows();
+    if (row_count > 1)
+        qsort(rows, row_count, sizeof *rows, compare_rows);
+    options.json ? print_json() : print_table();
+    if (fflush(stdout) == 0 && ferror(stdout) == 0)
+        return EX_OK;
+    die(EX_IOERR, "cannot print the list: %s", strerror(errno));
+}

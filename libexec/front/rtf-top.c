@@ -1,0 +1,320 @@
+/* rtf-top(1): reservations as they live: what is granted, what is used. */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <curses.h>
+
+#include "client.h"
+#include "top-rows.h"
+#include "top-screen.h"
+
+enum { KEY_OPTION_SPOOL = 256, KEY_OPTION_ALL, KEY_OPTION_OWN, STATUS_MAX = 1 << 22 };
+
+static struct {
+    const char *spool;
+    bool all, own;
+} options = {.spool = RTF_SPOOL};
+
+static struct view view;
+static struct rtf_client client;
+static json_t *status;
+static char detach_program[4096];
+static volatile sig_atomic_t ended;
+
+static void die(int code, const char *why)
+{
+    fprintf(stderr, "rtf top: %s\n", why);
+    exit(code);
+}
+
+/* ---- the broker's state ---- */
+
+static void read_status(void)
+{
+    struct stat file;
+    json_t *fresh = NULL;
+    int fd = openat(client.root, "status.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &file) == 0 && file.st_size <= STATUS_MAX)
+        fresh = json_loadfd(fd, 0, NULL);
+    close(fd);
+    if (fresh == NULL)
+        return;
+    json_decref(status);
+    status = fresh;
+}
+
+static bool is_served(void)
+{
+    int fd = openat(client.root, "alive", O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* ---- to detach a thread ---- */
+
+/* For somebody else's, root is him for so long: no more than his rights are needed. */
+static bool become(const struct member *member)
+{
+    struct stat specs;
+    if (member->uid == geteuid())
+        return true;
+    return fstat(client.specs, &specs) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && setgroups(1, &specs.st_gid) == 0 &&
+           setresgid(specs.st_gid, specs.st_gid, specs.st_gid) == 0 && setresuid(member->uid, member->uid, member->uid) == 0;
+}
+
+static void run_detach(const struct row *row, int said)
+{
+    int null = open("/dev/null", O_RDWR);
+    (void)setsid();
+    if (null < 0 || dup2(null, 0) < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0 || !become(row->owner) || setenv("USER", row->owner->name, 1) != 0)
+        _exit(EX_OSERR);
+    execl(detach_program, detach_program, "--spool", options.spool, "--timeout", "3s", row->name, (char *)NULL);
+    fprintf(stderr, "%s: %s\n", detach_program, strerror(errno));
+    _exit(EX_OSERR);
+}
+
+static void detach(const struct row *row)
+{
+    int ends[2], code = 0;
+    char said[sizeof view.message] = "";
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    pid_t child = fork();
+    if (child == 0)
+        run_detach(row, ends[1]);
+    close(ends[1]);
+    ssize_t length = child < 0 ? -1 : read(ends[0], said, sizeof said - 1);
+    close(ends[0]);
+    if (child > 0)
+        (void)waitpid(child, &code, 0);
+    said[length > 0 ? length : 0] = '\0';
+    said[strcspn(said, "\n")] = '\0';
+    if (child > 0 && code == 0)
+        snprintf(view.message, sizeof view.message, "%s/%s: detached", row->owner->name, row->name);
+    else
+        snprintf(view.message, sizeof view.message, "%s", said[0] == '\0' ? "it could not be detached" : said);
+}
+
+/* ---- keys ---- */
+
+enum mode { MODE_TABLE, MODE_CONFIRM };
+static enum mode mode;
+
+static void ask_to_detach(void)
+{
+    if (view.row == NULL || view.row->tid == 0) {
+        snprintf(view.message, sizeof view.message, "This reservation has no thread.");
+        return;
+    }
+    if (view.row->owner->uid != geteuid() && geteuid() != 0) {
+        snprintf(view.message, sizeof view.message, "It is not yours.");
+        return;
+    }
+    snprintf(view.message, sizeof view.message, "Detach thread %d? (y/n) %.32s/%.64s", (int)view.row->tid, view.row->owner->name, view.row->name);
+    mode = MODE_CONFIRM;
+}
+
+static void take_answer(int key)
+{
+    mode = MODE_TABLE;
+    view.message[0] = '\0';
+    if ((key == 'y' || key == 'Y') && view.row != NULL && view.row->tid != 0)
+        detach(view.row);
+}
+
+static void move_selection(long by)
+{
+    const long to = (long)view.selected + by;
+    view.selected = to < 0 ? 0 : (size_t)to;
+    view.row = NULL;
+}
+
+static void sort_by(enum row_order order)
+{
+    view.reverse = view.order == order && !view.reverse;
+    view.order = order;
+    view.selected = 0;
+    view.row = NULL;
+}
+
+static bool take_sorting(int key)
+{
+    static const char keys[ROW_ORDERS + 1] = "NUPS%GWOT";
+    static const enum row_order by[ROW_ORDERS] = {BY_NAME, BY_USER, BY_PLUGIN, BY_SHARE, BY_RATIO, BY_USE, BY_WAIT, BY_OVER, BY_TID};
+    const char *at = key > 0 && key < 128 ? strchr(keys, key) : NULL;
+    if (at == NULL)
+        return false;
+    sort_by(by[at - keys]);
+    return true;
+}
+
+/* False: to quit. */
+static bool take_key(int key)
+{
+    if (mode == MODE_CONFIRM) {
+        take_answer(key);
+        return true;
+    }
+    view.message[0] = '\0';
+    switch (key) {
+    case 'q': case 'Q': case 3: return false;
+    case 'd': ask_to_detach(); break;
+    case 'a': view.attached = !view.attached; break;
+    case 'r': view.reverse = !view.reverse; break;
+    case '>': sort_by((view.order + 1) % ROW_ORDERS); break;
+    case '<': sort_by((view.order + ROW_ORDERS - 1) % ROW_ORDERS); break;
+    case KEY_UP: case 'k': move_selection(-1); break;
+    case KEY_DOWN: case 'j': move_selection(1); break;
+    case KEY_PPAGE: move_selection(-(long)view.page); break;
+    case KEY_NPAGE: case ' ': move_selection((long)view.page); break;
+    case KEY_HOME: case 'g': move_selection(-(1L << 30)); break;
+    case KEY_END: case 'G': move_selection(1L << 30); break;
+    default: (void)take_sorting(key); break;
+    }
+    return true;
+}
+
+static bool take_keys(void)
+{
+    int key;
+    while ((key = getch()) != ERR)
+        if (!take_key(key))
+            return false;
+    return true;
+}
+
+/* ---- the loop ---- */
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static int start_ticking(void)
+{
+    const struct itimerspec each_second = {.it_interval = {.tv_sec = 1}, .it_value = {.tv_sec = 1}};
+    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (timer < 0 || timerfd_settime(timer, 0, &each_second, NULL) != 0)
+        die(EX_OSERR, strerror(errno));
+    return timer;
+}
+
+static void end(int number)
+{
+    (void)number;
+    ended = 1;
+}
+
+/* What has changed is looked at once a second, with what was used in it: who changes things all the time does not keep us busy. */
+static void tick(void)
+{
+    if (rows_take_events())
+        read_status();
+    rows_refresh(now());
+}
+
+static void run(void)
+{
+    uint64_t ticks;
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = start_ticking(), .events = POLLIN}};
+    bool goes_on = true;
+    rows_refresh(now());
+    while (goes_on && !ended) {
+        screen_draw(&view, options.spool, status, is_served());
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            break;
+        if ((fds[0].revents & (POLLHUP | POLLERR)) != 0)
+            break;
+        goes_on = take_keys();
+        if (read(fds[1].fd, &ticks, sizeof ticks) == (ssize_t)sizeof ticks)
+            tick();
+    }
+}
+
+/* ---- what was typed ---- */
+
+static const struct argp_option option_table[] = {
+    {"all", KEY_OPTION_ALL, NULL, 0, "Of all users (root only, who has it by default)", 0},
+    {"own", KEY_OPTION_OWN, NULL, 0, "Only your own", 0},
+    {"spool", KEY_OPTION_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
+    {0}};
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case KEY_OPTION_ALL: options.all = true; break;
+    case KEY_OPTION_OWN: options.own = true; break;
+    case KEY_OPTION_SPOOL: options.spool = argument; break;
+    case ARGP_KEY_ARG: argp_error(state, "it takes no operand"); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const char *argp_program_version = "rtf top " RTF_VERSION;
+
+static void find_detach(void)
+{
+    ssize_t length = readlink("/proc/self/exe", detach_program, sizeof detach_program - 32);
+    char *slash = length < 0 ? NULL : memrchr(detach_program, '/', (size_t)length);
+    if (slash != NULL)
+        memcpy(slash, "/rtf-detach", sizeof "/rtf-detach");
+}
+
+static void check_terminal(void)
+{
+    const char *terminal = getenv("TERM");
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || terminal == NULL || strcmp(terminal, "dumb") == 0)
+        die(EX_USAGE, "this needs a terminal; 'rtf ls' prints a list, and 'rtf ls --json' one for programs");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {.options = option_table, .parser = take_option, .doc = "Watch reservations: what is granted, and what is used of it."};
+    static char name[] = "rtf top";
+    const struct sigaction on_end = {.sa_handler = end};
+    const char *why = NULL;
+    argv[0] = name;
+    setlocale(LC_CTYPE, "");
+    rtf_hold_standard_fds();
+    argp_err_exit_status = EX_USAGE;
+    if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0)
+        return EX_USAGE;
+    if (options.all && geteuid() != 0)
+        die(EX_NOPERM, "only root sees everybody's");
+    if (rtf_open(&client, options.spool) != RTF_OK)
+        die(EX_UNAVAILABLE, client.why);
+    check_terminal();
+    find_detach();
+    if (!rows_open(&client, geteuid() == 0 && !options.own, &why))
+        die(EX_OSERR, why);
+    sigaction(SIGTERM, &on_end, NULL);
+    sigaction(SIGHUP, &on_end, NULL);
+    sigaction(SIGINT, &on_end, NULL);
+    read_status();
+    screen_begin();
+    run();
+    screen_end();
+    rtf_close(&client);
+    return EX_OK;
+}

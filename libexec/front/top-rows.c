@@ -1,0 +1,478 @@
+#include "top-rows.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { VERDICT_MAX = 1 << 20, EVENTS_BYTES = 1 << 16 };
+static const uint64_t one_cpu = UINT64_C(1000000000), second = UINT64_C(1000000000);
+static const uint32_t directory_events = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+
+static struct member *members;
+static struct row *news;
+static struct row **list;
+static size_t row_count, list_size;
+static int events = -1, specs = -1, spool_watch = -1, specs_watch = -1;
+static bool everybody, look_for_members;
+
+/* ---- files ---- */
+
+static json_t *read_verdict(int directory, const char *name)
+{
+    char file[RTF_NAME_MAX + sizeof ".verdict"];
+    struct stat status;
+    json_t *object = NULL;
+    snprintf(file, sizeof file, "%s.verdict", name);
+    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= VERDICT_MAX) {
+        char *text = malloc((size_t)status.st_size + 1);
+        ssize_t length = text == NULL ? -1 : read(fd, text, (size_t)status.st_size);
+        object = length <= 0 ? NULL : json_loadb(text, (size_t)length, 0, NULL);
+        free(text);
+    }
+    close(fd);
+    return object;
+}
+
+static bool has_spec(const struct row *row)
+{
+    char file[RTF_NAME_MAX + sizeof ".json"];
+    struct stat status;
+    snprintf(file, sizeof file, "%s.json", row->name);
+    return fstatat(row->owner->directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* What a user may have written, for a terminal. */
+static void copy_word(const json_t *object, const char *key, char *word, size_t size)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    snprintf(word, size, "%s", text == NULL ? "" : text);
+    for (; *word != '\0'; word++)
+        if (*word < ' ' || *word > '~')
+            *word = '?';
+}
+
+static uint64_t number(const json_t *object, const char *key)
+{
+    const json_int_t value = json_integer_value(json_object_get(object, key));
+    return value < 0 ? 0 : (uint64_t)value;
+}
+
+/* ---- threads ---- */
+
+static void forget_thread(struct row *row)
+{
+    if (row->schedstat >= 0)
+        close(row->schedstat);
+    row->schedstat = -1;
+    row->looked = 0;
+    row->uses = row->waits = 0;
+    row->command[0] = '\0';
+}
+
+static void read_command(struct row *row)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)row->tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, row->command, sizeof row->command - 1);
+    if (fd >= 0)
+        close(fd);
+    row->command[length < 0 ? 0 : length] = '\0';
+    row->command[strcspn(row->command, "\n")] = '\0';
+    for (char *at = row->command; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+}
+
+/* The file stays open, for that saves the kernel two thirds of the way; and of another thread that comes to have the id it tells nothing. */
+static void open_thread(struct row *row, pid_t tid)
+{
+    char path[40];
+    if (row->tid == tid && row->schedstat >= 0)
+        return;
+    forget_thread(row);
+    row->tid = tid;
+    if (tid == 0)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)tid);
+    row->schedstat = open(path, O_RDONLY | O_CLOEXEC);
+    read_command(row);
+}
+
+static bool exceeds(const struct row *row, uint64_t ran, uint64_t elapsed)
+{
+    /* A budget may be had at the end of one period and at the beginning of the next, on either end of what was looked at. */
+    return row->share > 0 && row->runtime > 0 && ran > elapsed / 1000 * row->share / (one_cpu / 1000) + 2000 * row->runtime;
+}
+
+static void look_at_thread(struct row *row, int64_t now)
+{
+    char text[80];
+    unsigned long long ran, waited;
+    ssize_t length = row->schedstat < 0 ? -1 : pread(row->schedstat, text, sizeof text - 1, 0);
+    if (length <= 0) {
+        row->uses = row->waits = 0;
+        return;
+    }
+    text[length] = '\0';
+    if (sscanf(text, "%llu %llu", &ran, &waited) != 2)
+        return;
+    if (row->looked != 0 && now > row->looked && ran >= row->ran && waited >= row->waited) {
+        const uint64_t elapsed = (uint64_t)(now - row->looked);
+        row->uses = (ran - row->ran) * 1000 / (elapsed / 1000000 + 1) * (second / 1000000 / 1000);
+        row->waits = (waited - row->waited) * 1000 / (elapsed / 1000000 + 1) * (second / 1000000 / 1000);
+        row->over += exceeds(row, ran - row->ran, elapsed);
+    }
+    row->ran = ran;
+    row->waited = waited;
+    row->looked = now;
+}
+
+uint64_t row_ratio(const struct row *row)
+{
+    return row->share == 0 ? 0 : row->uses * 1000 / row->share;
+}
+
+/* ---- rows ---- */
+
+static void is_news(struct row *row)
+{
+    if (row->is_news)
+        return;
+    row->is_news = true;
+    row->next_news = news;
+    news = row;
+}
+
+static struct row *row_of(struct member *member, const char *name)
+{
+    struct row *row;
+    HASH_FIND_STR(member->rows, name, row);
+    if (row != NULL)
+        return row;
+    row = calloc(1, sizeof *row);
+    if (row == NULL)
+        abort();
+    snprintf(row->name, sizeof row->name, "%s", name);
+    row->owner = member;
+    row->schedstat = -1;
+    HASH_ADD_STR(member->rows, name, row);
+    row_count++;
+    return row;
+}
+
+static void free_row(struct row *row)
+{
+    forget_thread(row);
+    row_count--;
+    free(row);
+}
+
+static void remove_row(struct row *row)
+{
+    HASH_DEL(row->owner->rows, row);
+    free_row(row);
+}
+
+static enum row_state state_of(const json_t *verdict, const json_t *grant, const char *thread)
+{
+    if (verdict == NULL)
+        return ROW_ASKED;
+    if (!json_is_object(grant))
+        return ROW_REFUSED;
+    return thread == NULL ? ROW_GRANTED : strcmp(thread, "attached") == 0 ? ROW_ATTACHED : ROW_PENDING;
+}
+
+static void take_verdict(struct row *row, const json_t *verdict)
+{
+    const json_t *grant = json_object_get(verdict, "grant"), *thread = json_object_get(verdict, "thread");
+    row->state = state_of(verdict, grant, json_string_value(json_object_get(thread, "state")));
+    copy_word(grant, "plugin", row->plugin, sizeof row->plugin);
+    copy_word(grant, "policy", row->policy, sizeof row->policy);
+    copy_word(grant, "cpus", row->cpus, sizeof row->cpus);
+    row->priority = (int)number(grant, "priority");
+    row->runtime = number(grant, "accepted_runtime");
+    row->period = number(grant, "period");
+    row->share = number(grant, "utilization");
+    const uint64_t tid = number(thread, "tid");
+    open_thread(row, tid > INT32_MAX ? 0 : (pid_t)tid);
+}
+
+static void read_row(struct row *row)
+{
+    json_t *verdict = read_verdict(row->owner->directory, row->name);
+    if (verdict == NULL && !has_spec(row)) {
+        remove_row(row);
+        return;
+    }
+    take_verdict(row, verdict);
+    json_decref(verdict);
+}
+
+static void read_news(void)
+{
+    while (news != NULL) {
+        struct row *row = news;
+        news = row->next_news;
+        row->is_news = false;
+        read_row(row);
+    }
+}
+
+/* NAME.json or NAME.verdict. */
+static void take_name(struct member *member, const char *file)
+{
+    char name[RTF_NAME_MAX + 1];
+    const char *suffix = strrchr(file, '.');
+    if (suffix == NULL || (strcmp(suffix, ".json") != 0 && strcmp(suffix, ".verdict") != 0) || suffix - file > RTF_NAME_MAX)
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)(suffix - file), file);
+    if (rtf_name_ok(name))
+        is_news(row_of(member, name));
+}
+
+static void scan_member(struct member *member)
+{
+    int copy = openat(member->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+    member->scan = false;
+    for (struct row *row = member->rows; row != NULL; row = row->hh.next)
+        is_news(row);
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+        take_name(member, entry->d_name);
+    if (entries != NULL)
+        closedir(entries);
+}
+
+/* ---- who has a directory ---- */
+
+static void drop_member(struct member *member)
+{
+    read_news(); /* none of its rows may be waiting there */
+    struct row *row = member->rows, *next;
+    HASH_CLEAR(hh, member->rows); /* the table; its elements stay linked in their order */
+    for (; row != NULL; row = next) {
+        next = row->hh.next;
+        free_row(row);
+    }
+    HASH_DEL(members, member);
+    inotify_rm_watch(events, member->watch);
+    close(member->directory);
+    free(member->name);
+    free(member);
+}
+
+static struct member *member_named(const char *name)
+{
+    for (struct member *member = members; member != NULL; member = member->hh.next)
+        if (strcmp(member->name, name) == 0)
+            return member;
+    return NULL;
+}
+
+/* Another directory of that name is another one. */
+static bool is_same(const struct member *member, int fd)
+{
+    struct stat one, other;
+    return fstat(member->directory, &one) == 0 && fstat(fd, &other) == 0 && one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+}
+
+static bool add_member(const char *name)
+{
+    char path[40];
+    struct stat status;
+    int fd = openat(specs, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct member *member = member_named(name);
+    if (member != NULL && fd >= 0 && is_same(member, fd)) {
+        close(fd);
+        return true;
+    }
+    if (member != NULL)
+        drop_member(member);
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int watch = inotify_add_watch(events, path, directory_events);
+    HASH_FIND_INT(members, &watch, member);
+    member = watch < 0 || member != NULL ? NULL : calloc(1, sizeof *member);
+    if (member == NULL) { /* one that was renamed meanwhile is told of once more */
+        close(fd);
+        return false;
+    }
+    *member = (struct member){.name = strdup(name), .uid = status.st_uid, .directory = fd, .watch = watch, .scan = true};
+    HASH_ADD_INT(members, watch, member);
+    return true;
+}
+
+static void find_members(void)
+{
+    struct member *member, *next;
+    int copy = openat(specs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+    look_for_members = false;
+    if (entries == NULL)
+        return;
+    for (member = members; member != NULL; member = next) { /* NOLINT: what is dropped is not looked at again */
+        struct stat status;
+        next = member->hh.next;
+        if (fstatat(specs, member->name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+            drop_member(member);
+    }
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
+        if (entry->d_name[0] != '.')
+            (void)add_member(entry->d_name);
+    closedir(entries);
+}
+
+/* ---- what is told ---- */
+
+static bool take_event(const struct inotify_event *event)
+{
+    struct member *member;
+    if ((event->mask & IN_Q_OVERFLOW) != 0) {
+        for (member = members; member != NULL; member = member->hh.next)
+            member->scan = true;
+        look_for_members = everybody;
+        return true;
+    }
+    if (event->wd == spool_watch)
+        return event->len > 0 && strcmp(event->name, "status.json") == 0;
+    if (event->wd == specs_watch) {
+        look_for_members = everybody;
+        return false;
+    }
+    HASH_FIND_INT(members, &event->wd, member);
+    if (member != NULL && event->len > 0)
+        take_name(member, event->name);
+    return false;
+}
+
+bool rows_take_events(void)
+{
+    static char room[EVENTS_BYTES] __attribute__((aligned(__alignof__(struct inotify_event))));
+    bool status_changed = false;
+    ssize_t length;
+    while ((length = read(events, room, sizeof room)) > 0)
+        for (const char *at = room; at < room + length; at += sizeof(struct inotify_event) + ((const struct inotify_event *)at)->len)
+            status_changed |= take_event((const struct inotify_event *)at);
+    return status_changed;
+}
+
+void rows_refresh(int64_t now)
+{
+    if (look_for_members)
+        find_members();
+    for (struct member *member = members; member != NULL; member = member->hh.next)
+        if (member->scan)
+            scan_member(member);
+    read_news();
+    for (struct member *member = members; member != NULL; member = member->hh.next)
+        for (struct row *row = member->rows; row != NULL; row = row->hh.next)
+            if (row->tid != 0)
+                look_at_thread(row, now);
+}
+
+/* ---- in order ---- */
+
+static enum row_order order_by;
+static bool in_reverse;
+
+static int compare_numbers(uint64_t one, uint64_t other)
+{
+    return one < other ? 1 : one > other ? -1 : 0; /* the largest first */
+}
+
+static int compare_by(const struct row *a, const struct row *b)
+{
+    switch (order_by) {
+    case BY_USER: return strcmp(a->owner->name, b->owner->name);
+    case BY_PLUGIN: return strcmp(a->plugin, b->plugin);
+    case BY_SHARE: return compare_numbers(a->share, b->share);
+    case BY_USE: return compare_numbers(a->uses, b->uses);
+    case BY_RATIO: return compare_numbers(row_ratio(a), row_ratio(b));
+    case BY_WAIT: return compare_numbers(a->waits, b->waits);
+    case BY_OVER: return compare_numbers(a->over, b->over);
+    case BY_TID: return compare_numbers((uint64_t)a->tid, (uint64_t)b->tid);
+    case BY_NAME:
+    case ROW_ORDERS: break;
+    }
+    return 0;
+}
+
+static int compare(const void *one, const void *other)
+{
+    const struct row *a = *(struct row *const *)one, *b = *(struct row *const *)other;
+    int differs = compare_by(a, b);
+    if (differs == 0)
+        differs = strverscmp(a->name, b->name);
+    if (differs == 0)
+        differs = strcmp(a->owner->name, b->owner->name);
+    return in_reverse ? -differs : differs;
+}
+
+struct row *const *rows_sorted(enum row_order order, bool reverse, bool attached, size_t *count)
+{
+    size_t found = 0;
+    if (row_count > list_size) {
+        list_size = row_count * 2;
+        list = realloc(list, list_size * sizeof *list);
+        if (list == NULL)
+            abort();
+    }
+    for (struct member *member = members; member != NULL; member = member->hh.next)
+        for (struct row *row = member->rows; row != NULL; row = row->hh.next)
+            if (!attached || row->tid != 0)
+                list[found++] = row;
+    order_by = order;
+    in_reverse = reverse;
+    if (found > 1)
+        qsort(list, found, sizeof *list, compare);
+    *count = found;
+    return list;
+}
+
+/* ---- to begin ---- */
+
+/* A file is open for each thread. */
+static void lift_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+bool rows_open(struct rtf_client *client, bool all, const char **why)
+{
+    char path[40];
+    lift_limit();
+    specs = client->specs;
+    everybody = all;
+    events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", client->root);
+    spool_watch = events < 0 ? -1 : inotify_add_watch(events, path, IN_MOVED_TO | IN_ONLYDIR);
+    if (spool_watch < 0) {
+        *why = strerror(errno);
+        return false;
+    }
+    if (all) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", client->specs);
+        specs_watch = inotify_add_watch(events, path, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ATTRIB | IN_ONLYDIR);
+        find_members();
+    } else if (rtf_enter(client, false) == RTF_OK) {
+        (void)add_member(client->user);
+    }
+    return true;
+}

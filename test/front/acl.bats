@@ -1,0 +1,109 @@
+# rtf acl: what the rules say of whom; rtf revoke ends what has been granted under them.
+load ../helper
+load ../command
+load front
+
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=3"
+    configure_rules "$ALICE - max_utilization 0.5 # a comment" "$ALICE EDF max_user_utilization 0.25" "$ALICE - max_runtime 20ms" "$BOB FP max_utilization 0" \
+        "$BOB EDF max_utilization 0.3" "$ALICE CAMERA max_amount 3" "- - max_period 1s"
+    OWN=$SPECS/$ALICE
+}
+
+rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
+acl() { rtf_root acl --config "$CONFIG" "$@"; }
+
+@test "check: a file that is right, one that is wrong, and one that may not be meant" {
+    silent acl check
+    echo "nobody-here - max_utilization 1" >>"$CONFIG/acl.conf"
+    prints 1 acl check
+    out '*acl.conf:8: nobody-here *: the account database knows no such user*'
+    prints 1 acl check --json
+    says '.correct and (.says | length == 1)'
+    # Another file, in the place of the one that is there.
+    printf '%s\n' "$ALICE NONE max_utilization 1" >"$WORK/new"
+    fails 78 "rtf acl: acl.conf:1: plugins.conf has no plugin \"NONE\"; - means any" acl check "$WORK/new"
+    prints 78 acl check --json "$WORK/new"
+    says '.correct == false and (.says | length == 1)'
+    printf '%s\n' "$ALICE - max_utilization 1" "$ALICE - max_runtime 20ms" >"$WORK/new"
+    silent acl check "$WORK/new"
+    chmod 666 "$WORK/new"
+    fails 78 "rtf acl: $WORK/new: must be a regular file of root's that nobody else can write*" acl check "$WORK/new"
+    fails 66 'rtf acl: * cannot be read' acl check "$WORK/none"
+}
+
+# bats test_tags=turn:1
+@test "explain: each rule that is for a user and a plugin, what is used and what is left" {
+    broker_start
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms", "plugin": "EDF"}' >/dev/null
+    spec $ALICE arm '{"priority": 15, "runtime": "4ms", "period": "20ms", "plugin": "FP"}' >/dev/null
+    prints 0 acl explain $ALICE EDF
+    diff "$WORK/out" - <<END
+uid $ALICE on EDF: up to 0.25 in all, 0.15 left
+  acl.conf:1: $ALICE - max_utilization 0.5: opens, 0.3 used, 0.2 left
+  acl.conf:2: $ALICE EDF max_user_utilization 0.25: opens, 0.1 used, 0.15 left
+  acl.conf:3: $ALICE - max_runtime 20ms: bounds
+  acl.conf:7: - - max_period 1s: bounds
+END
+    prints 0 acl explain $ALICE --json
+    [ "$(jq -r '"\(.plugin) \(.may) \(.most) \(.left)"' "$WORK/out" | paste -sd ,)" = 'EDF true 0.25 0.15,FP true 0.5 0.2,CAMERA true 3 3' ]
+    # The broker agrees.
+    [ "$(field .result "$(spec $ALICE more '{"runtime": "3ms", "period": "20ms", "plugin": "EDF"}')")" = OK ]
+    prints 0 acl explain $ALICE edf
+    out "uid $ALICE on EDF: up to 0.25 in all, 0 left*"
+    [ "$(field .refusal.code "$(spec $ALICE most '{"runtime": "4ms", "period": "1s", "plugin": "EDF"}')")" = rule-used-up ]
+    prints 0 acl explain $BOB
+    out "*uid $BOB on FP: nothing, for a rule closes it
+  acl.conf:4: $BOB FP max_utilization 0: closes, 0 used, 0 left*"
+    prints 0 acl explain $CAROL EDF
+    out "uid $CAROL on EDF: nothing, for not in the group of the spool*"
+    prints 0 acl explain root EDF
+    out 'root on EDF: anything: root is not restricted'
+}
+
+# bats test_tags=turn:2
+@test "explain: a user himself, with what is left to him; without a broker only the rules" {
+    prints 0 acl explain $ALICE EDF
+    out "uid $ALICE on EDF: up to 0.25 in all
+*max_utilization 0.5: opens
+*"
+    broker_start
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms", "plugin": "EDF"}' >/dev/null
+    prints 0 rtf_of $ALICE acl --config "$CONFIG" explain
+    sed -n 1p "$WORK/out" | grep -qx "uid $ALICE on EDF: up to 0.25 in all, 0.15 left"
+    ls "$OWN" | sort | diff - <(printf 'cam.json\ncam.verdict\n')
+    prints 0 rtf_of $BOB acl --config "$CONFIG" explain $ALICE EDF
+    sed -n 1p "$WORK/out" | grep -qx "uid $ALICE on EDF: up to 0.25 in all"
+}
+
+# bats test_tags=turn:0
+@test "who may use what, in columns and for programs" {
+    broker_start
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms", "plugin": "EDF"}' >/dev/null
+    prints 0 acl who --json
+    [ "$(jq -r '"\(.uid) \(.plugin) \(.most) \(.left)"' "$WORK/out" | paste -sd ,)" = "$ALICE EDF 0.25 0.15,$ALICE FP 0.5 0.4,$ALICE CAMERA 3 3,$BOB EDF 0.3 0.3" ]
+    prints 0 acl who edf
+    head -n 1 "$WORK/out" | grep -qE '^USER +PLUGIN +IN ALL +LEFT$'
+    [ "$(wc -l <"$WORK/out")" -eq 3 ]
+    prints 0 acl who FP --noheadings
+    tr -s ' ' <"$WORK/out" | grep -qx "uid $ALICE FP 0.5 0.4"
+    # The members of the group are found by the database.
+    cp /etc/group "$WORK/group"
+    cp /etc/passwd "$WORK/passwd"
+    echo "rtftest:x:$GROUP:rtfann" >>"$WORK/group"
+    echo "rtfann:x:$CAROL:$CAROL::/:/bin/sh" >>"$WORK/passwd"
+    echo "@rtftest EDF max_utilization 0.125" >>"$CONFIG/acl.conf"
+    unshare --mount --propagation private sh -eu -c 'mount --bind "$1/group" /etc/group && mount --bind "$1/passwd" /etc/passwd && shift && exec "$@"' sh "$WORK" \
+        "$RTF_BIN/rtf" --spool "$SPOOL" acl who EDF --config "$CONFIG" --json >"$WORK/out"
+    [ "$(jq -r 'select(.user == "rtfann") | "\(.plugin) \(.most)"' "$WORK/out")" = 'EDF 0.125' ]
+}
+
+# bats test_tags=turn:1
+@test "acl is used wrongly" {
+    explains acl
+    fails 64 'rtf acl: what is to be done*' acl
+    fails 64 'rtf acl: there is nothing that ask could mean here*' acl ask
+    fails 64 'rtf acl: there is no plugin NONE: there are EDF FP CAMERA' acl explain $ALICE NONE
+    fails 67 'rtf acl: there is no user nobody-here' acl explain nobody-here
+    fails 66 'rtf acl: */acl.conf cannot be read' rtf_root acl --config "$WORK/none" who
+}

@@ -1,0 +1,167 @@
+# rtf-attach(1) and rtf-detach(1): a thread to a reservation; or threads to one each, all of them or none.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+
+# threads NUMBER [NAME]: a process of Alice with so many threads besides the first, called worker-N; its id in $MANY.
+threads() {
+    cat >"$WORK/threads.py" <<'PYTHON'
+import ctypes, sys, threading, time
+def rest(name):
+    ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
+    time.sleep(300)
+for i in range(int(sys.argv[1])):
+    threading.Thread(target=rest, args=("worker-%d" % i,), daemon=True).start()
+print("ready", flush=True)
+time.sleep(300)
+PYTHON
+    become $ALICE /usr/bin/python3 "$WORK/threads.py" "$1" >"$WORK/ready" 2>&1 3>&- &
+    MANY=$!
+    echo "$MANY" >>"$WORK/pids"
+    eventually grep -q ready "$WORK/ready"
+    all_named() { [ "$(cat "/proc/$MANY/task"/*/comm | grep -c worker)" -eq "$1" ]; }
+    eventually all_named "$1"
+}
+policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d ' ' -f 1; done | sort | uniq -c | xargs; }
+
+@test "a thread to a reservation that is there, another one in its place, and none" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    sleeper $ALICE
+    first=$SLEEPER
+    silent rtf attach cam "$first"
+    is_policy "$first" deadline
+    sleeper $ALICE
+    silent rtf attach cam "$SLEEPER"
+    is_policy "$SLEEPER" deadline
+    is_policy "$first" other
+    silent rtf detach cam
+    is_policy "$SLEEPER" other
+    holds cam '.grant.runtime == 2000 and .thread == null'
+    silent rtf detach cam # once more, there is nothing to do
+}
+
+# bats test_tags=turn:1
+@test "detach lets go a thread that the spec itself names" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
+    silent rtf detach cam
+    is_policy "$SLEEPER" other
+    holds cam '.grant.runtime == 2000 and .thread == null'
+    # And one that it has named before it was rewritten.
+    silent rtf declare dog -T 2ms -P 20ms --attach "$SLEEPER"
+    put $ALICE dog '{"runtime": "3ms", "period": "20ms"}'
+    verdict $ALICE dog >"$WORK/verdict"
+    is_policy "$SLEEPER" deadline
+    silent rtf detach dog
+    is_policy "$SLEEPER" other
+    holds dog '.grant.runtime == 3000 and .thread == null'
+    silent rtf attach dog "$SLEEPER"
+    is_policy "$SLEEPER" deadline
+    silent rtf detach dog
+    silent rtf change dog runtime=2ms
+    silent rtf attach dog "$SLEEPER"
+    is_policy "$SLEEPER" deadline
+}
+
+# bats test_tags=turn:2
+@test "a thread to a reservation whose spec names one: the other one has it now" {
+    broker_start
+    sleeper $ALICE
+    first=$SLEEPER
+    silent rtf declare cam -T 2ms -P 20ms --attach "$first"
+    sleeper $ALICE
+    silent rtf attach cam "$SLEEPER"
+    is_policy "$SLEEPER" deadline
+    is_policy "$first" other
+}
+
+# bats test_tags=turn:0
+@test "several threads, each to a reservation of its own that ends with it" {
+    broker_start
+    sleeper $ALICE
+    first=$SLEEPER
+    sleeper $ALICE
+    silent rtf attach work -T 2ms -P 20ms "$first" "$SLEEPER"
+    is_policy "$first" deadline
+    is_policy "$SLEEPER" deadline
+    holds "work-$first" '.grant.runtime == 2000'
+    kill "$first"
+    gone() { [ ! -e "$OWN/work-$first.json" ]; }
+    eventually gone
+}
+
+# bats test_tags=turn:1
+@test "all threads of a process; those of a name" {
+    broker_start
+    threads 4
+    silent rtf attach app -T 1ms -P 20ms -a -p "$MANY" --thread 'worker-[12]'
+    [ "$(policies)" = '2 deadline 3 other' ]
+    rtf attach app -f - -a -p "$MANY" --thread 'worker-[03]' -v <<<'{"runtime": "1ms", "period": "20ms"}' 2>"$WORK/err"
+    [ "$(grep -c '^rtf attach: app-[0-9]*: EDF grants 1ms of each 20ms on CPUs ' "$WORK/err")" -eq 2 ]
+    prints 0 rtf attach main --priority 3 --plugin FP -p "$MANY" --json
+    says '.grant.policy == "fifo"'
+    [ "$(policies)" = '4 deadline 1 fifo' ]
+}
+
+# bats test_tags=turn:2
+@test "all or none: where one does not fit, none is attached and nothing stays" {
+    broker_start
+    threads 4
+    fails 75 'rtf attach: app-*: EDF refused: *' rtf attach app -T 8ms -P 20ms -a -p "$MANY"
+    eventually nothing_in "$OWN"
+    none_deadline() { [ "$(policies)" = '5 other' ]; }
+    eventually none_deadline
+}
+
+# bats test_tags=turn:0
+@test "refused: somebody else's thread, none, and one without a grant" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    sleeper $BOB
+    fails 76 'rtf attach: cam: *' rtf attach cam "$SLEEPER"
+    fails 76 'rtf attach: cam: *' rtf attach cam 4194304
+    [ ! -e "$OWN/cam.tid" ]
+    fails 76 'rtf attach: app-*: *' rtf attach app -T 1ms -P 20ms "$SLEEPER"
+    gone() { [ ! -e "$OWN/app-$SLEEPER.json" ] && [ ! -e "$OWN/app-$SLEEPER.verdict" ]; }
+    eventually gone
+    fails 66 "rtf attach: there is no spec dog in $OWN" rtf attach dog "$SLEEPER"
+    fails 66 "rtf detach: there is no spec dog in $OWN" rtf detach dog
+    fails 66 'rtf attach: there is no process 4194304' rtf attach app -T 1ms -P 20ms -p 4194304
+    hog $ALICE
+    fails 66 "rtf attach: process $HOG has no such thread" rtf attach app -T 1ms -P 20ms -a -p "$HOG" --thread 'nobody*'
+}
+
+# bats test_tags=turn:1
+@test "69 without a broker" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    broker_stop INT
+    sleeper $ALICE
+    fails 69 'rtf attach: cam: no broker is running on *' rtf attach cam "$SLEEPER" --timeout 300ms
+    fails 69 'rtf attach: app-*: no broker is running on *' rtf attach app -T 1ms -P 20ms "$SLEEPER" --timeout 300ms
+    [ ! -e "$OWN/app-$SLEEPER.json" ]
+}
+
+# bats test_tags=turn:2
+@test "64: wrong usage" {
+    broker_start
+    fails 64 'rtf attach: the name of the reservation is missing *' rtf attach
+    fails 64 'rtf attach: a thread id is missing *' rtf attach cam
+    fails 64 'rtf attach: x is no thread id *' rtf attach cam x
+    fails 64 'rtf attach: -a goes with -p PID *' rtf attach cam -a 5
+    fails 64 'rtf attach: --thread goes with -a *' rtf attach cam --thread x -p $$
+    fails 64 'rtf attach: -p, or thread ids *' rtf attach cam -T 1ms -p $$ 5
+    fails 64 'rtf attach: say what each thread needs: *' rtf attach cam -a -p $$
+    fails 64 'rtf attach: say what each thread needs: *' rtf attach cam 5 6
+    fails 64 'rtf detach: the names of reservations are missing *' rtf detach
+}
+
+# bats test_tags=turn:0
+@test "page, --help and --version agree" {
+    explains attach
+    explains detach
+}

@@ -1,0 +1,114 @@
+# rtf-change(1): a spec with some keys changed; refused, all is as it was.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
+
+@test "keys and options: silence, and the rest of the spec stays" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms --comment 'the left one'
+    silent rtf change cam runtime=3ms
+    holds cam '.grant.runtime == 3000 and .grant.period == 20000 and .request == "change"'
+    silent rtf change cam -P 40ms deadline=10ms
+    holds cam '.grant.runtime == 3000 and .grant.period == 40000 and .grant.deadline == 10000'
+    silent rtf change cam deadline= comment=
+    jq -e 'del(.token) == {runtime: "3ms", period: "40ms"}' "$OWN/cam.json"
+    [ "$(find "$OWN" -mindepth 1 | wc -l)" -eq 2 ]
+}
+
+# bats test_tags=turn:0
+@test "the thread keeps its reservation, and has the new one at once" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
+    silent rtf change cam runtime=3ms
+    [[ $(kernel "$SLEEPER") == *3000/20000/20000* ]]
+    silent rtf declare dog -T 2ms -P 20ms
+    sleeper $ALICE
+    silent rtf attach dog "$SLEEPER"
+    silent rtf change dog runtime=1ms
+    [[ $(kernel "$SLEEPER") == *1000/20000/20000* ]]
+}
+
+# bats test_tags=turn:1
+@test "a thread that has ended is forgotten" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
+    kill "$SLEEPER"
+    eventually holds cam '.thread == null'
+    silent rtf change cam runtime=3ms
+    holds cam '.grant.runtime == 3000 and .result == "OK"'
+}
+
+# bats test_tags=turn:2
+@test "refused: the reason, and file and reservation are what they were" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    cp "$OWN/cam.json" "$WORK/before"
+    silent rtf_of $BOB declare dog -T 8ms -P 20ms
+    silent rtf declare two -T 12ms -P 20ms
+    fails 75 'rtf change: cam: EDF refused: *; runtime *us would fit' rtf change cam runtime=19ms
+    cmp "$OWN/cam.json" "$WORK/before"
+    holds cam '.grant.runtime == 2000 and .result == "OK"'
+    fails 65 'rtf change: cam: spec refused: *"perid"*' rtf change cam perid=5
+    fails 77 'rtf change: dog: access refused: *acl.conf:2*' rtf_of $BOB change dog runtime=11ms
+    [ "$(find "$OWN" -mindepth 1 | wc -l)" -eq 4 ]
+    rtf change cam runtime=19ms --keep 2>"$WORK/err" || status=$?
+    [ "$status" -eq 75 ]
+    holds cam '.grant.runtime == 2000 and .result == "SCHEDULE_FAIL"'
+    [ "$(jq -r .runtime "$OWN/cam.json")" = 19ms ]
+}
+
+# bats test_tags=turn:0
+@test "--json prints the answer, granted or not; -v says what is granted" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    prints 0 rtf change cam runtime=3ms --json
+    says '.grant.runtime == 3000'
+    rtf change cam -v runtime=4ms 2>"$WORK/err"
+    [ "$(cat "$WORK/err")" = "rtf change: cam: EDF grants 4ms of each 20ms on CPUs $ALL_CPUS, 0.2 of a CPU" ]
+    status=0
+    rtf change cam runtime=50ms --json >"$WORK/out" 2>"$WORK/err" || status=$?
+    [ "$status" -eq 65 ]
+    says '.result == "BAD_SPEC" and .grant.runtime == 4000'
+}
+
+# bats test_tags=turn:1
+@test "wrong usage, and nothing to change" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    before=$(stat -c '%i %z' "$OWN/cam.json")
+    fails 64 'rtf change: the name of the reservation is missing *' rtf change
+    fails 64 'rtf change: nothing is to be changed *' rtf change cam
+    fails 64 'rtf change: 3ms is no KEY=VALUE *' rtf change cam 3ms
+    fails 64 'rtf change: runtime 3000: a time needs a unit (us, ms or s)' rtf change cam runtime=3000
+    fails 64 'rtf change: runtime 1.5ms: a time is a whole number and a unit *' rtf change cam runtime=1.5ms
+    [ "$(stat -c '%i %z' "$OWN/cam.json")" = "$before" ]
+    fails 66 "rtf change: there is no spec dog in $OWN" rtf change dog runtime=1ms
+    fails 66 'rtf change: there is no spec cam' rtf_of $CAROL change cam runtime=1ms
+    echo '{' | as $ALICE tee "$OWN/bad.json" >"$WORK/out"
+    fails 65 "rtf change: $OWN/bad.json: this is not one JSON object" rtf change bad runtime=1ms
+}
+
+# bats test_tags=turn:2
+@test "69 and 75: no broker, no answer in time: the former spec is there again" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    cp "$OWN/cam.json" "$WORK/before"
+    kill -STOP "$BROKER"
+    fails 75 'rtf change: cam: no answer to cam within the time allowed' rtf change cam runtime=3ms --timeout 200ms
+    kill -CONT "$BROKER"
+    cmp "$OWN/cam.json" "$WORK/before"
+    broker_stop INT
+    fails 69 'rtf change: cam: no broker is running on *' rtf change cam runtime=3ms --timeout 200ms
+    cmp "$OWN/cam.json" "$WORK/before"
+    silent rtf change cam runtime=3ms --no-wait
+    broker_start
+    eventually holds cam '.grant.runtime == 3000'
+}
+
+# bats test_tags=turn:0
+@test "page, --help and --version agree" { explains change; }

@@ -1,0 +1,160 @@
+# rtf-declare(1): a reservation under a name, granted or taken back.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
+
+@test "granted: silence, status 0, and the reservation is there, private, and alone" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    holds cam '.grant.runtime == 2000 and .grant.period == 20000 and .result == "OK"'
+    [ "$(stat -c '%a %u' "$OWN/cam.json")" = "600 $ALICE" ]
+    [ "$(find "$OWN" -mindepth 1 | wc -l)" -eq 2 ]
+}
+
+# bats test_tags=turn:2
+@test "each option becomes its key" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare --runtime=2ms cam --period 20ms -D10ms --desired-runtime 3ms --plugin EDF --comment 'the left one' --attach "$SLEEPER" \
+        --lifetime thread --set move=thread
+    jq -e --argjson tid "$SLEEPER" 'del(.token) == {runtime: "2ms", period: "20ms", deadline: "10ms", desired_runtime: "3ms", plugin: "EDF",
+        comment: "the left one", attach: $tid, lifetime: "thread", move: "thread"}' "$OWN/cam.json"
+    is_policy "$SLEEPER" deadline
+    silent rtf declare one --plugin FP --priority 5 -T 1ms -P 50ms --cpus 0 --expires 30s
+    holds one '.grant.cpus == "0"'
+    jq -e '.cpus == "0" and .expires == "30s"' "$OWN/one.json"
+    silent rtf declare prio --priority 5 --plugin FP -T 1ms -P 50ms --set comment=true --set ignore_admission=false
+    jq -e '.priority == 5 and .comment == "true" and .ignore_admission == false' "$OWN/prio.json"
+}
+
+# bats test_tags=turn:0
+@test "-v says in a sentence what is granted, --json prints the answer, and --dry-run's key only asks" {
+    broker_start
+    rtf declare -v cam -T 2ms -P 20ms 2>"$WORK/err"
+    [ "$(cat "$WORK/err")" = "rtf declare: cam: EDF grants 2ms of each 20ms on CPUs $ALL_CPUS, 0.1 of a CPU" ]
+    prints 0 rtf declare two -T 2ms -P 20ms --json
+    says '.grant.runtime == 2000'
+    rtf declare -v dry -T 2ms -P 20ms --set dry_run=true 2>"$WORK/err"
+    [[ $(cat "$WORK/err") == *"EDF grants 2ms"* ]]
+    holds dry '.grant == null and .would_grant.runtime == 2000'
+}
+
+# bats test_tags=turn:1
+@test "a spec from a file, from standard input, and options over it" {
+    broker_start
+    echo '{"runtime": "3ms", "period": 20000, "comment": "file"}' >"$WORK/spec"
+    silent rtf declare cam -f "$WORK/spec"
+    holds cam '.grant.runtime == 3000'
+    silent rtf declare dog --file "$WORK/spec" -T 1ms
+    holds dog '.grant.runtime == 1000'
+    rtf declare fox -f - <"$WORK/spec"
+    holds fox '.grant.runtime == 3000'
+    fails 66 "rtf declare: $WORK/none cannot be read" rtf declare cow -f "$WORK/none"
+    echo '[]' >"$WORK/spec"
+    fails 65 "rtf declare: $WORK/spec: this is not one JSON object" rtf declare cow -f "$WORK/spec"
+    echo '{} {}' >"$WORK/spec"
+    fails 65 "rtf declare: *: this is not one JSON object" rtf declare cow -f "$WORK/spec"
+    [ ! -e "$OWN/cow.json" ]
+}
+
+# bats test_tags=turn:2
+@test "75: refused for want of room, with the nearest runtime, and the spec is taken back" {
+    broker_start
+    silent rtf declare big -T 17ms -P 20ms
+    silent rtf declare two -T 17ms -P 20ms
+    fails 75 "rtf declare: cam: EDF refused: *; runtime *us would fit" rtf declare cam -T 5ms -P 20ms
+    answered() { [ ! -e "$OWN/cam.json" ] && [ ! -e "$OWN/cam.verdict" ]; }
+    eventually answered
+    status=0
+    rtf declare cam -T 5ms -P 20ms --json --keep >"$WORK/out" 2>"$WORK/err" || status=$?
+    [ "$status" -eq 75 ]
+    says '.result == "SCHEDULE_FAIL"'
+    [ -e "$OWN/cam.json" ]
+}
+
+# bats test_tags=turn:0
+@test "77: refused by a rule; 65: a spec that makes no sense; 76: a thread that is somebody else's" {
+    broker_start
+    fails 77 'rtf declare: cam: access refused: *acl.conf:2*; runtime 10000us would fit' rtf_of $BOB declare cam -T 11ms -P 20ms
+    fails 65 'rtf declare: cam: spec refused: *"perid"*' rtf declare cam --set perid=5
+    sleeper $BOB
+    fails 76 'rtf declare: cam: *refused*' rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER" --lifetime thread
+    eventually nothing_in "$OWN"
+}
+
+# bats test_tags=turn:1
+@test "73: a name that is taken, and what has it stays as it is" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    before=$(stat -c '%i %z' "$OWN/cam.json")
+    fails 73 "rtf declare: cam exists already: 'rtf change cam' changes it, 'rtf release cam' ends it" rtf declare cam -T 3ms -P 20ms
+    [ "$(stat -c '%i %z' "$OWN/cam.json")" = "$before" ]
+    [ "$(find "$OWN" -mindepth 1 | wc -l)" -eq 2 ]
+}
+
+# bats test_tags=turn:2
+@test "64: wrong usage, each with its sentence, and nothing in the spool" {
+    broker_start
+    fails 64 'rtf declare: the name of the reservation is missing *' rtf declare -T 2ms
+    fails 64 'rtf declare: one name is enough *' rtf declare a b
+    fails 64 'rtf declare: .cam: a name is 1 to 64 of *' rtf declare .cam -T 2ms
+    fails 64 'rtf declare: ?????: a name is 1 to 64 of *' rtf declare $'\e[31m'
+    fails 64 "rtf declare: $(printf '%065d' 1): a name is *" rtf declare "$(printf '%065d' 1)"
+    fails 64 'rtf declare: --runtime 5000: a time needs a unit (us, ms or s)' rtf declare cam -T 5000
+    for time in 1.5ms 5m -1ms ms 1e3us ''; do
+        fails 64 "rtf declare: --period $time: a time is a whole number and a unit (us, ms or s), 1us to 3600s" rtf declare cam -P "$time"
+    done
+    fails 64 'rtf declare: --priority high: this takes a whole number' rtf declare cam --priority high
+    fails 64 'rtf declare: --set runtime: this must be KEY=VALUE, *' rtf declare cam --set runtime
+    fails 64 'rtf declare: *Key=1: this must be KEY=VALUE, *' rtf declare cam --set Key=1
+    fails 64 'rtf declare: comment: the value is more than one line' rtf declare cam --comment $'a\nruntime=5ms'
+    fails 64 'rtf declare: --runtime needs a value *' rtf declare cam --runtime
+    fails 64 'rtf declare: -T needs a value *' rtf declare cam -T
+    fails 64 'rtf declare: --keep takes no value *' rtf declare cam --keep=yes
+    [ ! -e "$OWN" ]
+}
+
+# bats test_tags=turn:0
+@test "69: no broker, said at once, and nothing stays; 75: no answer in time" {
+    at_once fails 69 "rtf declare: no broker has made a spool at $SPOOL" rtf declare cam -T 2ms -P 20ms
+    broker_start
+    kill -STOP "$BROKER"
+    fails 75 'rtf declare: cam: no answer to cam within the time allowed' rtf declare cam -T 2ms -P 20ms --timeout 200ms
+    [ ! -e "$OWN/cam.json" ]
+    kill -CONT "$BROKER"
+    broker_stop TERM
+    fails 69 "rtf declare: cam: no broker is running on $SPOOL" rtf declare cam -T 2ms -P 20ms --timeout 300ms
+    [ ! -e "$OWN/cam.json" ]
+    silent rtf declare cam -T 2ms -P 20ms --no-wait
+    broker_start
+    eventually holds cam '.grant.runtime == 2000'
+}
+
+# bats test_tags=turn:1
+@test "77: somebody who is not in the group is told so" {
+    broker_start
+    fails 77 "rtf declare: you are not in group *, which may use $SPOOL (a new member must log in again)" \
+        stranger $CAROL "$RTF_BIN/rtf" --spool "$SPOOL" declare cam -T 2ms -P 20ms
+}
+
+# bats test_tags=turn:2
+@test "interrupted while it waits: the spec is taken back" {
+    broker_start
+    silent rtf declare first -T 1ms -P 20ms # the directory is there
+    kill -STOP "$BROKER"
+    rtf declare cam -T 2ms -P 20ms 2>"$WORK/err" 3>&- &
+    pid=$!
+    eventually test -e "$OWN/cam.json"
+    waits() { pgrep -u $ALICE -x rtf-wait >/dev/null; }
+    eventually waits
+    pkill -TERM -u $ALICE -f 'front/rtf-declare'
+    pkill -TERM -u $ALICE -x rtf-wait
+    wait "$pid" || true
+    [ ! -e "$OWN/cam.json" ]
+}
+
+# bats test_tags=turn:0
+@test "page, --help and --version agree" { explains declare; }

@@ -1,0 +1,308 @@
+# rtf doctor: each cause that it knows, made here for real where the kernel allows, and a clean bill where there is none.
+#
+# Others may have real-time threads on this machine meanwhile; so what is asked is whether a finding is there, and a clean bill is given
+# where processes of others cannot be seen.
+load ../helper
+load ../command
+load front
+
+prepare() { configure_rules "$ALICE - max_utilization 2" "$ALICE - max_period 1s"; }
+
+tidy() {
+    if [ -d /sys/fs/cgroup/cpu/rtf-doctor ]; then
+        if [ -n "${SLEEPER:-}" ]; then echo "$SLEEPER" >/sys/fs/cgroup/cpu/tasks 2>/dev/null || true; fi
+        eventually rmdir /sys/fs/cgroup/cpu/rtf-doctor
+    fi
+}
+
+doctor() { "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" "$@"; }
+
+# finds CODE PATTERN [COMMAND...]: exactly such a line, by this command or doctor, which ends with 1.
+finds() {
+    local code=$1 pattern=$2 status=0
+    shift 2
+    [ $# -gt 0 ] || set -- doctor
+    "$@" >"$WORK/said" 2>"$WORK/err" || status=$?
+    while read -r line; do
+        # shellcheck disable=SC2053 # it is a pattern
+        if [[ $line == "$code: "$pattern ]] && [ "$status" -eq 1 ] && [ ! -s "$WORK/err" ]; then return 0; fi
+    done <"$WORK/said"
+    printf 'status %s; said: %s\n' "$status" "$(cat "$WORK/said" "$WORK/err")" >&2
+    return 1
+}
+
+# finds_not CODE [COMMAND...]
+finds_not() {
+    local code=$1
+    shift
+    [ $# -gt 0 ] || set -- doctor
+    "$@" >"$WORK/said" 2>"$WORK/err" || true
+    [ ! -s "$WORK/err" ] || { cat "$WORK/err" >&2; return 1; }
+    if grep "^$code: " "$WORK/said" >&2; then return 1; fi
+}
+
+as_alice() { as $ALICE "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" "$@"; }
+
+@test "a machine where nothing is wrong gets one line, and nothing else" {
+    cat >"$WORK/script" <<'END'
+"$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" --state "$WORK" >"$WORK/broker.out" 2>&1 &
+broker=$!
+until dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc,nocreat 2>/dev/null; do kill -0 $broker; sleep 0.01; done
+for user in 0 $ALICE; do
+    for locale in C C.UTF-8; do
+        LC_ALL=$locale NO_COLOR=1 setpriv --reuid $user --regid $user --groups $GROUP "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" </dev/null | cat
+    done
+    setpriv --reuid $user --regid $user --groups $GROUP "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" --json | jq -c .
+done
+kill $broker
+wait $broker
+END
+    export SPOOL CONFIG GROUP ALICE WORK
+    once_of 5 gets_a_clean_bill # tests beside this one may set what the whole machine has
+}
+
+gets_a_clean_bill() {
+    unshare --mount --propagation private --pid --fork --kill-child --mount-proc sh -eu "$WORK/script" >"$WORK/said" 2>&1 3>&- || { cat "$WORK/said" >&2; false; }
+    healthy="All is well: the broker serves $SPOOL with EDF, FP, RR; reservations: 0, with a thread: 0."
+    printf '%s\n' "$healthy" "$healthy" '{"schema":1,"findings":[]}' >"$WORK/expected"
+    cat "$WORK/expected" "$WORK/expected" | diff - "$WORK/said"
+}
+
+# bats test_tags=turn:0
+@test "a broker that is not there, or starts" {
+    finds no-spool "there is no spool at $SPOOL*systemctl start rtf*"
+    cat >"$WORK/slow" <<END
+#!/bin/sh
+until [ -e $WORK/go ]; do sleep 0.05; done
+exec $RTF_LIBEXEC/plugins/rr "\$@"
+END
+    chmod 755 "$WORK/slow"
+    configure_plugins "SLOW $WORK/slow 1-10 all timeout=9s"
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    eventually test -p "$SPOOL/alive"
+    # A user's: root's has the plugins asked, too, and would wait as long for this one as the broker does.
+    eventually finds broker-starting "the broker of $SPOOL has been started and does not serve yet*" as_alice
+    touch "$WORK/go"
+    eventually broker_serves
+    eventually finds_not broker-starting as_alice
+    finds_not no-broker as_alice
+    broker_stop TERM
+    finds no-broker "no broker serves $SPOOL*rtf-brokerd*"
+    as_alice >"$WORK/said" || true
+    grep -q '^no-broker: ' "$WORK/said"
+}
+
+# bats test_tags=turn:1
+@test "a spool with other owners or modes, and parts of it that are missing" {
+    broker_start
+    chmod 755 "$SPECS"
+    finds spool "$SPECS has the mode 2755, not 3730. Chmod 3730 $SPECS."
+    chmod 3730 "$SPECS"
+    chown 1 "$SPOOL/log"
+    finds spool "$SPOOL/log belongs to uid 1, not to root. Chown root $SPOOL/log."
+    chown 0 "$SPOOL/log"
+    chgrp 1 "$SPOOL/alive"
+    finds spool "$SPOOL/alive has the group 1, not $GROUP. *"
+    chgrp $GROUP "$SPOOL/alive"
+    mv "$SPOOL/status.json" "$WORK/status.json"
+    finds spool "$SPOOL/status.json is missing. *"
+    mkdir "$SPOOL/status.json"
+    finds spool "$SPOOL/status.json is a directory, not a regular file. *"
+    rmdir "$SPOOL/status.json"
+    mv "$WORK/status.json" "$SPOOL/status.json"
+    finds_not spool
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}' >/dev/null
+    kill -STOP "$(parts rtf-adopter)" # which would put it right
+    chmod 2755 "$SPECS/$ALICE"
+    finds directory "$SPECS/$ALICE has the mode 2755, not 2700*" as_alice
+    kill -CONT "$(parts rtf-adopter)"
+}
+
+# bats test_tags=turn:2
+@test "who is not in the group, and who has not logged in since" {
+    broker_start
+    finds not-member "you are not in the group $GROUP, *usermod -a -G*" stranger $ALICE "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
+    finds not-member "this process has the group $GROUP, but uid $BOB is no member*" as $BOB "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
+    finds_not not-member as_alice
+    cp /etc/group "$WORK/group"
+    cp /etc/passwd "$WORK/passwd"
+    echo "rtftest:x:$GROUP:rtfann" >>"$WORK/group"
+    echo "rtfann:x:$CAROL:$CAROL::/:/bin/sh" >>"$WORK/passwd"
+    cat >"$WORK/script" <<END
+mount --bind "$WORK/group" /etc/group
+mount --bind "$WORK/passwd" /etc/passwd
+exec setpriv --reuid $CAROL --regid $CAROL --clear-groups "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
+END
+    finds login "you are in the group rtftest, but this login is older than that. Log in again, or: newgrp rtftest." \
+        unshare --mount --propagation private sh -eu "$WORK/script"
+}
+
+# bats test_tags=turn:0
+@test "a cpu cgroup without real-time runtime" {
+    [ -e /sys/fs/cgroup/cpu/cpu.rt_runtime_us ] || skip 'no real-time group scheduling here'
+    broker_start
+    sleeper $ALICE
+    mkdir /sys/fs/cgroup/cpu/rtf-doctor
+    echo "$SLEEPER" >/sys/fs/cgroup/cpu/rtf-doctor/tasks
+    finds rt-group "process $SLEEPER (sleep) is in the cpu cgroup /sys/fs/cgroup/cpu/rtf-doctor, which has no real-time runtime*SCHED_FIFO or SCHED_RR. Echo 10000 > */cpu.rt_runtime_us*" \
+        as_alice -p "$SLEEPER"
+    # And so it is.
+    ! chrt -f -p 1 "$SLEEPER"
+    echo 1000 >/sys/fs/cgroup/cpu/rtf-doctor/cpu.rt_runtime_us
+    finds_not rt-group as_alice -p "$SLEEPER"
+}
+
+# bats test_tags=turn:1
+@test "an affinity that is narrowed, of the shell or of one thread" {
+    [ "$(nproc)" -ge 2 ] || skip 'one CPU only'
+    broker_start
+    finds affinity "this shell may run on CPU 0 only, not on *Taskset -pc*" taskset -c 0 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
+    finds_not affinity
+    sleeper $ALICE
+    taskset -pc 1 "$SLEEPER" >/dev/null
+    finds affinity "thread $SLEEPER (sleep) may run on CPU 1 only*" as_alice -p "$SLEEPER"
+    finds affinity "thread $SLEEPER (sleep) may run on CPU 1 only*" doctor -p "$SLEEPER"
+}
+
+# bats test_tags=turn:2
+@test "periods that the rules allow and the kernel does not take" {
+    broker_start
+    finds_not periods
+    configure_rules "$ALICE - max_utilization 2" "$ALICE - min_period 50us" "$ALICE - max_period 1s"
+    finds periods "the kernel takes no SCHED_DEADLINE period below *us, and the rules allow 50us*"
+    configure_rules "$ALICE - max_utilization 2" "$ALICE - max_period 3600s"
+    finds periods "the kernel takes no SCHED_DEADLINE period above *us, and the rules allow 3600000000us*"
+}
+
+# bats test_tags=turn:0
+@test "real-time threads that are not ours, and the bandwidth that they have" {
+    broker_start
+    chrt -f 7 sleep "$SLEEPS" 3>&- &
+    other=$!
+    echo $other >>"$WORK/pids"
+    eventually is_policy $other fifo
+    finds foreign "process $other (sleep), of uid 0, has 1 fifo thread (priority 7) outside of rtf. *"
+    kill $other
+    chrt -d --sched-runtime 1000000 --sched-period 100000000 0 sleep "$SLEEPS" 3>&- &
+    other=$!
+    echo $other >>"$WORK/pids"
+    eventually is_policy $other deadline
+    finds taken "SCHED_DEADLINE threads outside of rtf have 0.*of a CPU (*$other*): *"
+    as_alice >"$WORK/said" || true
+    grep -q "^taken: .*$other" "$WORK/said"
+    # What is attached by a broker is not.
+    sleeper $ALICE
+    spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
+    eventually is_policy "$SLEEPER" deadline
+    doctor >"$WORK/said" || true
+    ! grep -E "\b$SLEEPER\b" "$WORK/said"
+    as_alice >"$WORK/said" || true
+    ! grep -E "\b$SLEEPER\b" "$WORK/said"
+}
+
+# bats test_tags=turn:1
+@test "a clock, sleeps and books of a machine that has such trouble" {
+    broker_start
+    root=$WORK/root
+    mkdir -p "$root/sys/devices/system/clocksource/clocksource0" "$root/sys/devices/system/cpu" "$root/sys/power/suspend_stats" "$root/sys/kernel/debug/sched"
+    ln -s /proc "$root/proc"
+    echo 0 >"$root/sys/devices/system/cpu/online"
+    echo hpet >"$root/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    echo 3 >"$root/sys/power/suspend_stats/success"
+    finds clock "the kernel's clock is hpet, which takes a microsecond*" doctor --root "$root"
+    finds suspend 'the machine was suspended 3 times since it was booted*' doctor --root "$root"
+    printf '%s\n' 'dl_rq[0]:' '  .dl_bw->bw                     : 996147' '  .dl_bw->total_bw               : 996147' >"$root/sys/kernel/debug/sched/debug"
+    finds leaked 'the kernel counts 0.* of a CPU for SCHED_DEADLINE threads that are no more*' doctor --root "$root"
+}
+
+# bats test_tags=turn:2
+@test "a process in another pid namespace than the broker's" {
+    broker_start
+    finds namespace '*pid namespace*thread ids mean other threads*' unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
+        setpriv --reuid $ALICE --regid $ALICE --groups $GROUP "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
+    finds_not namespace as_alice
+    unshare --pid --fork --kill-child sleep "$SLEEPS" 3>&- &
+    echo $! >>"$WORK/pids"
+    eventually pgrep -P $!
+    inside=$(pgrep -P $!)
+    finds namespace "process $inside (sleep) is in another pid namespace than the broker*" doctor -p "$inside"
+}
+
+# bats test_tags=turn:0
+@test "rules that match nobody, and files that are wrong" {
+    broker_start
+    configure_rules "$ALICE - max_utilization 2" "$ALICE - max_runtime 20ms" "nobody-here - max_runtime 1s"
+    finds rule 'acl.conf:3: nobody-here*the account database knows no such user. *'
+    echo 'one word' >>"$CONFIG/acl.conf"
+    finds config '*acl.conf:4:*rtf-brokerd --check*'
+    rm "$CONFIG/acl.conf"
+    finds config "*acl.conf cannot be read. *"
+}
+
+# bats test_tags=turn:1
+@test "files whose names the broker ignores, whatever is in them" {
+    broker_start
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}' >/dev/null
+    as $ALICE sh -c 'cd "$1" && touch "my cam.json" Cam.JSON "$(printf "a\nb\033[2Jc.json")" .hidden 4 5' sh "$SPECS/$ALICE"
+    finds ignored "in $SPECS/$ALICE the broker ignores *my cam.json*rename it." as_alice
+    finds ignored "in $SPECS/$ALICE the broker ignores * and 2 more. *"
+    ! grep -q "$(printf '\033')" "$WORK/said"
+    [ "$(grep -c '^ignored' "$WORK/said")" -eq 1 ]
+    ! grep -E 'hidden|"cam.json"' "$WORK/said"
+}
+
+# bats test_tags=turn:2
+@test "a plugin that does not serve" {
+    broker_start
+    jq '.plugins[1].state = "restarting"' "$SPOOL/status.json" >"$WORK/status"
+    cat "$WORK/status" >"$SPOOL/status.json"
+    finds plugin 'the plugin FP does not serve*'
+}
+
+# bats test_tags=turn:0
+@test "a spool that is drained" {
+    broker_start
+    "$RTF_BIN/rtf" --spool "$SPOOL" drain --no-wait
+    finds draining "the administrator lets nothing new begin here ($SPOOL/draining is there). Wait; *" as_alice
+}
+
+# bats test_tags=turn:1
+@test "an attached thread that does not run as granted, for its owner and for root" {
+    broker_start
+    sleeper $ALICE
+    spec $ALICE arm "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null
+    eventually is_policy "$SLEEPER" fifo
+    finds_not drifted as_alice
+    chrt -o -p 0 "$SLEEPER"
+    finds drifted "thread $SLEEPER, attached to arm, runs under other, and is granted fifo. *touch arm.json*" as_alice
+    finds drifted "*$ALICE/arm*$SLEEPER*"
+}
+
+# bats test_tags=turn:2
+@test "one program: whose it is, what it calls, and what it has without a reservation" {
+    broker_start
+    fails 66 'rtf doctor: there is no process 4194304*' doctor -p 4194304
+    finds kernel-thread 'process 2 (kthreadd) is a thread of the kernel. *' doctor -p 2
+    finds not-yours "process 1 (*) belongs to uid 0. *" as_alice -p 1
+    sleeper $ALICE
+    as_alice -p "$SLEEPER" | grep -qx "Nothing stands in the way of process $SLEEPER."
+    chrt -f -p 3 "$SLEEPER"
+    finds own-policy "thread $SLEEPER (sleep) is real-time, and no reservation of yours gave it that. *" as_alice -p "$SLEEPER"
+    cp "$(readlink -f /usr/bin/python3)" "$WORK/player" # by its own name it is known to be able to
+    become $ALICE env PYTHONHOME=/usr "$WORK/player" -c 'import time; time.sleep(300)' 3>&- &
+    player=$!
+    echo $player >>"$WORK/pids"
+    eventually is_player $player
+    finds sets-policy "process $player (player) can set its own policy (*sched_set*" as_alice -p $player
+}
+is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
+
+# bats test_tags=turn:0
+@test "it is used wrongly" {
+    fails 64 'rtf doctor: *' doctor --nonsense
+    fails 64 'rtf doctor: *' doctor operand
+    fails 64 'rtf doctor: *' doctor -p
+    fails 64 'rtf doctor: *' doctor -p one
+    explains doctor
+}

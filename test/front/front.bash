@@ -1,0 +1,67 @@
+# What the tests of rtf's commands share: the command as a user types it.
+bats_require_minimum_version 1.5.0
+# shellcheck shell=bash disable=SC2034
+
+front_prepare() {
+    configure_rules "$ALICE - max_utilization 4" "$BOB - max_utilization 0.5"
+    OWN=$SPECS/$ALICE
+}
+
+# rtf COMMAND...: as Alice, on the spool of this test. rtf_of UID COMMAND...: as that user.
+rtf_of() {
+    local uid=$1
+    shift
+    as "$uid" env -u XDG_RUNTIME_DIR USER="$uid" "$RTF_BIN/rtf" --spool "$SPOOL" "$@"
+}
+rtf() { rtf_of "$ALICE" "$@"; }
+
+# silent COMMAND...: succeeds, and says nothing at all.
+silent() {
+    local status=0
+    "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
+    [ "$status" -eq 0 ] && [ ! -s "$WORK/out" ] && [ ! -s "$WORK/err" ] && return 0
+    printf 'status %s; said: %s\n' "$status" "$(cat "$WORK/out" "$WORK/err")" >&2
+    return 1
+}
+
+# prints STATUS COMMAND...: something on standard output, which is in $WORK/out, and nothing else.
+prints() {
+    local expected=$1 status=0
+    shift
+    "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
+    [ "$status" -eq "$expected" ] && [ -s "$WORK/out" ] && [ ! -s "$WORK/err" ] && return 0
+    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2
+    return 1
+}
+
+# out PATTERN: what it printed.
+out() {
+    # shellcheck disable=SC2053 # it is a pattern
+    [[ $(cat "$WORK/out") == $1 ]] || { printf 'printed: %s\n' "$(cat "$WORK/out")" >&2; return 1; }
+}
+
+# lacks PATTERN FILE: no line of it is like that.
+lacks() { ! grep -q -e "$1" "$2" || { cat "$2" >&2; return 1; }; }
+
+# says EXPRESSION: of the JSON that it printed.
+says() { jq -e "$1" "$WORK/out" >/dev/null || { cat "$WORK/out" >&2; return 1; }; }
+
+# holds NAME EXPRESSION: of a verdict of Alice.
+holds() { jq -e "$2" "$OWN/$1.verdict" >/dev/null || { cat "$OWN/$1.verdict" >&2; return 1; }; }
+nothing_in() { [ -z "$(find "$1" -mindepth 1)" ]; }
+
+# explains COMMAND: its --help and --version, and each option of its page's, as of any command of rtf.
+explains() {
+    local command=$1 section page
+    section=$(awk -v name="$command" '$1 == name { print $2 }' "$RTF_LIBEXEC/front/commands")
+    page=$RTF_SOURCE/man/rtf-$command.$section.scd
+    prints 0 rtf "$command" --version
+    out "rtf?$command [0-9]*"
+    prints 0 rtf "$command" --help
+    out "Usage: rtf?$command *"
+    diff <(awk '/^# / { inside = $0 == "# OPTIONS" } inside && /^\*-/' "$page" | sed 's/\\//g' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u) \
+        <(grep -E '^ {1,8}-' "$WORK/out" | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u) >"$WORK/diff" ||
+        { echo "< only on the page, > only in --help" >&2; cat "$WORK/diff" >&2; return 1; }
+    run -64 rtf "$command" --no-such-option
+    [[ $output == rtf?"$command: "*--no-such-option* ]]
+}

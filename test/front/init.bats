@@ -1,0 +1,96 @@
+# WITHOUT SYSTEMD of rtf-brokerd(8), typed as it is printed, on a machine whose /etc, /usr and /var are copies.
+load ../helper
+load ../command
+
+prepare() {
+    if ! grep -q overlay /proc/filesystems; then skip 'no overlay file systems here'; fi
+    [ -x "$RTF_SOURCE/build/bin/rtf" ] || skip 'there is no build tree'
+    export WORK
+    awk '!literal && /^# / { inside = $0 == "# WITHOUT SYSTEMD" } inside && /^```/ { literal = !literal; next } inside && literal && sub(/^# /, "")' \
+        "$RTF_SOURCE/man/rtf-brokerd.8.scd" >"$WORK/printed"
+    [ "$(wc -l <"$WORK/printed")" -eq 13 ]
+    cat >"$WORK/fresh" <<'END'
+set -eu
+mkdir "$WORK/over"
+mount -t tmpfs none "$WORK/over"
+for place in etc usr var; do
+    mkdir "$WORK/over/$place" "$WORK/over/$place.work"
+    mount -t overlay overlay -o "lowerdir=/$place,upperdir=$WORK/over/$place,workdir=$WORK/over/$place.work" "/$place"
+done
+mount -t tmpfs -o mode=755 none /run
+rm -rf /var/spool/rtf /etc/rtf /etc/init.d/rtf
+useradd --no-create-home rtfann
+sed -i 's/USER/rtfann/' "$WORK/printed"
+cd "$RTF_SOURCE"
+end() { [ ! -x /etc/init.d/rtf ] || /etc/init.d/rtf stop; }
+trap end EXIT
+printed() { sed -n "$1p" "$WORK/printed" >"$WORK/some"; sh -e "$WORK/some"; }
+broker() { sed -n 's/.*(\([0-9]*\))$/\1/p' "$1"; }
+END
+}
+
+# fresh SCRIPT
+fresh() {
+    echo "$1" >"$WORK/script"
+    unshare --mount --propagation private sh -c '. "$WORK/fresh" && . "$WORK/script"' >"$WORK/said" 2>&1 3>&- || { cat "$WORK/said" >&2; return 1; }
+}
+
+@test "each line works in its order, and a user gets what he asks for" {
+    fresh '
+        printed 1,8
+        printed 9 || [ $? -eq 1 ] # others may have real-time threads here
+        [ "$(getent group rtf)" != "" ] && [ "$(stat -c %G /var/spool/rtf/specs)" = rtf ]
+        ps -o user= -C fp | grep -q rtf
+        setpriv --reuid rtfann --regid rtfann --init-groups env USER=rtfann /usr/bin/rtf run --plugin FP --priority 15 -T 20ms -P 100ms -- chrt -p 0 >$WORK/chrt
+        grep -q SCHED_FIFO $WORK/chrt
+        setpriv --reuid rtfann --regid rtfann --init-groups env USER=rtfann /usr/bin/rtf declare cam --plugin FP --priority 15 -T 1ms -P 100ms
+        /etc/init.d/rtf status >$WORK/before
+        printed 10
+        printed 11
+        printed 12 >$WORK/after
+        [ "$(broker $WORK/before)" != "$(broker $WORK/after)" ]
+        jq -e ".reservations == 1" /var/spool/rtf/status.json
+        printed 13
+        status=0; printed 12 || status=$?
+        [ $status -eq 3 ]
+    '
+    grep -q 'rtf-brokerd is not running' "$WORK/said"
+}
+
+# bats test_tags=turn:0
+@test "start twice, stop twice, a wrong configuration, and a broker that was killed" {
+    fresh '
+        printed 1,5
+        status=0; /etc/init.d/rtf status || status=$?
+        [ $status -eq 3 ]
+        status=0; /etc/init.d/rtf reload || status=$?
+        [ $status -eq 7 ]
+        /etc/init.d/rtf stop
+        /etc/init.d/rtf start
+        /etc/init.d/rtf status >$WORK/one
+        /etc/init.d/rtf start
+        /etc/init.d/rtf status >$WORK/two
+        diff $WORK/one $WORK/two
+        cp /etc/rtf/acl.conf $WORK/acl.conf
+        echo one word >>/etc/rtf/acl.conf
+        status=0; /etc/init.d/rtf reload || status=$?
+        [ $status -eq 78 ]
+        cp $WORK/acl.conf /etc/rtf/acl.conf
+        /etc/init.d/rtf reload
+        setpriv --reuid rtfann --regid rtfann --clear-groups /etc/init.d/rtf stop || status=$?
+        [ $status -eq 4 ]
+        kill -9 $(broker $WORK/one)
+        while [ -d /proc/$(broker $WORK/one) ]; do sleep 0.05; done
+        status=0; /etc/init.d/rtf status || status=$?
+        [ $status -eq 3 ]
+        /etc/init.d/rtf start
+        status=0; /etc/init.d/rtf nonsense || status=$?
+        [ $status -eq 2 ]
+        echo SPOOL=/var/spool/other >/etc/default/rtf
+        /etc/init.d/rtf start
+        [ -p /var/spool/other/alive ]
+        /etc/init.d/rtf stop
+        rm /etc/default/rtf
+        /etc/init.d/rtf status
+    '
+}

@@ -1,0 +1,237 @@
+# rtf log and rtf history: the broker's log for people, over rotated files too.
+load ../helper
+load ../command
+load front
+
+prepare() {
+    front_prepare
+    configure_plugins 'EDF edf - all partition=global threshold=0.4' 'FP fp 11-20 all'
+}
+tidy() { [ -z "${FOLLOWER:-}" ] || kill "$FOLLOWER" 2>/dev/null || true; }
+
+rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
+
+something() {
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE huge '{"runtime": "20ms", "period": "20ms", "plugin": "EDF"}' >/dev/null
+    spec $BOB arm '{"priority": 15, "runtime": "1ms", "period": "10ms", "plugin": "FP"}' >/dev/null
+    logged_is() { grep -q '"name":"arm".*"stage":"verdict"\|"stage":"verdict".*"name":"arm"' "$EVENTS"; }
+    eventually logged_is
+}
+
+released() { grep -q "\"stage\":\"release\".*\"name\":\"$1\"" "$EVENTS"; }
+
+# put NUMBER LINES: what was rotated earlier.
+older() { cat >"$SPOOL/log/events.ndjson.$1"; }
+
+@test "log: a line for each event, in a sentence" {
+    broker_start
+    something
+    prints 0 rtf_root log --stage verdict
+    [ "$(wc -l <"$WORK/out")" -eq 3 ]
+    sed -n 1p "$WORK/out" | grep -qxE "[0-9]{4}-[0-9-]+T[0-9:.]+Z verdict ok $ALICE/cam create: .*\(EDF grants 2ms of each 20ms on CPUs? [0-9-]+, 0.1 of a CPU\)"
+    sed -n 2p "$WORK/out" | grep -qE "verdict refused $ALICE/huge create: EDF refused: "
+    prints 0 rtf_root log
+    grep -qE ' plugin started EDF: no reason given$' "$WORK/out"
+    grep -qE ' broker started -: spool ' "$WORK/out"
+}
+
+# bats test_tags=turn:2
+@test "log: chosen by user, name, stage, decision, number and time, and as it is" {
+    broker_start
+    something
+    prints 0 rtf_root log --user $ALICE --json
+    [ "$(jq -r .user "$WORK/out" | sort -u)" = $ALICE ]
+    diff "$WORK/out" <(grep "\"user\":\"$ALICE\"" "$EVENTS")
+    prints 0 rtf_root log --name 'c*' --json
+    says '.name == "cam"'
+    prints 0 rtf_root log --decision refused --stage accept --json
+    [ "$(jq -r .name "$WORK/out" | sort -u)" = huge ]
+    prints 0 rtf_root log -n 1
+    [ "$(wc -l <"$WORK/out")" -eq 1 ]
+    silent rtf_root log --until 1h
+    silent rtf_root log --since 2999-01-01
+    prints 0 rtf_root log --since 1h --until 2999-01-01
+    moment=$(jq -r 'select(.stage == "verdict" and .name == "huge") | .time' "$EVENTS")
+    prints 0 rtf_root log --since "$moment" --until "$moment" --json
+    says '.name == "huge"'
+    silent rtf_root log --name '.*'
+}
+
+# bats test_tags=turn:0
+@test "log: rotated files, packed ones too, are read with --since, oldest first" {
+    broker_start
+    something
+    line() { jq -c --arg time "$1" --arg name "$2" '.time = $time | .name = $name' <<<"$(head -n 1 "$EVENTS")"; }
+    line 2026-01-02T00:00:00.000000Z second | older 1
+    line 2026-01-01T00:00:00.000000Z first | older 2
+    touch -d 2026-01-01T12:00:00Z "$SPOOL/log/events.ndjson.2"
+    touch -d 2026-01-02T12:00:00Z "$SPOOL/log/events.ndjson.1"
+    gzip "$SPOOL/log/events.ndjson.2"
+    [ "$(rtf_root log --since 2026-01-01T00:00:00Z --json | jq -r .name | head -n 2 | xargs)" = 'first second' ]
+    [ "$(rtf_root log --since 2026-01-01T06:00:00Z --until 2026-01-03 --json | jq -r .name | xargs)" = second ]
+    [ -z "$(rtf_root log --json | jq -r 'select(.name == "second")')" ]
+}
+
+# bats test_tags=turn:1
+@test "log: -f goes on, over a rotation" {
+    broker_start
+    something
+    rtf_root log -f --stage verdict >"$WORK/followed" 2>"$WORK/err" 3>&- &
+    FOLLOWER=$!
+    echo $FOLLOWER >>"$WORK/pids"
+    followed() { grep -q "$ALICE/$1 " "$WORK/followed"; }
+    eventually followed cam
+    spec $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    eventually followed next
+    mv "$EVENTS" "$EVENTS.1"
+    kill -HUP "$BROKER"
+    eventually test -e "$EVENTS"
+    spec $ALICE last '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    eventually followed last
+    [ ! -s "$WORK/err" ]
+    pkill -P $FOLLOWER || true
+}
+
+# bats test_tags=turn:2
+@test "log: nothing that a user may write reaches a terminal as it is; a pipe that is closed is no fault" {
+    broker_start
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    as $ALICE touch "$SPECS/$ALICE/$(printf 'a\033[2Jb')"
+    noticed() { grep -q '"decision":"ignored"' "$EVENTS"; }
+    eventually noticed
+    for locale in C C.UTF-8; do
+        LC_ALL=$locale prints 0 rtf_root log
+        ! LC_ALL=C grep -q "[^ -~]" "$WORK/out"
+    done
+    rtf_root log --json 2>"$WORK/err" | head -n 1 >/dev/null
+    [ ! -s "$WORK/err" ]
+}
+
+# bats test_tags=turn:0
+@test "history: who held what and when, from grants, changes, refusals and releases" {
+    broker_start
+    something
+    spec $ALICE cam '{"runtime": "4ms", "period": "20ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "20ms", "period": "20ms", "plugin": "EDF"}' >/dev/null # refused: the grant stays
+    rm "$SPECS/$BOB/arm.json"
+    eventually released arm
+    prints 0 rtf_root history --json
+    [ "$(jq -r '"\(.user)/\(.name) \(.policy) \(.accepted_runtime) \(.priority) \(.end != null)"' "$WORK/out" | sort)" = "$(sort <<END
+$ALICE/cam deadline 2000 null true
+$ALICE/cam deadline 4000 null false
+$BOB/arm fifo 1000 15 true
+END
+)" ]
+    # One ends where the other begins.
+    jq -e -s 'map(select(.name == "cam")) | .[0].end == .[1].begin' "$WORK/out"
+    prints 0 rtf_root history --user $ALICE
+    head -n 1 "$WORK/out" | grep -q '^BEGIN  *END  *RESERVATION  *PLUGIN'
+    sed -n 3p "$WORK/out" | grep -qE "Z  - +$ALICE/cam +EDF +deadline +- +4ms +20ms +0.2 "
+    prints 0 rtf_root history --plugin FP --noheadings
+    [ "$(wc -l <"$WORK/out")" -eq 1 ]
+    moment=$(jq -r 'select(.stage == "release") | .time' "$EVENTS")
+    prints 0 rtf_root history --at "$moment" --json --name 'c*'
+    says '.accepted_runtime == 4000'
+    silent rtf_root history --until 1h --noheadings
+}
+
+# bats test_tags=turn:1
+@test "history: over rotated files; and no reservation outlives its kernel" {
+    broker_start
+    something
+    jq -c 'select(.stage == "verdict" and .name == "cam") | .time = "2020-01-01T00:00:00.000000Z"' "$EVENTS" | older 2
+    jq -c 'select(.stage == "verdict" and .name == "cam") | .time = "2020-01-02T00:00:00.000000Z" | .name = "left"' "$EVENTS" | older 1
+    jq -c 'select(.stage == "verdict" and .name == "cam") | .time = "2020-01-03T00:00:00.000000Z" | .stage = "release"' "$EVENTS" >>"$SPOOL/log/events.ndjson.1"
+    touch -d 2020-01-01 "$SPOOL/log/events.ndjson.2"
+    touch -d 2020-01-03 "$SPOOL/log/events.ndjson.1"
+    gzip "$SPOOL/log/events.ndjson.2"
+    prints 0 rtf_root history --json --until 2020-02-01
+    [ "$(jq -r '[.name, .begin[:10], (.end | . != null and . > "2021")] | @tsv' "$WORK/out" | sort)" = "$(printf 'cam\t2020-01-01\tfalse\nleft\t2020-01-02\ttrue')" ]
+    jq -e -s 'map(select(.name == "cam"))[0].end == "2020-01-03T00:00:00.000000Z"' "$WORK/out"
+}
+
+# bats test_tags=turn:2
+@test "history: 5,000 reservations, and none" {
+    broker_start
+    silent rtf_root history --noheadings
+    something
+    one=$(jq -c 'select(.stage == "verdict" and .name == "cam")' "$EVENTS")
+    jq -c --argjson one "$one" -n 'range(5000) as $n | $one | .name = "r\($n)"' | older 1
+    touch "$SPOOL/log/events.ndjson"
+    takes 0 10000 prints 0 rtf_root history --noheadings
+    [ "$(wc -l <"$WORK/out")" -eq 5002 ]
+}
+
+# bats test_tags=turn:0
+@test "a user has what he himself was told, from his first look on, and of nobody else anything" {
+    broker_start
+    something
+    stat=$(stat -c %i "$SPECS/$ALICE")
+    rtf log >"$WORK/out" 2>"$WORK/err"
+    grep -qx "rtf log: what you are told is kept in $OWN/.events from now on" "$WORK/err"
+    [ "$(wc -l <"$WORK/out")" -eq 2 ]
+    ! grep -q "$BOB" "$WORK/out"
+    [ "$(stat -c '%a %u' "$OWN/.events")" = "600 $ALICE" ]
+    spec $ALICE cam '{"runtime": "4ms", "period": "20ms", "token": "t-1"}' >/dev/null
+    spec $BOB arm '{"priority": 16, "runtime": "1ms", "period": "10ms", "plugin": "FP"}' >/dev/null
+    rm "$OWN/cam.json"
+    kept() { prints 0 rtf log --json && jq -e -s "$1" "$WORK/out" >/dev/null; }
+    eventually kept 'last | .stage == "release" and .name == "cam" and (.time | fromdate? // (sub("[.][0-9]+"; "") | fromdate) | now - . < 60)'
+    kept 'map(select(.request == "change"))[0] | .grant.accepted_runtime == 4000 and .token == "t-1" and .decision == "ok"'
+    kept "all(.[]; .uid == $ALICE)"
+    # The keys are those of the log.
+    [ "$(jq -r 'keys_unsorted | @csv' "$WORK/out" | sort -u)" = "$(jq -r 'keys_unsorted | @csv' "$EVENTS" | sort -u)" ]
+    prints 0 rtf history --json
+    [ "$(jq -r '"\(.name) \(.accepted_runtime) \(.end != null)"' "$WORK/out" | paste -sd ,)" = 'cam 2000 true,cam 4000 true' ]
+    rtf log -f >"$WORK/followed" 2>/dev/null 3>&- &
+    FOLLOWER=$!
+    echo $FOLLOWER >>"$WORK/pids"
+    followed() { grep -q "/$1 create" "$WORK/followed"; }
+    eventually followed huge
+    spec $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    eventually followed next
+}
+
+# bats test_tags=turn:1
+@test "what is kept for a user is bounded, and what he makes of the file is his own trouble" {
+    broker_start
+    as $ALICE sh -c 'mkdir -p "$1" && : >"$1/.events"' sh "$OWN"
+    big=$(head -c 900 /dev/zero | tr '\0' x)
+    for n in $(seq 8); do spec $ALICE "n$n" "{\"comment\": \"$big\", \"runtime\": \"1ms\", \"period\": \"1s\"}" >/dev/null; done
+    [ "$(jq -r .name "$OWN/.events" | xargs)" = 'n1 n2 n3 n4 n5 n6 n7 n8' ]
+    head -c 300000 /dev/zero | tr '\0' '\n' >>"$OWN/.events"
+    spec $ALICE more '{"runtime": "1ms", "period": "1s"}' >/dev/null
+    names() { [ "$(jq -r .name "$OWN/.events" 2>/dev/null | xargs)" = more ]; }
+    eventually names
+    [ "$(stat -c %u "$OWN/.events.1")" = $ALICE ]
+    [ "$(rtf log --since 1h --json | jq -r .name | xargs)" = 'n1 n2 n3 n4 n5 n6 n7 n8 more' ]
+    # A link, a FIFO, a directory, somebody else's: nothing is written there, nobody waits, and answers come.
+    echo keep >"$WORK/precious"
+    chmod 666 "$WORK/precious"
+    for odd in "ln -s $WORK/precious" mkfifo mkdir "ln $WORK/precious"; do
+        as $ALICE sh -c "cd '$OWN' && rm -rf .events .events.1 && $odd .events" || continue
+        spec $ALICE cam '{"runtime": "1ms", "period": "1s"}' >/dev/null
+        rm "$OWN/cam.json"
+        eventually test ! -e "$OWN/cam.verdict"
+    done
+    [ "$(cat "$WORK/precious")" = keep ]
+}
+
+# bats test_tags=turn:2
+@test "who may not read the log, and what is used wrongly" {
+    fails 69 'rtf log: no broker has made a spool at *' rtf_root log
+    broker_start
+    fails 77 'rtf log: only root and the group adm may read *' rtf_of $CAROL log
+    fails 77 'rtf history: only root and the group adm may read *' rtf_of $CAROL history
+    for command in log history; do
+        explains $command
+        fails 64 "rtf $command: *operand*" rtf_root $command operand
+        fails 64 "rtf $command: --since 5: a time is such as *" rtf_root $command --since 5
+        fails 64 "rtf $command: --since yesteryear: a time is such as *" rtf_root $command --since yesteryear
+    done
+    fails 64 'rtf log: --follow never comes to an end*' rtf_root log -f --until 5min
+    fails 64 'rtf log: --lines two: this takes a whole number' rtf_root log -n two
+    rm "$EVENTS"
+    fails 66 'rtf log: there is no *' rtf_root log
+}

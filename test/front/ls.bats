@@ -1,0 +1,202 @@
+# rtf-ls(1): what there is, in columns or as JSON, of nobody, one and thousands.
+load ../helper
+load ../command
+load ../many
+load front
+
+prepare() { front_prepare; }
+
+@test "nothing: no line at all, and an empty list as JSON" {
+    broker_start
+    silent rtf ls
+    prints 0 rtf ls --json
+    says '. == {reservations: []}'
+    silent rtf ls 'c*'
+}
+
+# bats test_tags=turn:2
+@test "one of each state" {
+    broker_start
+    sleeper $ALICE
+    put_all $ALICE granted '{"runtime": "2ms", "period": "20ms"}' attached "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" \
+        refused '{"runtime": "30ms", "period": "20ms"}' dry '{"runtime": "2ms", "period": "20ms", "dry_run": true}' \
+        prio '{"priority": 7, "plugin": "FP"}'
+    verdicts $ALICE granted attached refused dry prio >"$WORK/verdicts"
+    prints 0 rtf ls
+    diff <(tr -s ' ' <"$WORK/out") - <<TEXT
+NAME STATE PLUGIN RUNTIME PERIOD PRIORITY SHARE TID COMMAND
+attached attached EDF 1ms 20ms - 0.05 $SLEEPER sleep
+dry dry-run - - - - - - -
+granted granted EDF 2ms 20ms - 0.1 - -
+prio granted FP - - 11 - - -
+refused refused - - - - - - -
+TEXT
+    prints 0 rtf ls --json
+    says ".reservations[] | select(.name == \"attached\") | .tid == $SLEEPER and .command == \"sleep\" and .runtime == 1000"
+    says '.reservations[] | select(.name == "refused") | .refusal.code == "bad-spec"'
+    [ "$(jq '.reservations | length' "$WORK/out")" -eq 5 ]
+}
+
+# bats test_tags=turn:0
+@test "a thread that runs otherwise than granted has drifted, whoever did it" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
+    prints 0 rtf ls --noheadings -o state
+    out attached
+    chrt --other -p 0 "$SLEEPER"
+    prints 0 rtf ls --noheadings -o state
+    out drifted
+    prints 0 rtf ls --json
+    says '.reservations[0].state == "drifted"'
+}
+
+# bats test_tags=turn:1
+@test "a spec that has no answer yet, and one that was rewritten since" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    kill -STOP "$BROKER"
+    put $ALICE cam '{"runtime": "3ms", "period": "20ms"}'
+    put $ALICE dog '{"runtime": "3ms", "period": "20ms"}'
+    prints 0 rtf ls --noheadings -o name,state,runtime
+    kill -CONT "$BROKER"
+    out $'cam  granted  2ms\ndog  asked    -'
+}
+
+# bats test_tags=turn:2
+@test "a spec that waits for room" {
+    broker_start
+    silent rtf declare big -T 17ms -P 20ms
+    silent rtf declare two -T 17ms -P 20ms
+    put $ALICE cam '{"runtime": "10ms", "period": "20ms", "on_refusal": "wait"}'
+    waits() { [ "$(rtf ls --noheadings -o state cam)" = waiting ]; }
+    eventually waits
+    silent rtf release big
+    has_it() { [ "$(rtf ls --noheadings -o state cam)" = granted ]; }
+    eventually has_it
+}
+
+# bats test_tags=turn:0
+@test "declare with on_refusal=wait: granted as soon as there is room" {
+    broker_start
+    silent rtf declare big -T 17ms -P 20ms
+    silent rtf declare two -T 17ms -P 20ms
+    fails 75 'rtf declare: cam: no answer to cam within the time allowed; it waits: *' rtf declare cam -T 10ms -P 20ms --set on_refusal=wait --timeout 300ms
+    rtf declare cam -T 10ms -P 20ms --set on_refusal=wait 2>"$WORK/told" 3>&- &
+    pid=$!
+    waits() { [ "$(rtf ls --noheadings -o state cam)" = waiting ]; }
+    eventually waits
+    silent rtf release big
+    wait "$pid"
+    holds cam '.grant.runtime == 10000'
+}
+
+# bats test_tags=turn:1
+@test "columns: any of them in any order and case; what is none is told" {
+    broker_start
+    silent rtf declare cam --priority 5 --plugin FP -T 1ms -P 50ms
+    prints 0 rtf ls -o Name,POLICY,priority,deadline,cpus,result,user,reason,answered
+    [[ $(tail -n 1 "$WORK/out") =~ ^cam\ +fifo\ +11\ +50ms\ +0\ +OK\ +$ALICE\ +FP\ grants\ it.*\ 20[0-9-]+T[0-9:.]+Z$ ]] || { cat "$WORK/out" >&2; false; }
+    fails 64 'rtf ls: -o name,size: columns are USER, NAME, *' rtf ls -o name,size
+    fails 64 'rtf ls: --color sometimes: this is auto, always or never' rtf ls --color sometimes
+}
+
+# bats test_tags=turn:2
+@test "only those whose names match, in the order of their numbers" {
+    broker_start
+    put_all $ALICE run-10 '{}' run-9 '{}' cam '{}'
+    verdicts $ALICE run-10 run-9 cam >"$WORK/verdicts"
+    prints 0 rtf ls --noheadings -o name 'run-*'
+    out $'run-9\nrun-10'
+    prints 0 rtf ls --noheadings -o name cam run-9
+    out $'cam\nrun-9'
+}
+
+# bats test_tags=turn:0
+@test "colours on a terminal, and only there; none with NO_COLOR, unless they are asked for" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    prints 0 rtf ls
+    lacks $'\e' "$WORK/out"
+    prints 0 rtf ls --color=always
+    grep -q $'\e' "$WORK/out"
+    terminal() { script -qec "env TERM=xterm $1 setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE $RTF_BIN/rtf --spool $SPOOL ls" /dev/null </dev/null; }
+    terminal '' | grep -q $'\e\[1m'
+    terminal NO_COLOR=1 >"$WORK/out"
+    lacks $'\e' "$WORK/out"
+    terminal TERM=dumb >"$WORK/out"
+    lacks $'\e' "$WORK/out"
+}
+
+# bats test_tags=turn:1
+@test "texts of others cannot reach the terminal's control, in any locale, and columns stay in line" {
+    broker_start
+    as $ALICE mkdir "$OWN"
+    as $ALICE sh -c 'echo "{}" >"$1/cam.json"; echo "{}" >"$1/dog.json"' sh "$OWN"
+    verdicts $ALICE cam dog >"$WORK/verdicts"
+    as $ALICE sh -c 'for n in cam dog; do rm "$1/$n.verdict"; done
+        printf "{\"result\":\"O\\\\u001b[31mK\",\"reason\":\"\\\\u009b1m grün\",\"grant\":{\"plugin\":\"ü\"}}" >"$1/cam.verdict"
+        printf "{\"result\":\"OK\",\"reason\":\"x\",\"grant\":{\"plugin\":\"abc\"}}" >"$1/dog.verdict"' sh "$OWN"
+    prints 0 env LC_ALL=C "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o plugin,result,reason
+    [ "$(tr -d '\n -~' <"$WORK/out" | wc -c)" -eq 0 ]
+    prints 0 env LC_ALL=C.UTF-8 "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o plugin,result,reason
+    out $'ü    O?[31mK  ?1m grün\nabc  OK       x'
+}
+
+# bats test_tags=turn:2
+@test "root sees all users', whatever they leave there; others see their own" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    silent rtf_of $BOB declare dog -T 2ms -P 20ms
+    as $BOB mkfifo "$SPECS/$BOB/fifo.verdict"
+    as $BOB ln -s /etc/passwd "$SPECS/$BOB/link.json"
+    as $BOB sh -c 'echo "{}" >"$1/fifo.json"' sh "$SPECS/$BOB"
+    prints 0 timeout 5 "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o user,name
+    [[ $(tr -s ' ' <"$WORK/out") == "$ALICE cam"$'\n'"$BOB dog"* ]] || { cat "$WORK/out" >&2; false; }
+    prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" ls --user $ALICE --noheadings -o name
+    out cam
+    silent "$RTF_BIN/rtf" --spool "$SPOOL" ls --user nobody-here
+    fails 77 "rtf ls: $SPOOL/specs: only root sees everybody's" rtf ls --all
+    fails 77 "rtf ls: $SPOOL/specs/$BOB: only root sees somebody else's" rtf ls --user $BOB
+    fails 64 'rtf ls: --user ../specs: this is no user' rtf ls --user ../specs
+    prints 0 rtf ls --noheadings -o name
+    out cam
+}
+
+# bats test_tags=turn:0
+@test "69 without a spool; without a broker it still lists; 74 when the list cannot be written" {
+    fails 69 "rtf ls: no broker has made a spool at $SPOOL" rtf ls
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    broker_stop INT
+    prints 0 rtf ls --noheadings -o name,state
+    out 'cam  granted'
+    status=0
+    rtf ls --json >/dev/full 2>"$WORK/err" || status=$?
+    [ "$status" -eq 74 ]
+    [ "$(cat "$WORK/err")" = 'rtf ls: cannot print the list: No space left on device' ]
+}
+
+# bats test_tags=turn:1
+@test "5,000 reservations: all of them, and in no time" {
+    configure_plugins 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 10000"
+    broker_start --max-specs 6000
+    as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && i=0; while [ $i -lt 5000 ]; do echo "{\"priority\": 5}" >"n$i-0123456789012345678901234567890123456789012345678901.json"; i=$((i + 1)); done' sh "$OWN"
+    all_answered() { [ "$(find "$OWN" -name '*.verdict' | wc -l)" -eq 5000 ]; }
+    eventually all_answered
+    prints 0 rtf ls
+    [ "$(wc -l <"$WORK/out")" -eq 5001 ]
+    [ "$(grep -c ' granted ' "$WORK/out")" -eq 5000 ]
+    # CPU time: how long it takes is the business of who else computes. Sanitizers take four times as long.
+    TIMEFORMAT='%3U %3S'
+    { time rtf ls >"$WORK/out"; } 2>"$WORK/time"
+    milliseconds=$(awk '{ printf "%d", ($1 + $2) * 1000 }' "$WORK/time")
+    echo "# rtf ls of 5,000: $milliseconds ms" >&3
+    [ "$milliseconds" -le "${RTF_MEMORY_SLACK:+1}300" ]
+    prints 0 rtf ls --json
+    [ "$(jq '.reservations | length' "$WORK/out")" -eq 5000 ]
+}
+
+# bats test_tags=turn:2
+@test "page, --help and --version agree" { explains ls; }

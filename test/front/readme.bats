@@ -1,0 +1,42 @@
+# README.md's sections on rtf: typed as they are printed.
+load ../helper
+load ../command
+load front
+
+prepare() {
+    front_prepare
+    mkdir "$WORK/bin"
+    printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf" "$SPOOL" >"$WORK/bin/rtf"
+    chmod 755 "$WORK/bin/rtf"
+}
+
+# lines HEADING: what is to be typed there.
+lines() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside && /^    /' "$RTF_SOURCE/README.md" | sed -e 's/^ *//' -e 's/ *#.*//'; }
+
+# typed: the script on standard input, as Alice, with errors fatal; what is said is in $WORK/out.
+typed() {
+    cat >"$WORK/script"
+    as $ALICE env PATH="$WORK/bin:/usr/bin:/bin" USER=$ALICE sh -eu "$WORK/script" </dev/null >"$WORK/out" 2>&1 || { cat "$WORK/script" "$WORK/out" >&2; return 1; }
+}
+
+@test "In a word each" {
+    broker_start
+    [ "$(lines 'In a word each' | wc -l)" -eq 6 ]
+    lines 'In a word each' | sed -E 's/^rtf (attach|change|detach) .*/&; chrt -p $$/' | typed
+    grep -q '^EDF would grant 10ms of each 100ms on CPUs ' "$WORK/out"
+    [ "$(grep -c 'policy: SCHED_DEADLINE' "$WORK/out")" -eq 2 ]
+    grep -q 'parameters: 20000000/' "$WORK/out"
+    tail -n 2 "$WORK/out" | grep -q SCHED_OTHER
+    [ -z "$(ls -A "$OWN")" ]
+}
+
+@test "List and watch" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    [ "$(lines 'List and watch' | wc -l)" -eq 4 ]
+    lines 'List and watch' | typed
+    grep -q '^cam *granted' "$WORK/out"
+    grep -q '^granted *EDF grants 2ms of each 20ms' "$WORK/out"
+    grep -q '^EDF *deadline' "$WORK/out"
+    grep -q '"result":"OK"' "$WORK/out"
+}

@@ -1,0 +1,86 @@
+# rtf-release(1): when it returns, capacity is free and threads are what they were.
+load ../helper
+load ../command
+load ../many
+load front
+
+prepare() { front_prepare; }
+tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
+
+@test "silence, and nothing is left when it returns" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 2ms -P 20ms
+    silent rtf attach cam "$SLEEPER"
+    silent rtf release cam
+    [ -z "$(ls -A "$OWN")" ]
+    is_policy "$SLEEPER" other
+}
+
+# bats test_tags=turn:1
+@test "several, one of which is not there: the others are released" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    silent rtf declare dog -T 2ms -P 20ms
+    fails 66 "rtf release: there is no spec cow in $OWN" rtf release cam cow dog.json
+    [ -z "$(ls -A "$OWN")" ]
+    fails 66 'rtf release: there is no spec cam' rtf_of $CAROL release cam
+}
+
+# bats test_tags=turn:2
+@test "--all: everything of one's own, also a refused spec; and nothing of another's" {
+    broker_start
+    silent rtf_of $BOB declare his -T 2ms -P 20ms
+    silent rtf release --all
+    put_all $ALICE a '{}' b '{"priority": 5}' c '{"runtime": "1ms", "period": "20ms"}'
+    verdicts $ALICE a b c >"$WORK/verdicts"
+    as $ALICE touch "$OWN/my notes.json" "$OWN/.hidden.json"
+    silent rtf release --all
+    [ "$(ls -A "$OWN" | grep -cv '^\(my notes.json\|.hidden.json\|.ignored\)$')" -eq 0 ] || { ls -A "$OWN" >&2; false; }
+    [ -e "$OWN/my notes.json" ]
+    [ -e "$SPECS/$BOB/his.json" ]
+}
+
+# bats test_tags=turn:0
+@test "5,000 at once" {
+    configure_plugins 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 10000"
+    broker_start --max-specs 6000
+    as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && i=0; while [ $i -lt 5000 ]; do echo "{\"priority\": 5}" >"n$i.json"; i=$((i + 1)); done' sh "$OWN"
+    all_answered() { [ "$(find "$OWN" -name '*.verdict' | wc -l)" -eq 5000 ]; }
+    eventually all_answered
+    takes 0 8000 silent rtf release --all
+    [ -z "$(ls -A "$OWN")" ]
+}
+
+# bats test_tags=turn:1
+@test "69 without a broker: the files are gone, and it is said; --no-wait says nothing" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    silent rtf declare dog -T 2ms -P 20ms
+    broker_stop INT
+    fails 69 "rtf release: cam: no broker is running on $SPOOL" rtf release cam --timeout 300ms
+    [ ! -e "$OWN/cam.json" ]
+    silent rtf release dog --no-wait
+    broker_start
+    eventually nothing_in "$OWN"
+}
+
+# bats test_tags=turn:2
+@test "75: it takes longer than allowed" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    kill -STOP "$BROKER"
+    fails 75 'rtf release: cam: cam has not ended within the time allowed' rtf release cam --timeout 200ms
+}
+
+# bats test_tags=turn:0
+@test "64: wrong usage" {
+    broker_start
+    fails 64 'rtf release: the names of reservations are missing *' rtf release
+    fails 64 'rtf release: names, or --all *' rtf release --all cam
+    fails 64 'rtf release: ../cam: a name is *' rtf release ../cam
+}
+
+# bats test_tags=turn:1
+@test "page, --help and --version agree" { explains release; }

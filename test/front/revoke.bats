@@ -1,0 +1,168 @@
+# rtf revoke, drain and resume: root ends what users have, and lets nothing new begin.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
+granted() { [ "$(field '.grant != null' "$(spec "$@")")" = true ]; }
+
+@test "revoke: all that a user has, and nothing of others" {
+    broker_start
+    sleeper $ALICE
+    granted $ALICE cam "{\"priority\": 15, \"attach\": $SLEEPER}"
+    granted $ALICE arm '{"runtime": "2ms", "period": "20ms"}'
+    granted $BOB cam '{"runtime": "2ms", "period": "20ms"}'
+    as $ALICE sh -c 'cd "$1" && echo mine >notes && mkdir sub.json' sh "$OWN"
+    eventually is_policy "$SLEEPER" fifo
+    silent rtf_root revoke $ALICE
+    is_policy "$SLEEPER" other
+    [ "$(ls "$OWN")" = "$(printf 'notes\nsub.json\nsub.verdict')" ]
+    [ -e "$SPECS/$BOB/cam.verdict" ]
+    [ "$(jq -r 'select(.stage == "release") | "\(.user)/\(.name)"' "$EVENTS" | sort | xargs)" = "$ALICE/arm $ALICE/cam" ]
+}
+
+# bats test_tags=turn:0
+@test "revoke: one of them, or several users; -v says which" {
+    broker_start
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    granted $ALICE arm '{"runtime": "2ms", "period": "20ms"}'
+    granted $BOB cam '{"runtime": "2ms", "period": "20ms"}'
+    silent rtf_root revoke $ALICE/cam.json
+    [ ! -e "$OWN/cam.verdict" ]
+    [ -e "$OWN/arm.verdict" ]
+    rtf_root revoke -v $ALICE $BOB/cam 2>"$WORK/err"
+    diff "$WORK/err" - <<END
+rtf revoke: $ALICE/arm is revoked
+rtf revoke: $BOB/cam is revoked
+END
+    [ ! -e "$OWN/arm.verdict" ]
+    silent rtf_root revoke $ALICE
+    fails 66 "rtf revoke: $ALICE/cam: there is no such spec" rtf_root revoke $ALICE/cam
+}
+
+# bats test_tags=turn:1
+@test "revoke: an owner who moves his directory and puts links in its place leads root nowhere" {
+    broker_start
+    mkdir "$WORK/precious"
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    as $ALICE sh -c 'cd "$1" && mv "$2" .moved-"$2" && ln -s "$3" "$2"' sh "$SPECS" $ALICE "$WORK/precious"
+    echo keep >"$WORK/precious/cam.json"
+    rtf_root revoke $ALICE/cam 2>"$WORK/err" || true
+    [ -e "$WORK/precious/cam.json" ]
+    "$RTF_LIBEXEC/rtf-remove" "$SPOOL" $ALICE 0 2>"$WORK/err" || true
+    [ -e "$WORK/precious/cam.json" ]
+    # A link as a spec goes itself, and what it leads to stays; so it does a thousand times, whatever is swapped beneath.
+    as $BOB mkdir -p "$SPECS/$BOB"
+    cat >"$WORK/swap" <<'END'
+cd "$1" || exit
+while [ -d "$3" ]; do
+    mv "$2" ".a-$2"; ln -s "$3" "$2"; rm "$2"; mv ".a-$2" "$2"
+    ln -sf "$3/cam.json" "$2/cam.json"
+done
+END
+    become $BOB sh "$WORK/swap" "$SPECS" $BOB "$WORK/precious" 2>/dev/null 3>&- &
+    echo $! >>"$WORK/pids"
+    for _ in $(seq 200); do "$RTF_LIBEXEC/rtf-remove" "$SPOOL" $BOB 0 cam >/dev/null 2>&1 || true; done
+    [ "$(cat "$WORK/precious/cam.json")" = keep ]
+    kill $!
+    mkdir -p "$SPECS/root"
+    "$RTF_LIBEXEC/rtf-remove" "$SPOOL" ../.. 0 2>"$WORK/err" && false
+    "$RTF_LIBEXEC/rtf-remove" "$SPOOL" root 0 ../cam 2>"$WORK/err" && false
+    grep -q 'no name of a spec' "$WORK/err"
+}
+
+# bats test_tags=turn:2
+@test "revoke: what fails" {
+    fails 69 'rtf revoke: no broker has made a spool at *' rtf_root revoke $ALICE
+    broker_start
+    explains revoke
+    fails 64 'rtf revoke: whose?*' rtf_root revoke
+    fails 64 'rtf revoke: ../x: this must be USER or USER/NAME*' rtf_root revoke ../x
+    fails 64 'rtf revoke: a/b/c: this must be USER or USER/NAME*' rtf_root revoke a/b/c
+    fails 64 'rtf revoke: a?b*: a name is *' rtf_root revoke "$ALICE/$(printf 'a\033b')"
+    fails 66 "rtf revoke: $CAROL has no directory in $SPECS" rtf_root revoke $CAROL
+    fails 77 "rtf revoke: only root may end other users' reservations" rtf revoke $BOB
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    kill -STOP "$BROKER"
+    fails 75 "rtf revoke: $ALICE: it has not ended in time: look at the log" rtf_root revoke --timeout 200ms $ALICE
+    kill -CONT "$BROKER"
+    eventually test ! -e "$OWN/cam.verdict"
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    broker_stop TERM
+    fails 69 "rtf revoke: no broker serves $SPOOL: what was removed ends when one does" rtf_root revoke $ALICE
+    [ ! -e "$OWN/cam.json" ]
+    broker_start
+    eventually test ! -e "$OWN/cam.verdict"
+}
+
+# bats test_tags=turn:0
+@test "drain: nothing new begins, what is there goes on and ends; resume lets it begin again" {
+    broker_start
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    silent rtf_root drain --no-wait
+    answer=$(spec $ALICE new '{"runtime": "2ms", "period": "20ms"}')
+    [ "$(field .refusal.code "$answer")" = draining ]
+    [ "$(field .refusal.retry "$answer")" = when-freed ]
+    answer=$(spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}')
+    [ "$(field .refusal.code "$answer")" = draining ]
+    [ "$(field .grant.runtime "$answer")" = 2000 ]
+    [ "$(field .refusal.code "$(spec 0 roots '{"runtime": "2ms", "period": "20ms"}')")" = draining ]
+    grep -q '"decision":"warning","reason":"draining: ' "$EVENTS"
+    # Threads may still come and go.
+    sleeper $ALICE
+    [ "$(field .thread.tid "$(attach $ALICE cam "$SLEEPER")")" = "$SLEEPER" ]
+    # So it is after a restart.
+    broker_stop INT
+    broker_start
+    [ "$(field .refusal.code "$(spec $ALICE new '{"runtime": "1ms", "period": "20ms"}')")" = draining ]
+    [ "$(field .grant.runtime "$(verdict $ALICE cam)")" = 2000 ]
+    silent rtf_root resume
+    granted $ALICE new '{"runtime": "2ms", "period": "20ms"}'
+    grep -q '"decision":"ok","reason":"draining is over' "$EVENTS"
+    silent rtf_root resume
+}
+
+# bats test_tags=turn:1
+@test "drain: waits until all have ended, and no longer than it should" {
+    broker_start
+    silent rtf_root drain
+    silent rtf_root resume
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    granted $ALICE arm '{"runtime": "2ms", "period": "20ms"}'
+    takes 300 5000 fails 75 'rtf drain: 2 reservations have not ended: rtf revoke ends them' rtf_root drain --timeout 300ms
+    rtf_root drain -v 2>"$WORK/said" 3>&- &
+    drain=$!
+    echo $drain >>"$WORK/pids"
+    says_left() { grep -q "rtf drain: $1 left" "$WORK/said"; }
+    eventually says_left 2
+    rm "$OWN/cam.json"
+    eventually says_left 1
+    kill -0 $drain
+    rm "$OWN/arm.json"
+    wait $drain
+    watches() { pgrep -f "inotifywait -m -e moved_to --format %f $SPOOL"; }
+    watches_no_more() { ! watches; }
+    eventually watches_no_more
+}
+
+# bats test_tags=turn:2
+@test "drain: what fails" {
+    fails 69 'rtf drain: no broker has made a spool at *' rtf_root drain
+    broker_start
+    for command in drain resume; do
+        explains $command
+        fails 64 "rtf $command: *" rtf_root $command operand
+        fails 77 "rtf $command: only root may *" rtf $command
+    done
+    fails 64 'rtf drain: *a time needs a unit*' rtf_root drain --timeout 5
+    # A wrong file of rules does not stand in the way, and is told.
+    echo 'one word' >>"$CONFIG/acl.conf"
+    rtf_root drain --no-wait 2>"$WORK/err"
+    grep -q '^rtf drain: acl.conf:.*the rules in force stay$' "$WORK/err"
+    broker_stop TERM
+    rm "$SPOOL/draining"
+    fails 69 "rtf drain: no broker serves $SPOOL: the next one will let nothing new begin" rtf_root drain
+    fails 69 "rtf resume: no broker serves $SPOOL: the next one will let reservations begin" rtf_root resume
+    [ ! -e "$SPOOL/draining" ]
+}

@@ -1,0 +1,94 @@
+# rtf(1): finds the command, and helps who has not.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+
+@test "without a command: what there is, on standard error, and 64" {
+    run -64 --separate-stderr "$RTF_BIN/rtf"
+    [ -z "$output" ]
+    [[ $stderr == 'Usage: rtf '* ]]
+    while read -r name _; do
+        if [ -e "$RTF_LIBEXEC/front/rtf-$name" ] || [ -e "$RTF_BIN/rtf-$name" ]; then grep -qE "^  $name +[a-z]" <<<"$stderr"; fi
+    done <"$RTF_LIBEXEC/front/commands"
+}
+
+@test "help, --help and --version" {
+    for word in help --help '-?'; do
+        prints 0 "$RTF_BIN/rtf" "$word"
+        out 'Usage: rtf *declare*'
+    done
+    for word in --version -V; do
+        prints 0 "$RTF_BIN/rtf" "$word"
+        out "$("$RTF_BIN/rtf-run" --version | sed 's/rtf-run/rtf/')"
+    done
+}
+
+@test "every command that is installed is listed, and has a page in its section" {
+    for file in "$RTF_LIBEXEC"/front/rtf-* "$RTF_BIN"/rtf-*; do
+        name=${file##*/rtf-}
+        section=$(awk -v name="$name" '$1 == name { print $2 }' "$RTF_LIBEXEC/front/commands")
+        [ -n "$section" ] || { echo "$name is not in commands" >&2; false; }
+        [ -e "$RTF_SOURCE/man/rtf-$name.$section.scd" ] || { echo "$name has no page" >&2; false; }
+    done
+}
+
+@test "an unknown command gets the nearest, if there is one near" {
+    fails 64 "rtf: there is no command declaer; did you mean declare? ('rtf help' lists them)" "$RTF_BIN/rtf" declaer
+    fails 64 "rtf: there is no command lst; did you mean ls? (*" "$RTF_BIN/rtf" lst
+    fails 64 "rtf: there is no command realease; did you mean release? (*" "$RTF_BIN/rtf" realease x
+    fails 64 "rtf: there is no command waht-if; did you mean what-if? (*" "$RTF_BIN/rtf" waht-if
+    fails 64 "rtf: there is no command breakfast ('rtf help' lists them)" "$RTF_BIN/rtf" breakfast
+    fails 64 "rtf: there is no command brokerd ('rtf help' lists them)" "$RTF_BIN/rtf" brokerd
+    fails 64 "rtf: there is no command ../rtf-log (*" "$RTF_BIN/rtf" ../rtf-log
+    fails 64 "rtf: there is no command ?[31m (*" "$RTF_BIN/rtf" $'\e[31m'
+    fails 64 "rtf: unknown option --spoil *" "$RTF_BIN/rtf" --spoil
+    fails 64 "rtf: --spool needs a directory" "$RTF_BIN/rtf" --spool
+}
+
+@test "run and wait are commands, too; --spool goes with any" {
+    broker_start
+    prints 0 as $ALICE "$RTF_BIN/rtf" --spool="$SPOOL" run -T 2ms -P 20ms -- chrt -p 0
+    out '*SCHED_DEADLINE*'
+    fails 66 'rtf-wait: there is no spec cam *' rtf wait cam
+}
+
+@test "help COMMAND opens its page, from where it is installed" {
+    command -v man >/dev/null || skip 'man is not here'
+    prints 0 env MANWIDTH=80 PAGER=cat "$RTF_BIN/rtf" help declare
+    grep -q 'rtf-declare - reserve CPU time under a name' "$WORK/out"
+    fails 64 "rtf: there is no command declaer; did you mean declare? (*" "$RTF_BIN/rtf" help declaer
+    mkdir "$WORK/bin"
+    for tool in sh readlink dirname awk cat; do ln -s "$(command -v $tool)" "$WORK/bin/$tool"; done
+    fails 69 "rtf: there is no man(1) here; 'rtf declare --help' is shorter" env PATH="$WORK/bin" "$RTF_BIN/rtf" help declare
+}
+
+@test "through a link, with nothing in the environment, and from anywhere" {
+    ln -s "$RTF_BIN/rtf" "$WORK/link"
+    cd /
+    prints 0 env -i PATH=/usr/bin:/bin "$WORK/link" --version
+    broker_start
+    prints 0 as $ALICE env -i PATH=/usr/bin:/bin "$WORK/link" --spool "$SPOOL" what-if -T 2ms -P 20ms
+}
+
+@test "in the C locale and in UTF-8, without a terminal, in a pipe: the same" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms --comment 'grün'
+    for locale in C C.UTF-8; do
+        LC_ALL=$locale rtf ls --noheadings -o name,state | cat >"$WORK/list"
+        [ "$(cat "$WORK/list")" = 'cam  granted' ]
+        LC_ALL=$locale prints 0 rtf show cam
+        grep -q 'comment=grün' "$WORK/out"
+        LC_ALL=$locale fails 64 'rtf show: gr??n: a name is *' rtf show 'grün'
+    done
+    setsid --wait bash -c 'exec </dev/null >/dev/null 2>&1; exec "$@"' bash "$RTF_BIN/rtf" --spool "$SPOOL" ls
+}
+
+@test "page, --help and --version agree" {
+    page=$(awk '/^# / { inside = $0 == "# OPTIONS" } inside && /^\*-/' "$RTF_SOURCE/man/rtf.1.scd" | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u)
+    help=$("$RTF_BIN/rtf" --help | grep -E '^ {1,8}-' | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u)
+    [ "$page" = "$help" ] || { diff <(echo "$page") <(echo "$help") >&2; false; }
+    # Each command is on it.
+    while read -r name section _; do grep -q "^\*rtf-$name\*($section)$" "$RTF_SOURCE/man/rtf.1.scd" || { echo "$name" >&2; false; }; done <"$RTF_LIBEXEC/front/commands"
+}

@@ -1,0 +1,111 @@
+# rtf-show(1) and rtf-plugins(1): one reservation, and who grants.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+
+@test "attached: spec, grant, thread, kernel and answer agree" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 2ms -P 20ms --comment 'the left' --attach "$SLEEPER"
+    prints 0 rtf show cam
+    diff <(sed 's/20[0-9-]*T[0-9:.]*Z/TIME/' "$WORK/out") - <<TEXT
+cam
+asked       runtime=2ms period=20ms comment=the left attach=$SLEEPER
+granted     EDF grants 2ms of each 20ms on CPUs $ALL_CPUS, 0.1 of a CPU
+thread      $SLEEPER (sleep), attached
+kernel      deadline, 2ms of each 20ms, CPUs $ALL_CPUS
+answer      OK to create, TIME
+TEXT
+    chrt --other -p 0 "$SLEEPER"
+    prints 0 rtf show cam
+    grep -qx "kernel      other, CPUs $ALL_CPUS" "$WORK/out"
+    prints 0 rtf show cam --json
+    says ".name == \"cam\" and .current and .spec.runtime == \"2ms\" and .verdict.grant.runtime == 2000 and .kernel.tid == $SLEEPER and .kernel.policy == \"other\""
+}
+
+# bats test_tags=turn:2
+@test "refused, without an answer, and rewritten since" {
+    broker_start
+    silent rtf declare big -T 17ms -P 20ms
+    silent rtf declare two -T 17ms -P 20ms
+    rtf declare cam -T 9ms -P 20ms --keep 2>"$WORK/err" || true
+    prints 0 rtf show cam
+    grep -qx 'granted     nothing' "$WORK/out"
+    grep -q '^answer      SCHEDULE_FAIL to create' "$WORK/out"
+    grep -q '^            EDF refused: .*; runtime 2000us would fit' "$WORK/out"
+    grep -q '^            FP: no, ' "$WORK/out"
+    kill -STOP "$BROKER"
+    put $ALICE cam '{"runtime": "3ms", "period": "20ms"}'
+    put $ALICE new '[]'
+    prints 0 rtf show cam
+    grep -q '^answer .*, before the last change, ' "$WORK/out"
+    prints 0 rtf show new
+    grep -q '^asked       what is no JSON object' "$WORK/out"
+    grep -q '^answer      none yet' "$WORK/out"
+    kill -CONT "$BROKER"
+}
+
+# bats test_tags=turn:0
+@test "66: none of that name; root sees others' with their rights, and nobody else does" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    fails 66 "rtf show: there is no spec dog in $OWN" rtf show dog
+    fails 66 'rtf show: there is no spec cam' rtf_of $BOB show cam
+    prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" show --user $ALICE cam
+    out 'cam'$'\n''asked*'
+    fails 77 'rtf show: only root may act for somebody else' rtf_of $BOB show --user $ALICE cam
+    fails 64 'rtf show: the name of the reservation is missing *' rtf show
+    fails 64 'rtf show: one name is enough *' rtf show a b
+    fails 64 'rtf show: /cam: a name is *' rtf show /cam
+}
+
+# bats test_tags=turn:1
+@test "what others wrote cannot reach the terminal's control" {
+    broker_start
+    as $ALICE mkdir "$OWN"
+    as $ALICE sh -c 'printf "{\"comment\": \"\\\\u001b[31m\\\\u009b\"}" >"$1/cam.json"' sh "$OWN"
+    verdict $ALICE cam >"$WORK/verdict"
+    prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" show --user $ALICE cam
+    [ "$(tr -d '\n -~' <"$WORK/out" | wc -c)" -eq 0 ]
+}
+
+# bats test_tags=turn:2
+@test "plugins: a line each, with what is left" {
+    fails 69 "rtf plugins: no broker has made a spool at $SPOOL" rtf plugins
+    broker_start
+    prints 0 rtf plugins
+    diff <(tr -s ' ' <"$WORK/out") - <<TEXT
+NAME POLICY PRIORITIES CPUS TESTS STATE FREE
+EDF deadline - $ALL_CPUS necessary serving $(jq -r '.pools[0] | "\(.free) of \(.capacity)"' "$SPOOL/status.json")
+FP fixed-priority 11-20 $ALL_CPUS none serving -
+RR fixed-priority 1-10 $ALL_CPUS none serving -
+TEXT
+    prints 0 rtf plugins --noheadings
+    lacks NAME "$WORK/out"
+    prints 0 rtf plugins --json
+    says '(.plugins | length) == 3 and .pools[0].plugin == "EDF"'
+    silent rtf declare cam -T 2ms -P 20ms
+    less() { rtf plugins --json | jq -e '.pools[0].used == "0.1"'; }
+    eventually less
+    fails 77 "rtf plugins: you are not in group *" stranger $CAROL "$RTF_BIN/rtf" --spool "$SPOOL" plugins
+    fails 64 'rtf plugins: there is nothing that x could mean here *' rtf plugins x
+    broker_stop TERM
+    run -69 rtf plugins
+    [[ $output == *"this is what was in force last"* && $output == *EDF* ]]
+}
+
+# bats test_tags=turn:0
+@test "plugins: what is left of each CPU, where a plugin keeps a sum for each" {
+    configure_plugins 'RM rm 11-20 all admission=hyperbolic'
+    broker_start
+    prints 0 rtf plugins --noheadings
+    out '*  '"$(jq -r '[.pools[] | select(.plugin == "RM")] | if length > 1 then map("\(.cpus):\(.free)") | join(" ") else "-" end' "$SPOOL/status.json")"
+}
+
+# bats test_tags=turn:1
+@test "pages, --help and --version agree" {
+    explains show
+    explains plugins
+}

@@ -1,0 +1,140 @@
+# rtf wait --for: until something is granted, has ended, or until there is room.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
+
+# waiting OPTION...: rtf wait of Alice in the background; its pid in $PID. What it has said is in $WORK/out when it has ended.
+waiting() {
+    become "$ALICE" "$RTF_BIN/rtf" --spool "$SPOOL" wait "$@" </dev/null >"$WORK/said" 2>"$WORK/told" 3>&- &
+    PID=$!
+    echo "$PID" >>"$WORK/pids"
+    eventually is_asleep
+}
+is_asleep() { [[ $(cat "/proc/$PID/comm" "/proc/$PID/wchan") == rtf-wait*poll* ]]; }
+waits_still() { kill -0 "$PID"; }
+ended_with() {
+    local status=0
+    wait "$PID" || status=$?
+    cp "$WORK/said" "$WORK/out"
+    [ "$status" -eq "$1" ] || { echo "status $status: $(cat "$WORK/said" "$WORK/told")" >&2; return 1; }
+}
+full() {
+    silent rtf declare big -T 17ms -P 20ms
+    silent rtf declare two -T 17ms -P 20ms
+}
+
+@test "granted: at once, or when a refused spec is granted at last" {
+    broker_start
+    full
+    rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true
+    waiting --for=granted cam
+    put $ALICE cam '{"runtime": "11ms", "period": "20ms"}'
+    verdict $ALICE cam >"$WORK/verdict"
+    waits_still
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    ended_with 0
+    says '.grant.runtime == 1000'
+    prints 0 rtf wait --for=granted cam
+    # A refused change leaves what is reserved.
+    rtf change cam runtime=19ms --keep 2>"$WORK/err" || true
+    prints 0 rtf wait --for=granted cam
+    says '.grant.runtime == 1000'
+    fails 66 'rtf-wait: there is no spec dog *' rtf wait --for=granted dog
+    put $ALICE dog '{"runtime": "19ms", "period": "20ms"}'
+    fails 75 'rtf-wait: dog has not been granted within the time allowed' rtf wait --for=granted dog --timeout 200ms
+}
+
+# bats test_tags=turn:2
+@test "ended: by its owner, with its thread, or never begun" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    waiting --for=ended cam
+    as $ALICE rm "$OWN/cam.json"
+    ended_with 0
+    [ ! -s "$WORK/out" ]
+    sleeper $ALICE
+    silent rtf attach app -T 2ms -P 20ms "$SLEEPER"
+    waiting --for=ended "app-$SLEEPER"
+    kill "$SLEEPER"
+    ended_with 0
+    silent rtf wait --for=ended cam
+    silent rtf_of $CAROL wait --for=ended cam
+}
+
+# bats test_tags=turn:0
+@test "ended: 75 in time, and 69 when the broker ends" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    fails 75 'rtf-wait: cam has not ended within the time allowed' rtf wait --for=ended cam --timeout 200ms
+    waiting --for=ended cam
+    broker_stop INT
+    ended_with 69
+}
+
+# bats test_tags=turn:1
+@test "room: when something is freed, and not before; nothing is held or left" {
+    broker_start
+    full
+    rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true
+    waiting --for=room cam
+    silent rtf_of $BOB declare dog -T 1ms -P 20ms # a change that gives no room
+    asked_twice() { [ "$(grep -c '"name":"room-' "$EVENTS")" -ge 4 ]; }
+    eventually asked_twice
+    eventually is_asleep
+    silent rtf release big
+    ended_with 0
+    says '.dry_run and .would_grant.runtime == 10000'
+    [ -z "$(find "$OWN" -name 'room-*')" ]
+    as $ALICE touch "$OWN/cam.json"
+    prints 0 rtf wait cam
+    says '.grant.runtime == 10000'
+}
+
+# bats test_tags=turn:2
+@test "room: at once where it is, or where it will never be" {
+    broker_start
+    as $ALICE mkdir "$OWN"
+    as $ALICE sh -c 'echo "{\"runtime\": \"2ms\", \"period\": \"20ms\"}" >"$1/cam.json"; echo "{}" >"$1/none.json"; echo "{" >"$1/bad.json"' sh "$OWN"
+    prints 0 rtf wait --for=room cam
+    prints 75 rtf wait --for=room none
+    says '.refusal.retry == "never"'
+    fails 66 'rtf-wait: there is no spec bad that can be read' rtf wait --for=room bad
+    fails 66 'rtf-wait: there is no spec dog that can be read' rtf wait --for=room dog
+}
+
+# bats test_tags=turn:0
+@test "room: 75 in time, 69 without a broker, and a signal ends it as ever" {
+    broker_start
+    full
+    rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true
+    fails 75 'rtf-wait: no room for cam within the time allowed' rtf wait --for=room cam --timeout 300ms
+    waiting --for=room cam
+    kill -TERM "$PID"
+    ended_with 143
+    [ -z "$(find "$OWN" -name 'room-*')" ]
+    waiting --for=room cam
+    broker_stop INT
+    ended_with 69
+}
+
+# bats test_tags=turn:1
+@test "room: nobody wakes while nothing changes" {
+    broker_start
+    full
+    rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true
+    waiting --for=room cam
+    sleeps() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$PID/status"; }
+    settled() { before=$(sleeps); sleep 1.5; [ "$(sleeps)" = "$before" ]; }
+    eventually settled
+    before=$(sleeps)
+    sleep 3
+    [ "$(sleeps)" -eq "$before" ]
+}
+
+# bats test_tags=turn:2
+@test "64: what it could not wait for" {
+    fails 64 'rtf-wait: --for lunch: this is answer, granted, ended or room' rtf wait --for=lunch cam
+}

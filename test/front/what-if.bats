@@ -1,0 +1,59 @@
+# rtf-what-if(1): what would be granted; nothing is.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+
+@test "granted: where, and how much; and nothing is held, and no file stays" {
+    broker_start
+    prints 0 rtf what-if -T 2ms -P 20ms
+    out "EDF would grant 2ms of each 20ms on CPUs $ALL_CPUS, 0.1 of a CPU"
+    eventually nothing_in "$OWN"
+    prints 0 rtf what-if --priority 5 --plugin FP
+    out 'FP would grant it at fifo priority 11 on CPU 0'
+    prints 0 rtf what-if --json -T 2ms -P 20ms
+    says '.dry_run and .would_grant.runtime == 2000'
+    prints 0 rtf what-if -f - <<<'{"runtime": "2ms", "period": "20ms", "attach": 1, "lifetime": "thread"}' || true
+}
+
+@test "refused: the reason and the nearest, which then is granted" {
+    broker_start
+    silent rtf declare big -T 17ms -P 20ms
+    silent rtf declare two -T 15ms -P 20ms
+    fails 75 'rtf what-if: EDF refused: *; runtime 4000us would fit' rtf what-if -T 5ms -P 20ms
+    silent rtf declare rest -T 4000us -P 20ms
+    status=0
+    rtf what-if -T 5ms -P 20ms --json >"$WORK/out" 2>"$WORK/err" || status=$?
+    [ "$status" -eq 75 ]
+    says '.refusal.code == "full"'
+    fails 77 'rtf what-if: access refused: *acl.conf:2*' rtf_of $BOB what-if -T 11ms -P 20ms
+    fails 65 'rtf what-if: spec refused: *' rtf what-if -T 30ms -P 20ms
+}
+
+@test "-v says what each rule says; root asks for somebody else" {
+    broker_start
+    prints 0 rtf_of $BOB what-if -v -T 2ms -P 20ms
+    grep -qx "EDF: acl.conf:2: $BOB - max_utilization 0.5: opens (0 used, 0.1 asked)" "$WORK/out"
+    prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" what-if --for $BOB -T 2ms -P 20ms
+    out 'EDF would grant *'
+    fails 77 'rtf what-if: access refused: *acl.conf:2*' "$RTF_BIN/rtf" --spool "$SPOOL" what-if --for $BOB -T 11ms -P 20ms
+    [ ! -e "$SPECS/root" ]
+    eventually nothing_in "$SPECS/$BOB"
+    prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" what-if -T 17ms -P 20ms
+    fails 67 'rtf what-if: there is no user nobody-here' "$RTF_BIN/rtf" --spool "$SPOOL" what-if --for nobody-here -T 2ms -P 20ms
+    fails 77 'rtf what-if: only root may act for somebody else' rtf what-if --for $BOB -T 2ms -P 20ms
+}
+
+@test "wrong usage, and no broker" {
+    fails 69 "rtf what-if: no broker has made a spool at $SPOOL" rtf what-if -T 2ms -P 20ms
+    broker_start
+    fails 64 'rtf what-if: say what is needed: *' rtf what-if
+    fails 64 'rtf what-if: there is nothing that cam could mean here *' rtf what-if cam -T 2ms
+    fails 66 'rtf what-if: /nowhere cannot be read' rtf what-if -f /nowhere
+    broker_stop INT
+    fails 69 'rtf what-if: no broker is running on *' rtf what-if -T 2ms -P 20ms --timeout 300ms
+    [ -z "$(ls -A "$OWN" 2>/dev/null)" ]
+}
+
+@test "page, --help and --version agree" { explains what-if; }
