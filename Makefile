@@ -8,11 +8,14 @@ UNITDIR    ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 LOGROTATEDIR ?= $(SYSCONFDIR)/logrotate.d
+BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 
 B       ?= build
 CC      ?= cc
 CFLAGS  ?= -O2 -g
-WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wswitch-enum
 SANITIZE =
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 
@@ -22,48 +25,68 @@ sees    = -Ilib $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter li
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-log rtf-publisher rtf-threads
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
+# Commands of rtf(1): shell, C, and what those in shell share.
+FRONT    = $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
+FRONT_C  = $(notdir $(basename $(wildcard libexec/front/rtf-*.c)))
+FRONT_DATA = admin.sh front.jq acl.jq commands
+FRONT_SED  = front.sh complete
 PLUGINS  = edf rm fp rr
+# rtf muse: a front in sh and programs of its own in a room beside it.
+MUSE     = analyse run
+MUSE_SH  = report sweep
 MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 
 ENFORCE_SRC = libexec/enforce.c libexec/enforced.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 READER_SRC = $(wildcard libexec/reader/*.c)
+MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC)
+SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(wildcard libexec/muse/*.c)
 
-PROGRAMS = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
+PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-paper vm-check fuzzers fuzz oracle acceptance experiments lateness lint install clean
+.PHONY: all programs man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install uninstall clean
 all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c lib/client.c lib/units.c)
-$(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/units.c)
+$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c lib/client.c lib/notify.c lib/units.c)
+$(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/room.c lib/units.c)
+$(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c) lib/client.c lib/units.c)
+$(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c lib/client.c lib/units.c)
+$(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c lib/client.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-log:        $(call objects,libexec/rtf-log.c lib/confine.c lib/powers.c)
+$(B)/libexec/rtf-logger:     $(call objects,libexec/rtf-logger.c lib/confine.c lib/powers.c)
 $(B)/libexec/rtf-publisher:  $(call objects,libexec/rtf-publisher.c lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-remove:     $(call objects,libexec/rtf-remove.c lib/clock.c lib/name.c lib/units.c)
+$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
+
+$(B)/libexec/muse/analyse:   $(call objects,libexec/muse/analyse.c libexec/muse/result.c $(MUSE_SRC) lib/units.c)
+$(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c command.c drain.c events.c experiment.c load.c phases.c remote.c reserve.c) lib/client.c lib/units.c)
+# All pairs of marks: what vectors are for.
+$(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 
-$(BIN:%=$(B)/bin/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
+$(BIN:%=$(B)/bin/%) $(FRONT_C:%=$(B)/libexec/front/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
+$(B)/libexec/front/rtf-top: LDLIBS += -lncurses
+$(MUSE:%=$(B)/libexec/muse/%): LDLIBS = -ljansson -lm
 $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-reader: LDLIBS = -ljansson -lseccomp
-$(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-log $(B)/libexec/rtf-publisher $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
+$(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-logger $(B)/libexec/rtf-publisher $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-names: LDLIBS = -lcap-ng
 # One is started whenever a user comes back: without a dynamic linker in half the time. STATIC= for one with it; sanitizers need it.
 STATIC ?= $(if $(SANITIZE),,-static-pie)
@@ -86,8 +109,25 @@ $(B)/test/field: LDLIBS = -ljansson
 $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
 	install $< $@
+$(MUSE_SH:%=$(B)/libexec/muse/%): $(B)/libexec/muse/%: libexec/muse/%
+	@mkdir -p $(@D)
+	install $< $@
+# Places are seen from where a script lies: the tree can be moved, and a DESTDIR is one.
+VERSION = $(shell sed -n 's/^.define RTF_VERSION "\(.*\)"/\1/p' lib/version.h)
+from    = $(shell realpath -m --relative-to=$(1) $(2))
+placed  = sed -e 's,@VERSION@,$(VERSION),g' -e 's,@BIN@,$(1),g' -e 's,@LIBEXEC@,$(2),g' -e 's,@MAN@,$(3),g'
+$(B)/bin/rtf: bin/rtf lib/version.h Makefile
+	@mkdir -p $(@D)
+	$(call placed,,../libexec,../man) $< > $@.new && chmod 755 $@.new && mv $@.new $@
+$(addprefix $(B)/libexec/front/,$(FRONT_SED)): $(B)/libexec/front/%: libexec/front/% lib/version.h Makefile
+	@mkdir -p $(@D)
+	$(call placed,../../bin) $< > $@.new && chmod 755 $@.new && mv $@.new $@
+$(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: libexec/front/%
+	@mkdir -p $(@D)
+	install $< $@
+OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
 
-$(filter-out $(SCRIPT:%=$(B)/libexec/%),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood:
+$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -107,12 +147,15 @@ check: all $(TOOLS) unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = units ledger rest acl spec window turns scans plugin-lines nearest
+UNITS = timers units ledger debts acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
+MUSE_UNITS = muse-supply muse-marks
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
+$(MUSE_UNITS:%=$(B)/unit/%): $(call objects,$(MUSE_SRC))
+$(MUSE_UNITS:%=$(B)/unit/%): LDLIBS = -lm
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson $(LDLIBS)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/window.c) Makefile
 	@mkdir -p $(@D)
@@ -122,8 +165,10 @@ $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE),$(BROKER_SRC) $(wildcard li
 # The tests in test/fault at every system call instead of some, with 2,000 random kills: hours. And a million requests.
 faults: all $(TOOLS)
 	IDENTITY_ROUNDS=20 BATS_TEST_TIMEOUT=14400 test/run test/attack/identity.bats
-	REST_SECONDS=8 REST_SEEDS="$$(seq -s ' ' 100)" BATS_TEST_TIMEOUT=14400 test/run test/rest.bats
+	DEBT_SECONDS=8 DEBT_SEEDS="$$(seq -s ' ' 100)" BATS_TEST_TIMEOUT=14400 test/run test/zero-lag.bats
 	DRY_SEEDS="$$(seq -s ' ' 100)" DRY_RUNS=200 BATS_TEST_TIMEOUT=14400 test/run test/dry-run.bats
+	ATTACHMENTS=100 BATS_TEST_TIMEOUT=14400 test/run test/partition.bats
+	TOP_THREADS=5000 test/run test/front/top.bats
 	RTF_TURN=all FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
 soak: all $(TOOLS)
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
@@ -131,7 +176,7 @@ soak: all $(TOOLS)
 # How long 49 users wait for 1,000 verdicts while the fiftieth floods the spool.
 fairness: programs $(B)/bench/clients $(B)/bench/flood
 	BUILD=$(B) test/bench/fairness
-# What 1,000 users cost, and how long the first wish of each takes.
+# What 1,000 users cost, and how long the first spec of each takes.
 crowd: programs $(B)/bench/users
 	BUILD=$(B) test/bench/crowd
 # What it costs to ask, against the bare floor. QUICK=1: in less than a minute.
@@ -162,6 +207,15 @@ acceptance: programs $(B)/test/acceptance
 man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
 	gnuplot -e 'set terminal svg size 1150,520 dynamic background "white" font "sans,13"' $< > $@.new && mv $@.new $@
 
+# How long an analysis takes, what a mark costs, and whether one is lost. QUICK=1: without the million, and half a minute of marks.
+bench-muse: programs $(B)/bench/muse-mark
+	BUILD=$(B) test/bench/muse
+$(B)/bench/muse-mark: $(call objects,test/bench/muse-mark.c)
+
+# The experiments of paper 004 (contrib/muse), on all CPUs. QUICK=1: some minutes instead of an hour.
+muse-experiments: programs
+	BUILD=$(CURDIR)/$(B) contrib/muse/run
+
 # The same tests with programs that stop at the first wrong access or undefined result.
 SANITIZED = B=build/sanitized CFLAGS='-O1 -g' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
 check-sanitized:
@@ -171,7 +225,7 @@ unit-sanitized:
 
 # Each parser takes random bytes for so many seconds, from what is in test/fuzz/corpus on. Needs clang and libclang-rt-dev.
 SECONDS ?= 60
-FUZZERS = spec acl plugins-conf plugin helper state reader adopter
+FUZZERS = spec acl plugins-conf plugin helper state reader adopter muse-experiment muse-marks
 fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
 fuzz: fuzzers
 	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
@@ -179,13 +233,18 @@ fuzz: fuzzers
 FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g \
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call of_broker,conf.c $(1)) \
-    $(addprefix lib/,clock.c spec.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
+    $(addprefix lib/,clock.c spec.c resource.c name.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
 $(B)/fuzz/plugins-conf: $(call fuzzed)
-$(B)/fuzz/spec $(B)/fuzz/state: $(call fuzzed,plugin-lines.c)
-$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,plugin-lines.c coprocess.c loop.c,pass.c)
-$(B)/fuzz/acl: $(call fuzzed,plugin-lines.c acl.c acl-judge.c names.c turns.c coprocess.c loop.c,pass.c)
+$(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
+# What every resource is by, and what that needs of the ledger.
+KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.c
+$(B)/fuzz/state: $(call fuzzed,$(KINDS))
+$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) coprocess.c loop.c timers.c,pass.c)
+$(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl.c acl-judge.c names.c turns.c coprocess.c loop.c timers.c,pass.c)
+$(addprefix $(B)/fuzz/,muse-experiment muse-marks): $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c $(MUSE_SRC) lib/units.c)
+$(addprefix $(B)/fuzz/,muse-experiment muse-marks): LDLIBS = -lm
 $(FUZZERS:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/obj/test/fuzz/%.o
-	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson $(LDLIBS)
 $(B)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	clang $(FUZZ_FLAGS) $(call sees,test/$<) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
@@ -203,10 +262,10 @@ lateness: programs $(B)/test/periodic $(B)/test/kernel-view
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* contrib/* contrib/plugins/* test/* test/unit/* test/vm/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/init/* contrib/muse/* contrib/plugins/* test/* test/unit/* test/vm/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
 lint: $(SOURCES:%=$(B)/lint/%)
-	shellcheck $(SCRIPTS)
+	shellcheck -x $(SCRIPTS)
 	test/circles
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
@@ -220,7 +279,20 @@ install: all
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)
 	install $(LIBEXEC:%=$(B)/libexec/%) $(filter-out %.jq %.awk,$(SCRIPT:%=$(B)/libexec/%)) $(DESTDIR)$(LIBEXECDIR)
 	install -m 644 $(filter %.jq %.awk,$(SCRIPT:%=$(B)/libexec/%)) $(DESTDIR)$(LIBEXECDIR)
+	install -d $(DESTDIR)$(LIBEXECDIR)/muse
+	install $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(DESTDIR)$(LIBEXECDIR)/muse
 	install $(PLUGINS:%=$(B)/libexec/plugins/%) $(DESTDIR)$(LIBEXECDIR)/plugins
+	install -d $(DESTDIR)$(LIBEXECDIR)/front
+	$(call placed,,$(call from,$(BINDIR),$(LIBEXECDIR)),$(call from,$(BINDIR),$(MANDIR))) bin/rtf | install /dev/stdin $(DESTDIR)$(BINDIR)/rtf
+	install $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C)) $(DESTDIR)$(LIBEXECDIR)/front
+	install -m 644 $(addprefix $(B)/libexec/front/,$(FRONT_DATA)) $(DESTDIR)$(LIBEXECDIR)/front
+	for part in front.sh:644 complete:755; do $(call placed,$(call from,$(LIBEXECDIR)/front,$(BINDIR))) libexec/front/$${part%:*} | \
+	    install -m $${part#*:} /dev/stdin $(DESTDIR)$(LIBEXECDIR)/front/$${part%:*}; done
+	install -D -m 644 contrib/completions/rtf.bash $(DESTDIR)$(BASHDIR)/rtf
+	install -D -m 644 contrib/completions/_rtf $(DESTDIR)$(ZSHDIR)/_rtf
+	install -D -m 644 contrib/completions/rtf.fish $(DESTDIR)$(FISHDIR)/rtf.fish
+	ln -sf rtf $(DESTDIR)$(BASHDIR)/rtf-run
+	ln -sf rtf $(DESTDIR)$(BASHDIR)/rtf-wait
 	for page in $(MAN); do \
 	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
 	for file in plugins.conf acl.conf; do \
@@ -230,6 +302,16 @@ install: all
 	install -D -m 644 etc/rtf.sysusers $(DESTDIR)$(SYSUSERSDIR)/rtf.conf
 	install -D -m 644 etc/rtf.tmpfiles $(DESTDIR)$(TMPFILESDIR)/rtf.conf
 	test -e $(DESTDIR)$(LOGROTATEDIR)/rtf || install -D -m 644 etc/rtf.logrotate $(DESTDIR)$(LOGROTATEDIR)/rtf
+
+# What install would put there now goes, but for configuration that was changed by hand; the spool and its log stay, too.
+CONFIGURATION = $(SYSCONFDIR)/rtf/plugins.conf $(SYSCONFDIR)/rtf/acl.conf $(LOGROTATEDIR)/rtf
+uninstall:
+	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT && $(MAKE) -s --no-print-directory install DESTDIR="$$stage" && cd "$$stage" && \
+	for file in $(CONFIGURATION:/%=%); do \
+	    test ! -e "$(DESTDIR)/$$file" || cmp -s "$$file" "$(DESTDIR)/$$file" || { echo "kept, for it was changed: $(DESTDIR)/$$file"; rm "$$file"; }; done && \
+	find . ! -type d | while read -r file; do rm -f "$(DESTDIR)/$${file#./}"; done && \
+	find .$(LIBEXECDIR) .$(SYSCONFDIR)/rtf -depth -type d | while read -r room; do \
+	    test ! -d "$(DESTDIR)/$${room#./}" || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$${room#./}"; done
 
 clean:
 	rm -rf build

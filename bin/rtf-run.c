@@ -1,15 +1,20 @@
 /* Asks for a reservation for its own thread, waits for the answer, and becomes the command. */
 #include <argp.h>
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "client.h"
+#include "names.h"
+#include "ready.h"
 #include "units.h"
 
 /* A broker answers within milliseconds. One that runs but is stuck must not hold up a cron job for ever. */
@@ -26,18 +31,33 @@ enum { /* long options without a letter */
     KEY_TIMEOUT,
     KEY_SPOOL,
     KEY_DRY_RUN,
-    KEY_FALLBACK
+    KEY_FALLBACK,
+    KEY_ATTACH,
+    KEY_REPLACE,
+    KEY_CPUS,
+    KEY_WAIT
 };
+
+/* When the command gets what is reserved. */
+enum when { AT_START, AT_READY, AT_TIME, AT_THREAD };
+
+/* Below so much CPU time a second, loading a program takes a while. */
+enum { LITTLE = 20000 }; /* us */
+
+/* A reservation that no thread has yet must not outlive us, however we end. */
+enum { LEASE = 30000000, RENEWAL = 10000 }; /* us; ms */
 
 struct options {
     uint64_t runtime, desired_runtime, period, deadline, priority, timeout; /* 0: not stated */
-    const char *plugin, *name, *comment, *spool;
-    bool ignore_admission, dry_run, fallback, verbose;
+    uint64_t attach_after, wait_for; /* wait_for: with waits; 0: as long as it takes */
+    const char *plugin, *name, *comment, *spool, *thread, *cpus;
+    enum when when;
+    bool ignore_admission, dry_run, fallback, verbose, says_when, replace, waits;
     char **command;
 };
 
-/* A wish of ours in the spool. */
-struct wish {
+/* A spec of ours in the spool. */
+struct spec {
     char name[RTF_NAME_MAX + 1];
     char token[RTF_TOKEN];
     ino_t inode; /* 0: not there */
@@ -60,15 +80,20 @@ static const struct argp_option option_table[] = {
     {"sched-deadline", 0, NULL, OPTION_ALIAS, NULL, 1},
     {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
     {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
+    {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6; or all (default: those of taskset(1), if that has left it fewer)", 1},
     {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
-    {"ignore-admission", KEY_IGNORE, NULL, 0, "Wish to be let in even if the test fails", 1},
+    {"ignore-admission", KEY_IGNORE, NULL, 0, "Ask to be admitted even if the test fails", 1},
     {NULL, 0, NULL, 0, "How to ask", 2},
-    {"name", KEY_NAME, "NAME", 0, "Name of the wish (default: run-PID)", 2},
-    {"comment", KEY_COMMENT, "TEXT", 0, "A note to put into the wish", 2},
+    {"attach", KEY_ATTACH, "WHEN", 0, "Attach CMD at its start (start: the default), when it says that it is ready (ready), after a TIME, or the thread "
+     "of it that has a name (thread:NAME)", 2},
+    {"name", KEY_NAME, "NAME", 0, "Name of the spec (default: run-PID)", 2},
+    {"replace", KEY_REPLACE, NULL, 0, "Take the place of a spec of that name under which no thread runs", 2},
+    {"comment", KEY_COMMENT, "TEXT", 0, "A note to put into the spec", 2},
     {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this for the answer (default: 30s)", 2},
+    {"wait", KEY_WAIT, "TIME", OPTION_ARG_OPTIONAL, "If there is no room, wait for it, in the order of arrival; no longer than this", 2},
     {"fallback", KEY_FALLBACK, NULL, 0, "Run CMD without a reservation if there is none to be had", 2},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 2},
-    {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the wish and do nothing", 2},
+    {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the spec and do nothing", 2},
     {"verbose", 'v', NULL, 0, "Print the broker's answer on standard error", 2},
     {0}};
 
@@ -92,6 +117,53 @@ static void take_name(struct argp_state *state, const char *text, const char **n
     *name = text;
 }
 
+static void take_cpus(struct argp_state *state, const char *text, const char **cpus)
+{
+    cpu_set_t set;
+    if (strcmp(text, "all") != 0 && !parse_cpus(text, &set))
+        argp_failure(state, EXIT_OURS, 0, "--cpus %s: it is a list of CPUs such as 0-3,6, or all", text);
+    *cpus = text;
+}
+
+static pid_t parent_of(pid_t process)
+{
+    char path[32], text[512];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    const size_t length = file == NULL ? 0 : fread(text, 1, sizeof text - 1, file);
+    text[length] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
+    const char *name_end = strrchr(text, ')');
+    return name_end != NULL && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* What is started by a thread with a reservation inherits the CPUs that the broker has pinned that one to: nobody meant those for it. A
+ * grant is real-time with reset-on-fork. */
+static bool are_inherited_from_grant(const cpu_set_t *own)
+{
+    cpu_set_t theirs;
+    for (pid_t process = getppid(); process > 1; process = parent_of(process)) {
+        const int policy = sched_getscheduler(process);
+        if (policy < 0 || sched_getaffinity(process, sizeof theirs, &theirs) != 0 || !CPU_EQUAL(own, &theirs))
+            return false;
+        if ((policy & SCHED_RESET_ON_FORK) != 0 && (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER)
+            return true;
+    }
+    return false;
+}
+
+/* Fewer CPUs than other processes have: somebody meant that. What the whole system has, or its container, nobody asked for. NULL: it has all. */
+static const char *own_cpus(char text[static CPU_LIST_TEXT])
+{
+    cpu_set_t own, usual, both;
+    if (sched_getaffinity(0, sizeof own, &own) != 0 || sched_getaffinity(1, sizeof usual, &usual) != 0)
+        return NULL;
+    CPU_AND(&both, &own, &usual);
+    return CPU_EQUAL(&both, &own) && !CPU_EQUAL(&own, &usual) && !are_inherited_from_grant(&own) ? format_cpus(&own, text) : NULL;
+}
+
 /* JSON is UTF-8; better said here, with the option's name, than by the broker. */
 static void take_text(struct argp_state *state, const char *option, const char *text, const char **value)
 {
@@ -100,6 +172,23 @@ static void take_text(struct argp_state *state, const char *option, const char *
         argp_failure(state, EXIT_OURS, 0, "%s: this is not UTF-8 text", option);
     json_decref(string);
     *value = text;
+}
+
+static void take_attach(struct argp_state *state, const char *text, struct options *options)
+{
+    static const char thread[] = "thread:";
+    options->says_when = true;
+    if (strcmp(text, "start") == 0)
+        options->when = AT_START;
+    else if (strcmp(text, "ready") == 0)
+        options->when = AT_READY;
+    else if (strncmp(text, thread, sizeof thread - 1) == 0 && text[sizeof thread - 1] != '\0') {
+        options->when = AT_THREAD;
+        options->thread = text + sizeof thread - 1;
+    } else if (rtf_take_time(text, &options->attach_after) == NULL)
+        options->when = AT_TIME;
+    else
+        argp_failure(state, EXIT_OURS, 0, "--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms", text);
 }
 
 static error_t take_option(int key, char *argument, struct argp_state *state)
@@ -116,6 +205,14 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_NAME: take_name(state, argument, &options->name); break;
     case KEY_COMMENT: take_text(state, "--comment", argument, &options->comment); break;
     case KEY_TIMEOUT: take_time(state, "--timeout", argument, &options->timeout); break;
+    case KEY_WAIT:
+        options->waits = true;
+        if (argument != NULL)
+            take_time(state, "--wait", argument, &options->wait_for);
+        break;
+    case KEY_CPUS: take_cpus(state, argument, &options->cpus); break;
+    case KEY_REPLACE: options->replace = true; break;
+    case KEY_ATTACH: take_attach(state, argument, options); break;
     case KEY_FALLBACK: options->fallback = true; break;
     case KEY_SPOOL: options->spool = argument; break;
     case KEY_DRY_RUN: options->dry_run = true; break;
@@ -127,57 +224,68 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (options->command == NULL && !options->dry_run)
             argp_error(state, "a command is missing");
+        if (options->replace && options->name == NULL)
+            argp_error(state, "--replace needs --name");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
-static void add_number(json_t *wish, const char *key, uint64_t number)
+static void add_number(json_t *spec, const char *key, uint64_t number)
 {
     if (number != 0)
-        json_object_set_new(wish, key, json_integer((json_int_t)number));
+        json_object_set_new(spec, key, json_integer((json_int_t)number));
 }
 
-static void add_text(json_t *wish, const char *key, const char *text)
+static void add_text(json_t *spec, const char *key, const char *text)
 {
     if (text != NULL)
-        json_object_set_new(wish, key, json_string(text));
+        json_object_set_new(spec, key, json_string(text));
 }
 
-/* The wish as one line, to be freed; NULL without memory. */
-static char *make_wish(const struct options *options, const char *token)
+/* The spec as one line, to be freed; NULL without memory. thread: 0, as long as there is none to attach. */
+static char *make_spec(const struct options *options, const char *token, pid_t thread)
 {
-    json_t *wish = json_object();
-    add_number(wish, "runtime", options->runtime);
-    add_number(wish, "desired_runtime", options->desired_runtime);
-    add_number(wish, "period", options->period);
-    add_number(wish, "deadline", options->deadline);
-    add_number(wish, "priority", options->priority);
-    add_text(wish, "plugin", options->plugin);
+    json_t *spec = json_object();
+    add_number(spec, "runtime", options->runtime);
+    add_number(spec, "desired_runtime", options->desired_runtime);
+    add_number(spec, "period", options->period);
+    add_number(spec, "deadline", options->deadline);
+    add_number(spec, "priority", options->priority);
+    add_text(spec, "plugin", options->plugin);
+    add_text(spec, "cpus", options->cpus);
     if (options->ignore_admission)
-        json_object_set_new(wish, "ignore_admission", json_true());
-    add_number(wish, "attach", (uint64_t)getpid());
-    add_text(wish, "lifetime", "thread");
-    add_text(wish, "token", token);
-    add_text(wish, "comment", options->comment);
-    char *text = json_dumps(wish, JSON_COMPACT);
-    json_decref(wish);
+        json_object_set_new(spec, "ignore_admission", json_true());
+    add_number(spec, "attach", (uint64_t)thread);
+    add_text(spec, "lifetime", "thread");
+    if (options->waits)
+        json_object_set_new(spec, "on_refusal", json_string("wait"));
+    add_number(spec, "expires", thread == 0 ? LEASE : 0);
+    add_text(spec, "token", token);
+    add_text(spec, "comment", options->comment);
+    char *text = json_dumps(spec, JSON_COMPACT);
+    json_decref(spec);
     return text;
+}
+
+static pid_t first_thread(const struct options *options)
+{
+    return options->when == AT_START ? getpid() : 0;
 }
 
 static int dry_run(const struct options *options)
 {
     char token[RTF_TOKEN];
-    char *text = rtf_make_token(token) ? make_wish(options, token) : NULL;
+    char *text = rtf_make_token(token) ? make_spec(options, token, first_thread(options)) : NULL;
     bool printed = text != NULL && puts(text) >= 0 && fflush(stdout) == 0;
     free(text);
     if (!printed)
-        fprintf(stderr, "rtf-run: cannot print the wish: %s\n", strerror(errno));
+        fprintf(stderr, "rtf-run: cannot print the spec: %s\n", strerror(errno));
     return printed ? 0 : EXIT_OURS;
 }
 
-/* Holds back the signals that would end us, as a wish must not be left behind. One that we inherited as
+/* Holds back the signals that would end us, as a spec must not be left behind. One that we inherited as
  * ignored or blocked is not ours to see: it stays so for the command. */
 static bool hold_signals(struct signals *signals)
 {
@@ -202,36 +310,47 @@ static void release_signals(struct signals *signals)
     sigprocmask(SIG_SETMASK, &signals->inherited, NULL);
 }
 
-static enum rtf_outcome put_wish(struct rtf_client *client, const struct options *options, struct wish *wish)
+/* The one that is there may go by itself at any moment, with its thread. */
+static enum rtf_outcome replace(struct rtf_client *client, struct spec *spec, const char *text)
+{
+    enum rtf_outcome outcome = rtf_find_abandoned(client, spec->name, &spec->inode);
+    if (outcome == RTF_OK)
+        outcome = rtf_change(client, spec->name, text, &spec->inode);
+    return outcome == RTF_GONE ? rtf_put(client, spec->name, text, &spec->inode) : outcome;
+}
+
+static enum rtf_outcome put_spec(struct rtf_client *client, const struct options *options, struct spec *spec)
 {
     enum rtf_outcome outcome = RTF_ERROR;
-    char *text = rtf_make_token(wish->token) ? make_wish(options, wish->token) : NULL;
+    char *text = rtf_make_token(spec->token) ? make_spec(options, spec->token, first_thread(options)) : NULL;
     if (text == NULL) {
-        snprintf(client->why, sizeof client->why, "cannot make a wish: %s", strerror(errno));
+        snprintf(client->why, sizeof client->why, "cannot make a spec: %s", strerror(errno));
         return RTF_ERROR;
     }
     if (options->name != NULL) {
-        snprintf(wish->name, sizeof wish->name, "%s", options->name);
-        outcome = rtf_put(client, wish->name, text, &wish->inode);
+        snprintf(spec->name, sizeof spec->name, "%s", options->name);
+        outcome = rtf_put(client, spec->name, text, &spec->inode);
+        if (outcome == RTF_TAKEN && options->replace)
+            outcome = replace(client, spec, text);
     } else {
-        snprintf(wish->name, sizeof wish->name, "run-%d", getpid());
-        outcome = rtf_put(client, wish->name, text, &wish->inode);
+        snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
+        outcome = rtf_put(client, spec->name, text, &spec->inode);
         if (outcome == RTF_TAKEN) { /* rtf-run under rtf-run, or what a killed one with this pid has left */
-            snprintf(wish->name, sizeof wish->name, "run-%d-%s", getpid(), wish->token);
-            outcome = rtf_put(client, wish->name, text, &wish->inode);
+            snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
+            outcome = rtf_put(client, spec->name, text, &spec->inode);
         }
     }
     free(text);
     if (outcome != RTF_OK)
-        wish->inode = 0;
+        spec->inode = 0;
     return outcome;
 }
 
 /* The verdict speaks of a thread by its number. In another pid namespace than the broker's our number is some
  * other thread's; the kernel knows which one has the policy. */
-static bool runs_as(const char *policy)
+static bool runs_as(pid_t thread, const char *policy)
 {
-    int own = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+    int own = sched_getscheduler(thread) & ~SCHED_RESET_ON_FORK;
     if (strcmp(policy, "deadline") == 0)
         return own == SCHED_DEADLINE;
     if (strcmp(policy, "fifo") == 0)
@@ -260,29 +379,47 @@ static void describe_refusal(const json_t *verdict, char why[static RTF_WHY])
              show_rule ? ")" : "", fits);
 }
 
-/* Whether this verdict gives us what we asked for; else why not. */
-static bool granted(const json_t *verdict, char why[static RTF_WHY])
+/* Whether this verdict gives us what we asked for, for that thread unless it is 0; else why not. */
+static bool granted(const json_t *verdict, pid_t thread, char why[static RTF_WHY])
 {
     const char *result = rtf_string(verdict, "result");
     const char *policy = rtf_string(json_object_get(verdict, "grant"), "policy");
-    if (result == NULL || strcmp(result, "OK") != 0 || !json_is_object(json_object_get(verdict, "thread"))) {
+    const json_t *attached = json_object_get(verdict, "thread");
+    const char *state = rtf_string(attached, "state");
+    if (result == NULL || strcmp(result, "OK") != 0 || (thread != 0 && !json_is_object(attached))) {
         describe_refusal(verdict, why);
         return false;
     }
-    if (policy != NULL && !runs_as(policy)) {
-        snprintf(why, RTF_WHY, "thread %d is not this one: the broker is in another pid namespace", getpid());
+    /* A child's may be asleep, and real-time as soon as it wakes. */
+    if (thread != 0 && policy != NULL && (state == NULL || strcmp(state, "pending") != 0) && !runs_as(thread, policy)) {
+        snprintf(why, RTF_WHY, "thread %d is not this one: the broker is in another pid namespace", thread);
         return false;
     }
     return true;
 }
 
-/* From nothing to an attached thread, or to a reason in client->why. The caller withdraws the wish. */
-static enum rtf_outcome reserve(struct rtf_client *client, const struct options *options,
-                                struct signals *signals, struct wish *wish)
+/* Waits for the answer to the spec. */
+static enum rtf_outcome take_answer(struct rtf_client *client, const struct options *options, const struct rtf_wait *wait, pid_t thread)
 {
+    struct rtf_verdict verdict;
+    enum rtf_outcome outcome = rtf_wait(client, wait, &verdict);
+    if (outcome != RTF_OK)
+        return outcome;
+    if (options->verbose)
+        fprintf(stderr, "%.*s\n", (int)strcspn(verdict.text, "\n"), verdict.text);
+    outcome = granted(verdict.json, thread, client->why) ? RTF_OK : RTF_DENIED;
+    rtf_free_verdict(&verdict);
+    return outcome;
+}
+
+/* From nothing to an attached thread, or to a reason in client->why. The caller withdraws the spec. */
+static enum rtf_outcome reserve(struct rtf_client *client, const struct options *options,
+                                struct signals *signals, struct spec *spec)
+{
+    const int64_t until = rtf_until(options->timeout);
     enum rtf_outcome outcome = rtf_open(client, options->spool);
     if (outcome == RTF_OK)
-        outcome = rtf_connect(client);
+        outcome = rtf_connect(client, until);
     if (outcome == RTF_OK)
         outcome = rtf_enter(client, true);
     if (outcome != RTF_OK)
@@ -291,45 +428,182 @@ static enum rtf_outcome reserve(struct rtf_client *client, const struct options 
         snprintf(client->why, sizeof client->why, "signalfd: %s", strerror(errno));
         return RTF_ERROR;
     }
-    outcome = put_wish(client, options, wish);
+    outcome = put_spec(client, options, spec);
     if (outcome != RTF_OK)
         return outcome;
-    struct rtf_wait wait = {.name = wish->name, .token = wish->token, .inode = wish->inode, .attached = true,
-                            .timeout = options->timeout, .interrupt = signals->fd};
-    struct rtf_verdict verdict;
-    outcome = rtf_wait(client, &wait, &verdict);
-    if (outcome != RTF_OK)
-        return outcome;
-    if (options->verbose)
-        fprintf(stderr, "%.*s\n", (int)strcspn(verdict.text, "\n"), verdict.text);
-    outcome = granted(verdict.json, client->why) ? RTF_OK : RTF_DENIED;
-    rtf_free_verdict(&verdict);
+    const struct rtf_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .attached = true, .until = options->waits ? rtf_until(options->wait_for) : until, .interrupt = signals->fd};
+    return take_answer(client, options, &wait, first_thread(options));
+}
+
+/* ---- a command that is attached later ---- */
+
+/* What starts it: a descriptor that is readable then. */
+struct start_sign {
+    struct ready ready;
+    int fd;
+};
+
+static int timer_after(uint64_t microseconds)
+{
+    const struct itimerspec once = {.it_value = {.tv_sec = (time_t)(microseconds / 1000000), .tv_nsec = (long)(microseconds % 1000000) * 1000}};
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (fd >= 0)
+        timerfd_settime(fd, 0, &once, NULL);
+    return fd;
+}
+
+/* Which thread is to be attached now; 0: none yet. */
+static pid_t thread_of_sign(const struct options *options, const struct start_sign *sign, const struct child *child)
+{
+    switch (options->when) {
+    case AT_READY: return ready_take(&sign->ready) ? child->pid : 0;
+    case AT_THREAD: return names_find(child->pid, options->thread);
+    case AT_TIME: return child->pid;
+    case AT_START: break;
+    }
+    return 0;
+}
+
+static enum rtf_outcome ask_for_thread(struct rtf_client *client, const struct options *options, struct spec *spec, pid_t thread)
+{
+    char *text = rtf_make_token(spec->token) ? make_spec(options, spec->token, thread) : NULL;
+    if (text == NULL) {
+        snprintf(client->why, sizeof client->why, "cannot make a spec: %s", strerror(errno));
+        return RTF_ERROR;
+    }
+    enum rtf_outcome outcome = rtf_change(client, spec->name, text, &spec->inode);
+    free(text);
     return outcome;
+}
+
+/* Returns when the child has ended. What it says is passed on to the end. */
+static void serve_ready(const struct start_sign *sign, const struct child *child, int *status)
+{
+    struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->ready.fd, .events = POLLIN}};
+    do {
+        (void)poll(fds, sizeof fds / sizeof *fds, -1);
+        if (fds[1].revents != 0)
+            (void)ready_take(&sign->ready);
+    } while (!child_take(child, status));
+}
+
+/* True: the child has ended before anything was to be attached. */
+static bool await_sign(struct rtf_client *client, const struct options *options, const struct spec *spec, const struct start_sign *sign,
+                       const struct child *child, pid_t *thread, int *status)
+{
+    struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->fd, .events = POLLIN}};
+    *thread = 0;
+    while (*thread == 0) {
+        if (poll(fds, sizeof fds / sizeof *fds, RENEWAL) == 0)
+            rtf_renew(client, spec->name, spec->inode);
+        if (child_take(child, status))
+            return true;
+        if (fds[1].revents != 0)
+            *thread = thread_of_sign(options, sign, child);
+    }
+    return false;
+}
+
+/* True: the child has ended meanwhile. That its thread cannot be attached ends nothing: it has work to do. */
+static bool attach(struct rtf_client *client, const struct options *options, struct spec *spec, const struct child *child, pid_t thread, int *status)
+{
+    const int64_t until = rtf_until(options->timeout);
+    enum rtf_outcome outcome = rtf_connect(client, until); /* there may be another broker by now */
+    if (outcome == RTF_OK)
+        outcome = ask_for_thread(client, options, spec, thread);
+    const struct rtf_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .until = until, .interrupt = child->signals};
+    while (outcome == RTF_OK || outcome == RTF_INTERRUPTED) {
+        outcome = take_answer(client, options, &wait, thread);
+        if (outcome == RTF_OK)
+            return false;
+        if (outcome == RTF_INTERRUPTED && child_take(child, status))
+            return true;
+    }
+    fprintf(stderr, "rtf-run: %s; %s goes on without a reservation\n", client->why, options->command[0]);
+    rtf_withdraw(client, spec->name, spec->inode);
+    return false;
+}
+
+/* What it is to be attached by is there before the command can have done anything. */
+static bool prepare(const struct options *options, struct start_sign *sign, struct child *child, const sigset_t *mask)
+{
+    *sign = (struct start_sign){.ready = {.fd = -1, .outer = -1}, .fd = -1};
+    if ((options->when == AT_READY && !ready_open(&sign->ready)) || !child_prepare(child) ||
+        !child_make(child, options->command, mask, options->when == AT_READY ? sign->ready.path : NULL))
+        return false;
+    sign->fd = options->when == AT_READY ? sign->ready.fd : options->when == AT_TIME ? timer_after(options->attach_after) : names_open(child->pid);
+    return sign->fd >= 0;
+}
+
+static int supervise(struct rtf_client *client, const struct options *options, const struct signals *signals, struct spec *spec)
+{
+    struct child child = {.go = -1, .signals = -1};
+    struct start_sign sign;
+    pid_t thread;
+    int status;
+    if (!prepare(options, &sign, &child, &signals->inherited)) {
+        fprintf(stderr, "rtf-run: cannot start %s: %s\n", options->command[0], strerror(errno));
+        if (child.pid > 0)
+            kill(child.pid, SIGKILL); /* which is not the command yet */
+        rtf_withdraw(client, spec->name, spec->inode);
+        return EXIT_OURS;
+    }
+    child_go(&child);
+    bool over = await_sign(client, options, spec, &sign, &child, &thread, &status) || attach(client, options, spec, &child, thread, &status);
+    if (!over)
+        serve_ready(&sign, &child, &status);
+    rtf_withdraw(client, spec->name, spec->inode);
+    ready_close(&sign.ready);
+    return child_end_alike(status);
+}
+
+/* ---- all of it ---- */
+
+/* What the command does before its first period is slow, too: who has only seen that would think that it hangs. */
+static void advise(const struct options *options)
+{
+    if (options->says_when || options->runtime == 0 || options->period == 0 || !isatty(STDERR_FILENO))
+        return;
+    const uint64_t each_second = (uint64_t)((unsigned __int128)options->runtime * 1000000 / options->period);
+    if (each_second < LITTLE)
+        fprintf(stderr, "rtf-run: %llu%s of CPU time a second is also for loading %s, and for whatever it does first; with --attach=ready, or after a time, "
+                        "such as --attach=1s, that is done before\n",
+                (unsigned long long)(each_second >= 1000 ? each_second / 1000 : each_second), each_second >= 1000 ? "ms" : "us", options->command[0]);
+}
+
+static int become_command(const struct options *options)
+{
+    execvp(options->command[0], options->command);
+    const int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    fprintf(stderr, "rtf-run: %s: %s\n", options->command[0], strerror(errno));
+    return status;
 }
 
 static int run(const struct options *options)
 {
     struct rtf_client client;
     struct signals signals = {.fd = -1};
-    struct wish wish = {.inode = 0};
+    struct spec spec = {.inode = 0};
     int status = EXIT_OURS;
     sigprocmask(SIG_BLOCK, NULL, &signals.inherited);
-    enum rtf_outcome outcome = reserve(&client, options, &signals, &wish);
+    enum rtf_outcome outcome = reserve(&client, options, &signals, &spec);
     bool fallback = options->fallback && outcome != RTF_OK && outcome != RTF_INTERRUPTED;
-    if (outcome != RTF_OK && wish.inode != 0)
-        rtf_withdraw(&client, wish.name, wish.inode);
+    if (outcome != RTF_OK && spec.inode != 0)
+        rtf_withdraw(&client, spec.name, spec.inode);
     if (fallback)
         fprintf(stderr, "rtf-run: %s; running %s without a reservation\n", client.why, options->command[0]);
     else if (outcome != RTF_OK && outcome != RTF_INTERRUPTED)
         fprintf(stderr, "rtf-run: %s\n", client.why);
-    release_signals(&signals);
-    if (outcome == RTF_OK || fallback) {
-        execvp(options->command[0], options->command);
-        status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-        fprintf(stderr, "rtf-run: %s: %s\n", options->command[0], strerror(errno));
+    if (outcome == RTF_OK && options->when != AT_START) {
+        status = supervise(&client, options, &signals, &spec);
+    } else if (outcome == RTF_OK || fallback) {
+        advise(options);
+        release_signals(&signals);
+        status = become_command(options);
         if (outcome == RTF_OK)
-            rtf_withdraw(&client, wish.name, wish.inode);
-    }
+            rtf_withdraw(&client, spec.name, spec.inode);
+    } else
+        release_signals(&signals);
     if (signals.fd >= 0)
         close(signals.fd);
     rtf_close(&client);
@@ -346,9 +620,11 @@ int main(int argc, char **argv)
                "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if it is not "
                "found, else CMD's own."};
     struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
+    char cpus[CPU_LIST_TEXT];
     rtf_hold_standard_fds();
     argp_err_exit_status = EXIT_OURS;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0)
         return EXIT_OURS;
+    options.cpus = options.cpus == NULL ? own_cpus(cpus) : strcmp(options.cpus, "all") == 0 ? NULL : options.cpus;
     return options.dry_run ? dry_run(&options) : run(&options);
 }

@@ -1,4 +1,4 @@
-/* Waits for the broker's answer to a wish and prints it. */
+/* Waits for the broker's answer to a spec and prints it; or until something is reserved, could be, or has ended. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -7,20 +7,26 @@
 #include <sysexits.h>
 
 #include "client.h"
+#include "room.h"
 
 enum { EXIT_ATTACH_FAIL = 76 };
-enum { KEY_TOKEN = 256, KEY_TIMEOUT, KEY_SPOOL };
+enum { KEY_TOKEN = 256, KEY_TIMEOUT, KEY_SPOOL, KEY_FOR };
+enum goal { FOR_ANSWER, FOR_GRANTED, FOR_ENDED, FOR_ROOM, GOALS };
 
 struct options {
     const char *token, *spool;
+    enum goal goal;
     uint64_t timeout; /* 0: none */
     char name[RTF_NAME_MAX + 1];
 };
 
 const char *argp_program_version = "rtf-wait " RTF_VERSION;
 
+static const char *const goals[GOALS] = {[FOR_ANSWER] = "answer", [FOR_GRANTED] = "granted", [FOR_ENDED] = "ended", [FOR_ROOM] = "room"};
+
 static const struct argp_option option_table[] = {
-    {"token", KEY_TOKEN, "TEXT", 0, "Wait for the answer to the wish with this token", 0},
+    {"for", KEY_FOR, "WHAT", 0, "Wait for an answer (the default), until something is granted, has ended, or until there is room for it", 0},
+    {"token", KEY_TOKEN, "TEXT", 0, "Wait for the answer to the spec with this token", 0},
     {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this: 800us, 5ms, 1s", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
     {0}};
@@ -30,6 +36,14 @@ static void take_time(struct argp_state *state, const char *text, uint64_t *time
     const char *wrong = rtf_take_time(text, time);
     if (wrong != NULL)
         argp_failure(state, EX_USAGE, 0, "--timeout %s: %s", text, wrong);
+}
+
+static void take_goal(struct argp_state *state, const char *text, enum goal *goal)
+{
+    for (*goal = FOR_ANSWER; *goal < GOALS; (*goal)++)
+        if (strcmp(text, goals[*goal]) == 0)
+            return;
+    argp_failure(state, EX_USAGE, 0, "--for %s: this is answer, granted, ended or room", text);
 }
 
 /* NAME or NAME.json, as a shell completes it. */
@@ -50,11 +64,12 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
+    case KEY_FOR: take_goal(state, argument, &options->goal); break;
     case KEY_TOKEN: options->token = argument; break;
     case KEY_TIMEOUT: take_time(state, argument, &options->timeout); break;
     case KEY_SPOOL: options->spool = argument; break;
     case ARGP_KEY_ARG: take_name(state, argument, options->name); break;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "the name of a wish is missing"); break;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "the name of a spec is missing"); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -67,8 +82,13 @@ static int status_of_outcome(enum rtf_outcome outcome)
     case RTF_DENIED: return EX_NOPERM;
     case RTF_TIMEOUT: return EX_TEMPFAIL;
     case RTF_GONE: return EX_NOINPUT;
-    default: return EX_OSERR;
+    case RTF_OK:
+    case RTF_PENDING:
+    case RTF_TAKEN:
+    case RTF_INTERRUPTED:
+    case RTF_ERROR: break;
     }
+    return EX_OSERR;
 }
 
 static int status_of_verdict(const json_t *verdict)
@@ -91,12 +111,14 @@ static int status_of_verdict(const json_t *verdict)
     return EX_SOFTWARE;
 }
 
-static int print_verdict(const struct rtf_verdict *verdict)
+static int print_verdict(enum goal goal, const struct rtf_verdict *verdict)
 {
+    if (verdict->text == NULL) /* what has ended has none */
+        return EX_OK;
     size_t length = strlen(verdict->text);
     const char *end = length > 0 && verdict->text[length - 1] == '\n' ? "" : "\n";
     if (printf("%s%s", verdict->text, end) >= 0 && fflush(stdout) == 0)
-        return status_of_verdict(verdict->json);
+        return goal == FOR_GRANTED ? EX_OK : status_of_verdict(verdict->json);
     fprintf(stderr, "rtf-wait: cannot print the verdict: %s\n", strerror(errno));
     return EX_IOERR;
 }
@@ -104,12 +126,18 @@ static int print_verdict(const struct rtf_verdict *verdict)
 static enum rtf_outcome wait_for(struct rtf_client *client, const struct options *options,
                                  struct rtf_verdict *verdict)
 {
-    struct rtf_wait wait = {.name = options->name, .token = options->token, .timeout = options->timeout,
-                            .interrupt = -1};
+    static const enum rtf_goal of_files[GOALS] = {[FOR_ANSWER] = RTF_ANSWER, [FOR_GRANTED] = RTF_GRANT, [FOR_ENDED] = RTF_END};
+    struct rtf_wait wait = {.goal = of_files[options->goal], .name = options->name, .token = options->token, .until = rtf_until(options->timeout), .interrupt = -1};
     enum rtf_outcome outcome = rtf_open(client, options->spool);
     if (outcome == RTF_OK)
+        outcome = rtf_connect(client, wait.until);
+    if (outcome == RTF_OK)
         outcome = rtf_enter(client, false);
-    return outcome == RTF_OK ? rtf_wait(client, &wait, verdict) : outcome;
+    if (outcome == RTF_GONE && options->goal == FOR_ENDED)
+        return RTF_OK;
+    if (outcome != RTF_OK)
+        return outcome;
+    return options->goal == FOR_ROOM ? rtf_wait_for_room(client, wait.name, wait.until, verdict) : rtf_wait(client, &wait, verdict);
 }
 
 int main(int argc, char **argv)
@@ -118,12 +146,12 @@ int main(int argc, char **argv)
         .options = option_table,
         .parser = take_option,
         .args_doc = "NAME",
-        .doc = "Wait until the rtf broker has answered the wish NAME, and print its answer.\v"
-               "Exit status: 0 OK, 65 BAD_SPEC, 66 no such wish, 69 no broker, 75 SCHEDULE_FAIL or no answer "
+        .doc = "Wait until the rtf broker has answered the spec NAME, and print its answer.\v"
+               "Exit status: 0 OK, 65 BAD_SPEC, 66 no such spec, 69 no broker, 75 SCHEDULE_FAIL or no answer "
                "in time, 76 ATTACH_FAIL, 77 ACL_FAIL, 64 wrong usage."};
     struct options options = {.spool = RTF_SPOOL};
     struct rtf_client client;
-    struct rtf_verdict verdict;
+    struct rtf_verdict verdict = {0};
     rtf_hold_standard_fds();
     argp_err_exit_status = EX_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
@@ -131,7 +159,7 @@ int main(int argc, char **argv)
     enum rtf_outcome outcome = wait_for(&client, &options, &verdict);
     int status;
     if (outcome == RTF_OK) {
-        status = print_verdict(&verdict);
+        status = print_verdict(options.goal, &verdict);
         rtf_free_verdict(&verdict);
     } else {
         status = status_of_outcome(outcome);

@@ -18,3 +18,8 @@ int64_t realtime_now(void)
 {
     return now(CLOCK_REALTIME);
 }
+
+int64_t boottime_now(void)
+{
+    return now(CLOCK_BOOTTIME);
+}

@@ -7,5 +7,6 @@
 
 int64_t monotonic_now(void);
 int64_t realtime_now(void); /* since 1970 */
+int64_t boottime_now(void); /* nobody sets it, and it goes on while the machine sleeps */
 
 #endif

@@ -209,6 +209,12 @@ void paragraph_add_number(struct paragraph_output *output, const char *key, uint
     add_line(output, key, digits, strlen(digits));
 }
 
+void paragraph_add_stated(struct paragraph_output *output, const char *key, uint64_t value)
+{
+    if (value != 0)
+        paragraph_add_number(output, key, value);
+}
+
 char *paragraph_clean(char *text)
 {
     for (char *at = text; *at != '\0'; at++)

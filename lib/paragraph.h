@@ -55,6 +55,7 @@ void paragraph_add(struct paragraph_output *output, const char *key, const char 
 void paragraph_add_format(struct paragraph_output *output, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void paragraph_add_number(struct paragraph_output *output, const char *key, uint64_t value);
+void paragraph_add_stated(struct paragraph_output *output, const char *key, uint64_t value); /* unless it is 0 */
 
 /* Replaces what is not printable ASCII by '?', in place: for values, and for what a log may show of a user's text.
  * Returns text. */

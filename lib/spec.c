@@ -11,23 +11,17 @@
 
 enum { TID_MAX = 4194304, COMMENT_MAX = 1024 }; /* PID_MAX_LIMIT of the kernel */
 
-bool name_is_valid(const char *name, size_t length, size_t max)
-{
-    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@:-";
-    if (length == 0 || length > max || memchr(first, name[0], sizeof first - 1) == NULL)
-        return false;
-    for (size_t i = 1; i < length; i++)
-        if (memchr(rest, name[i], sizeof rest - 1) == NULL)
-            return false;
-    return true;
-}
-
 uint64_t spec_window(const struct spec *spec)
 {
     if (spec->period == 0 || (spec->deadline != 0 && spec->deadline < spec->period))
         return spec->deadline;
     return spec->period;
+}
+
+bool spec_claims_cpu(const struct spec *spec)
+{
+    return spec->claims == NULL || spec->runtime != 0 || spec->desired_runtime != 0 || spec->period != 0 || spec->deadline != 0 || spec->priority != 0 ||
+           spec->plugin != NULL || spec->ignore_admission || CPU_COUNT(&spec->cpus) != 0;
 }
 
 /* A value's fault; the caller puts key and line before it. */
@@ -43,6 +37,20 @@ static bool fault(char *reason, const char *format, ...)
 
 typedef bool take_value(const json_t *value, void *into, char *reason);
 
+/* "1.5ms", 1000.0 and 1e3 can be said otherwise. */
+static bool no_time(const json_t *value, char *reason)
+{
+    static const char allowed[] = "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms or s, from 1us to 3600s";
+    uint64_t meant;
+    char *number = json_is_real(value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    const char *string = json_string_value(value), *quote = string == NULL ? "" : "\"";
+    const bool is_known = number != NULL ? guess_time(number, 1, &meant) : string != NULL && guess_time(string, 0, &meant);
+    free(number);
+    if (!is_known)
+        return fault(reason, "%s", allowed);
+    return fault(reason, "%s; write %s%llu%s%s", allowed, quote, (unsigned long long)meant, string == NULL ? "" : "us", quote);
+}
+
 static bool take_time(const json_t *value, void *into, char *reason)
 {
     uint64_t *time = into;
@@ -52,7 +60,7 @@ static bool take_time(const json_t *value, void *into, char *reason)
     }
     if (json_is_string(value) && parse_time(json_string_value(value), time))
         return true;
-    return fault(reason, "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms or s, from 1us to 3600s");
+    return no_time(value, reason);
 }
 
 static bool take_integer(const json_t *value, json_int_t max, json_int_t *into, char *reason)
@@ -72,9 +80,17 @@ static bool take_priority(const json_t *value, void *into, char *reason)
     return true;
 }
 
+static struct spec *spec_of(void *into, size_t offset)
+{
+    return (struct spec *)(void *)((char *)into - offset);
+}
+
 static bool take_tid(const json_t *value, void *into, char *reason)
 {
     json_int_t number = 0;
+    spec_of(into, offsetof(struct spec, attach))->attach_none = json_is_null(value);
+    if (json_is_null(value))
+        return true;
     if (!take_integer(value, TID_MAX, &number, reason))
         return false;
     *(pid_t *)into = (pid_t)number;
@@ -95,7 +111,18 @@ static bool take_lifetime(const json_t *value, void *into, char *reason)
     bool thread = text != NULL && strcmp(text, "thread") == 0;
     if (!thread && (text == NULL || strcmp(text, "spec") != 0))
         return fault(reason, "must be \"spec\" or \"thread\"");
+    spec_of(into, offsetof(struct spec, lifetime_thread))->lifetime_spec = !thread;
     *(bool *)into = thread;
+    return true;
+}
+
+static bool take_on_refusal(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    const bool waits = text != NULL && strcmp(text, "wait") == 0;
+    if (!waits && (text == NULL || strcmp(text, "end") != 0))
+        return fault(reason, "must be \"wait\" or \"end\"");
+    *(bool *)into = waits;
     return true;
 }
 
@@ -126,6 +153,14 @@ static bool take_plugin(const json_t *value, void *into, char *reason)
     return take_name(value, (char **)into, PLUGIN_NAME_BYTES - 1, reason);
 }
 
+static bool take_cpus(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    if (text != NULL && strlen(text) == json_string_length(value) && parse_cpus(text, into))
+        return true;
+    return fault(reason, "must be a string with a list of CPUs, such as \"0-3,6\", each below %d", CPU_SETSIZE);
+}
+
 static bool take_token(const json_t *value, void *into, char *reason)
 {
     return take_name(value, (char **)into, TOKEN_BYTES - 1, reason);
@@ -137,6 +172,47 @@ static bool take_comment(const json_t *value, void *into, char *reason)
     if (!json_is_string(value) || json_string_length(value) > COMMENT_MAX)
         return fault(reason, "must be a string of at most %d bytes", COMMENT_MAX);
     return true;
+}
+
+/* A number of the claim, by its key. */
+static bool take_claim_value(struct claim *claim, const char *name, const json_t *value, char *why)
+{
+    const struct claim_key *keys = resource_keys(claim->resource);
+    json_int_t number = 0;
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        if (strcmp(keys[i].name, name) == 0) {
+            if (!take_integer(value, (json_int_t)keys[i].most, &number, why))
+                return false;
+            claim->values[i] = (uint64_t)number;
+            return true;
+        }
+    return fault(why, "is unknown there");
+}
+
+static bool take_claim_plugin(struct claim *claim, const json_t *value, char *why)
+{
+    const char *text = json_string_value(value);
+    if (text == NULL || !name_is_valid(text, json_string_length(value), sizeof claim->plugin - 1))
+        return fault(why, "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]", sizeof claim->plugin - 1);
+    snprintf(claim->plugin, sizeof claim->plugin, "%s", text);
+    return true;
+}
+
+static bool take_claim(enum resource resource, const json_t *value, struct claim **claims, char *why)
+{
+    char wrong[REASON_BYTES];
+    const char *key;
+    json_t *member;
+    const char *amount = resource_keys(resource)[0].name;
+    if (!json_is_object(value))
+        return fault(why, "must be an object, such as {\"%s\": 1}", amount);
+    struct claim *claim = claims_push(claims, resource);
+    json_object_foreach((json_t *)value, key, member) {
+        bool good = strcmp(key, "plugin") == 0 ? take_claim_plugin(claim, member, wrong) : take_claim_value(claim, key, member, wrong);
+        if (!good)
+            return fault(why, "has the key \"%s\", which %.300s", name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?", wrong);
+    }
+    return claim->values[0] != 0 || fault(why, "lacks the key \"%s\"", amount);
 }
 
 static const struct {
@@ -154,6 +230,9 @@ static const struct {
     {"attach", take_tid, offsetof(struct spec, attach)},
     {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
     {"move", take_move, offsetof(struct spec, move_process)},
+    {"cpus", take_cpus, offsetof(struct spec, cpus)},
+    {"expires", take_time, offsetof(struct spec, expires)},
+    {"on_refusal", take_on_refusal, offsetof(struct spec, waits)},
     {"dry_run", take_flag, offsetof(struct spec, dry_run)},
     {"token", take_token, offsetof(struct spec, token)},
     {"comment", take_comment, 0},
@@ -191,8 +270,11 @@ static bool take_key(const char *key, const json_t *value, struct spec *spec, ch
     for (int i = 0; i < KEYS; i++)
         if (strcmp(keys[i].key, key) == 0)
             return keys[i].take(value, (char *)spec + keys[i].offset, why);
+    enum resource resource;
+    if (resource_from_name(key, &resource) && resource != RESOURCE_CPU)
+        return take_claim(resource, value, &spec->claims, why);
     return fault(why, "is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
-                         "ignore_admission, attach, lifetime, move, dry_run, token and comment");
+                         "ignore_admission, attach, lifetime, move, units, cpus, expires, on_refusal, dry_run, token and comment");
 }
 
 /* What follows from the definitions of Q, Qd, D and T, and of a dry run, whatever plugin is asked. NULL, or the key that is
@@ -212,6 +294,10 @@ static const char *check_relations(const struct spec *spec, char *why)
     if (spec->dry_run && spec->attach != 0) {
         fault(why, "cannot stand beside the key \"attach\": a dry run holds nothing that a thread could be attached to");
         return "dry_run";
+    }
+    if (spec->attach != 0 && !spec_claims_cpu(spec)) {
+        fault(why, "needs a claim on CPU time beside it, such as runtime and period");
+        return "attach";
     }
     if (spec->desired_runtime == 0)
         return NULL;
@@ -260,7 +346,7 @@ bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[
     json_t *object = parse_object(text, length, reason);
     if (object == NULL)
         return false;
-    /* First, so that even the answer to a wish that is wrong elsewhere can be told from others. */
+    /* First, so that even the answer to a spec that is wrong elsewhere can be told from others. */
     (void)take_token(json_object_get(object, "token"), &spec->token, why);
     json_object_foreach(object, key, value) {
         wrong = take_key(key, value, spec, why) ? NULL : key;
@@ -284,6 +370,7 @@ void spec_free(struct spec *spec)
     free(spec->plugin);
     free(spec->token);
     spec->plugin = spec->token = NULL;
+    claims_free(&spec->claims);
 }
 
 /* ---- as lines of a paragraph ---- */
@@ -296,6 +383,7 @@ static void add_if(struct paragraph_output *output, const char *key, uint64_t va
 
 void spec_add(struct paragraph_output *output, const struct spec *spec)
 {
+    char cpus[CPU_LIST_TEXT];
     add_if(output, "runtime", spec->runtime);
     add_if(output, "desired_runtime", spec->desired_runtime);
     add_if(output, "period", spec->period);
@@ -304,12 +392,19 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     add_if(output, "attach", (uint64_t)spec->attach);
     add_if(output, "ignore_admission", spec->ignore_admission);
     add_if(output, "lifetime_thread", spec->lifetime_thread);
+    add_if(output, "attach_none", spec->attach_none);
+    add_if(output, "lifetime_spec", spec->lifetime_spec);
     add_if(output, "move_process", spec->move_process);
+    if (CPU_COUNT(&spec->cpus) != 0)
+        paragraph_add(output, "cpus", format_cpus(&spec->cpus, cpus));
+    add_if(output, "expires", spec->expires);
+    add_if(output, "waits", spec->waits);
     add_if(output, "dry_run", spec->dry_run);
     if (spec->plugin != NULL)
         paragraph_add(output, "plugin", spec->plugin);
     if (spec->token != NULL)
         paragraph_add(output, "token", spec->token);
+    claims_add(output, spec->claims);
 }
 
 static bool get_number(const struct paragraph *paragraph, const char *key, uint64_t max, uint64_t *into)
@@ -334,21 +429,29 @@ static bool get_name(const struct paragraph *paragraph, const char *key, size_t 
 bool spec_get(const struct paragraph *paragraph, struct spec *spec)
 {
     char why[REASON_BYTES];
-    uint64_t priority, attach, ignore, thread, process, dry;
+    uint64_t priority, attach, none, ignore, thread, life, process, waits, dry;
+    const char *cpus = paragraph_get(paragraph, "cpus");
     *spec = (struct spec){0};
     /* The token first, as above: it belongs to the answer even if the rest is wrong. */
     if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) || !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
         !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) || !get_number(paragraph, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
         !get_number(paragraph, "period", TIME_MAX, &spec->period) || !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
-        !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
+        (cpus != NULL && !parse_cpus(cpus, &spec->cpus)) || !get_number(paragraph, "expires", TIME_MAX, &spec->expires) || !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
         !get_number(paragraph, "ignore_admission", 1, &ignore) || !get_number(paragraph, "lifetime_thread", 1, &thread) ||
-        !get_number(paragraph, "move_process", 1, &process) || !get_number(paragraph, "dry_run", 1, &dry))
+        !get_number(paragraph, "attach_none", 1, &none) || !get_number(paragraph, "lifetime_spec", 1, &life) ||
+        !get_number(paragraph, "move_process", 1, &process) || !get_number(paragraph, "waits", 1, &waits) || !get_number(paragraph, "dry_run", 1, &dry) ||
+        !claims_get(paragraph, &spec->claims))
         return false;
     spec->priority = (int)priority;
     spec->attach = (pid_t)attach;
     spec->ignore_admission = ignore != 0;
     spec->lifetime_thread = thread != 0;
+    spec->attach_none = none != 0;
+    spec->lifetime_spec = life != 0;
+    if ((none != 0 && attach != 0) || (life != 0 && thread != 0))
+        return false;
     spec->move_process = process != 0;
+    spec->waits = waits != 0;
     spec->dry_run = dry != 0;
     return check_relations(spec, why) == NULL;
 }

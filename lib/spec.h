@@ -4,23 +4,32 @@
 #ifndef RTF_SPEC_H
 #define RTF_SPEC_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "name.h"
 #include "paragraph.h"
+#include "resource.h"
 
-enum { NAME_BYTES = 65, TOKEN_BYTES = 65, PLUGIN_NAME_BYTES = 33, REASON_BYTES = 512, SPEC_BYTES_MAX = 64 * 1024 };
+enum { TOKEN_BYTES = 65, REASON_BYTES = 512, SPEC_BYTES_MAX = 64 * 1024 };
 
 struct spec {
     uint64_t runtime, desired_runtime, period, deadline;
+    cpu_set_t cpus;   /* it may have these only; empty: any */
+    uint64_t expires; /* it ends so long after it was last written, or touched; 0: it does not */
     int priority; /* 1..99 */
     pid_t attach;
     bool ignore_admission, lifetime_thread;
+    bool attach_none, lifetime_spec; /* it says so: "attach": null, "lifetime": "spec"; what it does not say a thread that is attached keeps */
+    bool attach_kept;                /* of a grant: a spec before has said so */
     bool move_process; /* its whole process may be moved into a domain */
+    bool waits;        /* refused for want of room, it is asked again when there may be some */
     bool dry_run;      /* to be answered, and nothing else */
-    char *plugin, *token; /* NULL, or the request's; in a grant both are NULL */
+    char *plugin, *token; /* NULL, or the request's; in a grant both are NULL, */
+    struct claim *claims; /* and so are these, on other resources than CPU time: in their order */
 };
 
 /* False: *reason says which key, where, and what is allowed. Whatever it says, spec_free is to be called. */
@@ -36,8 +45,8 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec);
 /* The content of NAME.tid: one decimal thread id and perhaps a newline. */
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid);
 
-/* [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63}, or at most `max` bytes of it. */
-bool name_is_valid(const char *name, size_t length, size_t max);
+/* Does it ask for CPU time? One that claims something else need not. */
+bool spec_claims_cpu(const struct spec *spec);
 
 /* The window over which a reservation's runtime is spread: min(T, D) of those stated; 0 if neither is. */
 uint64_t spec_window(const struct spec *spec);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Reads digits at *text and moves it behind them. */
 static bool take_number(const char **text, uint64_t max, uint64_t *value)
@@ -42,6 +43,67 @@ bool parse_time(const char *text, uint64_t *microseconds)
     return false;
 }
 
+/* The digits of a number, perhaps with a point; *scale: how many of them are behind it. */
+static bool take_decimal(const char **text, uint64_t *digits, int *scale)
+{
+    bool any = false, point = false;
+    *digits = 0;
+    *scale = 0;
+    for (const char *at = *text;; at++) {
+        if (*at == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (*at < '0' || *at > '9') {
+            *text = at;
+            return any;
+        }
+        if (*digits > UINT64_MAX / 100)
+            return false;
+        *digits = *digits * 10 + (uint64_t)(*at - '0');
+        *scale += point;
+        any = true;
+    }
+}
+
+static bool take_exponent(const char **text, int *scale)
+{
+    uint64_t exponent;
+    if (**text != 'e' && **text != 'E')
+        return true;
+    const char *at = *text + 1;
+    const bool less = *at == '-';
+    at += less || *at == '+';
+    if (!take_number(&at, 30, &exponent))
+        return false;
+    *scale += less ? (int)exponent : -(int)exponent;
+    *text = at;
+    return true;
+}
+
+static uint64_t guess_unit(const char *text, uint64_t unit)
+{
+    text += strspn(text, " ");
+    return text[0] == '\0' ? unit : strcasecmp(text, "us") == 0 ? 1 : strcasecmp(text, "ms") == 0 ? 1000 : strcasecmp(text, "s") == 0 ? 1000000 : 0;
+}
+
+bool guess_time(const char *text, uint64_t unit, uint64_t *microseconds)
+{
+    uint64_t digits;
+    int scale;
+    text += strspn(text, " +");
+    if (!take_decimal(&text, &digits, &scale) || !take_exponent(&text, &scale))
+        return false;
+    unit = guess_unit(text, unit);
+    unsigned __int128 time = (unsigned __int128)digits * unit;
+    for (; scale < 0 && time <= TIME_MAX; scale++)
+        time *= 10;
+    for (; scale > 0 && time % 10 == 0; scale--)
+        time /= 10;
+    *microseconds = (uint64_t)time;
+    return scale == 0 && time >= 1 && time <= TIME_MAX;
+}
+
 bool parse_utilization(const char *text, uint64_t *billionths)
 {
     uint64_t whole, fraction = 0;
@@ -71,28 +133,17 @@ char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]
     return text;
 }
 
-static char *digits_before(char *end, uint64_t number)
-{
-    do
-        *--end = (char)('0' + number % 10);
-    while ((number /= 10) != 0);
-    return end;
-}
-
 char *format_number(uint64_t number, char text[static NUMBER_TEXT])
 {
-    text[NUMBER_TEXT - 1] = '\0';
-    return digits_before(text + NUMBER_TEXT - 1, number);
+    snprintf(text, NUMBER_TEXT, "%llu", (unsigned long long)number);
+    return text;
 }
 
 char *format_seconds(int64_t nanoseconds, char text[static SECONDS_TEXT])
 {
-    const uint64_t second = 1000000000, time = nanoseconds < 0 ? 0 : (uint64_t)nanoseconds;
-    char *end = text + SECONDS_TEXT - 1, *point = end - 10;
-    *end = '\0';
-    (void)digits_before(end, second + time % second); /* with its zeros */
-    *point = '.';
-    return digits_before(point, time / second);
+    const long long second = 1000000000, time = nanoseconds < 0 ? 0 : nanoseconds;
+    snprintf(text, SECONDS_TEXT, "%lld.%09lld", time / second, time % second);
+    return text;
 }
 
 uint64_t utilization(uint64_t runtime, uint64_t window)

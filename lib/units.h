@@ -22,6 +22,10 @@ bool parse_number(const char *text, uint64_t max, uint64_t *value);
  * read it as ns, ReTiF as us, systemd as s. */
 bool parse_time(const char *text, uint64_t *microseconds);
 
+/* What looks like a time and is none, "1.5ms", "5 MS" or "1e3us": what was meant, if that is a whole number of microseconds in range. Without a unit
+ * `unit` counts, 0 is none. For what people are told only. */
+bool guess_time(const char *text, uint64_t unit, uint64_t *microseconds);
+
 /* "0.5", "1", "2.25": at most nine decimals, for configuration files. */
 bool parse_utilization(const char *text, uint64_t *billionths);
 

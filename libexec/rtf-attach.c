@@ -1,9 +1,9 @@
 /* rtf-attach(8): makes a thread real-time. One-shot from a command line, or kept running by the broker as
  * `rtf-attach --serve`, with a SOCK_SEQPACKET socket as standard input: each datagram is one paragraph, and
- * `apply` carries the open wish, whose owner is read here, not believed. Behind that, or alone, the first three may carry a
+ * `apply` carries the open spec, whose owner is read here, not believed. Behind that, or alone, the first three may carry a
  * pidfd of the thread, opened when it was known to be that one. started_by: as in thread.h.
  *
- *   op=apply   id tid started_by + attributes, the wish's fd   the thread must be the wish owner's
+ *   op=apply   id tid started_by + attributes, the spec's fd   the thread must be the spec owner's
  *   op=adjust  id tid started_by + attributes                  other priority and CPUs, the same policy
  *   op=restore id tid started_by + attributes                  what it was before
  *   op=watch   id tid started_by watch                         only the descriptor, see below
@@ -73,7 +73,7 @@ static struct placement placement_of(const struct paragraph *request)
     return (struct placement){.group = paragraph_get(request, "group"), .whole_process = move != NULL && strcmp(move, "process") == 0};
 }
 
-static enum enforced serve_apply(const struct paragraph *request, int wish, int pidfd, char *reason)
+static enum enforced serve_apply(const struct paragraph *request, int spec, int pidfd, char *reason)
 {
     const struct placement placement = placement_of(request);
     struct attributes wanted;
@@ -81,8 +81,8 @@ static enum enforced serve_apply(const struct paragraph *request, int wish, int 
     struct target target = {.pidfd = pidfd};
     if (!named_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
         return no(reason, "apply without tid, started_by or attributes");
-    if (wish < 0 || fstat(wish, &status) != 0 || !S_ISREG(status.st_mode))
-        return no(reason, "apply without the open wish");
+    if (spec < 0 || fstat(spec, &status) != 0 || !S_ISREG(status.st_mode))
+        return no(reason, "apply without the open spec");
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
         return no(reason, "apply of a policy that is not real-time");
     wanted.reset_on_fork = true; /* or one grant would make a thousand real-time children */

@@ -4,11 +4,11 @@
  *   op=begin id tid started_by budget every + attributes, a pidfd, and an event    from here on; times in us. again=1: it may have been
  *                                                                                  left suspended by one that was killed
  *   op=end   id tid started_by                                                     the helper has it in hand: it is not made real-time any more
- *   op=rest  id                                                                    all are in force, and not touched any more
+ *   op=leave id                                                                    all are in force, and not touched any more
  *   op=yield id; op=rise id                                                        guard-rank.h: as FIFO, for now; as SCHED_DEADLINE
  *   op=listen id, and a pipe; op=look id                                           expected.h: here it is; read it
  *
- * What fails, and end, rest and rise in any case, is answered by id= and answer=ok|no. Without being asked it says
+ * What fails, and end, leave and rise in any case, is answered by id= and answer=ok|no. Without being asked it says
  * event=suspended|lent|lost tid= started_by=, and times= how often; and event=blind|beneath reason= (below).
  *
  * It is a program of its own, and not part of the attach helper: that one waits for the kernel, in the middle of others' attachments,
@@ -151,7 +151,7 @@ static void end(const struct paragraph *request)
         guarded_end(guarded);
 }
 
-static void rest(void)
+static void leave_all(void)
 {
     struct guarded *guarded;
     while ((guarded = guarded_first()) != NULL)
@@ -177,11 +177,11 @@ static bool serve_one(const struct paragraph *request, int fds[2])
         rise();
     else if (strcmp(op, "end") == 0)
         end(request);
-    else if (strcmp(op, "rest") == 0)
-        rest();
+    else if (strcmp(op, "leave") == 0)
+        leave_all();
     else
         why = "unknown op";
-    if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "rest") != 0 && strcmp(op, "rise") != 0)
+    if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "leave") != 0 && strcmp(op, "rise") != 0)
         return true; /* what nobody waits for */
     paragraph_add(&output, "id", id);
     paragraph_add(&output, "answer", why == NULL ? "ok" : "no");
@@ -312,6 +312,6 @@ int main(int argc, char **argv)
     }
     while (turn())
         ;
-    rest();
+    leave_all();
     return EX_OK;
 }

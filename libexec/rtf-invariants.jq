@@ -8,11 +8,14 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
 | ($books.plugins | INDEX(.name)) as $lines
 | ($threads | INDEX(.tid)) as $running
 | ($verdicts | INDEX(place)) as $verdict
-| ($files | map(select(.kind == "json")) | INDEX(place)) as $wished
+| ($files | map(select(.kind == "json")) | INDEX(place)) as $declared
 | ($files | map(select(.kind != "verdict")) | INDEX(place)) as $asked # a .tid alone is answered, too
-| ($books.wishes | INDEX(place)) as $known
-| ([$books.wishes[].grant | select(. != null)] + $books.rests) as $grants
-| [$books.wishes[] | select(.thread != null)] as $attached
+| ($books.reservations | INDEX(place)) as $known
+| ([$books.reservations[].grant | select(. != null)] + $books.debts) as $all_grants
+| [$all_grants[] | select(.plugin != null)] as $grants # of CPU time
+| ([$all_grants[].claims, ($books.reservations[] | .held // {})] | map(to_entries[] | {key: "\(.key) -1", value}) | group_by(.key)
+    | map({key: .[0].key, value: (map(.value) | add)}) | map(select(.value != 0)) | from_entries) as $others_held
+| [$books.reservations[] | select(.thread != null)] as $attached
 | ($attached | INDEX(.thread.tid)) as $by_tid
 | ($journal.threads | map({tid, started_by}, {tid: .process, started_by}) | group_by(.tid) | map(max_by(.started_by)) | INDEX(.tid)) as $named
 | ($logged | group_by(.tid) | map(max_by(.time)) | INDEX(.tid)) as $in_log
@@ -54,12 +57,16 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 ) as $shared
 | ($books.promised | map({key: "\(.plugin // "all") \(.cpu)", value: .sum}) | from_entries) as $promised
 | (
-    ($own + $shared) as $sums
+    ($own + $shared + $others_held) as $sums
     | (($sums + $promised) | keys[]) | select($sums[.] != $promised[.])
     | "ledger: \(.): \($promised[.] // 0) is booked, \($sums[.] // 0) is granted"
 ),
 (
-    $books.promised[] | select(.plugin != null and $lines[.plugin].promises)
+    $books.promised[] | select(.plugin != null and $lines[.plugin].resource != "cpu") | select(.sum > $lines[.plugin].capacity)
+    | "ledger: \(.plugin) has \(.sum) of \($lines[.plugin].capacity)"
+),
+(
+    $books.promised[] | select(.plugin != null and $lines[.plugin].promises and $lines[.plugin].resource == "cpu")
     | .plugin as $plugin | select([$grants[] | select(.plugin == $plugin and .untested)] == [])
     | ($lines[$plugin].threshold * (if .cpu < 0 then $lines[$plugin].cpus | cpus | length else 1 end)) as $most
     | select(.sum > $most + 2000)
@@ -72,15 +79,16 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 
 # ---- the journal says what the broker has in mind
 (
-    $books.wishes[] | select(.busy | not) | . as $wish | $journal.tasks["\(.task)"] as $record
+    $books.reservations[] | select(.busy | not) | . as $spec | $journal.tasks["\(.task)"] as $record
     | if .grant == null then
           select($record.plugin != null) | "journal: \(place) has a grant of \($record.plugin), the broker knows none"
       elif $record == null then "journal: \(place) does not stand there"
       else
-          [["plugin", .grant.plugin], ["policy", .grant.policy], ["cpus", .grant.cpus], ["priority", .grant.priority], ["accepted_runtime", .grant.runtime],
-           ["period", .grant.period], ["tid", .thread.tid // 0]][]
+          [.grant.claims | to_entries[] | ["\($lines[.key].resource)_plugin", .key]] +
+          if .grant.plugin == null then [["plugin", "-"]] else [["plugin", .grant.plugin], ["policy", .grant.policy], ["cpus", .grant.cpus], ["priority", .grant.priority], ["accepted_runtime", .grant.runtime],
+           ["period", .grant.period], ["tid", .thread.tid // 0]] end | .[]
           | (.[1] | tostring) as $here | ($record[.[0]] // "0") as $there | select($here != $there)
-          | "journal: \($wish | place): \(.[0]) is \($there), the broker says \($here)"
+          | "journal: \($spec | place): \(.[0]) is \($there), the broker says \($here)"
       end
 ),
 (
@@ -90,19 +98,20 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 
 # ---- files
 (
-    $books.wishes[] | select(.grant != null and (.busy | not)) | . as $wish
-    | if $wished[place] == null then "files: \(place) is granted, and there is no such wish"
-      elif $wished[place].uid != .uid then "files: \(place) is granted to \(.uid), and is a wish of \($wished[place].uid)"
+    $books.reservations[] | select(.grant != null and (.busy | not)) | . as $spec
+    | if $declared[place] == null then "files: \(place) is granted, and there is no such spec"
+      elif $declared[place].uid != .uid then "files: \(place) is granted to \(.uid), and is a spec of \($declared[place].uid)"
       elif $verdict[place] == null then "files: \(place) is granted, and has no answer"
       else
-          [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["runtime", .grant.runtime, $verdict[place].grant.accepted_runtime // 0],
-           ["period", .grant.period, $verdict[place].grant.period // 0], ["thread", .thread.tid, $verdict[place].thread.tid]][]
-          | select(.[1] != .[2]) | "files: \($wish | place): \(.[0]) is \(.[1]), and its owner was told \(.[2])"
+          [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["claims", (.grant.claims | keys), ([$verdict[place].grant.claims[].plugin] | sort)],
+           ["runtime", .grant.runtime // 0, $verdict[place].grant.accepted_runtime // 0],
+           ["period", .grant.period // 0, $verdict[place].grant.period // 0], ["thread", .thread.tid, $verdict[place].thread.tid]][]
+          | select(.[1] != .[2]) | "files: \($spec | place): \(.[0]) is \(.[1]), and its owner was told \(.[2])"
       end
 ),
 (
     $asked[] | select($known[place].busy | not) | select($verdict[place] == null)
-    | .user as $user | select($books.quiet[$user] and ([$books.wishes[] | select(.user == $user)] | length) < $books.limit)
+    | .user as $user | select($books.quiet[$user] and ([$books.reservations[] | select(.user == $user)] | length) < $books.limit)
     | "files: \(place) has no answer"
 ),
 (
@@ -115,7 +124,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 
 # ---- threads
 (
-    $attached[] | select((.busy | not) and (.thread.pending | not)) | . as $wish | $running["\(.thread.tid)"] as $thread
+    $attached[] | select((.busy | not) and (.thread.pending | not)) | . as $spec | $running["\(.thread.tid)"] as $thread
     # One that is guarded is ordinary from when its runtime is used up until its next period, and may have become so since the books.
     | ($thread.policy == "other" and (.thread.enforcement == "suspended" or (.thread.enforcement == "in force" and .grant.policy != "deadline"))) as $suspended
     | if $thread == null or $thread.start > .thread.started_by then "kernel: \(place): thread \(.thread.tid) is not real-time"
@@ -124,7 +133,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
            ["reset-on-fork", true, $thread.reset_on_fork]]
           + (if .grant.policy == "deadline" and ($suspended | not) then [["runtime", .grant.runtime, $thread.runtime], ["period", .grant.period, $thread.period],
                                                  ["deadline", .grant.deadline, $thread.deadline]] else [] end)
-          | .[] | select(.[1] != .[2]) | "kernel: \($wish | place): thread \($wish.thread.tid): \(.[0]) is \(.[2]), granted is \(.[1])"
+          | .[] | select(.[1] != .[2]) | "kernel: \($spec | place): thread \($spec.thread.tid): \(.[0]) is \(.[2]), granted is \(.[1])"
       end
 ),
 (

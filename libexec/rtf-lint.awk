@@ -95,7 +95,8 @@ function read_rule(    number) {
     plugin[count] = $2
     property[count] = $3
     value[count] = $4
-    opens[count] = $3 == "max_utilization" || $3 == "max_user_utilization"
+    closes[count] = $3 ~ /^max_(user_)?(utilization|amount)$/ && $4 ~ /^0+(\.0*)?$/ # for nobody there is room
+    opens[count] = !closes[count] && $3 ~ /^max_(user_)?(utilization|amount)$/
     number = $1
     sub(/^@/, "", number)
     if (number !~ /^(-|[0-9]+)$/ && !($1 in known) && !named[$1]++)
@@ -137,7 +138,7 @@ function something_bounds(rule,    other) {
 
 function is_first_of_subject(rule,    before) {
     for (before = 1; before < rule; before++)
-        if (domain[before] == domain[rule] && plugin[before] == plugin[rule] && opens[before] == opens[rule])
+        if (domain[before] == domain[rule] && plugin[before] == plugin[rule] && opens[before] == opens[rule] && closes[before] == closes[rule])
             return 0
     return 1
 }
@@ -162,7 +163,7 @@ function judge_rule(rule,    below) {
         say("acl.conf", rule_line[rule], rule_text[rule] ": no runtime passes this and line " rule_line[below] ": " rule_text[below])
     if (!is_first_of_subject(rule))
         return
-    if (!opens[rule] && !something_opens(rule))
+    if (!opens[rule] && !closes[rule] && !something_opens(rule))
         say("acl.conf", rule_line[rule], rule_text[rule] ": this bounds, but no rule opens anything there (max_utilization or max_user_utilization)")
     else if (opens[rule] && !something_bounds(rule))
         say("acl.conf", rule_line[rule], rule_text[rule] ": this opens, and nothing bounds runtime, period, deadline or priority")

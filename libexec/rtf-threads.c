@@ -1,5 +1,5 @@
-/* rtf-threads: how every thread on the machine is scheduled that is real-time, or would hand no such thing on to its children;
- * for rtf-invariants(8). One JSON object a line: tid, process, session, start (clock ticks since boot), uid, policy, reset_on_fork,
+/* rtf-threads [TID...]: how every thread on the machine is scheduled that is real-time, or would hand no such thing on to its children;
+ * or these threads, whatever they are. For rtf-invariants(8), rtf-show(1) and rtf-adopt(1). One JSON object a line: tid, process, session, start (clock ticks since boot), uid, policy, reset_on_fork,
  * priority, nice, runtime, deadline and period in us, cpus. Threads of the kernel are left out. */
 #include <ctype.h>
 #include <dirent.h>
@@ -27,13 +27,18 @@ static bool show(const struct identity *identity, const struct attributes *attri
     return shown;
 }
 
-static bool look_at(pid_t tid)
+static bool look(pid_t tid, bool whatever)
 {
     struct identity identity;
     struct attributes attributes;
     if (!thread_identify(tid, &identity) || identity.kernel || identity.ended || !thread_attributes(tid, &attributes))
         return true; /* gone, or none of ours */
-    return (!policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) || show(&identity, &attributes);
+    return (!whatever && !policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) || show(&identity, &attributes);
+}
+
+static bool look_at(pid_t tid)
+{
+    return look(tid, false);
 }
 
 /* False: what was found could not be written. */
@@ -57,7 +62,11 @@ static bool look_at_process(pid_t process)
     return for_each_number(path, look_at);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    return for_each_number("/proc", look_at_process) && fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+    bool good = argc > 1 || for_each_number("/proc", look_at_process);
+    uint64_t tid;
+    for (int i = 1; i < argc && good; i++)
+        good = !parse_number(argv[i], INT32_MAX, &tid) || look((pid_t)tid, true);
+    return good && fflush(stdout) == 0 ? EX_OK : EX_IOERR;
 }

@@ -86,10 +86,54 @@ struct sums cpu_sums_without(const struct cpu *cpu, const struct share *gone)
     return sums;
 }
 
+bool cpus_keep_within(struct cpus *cpus, const struct request *request, struct paragraph_output *out)
+{
+    char own[CPU_NAME_TEXT], asked[CPU_LIST_TEXT];
+    cpu_set_t both;
+    cpus->is_within = request->has_cpus;
+    if (!request->has_cpus)
+        return true;
+    cpus->within = request->cpus;
+    CPU_AND(&both, &cpus->within, &cpus->set);
+    if (cpus->pooled ? CPU_EQUAL(&both, &cpus->set) : CPU_COUNT(&both) > 0)
+        return true;
+    format_cpus(&cpus->set, own);
+    format_cpus(&cpus->within, asked);
+    if (cpus->pooled && CPU_COUNT(&both) > 0)
+        answer_never(out, "a thread of it runs on all of CPUs %.200s, and cannot be kept to %.200s", own, asked);
+    else
+        answer_never(out, "it has CPUs %.200s, and only %.200s %s asked for", own, asked, CPU_COUNT(&cpus->within) == 1 ? "is" : "are");
+    return false;
+}
+
+void cpus_keep_all(struct cpus *cpus)
+{
+    cpus->is_within = false;
+}
+
+bool cpu_is_open(const struct cpus *cpus, const struct cpu *cpu)
+{
+    return !cpus->is_within || cpus->pooled || CPU_ISSET((size_t)cpu->number, &cpus->within);
+}
+
+struct cpu *cpus_own(const struct cpus *cpus, const struct share *gone)
+{
+    struct cpu *own = gone == NULL ? NULL : &cpus->cpu[gone->place];
+    return own != NULL && cpu_is_open(cpus, own) ? own : NULL;
+}
+
+struct cpu *cpus_next(struct cpus *cpus, struct cpu *cpu)
+{
+    do
+        cpu = cpu == NULL ? RB_MIN(cpu_tree, &cpus->tree) : RB_NEXT(cpu_tree, &cpus->tree, cpu);
+    while (cpu != NULL && !cpu_is_open(cpus, cpu));
+    return cpu;
+}
+
 struct cpu *cpus_least_loaded(struct cpus *cpus, const struct share *gone)
 {
-    struct cpu *first = RB_MIN(cpu_tree, &cpus->tree);
-    if (gone == NULL)
+    struct cpu *first = cpus_next(cpus, NULL);
+    if (gone == NULL || !cpu_is_open(cpus, &cpus->cpu[gone->place]))
         return first;
     struct cpu relieved = cpus->cpu[gone->place];
     relieved.sums = cpu_sums_without(&relieved, gone);

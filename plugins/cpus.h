@@ -47,6 +47,8 @@ struct cpus {
     bool pooled; /* all CPUs are one: cpu[0] */
     bool ties_by_tasks;
     cpu_set_t set;
+    bool is_within;   /* a request is answered that may have these only: */
+    cpu_set_t within;
     int16_t place[CPU_SETSIZE]; /* by number; -1: not ours */
 };
 
@@ -64,7 +66,21 @@ void cpus_give_back(struct cpus *cpus, struct share *share);
 /* The sums as if `gone`, which may be NULL or elsewhere, were not there. */
 struct sums cpu_sums_without(const struct cpu *cpu, const struct share *gone);
 
-/* The least loaded one, as if `gone` were not there. */
+/* What is chosen from here on is one of those that the request may have, if it says which. False: there is none, and that is answered. */
+struct request;
+struct paragraph_output;
+bool cpus_keep_within(struct cpus *cpus, const struct request *request, struct paragraph_output *out);
+void cpus_keep_all(struct cpus *cpus);
+bool cpu_is_open(const struct cpus *cpus, const struct cpu *cpu);
+
+/* That of `gone`, if it is open; NULL. */
+struct cpu *cpus_own(const struct cpus *cpus, const struct share *gone);
+
+/* Those that are open, from the least loaded one up. */
+struct cpu *cpus_next(struct cpus *cpus, struct cpu *cpu);
+#define CPUS_FOREACH(cpu, cpus) for ((cpu) = cpus_next(cpus, NULL); (cpu) != NULL; (cpu) = cpus_next(cpus, cpu))
+
+/* The least loaded one of these, as if `gone` were not there. */
 struct cpu *cpus_least_loaded(struct cpus *cpus, const struct share *gone);
 
 /* Room for "CPUs " and a list. */

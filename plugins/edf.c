@@ -209,7 +209,7 @@ static struct offer offer_by_sum(const struct request *request, const struct tas
     uint64_t asked = utilization(request->runtime, base(request));
     /* A change stays where it is if it can: moving a running thread costs it its cache. */
     const struct cpu *cpu = old == NULL ? NULL : &edf.books.cpus.cpu[old->share.place];
-    if (cpu == NULL || asked > room(cpu, old))
+    if (cpu == NULL || !cpu_is_open(&edf.books.cpus, cpu) || asked > room(cpu, old))
         cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
     if (asked > room(cpu, old)) /* eq. 3 */
         return (struct offer){NULL, 0};
@@ -237,7 +237,7 @@ static void grant(const struct request *request, struct task *old, const struct 
 
 static const char *edf_accept(const struct request *request, struct paragraph_output *out)
 {
-    if (!is_possible(request, out))
+    if (!is_possible(request, out) || !cpus_keep_within(&edf.books.cpus, request, out))
         return NULL;
     struct task *old = books_find(&edf.books, request->task);
     uint64_t ceiling = least(window(request), request->max_runtime);
@@ -265,6 +265,7 @@ static const char *edf_schedule(const struct request *request, struct paragraph_
         return "a plan without runtime or period";
     struct task *old = books_find(&edf.books, request->task);
     struct cpus *cpus = &edf.books.cpus;
+    cpus_keep_all(cpus);
     int place = request->has_cpus ? cpus_place(cpus, &request->cpus) : -1;
     if (place < 0) { /* from before the configuration was changed */
         const struct cpu *cpu = cpus_least_loaded(cpus, books_share(old));

@@ -136,12 +136,12 @@ static const struct cpu *choose(const struct exact *exact, const struct candidat
 {
     struct cpus *cpus = &exact->books->cpus;
     uint64_t steps = SEARCH_STEPS;
-    const struct cpu *own = candidate->old == NULL ? NULL : &cpus->cpu[candidate->old->share.place];
+    const struct cpu *own = cpus_own(cpus, books_share(candidate->old));
     *why = (struct exact_refusal){cpus_least_loaded(cpus, books_share(candidate->old)), TOO_MUCH};
     if (own != NULL && tries(exact, own, candidate, why, &steps))
         return own;
     struct cpu *cpu;
-    RB_FOREACH(cpu, cpu_tree, &cpus->tree) {
+    CPUS_FOREACH(cpu, cpus) {
         if (cpu == own)
             continue;
         if (steps == 0 || is_full(exact, cpu, candidate->timing.runtime, candidate->timing.period))
@@ -180,7 +180,7 @@ static void improve(const struct exact *exact, const struct cpu *cpu, const stru
         *best = largest(exact, &probe, *best + 1, ceiling + 1, steps);
 }
 
-/* The search has steps of its own: only what a wish with this runtime would be told is worth telling. */
+/* The search has steps of its own: only what a spec with this runtime would be told is worth telling. */
 static bool would_be_granted(const struct exact *exact, struct candidate candidate, uint64_t runtime)
 {
     struct exact_refusal why;
@@ -194,11 +194,11 @@ uint64_t exact_nearest(const struct exact *exact, const struct task *old, const 
     struct cpus *cpus = &exact->books->cpus;
     struct candidate candidate = {.timing = *timing, .old = old};
     uint64_t steps = SEARCH_STEPS, best = 0;
-    const struct cpu *own = old == NULL ? NULL : &cpus->cpu[old->share.place];
+    const struct cpu *own = cpus_own(cpus, books_share(old));
     if (own != NULL)
         improve(exact, own, &candidate, ceiling, &best, &steps);
     struct cpu *cpu;
-    RB_FOREACH(cpu, cpu_tree, &cpus->tree) {
+    CPUS_FOREACH(cpu, cpus) {
         if (best == ceiling || steps == 0 || is_full(exact, cpu, best + 1, timing->period))
             break;
         if (cpu != own)

@@ -35,10 +35,12 @@ static bool has_room(const struct cpu *cpu, uint32_t key, const struct task *old
 static const struct cpu *choose(uint32_t key, const struct task *old)
 {
     struct cpus *cpus = &fixed.ranked.books.cpus;
-    struct cpu *cpu = old != NULL ? &cpus->cpu[old->share.place] : RB_MIN(cpu_tree, &cpus->tree);
+    struct cpu *cpu = cpus_own(cpus, books_share(old));
+    if (cpu == NULL)
+        cpu = cpus_next(cpus, NULL);
     if (has_room(cpu, key, old))
         return cpu;
-    RB_FOREACH(cpu, cpu_tree, &cpus->tree)
+    CPUS_FOREACH(cpu, cpus)
         if (has_room(cpu, key, old))
             return cpu;
     return NULL;
@@ -51,6 +53,8 @@ static const char *fixed_accept(const struct request *request, struct paragraph_
     uint32_t key = (uint32_t)request->priority;
     if (key == 0)
         answer_never(out, "needs a priority");
+    else if (!cpus_keep_within(&fixed.ranked.books.cpus, request, out))
+        return NULL;
     else if ((cpu = choose(key, old)) == NULL)
         answer_no(out, "on every CPU all levels of %d-%d are taken by other priorities than %u",
                   fixed.ranked.levels.low, fixed.ranked.levels.high, key);

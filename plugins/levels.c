@@ -117,7 +117,7 @@ static int free_from(const struct levels *levels, const struct ladder *ladder, i
 /* No level is left between the neighbours: theirs are `below` and `above`, either one perhaps just outside
  * of the range. The fewest keys step aside; if none can, the less crowded level is shared. */
 static struct slot squeeze_in(const struct levels *levels, const struct ladder *ladder, int below, int above,
-                              int level, enum level_wish wish)
+                              int level, enum level_origin origin)
 {
     uint32_t keys_down, keys_up;
     bool down = free_from(levels, ladder, below, -1, &keys_down) != 0;
@@ -130,8 +130,8 @@ static struct slot squeeze_in(const struct levels *levels, const struct ladder *
         keys_up = ladder->at[up ? above : 0];
     }
     if (down && up) {
-        bool wished = wish == LEVEL_OFFERED && (level == below || level == above);
-        if (wished || keys_down == keys_up)
+        bool as_offered = origin == LEVEL_OFFERED && (level == below || level == above);
+        if (as_offered || keys_down == keys_up)
             down = level != above;
         else
             down = keys_down < keys_up;
@@ -145,7 +145,7 @@ static int clamp(int value, int low, int high)
 }
 
 static struct slot find_slot(const struct levels *levels, const struct ladder *ladder, uint32_t key,
-                             int level, enum level_wish wish)
+                             int level, enum level_origin origin)
 {
     struct level_key wanted = {.key = key};
     struct key_tree *keys = (struct key_tree *)&ladder->keys;
@@ -155,12 +155,12 @@ static struct slot find_slot(const struct levels *levels, const struct ladder *l
     int below = previous == NULL ? levels->low - 1 : previous->level;
     int above = next == NULL ? levels->high + 1 : next->level;
     bool in_range = level >= levels->low && level <= levels->high;
-    if (wish == LEVEL_RESTORED && in_range && level >= below && level <= above)
+    if (origin == LEVEL_RESTORED && in_range && level >= below && level <= above)
         return (struct slot){.level = level};
     if (below == above)
         return (struct slot){.level = below};
     if (above - below == 1)
-        return squeeze_in(levels, ladder, below, above, level, wish);
+        return squeeze_in(levels, ladder, below, above, level, origin);
     if (level == 0)
         return (struct slot){.level = below + (above - below) / 2};
     return (struct slot){.level = clamp(level, below + 1, above - 1)};
@@ -255,12 +255,12 @@ static void leave(const struct levels *levels, struct level_trial *trial, bool s
 }
 
 static void join(const struct levels *levels, struct level_trial *trial, uint32_t key, int level,
-                 enum level_wish wish)
+                 enum level_origin origin)
 {
     trial->new = find(trial->to, key);
     if (trial->new != NULL)
         return;
-    struct slot slot = find_slot(levels, trial->to, key, level, wish);
+    struct slot slot = find_slot(levels, trial->to, key, level, origin);
     make_way(levels, trial->to, slot, key);
     trial->fresh = true;
     trial->new = plugin_allocate(1, sizeof *trial->new);
@@ -270,7 +270,7 @@ static void join(const struct levels *levels, struct level_trial *trial, uint32_
 }
 
 int levels_try(struct levels *levels, struct level_trial *trial, const struct task *task, int place,
-               uint32_t key, int level, enum level_wish wish)
+               uint32_t key, int level, enum level_origin origin)
 {
     bool stays = task != NULL && task->share.place == place && task->key->key == key;
     *trial = (struct level_trial){.task = task, .to = &levels->ladder[place]};
@@ -279,8 +279,8 @@ int levels_try(struct levels *levels, struct level_trial *trial, const struct ta
     if (stays)
         trial->new = trial->old;
     else
-        join(levels, trial, key, level, wish);
-    if (wish != LEVEL_RESTORED) {
+        join(levels, trial, key, level, origin);
+    if (origin != LEVEL_RESTORED) {
         /* Only now: the new key may have made use of the level that the old one has left. */
         settle(levels, trial->to);
         if (trial->from != NULL)

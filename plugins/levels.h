@@ -47,7 +47,7 @@ struct levels {
     bool restoring, unsettled;
 };
 
-enum level_wish {
+enum level_origin {
     LEVEL_PREFERRED, /* take that level if it is free and in order */
     LEVEL_OFFERED,   /* the plan was made from these books: make the room it counted on */
     LEVEL_RESTORED,  /* the plan is from before a restart: take it unless it breaks the order */
@@ -70,7 +70,7 @@ bool levels_have_room(const struct levels *levels, int place, uint32_t key, cons
 /* Tries `task` (NULL for a new one) with key on the CPU at `place`. level 0: the middle of what is free
  * between the neighbours. Returns the level it would have. One of levels_keep and levels_undo must follow. */
 int levels_try(struct levels *levels, struct level_trial *trial, const struct task *task, int place,
-               uint32_t key, int level, enum level_wish wish);
+               uint32_t key, int level, enum level_origin origin);
 
 /* Tries without `task`. */
 void levels_try_release(struct levels *levels, struct level_trial *trial, const struct task *task);

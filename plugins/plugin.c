@@ -365,7 +365,7 @@ static int serve(const struct plugin *plugin, struct paragraph_input *input, str
     return status;
 }
 
-/* A wish must not wait for the disk. What is still to come is locked only where the broker could lift the limit:
+/* A spec must not wait for the disk. What is still to come is locked only where the broker could lift the limit:
  * else the books could not grow beyond it. */
 static void lock_memory(void)
 {

@@ -50,6 +50,7 @@ void ranked_schedule(struct ranked *ranked, const struct request *request, const
     struct levels *levels = &ranked->levels;
     struct books *books = &ranked->books;
     struct task *task = books_find(books, request->task);
+    cpus_keep_all(&books->cpus);
     int place = request->has_cpus ? cpus_place(&books->cpus, &request->cpus) : -1;
     bool moved = place < 0;
     if (moved)

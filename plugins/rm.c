@@ -144,11 +144,11 @@ static enum outcome test(const struct cpu *cpu, const struct share *gone, struct
 static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
-    const struct cpu *own = gone == NULL ? NULL : &cpus->cpu[gone->place];
+    const struct cpu *own = cpus_own(cpus, gone);
     if (own != NULL && test(own, gone, ask) == FITS)
         return own;
     struct cpu *cpu;
-    RB_FOREACH(cpu, cpu_tree, &cpus->tree) {
+    CPUS_FOREACH(cpu, cpus) {
         if (cpu == own)
             continue;
         if (cpu->sums.load + ask.weight > rm.limit)
@@ -185,11 +185,11 @@ static struct best find_best(const struct share *gone)
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
     struct best best = {.cpu = cpus_least_loaded(cpus, gone), .more = ask_for(1)};
-    const struct cpu *own = gone == NULL ? NULL : &cpus->cpu[gone->place];
+    const struct cpu *own = cpus_own(cpus, gone);
     if (own != NULL)
         improve(&best, own, gone);
     struct cpu *cpu;
-    RB_FOREACH(cpu, cpu_tree, &cpus->tree) {
+    CPUS_FOREACH(cpu, cpus) {
         if (cpu == own)
             continue;
         if (cpu->sums.load + best.more.weight > rm.limit)
@@ -234,7 +234,7 @@ static const struct cpu *choose(const struct request *request, const struct shar
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
     if (request->runtime == 0) /* it weighs nothing and fits anywhere */
-        return gone != NULL ? &cpus->cpu[gone->place] : RB_MIN(cpu_tree, &cpus->tree);
+        return cpus_own(cpus, gone) != NULL ? cpus_own(cpus, gone) : cpus_next(cpus, NULL);
     const struct cpu *cpu = find_cpu(gone, ask_for(weight));
     return cpu == NULL && request->ignore_admission ? cpus_least_loaded(cpus, gone) : cpu;
 }
@@ -286,6 +286,8 @@ static const char *rm_accept(const struct request *request, struct paragraph_out
         answer_never(out, "needs a period");
         return NULL;
     }
+    if (!cpus_keep_within(&rm.ranked.books.cpus, request, out))
+        return NULL;
     if (rm.admission == RTA) {
         accept_by_response_times(request, out);
         return NULL;

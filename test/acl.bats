@@ -1,4 +1,4 @@
-# Who may reserve how much: acl.conf(5). Wishes of real uids, with and without accounts. Each property for each domain, and each wrong
+# Who may reserve how much: acl.conf(5). Specs of real uids, with and without accounts. Each property for each domain, and each wrong
 # line, is in test/unit/acl.c.
 #
 # The broker, and it alone, sees another account database: copies of /etc/passwd and /etc/group with these
@@ -81,7 +81,7 @@ drop() {
         mv .new/*.json .' sh "$HOME_OF"
 }
 
-# gone UID NAME: removes that wish; returns when it is released.
+# gone UID NAME: removes that spec; returns when it is released.
 gone() {
     home_of "$1"
     rm "$HOME_OF/$2.json"
@@ -96,7 +96,7 @@ all_gone() { # UID
 
 no_verdict() { [ -z "$(compgen -G "$HOME_OF/*.verdict")" ]; }
 
-# share MILLIONTHS [PLUGIN]: a wish of so much of a CPU.
+# share MILLIONTHS [PLUGIN]: a spec of so much of a CPU.
 share() { printf '{"plugin": "%s", "runtime": %s, "period": 1000000, "priority": 20}' "${2:-FP}" "$1"; }
 
 # ask UID NAME JSON: drops it alone; the verdict is in $VERDICT.
@@ -209,31 +209,31 @@ who() { # as sentences name him
 }
 
 # bats test_tags=turn:2
-@test "a wish without runtime, or without period, weighs one whole CPU" {
+@test "a spec without runtime, or without period, weighs one whole CPU" {
     no_runtime='{"plugin": "FP", "priority": 9, "period": 10000}' no_period='{"plugin": "FP", "priority": 9, "runtime": 10}'
     broker_with 'rtfann - max_utilization 0.999999999' 'rtfben - max_utilization 1' 'rtfcat - max_utilization 1' 'rtfcat - max_runtime 10us'
     sentence='acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked'
-    denied $ANN a "$no_runtime" "$sentence (a wish without runtime weighs a whole CPU)"
+    denied $ANN a "$no_runtime" "$sentence (a spec without runtime weighs a whole CPU)"
     refusal_is access 'acl.conf:1: rtfann - max_utilization 0.999999999' 1 0.999999999 - never
-    denied $ANN b "$no_period" "$sentence (a wish without period weighs a whole CPU)"
+    denied $ANN b "$no_period" "$sentence (a spec without period weighs a whole CPU)"
     refusal_is access 'acl.conf:1: rtfann - max_utilization 0.999999999' 1 0.999999999 - never
     granted $BEN a "$no_runtime"
     denied $BEN b "$(share 1)" 'acl.conf:2: rtfben - max_utilization 1: 1 used, 0.000001 asked'
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 10, "deadline": 100}' # a deadline is a window
-    denied $CAT b "$no_period" 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a wish without period weighs a whole CPU)'
+    denied $CAT b "$no_period" 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)'
     refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - when-freed
     # Nor would what another rule allows be granted.
-    denied $CAT b '{"plugin": "FP", "priority": 9, "runtime": 11}' 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a wish without period weighs a whole CPU)'
+    denied $CAT b '{"plugin": "FP", "priority": 9, "runtime": 11}' 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)'
     refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - never
     gone $CAT a
     granted $CAT c "$no_period"
 }
 
 # bats test_tags=turn:0
-@test "a wish without runtime fails any max_runtime; what else is not stated passes its bounds" {
+@test "a spec without runtime fails any max_runtime; what else is not stated passes its bounds" {
     broker_with '- - max_utilization 10' '- - max_runtime 3600s' '- - min_period 10ms' '- - max_period 20ms' '- - min_deadline 9ms' \
         '- - max_deadline 20ms' '- - min_priority 9' '- - max_priority 9'
-    denied $ANN a '{"plugin": "FP", "priority": 9, "period": 10000}' 'acl.conf:2: - - max_runtime 3600s: the wish states no runtime'
+    denied $ANN a '{"plugin": "FP", "priority": 9, "period": 10000}' 'acl.conf:2: - - max_runtime 3600s: the spec states no runtime'
     refusal_is access 'acl.conf:2: - - max_runtime 3600s' - - - never
     granted $ANN b '{"plugin": "FP", "priority": 9, "runtime": 10}'
     granted $ANN c '{"plugin": "EDF", "runtime": 10, "period": 10000}'
@@ -249,9 +249,9 @@ who() { # as sentences name him
 tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 1000000))'; }
 
 # bats test_tags=turn:1
-@test "a wish without runtime fails any min_runtime; the accepted runtime is not below it either" {
+@test "a spec without runtime fails any min_runtime; the accepted runtime is not below it either" {
     broker_with '- - max_utilization 10' '- - min_runtime 500us'
-    denied $ANN a '{"plugin": "FP", "priority": 9, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: the wish states no runtime'
+    denied $ANN a '{"plugin": "FP", "priority": 9, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: the spec states no runtime'
     refusal_is access 'acl.conf:2: - - min_runtime 500us' - - - never
     # The runtime is what may be accepted, and counts, whatever more is desired.
     denied $ANN b '{"plugin": "EDF", "runtime": 499, "desired_runtime": 5000, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: 499us asked'
@@ -352,7 +352,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
 }
 
 # bats test_tags=turn:1
-@test "no runtime is called nearest to a wish that may not pass over the admission test" {
+@test "no runtime is called nearest to a spec that may not pass over the admission test" {
     broker_with '- - max_utilization 10' '- - max_runtime 2ms'
     ask $ANN a '{"plugin": "FP", "priority": 9, "runtime": 3000, "period": 10000, "ignore_admission": true}'
     is .result ACL_FAIL
@@ -360,7 +360,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
 }
 
 # bats test_tags=turn:2
-@test "a wish that one rule refuses for good is refused for good, though another rule is only full" {
+@test "a spec that one rule refuses for good is refused for good, though another rule is only full" {
     broker_with '- - max_utilization 0.5' '- - max_runtime 100ms'
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 4500, "period": 10000}'
     denied $ANN a "$(share 100001)" 'acl.conf:1: - - max_utilization 0.5: 0.45 used, 0.100001 asked'
@@ -368,7 +368,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
 }
 
 # bats test_tags=turn:0
-@test "a wish that one plugin's rules refuse for good may succeed when another plugin's have room again" {
+@test "a spec that one plugin's rules refuse for good may succeed when another plugin's have room again" {
     broker_with '- EDF max_utilization 0' '- FP max_utilization 0.5'
     granted $CAT a "$(share 400000)"
     ask $ANN a '{"priority": 9, "runtime": 2000, "period": 10000}'
@@ -383,21 +383,21 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
 # bats test_tags=turn:1
 @test "the priority that rm plans is checked against max_priority and min_priority, and a refused plan leaves nothing behind" {
     configure_plugins 'RM rm 21-40 0 timeout=10s' 'FP fp 1-20 1 timeout=10s'
-    wish='{"runtime": 4000, "period": 10000, "plugin": "RM"}'
+    spec='{"runtime": 4000, "period": 10000, "plugin": "RM"}'
     broker_with '- - max_utilization 1'
-    granted $ANN a "$wish"
+    granted $ANN a "$spec"
     planned=$(field .grant.priority "$VERDICT")
     gone $ANN a
     reload '- - max_utilization 1' "- RM max_priority $planned" "- - min_priority $planned"
-    granted $ANN b "$wish"
+    granted $ANN b "$spec"
     is .grant.priority "$planned"
     gone $ANN b
     reload '- - max_utilization 1' "rtfann RM max_priority $((planned - 1))"
-    denied $ANN c "$wish" "acl.conf:2: rtfann RM max_priority $((planned - 1)): $planned planned"
+    denied $ANN c "$spec" "acl.conf:2: rtfann RM max_priority $((planned - 1)): $planned planned"
     is '.refusal | .by, .retry' $'access\nnever'
     is .grant null
     reload '- - max_utilization 1' "@rtf RM min_priority $((planned + 1))"
-    denied $ANN d "$wish" "acl.conf:2: @rtf RM min_priority $((planned + 1)): $planned planned"
+    denied $ANN d "$spec" "acl.conf:2: @rtf RM min_priority $((planned + 1)): $planned planned"
     # The next plugin is asked.
     granted $ANN e '{"runtime": 4000, "period": 10000, "priority": 41}'
     is .grant.plugin FP
@@ -424,7 +424,7 @@ tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 10
 }
 
 # bats test_tags=turn:0
-@test "what one plugin offers in part does not count against the same wish on the next plugin" {
+@test "what one plugin offers in part does not count against the same spec on the next plugin" {
     configure_plugins 'RM rm 21-40 0 timeout=10s' 'FP fp 1-20 1 timeout=10s'
     broker_with '- - max_utilization 1'
     granted $ANN a '{"priority": 9, "period": 10000}' # RM: in part, for want of a runtime
@@ -634,7 +634,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
 }
 
 # bats test_tags=turn:0
-@test "while rules are read again and again, each wish is judged by the old ones or the new ones, never by none" {
+@test "while rules are read again and again, each spec is judged by the old ones or the new ones, never by none" {
     broker_with '- - max_utilization 10' '- - max_runtime 1ms'
     first=$'- - max_runtime 1ms\n- - max_utilization 9' second=$'- - max_utilization 10\n- - max_runtime 1ms'
     (
@@ -649,8 +649,8 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     hupper=$!
     echo $hupper >>"$WORK/pids"
     for _ in 1 2 3 4 5; do
-        for wish in {10..49}; do echo "w$wish {\"plugin\": \"FP\", \"priority\": 9, \"runtime\": 10$((wish % 2)), \"period\": 100000}"; done | drop $ANN
-        for wish in {10..29}; do echo "x$wish {\"plugin\": \"FP\", \"priority\": 9, \"runtime\": 1001, \"period\": 100000}"; done | drop $CAT
+        for spec in {10..49}; do echo "w$spec {\"plugin\": \"FP\", \"priority\": 9, \"runtime\": 10$((spec % 2)), \"period\": 100000}"; done | drop $ANN
+        for spec in {10..29}; do echo "x$spec {\"plugin\": \"FP\", \"priority\": 9, \"runtime\": 1001, \"period\": 100000}"; done | drop $CAT
         for user in $ANN:w:40 $CAT:x:20; do
             IFS=: read -r uid letter count <<<"$user"
             home_of "$uid"
@@ -691,14 +691,14 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     [ "$status" -eq 0 ]
     read -r _ _ _ _ count <<<"$output"
     reloads=$(grep -c '"reloaded"' "$EVENTS")
-    echo "# $count wishes granted to five of six users, and as many released, in ${ACL_SECONDS:-3} s; $reloads reloads meanwhile" >&3
+    echo "# $count specs granted to five of six users, and as many released, in ${ACL_SECONDS:-3} s; $reloads reloads meanwhile" >&3
     [ "$reloads" -gt 10 ]
     eventually nobody_has_anything
     reload '- - max_utilization 24'
-    for wish in {10..33}; do echo "w$wish {\"plugin\": \"FP\", \"priority\": 9}"; done | drop $ANN
+    for spec in {10..33}; do echo "w$spec {\"plugin\": \"FP\", \"priority\": 9}"; done | drop $ANN
     eventually eval "[ \$(compgen -G '$SPECS/rtfann/w*.verdict' | wc -l) -eq 24 ]"
     [ "$(cat "$SPECS"/rtfann/*.verdict | jq -r .result | sort | uniq -c | xargs)" = '24 OK' ]
-    [ "$(field .result "$(wish $ANN one '{"plugin": "FP", "priority": 9}')")" = ACL_FAIL ]
+    [ "$(field .result "$(spec $ANN one '{"plugin": "FP", "priority": 9}')")" = ACL_FAIL ]
 }
 nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
 
@@ -823,6 +823,35 @@ END
     granted $ANN c "$(share 1)"
 }
 
+# bats test_tags=turn:0
+@test "who may have nothing any more, having left the group or been deleted, loses what he has at the next reload, and is told; others keep theirs" {
+    broker_with '- - max_utilization 0.3'
+    granted $ANN a "$(share 100000)"
+    granted $BEN a "$(share 100000)"
+    granted $CAT a "$(share 100000 EDF)"
+    sleeper $CAT
+    as $CAT sh -c 'echo "$2" >"$1"' sh "$SPECS/rtfcat/a.tid" "$SLEEPER"
+    eventually is_policy "$SLEEPER" deadline
+    groups_are rtfann,rtfben rtfann
+    passwd=$(grep -v '^rtfben:' "$ACCOUNTS/passwd")
+    echo "$passwd" >"$ACCOUNTS/passwd"
+    reload
+    eventually has_nothing rtfcat
+    eventually has_nothing rtfben
+    eventually is_policy "$SLEEPER" other
+    jq -e '.result == "ACL_FAIL" and .refusal.code == "not-a-member" and .thread == null' "$SPECS/rtfcat/a.verdict"
+    [ -e "$SPECS/rtfcat/a.json" ]
+    [ "$(jq -r .grant.accepted_runtime "$SPECS/rtfann/a.verdict")" = 100000 ]
+    jq -e 'select(.stage == "verdict" and .name == "a" and .user == "rtfcat" and .request == "update" and .decision == "refused")' "$EVENTS" >/dev/null
+    # Nothing of it counts any more, and who is back asks again.
+    eventually is_granted_to_ann
+    gone $ANN b
+    groups_are rtfann,rtfben,rtfcat rtfann
+    granted $CAT a "$(share 50000)"
+}
+has_nothing() { jq -e '.grant == null' "$SPECS/$1/a.verdict" >/dev/null; }
+is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
+
 # bats test_tags=turn:1
 @test "a user without account is known by his uid only: rules for groups, even his process's, and for names pass him by" {
     broker_with "$ALICE - max_utilization 0.3" "@$GROUP - max_utilization 0.1" '@rtf - max_runtime 1us' "$BOB - max_utilization 0.2" \
@@ -854,14 +883,14 @@ END
         is .result OK
     done
     denied $DAN b "$(share 1)" "acl.conf:2: $DAN - max_utilization 0.2: 0.2 used, 0.000001 asked"
-    # Named no longer: what he has stays, more he does not get.
+    # Named no longer: what he has is taken back, more he does not get.
     reload "$ALICE - max_utilization 0.3" 'rtfdan - max_utilization 0.2'
     denied $DAN c "$(share 1)" "uid $DAN is not a member of the spool's group $GROUP, and acl.conf does not name it"
-    jq -e .grant "$SPECS/rtfdan/a.verdict"
+    eventually jq -e '.grant == null' "$SPECS/rtfdan/a.verdict"
 }
 
 # bats test_tags=turn:0
-@test "who is neither in the group nor named by uid is refused with the reason; when he is, he wishes again" {
+@test "who is neither in the group nor named by uid is refused with the reason; when he is, he specs again" {
     broker_with '- - max_utilization 1' 'rtfdan - max_utilization 1' "@$DAN - max_utilization 1"
     for user in $DAN $ALICE; do
         given_directory "$user"

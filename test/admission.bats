@@ -60,8 +60,8 @@ ask() {
     hear
 }
 
-# wish TASK RUNTIME PERIOD [KEY=VALUE...]: asks for it and takes it.
-wish() {
+# spec TASK RUNTIME PERIOD [KEY=VALUE...]: asks for it and takes it.
+spec() {
     ask op=accept "task=$1" "runtime=$2" "period=$3" commit=if-ok "${@:4}"
 }
 
@@ -119,130 +119,130 @@ declines() {
 }
 
 @test "threshold is 0.95 with unthrottled, 0.9 with cpuset and global, and 1 for rm" {
-    start edf partition=unthrottled; wish 1 9501 10000; is no nearest=9500
-    start edf partition=unthrottled admission=demand fair_server=0us; wish 1 9501 10000; is no nearest=9500
-    start edf partition=cpuset; wish 1 9001 10000; is no nearest=9000
-    start edf partition=cpuset admission=demand; wish 1 9001 10000; is no nearest=9000
-    start edf cpus=0-1; wish 1 9000 10000; wish 2 9001 10000; is no nearest=9000
-    start edf cpus=0-1 admission=gfb; wish 1 9001 10000; is no nearest=9000
-    start rm admission=rta fair_server=0us; wish 1 10000 10000; is ok
+    start edf partition=unthrottled; spec 1 9501 10000; is no nearest=9500
+    start edf partition=unthrottled admission=demand fair_server=0us; spec 1 9501 10000; is no nearest=9500
+    start edf partition=cpuset; spec 1 9001 10000; is no nearest=9000
+    start edf partition=cpuset admission=demand; spec 1 9001 10000; is no nearest=9000
+    start edf cpus=0-1; spec 1 9000 10000; spec 2 9001 10000; is no nearest=9000
+    start edf cpus=0-1 admission=gfb; spec 1 9001 10000; is no nearest=9000
+    start rm admission=rta fair_server=0us; spec 1 10000 10000; is ok
 }
 
 @test "ignore_admission helps where the kernel does not test" {
     for admission in density demand; do
-        start edf partition=unthrottled admission=$admission; wish 1 10000 10000 ignore_admission=1; is ok runtime=10000
-        wish 2 5000 10000 desired_runtime=9000 ignore_admission=1; is ok runtime=5000
-        wish 3 2 10000; is no nearest= retry=
-        start edf partition=cpuset admission=$admission; wish 1 10000 10000 ignore_admission=1; is no nearest=9000
+        start edf partition=unthrottled admission=$admission; spec 1 10000 10000 ignore_admission=1; is ok runtime=10000
+        spec 2 5000 10000 desired_runtime=9000 ignore_admission=1; is ok runtime=5000
+        spec 3 2 10000; is no nearest= retry=
+        start edf partition=cpuset admission=$admission; spec 1 10000 10000 ignore_admission=1; is no nearest=9000
     done
-    start edf admission=gfb; wish 1 10000 10000 ignore_admission=1; is no nearest=9000
-    start rm admission=rta; wish 1 10000 10000 ignore_admission=1; is ok
-    wish 2 10001 10000 ignore_admission=1; is no nearest=10000 retry=never
-    wish 3 1 10000; is no nearest= retry=
+    start edf admission=gfb; spec 1 10000 10000 ignore_admission=1; is no nearest=9000
+    start rm admission=rta; spec 1 10000 10000 ignore_admission=1; is ok
+    spec 2 10001 10000 ignore_admission=1; is no nearest=10000 retry=never
+    spec 3 1 10000; is no nearest= retry=
 }
 
 @test "demand admits what a sum of densities refuses, and no more than fits" {
     start edf partition=unthrottled
-    wish 1 2000 10000 deadline=4000; wish 2 2000 10000 deadline=6000; wish 3 2000 10000 deadline=8000; is no nearest=933
+    spec 1 2000 10000 deadline=4000; spec 2 2000 10000 deadline=6000; spec 3 2000 10000 deadline=8000; is no nearest=933
     start edf partition=unthrottled admission=demand fair_server=0us
-    wish 1 2000 10000 deadline=4000; wish 2 2000 10000 deadline=6000; wish 3 5000 10000 deadline=8000
+    spec 1 2000 10000 deadline=4000; spec 2 2000 10000 deadline=6000; spec 3 5000 10000 deadline=8000
     is no nearest=4000 "reason=by the processor demand a runtime of 4000us fits, 5000us asked"
-    wish 3 4001 10000 deadline=8000; is no nearest=4000
-    wish 3 4000 10000 deadline=8000; is ok
-    wish 4 1501 10000; is no nearest=1500; wish 4 1500 10000; is ok; wish 5 2 10000; is no nearest= retry= # 0.95
+    spec 3 4001 10000 deadline=8000; is no nearest=4000
+    spec 3 4000 10000 deadline=8000; is ok
+    spec 4 1501 10000; is no nearest=1500; spec 4 1500 10000; is ok; spec 5 2 10000; is no nearest= retry= # 0.95
 }
 
 @test "demand gives as much of the desired runtime as passes" {
     start edf partition=unthrottled admission=demand
-    wish 1 2000 10000 deadline=4000
-    wish 2 1000 10000 deadline=6000 desired_runtime=3999; is ok runtime=3999 accepted_runtime=3999
-    wish 2 1000 10000 deadline=6000 desired_runtime=6000; is ok runtime=4000
-    wish 2 1000 10000 deadline=6000 desired_runtime=6000 max_runtime=3000; is ok runtime=3000
+    spec 1 2000 10000 deadline=4000
+    spec 2 1000 10000 deadline=6000 desired_runtime=3999; is ok runtime=3999 accepted_runtime=3999
+    spec 2 1000 10000 deadline=6000 desired_runtime=6000; is ok runtime=4000
+    spec 2 1000 10000 deadline=6000 desired_runtime=6000 max_runtime=3000; is ok runtime=3000
     ask op=release task=2
-    wish 2 1000 5000 deadline=2000 desired_runtime=2000; is ok runtime=2000 # a deadline at 4 ms has both: 2 + 2 ms
-    wish 3 2 10000 deadline=4000; is no nearest=
+    spec 2 1000 5000 deadline=2000 desired_runtime=2000; is ok runtime=2000 # a deadline at 4 ms has both: 2 + 2 ms
+    spec 3 2 10000 deadline=4000; is no nearest=
 }
 
 @test "rta admits what the hyperbolic bound refuses, to the microsecond" {
-    start rm; wish 1 3000 7000; wish 2 3000 12000; wish 3 5000 20000; is no
-    start rm admission=rta fair_server=0us; wish 1 3000 7000; wish 2 3000 12000
-    wish 3 6000 20000; is no nearest=5000 "reason=by the response times a runtime of 5000us fits, 6000us asked"
-    wish 3 5001 20000; is no nearest=5000
-    wish 3 5000 20000 deadline=19999; is no nearest=4999
-    wish 3 5000 20000 deadline=20000; is ok runtime=5000 # it is done after exactly 20 ms
-    wish 4 1 20000; is no nearest= "reason=by the response times no CPU takes it beside its other tasks"
-    wish 3 4000 20000; is ok; wish 4 1001 20000; is no nearest=1000 # a change; of one period the first is first
-    wish 4 1000 20000; is ok; wish 1 3001 7000; is no nearest=3000
+    start rm; spec 1 3000 7000; spec 2 3000 12000; spec 3 5000 20000; is no
+    start rm admission=rta fair_server=0us; spec 1 3000 7000; spec 2 3000 12000
+    spec 3 6000 20000; is no nearest=5000 "reason=by the response times a runtime of 5000us fits, 6000us asked"
+    spec 3 5001 20000; is no nearest=5000
+    spec 3 5000 20000 deadline=19999; is no nearest=4999
+    spec 3 5000 20000 deadline=20000; is ok runtime=5000 # it is done after exactly 20 ms
+    spec 4 1 20000; is no nearest= "reason=by the response times no CPU takes it beside its other tasks"
+    spec 3 4000 20000; is ok; spec 4 1001 20000; is no nearest=1000 # a change; of one period the first is first
+    spec 4 1000 20000; is ok; spec 1 3001 7000; is no nearest=3000
 }
 
 @test "rta tests deadlines below the period, and what states no runtime is refused for good" {
     start rm admission=rta
-    wish 1 2000 10000 deadline=2000; is ok reason= deadline=2000
-    wish 2 1000 20000 deadline=2999; is no nearest=999
-    wish 2 1000 20000 deadline=3000; is ok
-    wish 3 1000 9000; is no nearest= # it would go before the first, which has no time to wait
+    spec 1 2000 10000 deadline=2000; is ok reason= deadline=2000
+    spec 2 1000 20000 deadline=2999; is no nearest=999
+    spec 2 1000 20000 deadline=3000; is ok
+    spec 3 1000 9000; is no nearest= # it would go before the first, which has no time to wait
     ask op=accept task=4 period=10000 ignore_admission=1; is no retry=never "reason=needs a runtime*"
-    wish 5 10001 10000; is no retry=never
+    spec 5 10001 10000; is no retry=never
 }
 
 @test "rta tests with the levels that there are: tasks that have to share one wait for each other" {
-    start rm admission=rta priority=5; wish 1 1000 4000; wish 2 2000 10000; is ok
-    wish 3 2000 20000; is no nearest=1000 # 1 + 2 + 1 ms before the first one's deadline
-    wish 3 1000 20000; is ok; wish 4 1 30000; is no
-    ask op=release task=2; wish 4 2000 30000; is ok
-    start rm admission=rta priority=5-6; wish 1 1000 4000; wish 2 2000 10000; wish 3 2000 20000
+    start rm admission=rta priority=5; spec 1 1000 4000; spec 2 2000 10000; is ok
+    spec 3 2000 20000; is no nearest=1000 # 1 + 2 + 1 ms before the first one's deadline
+    spec 3 1000 20000; is ok; spec 4 1 30000; is no
+    ask op=release task=2; spec 4 2000 30000; is ok
+    start rm admission=rta priority=5-6; spec 1 1000 4000; spec 2 2000 10000; spec 3 2000 20000
     is ok priority=5 # with the second
-    wish 4 9000 30000; is no nearest=3000 # all three on the lower level: 2 + 2 + 3 ms, and the first one three times
-    wish 5 1000 3000; is no nearest=750; wish 5 500 3000; is ok priority=6 # on the upper level, with the first
-    wish 6 1000 2000; is no nearest=200 # one more there: 1 + 0.5 + 1 ms is too long for it
-    start rm admission=rta priority=5-8; wish 1 1000 4000; wish 2 2000 10000; wish 3 2000 20000
-    wish 5 1000 3000; is ok priority=8 # a level for each
+    spec 4 9000 30000; is no nearest=3000 # all three on the lower level: 2 + 2 + 3 ms, and the first one three times
+    spec 5 1000 3000; is no nearest=750; spec 5 500 3000; is ok priority=6 # on the upper level, with the first
+    spec 6 1000 2000; is no nearest=200 # one more there: 1 + 0.5 + 1 ms is too long for it
+    start rm admission=rta priority=5-8; spec 1 1000 4000; spec 2 2000 10000; spec 3 2000 20000
+    spec 5 1000 3000; is ok priority=8 # a level for each
 }
 
 @test "rta keeps a promise when a task leaves, and a level is taken apart" {
     start rm admission=rta priority=5-6 cpus=0-1
-    for task in 1 2 3 4 5 6; do wish $task 1000 $((task * 10000)) deadline=10000; is ok; done
+    for task in 1 2 3 4 5 6; do spec $task 1000 $((task * 10000)) deadline=10000; is ok; done
     ask op=release task=1; is ok; ask op=release task=4; is ok
-    wish 7 10000 10000; is no nearest=* # the rest is what can be had
+    spec 7 10000 10000; is no nearest=* # the rest is what can be had
     near=${said[nearest]}
-    wish 7 $((near + 1)) 10000; is no nearest="$near"
-    wish 7 "$near" 10000; is ok
+    spec 7 $((near + 1)) 10000; is no nearest="$near"
+    spec 7 "$near" 10000; is ok
 }
 
 @test "blocking is added once to every response time, and to the demand at every deadline" {
-    start rm admission=rta blocking=3ms; wish 1 1001 4000 deadline=4000; is no nearest=1000 retry=never
-    wish 1 1000 4000; is ok; wish 2 1 4000; is no; wish 2 1000 5999; is no nearest=999; wish 2 1000 6000; is ok
-    start edf partition=unthrottled admission=demand blocking=3ms; wish 1 1001 4000 deadline=4000
-    is no nearest=1000 retry=never; wish 1 1000 4000; is ok; wish 2 500 8000 deadline=6000; is ok
+    start rm admission=rta blocking=3ms; spec 1 1001 4000 deadline=4000; is no nearest=1000 retry=never
+    spec 1 1000 4000; is ok; spec 2 1 4000; is no; spec 2 1000 5999; is no nearest=999; spec 2 1000 6000; is ok
+    start edf partition=unthrottled admission=demand blocking=3ms; spec 1 1001 4000 deadline=4000
+    is no nearest=1000 retry=never; spec 1 1000 4000; is ok; spec 2 500 8000 deadline=6000; is ok
 }
 
 @test "the fair server counts where ordinary threads are left too little, and only there" {
-    start rm admission=rta; wish 1 91000 100000; is no nearest=90000; wish 1 90000 100000; is ok
-    start rm admission=rta fair_server=0us; wish 1 91000 100000; is ok
-    start rm admission=rta fair_server=10ms; wish 1 99000 100000; is no nearest=98000
+    start rm admission=rta; spec 1 91000 100000; is no nearest=90000; spec 1 90000 100000; is ok
+    start rm admission=rta fair_server=0us; spec 1 91000 100000; is ok
+    start rm admission=rta fair_server=10ms; spec 1 99000 100000; is no nearest=98000
     # 3.8 s of 4: it acts, and takes 50 ms in each of four seconds.
-    start rm admission=rta; wish 1 3800001 4000000; is no nearest=3800000; wish 1 3800000 4000000; is ok
-    start edf partition=unthrottled admission=demand; wish 1 91000 100000; is no nearest=90000
-    wish 1 90000 100000; is ok
-    start edf partition=unthrottled admission=demand fair_server=0us; wish 1 91000 100000; is ok
-    start edf partition=unthrottled admission=demand threshold=1; wish 1 3800001 4000000
-    is no nearest=3800000; wish 1 3800000 4000000; is ok
+    start rm admission=rta; spec 1 3800001 4000000; is no nearest=3800000; spec 1 3800000 4000000; is ok
+    start edf partition=unthrottled admission=demand; spec 1 91000 100000; is no nearest=90000
+    spec 1 90000 100000; is ok
+    start edf partition=unthrottled admission=demand fair_server=0us; spec 1 91000 100000; is ok
+    start edf partition=unthrottled admission=demand threshold=1; spec 1 3800001 4000000
+    is no nearest=3800000; spec 1 3800000 4000000; is ok
 }
 
 @test "gfb counts the largest density once for each further CPU, bandwidth counts no deadlines" {
     start edf cpus=0-1 threshold=1 admission=gfb
-    for task in 1 2 3; do wish $task 5000 10000; is ok; done # 1.5 <= 2 - 0.5
-    wish 4 2 10000; is no nearest= "reason=CPUs 0-1 have 0 of 2 left beside the largest, 0.0002 asked"
-    ask op=release task=3; wish 3 5000 20000 deadline=9999; is no nearest=4999 # a density of 0.5
-    wish 3 4999 20000 deadline=9999; is ok
-    start edf cpus=0-1 threshold=1 admission=gfb; wish 1 8000 10000; wish 2 2000 10000
-    wish 3 2001 10000; is no nearest=2000 # the largest stays the largest: 0.8 + 0.2 + 0.2 <= 2 - 0.8
-    start edf cpus=0-1 threshold=1 admission=gfb; wish 1 2000 10000
-    wish 2 9001 10000; is no nearest=9000 # it becomes the largest: 0.2 + 0.9 <= 2 - 0.9
-    wish 2 1000 10000 desired_runtime=9500; is ok runtime=9000
-    start edf cpus=0-1 threshold=1; for task in 1 2 3; do wish $task 5000 10000; is ok; done
-    wish 4 5000 20000 deadline=5000; is ok; wish 5 2501 10000; is no nearest=2500
-    start edf cpus=0-1 admission=gfb threshold=0.8; wish 1 8001 10000; is no nearest=8000 retry=never
+    for task in 1 2 3; do spec $task 5000 10000; is ok; done # 1.5 <= 2 - 0.5
+    spec 4 2 10000; is no nearest= "reason=CPUs 0-1 have 0 of 2 left beside the largest, 0.0002 asked"
+    ask op=release task=3; spec 3 5000 20000 deadline=9999; is no nearest=4999 # a density of 0.5
+    spec 3 4999 20000 deadline=9999; is ok
+    start edf cpus=0-1 threshold=1 admission=gfb; spec 1 8000 10000; spec 2 2000 10000
+    spec 3 2001 10000; is no nearest=2000 # the largest stays the largest: 0.8 + 0.2 + 0.2 <= 2 - 0.8
+    start edf cpus=0-1 threshold=1 admission=gfb; spec 1 2000 10000
+    spec 2 9001 10000; is no nearest=9000 # it becomes the largest: 0.2 + 0.9 <= 2 - 0.9
+    spec 2 1000 10000 desired_runtime=9500; is ok runtime=9000
+    start edf cpus=0-1 threshold=1; for task in 1 2 3; do spec $task 5000 10000; is ok; done
+    spec 4 5000 20000 deadline=5000; is ok; spec 5 2501 10000; is no nearest=2500
+    start edf cpus=0-1 admission=gfb threshold=0.8; spec 1 8001 10000; is no nearest=8000 retry=never
 }
 
 # ---- others' tasks ----
@@ -251,42 +251,42 @@ declines() {
     for words in 'partition=unthrottled threshold=0.9' 'partition=cpuset' 'partition=cpuset admission=demand'; do
         # shellcheck disable=SC2086 # two words
         start edf $words; ask op=load task=9 cpus=0 policy=deadline runtime=9 period=9 deadline=9 commit=if-ok
-        is ok; ask op=load task=9; wish 1 3000 10000 # it has no task that could be harmed
+        is ok; ask op=load task=9; spec 1 3000 10000 # it has no task that could be harmed
         ask op=load task=9 cpus=0 policy=deadline runtime=6001 period=10000 deadline=10000 commit=if-ok; is no nearest=6000
-        wish 2 7000 10000; is no nearest=6000
+        spec 2 7000 10000; is no nearest=6000
         ask op=load task=9 cpus=0 policy=deadline runtime=4000 period=10000 deadline=10000 commit=if-ok; is ok
-        wish 2 7000 10000; is no nearest=2000
+        spec 2 7000 10000; is no nearest=2000
         ask op=load task=9 cpus=0 policy=deadline runtime=7000 period=10000 deadline=10000 commit=if-ok; is no nearest=6000
-        wish 2 7000 10000; is no nearest=2000 # what was known stays
+        spec 2 7000 10000; is no nearest=2000 # what was known stays
         ask op=load task=9 cpus=1 policy=deadline runtime=9000 period=10000 deadline=10000 commit=if-ok; is ok
-        wish 2 7000 10000; is no nearest=6000 # not its CPU any more
+        spec 2 7000 10000; is no nearest=6000 # not its CPU any more
         for policy in fifo rr; do
             ask op=load task=9 cpus=0 policy=$policy priority=50 runtime=9000 period=10000 deadline=10000 commit=if-ok; is ok
             ask op=load task=9 cpus=0 policy=$policy priority=50 commit=if-ok; is ok
         done
-        wish 2 6000 10000; is ok
+        spec 2 6000 10000; is ok
     done
 }
 
 @test "demand bears a load by its deadline, not by its share" {
-    start edf partition=unthrottled admission=demand; wish 1 2000 10000 deadline=4000
+    start edf partition=unthrottled admission=demand; spec 1 2000 10000 deadline=4000
     ask op=load task=9 cpus=0 policy=deadline runtime=2001 period=100000 deadline=3000 commit=if-ok; is no nearest=2000
     ask op=load task=9 cpus=0 policy=deadline runtime=2001 period=100000 deadline=5000 commit=if-ok; is ok
 }
 
 @test "rta bears a burst from above only if it fits into each response time" {
-    start rm admission=rta; wish 1 2000 40000 deadline=4000
+    start rm admission=rta; spec 1 2000 40000 deadline=4000
     for above in policy=deadline 'policy=fifo priority=31' 'policy=rr priority=97'; do
         # shellcheck disable=SC2086 # two words
         ask op=load task=9 cpus=0 $above runtime=3000 period=30000 deadline=30000 commit=if-ok
         is no nearest=2000 "reason=by the response times tasks on CPU 0 would miss deadlines"
         # shellcheck disable=SC2086
         ask op=load task=9 cpus=0 $above runtime=2000 period=30000 deadline=30000 commit=if-ok; is ok
-        wish 1 2001 40000 deadline=4000; is no nearest=2000
+        spec 1 2001 40000 deadline=4000; is no nearest=2000
         ask op=load task=9; is ok
     done
     ask op=load task=9 cpus=0 policy=fifo priority=10 runtime=3000 period=3000 deadline=3000 commit=if-ok; is ok
-    wish 1 4000 40000 deadline=4000; is ok # what is below takes nothing
+    spec 1 4000 40000 deadline=4000; is ok # what is below takes nothing
 }
 
 @test "rta bears no load of which it does not know the runtime or the period, and grants nothing beneath" {
@@ -294,22 +294,22 @@ declines() {
         start rm admission=rta cpus=0-1
         # shellcheck disable=SC2086
         ask op=load task=9 cpus=0 $unstated commit=if-ok; is ok # it has no task yet
-        wish 1 1000 10000; is ok cpus=1; wish 2 8500 10000; is no "reason=CPU 0 has a task that states no runtime*"
-        ask op=load task=9; wish 2 1000 10000; is ok cpus=0
+        spec 1 1000 10000; is ok cpus=1; spec 2 8500 10000; is no "reason=CPU 0 has a task that states no runtime*"
+        ask op=load task=9; spec 2 1000 10000; is ok cpus=0
         # shellcheck disable=SC2086
         ask op=load task=9 cpus=0 $unstated commit=if-ok; is no nearest= "reason=it states no runtime or no period*"
-        wish 3 7000 10000; is ok
+        spec 3 7000 10000; is ok
     done
-    start rm; ask op=load task=9 cpus=0 policy=fifo priority=40; wish 1 1000 10000; is ok
+    start rm; ask op=load task=9 cpus=0 policy=fifo priority=40; spec 1 1000 10000; is ok
 }
 
 @test "a plugin that does not judge counts what is above, or of an unknown policy, and not what is below" {
     start rm admission=necessary
     for above in policy=deadline 'policy=fifo priority=31' ''; do
         # shellcheck disable=SC2086
-        ask op=load task=9 cpus=0 $above runtime=3000 period=10000 deadline=10000; wish 1 9000 10000; is no nearest=7000
+        ask op=load task=9 cpus=0 $above runtime=3000 period=10000 deadline=10000; spec 1 9000 10000; is no nearest=7000
     done
-    ask op=load task=9 cpus=0 policy=fifo priority=10 runtime=3000 period=10000 deadline=10000; wish 1 9000 10000; is ok
+    ask op=load task=9 cpus=0 policy=fifo priority=10 runtime=3000 period=10000 deadline=10000; spec 1 9000 10000; is ok
 }
 
 # ---- what a test may cost ----
@@ -318,12 +318,12 @@ declines() {
     for words in 'rm admission=rta' 'edf partition=unthrottled admission=demand'; do
         # shellcheck disable=SC2086
         start $words
-        for ((task = 1; task <= 64; task++)); do wish $task 10 $((100000 + task)); is ok; done
-        wish 65 10 100000; is no "reason=too complex: CPU 0 has 64 tasks, the most that ${words##* } tests" nearest= retry=
-        wish 64 20 100000; is ok # a change is none more
+        for ((task = 1; task <= 64; task++)); do spec $task 10 $((100000 + task)); is ok; done
+        spec 65 10 100000; is no "reason=too complex: CPU 0 has 64 tasks, the most that ${words##* } tests" nearest= retry=
+        spec 64 20 100000; is ok # a change is none more
         ask op=load task=99 cpus=0 policy=deadline runtime=2 period=100000 deadline=100000 commit=if-ok
         is no "reason=too complex: CPU 0 has 64 tasks*"
-        ask op=release task=64; wish 65 10 100000; is ok
+        ask op=release task=64; spec 65 10 100000; is ok
     done
 }
 
@@ -346,26 +346,26 @@ hostile 400000 20
 KINDS
 }
 
-# answers_in_time PLUGIN WORD...: each of the wishes in less than 50 ms that the plugin runs.
+# answers_in_time PLUGIN WORD...: each of the specs in less than 50 ms that the plugin runs.
 answers_in_time() {
     local slowest=0 before after runtime period deadline n=0
     start "$@"
     read -r before _ <"/proc/$PLUGIN/schedstat"
     while read -r runtime period deadline; do
-        wish $((++n)) "$runtime" "$period" "deadline=$deadline"
+        spec $((++n)) "$runtime" "$period" "deadline=$deadline"
         read -r after _ <"/proc/$PLUGIN/schedstat"
         [ $((after - before)) -le $slowest ] || slowest=$((after - before))
         before=$after
-    done <"$scratch/wishes"
-    echo "# $*: $n wishes, the longest answer took $((slowest / 1000)) us" >&3
+    done <"$scratch/specs"
+    echo "# $*: $n specs, the longest answer took $((slowest / 1000)) us" >&3
     [ $slowest -gt 0 ]
     [ $slowest -lt 50000000 ]
 }
 
-@test "hostile wishes are answered in time, whatever they ask for" {
+@test "hostile specs are answered in time, whatever they ask for" {
     for test in rta demand; do
-        "$BATS_TEST_DIRNAME/fixtures/task-sets" 2 12 hostile | grep ^$test | cut -d ' ' -f 3- | xargs -n 3 >"$scratch/wishes"
-        [ "$(wc -l <"$scratch/wishes")" -gt 50 ]
+        "$BATS_TEST_DIRNAME/fixtures/task-sets" 2 12 hostile | grep ^$test | cut -d ' ' -f 3- | xargs -n 3 >"$scratch/specs"
+        [ "$(wc -l <"$scratch/specs")" -gt 50 ]
         case $test in
         rta) answers_in_time rm admission=rta fair_server=0us cpus=0-3 priority=1-97 ;;
         demand) answers_in_time edf admission=demand partition=unthrottled threshold=1 fair_server=0us cpus=0-3 ;;
@@ -374,7 +374,7 @@ answers_in_time() {
 }
 
 @test "an answer on many full CPUs comes in time, too" {
-    for n in {1..300}; do echo "$((10000 + n % 7 * 7000)) $((100000 + n)) $((70000 + n % 30 * 1000))"; done >"$scratch/wishes"
+    for n in {1..300}; do echo "$((10000 + n % 7 * 7000)) $((100000 + n)) $((70000 + n % 30 * 1000))"; done >"$scratch/specs"
     answers_in_time rm admission=rta cpus=0-127
-    wish 5000 90000 100000; is no
+    spec 5000 90000 100000; is no
 }

@@ -29,7 +29,7 @@ attached_sleeper() {
     renice -n 5 -p "$SLEEPER" >/dev/null
     taskset -pc 1 "$SLEEPER" >/dev/null
     FORMER=$(kernel "$SLEEPER")
-    wish "$1" "$2" "$3"
+    spec "$1" "$2" "$3"
     attach "$1" "$2" "$SLEEPER"
     GRANTED=$(kernel "$SLEEPER")
     [ "$GRANTED" != "$FORMER" ]
@@ -44,7 +44,7 @@ detach() {
 # left_of_edf MICROSECONDS: so much, and no more, is left for a period of one second
 left_of_edf() {
     local answer
-    answer=$(wish $CAROL whole '{"runtime": "1s", "period": "1s", "plugin": "EDF"}')
+    answer=$(spec $CAROL whole '{"runtime": "1s", "period": "1s", "plugin": "EDF"}')
     echo "$answer"
     [ "$(field .refusal.nearest "$answer")" = "$1" ]
 }
@@ -71,7 +71,7 @@ left_of_edf() {
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
 }
 
-@test "SIGTERM demotes every thread and keeps the wishes, and the next start attaches them again" {
+@test "SIGTERM demotes every thread and keeps the specs, and the next start attaches them again" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     broker_stop TERM
@@ -128,7 +128,7 @@ left_of_edf() {
     first=$SLEEPER
     others=(other another third) # a directory may list NAME.tid before or after NAME.json
     for name in "${others[@]}"; do
-        wish $ALICE "$name" "$cam" >/dev/null
+        spec $ALICE "$name" "$cam" >/dev/null
         sleeper $ALICE
         eval "$name=$SLEEPER"
     done
@@ -154,7 +154,7 @@ left_of_edf() {
     attached_sleeper $ALICE cam "$cam"
     first=$SLEEPER
     sleeper $ALICE
-    wish $ALICE once "{\"priority\": 12, \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
+    spec $ALICE once "{\"priority\": 12, \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
     is_policy "$SLEEPER" fifo
     broker_dies
     kill -KILL "$first" "$SLEEPER"
@@ -170,7 +170,7 @@ left_of_edf() {
     left_of_edf 700000
 }
 
-@test "a wish that was changed while no broker ran is asked again, whether its thread was demoted or not" {
+@test "a spec that was changed while no broker ran is asked again, whether its thread was demoted or not" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     broker_dies
@@ -201,9 +201,9 @@ is_next_tick() {
     [ "$(stat -c %.9Z "$WORK/tick")" != "$TICK" ]
 }
 
-@test "wishes that were added while no broker ran are asked in the order of their times" {
+@test "specs that were added while no broker ran are asked in the order of their times" {
     broker_start
-    wish $ALICE first '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    spec $ALICE first '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
     broker_dies
     for name in m z a q; do # 0.5 of 0.8 are left
         put $ALICE $name '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}'
@@ -222,11 +222,11 @@ is_next_tick() {
     done
 }
 
-@test "of wishes that compete, those that came first have the grant after a restart, too" {
+@test "of specs that compete, those that came first have the grant after a restart, too" {
     broker_start
     names='q b z a m'
     for name in $names; do
-        wish $ALICE $name '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+        spec $ALICE $name '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
     done
     for signal in KILL TERM INT; do
         kill -$signal "$BROKER"
@@ -273,7 +273,7 @@ is_next_tick() {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     gone=$SLEEPER
-    wish $ALICE any '{"runtime": "1ms", "period": "10ms", "priority": 15}' >/dev/null # EDF's
+    spec $ALICE any '{"runtime": "1ms", "period": "10ms", "priority": 15}' >/dev/null # EDF's
     sleeper $ALICE
     attach $ALICE any "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" deadline
@@ -300,7 +300,7 @@ is_next_tick() {
     configure_rules "$ALICE - max_utilization 0.05" "$CAROL - max_utilization 100"
     broker_start
     for uid in $ALICE $BOB; do
-        run wish $uid more "$cam"
+        run spec $uid more "$cam"
         [ "$(field '.result + " " + (.grant | tostring)' "$output")" = "ACL_FAIL null" ]
     done
     left_of_edf 600000
@@ -354,7 +354,7 @@ END
     echo "$STREAM" >>"$WORK/pids"
 }
 
-# stream_ends: and every wish that is there has its verdict
+# stream_ends: and every spec that is there has its verdict
 stream_ends() {
     kill "$STREAM" 2>/dev/null || true
     wait "$STREAM" 2>/dev/null || true
@@ -415,7 +415,7 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
 
 @test "a decision that was written down and not told is told at the next start, however soon it came after another" {
     broker_start
-    wish $ALICE vain '{"runtime": "1s", "period": "1s", "plugin": "EDF", "token": "old"}' >/dev/null
+    spec $ALICE vain '{"runtime": "1s", "period": "1s", "plugin": "EDF", "token": "old"}' >/dev/null
     readers_die_at_verdicts
     put $ALICE vain '{"runtime": "1s", "period": "1s", "plugin": "EDF", "token": "new"}'
     eventually is_decided new
@@ -427,7 +427,7 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
 
 @test "what a reader that dies had not written its successor writes" {
     broker_start
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     readers_die_at_verdicts
     put $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "token": "second"}'
     eventually is_decided second
@@ -448,7 +448,7 @@ eight_threads() {
     done
 }
 
-@test "the broker is killed a dozen times in a stream of wishes, and all agree after each start" {
+@test "the broker is killed a dozen times in a stream of specs, and all agree after each start" {
     eight_threads
     broker_start
     RANDOM=4711
@@ -464,7 +464,7 @@ eight_threads() {
     done
 }
 
-@test "plugins and helper are killed a dozen times in a stream of wishes, and all agree" {
+@test "plugins and helper are killed a dozen times in a stream of specs, and all agree" {
     eight_threads
     broker_start
     RANDOM=815
@@ -499,7 +499,7 @@ edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/wh
     for bytes in 1 2 40; do
         broker_start
         attached_sleeper $ALICE "cam$bytes" "$cam"
-        wish $ALICE "last$bytes" "$cam" >/dev/null
+        spec $ALICE "last$bytes" "$cam" >/dev/null
         broker_dies
         truncate -s -$bytes "$SPOOL/state/current/journal"
         broker_start
@@ -515,10 +515,10 @@ edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/wh
 
 @test "a journal that is damaged in the middle stops the start, with a sentence" {
     broker_start
-    wish $ALICE one "$cam" >/dev/null
-    wish $ALICE two "$cam" >/dev/null
+    spec $ALICE one "$cam" >/dev/null
+    spec $ALICE two "$cam" >/dev/null
     broker_dies
-    sed -i '0,/^record=wish/s//rec\x01rd/' "$SPOOL/state/current/journal"
+    sed -i '0,/^record=reservation/s//rec\x01rd/' "$SPOOL/state/current/journal"
     : >"$WORK/broker.out"
     run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     [ "$status" -eq 71 ]
@@ -531,8 +531,8 @@ edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/wh
 @test "an overflowing queue of events loses nothing" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
-    wish $ALICE gone "$cam" >/dev/null
-    wish $ALICE changed "$cam" >/dev/null
+    spec $ALICE gone "$cam" >/dev/null
+    spec $ALICE changed "$cam" >/dev/null
     sleeper $ALICE
     reader=$(parts rtf-reader)
     kill -STOP "$reader"
@@ -588,10 +588,10 @@ rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
     sleeper $ALICE
     broker_start
     [ "$(rt_runtime)" = -1 ]
-    wish $ALICE one "{\"runtime\": \"3ms\", \"period\": \"10ms\", \"attach\": $first}" >/dev/null
-    wish $ALICE two "{\"runtime\": \"1ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE one "{\"runtime\": \"3ms\", \"period\": \"10ms\", \"attach\": $first}" >/dev/null
+    spec $ALICE two "{\"runtime\": \"1ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}" >/dev/null
     views="$(kernel "$first"), $(kernel "$SLEEPER")"
-    run wish $ALICE three '{"runtime": "2ms", "period": "10ms"}'
+    run spec $ALICE three '{"runtime": "2ms", "period": "10ms"}'
     broker_stop TERM
     [ "$(rt_runtime)" = "$RT_RUNTIME" ]
     [ "$views" = "deadline 0 nice=0 3000/10000/10000 cpus=0 reset=1, deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1" ]

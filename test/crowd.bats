@@ -16,7 +16,7 @@ prepare() {
 }
 
 # bats test_tags=turn:0
-@test "500 clients of 20 users wish at once, and each gets its own verdict and its own thread" {
+@test "500 clients of 20 users spec at once, and each gets its own verdict and its own thread" {
     broker_start
     began=$SECONDS
     runs=
@@ -35,9 +35,9 @@ prepare() {
     jq -s -e '[range(0; length; 2) as $i | select(.[$i].result == "OK" and .[$i].thread.tid == .[$i + 1])] | length == 500' "$WORK/all"
     [ "$(jq -r 'select(type == "object") | .token' "$WORK/all" | sort -u | wc -l)" -eq 500 ]
     [ "$(jq -r 'select(.stage == "verdict" and .request == "create" and .decision != "error") | .token' "$EVENTS" | sort -u | wc -l)" -eq 500 ]
-    # They have ended, and so have their wishes.
+    # They have ended, and so have their specs.
     eventually nothing_left
-    run wish $ALICE after '{"priority": 15, "plugin": "FP"}'
+    run spec $ALICE after '{"priority": 15, "plugin": "FP"}'
     [ "$(field .result "$output")" = OK ]
 }
 
@@ -47,8 +47,8 @@ nothing_left() { [ -z "$(find "$SPECS" -name '*.json' -o -name '*.verdict' -o -n
 @test "a client is woken once, by its own answer, while as many others of the same user are answered" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
-    for wish in '{"priority": 15, "plugin": "FP"}' '{"priority": 0}'; do
-        run as $ALICE sh -c 'cd "$1" && "$2" 50 "$3"' sh "$SPECS/$ALICE" "$BATS_TEST_DIRNAME/fixtures/crowd" "$wish"
+    for spec in '{"priority": 15, "plugin": "FP"}' '{"priority": 0}'; do
+        run as $ALICE sh -c 'cd "$1" && "$2" 50 "$3"' sh "$SPECS/$ALICE" "$BATS_TEST_DIRNAME/fixtures/crowd" "$spec"
         echo "$output"
         [ "$output" = "50 answered, 0 woken for nothing" ]
         as $ALICE sh -c 'rm "$1"/*.json' sh "$SPECS/$ALICE"
@@ -57,11 +57,11 @@ nothing_left() { [ -z "$(find "$SPECS" -name '*.json' -o -name '*.verdict' -o -n
 }
 
 # bats test_tags=turn:2
-@test "a burst of wishes does not make a plugin look late that is not" {
+@test "a burst of specs does not make a plugin look late that is not" {
     # A two-hundredth of a second would do for each of these; all of them together take the broker longer to read.
     configure_plugins 'FP fp 11-20 all timeout=5ms'
     broker_start
-    wish $ALICE first '{"priority": 15}' >/dev/null
+    spec $ALICE first '{"priority": 15}' >/dev/null
     for round in 1 2; do
         kill -STOP "$BROKER"
         as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
@@ -73,7 +73,7 @@ for number in range(500):
     os.rename(".new", f"w{number}.json")
 END
         kill -CONT "$BROKER"
-        wish $ALICE "last$round" '{"priority": 15}' >/dev/null
+        spec $ALICE "last$round" '{"priority": 15}' >/dev/null
         run sh -c 'cat "$1"/w*.verdict | jq -r ".result + \": \" + .reason" | sort | uniq -c | tr -s " "' sh "$SPECS/$ALICE"
         echo "$output"
         [ "$output" = " 500 OK: FP grants it" ]
@@ -83,12 +83,12 @@ END
 }
 
 # bats test_tags=turn:0
-@test "wishes that are rewritten at the same moment keep what they have" {
+@test "specs that are rewritten at the same moment keep what they have" {
     configure_plugins 'EDF edf - all'
     configure_rules "$ALICE - max_utilization 0.8"
     broker_start
     for name in one two; do
-        [ "$(field .result "$(wish $ALICE $name '{"runtime": "3ms", "period": "10ms"}')")" = OK ]
+        [ "$(field .result "$(spec $ALICE $name '{"runtime": "3ms", "period": "10ms"}')")" = OK ]
     done
     kill -STOP "$BROKER"
     as $ALICE touch "$SPECS/$ALICE/one.json" "$SPECS/$ALICE/two.json"
@@ -116,28 +116,28 @@ END
 }
 
 # bats test_tags=turn:2
-@test "the wish beyond --max-wishes is told so, the others live on, and a removal makes room" {
-    broker_start --max-wishes 5
+@test "the spec beyond --max-specs is told so, the others live on, and a removal makes room" {
+    broker_start --max-specs 5
     # Accounts have a limit each, and so have uids that acl.conf names; root has none.
     for uid in 1 2 $ALICE; do
         for n in 1 2 3 4 5; do
-            [ "$(field .result "$(wish $uid w$n '{"priority": 15}')")" = OK ]
+            [ "$(field .result "$(spec $uid w$n '{"priority": 15}')")" = OK ]
         done
     done
-    run wish 1 sixth '{"priority": 15}'
-    [ "$(field '.result + ": " + .reason' "$output")" = 'ACL_FAIL: you have 5 wishes already, the most that a user may have here' ]
+    run spec 1 sixth '{"priority": 15}'
+    [ "$(field '.result + ": " + .reason' "$output")" = 'ACL_FAIL: you have 5 specs already, the most that a user may have here' ]
     [ "$(field '.refusal.by + " " + .refusal.retry' "$output")" = 'broker when-freed' ]
     [ "$(field .grant "$output")" = null ]
-    run wish $BOB first '{"priority": 15}'
+    run spec $BOB first '{"priority": 15}'
     [ "$(field .result "$output")" = OK ]
     # All other uids without an account are one stranger, however many they are.
     for n in 1 2 3 4 5; do
-        [[ $(field .reason "$(wish 20071 w$n '{"priority": 15}')") == *'not a member'* ]]
+        [[ $(field .reason "$(spec 20071 w$n '{"priority": 15}')") == *'not a member'* ]]
     done
-    [[ $(field .reason "$(wish 20072 first '{"priority": 15}')") == 'you have 5 wishes already'* ]]
+    [[ $(field .reason "$(spec 20072 first '{"priority": 15}')") == 'you have 5 specs already'* ]]
     # Nobody lost anything, and changes are free.
     for uid in 1 2 $ALICE; do
-        run wish $uid w3 '{"priority": 16}'
+        run spec $uid w3 '{"priority": 16}'
         [ "$(field '.request + " " + .result' "$output")" = 'change OK' ]
     done
     # A removal makes room, for one that is asked again.
@@ -146,39 +146,39 @@ END
     as 1 touch "$SPECS/1/sixth.json"
     run verdict 1 sixth
     [ "$(field .result "$output")" = OK ]
-    run wish 1 seventh '{"priority": 15}'
+    run spec 1 seventh '{"priority": 15}'
     [ "$(field .result "$output")" = ACL_FAIL ]
     rm "$SPECS/1/seventh.json" "$SPECS/1/sixth.json"
     eventually test ! -e "$SPECS/1/sixth.verdict"
-    [ "$(field .result "$(wish 1 eighth '{"priority": 15}')")" = OK ]
+    [ "$(field .result "$(spec 1 eighth '{"priority": 15}')")" = OK ]
     # After a restart those that were in are in.
     broker_stop INT
-    broker_start --max-wishes 5
+    broker_start --max-specs 5
     for name in w1 w3 w4 w5 eighth; do
         [ "$(field .result "$(verdict 1 $name)")" = OK ]
     done
-    [ "$(field .result "$(wish 1 ninth '{"priority": 15}')")" = ACL_FAIL ]
+    [ "$(field .result "$(spec 1 ninth '{"priority": 15}')")" = ACL_FAIL ]
     for n in 1 2 3 4 5 6 7; do
-        [ "$(field .result "$(wish 0 w$n '{"priority": 15}')")" = OK ]
+        [ "$(field .result "$(spec 0 w$n '{"priority": 15}')")" = OK ]
     done
-    eventually test ! -e "$SPECS/1/seventh.verdict" # the answer to a wish goes with it
+    eventually test ! -e "$SPECS/1/seventh.verdict" # the answer to a spec goes with it
 }
 
 # bats test_tags=turn:0
-@test "wishes that are removed make room for others at once" {
+@test "specs that are removed make room for others at once" {
     local n
-    broker_start --max-wishes 4
-    for n in 1 2 3 4; do [ "$(field .result "$(wish $ALICE "w$n" '{"priority": 15}')")" = OK ]; done
-    [ "$(field .refusal.by "$(wish $ALICE w5 '{"priority": 15}')")" = broker ]
+    broker_start --max-specs 4
+    for n in 1 2 3 4; do [ "$(field .result "$(spec $ALICE "w$n" '{"priority": 15}')")" = OK ]; done
+    [ "$(field .refusal.by "$(spec $ALICE w5 '{"priority": 15}')")" = broker ]
     # All of it is told to the broker at once.
     kill -STOP "$BROKER"
     as $ALICE sh -c 'cd "$1" && rm w*.json && for n in 1 2 3 4; do echo "$2" >.new && mv .new "x$n.json"; done' sh "$SPECS/$ALICE" '{"priority": 15}'
     kill -CONT "$BROKER"
     for n in 1 2 3 4; do [ "$(field .result "$(verdict $ALICE "x$n")")" = OK ]; done
-    [ "$(field .refusal.by "$(wish $ALICE x5 '{"priority": 15}')")" = broker ]
+    [ "$(field .refusal.by "$(spec $ALICE x5 '{"priority": 15}')")" = broker ]
 }
 
-fp_grants() { [ "$(field .grant.plugin "$(wish "$1" "w$RANDOM" '{"priority": 15}')")" = FP ]; }
+fp_grants() { [ "$(field .grant.plugin "$(spec "$1" "w$RANDOM" '{"priority": 15}')")" = FP ]; }
 has_readers() { [ "$(parts rtf-reader | wc -l)" = "$1" ]; }
 # memory_of PID...: KiB, locked or not; what several have in common is shared out among them.
 memory_of() { for pid; do cat "/proc/$pid/smaps_rollup" 2>/dev/null || true; done | awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'; }

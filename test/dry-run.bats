@@ -11,19 +11,12 @@ prepare() {
 edf() { echo "{\"runtime\": \"$1ms\", \"period\": \"10ms\", \"plugin\": \"EDF\"${2:-}}"; }
 dry() { edf "$1" ', "dry_run": true'"${2:-}"; }
 
-# said EXPRESSION EXPECTED VERDICT
-said() {
-    local found
-    found=$(jq -c "$1" <<<"$3")
-    [ "$found" = "$2" ] || { echo "$1 is $found, not $2, in $3"; return 1; }
-}
-
 # books: what is promised, charged and held.
 books() {
     rm -f "$SPOOL/state/current/books.json"
     kill -USR1 "$BROKER"
     eventually test -e "$SPOOL/state/current/books.json"
-    jq -cS '[(.wishes | map(select(.grant) | [.name, .grant, .thread])), .promised, .charges, .used, .rests]' "$SPOOL/state/current/books.json"
+    jq -cS '[(.reservations | map(select(.grant) | [.name, .grant, .thread])), .promised, .charges, .used, .debts]' "$SPOOL/state/current/books.json"
 }
 empty='[[],[],{},{},[]]'
 
@@ -39,14 +32,14 @@ recover() { broker_stop "$1"; broker_start; }
     said '.rules' "[{\"plugin\":\"EDF\",\"line\":1,\"text\":\"$ALICE - max_utilization 0.5\",\"used\":\"0\",\"asked\":\"0.1\",\"says\":\"opens\"},$(
         )"'{"plugin":"EDF","line":4,"text":"- - min_period 2ms","used":null,"asked":null,"says":"passes"}]' "$answer"
     [ "$(books)" = "$empty" ]
-    real=$(wish $ALICE cam "$(edf 1)")
+    real=$(spec $ALICE cam "$(edf 1)")
     said '[.request, .result, has("dry_run"), has("rules"), has("would_grant")]' '["create","OK",false,false,false]' "$real"
     said .grant "$(jq -c .would_grant <<<"$answer")" "$real"
 }
 
 @test "what would be refused: the same refusal, and which rules refuse" {
     broker_start
-    wish $ALICE cam "$(edf 4)" >/dev/null
+    spec $ALICE cam "$(edf 4)" >/dev/null
     before=$(books)
     put $ALICE new "$(dry 2)"
     status=0
@@ -55,40 +48,40 @@ recover() { broker_stop "$1"; broker_start; }
     said '[.grant, .would_grant, .dry_run]' '[null,null,true]' "$answer"
     said '.rules[0] | [.used, .asked, .says]' '["0.4","0.2","refuses"]' "$answer"
     [ "$(books)" = "$before" ]
-    said '[.result, .reason, .refusal]' "$(jq -c '[.result, .reason, .refusal]' <<<"$answer")" "$(wish $ALICE new "$(edf 2)")"
+    said '[.result, .reason, .refusal]' "$(jq -c '[.result, .reason, .refusal]' <<<"$answer")" "$(spec $ALICE new "$(edf 2)")"
     said .refusal.nearest 1000 "$answer"
     # A bound, for a plugin and for all; and what is left of the CPUs.
-    answer=$(wish $ALICE high '{"priority": 16, "plugin": "FP", "runtime": "1ms", "period": "10ms", "dry_run": true}')
+    answer=$(spec $ALICE high '{"priority": 16, "plugin": "FP", "runtime": "1ms", "period": "10ms", "dry_run": true}')
     said '[.result, (.rules[] | [.line, .says])]' '["ACL_FAIL",[1,"opens"],[2,"refuses"],[4,"passes"]]' "$answer"
-    answer=$(wish $BOB fast '{"period": "1ms", "dry_run": true}')
+    answer=$(spec $BOB fast '{"period": "1ms", "dry_run": true}')
     said '[.result, (.rules[] | [.plugin, .line, .says])]' '["ACL_FAIL",["EDF",4,"refuses"],["FP",4,"refuses"],["RR",3,"opens"],["RR",4,"refuses"]]' "$answer"
-    answer=$(wish 0 big '{"runtime": 1, "period": "10ms", "plugin": "EDF", "dry_run": true}')
+    answer=$(spec 0 big '{"runtime": 1, "period": "10ms", "plugin": "EDF", "dry_run": true}')
     said '[.result, .rules, .refusal.by]' '["SCHEDULE_FAIL",[],"EDF"]' "$answer"
 }
 
 @test "who may not use the spool, or has too many, is told that it was a dry run, and no rules" {
-    broker_start --max-wishes 2
-    answer=$(as $CAROL sh -c 'mkdir "$1"' sh "$SPECS/$CAROL"; wish $CAROL cam "$(dry 1)")
+    broker_start --max-specs 2
+    answer=$(as $CAROL sh -c 'mkdir "$1"' sh "$SPECS/$CAROL"; spec $CAROL cam "$(dry 1)")
     said '[.result, .dry_run, .rules, .would_grant]' '["ACL_FAIL",true,[],null]' "$answer"
     said .reason "\"uid $CAROL is not a member of the spool's group $GROUP, and acl.conf does not name it\"" "$answer"
     put_all $ALICE a "$(dry 1)" b "$(dry 1)" c "$(dry 1)"
     said '[.result, .dry_run, .rules]' '["OK",true,2]' "$(verdict $ALICE b | jq -c '.rules |= length')"
     said '[.result, .refusal.by, .dry_run, .rules]' '["ACL_FAIL","broker",true,[]]' "$(verdict $ALICE c)"
     take_back $ALICE a
-    said .result '"OK"' "$(wish $ALICE c "$(edf 1)")"
+    said .result '"OK"' "$(spec $ALICE c "$(edf 1)")"
 }
 
 @test "a reservation in force stays, with its thread, while its change is a dry run" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "$(edf 4)" >/dev/null
+    spec $ALICE cam "$(edf 4)" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     before=$(books)
-    answer=$(wish $ALICE cam "$(dry 5)") # its own 0.4 is not in the way
+    answer=$(spec $ALICE cam "$(dry 5)") # its own 0.4 is not in the way
     said '[.request, .result, .grant.runtime, .would_grant.runtime, .thread.state]' '["change","OK",4000,5000,"attached"]' "$answer"
     said '.rules[0] | [.used, .asked, .says]' '["0","0.5","opens"]' "$answer"
-    said '[.result, .grant.runtime, .would_grant, .refusal.nearest]' '["ACL_FAIL",4000,null,5000]' "$(wish $ALICE cam "$(dry 6)")"
-    said '[.result, .grant.plugin, .would_grant.plugin]' '["OK","EDF","FP"]' "$(wish $ALICE cam '{"priority": 12, "runtime": 1, "period": 10000, "plugin": "FP", "dry_run": true}')"
+    said '[.result, .grant.runtime, .would_grant, .refusal.nearest]' '["ACL_FAIL",4000,null,5000]' "$(spec $ALICE cam "$(dry 6)")"
+    said '[.result, .grant.plugin, .would_grant.plugin]' '["OK","EDF","FP"]' "$(spec $ALICE cam '{"priority": 12, "runtime": 1, "period": 10000, "plugin": "FP", "dry_run": true}')"
     [ "$(books)" = "$before" ]
     is_policy "$SLEEPER" deadline
     # Its thread may be detached and attached all the same; and a restart leaves all as it is.
@@ -106,11 +99,11 @@ recover() { broker_stop "$1"; broker_start; }
 
 @test "after a restart its answer stays as it is, and it holds nothing" {
     broker_start
-    wish $ALICE cam "$(dry 1)" >/dev/null
+    spec $ALICE cam "$(dry 1)" >/dev/null
     cp "$SPECS/$ALICE/cam.verdict" "$WORK/before"
     for signal in INT TERM KILL; do
         recover $signal
-        said .result '"OK"' "$(wish $ALICE "after$signal" "$(dry 5)")" # the directory has been looked at
+        said .result '"OK"' "$(spec $ALICE "after$signal" "$(dry 5)")" # the directory has been looked at
         cmp "$SPECS/$ALICE/cam.verdict" "$WORK/before"
         [ "$(books)" = "$empty" ]
     done
@@ -124,7 +117,7 @@ recover() { broker_stop "$1"; broker_start; }
     kill -STOP "$(parts plugins/edf)"
     put $ALICE cam "$(dry 5)"
     eventually is_asked cam
-    said '[.result, .grant.plugin]' '["OK","RR"]' "$(wish $ALICE all '{"runtime": "5ms", "period": "10ms", "priority": 5, "plugin": "RR"}')"
+    said '[.result, .grant.plugin]' '["OK","RR"]' "$(spec $ALICE all '{"runtime": "5ms", "period": "10ms", "priority": 5, "plugin": "RR"}')"
     kill -CONT "$(parts plugins/edf)"
     # And when it was asked, it was there to be had.
     said '[.result, .would_grant.runtime]' '["OK",5000]' "$(verdict $ALICE cam)"
@@ -134,20 +127,20 @@ is_asked() {
     rm -f "$SPOOL/state/current/books.json"
     kill -USR1 "$BROKER"
     eventually test -e "$SPOOL/state/current/books.json"
-    jq -e --arg name "$1" 'any(.wishes[]; .name == $name and .busy)' "$SPOOL/state/current/books.json" >/dev/null
+    jq -e --arg name "$1" 'any(.reservations[]; .name == $name and .busy)' "$SPOOL/state/current/books.json" >/dev/null
 }
 
 @test "nothing can be attached to it: not by the key, nor by NAME.tid" {
     broker_start
     sleeper $ALICE
-    answer=$(wish $ALICE cam $'{"runtime": "1ms", "period": "10ms",\n"attach": '"$SLEEPER"$',\n"dry_run": true}')
+    answer=$(spec $ALICE cam $'{"runtime": "1ms", "period": "10ms",\n"attach": '"$SLEEPER"$',\n"dry_run": true}')
     said '[.result, has("dry_run")]' '["BAD_SPEC",false]' "$answer"
     said .reason '"cam.json: key \"dry_run\" (line 3) cannot stand beside the key \"attach\": a dry run holds nothing that a thread could be attached to"' "$answer"
-    wish $ALICE cam "$(dry 1)" >/dev/null
+    spec $ALICE cam "$(dry 1)" >/dev/null
     said '[.request, .result, .reason]' '["attach","ATTACH_FAIL","cam.json has no grant to attach a thread to"]' "$(attach $ALICE cam "$SLEEPER")"
     is_policy "$SLEEPER" other
     # false is as if the key were not there.
-    said '[.result, .grant.runtime, has("dry_run")]' '["OK",1000,false]' "$(wish $ALICE two "$(edf 1 ', "dry_run": false, "attach": '"$SLEEPER")")"
+    said '[.result, .grant.runtime, has("dry_run")]' '["OK",1000,false]' "$(spec $ALICE two "$(edf 1 ', "dry_run": false, "attach": '"$SLEEPER")")"
 }
 
 @test "what is being paid back counts, and it waits for that as the same spec would" {
@@ -155,13 +148,13 @@ is_asked() {
     configure_rules "$ALICE - max_utilization 0.6" "$BOB - max_utilization 0.6"
     broker_start
     hog $ALICE
-    wish $ALICE cam '{"runtime": "600ms", "period": "1s"}' >/dev/null
+    spec $ALICE cam '{"runtime": "600ms", "period": "1s"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     eventually has_consumed "$HOG" $(($(consumed "$HOG") + 600))
     from=$(milliseconds)
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$HOG" other
-    answer=$(wish $ALICE next '{"runtime": "600ms", "period": "1s", "dry_run": true}')
+    answer=$(spec $ALICE next '{"runtime": "600ms", "period": "1s", "dry_run": true}')
     said '[.result, .grant, .would_grant.runtime, .rules[0].used]' '["OK",null,600000,"0"]' "$answer"
     [ $(($(milliseconds) - from)) -ge 900 ]
     [ "$(books)" = "$empty" ]
@@ -170,13 +163,13 @@ is_asked() {
 @test "its verdict names nobody else: only rules for its owner are told, 64 at most" {
     configure_rules "$BOB - max_utilization 0.7" "$ALICE - max_utilization 0.5" "@somebody - max_runtime 1ms" "@$GROUP - max_runtime 5ms" '- EDF max_period 1s'
     broker_start
-    wish $BOB cam "$(edf 4)" >/dev/null
-    answer=$(wish $ALICE cam "$(dry 1)")
+    spec $BOB cam "$(edf 4)" >/dev/null
+    answer=$(spec $ALICE cam "$(dry 1)")
     said '[.rules[] | [.text, .used]]' "[[\"$ALICE - max_utilization 0.5\",\"0\"],[\"- EDF max_period 1s\",null]]" "$answer"
     { echo "$ALICE - max_utilization 0.5"; for _ in {1..200}; do echo '- - max_period 1s'; done; } >"$CONFIG/acl.conf"
     kill -HUP "$BROKER"
     eventually grep -q '"decision":"reloaded"' "$EVENTS"
-    said '[.result, (.rules | length)]' '["OK",64]' "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "dry_run": true}')"
+    said '[.result, (.rules | length)]' '["OK",64]' "$(spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "dry_run": true}')"
 }
 
 # run_dry SEED PLUGINS

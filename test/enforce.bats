@@ -15,7 +15,7 @@ rival() {
 # granted NAME TID [SPEC]: Alice's, and attached
 granted() {
     local spec=${3:-$SPEC}
-    [ "$(field .result "$(wish $ALICE "$1" "${spec%\}}, \"attach\": $2}")")" = OK ]
+    [ "$(field .result "$(spec $ALICE "$1" "${spec%\}}, \"attach\": $2}")")" = OK ]
 }
 
 # had TID: how many ms of the next 1,000
@@ -68,16 +68,16 @@ guard() { parts rtf-guard; }
 @test "who declares no runtime, no period, or too little of it is told what to add" {
     broker_start
     for spec in '{"plugin": "FP", "priority": 15}' '{"plugin": "FP", "priority": 15, "runtime": "2ms"}' '{"plugin": "FP", "priority": 15, "period": "10ms"}'; do
-        answer=$(wish $ALICE cam "$spec")
+        answer=$(spec $ALICE cam "$spec")
         [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
         [[ $(field .reason "$answer") == *'state "runtime", and "period" or "deadline"'* ]]
     done
     for spec in '{"plugin": "FP", "priority": 15, "runtime": 499, "period": "10ms"}' '{"plugin": "FP", "priority": 15, "runtime": 500, "period": 4999}'; do
-        answer=$(wish $ALICE cam "$spec")
+        answer=$(spec $ALICE cam "$spec")
         [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
         [[ $(field .reason "$answer") == *'from 500us in 5000us on'* ]]
     done
-    [ "$(field .result "$(wish $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 500, "deadline": "5ms"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 500, "deadline": "5ms"}')")" = OK ]
 }
 
 @test "what states a deadline and no period is enforced, given up and paid back, too" {
@@ -87,13 +87,13 @@ guard() { parts rtf-guard; }
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     kill -0 "$BROKER"
-    [ "$(field .result "$(wish $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": "5ms", "deadline": "50ms"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": "5ms", "deadline": "50ms"}')")" = OK ]
 }
 
 @test "enforce=none, and a line without the word, enforce nothing" {
     configure_plugins 'FP fp 11-20 1 enforce=none' 'RR rr 1-10 1'
     broker_start
-    [ "$(field .result "$(wish $ALICE cam '{"plugin": "FP", "priority": 15}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15}')")" = OK ]
     hog $ALICE
     granted hog "$HOG"
     ms=$(had "$HOG")
@@ -119,7 +119,7 @@ guard() { parts rtf-guard; }
     broker_start
     rival
     hog $BOB
-    [ "$(field .result "$(wish $BOB high "{\"plugin\": \"FP\", \"priority\": 20, \"runtime\": \"2ms\", \"period\": \"10ms\", \"attach\": $HOG}")")" = OK ]
+    [ "$(field .result "$(spec $BOB high "{\"plugin\": \"FP\", \"priority\": 20, \"runtime\": \"2ms\", \"period\": \"10ms\", \"attach\": $HOG}")")" = OK ]
     once_of 6 keeps_to_its_runtime
 }
 
@@ -246,7 +246,7 @@ is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
     kill -USR1 "$BROKER"
     eventually [ -e "$SPOOL/state/books.json" ]
-    [ "$(jq -r '.wishes[] | select(.name == "still").thread.enforcement' "$SPOOL/state/books.json")" = 'in force' ]
+    [ "$(jq -r '.reservations[] | select(.name == "still").thread.enforcement' "$SPOOL/state/books.json")" = 'in force' ]
 }
 
 @test "a thread that sleeps wakes nobody" {

@@ -31,18 +31,18 @@ fill_up() {
 # something_of_everything that the log has lines for
 something_of_everything() {
     sleeper $ALICE
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "token": "t-1", "comment": "x"}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "token": "t-1", "comment": "x"}'
     attach $ALICE cam "$SLEEPER"
-    wish $ALICE cam '{"runtime": "2ms", "period": "10ms"}'
+    spec $ALICE cam '{"runtime": "2ms", "period": "10ms"}'
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
     verdict $ALICE cam
     attach $ALICE cam "$SLEEPER"
     attach $ALICE cam 1
-    wish $ALICE full '{"runtime": "9ms", "period": "10ms", "plugin": "EDF"}'
-    wish $ALICE huge '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}'
-    wish $ALICE shut '{"priority": 18, "runtime": "1ms", "period": "10ms", "plugin": "FP"}'
-    wish $ALICE bad '{"runtime": "never"}'
-    as $ALICE touch "$SPECS/$ALICE/~not a wish"
+    spec $ALICE full '{"runtime": "9ms", "period": "10ms", "plugin": "EDF"}'
+    spec $ALICE huge '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}'
+    spec $ALICE shut '{"priority": 18, "runtime": "1ms", "period": "10ms", "plugin": "FP"}'
+    spec $ALICE bad '{"runtime": "never"}'
+    as $ALICE touch "$SPECS/$ALICE/~not a spec"
     as $ALICE mkdir "$SPECS/somebody"
     rm "$SPECS/$ALICE/full.json"
     kill -KILL "$(parts 'name=RR')"
@@ -64,8 +64,9 @@ every_line() {
     [ "$(jq -c "select($1)" "$EVENTS" | wc -l)" -eq "$lines" ]
 }
 
-well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token"]
-    or keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "left_out"])
+well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant"]
+    or keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant", "left_out"])
+    and (.grant | . == null or (keys_unsorted[:4] == ["plugin", "policy", "cpus", "priority"] and has("accepted_runtime") and has("period") and has("deadline") and has("utilization")))
     and .schema == 1 and (.time | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}[.][0-9]{6}Z$"))
     and (.stage | IN("spool", "spec", "acl", "accept", "ledger", "attach", "verdict", "release", "plugin", "broker"))
     and (.uid | . == null or type == "number") and (.user | . == null or type == "string") and (.name | . == null or type == "string")
@@ -81,13 +82,13 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     every_line "$well_formed"
     # In the page's table the keys come in the same order.
     [ "$(sed -n '/^# FIELDS/,/^# STAGES/s/^|  \([a-z_\\]*\)$/\1/p' "$RTF_SOURCE/$page" | tr -d '\\' | tr '\n' ' ')" = \
-        "schema time stage uid user name request decision reason plugin tid us token left_out " ]
+        "schema time stage uid user name request decision reason plugin tid us token grant left_out " ]
 }
 
 @test "each verdict and each release is exactly one line, with the words of rtf-events(5)" {
     broker_start
     something_of_everything >/dev/null
-    wish $ALICE last "$cam" >/dev/null
+    spec $ALICE last "$cam" >/dev/null
     [ "$(jq -r 'select(.stage == "verdict") | [.name, .request] | join(" ")' "$EVENTS" | tr '\n' ,)" = \
         'cam create,cam attach,cam change,cam detach,cam attach,cam attach,full create,huge create,shut create,bad create,last create,' ]
     [ "$(jq -r 'select(.stage == "release") | .name' "$EVENTS")" = full ]
@@ -97,6 +98,23 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     every_line '.stage != "verdict" or (.decision | IN("ok", "refused"))'
     [ "$(jq -r 'select(.name == "last" and .stage == "verdict") | .decision' "$EVENTS")" = ok ]
     [ "$(jq -r 'select(.name == "bad" and .stage == "verdict") | .decision' "$EVENTS")" = refused ]
+}
+
+@test "a verdict's line has what is granted from then on, and a release's what was" {
+    broker_start
+    answer=$(spec $ALICE cam '{"runtime": "1ms", "desired_runtime": "2ms", "period": "20ms"}')
+    [ "$(jq -c 'select(.stage == "verdict") | .grant' "$EVENTS")" = "$(jq -c .grant <<<"$answer")" ]
+    [ "$(jq -r 'select(.stage == "verdict") | .grant.accepted_runtime' "$EVENTS")" = 2000 ]
+    # A change that is refused leaves the grant.
+    spec $ALICE cam '{"runtime": "21ms", "period": "20ms"}' >/dev/null
+    [ "$(jq -r 'select(.stage == "verdict" and .decision == "refused") | .grant.accepted_runtime' "$EVENTS")" = 2000 ]
+    spec $ALICE high '{"priority": 15}' >/dev/null
+    [ "$(jq -c 'select(.stage == "verdict" and .name == "high") | .grant | [.plugin, .policy, .priority]' "$EVENTS")" = '["FP","fifo",15]' ]
+    spec $ALICE none '{"runtime": 0}' >/dev/null
+    [ "$(jq -c 'select(.stage == "verdict" and .name == "none") | .grant' "$EVENTS")" = null ]
+    rm "$SPECS/$ALICE/cam.json"
+    eventually logged '.stage == "release" and .name == "cam" and .grant.accepted_runtime == 2000'
+    every_line '.grant == null or (.stage | IN("verdict", "release"))'
 }
 
 @test "the other stages tell how it came to that" {
@@ -114,7 +132,7 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     logged '.stage == "attach" and .name == "cam" and .request == "detach" and .decision == "ok"'
     logged '.stage == "accept" and .name == "huge" and .plugin == "EDF"'
     logged '.stage == "spool" and .decision == "ignored"'
-    every_line '(.stage | IN("plugin", "broker") | not) or (.decision | IN("ok", "refused", "ignored", "error", "started", "stopped", "killed", "restarted", "reloaded", "warning"))'
+    every_line '(.stage | IN("plugin", "broker") | not) or (.decision | IN("ok", "refused", "waiting", "ignored", "ended", "error", "started", "stopped", "killed", "restarted", "reloaded", "warning"))'
 }
 
 @test "standard error has the lines that concern no user, as they are in the log, and no others" {
@@ -139,12 +157,12 @@ of_page() {
     setsid sh "$WORK/watch" >"$WORK/seen" 2>/dev/null 3>&- &
     FOLLOWER=$!
     echo "$FOLLOWER" >>"$WORK/pids"
-    wish $ALICE one "$cam" >/dev/null
+    spec $ALICE one "$cam" >/dev/null
     eventually grep -q "$(printf '%s\tone\tcreate\t' $ALICE)" "$WORK/seen"
     mv "$EVENTS" "$EVENTS.1"
     kill -HUP "$BROKER"
     eventually test -e "$EVENTS"
-    wish $ALICE two '{"runtime": 0}' >/dev/null
+    spec $ALICE two '{"runtime": 0}' >/dev/null
     eventually grep -q "$(printf '%s\ttwo\tcreate\t' $ALICE)" "$WORK/seen"
     kill -- -"$FOLLOWER"
     wait "$FOLLOWER" 2>/dev/null || true
@@ -173,12 +191,12 @@ of_page() {
 
 @test "after a rename and SIGHUP the log goes on in a new file, and no line is lost" {
     broker_start
-    wish $ALICE one "$cam" >/dev/null
+    spec $ALICE one "$cam" >/dev/null
     mv "$EVENTS" "$EVENTS.1"
-    wish $ALICE two "$cam" >/dev/null # still into the old one
+    spec $ALICE two "$cam" >/dev/null # still into the old one
     kill -HUP "$BROKER"
     eventually test -s "$EVENTS"
-    wish $ALICE three "$cam" >/dev/null
+    spec $ALICE three "$cam" >/dev/null
     rm "$SPECS/$ALICE/one.json"
     eventually logged '.stage == "release"'
     [ "$(stat -c '%U %G %a' "$EVENTS")" = "root adm 640" ]
@@ -191,10 +209,10 @@ of_page() {
     broker_start
     for text in 'a\nb' 'a","decision":"ok' '\u0000' '\u001b[31mred' '☃' 'back\\slash' '\ud800' '{}'; do
         n=$((${n:-0} + 1))
-        wish $ALICE "token$n" "{\"token\": \"$text\"}" >/dev/null
-        wish $ALICE "comment$n" "{\"priority\": 12, \"comment\": \"$text\"}" >/dev/null
-        wish $ALICE "key$n" "{\"$text\": 1}" >/dev/null
-        wish $ALICE "plugin$n" "{\"plugin\": \"$text\"}" >/dev/null
+        spec $ALICE "token$n" "{\"token\": \"$text\"}" >/dev/null
+        spec $ALICE "comment$n" "{\"priority\": 12, \"comment\": \"$text\"}" >/dev/null
+        spec $ALICE "key$n" "{\"$text\": 1}" >/dev/null
+        spec $ALICE "plugin$n" "{\"plugin\": \"$text\"}" >/dev/null
     done
     as $ALICE sh -c 'cd "$1" && printf "\377\376{\"token\": \"\300\"}" >bytes.json && printf "a\nb" >bytes.tid' sh "$SPECS/$ALICE"
     verdict $ALICE bytes >/dev/null
@@ -205,7 +223,7 @@ b.json" "c\",\"decision\":\"ok.json" "$(printf "\033[31m.json")" "☃.json" "$(p
 f" "g\"," "$(printf "\377\376")" "☃"' sh "$SPECS"
     as $CAROL sh -c 'cd "$1" && echo 1 >"h
 i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
-    wish $ALICE last "$cam" >/dev/null
+    spec $ALICE last "$cam" >/dev/null
     broker_stop TERM
     every_line "$well_formed"
     [ "$(jq -c 'select(.stage == "spool") | [.uid, .name]' "$EVENTS" | sort -u | jq -c '.[0]' | uniq -c | tr -s ' \n' ' ')" = " 7 $ALICE 4 $BOB 2 $CAROL " ]
@@ -215,21 +233,21 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
 @test "a full log/ stops nothing, and the lines that were lost are counted when it works again" {
     tiny log 64k
     broker_start
-    wish $ALICE before "$cam" >/dev/null
+    spec $ALICE before "$cam" >/dev/null
     fill_up "$SPOOL/log"
     room=$((4096 - $(stat -c %s "$EVENTS") % 4096)) # the rest of its last page
     for n in $(seq $((room / 250 + 3))); do
-        run wish $ALICE w$n '{"runtime": "1us", "period": "1s"}'
+        run spec $ALICE w$n '{"runtime": "1us", "period": "1s"}'
         [ "$(field .result "$output")" = OK ] || [ "$(field .result "$output")" = SCHEDULE_FAIL ]
     done
     sleeper $ALICE
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" deadline
     every_line "$well_formed" # no half line
     kept=$(jq -c 'select(.stage == "verdict")' "$EVENTS" | wc -l)
     rm "$SPOOL/log/.filler"
-    wish $ALICE after "$cam" >/dev/null
+    spec $ALICE after "$cam" >/dev/null
     every_line "$well_formed"
     lost=$(jq -r 'select(.stage == "broker" and .decision == "error") | .reason' "$EVENTS")
     [[ $lost =~ ([0-9]+)\ lines ]]
@@ -240,36 +258,36 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
 @test "a log that cannot be written stops nothing, and is taken up when it can be" {
     mkdir -p "$SPOOL/log/events.ndjson"
     broker_start
-    run wish $ALICE one "$cam"
+    run spec $ALICE one "$cam"
     [ "$(field .result "$output")" = OK ]
     rmdir "$EVENTS"
-    run wish $ALICE two "$cam"
+    run spec $ALICE two "$cam"
     [ "$(field .result "$output")" = OK ]
     eventually logged '.name == "two"'
     logged '.stage == "broker" and .decision == "error" and (.reason | test("[1-9][0-9]* lines"))'
     mv "$EVENTS" "$EVENTS.1"
     mkdir "$EVENTS"
     kill -HUP "$BROKER"
-    run wish $ALICE three "$cam"
+    run spec $ALICE three "$cam"
     [ "$(field .result "$output")" = OK ]
     rmdir "$EVENTS"
-    run wish $ALICE four "$cam"
+    run spec $ALICE four "$cam"
     [ "$(field .result "$output")" = OK ]
     eventually logged '.name == "four"'
     every_line "$well_formed"
 }
 
-@test "with a full state/ a wish is granted or refused with a sentence, nothing is lost, and service resumes" {
+@test "with a full state/ a spec is granted or refused with a sentence, nothing is lost, and service resumes" {
     tiny state 64k
     broker_start --state "$SPOOL/state"
     sleeper $ALICE
     before=$(kernel "$SLEEPER")
-    wish $ALICE early "$cam" >/dev/null
+    spec $ALICE early "$cam" >/dev/null
     attach $ALICE early "$SLEEPER" >/dev/null
     fill_up "$SPOOL/state"
     refused=
     for n in $(seq 50); do # the rest of its last page
-        run wish $BOB w$n '{"runtime": "10us", "period": "10ms"}'
+        run spec $BOB w$n '{"runtime": "10us", "period": "10ms"}'
         if [ "$(field .result "$output")" != OK ]; then
             refused=w$n
             break
@@ -280,7 +298,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     [ "$(field '.refusal.by + " " + .refusal.retry' "$output")" = "broker when-freed" ]
     [ "$(field .grant "$output")" = null ]
     # Threads cannot be attached now, but they can be let go.
-    run wish $ALICE other "$cam"
+    run spec $ALICE other "$cam"
     as $ALICE rm "$SPECS/$ALICE/early.tid"
     [ "$(field .request "$(verdict $ALICE early)")" = detach ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
@@ -291,7 +309,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     # The thread was let go, and the journal says so as soon as it can: nothing else is about to be written.
     eventually logged '.stage == "broker" and .decision == "ok" and (.reason | test("journal"))'
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
-    run wish $BOB $refused "$cam"
+    run spec $BOB $refused "$cam"
     [ "$(field .grant.runtime "$output")" = 1000 ]
     as $ALICE touch "$SPECS/$ALICE/early.tid" # asks again
     run verdict $ALICE early
@@ -304,8 +322,8 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     wait "$BROKER" || true
     broker_start
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/10000/10000 cpus=$ALL_CPUS reset=1" ]
-    wish $CAROL half '{"runtime": "900ms", "period": "1s", "plugin": "EDF"}' >/dev/null
-    run wish $CAROL whole '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'
+    spec $CAROL half '{"runtime": "900ms", "period": "1s", "plugin": "EDF"}' >/dev/null
+    run spec $CAROL whole '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'
     [ "$(field .refusal.nearest "$output")" = $(((900000000 - held) / 1000)) ]
 }
 
@@ -314,7 +332,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     tiny specs 16m # quicker than a disk
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"
     broker_start --state "$SPOOL/state"
-    wish $BOB first "$cam" >/dev/null
+    spec $BOB first "$cam" >/dev/null
     # It is written afresh when it has passed 4 MiB; there is no room for that then.
     dd if=/dev/zero of="$SPOOL/state/.filler" bs=1k count=296 status=none || true
     as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
@@ -359,7 +377,7 @@ END
 @test "with a full stage/ the verdict is written as soon as there is room, and rtf-run gets it" {
     tiny specs 256k
     broker_start
-    wish $ALICE early "$cam" >/dev/null
+    spec $ALICE early "$cam" >/dev/null
     as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 8s -T 1ms -P 10ms sh -c 'echo ran' >"$WORK/ran" 2>&1 3>&- &
     wait $!
     [ "$(cat "$WORK/ran")" = ran ]
@@ -389,8 +407,8 @@ END
 @test "a verdict that was late does not come after a newer one" {
     tiny specs 256k
     broker_start
-    wish $ALICE cam "$cam" >/dev/null
-    wish $ALICE other "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
+    spec $ALICE other "$cam" >/dev/null
     fill_up "$SPECS"
     for name in cam other; do
         as $ALICE chmod 644 "$SPECS/$ALICE/$name.json" # another change time: to be judged again

@@ -11,7 +11,7 @@ prepare() {
         "FP $WORK/faulty 11-20 all timeout=500ms good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
 }
 
-# A wish that any of the three can take, and one that is the plugin's own.
+# A spec that any of the three can take, and one that is the plugin's own.
 any='{"runtime": "1ms", "period": "10ms", "priority": 15}'
 
 # switch_on PLUGIN FAULT...: at its next accept
@@ -20,9 +20,6 @@ switch_on() {
     mv "$WORK/switch/.new" "$WORK/switch/$1"
 }
 
-# Also before its last life.
-has_misbehaved() { grep -qx "misbehaved $WORK/switch/$1 $(stat -c %i "$WORK/switch/$1")" "$WORK/broker.out"; }
-
 # begin_with_grants: an attached thread of each of the two plugins, and 0.3 of 0.8 CPUs given away by EDF
 begin_with_grants() {
     broker_start
@@ -30,11 +27,11 @@ begin_with_grants() {
     edf_thread=$SLEEPER
     sleeper $ALICE
     fp_thread=$SLEEPER
-    wish $ALICE early '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    spec $ALICE early '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
     attach $ALICE early "$edf_thread" >/dev/null
-    wish $ALICE strong '{"priority": 14, "plugin": "FP"}' >/dev/null
+    spec $ALICE strong '{"priority": 14, "plugin": "FP"}' >/dev/null
     attach $ALICE strong "$fp_thread" >/dev/null
-    [ "$(field .grant.utilization "$(wish $BOB big '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}')")" = 200000000 ]
+    [ "$(field .grant.utilization "$(spec $BOB big '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}')")" = 200000000 ]
     edf_before=$(kernel "$edf_thread")
     fp_before=$(kernel "$fp_thread")
     [[ $edf_before == "deadline 0 "* ]]
@@ -49,7 +46,7 @@ restarted() {
 # left_of_edf MICROSECONDS: that is what EDF still has for a period of 10 ms, to the microsecond: it knows its earlier grants
 left_of_edf() {
     local answer
-    answer=$(wish $BOB whole '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}')
+    answer=$(spec $BOB whole '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}')
     echo "$answer" >"$WORK/left"
     [ "$(field .refusal.nearest "$answer")" = "$1" ]
 }
@@ -62,7 +59,7 @@ all_is_as_before() {
     [ "$(field .replies[0].answer "$(cat "$WORK/left")")" = no ]
 }
 
-# costs_only PLUGIN NEXT FAULT...: PLUGIN misbehaves, the wish goes to NEXT, and PLUGIN is started again
+# costs_only PLUGIN NEXT FAULT...: PLUGIN misbehaves, the spec goes to NEXT, and PLUGIN is started again
 costs_only() {
     local plugin=$1 next=$2 began answer elapsed
     losses=$((${losses:-0} + 1))
@@ -71,8 +68,8 @@ costs_only() {
     switch_on "$plugin" "$@"
     began=${EPOCHREALTIME/./}
     case $plugin in
-    EDF) answer=$(wish $ALICE hit '{"runtime": "1ms", "period": "10ms", "priority": 15}') ;;
-    FP) answer=$(wish $ALICE hit '{"priority": 15}') ;;
+    EDF) answer=$(spec $ALICE hit '{"runtime": "1ms", "period": "10ms", "priority": 15}') ;;
+    FP) answer=$(spec $ALICE hit '{"priority": 15}') ;;
     esac
     elapsed=$((${EPOCHREALTIME/./} - began))
     echo "$elapsed us: $answer"
@@ -102,7 +99,7 @@ costs_only() {
 @test "a plugin that crashes right after it has granted has granted" {
     begin_with_grants
     switch_on EDF crashes-after
-    run wish $ALICE hit '{"runtime": "1ms", "period": "10ms", "priority": 15}'
+    run spec $ALICE hit '{"runtime": "1ms", "period": "10ms", "priority": 15}'
     [ "$(field .grant.plugin "$output")" = EDF ]
     eventually restarted EDF 1
     eventually left_of_edf 4000
@@ -121,7 +118,7 @@ costs_only() {
 @test "a plugin that ends in the middle of a sentence which nobody asked for is started again, and the broker sleeps" {
     begin_with_grants
     switch_on EDF ends-unfinished
-    wish $ALICE hit "$any" >/dev/null
+    spec $ALICE hit "$any" >/dev/null
     eventually restarted EDF 1
     rm "$SPECS/$ALICE/hit.json"
     all_is_as_before
@@ -154,7 +151,7 @@ costs_only() {
         configure_plugins "FP $WORK/faulty 11-20 all $timeout good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP"
         broker_start
         switch_on FP late 0.06
-        wish $ALICE hit "$any" >"$WORK/answer"
+        spec $ALICE hit "$any" >"$WORK/answer"
         has_misbehaved FP
         [ "$(jq -r .result "$WORK/answer")" = "$([ -z "$timeout" ] && echo OK || echo SCHEDULE_FAIL)" ]
         rm "$SPECS/$ALICE/hit.json"
@@ -190,7 +187,7 @@ costs_only() {
     costs_only EDF FP other-id
     all_is_as_before
     switch_on EDF two-answers # the first one counts
-    run wish $ALICE hit "$any"
+    run spec $ALICE hit "$any"
     [ "$(field .result "$output")" = OK ]
     eventually restarted EDF 2
     rm "$SPECS/$ALICE/hit.json"
@@ -225,10 +222,10 @@ costs_only() {
     configure_rules "$ALICE - max_utilization 2" "$ALICE - max_runtime 1ms" "$BOB - max_utilization 2"
     broker_start
     switch_on EDF more runtime
-    run wish $ALICE hit '{"runtime": "1ms", "desired_runtime": "5ms", "period": "10ms", "priority": 15}'
+    run spec $ALICE hit '{"runtime": "1ms", "desired_runtime": "5ms", "period": "10ms", "priority": 15}'
     [ "$(field .replies[0].answer "$output")" = restarting ]
     eventually restarted EDF 1
-    run wish $BOB cam '{"runtime": "1ms", "desired_runtime": "5ms", "period": "10ms"}'
+    run spec $BOB cam '{"runtime": "1ms", "desired_runtime": "5ms", "period": "10ms"}'
     [ "$(field .grant.accepted_runtime "$output")" = 5000 ]
 }
 
@@ -236,7 +233,7 @@ costs_only() {
 @test "a plugin that promises more than its threshold is asked once more, and is not believed" {
     begin_with_grants
     switch_on EDF promises 0-1
-    run wish $ALICE hit '{"runtime": "6ms", "period": "10ms", "priority": 15}' # 0.5 is left
+    run spec $ALICE hit '{"runtime": "6ms", "period": "10ms", "priority": 15}' # 0.5 is left
     # Such an offer may be an honest crossing with somebody else's; the second time EDF is right and says no.
     [ "$(field .grant.plugin "$output")" = FP ]
     [ "$(field '.replies[0].reason' "$output")" = "CPUs 0-1 have 0.5 of 0.8 left, 0.6 asked" ]
@@ -248,9 +245,9 @@ costs_only() {
 @test "a plugin that always promises more than its threshold never gets past it" {
     sed -i 's/    doing = .*/    doing = ["promises", "0-1"] if asked["op"] == "accept" else []/' "$WORK/faulty"
     broker_start
-    run wish $ALICE one '{"runtime": "8ms", "period": "10ms", "plugin": "EDF"}'
+    run spec $ALICE one '{"runtime": "8ms", "period": "10ms", "plugin": "EDF"}'
     [ "$(field .grant.plugin "$output")" = EDF ]
-    run wish $ALICE two '{"runtime": "2us", "period": "1s", "priority": 15}'
+    run spec $ALICE two '{"runtime": "2us", "period": "1s", "priority": 15}'
     [ "$(field .grant.plugin "$output")" != EDF ]
     [ "$(field .replies[0].answer "$output")" = restarting ]
 }
@@ -260,7 +257,7 @@ costs_only() {
     begin_with_grants
     costs_only EDF FP moves 31337 cpus 0-1
     all_is_as_before
-    # Numbers are given in the order of the wishes: 2 is FP's.
+    # Numbers are given in the order of the specs: 2 is FP's.
     costs_only EDF FP moves 2 cpus 0-1
     all_is_as_before
     losses=0
@@ -282,24 +279,24 @@ costs_only() {
 @test "a change that meets a fault leaves the old grant in force" {
     begin_with_grants
     switch_on EDF crashes
-    run wish $ALICE early '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
+    run spec $ALICE early '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
     [ "$(field .result "$output")" = SCHEDULE_FAIL ]
     [ "$(field .grant.runtime "$output")" = 1000 ]
     [ "$(field .refusal.retry "$output")" = when-freed ]
     all_is_as_before
-    run wish $ALICE early '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
+    run spec $ALICE early '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
     [ "$(field .grant.runtime "$output")" = 2000 ]
     [[ $(kernel "$edf_thread") == *" 2000/10000/10000 "* ]]
 }
 
 # bats test_tags=turn:0
-@test "while one plugin hangs, wishes for the others are answered" {
+@test "while one plugin hangs, specs for the others are answered" {
     sed -i 's/timeout=500ms/timeout=5s/' "$CONFIG/plugins.conf"
     begin_with_grants
     switch_on EDF hangs
     put $ALICE slow "$any"
     eventually has_misbehaved EDF
-    run wish $BOB quick '{"priority": 12, "plugin": "FP"}'
+    run spec $BOB quick '{"priority": 12, "plugin": "FP"}'
     [ "$(field .grant.plugin "$output")" = FP ]
     as $ALICE rm "$SPECS/$ALICE/strong.tid"
     run verdict $ALICE strong
@@ -320,15 +317,15 @@ pid_of() { parts " name=$1 "; }
     kill -KILL "$(pid_of FP)"
     eventually restarted FP 1
     all_is_as_before
-    run wish $ALICE late '{"priority": 20, "plugin": "FP"}'
+    run spec $ALICE late '{"priority": 20, "plugin": "FP"}'
     [ "$(field .grant.priority "$output")" = 20 ] # above 14, which it knows
 }
 
 # bats test_tags=turn:2
-@test "a plugin that is stopped costs one request, and a thousand wishes at once are answered" {
+@test "a plugin that is stopped costs one request, and a thousand specs at once are answered" {
     begin_with_grants
     kill -STOP "$(pid_of EDF)"
-    run wish $ALICE hit "$any"
+    run spec $ALICE hit "$any"
     [ "$(field .grant.plugin "$output")" = FP ]
     [ "$(field .replies[0].answer "$output")" = restarting ]
     rm "$SPECS/$ALICE/hit.json"
@@ -359,7 +356,7 @@ count_is() {
     begin_with_grants
     mv "$WORK/faulty" "$WORK/away"
     kill -KILL "$(pid_of EDF)"
-    run wish $ALICE hit "$any"
+    run spec $ALICE hit "$any"
     [ "$(field .grant.plugin "$output")" = FP ]
     # Detaching, releasing and attaching need no plugin.
     rm "$SPECS/$BOB/big.json" "$SPECS/$ALICE/hit.json"
@@ -385,7 +382,7 @@ count_is() {
     kill -KILL "$(pid_of BRIEF)"
     eventually restarted BRIEF 3
     began=${EPOCHREALTIME/./}
-    run wish $ALICE cam '{"priority": 15}'
+    run spec $ALICE cam '{"priority": 15}'
     [ "$(field .grant.plugin "$output")" = FP ]
     sleep 1
     [ "$(jq -c 'select(.stage == "plugin" and .plugin == "BRIEF")' "$EVENTS" | wc -l)" -lt 20 ]
@@ -397,12 +394,12 @@ count_is() {
     configure_plugins 'RM rm 11-13 0 timeout=1000ms'
     broker_start
     # More periods than levels: each that goes lets others move.
-    for n in 1 2 3 4 5 6; do [ "$(field .result "$(wish $ALICE "w$n" "{\"runtime\": \"1ms\", \"period\": \"${n}00ms\"}")")" = OK ]; done
+    for n in 1 2 3 4 5 6; do [ "$(field .result "$(spec $ALICE "w$n" "{\"runtime\": \"1ms\", \"period\": \"${n}00ms\"}")")" = OK ]; done
     kill -STOP "$(pid_of RM)"
     as $ALICE sh -c 'cd "$1" && rm w*.json' sh "$SPECS/$ALICE"
     for n in 1 2 3 4 5 6; do eventually test ! -e "$SPECS/$ALICE/w$n.verdict"; done
     kill -CONT "$(pid_of RM)"
-    [ "$(field .result "$(wish $ALICE next '{"runtime": "1ms", "period": "50ms"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE next '{"runtime": "1ms", "period": "50ms"}')")" = OK ]
     run jq -r 'select(.stage == "plugin" and .decision == "killed") | .reason' "$EVENTS"
     [ "$output" = '' ]
 }
@@ -439,17 +436,17 @@ END
     broker_start
     for cpus in "$here" "$there"; do
         echo "$cpus" >"$WORK/switch/cpus"
-        answer=$(wish $ALICE "on-${cpus%%,*}" '{"runtime": "6ms", "period": "10ms"}')
+        answer=$(spec $ALICE "on-${cpus%%,*}" '{"runtime": "6ms", "period": "10ms"}')
         echo "$answer"
         [ "$(field .grant.cpus "$answer")" = "$cpus" ]
     done
     for cpu in 0 1 2 62 63 64 65 127 128 1023; do
         echo "$cpu" >"$WORK/switch/cpus"
-        [ "$(field '.replies[0].reason' "$(wish $ALICE more '{"runtime": "6ms", "period": "10ms"}')")" = \
+        [ "$(field '.replies[0].reason' "$(spec $ALICE more '{"runtime": "6ms", "period": "10ms"}')")" = \
             "CPU $cpu would hold more than its threshold of 1: 0.6 is promised" ]
     done
     rm "$SPECS/$ALICE/on-2.json"
     eventually test ! -e "$SPECS/$ALICE/on-2.verdict"
     echo "$here" >"$WORK/switch/cpus"
-    [ "$(field .result "$(wish $ALICE again '{"runtime": "9ms", "period": "10ms"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE again '{"runtime": "9ms", "period": "10ms"}')")" = OK ]
 }

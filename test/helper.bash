@@ -89,6 +89,18 @@ broker_start() {
     eventually broker_serves || { cat "$WORK/broker.out" >&2; return 1; }
 }
 
+# broker_begins: a broker that is starting until $WORK/greet is there, for its plugin greets only then.
+broker_begins() {
+    printf '#!/bin/sh\nwhile [ ! -e "%s" ]; do sleep 0.05; done\nexec "%s" "$@"\n' "$WORK/greet" "$RTF_LIBEXEC/plugins/edf" >"$WORK/slow"
+    chmod 755 "$WORK/slow"
+    configure_plugins "EDF $WORK/slow - all partition=global threshold=0.9"
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_STATE:+--state "$RTF_STATE"} \
+        ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually pgrep -f "$WORK/slow" >/dev/null
+}
+
 # The FIFO has a reader; or the broker has ended, which the caller will find out.
 broker_serves() {
     kill -0 "$BROKER" 2>/dev/null || return 0
@@ -130,8 +142,8 @@ stranger() {
     setpriv --reuid "$uid" --regid "$uid" --clear-groups -- "$@"
 }
 
-# wish UID NAME JSON: drops it as a careful user does, and waits for the verdict, which is printed.
-wish() {
+# spec UID NAME JSON: drops it as a careful user does, and waits for the verdict, which is printed.
+spec() {
     put "$@"
     verdict "$1" "$2"
 }
@@ -211,3 +223,38 @@ END
     eventually has_two_threads "$HOG"
 }
 has_two_threads() { [ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -eq 2 ]; }
+
+# ---- what is so
+
+no() { if "$@"; then return 1; fi; }
+
+# said EXPRESSION VALUE JSON: jq finds that there.
+said() {
+    local found
+    found=$(jq -c "$1" <<<"$3")
+    [ "$found" = "$2" ] || { echo "$1 is $found, not $2, in $3"; return 1; }
+}
+
+# says UID NAME EXPRESSION: the verdict that answers the files that are there; it is waited for.
+says() {
+    local answer
+    answer=$(verdict "$1" "$2")
+    [ "$(field "$3" "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
+}
+
+# shows TID VIEW: as the kernel has it.
+shows() {
+    local view
+    view=$(kernel "$1")
+    [ "$view" = "$2" ] || { echo "thread $1 is $view" >&2; return 1; }
+}
+
+# logged COUNT EXPRESSION: of so many events that is true.
+logged() { [ "$(jq -s "[.[] | select($2)] | length" "$EVENTS")" = "$1" ]; }
+
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+is_stopped() { [[ $(cat "/proc/$1/stat") == *') T '* ]]; }
+is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null)" != 0 ]; }
+
+# The plugin in test/fixtures that is told what to do wrong by $WORK/switch/NAME has done it.
+has_misbehaved() { grep -qx "misbehaved $WORK/switch/$1 $(stat -c %i "$WORK/switch/$1")" "$WORK/broker.out"; }

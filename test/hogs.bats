@@ -22,7 +22,7 @@ hog() {
     HOG=$!
     echo "$HOG" >>"$WORK/pids"
     eventually is_bash "$HOG"
-    wish $ALICE "$1" "${2%\}}, \"attach\": $HOG}" >/dev/null
+    spec $ALICE "$1" "${2%\}}, \"attach\": $HOG}" >/dev/null
 }
 
 is_bash() { [ "$(stat -c %u "/proc/$1") $(tr '\0' ' ' <"/proc/$1/cmdline" | cut -c1-7)" = "$ALICE bash -c" ]; }
@@ -89,7 +89,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     [ -z "${ASAN_OPTIONS:-}" ] || skip 'AddressSanitizer makes mlockall(2) do nothing'
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
     broker_start
-    for pid in "$BROKER" $(starter) $(parts | grep -vxE "$(parts rtf-log)|$(parts rtf-publisher)"); do # which may wait for the disk
+    for pid in "$BROKER" $(starter) $(parts | grep -vxE "$(parts rtf-logger)|$(parts rtf-publisher)"); do # which may wait for the disk
         [ "$(awk '/VmLck/ { print $2 }' "/proc/$pid/status")" -gt 0 ] || { cat "/proc/$pid/cmdline"; return 1; }
     done
     [ "$(jq -s '[.[] | select(.decision == "warning" and (.reason | test("is not locked")))] | length' "$EVENTS")" = 0 ]
@@ -101,7 +101,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
     sleeper $ALICE
-    wish $ALICE cam "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null
     is_policy "$SLEEPER" fifo
     for who in broker 'attach helper'; do
         [ "$(grep -c "the $who is not locked in memory" "$EVENTS")" = 1 ]
@@ -117,7 +117,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     ulimit -l 8192
     for without in -sys_resource -ipc_lock,-sys_resource; do
         setpriv --bounding-set "$without" -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP \
-            --max-wishes 20000 >>"$WORK/broker.out" 2>&1 3>&- &
+            --max-specs 20000 >>"$WORK/broker.out" 2>&1 3>&- &
         BROKER=$!
         echo "$BROKER" >>"$WORK/pids"
         eventually broker_serves

@@ -25,7 +25,7 @@ has_moves_beyond() { [ "$(moves)" -gt "$1" ]; }
 
 # reserve NAME SPEC: with a thread, in $SLEEPER.
 reserve() {
-    wish $ALICE "$1" "$2" >/dev/null
+    spec $ALICE "$1" "$2" >/dev/null
     sleeper $ALICE
     attach $ALICE "$1" "$SLEEPER" >/dev/null
 }
@@ -37,13 +37,13 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     reserve cam '{"priority": 15}'
     [[ $(kernel "$SLEEPER") == "fifo "* ]]
     eventually are_on "$FIRST" # it is below them; who is kept waiting is apart for a second
-    wish $ALICE other '{"runtime": "1ms", "period": "10ms"}' >/dev/null
-    wish $ALICE cam '{"priority": 16}' >/dev/null # a turn after that
+    spec $ALICE other '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    spec $ALICE cam '{"priority": 16}' >/dev/null # a turn after that
     eventually are_on "$FIRST"                    # no thread has it
     reserve other '{"runtime": "1ms", "period": "10ms"}'
     [[ $(kernel "$SLEEPER") == "deadline "* ]]
     eventually are_on "$ALL_CPUS"
-    wish $ALICE cam '{"priority": 15}' >/dev/null
+    spec $ALICE cam '{"priority": 15}' >/dev/null
     are_on "$ALL_CPUS"
     release other
     eventually are_on "$FIRST"
@@ -53,14 +53,14 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     broker_start
     eventually are_on "$FIRST"
     reserve one '{"runtime": "1ms", "period": "20ms"}'
-    wish $ALICE other '{"priority": 15}' >/dev/null
+    spec $ALICE other '{"priority": 15}' >/dev/null
     eventually are_on "$FIRST"
-    wish $ALICE one '{"runtime": "1001us", "period": "20ms"}' >/dev/null
+    spec $ALICE one '{"runtime": "1001us", "period": "20ms"}' >/dev/null
     eventually are_on "$ALL_CPUS"
-    wish $ALICE one '{"runtime": "1ms", "period": "2s"}' >/dev/null
+    spec $ALICE one '{"runtime": "1ms", "period": "2s"}' >/dev/null
     eventually are_on "$FIRST"
     reserve two '{"runtime": "1ms", "period": "2s"}'
-    wish $ALICE other '{"priority": 16}' >/dev/null
+    spec $ALICE other '{"priority": 16}' >/dev/null
     eventually are_on "$FIRST"
     reserve three '{"runtime": "100us", "period": "2s"}'
     eventually are_on "$ALL_CPUS"
@@ -87,20 +87,20 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
 @test "a change to SCHED_DEADLINE and back counts, and so does a thread that has its runtime used up" {
     broker_start
     hog $ALICE
-    wish $ALICE cam '{"priority": 15}' >/dev/null
+    spec $ALICE cam '{"priority": 15}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     eventually are_on "$FIRST"
-    wish $ALICE cam '{"runtime": "50ms", "period": "2s"}' >/dev/null
+    spec $ALICE cam '{"runtime": "50ms", "period": "2s"}' >/dev/null
     eventually are_on "$ALL_CPUS"
     eventually has_consumed "$HOG" 50
     are_on "$ALL_CPUS"
-    wish $ALICE cam '{"priority": 15}' >/dev/null
+    spec $ALICE cam '{"priority": 15}' >/dev/null
     eventually are_on "$FIRST"
 }
 
 @test "while the broker does not come to sleep they are apart, and a second later together again" {
     configure_plugins 'FP fp 11-20 all'
-    broker_start --max-wishes 100000
+    broker_start --max-specs 100000
     as $ALICE mkdir "$SPECS/$ALICE"
     eventually are_on "$FIRST"
     become $ALICE /usr/bin/python3 - "$SPECS/$ALICE" "$WORK" "$SECOND" <<'END' 3>&- &
@@ -111,7 +111,7 @@ for number in range(1000):
     with open(f"a{number}.json", "w") as file:
         file.write('{"priority": 15}')
 names = ["a", "b"]
-while os.path.exists(sys.argv[2]): # a rename gives one wish up and makes another, and is cheap on any file system
+while os.path.exists(sys.argv[2]): # a rename gives one spec up and makes another, and is cheap on any file system
     for number in range(1000):
         os.rename(f"{names[0]}{number}.json", f"{names[1]}{number}.json")
     names.reverse()
@@ -152,7 +152,7 @@ END
     eventually are_on "$SECOND"
     reserve cam '{"runtime": "1ms", "period": "10ms"}'
     [[ $(kernel "$SLEEPER") == "deadline "*" cpus=$FIRST "* ]]
-    wish $ALICE other '{"priority": 15}' >/dev/null # a turn after that
+    spec $ALICE other '{"priority": 15}' >/dev/null # a turn after that
     eventually are_on "$SECOND"
 }
 
@@ -165,7 +165,7 @@ END
 @test "a broker that may run on one CPU only stays there" {
     taskset -pc "$SECOND" "$BASHPID" >/dev/null
     broker_start
-    wish $ALICE early '{"priority": 15}' >/dev/null
+    spec $ALICE early '{"priority": 15}' >/dev/null
     leaves_the_starter_asleep() {
         before=$(moves)
         reserve "$1" '{"runtime": "1ms", "period": "10ms"}'
@@ -179,7 +179,7 @@ END
 @test "where somebody else has put them they stay" {
     broker_start
     eventually are_on "$FIRST"
-    wish $ALICE early '{"priority": 15}' >/dev/null # her reader is there
+    spec $ALICE early '{"priority": 15}' >/dev/null # her reader is there
     eventually are_on "$FIRST"
     for pid in "$BROKER" $(placed_parts); do taskset -pc "$SECOND" "$pid" >/dev/null; done
     before=$(moves)

@@ -12,24 +12,11 @@ tidy() {
     if [ -p "$WORK/full" ] && [ -n "$BROKER" ]; then broker_stop KILL; fi
 }
 
-# says UID NAME JQ: his verdict answers the files that are there, and JQ is true of it.
-says() {
-    local answer
-    answer=$(verdict "$1" "$2")
-    [ "$(field "$3" "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
-}
-
 # reads UID NAME JQ: JQ is true of the verdict that is there now.
 reads() { [ "$(jq -r "$3" "$SPECS/$1/$2.verdict" 2>/dev/null)" = true ]; }
 
-shows() {
-    local view
-    view=$(kernel "$1")
-    [ "$view" = "$2" ] || { echo "thread $1 is $view" >&2; return 1; }
-}
-
 # reserve UID NAME PRIORITY: at FP.
-reserve() { [ "$(field .result "$(wish "$1" "$2" "{\"priority\": $3, \"plugin\": \"FP\"}")")" = OK ]; }
+reserve() { [ "$(field .result "$(spec "$1" "$2" "{\"priority\": $3, \"plugin\": \"FP\"}")")" = OK ]; }
 
 # release UID NAME: and returns when it is done.
 release() {
@@ -200,7 +187,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "a wish that became bad while the broker was away does not make it spin, and its thread has what was granted" {
+@test "a spec that became bad while the broker was away does not make it spin, and its thread has what was granted" {
     is_refused_so_often() { [ "$(jq -s '[.[] | select(.stage == "spec" and .name == "cam" and .decision == "refused")] | length' "$EVENTS")" = "$1" ]; }
     refused=0
     broker_start
@@ -223,7 +210,7 @@ END
 
 # bats test_tags=turn:1
 @test "a hangup with 10,000 files over somebody's limit keeps nobody waiting" {
-    broker_start --max-wishes 10
+    broker_start --max-specs 10
     reserve $ALICE cam 12
     as $ALICE /usr/bin/python3 -c 'import sys
 for i in range(10000):
@@ -395,7 +382,7 @@ for i in range(10000):
     configure_plugins 'RM rm 21-30 0' 'FP fp 11-19 1' 'RR rr 1-10 0'
     broker_start
     two_threads --inh-caps +setuid --ambient-caps +setuid
-    wish $ALICE cam '{"runtime": "80ms", "period": "100ms", "plugin": "RM"}' >/dev/null
+    spec $ALICE cam '{"runtime": "80ms", "period": "100ms", "plugin": "RM"}' >/dev/null
     attach $ALICE cam "$SECOND" >/dev/null
     is_policy "$SECOND" fifo
     stop_helper
@@ -417,11 +404,11 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:0
-@test "a new wish waits while a change may yet be undone, though the sums would take both" {
+@test "a new spec waits while a change may yet be undone, though the sums would take both" {
     configure_plugins 'RM rm 21-30 0' 'FP fp 11-19 1' 'RR rr 1-10 1'
     broker_start
     two_threads --inh-caps +setuid --ambient-caps +setuid
-    wish $ALICE cam '{"runtime": "45ms", "period": "100ms", "plugin": "RM"}' >/dev/null
+    spec $ALICE cam '{"runtime": "45ms", "period": "100ms", "plugin": "RM"}' >/dev/null
     attach $ALICE cam "$SECOND" >/dev/null
     is_policy "$SECOND" fifo
     stop_helper
@@ -443,7 +430,7 @@ for i in range(10000):
     configure_plugins 'EDF edf - 1 partition=unthrottled' 'FP fp 11-19 1' 'RR rr 1-10 0'
     broker_start
     two_threads --inh-caps +setuid --ambient-caps +setuid
-    wish $ALICE cam '{"runtime": "10ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    spec $ALICE cam '{"runtime": "10ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
     attach $ALICE cam "$SECOND" >/dev/null
     is_policy "$SECOND" deadline
     stop_helper
@@ -451,22 +438,22 @@ for i in range(10000):
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
     # He has all of it when what the change gives up is over, and gives it back.
-    [ "$(field .result "$(wish $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
+    [ "$(field .result "$(spec $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
     release $BOB all
     kill -CONT "$HELPER"
     says $ALICE cam '.result == "ATTACH_FAIL" and .grant.plugin == "EDF"'
-    [ "$(field .result "$(wish $BOB all '{"runtime": "851ms", "period": "1s", "plugin": "EDF"}')")" = SCHEDULE_FAIL ]
+    [ "$(field .result "$(spec $BOB all '{"runtime": "851ms", "period": "1s", "plugin": "EDF"}')")" = SCHEDULE_FAIL ]
     release $ALICE cam
     shows "$SECOND" "$ORDINARY"
-    [ "$(field .result "$(wish $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
+    [ "$(field .result "$(spec $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
 }
 
 # bats test_tags=turn:1
 @test "what is set aside for one question is not given to another" {
     configure_plugins 'RM2 rm 11-20 0 admission=necessary' 'RM1 rm 21-30 0 admission=necessary'
     broker_start
-    [ "$(field .grant.plugin "$(wish $ALICE cam '{"runtime": "50ms", "period": "100ms", "plugin": "RM2"}')")" = RM2 ]
-    [ "$(field .result "$(wish $BOB mine '{"runtime": "60ms", "period": "100ms", "plugin": "RM1"}')")" = SCHEDULE_FAIL ]
+    [ "$(field .grant.plugin "$(spec $ALICE cam '{"runtime": "50ms", "period": "100ms", "plugin": "RM2"}')")" = RM2 ]
+    [ "$(field .result "$(spec $BOB mine '{"runtime": "60ms", "period": "100ms", "plugin": "RM1"}')")" = SCHEDULE_FAIL ]
     release $BOB mine
     kill -STOP "$BROKER"
     put $ALICE cam '{"priority": 25, "plugin": "RM1"}'
@@ -479,7 +466,7 @@ for i in range(10000):
 # ---- no grant is lost ----
 
 # bats test_tags=turn:2
-@test "a lower limit of wishes at a restart takes no grant and no thread away" {
+@test "a lower limit of specs at a restart takes no grant and no thread away" {
     broker_start
     sleeper $ALICE
     one=$SLEEPER
@@ -490,13 +477,13 @@ for i in range(10000):
     reserve $ALICE two 13
     attach $ALICE two "$two" >/dev/null
     broker_stop INT
-    broker_start --max-wishes 1
+    broker_start --max-specs 1
     is_policy "$one" 'fifo 12'
     is_policy "$two" 'fifo 13'
     as $ALICE touch "$SPECS/$ALICE/one.json" "$SPECS/$ALICE/two.json"
     for name in one two; do says $ALICE $name '.result == "OK" and .thread != null and .grant != null'; done
     broker_dies
-    broker_start --max-wishes 1
+    broker_start --max-specs 1
     is_policy "$one" 'fifo 12'
     is_policy "$two" 'fifo 13'
     release $ALICE two
@@ -553,13 +540,13 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:2
-@test "a wish for a thread's lifetime that is rewritten while that thread ends is answered" {
+@test "a spec for a thread's lifetime that is rewritten while that thread ends is answered" {
     broker_start
     sleeper $ALICE
     one=$SLEEPER
     sleeper $ALICE
     two=$SLEEPER
-    wish $ALICE cam "{\"priority\": 12, \"plugin\": \"FP\", \"lifetime\": \"thread\", \"attach\": $one}" >/dev/null
+    spec $ALICE cam "{\"priority\": 12, \"plugin\": \"FP\", \"lifetime\": \"thread\", \"attach\": $one}" >/dev/null
     is_policy "$one" fifo
     kill -STOP "$BROKER"
     kill -KILL "$one"

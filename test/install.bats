@@ -12,6 +12,7 @@ prepare() {
 644 etc/rtf/plugins.conf
 755 usr
 755 usr/bin
+755 usr/bin/rtf
 755 usr/bin/rtf-run
 755 usr/bin/rtf-wait
 755 usr/lib
@@ -24,6 +25,38 @@ prepare() {
 644 usr/lib/tmpfiles.d/rtf.conf
 755 usr/libexec
 755 usr/libexec/rtf
+755 usr/libexec/rtf/front
+644 usr/libexec/rtf/front/acl.jq
+644 usr/libexec/rtf/front/admin.sh
+644 usr/libexec/rtf/front/commands
+755 usr/libexec/rtf/front/complete
+644 usr/libexec/rtf/front/front.jq
+644 usr/libexec/rtf/front/front.sh
+755 usr/libexec/rtf/front/rtf-acl
+755 usr/libexec/rtf/front/rtf-adopt
+755 usr/libexec/rtf/front/rtf-attach
+755 usr/libexec/rtf/front/rtf-change
+755 usr/libexec/rtf/front/rtf-declare
+755 usr/libexec/rtf/front/rtf-detach
+755 usr/libexec/rtf/front/rtf-doctor
+755 usr/libexec/rtf/front/rtf-drain
+755 usr/libexec/rtf/front/rtf-every
+755 usr/libexec/rtf/front/rtf-history
+755 usr/libexec/rtf/front/rtf-log
+755 usr/libexec/rtf/front/rtf-ls
+755 usr/libexec/rtf/front/rtf-muse
+755 usr/libexec/rtf/front/rtf-plugins
+755 usr/libexec/rtf/front/rtf-release
+755 usr/libexec/rtf/front/rtf-resume
+755 usr/libexec/rtf/front/rtf-revoke
+755 usr/libexec/rtf/front/rtf-show
+755 usr/libexec/rtf/front/rtf-top
+755 usr/libexec/rtf/front/rtf-what-if
+755 usr/libexec/rtf/muse
+755 usr/libexec/rtf/muse/analyse
+755 usr/libexec/rtf/muse/report
+755 usr/libexec/rtf/muse/run
+755 usr/libexec/rtf/muse/sweep
 755 usr/libexec/rtf/plugins
 755 usr/libexec/rtf/plugins/edf
 755 usr/libexec/rtf/plugins/fp
@@ -38,19 +71,45 @@ prepare() {
 644 usr/libexec/rtf/rtf-invariants.jq
 755 usr/libexec/rtf/rtf-lint
 644 usr/libexec/rtf/rtf-lint.awk
-755 usr/libexec/rtf/rtf-log
+755 usr/libexec/rtf/rtf-logger
 755 usr/libexec/rtf/rtf-names
 755 usr/libexec/rtf/rtf-partition
 755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
+755 usr/libexec/rtf/rtf-remove
 755 usr/libexec/rtf/rtf-threads
 755 usr/share
+755 usr/share/bash-completion
+755 usr/share/bash-completion/completions
+644 usr/share/bash-completion/completions/rtf
+777 usr/share/bash-completion/completions/rtf-run
+777 usr/share/bash-completion/completions/rtf-wait
+755 usr/share/fish
+755 usr/share/fish/vendor_completions.d
+644 usr/share/fish/vendor_completions.d/rtf.fish
 755 usr/share/man
 755 usr/share/man/man1
+644 usr/share/man/man1/rtf-adopt.1
+644 usr/share/man/man1/rtf-attach.1
+644 usr/share/man/man1/rtf-change.1
+644 usr/share/man/man1/rtf-declare.1
+644 usr/share/man/man1/rtf-detach.1
+644 usr/share/man/man1/rtf-doctor.1
+644 usr/share/man/man1/rtf-every.1
+644 usr/share/man/man1/rtf-log.1
+644 usr/share/man/man1/rtf-ls.1
+644 usr/share/man/man1/rtf-muse.1
+644 usr/share/man/man1/rtf-plugins.1
+644 usr/share/man/man1/rtf-release.1
 644 usr/share/man/man1/rtf-run.1
+644 usr/share/man/man1/rtf-show.1
+644 usr/share/man/man1/rtf-top.1
 644 usr/share/man/man1/rtf-wait.1
+644 usr/share/man/man1/rtf-what-if.1
+644 usr/share/man/man1/rtf.1
 755 usr/share/man/man5
 644 usr/share/man/man5/acl.conf.5
+644 usr/share/man/man5/muse.5
 644 usr/share/man/man5/plugins.conf.5
 644 usr/share/man/man5/rtf-events.5
 644 usr/share/man/man5/rtf-spec.5
@@ -60,11 +119,19 @@ prepare() {
 644 usr/share/man/man7/rtf-plugin.7
 644 usr/share/man/man7/rtf.7
 755 usr/share/man/man8
+644 usr/share/man/man8/rtf-acl.8
 644 usr/share/man/man8/rtf-attach.8
 644 usr/share/man/man8/rtf-brokerd.8
+644 usr/share/man/man8/rtf-drain.8
+644 usr/share/man/man8/rtf-history.8
 644 usr/share/man/man8/rtf-invariants.8
 644 usr/share/man/man8/rtf-lint.8
-644 usr/share/man/man8/rtf-partition.8"
+644 usr/share/man/man8/rtf-partition.8
+644 usr/share/man/man8/rtf-resume.8
+644 usr/share/man/man8/rtf-revoke.8
+755 usr/share/zsh
+755 usr/share/zsh/site-functions
+644 usr/share/zsh/site-functions/_rtf"
 }
 
 installed() { make -s -C "${TREE:-$RTF_SOURCE}" install DESTDIR="$ROOT" "$@" </dev/null 3>&-; }
@@ -104,6 +171,9 @@ parsed_root() {
     done
     for source in bin/rtf-run.c bin/rtf-wait.c libexec/rtf-attach.c libexec/rtf-detach.c plugins/edf.c plugins/rm.c plugins/fp.c plugins/rr.c; do
         [ -e "$RTF_SOURCE/$source" ]
+    done
+    for source in "$RTF_SOURCE"/libexec/front/rtf-*; do
+        grep -q "^755 usr/libexec/rtf/front/$(basename "$source" .c)$" <<<"$LISTED" || { echo "$source" >&2; false; }
     done
 }
 
@@ -201,20 +271,20 @@ parsed_root() {
 @test "the shipped configuration is correct, and as careful as it says" {
     installed PREFIX=/usr
     "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$ROOT/etc/rtf"
-    # The same rules for somebody who has no account here: a half CPU in all, and nothing for a wish that tells no runtime.
+    # The same rules for somebody who has no account here: a half CPU in all, and nothing for a spec that tells no runtime.
     sed "s/^@rtf/$ALICE/" "$ROOT/etc/rtf/acl.conf" >"$CONFIG/acl.conf"
     cp "$ROOT/etc/rtf/plugins.conf" "$CONFIG/plugins.conf"
     broker_start
-    [ "$(field .result "$(wish $ALICE half '{"runtime": "10ms", "period": "20ms"}')")" = OK ]
-    [ "$(field .result "$(wish $ALICE more '{"runtime": "1us", "period": "1s", "priority": 15}')")" = ACL_FAIL ]
+    [ "$(field .result "$(spec $ALICE half '{"runtime": "10ms", "period": "20ms"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE more '{"runtime": "1us", "period": "1s", "priority": 15}')")" = ACL_FAIL ]
     rm "$SPECS/$ALICE/half.json"
     eventually test ! -e "$SPECS/$ALICE/half.verdict"
     for json in '{"priority": 15}' '{"runtime": "21ms", "period": "100ms"}' '{"runtime": "100us", "period": "999us"}' \
         '{"runtime": "1ms", "period": "1001ms"}' '{"priority": 50, "runtime": "1ms", "period": "10ms", "plugin": "FP"}' \
         '{"priority": 15, "runtime": "1ms", "deadline": "2s"}'; do
-        [ "$(field .result "$(wish $ALICE cam "$json")")" = ACL_FAIL ] || { echo "$json" >&2; false; }
+        [ "$(field .result "$(spec $ALICE cam "$json")")" = ACL_FAIL ] || { echo "$json" >&2; false; }
     done
-    [ "$(field .result "$(wish $ALICE cam '{"priority": 15, "runtime": "1ms", "period": "10ms", "plugin": "FP"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE cam '{"priority": 15, "runtime": "1ms", "period": "10ms", "plugin": "FP"}')")" = OK ]
 }
 
 # bats test_tags=turn:0
@@ -286,4 +356,45 @@ parsed_root() {
     SPOOL=$ROOT/var/spool/rtf
     broker_start
     [ "$(find "$SPOOL" -path "$SPOOL/log/*" -prune -o -path "$SPOOL/state/*" -prune -o -path "$SPOOL/status.json" -prune -o -printf '%P/ %y %U:%G %m\n' | sort)" = "$made" ]
+}
+
+# bats test_tags=turn:2
+@test "uninstall takes away what install has put there, and nothing else" {
+    installed PREFIX=/usr
+    echo '# mine' >"$ROOT/usr/bin/other"
+    echo '# mine' >"$ROOT/usr/share/man/man1/other.1"
+    make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/usr </dev/null 3>&- >"$WORK/out" 2>&1
+    [ ! -s "$WORK/out" ]
+    [ "$(cd "$ROOT" && find . ! -type d | sort)" = "$(printf './usr/bin/other\n./usr/share/man/man1/other.1')" ]
+    [ ! -e "$ROOT/usr/libexec/rtf" ]
+    [ ! -e "$ROOT/etc/rtf" ]
+    # Once more, there is nothing to do.
+    make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/usr </dev/null 3>&- >"$WORK/out" 2>&1
+    [ ! -s "$WORK/out" ]
+}
+
+# bats test_tags=turn:0
+@test "uninstall keeps configuration that was changed, and says so; also under another prefix" {
+    installed PREFIX=/opt/rtf
+    echo '# mine' >"$ROOT/etc/rtf/acl.conf"
+    echo '# mine' >"$ROOT/etc/logrotate.d/rtf"
+    : >"$ROOT/etc/rtf/mine.conf"
+    make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/opt/rtf </dev/null 3>&- >"$WORK/out" 2>&1
+    [ "$(sort "$WORK/out")" = "$(printf 'kept, for it was changed: %s\n' "$ROOT/etc/logrotate.d/rtf" "$ROOT/etc/rtf/acl.conf")" ] || { cat "$WORK/out" >&2; false; }
+    [ "$(cd "$ROOT" && find . ! -type d | sort | xargs)" = './etc/logrotate.d/rtf ./etc/rtf/acl.conf ./etc/rtf/mine.conf' ]
+}
+
+# bats test_tags=turn:1
+@test "rtf finds its parts wherever it is installed, and by whatever name" {
+    installed PREFIX=/opt/rtf LIBEXECDIR=/srv/parts BINDIR=/opt/rtf/commands
+    "$ROOT/opt/rtf/commands/rtf" --version
+    ln -s "$ROOT/opt/rtf/commands/rtf" "$WORK/link"
+    "$WORK/link" declare --help | grep -q '^Usage: rtf declare'
+    "$WORK/link" wait --version | grep -q rtf-wait
+    [ "$("$WORK/link" --complete rele | cut -f 1)" = release ]
+    configure_plugins 'EDF edf - all partition=global'
+    RTF_LIBEXEC=$ROOT/srv/parts
+    chmod 755 "$ROOT"
+    broker_start
+    as $ALICE "$WORK/link" --spool "$SPOOL" declare cam -T 2ms -P 20ms
 }

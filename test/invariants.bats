@@ -23,9 +23,9 @@ calls_foreign() { grep -qFx "rtf-invariants: foreign: $1" "$WORK/said" || { cat 
 granted() {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
-    wish $ALICE pump '{"priority": 12, "plugin": "FP"}' >/dev/null
-    wish $BOB mine '{"priority": 3, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    spec $ALICE pump '{"priority": 12, "plugin": "FP"}' >/dev/null
+    spec $BOB mine '{"priority": 3, "plugin": "RR"}' >/dev/null
     attach $ALICE pump "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
     eventually has_watches 1 # or what is done to it just now is taken for an execve(2) that was missed
@@ -38,9 +38,9 @@ granted() {
     broker_stop TERM
     granted
     agree
-    wish $BOB bad '{bad' >/dev/null
-    wish $BOB big '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
-    attach $BOB alone 1 >/dev/null # a .tid without a wish is answered, too
+    spec $BOB bad '{bad' >/dev/null
+    spec $BOB big '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    attach $BOB alone 1 >/dev/null # a .tid without a spec is answered, too
     agree
     as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/pump.json"
     eventually test ! -e "$SPECS/$ALICE/pump.verdict"
@@ -139,7 +139,7 @@ beside() {
     broker_start "$@"
     OTHER=$BROKER
     sleeper $ALICE
-    wish $ALICE cam '{"priority": 13, "plugin": "FP"}' >/dev/null
+    spec $ALICE cam '{"priority": 13, "plugin": "FP"}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
     THEIRS=$SLEEPER
@@ -147,7 +147,7 @@ beside() {
 while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be moved into a domain
     SLEEPER=$!
     echo "$SLEEPER" >>"$WORK/pids"
-    wish $CAROL cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    spec $CAROL cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
     attach $CAROL cam "$SLEEPER" >/dev/null
     eventually is_policy "$SLEEPER" deadline
     SPOOL=$here SPECS=$here/specs BROKER=$mine
@@ -180,7 +180,7 @@ while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be mov
     # Who is not root cannot speak for another broker, ...
     chrt -R -r -p 3 "$SLEEPER"
     mkdir "$WORK/forged"
-    printf 'record=wish\nuser=x\nname=x\ntask=1\ntid=%s\nstarted_by=18446744073709551615\nprocess=1\n\n' "$SLEEPER" >"$WORK/forged/journal"
+    printf 'record=spec\nuser=x\nname=x\ntask=1\ntid=%s\nstarted_by=18446744073709551615\nprocess=1\n\n' "$SLEEPER" >"$WORK/forged/journal"
     become $ALICE /usr/bin/python3 -c 'import sys, time
 open("/proc/self/comm", "w").write("rtf-brokerd")
 file = open(sys.argv[1])

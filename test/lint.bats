@@ -59,6 +59,13 @@ bounded="$ALICE - max_runtime 5ms"
     says "acl.conf:3: $ALICE RR max_priority 5: this bounds, but no rule opens anything there (max_utilization or max_user_utilization)"
 }
 
+@test "a rule that closes opens nothing, and is one that is meant" {
+    configure_rules "$ALICE - max_utilization 0.5" "$bounded" "- FP max_utilization 0" "$ALICE RR max_user_utilization 0.00"
+    silent
+    configure_rules "$ALICE - max_utilization 0" "$bounded"
+    says "acl.conf:2: $bounded: this bounds, but no rule opens anything there (max_utilization or max_user_utilization)"
+}
+
 @test "an account by name, by number and by its groups is one" {
     configure_rules 'root - max_runtime 9000' '0 - max_utilization 1'
     silent

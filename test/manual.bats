@@ -81,7 +81,7 @@ session() {
 
 @test "every cross reference to a page of ours leads to a page, and every page is referred to" {
     known=$(cd "$MAN" && ls -- *.scd | sed 's/\.\([0-9]\)\.scd$/(\1)/' | sort)
-    references=$(sed -e 's/[*\\]//g' "$MAN"/*.scd "$RTF_SOURCE"/README.md "$RTF_SOURCE"/etc/* | grep -oE '\b(rtf[a-z-]*|acl\.conf|plugins\.conf)\([0-9]\)' | sort -u)
+    references=$(sed -e 's/[*\\]//g' "$MAN"/*.scd "$RTF_SOURCE"/README.md "$RTF_SOURCE"/etc/* | grep -oE '\b(rtf[a-z-]*|muse|acl\.conf|plugins\.conf)\([0-9]\)' | sort -u)
     [ "$(grep -vxF 'rtf-detach(8)' <<<"$references")" = "$known" ] || { diff <(echo "$known") <(echo "$references") >&2; false; }
     for page in "$MAN"/*.scd; do
         name=$(basename "$page" .scd)
@@ -140,6 +140,7 @@ session() {
     broker_start
     kill -USR1 "$BROKER"
     eventually test -e "$SPOOL/state/current/books.json"
+    touch "$SPOOL/draining" # as rtf drain does
     for path in $(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./]*' | sed -E 's/[./]$//' | sort -u); do
         case $path in
         */specs/?*) [[ $path =~ /specs/USER(/(NAME|run-PID|cam)\.(json|tid|verdict))?$|/specs/USER/run ]] || { echo "$path" >&2; false; } ;;
@@ -164,39 +165,39 @@ session() {
     [ "$count" -ge 12 ]
 }
 
-@test "every wish that the pages show is accepted as one by the broker" {
+@test "every spec that the pages show is accepted as one by the broker" {
     broker_start
     sleeper $ALICE
     count=0
     for name in rtf-spec.5 acl.conf.5 rtf.7; do
         blocks "$name"
         for block in "$WORK"/block.*; do
-            if is_json "$block"; then cp "$block" "$WORK/wishes"; else sed -n "s/.*echo '\({.*}\)' *>.*/\1/p" "$block" >"$WORK/wishes"; fi
+            if is_json "$block"; then cp "$block" "$WORK/specs"; else sed -n "s/.*echo '\({.*}\)' *>.*/\1/p" "$block" >"$WORK/specs"; fi
             while read -r json; do
                 # A verdict or an event is none.
                 ! jq -e 'has("result") or has("schema") or has("by") or has("tid")' <<<"$json" >/dev/null || continue
-                answer=$(wish $ALICE cam "$json")
+                answer=$(spec $ALICE cam "$json")
                 [ "$(field .result "$answer")" != BAD_SPEC ] || { echo "$name: $json: $answer" >&2; false; }
                 rm -f "$SPECS/$ALICE/cam.json"
                 eventually test ! -e "$SPECS/$ALICE/cam.verdict"
                 count=$((count + 1))
-            done < <(jq -c . "$WORK/wishes")
+            done < <(jq -c . "$WORK/specs")
         done
     done
     [ "$count" -ge 10 ]
     # One of them is EDF's, another FP's.
-    [ "$(field '.grant.utilization' "$(wish $ALICE cam '{"runtime": "5ms", "period": "20ms", "deadline": "10ms"}')")" = 250000000 ]
+    [ "$(field '.grant.utilization' "$(spec $ALICE cam '{"runtime": "5ms", "period": "20ms", "deadline": "10ms"}')")" = 250000000 ]
 }
 
 @test "the three ways to write a time on rtf-spec(5) mean the same, and those it refuses are refused" {
     broker_start
     blocks rtf-spec.5 KEYS
     for time in $(grep -h '5000 ' "$WORK"/block.*); do
-        answer=$(wish $ALICE cam "{\"runtime\": $time, \"period\": \"20ms\"}")
+        answer=$(spec $ALICE cam "{\"runtime\": $time, \"period\": \"20ms\"}")
         [ "$(field .grant.runtime "$answer")" = 5000 ]
     done
     for time in '"1.5ms"' 5.0 5e3; do
-        [ "$(field .result "$(wish $ALICE bad "{\"runtime\": $time, \"period\": \"20ms\"}")")" = BAD_SPEC ]
+        [ "$(field .result "$(spec $ALICE bad "{\"runtime\": $time, \"period\": \"20ms\"}")")" = BAD_SPEC ]
     done
 }
 
@@ -204,23 +205,23 @@ session() {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
-    [ "$keys" = 'attach comment deadline desired_runtime dry_run ignore_admission lifetime move period plugin priority runtime token' ]
+    [ "$keys" = 'attach comment cpus deadline desired_runtime dry_run expires ignore_admission lifetime move on_refusal period plugin priority runtime token units' ]
     blocks rtf-spec.5 SYNOPSIS
     [ "$(jq -r 'keys[]' "$WORK/block.01" | xargs)" = "$keys" ]
-    answer=$(wish $ALICE cam '{"no_such_key": 1}')
+    answer=$(spec $ALICE cam '{"no_such_key": 1}')
     for key in $keys; do [[ $(field .reason "$answer") == *"$key"* ]] || { echo "$answer" >&2; false; }; done
 }
 
 @test "the keys on rtf-verdict(5) are those of a verdict, in this order" {
     broker_start
     names() { section rtf-verdict.5 "$1" | sed 's/\\//g' | awk -v part="$2" '/^## / { inside = $0 == "## " part; next } part == "" && !seen || inside { if (/^\|  /) print $2 } /^## / { seen = 1 }'; }
-    answer=$(wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}')
+    answer=$(spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}')
     [ "$(section rtf-verdict.5 FIELDS | awk '/^## / { exit } /^\|  / { print $2 }')" = "$(jq -r 'keys_unsorted[]' <<<"$answer")" ]
     [ "$(names FIELDS grant)" = "$(jq -r '.grant | keys_unsorted[]' <<<"$answer")" ]
     [ "$(names FIELDS replies)" = "$(jq -r '.replies[0] | keys_unsorted[]' <<<"$answer")" ]
-    answer=$(wish $ALICE cam '{"runtime": "19ms", "period": "20ms"}')
+    answer=$(spec $ALICE cam '{"runtime": "19ms", "period": "20ms"}')
     [ "$(names FIELDS refusal)" = "$(jq -r '.refusal | keys_unsorted[]' <<<"$answer")" ]
-    dry=$(wish $ALICE dry '{"runtime": "1ms", "period": "20ms", "dry_run": true}')
+    dry=$(spec $ALICE dry '{"runtime": "1ms", "period": "20ms", "dry_run": true}')
     [ "$(names FIELDS 'A dry run')" = "$(jq -r --argjson answer "$answer" '(keys_unsorted - ($answer | keys))[], (.rules[0] | keys_unsorted[])' <<<"$dry")" ]
     # The examples on the page have them too, and rtf-wait's sort of stamp.
     blocks rtf-verdict.5 EXAMPLES
@@ -232,7 +233,7 @@ session() {
 
 @test "the keys on rtf-events(5) are those of an event" {
     broker_start
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     for key in $(jq -r 'keys[]' "$EVENTS" | sort -u); do
         section rtf-events.5 FIELDS | sed 's/\\//g' | grep -qx "|  $key" || { echo "$key" >&2; false; }
     done
@@ -243,8 +244,8 @@ session() {
 @test "scripts of rtf-verdict(5) do what it says" {
     broker_start
     with_tools
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
-    wish $ALICE bad '{"runtime": 0}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $ALICE bad '{"runtime": 0}'
     blocks rtf-verdict.5 EXAMPLES
     said=
     for block in "$WORK"/block.*; do
@@ -259,8 +260,8 @@ session() {
 
 @test "scripts of rtf-events(5) do what it says" {
     broker_start
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
-    wish $ALICE big '{"runtime": "19ms", "period": "20ms"}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $ALICE big '{"runtime": "19ms", "period": "20ms"}'
     blocks rtf-events.5 EXAMPLES
     count=0
     for block in "$WORK"/block.*; do

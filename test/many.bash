@@ -1,4 +1,4 @@
-# Many wishes at once, where one by one would take a thousand processes.
+# Many specs at once, where one by one would take a thousand processes.
 
 # put_all UID NAME JSON [NAME JSON]...: drops them in this order.
 put_all() {
@@ -16,7 +16,7 @@ verdicts() {
         "$wait" --spool "$spool" --timeout 10s "$name" || true; done' sh "$RTF_BIN/rtf-wait" "$SPOOL" "$@"
 }
 
-# take_back UID NAME...: removes these wishes, and returns when they are released.
+# take_back UID NAME...: removes these specs, and returns when they are released.
 take_back() {
     local uid=$1 name
     shift

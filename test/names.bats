@@ -27,14 +27,9 @@ bob_is_answered() {
     rm "$SPECS/$BOB/round$ROUNDS.json"
 }
 
-no() { if "$@"; then return 1; fi; }
-
-# logged N JQ: exactly so many lines of the log are so.
-logged() { [ "$(jq -s "[.[] | select($2)] | length" "$EVENTS")" = "$1" ]; }
-
 looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
 
-# ---- wishes ----
+# ---- specs ----
 
 @test "a name is 1 to 64 letters, digits and _ . @ : - and starts with a letter, a digit or _" {
     broker_start
@@ -68,6 +63,23 @@ looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
     left_alone $CAROL 'a~.json' 'a.jsonx' 'cam' 'cam.txt'
 }
 
+@test "who has given a name that counts for nothing finds that in his directory" {
+    broker_start
+    here $ALICE "echo '$PERIODIC' >'my cam.json'; echo '$PERIODIC' >Cam.JSON; echo '$PERIODIC' >'my cam.json'"
+    bob_is_answered
+    told() { [ "$(as $ALICE sort "$SPECS/$ALICE/.ignored")" = "Cam.JSON: $1
+my cam.json: $1" ]; }
+    a_name='ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it'
+    eventually told "$a_name"
+    [ "$(stat -c '%u %a' "$SPECS/$ALICE/.ignored")" = "$ALICE 600" ]
+    # What is there when the broker starts is told again, and no more.
+    rm "$SPECS/$ALICE/Cam.JSON"
+    broker_stop TERM
+    broker_start
+    only() { [ "$(cat "$SPECS/$ALICE/.ignored")" = "my cam.json: $a_name" ]; }
+    eventually only
+}
+
 @test "names with 65 characters, of 255, with newlines, escapes, no UTF-8 or many dots harm neither log nor others" {
     broker_start
     bob_is_answered
@@ -81,10 +93,10 @@ a.json'; : >\"\$(printf 'a\\033[31mb.json')\"; : >\"\$(printf '\\377\\376.json')
     [ "$(find "$SPECS/$ALICE" -type f | tr -dc '\n' | wc -c)" -ge 8 ]
 }
 
-# Of what is there when a directory is adopted, a verdict of no wish is what a broker or reader that died has left, and goes.
+# Of what is there when a directory is adopted, a verdict of no spec is what a broker or reader that died has left, and goes.
 has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! parts rtf-reader >/dev/null; }
 
-@test "dot files, .json and .tid alone, and verdicts of no wish are ignored without a word" {
+@test "dot files, .json and .tid alone, and verdicts of no spec are ignored without a word" {
     broker_start
     bob_is_answered
     as $ALICE mkdir "$SPECS/$ALICE"
@@ -112,7 +124,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     is_granted $ALICE cam
 }
 
-@test "a name that is wrong becomes a wish when it is renamed, and a wish that is renamed to a wrong one goes" {
+@test "a name that is wrong becomes a spec when it is renamed, and a spec that is renamed to a wrong one goes" {
     broker_start
     here $ALICE "echo '$PERIODIC' >'my cam.json'"
     here $ALICE "mv 'my cam.json' cam.json"
@@ -158,7 +170,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     as $BOB mkdir "$SPECS/$ALICE"
     eventually test ! -e "$SPECS/$ALICE"
     grep -q 'moved aside: a directory in specs/ is named as its owner' "$EVENTS"
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
 }
 
@@ -168,7 +180,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     eventually test ! -e "$SPECS/$ALICE"
     aside=$(find "$SPECS" -mindepth 1 -maxdepth 1 -name '.*' -user $BOB)
     [ "$(cat "$aside/cam.json")" = "$PERIODIC" ]
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
     bob_is_answered
     [ ! -e "$aside/cam.verdict" ]
@@ -178,7 +190,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
         as $BOB sh -c 'mkdir "$1/dir" && : >"$1/dir/file" && mv "$1/dir" "$2"' sh "$HOME_OF_BOB" "$SPECS/$CAROL"
         eventually test ! -e "$SPECS/$CAROL"
     done
-    wish $CAROL cam "$PERIODIC" >/dev/null
+    spec $CAROL cam "$PERIODIC" >/dev/null
     is_granted $CAROL cam
 }
 
@@ -193,7 +205,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     as $BOB ln -s "$HOME_OF_BOB" "$SPECS/$BOB"
     eventually test ! -L "$SPECS/$BOB"
     [ -z "$(find "$HOME_OF_BOB" -mindepth 1)" ]
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
     bob_is_answered
 }
@@ -206,19 +218,19 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     broker_start
     eventually test ! -e "$SPECS/$ALICE"
     eventually test ! -e "$SPECS/$CAROL"
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
 }
 
-@test "a directory that its owner gives another name in specs/ is his no more, and its wishes are gone" {
+@test "a directory that its owner gives another name in specs/ is his no more, and its specs are gone" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     as $ALICE mv "$SPECS/$ALICE" "$SPECS/elsewhere"
     eventually is_policy "$SLEEPER" other
     eventually test ! -e "$SPECS/elsewhere"
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
 }
 
@@ -241,20 +253,20 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
 @test "a directory that is given away is not its former owner's any more" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     chown $BOB "$SPECS/$ALICE"
     eventually is_policy "$SLEEPER" other
     eventually test ! -e "$SPECS/$ALICE"
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
 }
 
-@test "a stranger's wishes are refused until acl.conf names him, and when it no longer does" {
+@test "a stranger's specs are refused until acl.conf names him, and when it no longer does" {
     configure_rules "$BOB - max_utilization 1"
     broker_start
     # Made with the group's rights, by one whom neither the account database nor acl.conf knows.
-    wish $CAROL cam "$PERIODIC" >"$WORK/verdict"
+    spec $CAROL cam "$PERIODIC" >"$WORK/verdict"
     jq -e ".result == \"ACL_FAIL\" and .grant == null and (.reason | test(\"uid $CAROL is not a member of the spool's group $GROUP\"))" "$WORK/verdict"
     bob_is_answered
     configure_rules "$BOB - max_utilization 1" "$CAROL - max_utilization 1"
@@ -266,10 +278,10 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     configure_rules "$BOB - max_utilization 1"
     kill -HUP "$BROKER"
     eventually logged 2 '.decision == "reloaded"'
-    wish $CAROL more "$PERIODIC" >"$WORK/verdict"
+    spec $CAROL more "$PERIODIC" >"$WORK/verdict"
     jq -e '.result == "ACL_FAIL" and .grant == null' "$WORK/verdict"
-    # What he was granted stays.
-    is_granted $CAROL cam
+    # Nor does he keep what he was granted.
+    eventually jq -e '.grant == null' "$SPECS/$CAROL/cam.verdict"
 }
 
 @test "who is not in the group cannot make a directory" {
@@ -284,7 +296,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     as $BOB sh -c 'for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         mkdir "$1/x$round"; mv "$1/x$round" "$1/$2" 2>/dev/null; rmdir "$1/$2" "$1/x$round" 2>/dev/null; done; true' sh "$SPECS" "$ALICE"
     eventually test ! -e "$SPECS/$ALICE"
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
     bob_is_answered
     kill -0 "$BROKER"

@@ -1,5 +1,5 @@
-# partition=cpuset and confine=cpuset: a scheduling domain for each CPU; and what holds for every partition=: after a
-# hundred attachments the kernel's books are as they were before.
+# partition=cpuset and confine=cpuset: a scheduling domain for each CPU; and what holds for every partition=: after
+# many attachments (ATTACHMENTS, each of two threads) the kernel's books are as they were before.
 load helper
 
 CPUSETS=/sys/fs/cgroup/cpuset # version 1, which some machines have; else
@@ -63,7 +63,7 @@ pending_waker() {
     waker $ALICE
     taskset -pc 0 "$WAKER" >/dev/null
     wake
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     attach $ALICE cam "$WAKER" >/dev/null
 }
 
@@ -76,7 +76,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     broker_start
     hog $ALICE
     taskset -pc 0 "$HOG" >/dev/null
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     [ "$(attach $ALICE cam "$HOG" | jq -r '.result + " " + .thread.state')" = "OK attached" ]
     [ "$(kernel "$HOG")" = "$as_granted" ]
     [[ $(group "$HOG") == /rtf-1/t$HOG.* ]]
@@ -91,7 +91,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     waker $ALICE
     taskset -pc 0 "$WAKER" >/dev/null # so that it sleeps on the other CPU
     wake
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     [ "$(attach $ALICE cam "$WAKER" | jq -r '.result + " " + .thread.state')" = "OK pending" ]
     [ "$(kernel "$WAKER")" = 'other 0 nice=0 0/0/0 cpus=1 reset=0' ]
     wake
@@ -150,14 +150,14 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     parent=$!
     echo "$parent" >>"$WORK/pids"
     eventually test -s "$WORK/out/child"
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     attach $ALICE cam "$parent" >/dev/null
     become $BOB sh -c 'until [ -e "$1" ]; do :; done; sleep 100 & echo $! >"$2"; while [ -d "/proc/$3" ]; do :; done' sh \
         "$WORK/go" "$WORK/out/second" $$ 3>&- &
     second=$!
     echo "$second" >>"$WORK/pids"
     eventually is_sh "$second"
-    wish $BOB mine "$cam" >/dev/null
+    spec $BOB mine "$cam" >/dev/null
     attach $BOB mine "$second" >/dev/null
     touch "$WORK/go"
     eventually test -s "$WORK/out/second"
@@ -175,7 +175,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 @test "a FIFO thread under confine=cpuset cannot leave its CPU, and one under affinity can" {
     broker_start
     hog $ALICE
-    wish $ALICE cam '{"priority": 12, "plugin": "FP"}' >/dev/null
+    spec $ALICE cam '{"priority": 12, "plugin": "FP"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     [ "$(kernel "$HOG")" = 'fifo 12 nice=0 0/0/0 cpus=1 reset=1' ]
     run as $ALICE taskset -pc 0 "$HOG"
@@ -184,7 +184,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     [ "$(kernel "$HOG")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]
-    wish $ALICE low '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    spec $ALICE low '{"priority": 2, "plugin": "LOW"}' >/dev/null
     attach $ALICE low "$HOG" >/dev/null
     elsewhere=$(last_of "$(everywhere)")
     as $ALICE taskset -pc "$elsewhere" "$HOG"
@@ -194,7 +194,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 @test "a thread that its owner has pinned elsewhere is noticed and pinned again at a hangup" {
     broker_start
     hog $ALICE
-    wish $ALICE low '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    spec $ALICE low '{"priority": 2, "plugin": "LOW"}' >/dev/null
     attach $ALICE low "$HOG" >/dev/null
     elsewhere=$(last_of "$(everywhere)")
     as $ALICE taskset -pc "$elsewhere" "$HOG" >/dev/null
@@ -206,20 +206,20 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 
 is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
 
-@test "a wish that moves from one plugin to another takes its thread into the domain and out of it" {
+@test "a spec that moves from one plugin to another takes its thread into the domain and out of it" {
     broker_start
     hog $ALICE
     taskset -pc 0 "$HOG" >/dev/null
-    wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     is_home "$HOG"
-    answer=$(wish $ALICE cam "$cam")
+    answer=$(spec $ALICE cam "$cam")
     echo "$answer"
     [ "$(field .result "$answer")" = OK ]
     eventually says $ALICE cam .thread.state attached
     [ "$(kernel "$HOG")" = "$as_granted" ]
     [[ $(group "$HOG") == /rtf-1/* ]]
-    [ "$(wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' | jq -r .result)" = OK ]
+    [ "$(spec $ALICE cam '{"priority": 2, "plugin": "LOW"}' | jq -r .result)" = OK ]
     [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]
     is_home "$HOG"
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
@@ -231,7 +231,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     configure_plugins 'EDF edf - 1 partition=cpuset threshold=1'
     broker_start
     hog $ALICE
-    wish $ALICE cam '{"runtime": "99ms", "period": "100ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "99ms", "period": "100ms"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     says $ALICE cam .result ATTACH_FAIL
     [[ $(jq -r .reason "$SPECS/$ALICE/cam.verdict") == "the kernel's own admission test refuses 0.99 of a CPU"* ]]
@@ -243,7 +243,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     before=$(machine)
     broker_start
     hog $ALICE
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     broker_stop INT
     [ "$(kernel "$HOG")" = "$as_granted" ]
@@ -330,8 +330,8 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
 
 @test "the key move takes thread or process and nothing else" {
     broker_start
-    [ "$(wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "process"}' | jq -r .result)" = OK ]
-    [[ $(wish $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "all"}' | jq -r .reason) == *'key "move" (line 1) must be "thread" or "process"' ]]
+    [ "$(spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "process"}' | jq -r .result)" = OK ]
+    [[ $(spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "all"}' | jq -r .reason) == *'key "move" (line 1) must be "thread" or "process"' ]]
 }
 
 # of_two UID: a process of two threads, $FIRST and $SECOND, as the program on standard input makes them; argv[1] is the test
@@ -357,16 +357,16 @@ END
     taskset -pc 0 "$SECOND" >/dev/null
 }
 
-@test "of a process with two threads one is attached: version 1 moves it alone, version 2 both, if the wish says so" {
+@test "of a process with two threads one is attached: version 1 moves it alone, version 2 both, if the spec says so" {
     broker_start
     two_threads $ALICE
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     if ! has_v1; then
         [ "$(attach $ALICE cam "$FIRST" | jq -r .result)" = ATTACH_FAIL ]
         says $ALICE cam .reason "process $FIRST has 2 threads, and cgroup version 2 moves only all of them to one CPU: \"move\": \"process\" allows that"
         is_home "$FIRST"
         [ "$(kernel "$FIRST")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]
-        wish $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
+        spec $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
     fi
     attach $ALICE cam "$FIRST" >/dev/null
     eventually says $ALICE cam .thread.state attached
@@ -394,7 +394,7 @@ END
     HOG=$!
     echo "$HOG" >>"$WORK/pids"
     eventually is_in_scope
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     [ "$(attach $ALICE cam "$HOG" | jq -r .result)" = OK ]
     eventually test ! -d "$CPUSETS/user.slice/user-$ALICE.slice/rtf-test.scope"
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
@@ -409,7 +409,7 @@ END
 @test "with cgroup version 2 a process that its cgroup limits is refused with the limit, and stays where it is" {
     if has_v1 || [ ! -d /run/systemd/system ]; then skip 'no systemd with cgroup version 2'; fi
     broker_start
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     for limit in MemoryMax=64M MemoryHigh=64M CPUQuota=50%; do
         systemd-run --quiet --scope --unit=rtf-test --slice=user-$ALICE.slice -p "$limit" -- setpriv --reuid $ALICE --regid $ALICE --clear-groups -- \
             sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
@@ -434,11 +434,11 @@ END
 
 is_in_scope() { [ "$(group "$HOG")" = "/user.slice/user-$ALICE.slice/rtf-test.scope" ] && [ "$(cat "/proc/$HOG/comm")" = sh ]; }
 
-# a_hundred_times STATE-AFTER THREAD [WAKE]: attach and detach it, as its owner does; it must be STATE-AFTER the hundredth time.
-a_hundred_times() {
+# again_and_again STATE-AFTER THREAD: attach and detach it, as its owner does; it must be STATE-AFTER the last time.
+again_and_again() {
     local after=$1 thread=$2
-    wish $ALICE cam "$cam" >/dev/null
-    for _ in $(seq 100); do
+    spec $ALICE cam "$cam" >/dev/null
+    for _ in $(seq "${ATTACHMENTS:-25}"); do
         as $ALICE sh -c 'cd "$1" && echo "$2" >.tid && mv .tid cam.tid && "$3" --spool "$4" cam >.first || exit 1; rm cam.tid; exec "$3" --spool "$4" cam >.second' \
             sh "$SPECS/$ALICE" "$thread" "$RTF_BIN/rtf-wait" "$SPOOL" || { cat "$SPECS/$ALICE"/.first "$SPECS/$ALICE"/.second; return 1; }
         [[ $(<"$SPECS/$ALICE/.first") == *"\"thread\":{\"tid\":$thread"* ]]
@@ -447,7 +447,7 @@ a_hundred_times() {
     [ "$(jq -r .result "$SPECS/$ALICE/.second")" = OK ]
 }
 
-# balanced: a hundred attachments of a thread that runs and of one that sleeps leave no trace
+# balanced: attachments of a thread that runs and of one that sleeps leave no trace
 balanced() {
     before=$(machine)
     broker_start
@@ -457,24 +457,24 @@ balanced() {
     sleeper $ALICE
     groups="$(cat "/proc/$HOG/cgroup") $(cat "/proc/$SLEEPER/cgroup")"
     limits="$(cat "/proc/$HOG/limits") $(cat "/proc/$SLEEPER/limits")"
-    a_hundred_times 'other 0 nice=3 0/0/0 cpus=0 reset=0' "$HOG"
-    a_hundred_times "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" "$SLEEPER"
+    again_and_again 'other 0 nice=3 0/0/0 cpus=0 reset=0' "$HOG"
+    again_and_again "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" "$SLEEPER"
     [ "$(cat "/proc/$HOG/cgroup") $(cat "/proc/$SLEEPER/cgroup")" = "$groups" ]
     [ "$(cat "/proc/$HOG/limits") $(cat "/proc/$SLEEPER/limits")" = "$limits" ]
     broker_stop TERM
     eventually is_machine "$before"
 }
 
-@test "a hundred attachments under partition=cpuset leave the machine's books as they were" {
+@test "attachments under partition=cpuset leave the machine's books as they were" {
     balanced
 }
 
-@test "a hundred attachments under partition=unthrottled leave the machine's books as they were" {
+@test "attachments under partition=unthrottled leave the machine's books as they were" {
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     balanced
 }
 
-@test "a hundred attachments under partition=global leave the machine's books as they were" {
+@test "attachments under partition=global leave the machine's books as they were" {
     configure_plugins 'EDF edf - all partition=global'
     balanced
 }
@@ -485,7 +485,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start
     hog $ALICE
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     for round in 1 2 3 4 5 6; do
         attach $ALICE cam "$HOG"
         eventually used_up "$HOG"
@@ -502,7 +502,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start
     hog $ALICE
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     for round in 1 2 3 4 5 6; do
         chrt --deadline --sched-runtime 1000000 --sched-period 300000000 --pid 0 "$HOG"
         eventually used_up "$HOG"
@@ -521,7 +521,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     broker_start
     hog $ALICE
     groups=$(cat "/proc/$HOG/cgroup")
-    wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    spec $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
     eventually is_policy "$HOG" other
@@ -574,7 +574,7 @@ second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start
     hog $ALICE
-    wish $ALICE cam "{\"runtime\": \"300ms\", \"period\": \"600ms\", \"attach\": $HOG}"
+    spec $ALICE cam "{\"runtime\": \"300ms\", \"period\": \"600ms\", \"attach\": $HOG}"
     eventually used_up "$HOG"
     broker_stop TERM
     second_passes "$HOG"
@@ -597,7 +597,7 @@ spins_beside_the_broker() {
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start
     taskset -pc 1 "$HOG" >/dev/null
-    answer=$(wish $ALICE cam "{\"runtime\": \"300ms\", \"period\": \"600ms\", \"attach\": $HOG}")
+    answer=$(spec $ALICE cam "{\"runtime\": \"300ms\", \"period\": \"600ms\", \"attach\": $HOG}")
     echo "$answer"
     [ "$(field '.result + " " + .thread.state' "$answer")" = 'OK attached' ]
     [[ $(kernel "$HOG") == "deadline "* ]]
@@ -617,17 +617,17 @@ spins_beside_the_broker() {
 @test "a thread with its runtime used up that another plugin gets is ordinary until that is paid back, and costs the broker no descriptor" {
     broker_start
     busy_second $ALICE
-    wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     eventually has_watches 1
     eventually has_pidfds 1 # the thread's: a message about it that is under way has another one
     eventually readers_have_ended
     before=$(descriptors)
     for round in 1 2 3 4; do
-        wish $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF", "move": "process"}'
+        spec $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF", "move": "process"}'
         eventually used_up "$HOG"
         from=$(milliseconds)
-        answer=$(wish $ALICE cam '{"priority": 2, "plugin": "LOW"}')
+        answer=$(spec $ALICE cam '{"priority": 2, "plugin": "LOW"}')
         echo "$answer"
         [ "$(field '.result + " " + .grant.plugin' "$answer")" = "OK LOW" ]
         [ $(($(milliseconds) - from)) -ge 50 ] # it could not leave the domain yet
@@ -651,7 +651,7 @@ has_pidfds() { [ "$(find "/proc/$BROKER/fd" -lname '*pidfd*' | wc -l)" = "$1" ];
         thread=$!
         echo "$thread" >>"$WORK/pids"
         eventually is_sh "$thread"
-        wish $ALICE cam$round "$cam" >/dev/null
+        spec $ALICE cam$round "$cam" >/dev/null
         attach $ALICE cam$round "$thread"
         eventually used_up "$thread"
         as $ALICE rm "$SPECS/$ALICE/cam$round.tid"
@@ -677,7 +677,7 @@ sleeps() { [[ $(<"/proc/$1/stat") == *") S "* ]]; }
         broker_start
         rm -f "$WORK/go"
         replaceable $ALICE
-        wish $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
+        spec $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
         attach $ALICE cam "$HOG" >/dev/null
         touch "$WORK/go"
         eventually says $ALICE cam .reason "another thread of process $HOG called execve and has its id: it is ordinary, and not attached"
@@ -704,7 +704,7 @@ END
     echo "$first" >>"$WORK/pids"
     exec 7>"$WORK/go"
     eventually has_two_threads "$first"
-    wish $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
     attach $ALICE cam "$first" >/dev/null
     says $ALICE cam .thread.state attached
     echo >&7

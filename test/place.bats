@@ -24,7 +24,7 @@ broker_dies() {
 # holds: a thread of Alice's, in $SLEEPER, with a grant
 holds() {
     sleeper $ALICE
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
 }
@@ -97,7 +97,7 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
     mv "$(place)/journal" "$SPOOL/state/journal"
     rm -r "$(place)" "$SPOOL/state/current"
     cp "$SPOOL/state/journal" "$WORK/journal"
-    sed -i '0,/^record=wish/s//rec\x01rd/' "$SPOOL/state/journal"
+    sed -i '0,/^record=reservation/s//rec\x01rd/' "$SPOOL/state/journal"
     run timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" --state "$MEMORY"
     [ "$status" -eq 71 ]
     [ -e "$SPOOL/state/journal" ]

@@ -208,6 +208,23 @@ ours() {
     clean "$RTF_SOURCE/contrib/plugins/harmonic" --words threshold=0.7 --cpus 0,2-4 --priority 1-3 --seed 2
 }
 
+@test "a plan weighs what it weighs in the ledger: under FIFO and RR by the period, under SCHED_DEADLINE by a deadline that is shorter" {
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$RTF_SOURCE/contrib" /usr/bin/python3 -c '
+from fractions import Fraction
+from types import SimpleNamespace as Of
+from plugin_check.model import Model
+def weight(levels, tests, **plan):
+    model = Model(Of(levels=levels, words={}))
+    model.tests = tests
+    return model.weigh(Of(**plan))
+plan = dict(runtime=10, period=100, deadline=20)
+for tests in "none", "necessary", "sufficient", "exact":
+    assert weight((1, 9), tests, **plan) == Fraction(1, 10), tests
+    assert weight((1, 9), tests, runtime=10, period=None, deadline=20) == Fraction(1, 2), tests
+assert weight(None, "sufficient", **plan) == Fraction(1, 2)
+assert weight(None, "exact", **plan) == Fraction(1, 10)'
+}
+
 # between MARK and the end of the next literal block of the manual page
 literal() {
     awk -v mark="# $1" '$0 == mark { on = 1 } on && /^```/ { n++; next } on && n == 1 { print } n == 2 { exit }' \

@@ -86,7 +86,7 @@ as_plugin_user() { broker_start --plugin-user 20099; }
 
 # reader_of UID: the process that looks after that user's directory, after it has been given something to do.
 reader_of() {
-    wish "$1" "${2:-occasion}" '{"priority": 12}' >/dev/null
+    spec "$1" "${2:-occasion}" '{"priority": 12}' >/dev/null
     pgrep -P "$(starter)" -f "rtf-reader $1 "
 }
 
@@ -142,7 +142,7 @@ reader_of() {
 
 @test "the writer of the log has no power at all, and one directory" {
     as_plugin_user
-    log=$(parts rtf-log)
+    log=$(parts rtf-logger)
     [ "$(powers "$log")" = '' ]
     [ "$(status_of "$log" Seccomp)" = 2 ]
     [ "$(status_of "$log" NoNewPrivs)" = 1 ]
@@ -205,7 +205,7 @@ reader_of() {
     [ "$(tries "$BROKER" tgkill 1 1 0)" = EPERM ]
     [ "$(tries "$BROKER" ioctl 0 0x5412 0)" = EPERM ] # TIOCSTI
     [ "$(tries "$BROKER" fcntl 0 8 1)" = EPERM ]      # F_SETOWN
-    [ "$(field .result "$(wish $ALICE cam '{"priority": 12}')")" = OK ] # and goes on
+    [ "$(field .result "$(spec $ALICE cam '{"priority": 12}')")" = OK ] # and goes on
 }
 
 @test "broker and helper write where they have to, and nowhere else" {
@@ -296,7 +296,7 @@ END
     configure_plugins "AWK $WORK/plugins/awk 1-10 all" "SH $WORK/plugins/sh 11-20 all" "PY $WORK/plugins/python 21-30 all"
     as_plugin_user
     for plugin in AWK:5 SH:15 PY:25; do
-        answer=$(wish $ALICE "${plugin%:*}" "{\"priority\": ${plugin#*:}, \"plugin\": \"${plugin%:*}\"}")
+        answer=$(spec $ALICE "${plugin%:*}" "{\"priority\": ${plugin#*:}, \"plugin\": \"${plugin%:*}\"}")
         echo "$answer"
         [ "$(field .result "$answer")" = OK ]
     done
@@ -337,7 +337,7 @@ no_process_of() { ! pgrep -u "$1"; }
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
     sleeper $ALICE
-    wish $ALICE cam '{"priority": 12}' >/dev/null
+    spec $ALICE cam '{"priority": 12}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
     [ "$(jq -r 'select(.decision == "warning" and (.reason | test("landlock"))).reason' "$EVENTS")" = 'broker and helper are not confined to their files (landlock): /proc is mounted with hidepid' ]
@@ -346,7 +346,7 @@ no_process_of() { ! pgrep -u "$1"; }
 @test "without its starter the broker ends for a new one, and threads keep what they have" {
     as_plugin_user
     sleeper $ALICE
-    wish $ALICE cam '{"priority": 12}' >/dev/null
+    spec $ALICE cam '{"priority": 12}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
     kill -KILL "$(starter)"

@@ -19,17 +19,9 @@ two_judges() {
     broker_start
 }
 
-# said EXPRESSION EXPECTED VERDICT
-said() {
-    local found
-    found=$(jq -c "$1" <<<"$3")
-    [ "$found" = "$2" ] || { echo "$1 is $found, not $2, in $3"; return 1; }
-}
-
 # books PLUGIN: what it knows by now; asked PLUGIN: all that it was asked
 books() { sed -n "s/^knows $1 //p" "$WORK/broker.out" | tail -n 1; }
 asked() { sed -n "s/^asked $1 //p" "$WORK/broker.out"; }
-has_misbehaved() { grep -qx "misbehaved $WORK/switch/$1 $(stat -c %i "$WORK/switch/$1")" "$WORK/broker.out"; }
 
 # knows PLUGIN EXPECTED: its own tasks' and the foreign ones' runtimes
 knows() { [ "$(books "$1" | jq -c '[[.own, .foreign | [.[].runtime | tonumber] | sort]] | .[0]')" = "$2" ]; }
@@ -47,8 +39,8 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
 
 @test "a plan that a neighbour can bear is taken, and the neighbour knows it with all its parameters" {
     two_judges
-    wish $BOB floor "$(low 4000)" >/dev/null
-    answer=$(wish $ALICE cam "$(high 3000 ', "deadline": 9000')")
+    spec $BOB floor "$(low 4000)" >/dev/null
+    answer=$(spec $ALICE cam "$(high 3000 ', "deadline": 9000')")
     said '[.result, .grant.plugin, .replies]' '["OK","HIGH",[{"plugin":"HIGH","answer":"ok","reason":null}]]' "$answer"
     eventually knows LOW '[[4000],[3000]]'
     [ "$(jq -c '.foreign[] | [.cpus, .policy, .priority, .runtime, .period, .deadline]' <(books LOW))" = '["0","fifo","40","3000","10000","9000"]' ]
@@ -58,35 +50,35 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
 
 @test "a plan that a neighbour cannot bear is refused on its behalf, with the exact nearest, and leaves no trace" {
     two_judges
-    wish $BOB floor "$(low 6000)" >/dev/null
-    answer=$(wish $ALICE cam "$(high 2001)")
+    spec $BOB floor "$(low 6000)" >/dev/null
+    answer=$(spec $ALICE cam "$(high 2001)")
     said '[.result, .grant, .refusal.by, .refusal.nearest, .refusal.retry]' '["SCHEDULE_FAIL",null,"LOW",2000,"when-freed"]' "$answer"
     said .reason '"LOW cannot bear it: 2001us asked, 2000us would fit"' "$answer"
     said .replies '[{"plugin":"HIGH","answer":"no","reason":"LOW cannot bear it: 2001us asked, 2000us would fit"}]' "$answer"
     [ "$(jq -c 'select(.stage == "accept") | [.decision, .plugin, .reason]' "$EVENTS")" = '["refused","LOW","LOW cannot bear it: 2001us asked, 2000us would fit"]' ]
     eventually knows LOW '[[6000],[]]'
     knows HIGH '[[],[6000]]'
-    said '[.result, .grant.runtime]' '["OK",2000]' "$(wish $ALICE cam "$(high 2000)")"
+    said '[.result, .grant.runtime]' '["OK",2000]' "$(spec $ALICE cam "$(high 2000)")"
     # And of what both refuse, the smaller is told: HIGH alone would give 3000.
     take_back $ALICE cam
-    answer=$(wish $ALICE cam "$(high 9000)")
+    answer=$(spec $ALICE cam "$(high 9000)")
     said '[.refusal.by, .refusal.nearest]' '["HIGH",2000]' "$answer"
     eventually knows LOW '[[6000],[]]'
 }
 
 @test "a dry run is judged as any other, and neighbours forget it, also where the grant in force is what they know" {
     two_judges
-    wish $BOB floor "$(low 6000)" >/dev/null
-    answer=$(wish $ALICE cam "$(high 2001 ', "dry_run": true')")
+    spec $BOB floor "$(low 6000)" >/dev/null
+    answer=$(spec $ALICE cam "$(high 2001 ', "dry_run": true')")
     said '[.result, .would_grant, .refusal.by, .refusal.nearest]' '["SCHEDULE_FAIL",null,"LOW",2000]' "$answer"
-    answer=$(wish $ALICE cam "$(high 2000 ', "dry_run": true')")
+    answer=$(spec $ALICE cam "$(high 2000 ', "dry_run": true')")
     said '[.result, .grant, .would_grant.runtime]' '["OK",null,2000]' "$answer"
     [ "$(was_asked LOW)" -ge 2 ]
     eventually knows LOW '[[6000],[]]'
     knows HIGH '[[],[6000]]'
-    wish $ALICE cam "$(high 1000)" >/dev/null
+    spec $ALICE cam "$(high 1000)" >/dev/null
     eventually knows LOW '[[6000],[1000]]'
-    said '[.result, .grant.runtime, .would_grant.runtime]' '["OK",1000,2000]' "$(wish $ALICE cam "$(high 2000 ', "dry_run": true')")"
+    said '[.result, .grant.runtime, .would_grant.runtime]' '["OK",1000,2000]' "$(spec $ALICE cam "$(high 2000 ', "dry_run": true')")"
     eventually knows LOW '[[6000],[1000]]'
     knows HIGH '[[1000],[6000]]'
 }
@@ -94,44 +86,44 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
 @test "all neighbours are asked: the nearest is the least that one of them bears, and the others forget it" {
     configure_plugins "$(judge HIGH 31-40 0 0.9)" "$(judge LOW 21-30 0 0.8)" "$(judge LOWER 11-20 0 0.7)" "$(judge LOWEST 5-10 0 0.75)"
     broker_start
-    answer=$(wish $ALICE cam "$(high 7800)")
+    answer=$(spec $ALICE cam "$(high 7800)")
     said '[.result, .refusal.by, .refusal.nearest]' '["SCHEDULE_FAIL","LOWER",7000]' "$answer"
     for plugin in LOW LOWER LOWEST; do eventually knows $plugin '[[],[]]'; done
-    said .result '"OK"' "$(wish $ALICE cam "$(high 7000)")"
-    said '[.result, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL",7000,7000]' "$(wish $ALICE cam "$(high 7001)")"
+    said .result '"OK"' "$(spec $ALICE cam "$(high 7000)")"
+    said '[.result, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL",7000,7000]' "$(spec $ALICE cam "$(high 7001)")"
     for plugin in LOW LOWER LOWEST; do eventually knows $plugin '[[],[7000]]'; done
 }
 
-@test "of its desired runtime a wish gets as much as the neighbours bear" {
+@test "of its desired runtime a spec gets as much as the neighbours bear" {
     two_judges
-    wish $BOB floor "$(low 6500)" >/dev/null
-    said '[.result, .grant.accepted_runtime]' '["OK",1500]' "$(wish $ALICE cam "$(high 1000 ', "desired_runtime": 4000')")"
+    spec $BOB floor "$(low 6500)" >/dev/null
+    said '[.result, .grant.accepted_runtime]' '["OK",1500]' "$(spec $ALICE cam "$(high 1000 ', "desired_runtime": 4000')")"
     eventually knows LOW '[[6500],[1500]]'
     knows HIGH '[[1500],[6500]]'
-    said '[.result, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL",1500,1000]' "$(wish $ALICE cam "$(high 1501 ', "desired_runtime": 4000')")"
+    said '[.result, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL",1500,1000]' "$(spec $ALICE cam "$(high 1501 ', "desired_runtime": 4000')")"
 }
 
 @test "a refused change leaves the old grant in force, with the plugin and its neighbour" {
     two_judges
-    wish $BOB floor "$(low 6000)" >/dev/null
-    wish $ALICE cam "$(high 1000)" >/dev/null
-    said '[.result, .refusal.by, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL","LOW",2000,1000]' "$(wish $ALICE cam "$(high 3000)")"
+    spec $BOB floor "$(low 6000)" >/dev/null
+    spec $ALICE cam "$(high 1000)" >/dev/null
+    said '[.result, .refusal.by, .refusal.nearest, .grant.runtime]' '["SCHEDULE_FAIL","LOW",2000,1000]' "$(spec $ALICE cam "$(high 3000)")"
     eventually knows LOW '[[6000],[1000]]'
     knows HIGH '[[1000],[6000]]'
-    said '[.result, .grant.runtime]' '["OK",2000]' "$(wish $ALICE cam "$(high 2000)")"
+    said '[.result, .grant.runtime]' '["OK",2000]' "$(spec $ALICE cam "$(high 2000)")"
     eventually knows LOW '[[6000],[2000]]'
 }
 
-@test "a change to a plugin above does not count against what the wish has below" {
+@test "a change to a plugin above does not count against what the spec has below" {
     two_judges
-    wish $ALICE cam "$(low 5000)" >/dev/null
-    wish $BOB floor "$(low 3000)" >/dev/null
-    said '[.result, .refusal.by, .refusal.nearest, .grant.plugin]' '["SCHEDULE_FAIL","HIGH",5000,"LOW"]' "$(wish $ALICE cam "$(high 5001)")"
+    spec $ALICE cam "$(low 5000)" >/dev/null
+    spec $BOB floor "$(low 3000)" >/dev/null
+    said '[.result, .refusal.by, .refusal.nearest, .grant.plugin]' '["SCHEDULE_FAIL","HIGH",5000,"LOW"]' "$(spec $ALICE cam "$(high 5001)")"
     eventually knows LOW '[[3000,5000],[]]'
-    said '[.result, .grant.plugin]' '["OK","HIGH"]' "$(wish $ALICE cam "$(high 5000)")"
+    said '[.result, .grant.plugin]' '["OK","HIGH"]' "$(spec $ALICE cam "$(high 5000)")"
     eventually knows LOW '[[3000],[5000]]'
     eventually knows HIGH '[[5000],[3000]]'
-    said '[.result, .grant.plugin]' '["OK","LOW"]' "$(wish $ALICE cam "$(low 5000)")"
+    said '[.result, .grant.plugin]' '["OK","LOW"]' "$(spec $ALICE cam "$(low 5000)")"
     eventually knows LOW '[[3000,5000],[]]'
     eventually knows HIGH '[[],[3000,5000]]'
 }
@@ -139,10 +131,10 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
 @test "only neighbours that can be touched are asked: those below, on the CPUs of the plan, that judge" {
     configure_plugins "$(judge HIGH 31-40 0-1 0.5)" "$(judge LOW 21-30 1 0.8)" "$(judge DEAF 11-20 0-1 0.8 greets=judges:no,tests:none)"
     broker_start
-    said .grant.cpus '"0"' "$(wish $ALICE first "$(high 1000)")"
-    said .grant.cpus '"1"' "$(wish $ALICE second "$(high 1000)")"
-    said .grant.plugin '"LOW"' "$(wish $ALICE third "$(low 1000)")"
-    said .grant.plugin '"DEAF"' "$(wish $ALICE fourth '{"runtime": 1000, "period": 10000, "plugin": "DEAF"}')"
+    said .grant.cpus '"0"' "$(spec $ALICE first "$(high 1000)")"
+    said .grant.cpus '"1"' "$(spec $ALICE second "$(high 1000)")"
+    said .grant.plugin '"LOW"' "$(spec $ALICE third "$(low 1000)")"
+    said .grant.plugin '"DEAF"' "$(spec $ALICE fourth '{"runtime": 1000, "period": 10000, "plugin": "DEAF"}')"
     [ "$(was_asked LOW)" = 1 ]
     [ "$(was_asked HIGH)" = 0 ]
     [ "$(was_asked DEAF)" = 0 ]
@@ -153,7 +145,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
 @test "a partial offer is judged as well, and then the next one" {
     configure_plugins "$(judge HIGH 31-40 0 0.5)" "$(judge LOW 21-30 0 0.8)" 'FP fp 1-10 0' 'RM rm 11-20 1'
     broker_start
-    answer=$(wish $ALICE cam '{"period": 10000}')
+    answer=$(spec $ALICE cam '{"period": 10000}')
     said '[.result, .grant.plugin]' '["OK","LOW"]' "$answer"
     said '[.replies[] | [.plugin, .answer]]' '[["HIGH","no"],["LOW","partial"],["FP","no"],["RM","partial"]]' "$answer"
 }
@@ -161,15 +153,15 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
 @test "many at once are granted as much as one after the other, and never more" {
     configure_plugins "$(judge HIGH 31-40 0 0.25)" "$(judge LOW 21-30 0 0.8)"
     broker_start
-    wish $CAROL floor "$(low 5000)" >/dev/null
-    wishes=() names=()
+    spec $CAROL floor "$(low 5000)" >/dev/null
+    specs=() names=()
     for number in 1 2 3 4 5 6 7 8 9; do
-        wishes+=("w$number" "$(high $((400 + number)))")
+        specs+=("w$number" "$(high $((400 + number)))")
         names+=("w$number")
     done
     kill -STOP "$BROKER"
-    put_all $ALICE "${wishes[@]}"
-    put_all $BOB "${wishes[@]}"
+    put_all $ALICE "${specs[@]}"
+    put_all $BOB "${specs[@]}"
     put $CAROL more "$(low 500)"
     kill -CONT "$BROKER"
     verdict $CAROL more >/dev/null
@@ -177,7 +169,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     [ "$granted" -le 2500 ]
     [ "$granted" -gt 2090 ]
     rest=$((2500 - granted))
-    said .refusal.nearest $rest "$(wish $BOB rest "$(high 5000)")"
+    said .refusal.nearest $rest "$(spec $BOB rest "$(high 5000)")"
     eventually knows_all HIGH
     eventually knows_all LOW
 }
@@ -187,13 +179,13 @@ knows_all() {
     [ "$(jq -s '[.[].grant | select(. != null).runtime] | add' "$SPECS"/*/*.verdict)" = "$(jq '[.own[], .foreign[] | .runtime | tonumber] | add' <(books "$1"))" ]
 }
 
-@test "a neighbour that hangs, crashes or babbles is restarted, and the wish refused; the next one is judged" {
+@test "a neighbour that hangs, crashes or babbles is restarted, and the spec refused; the next one is judged" {
     two_judges
-    wish $BOB floor "$(low 4000)" >/dev/null
-    wish $ALICE early "$(high 1000)" >/dev/null
+    spec $BOB floor "$(low 4000)" >/dev/null
+    spec $ALICE early "$(high 1000)" >/dev/null
     for fault in hangs crashes partial; do
         switch_on LOW $fault
-        answer=$(wish $ALICE cam "$(high 1000)")
+        answer=$(spec $ALICE cam "$(high 1000)")
         said '[.result, .grant, .refusal.by, .refusal.nearest, .refusal.retry]' '["SCHEDULE_FAIL",null,"LOW",null,"when-freed"]' "$answer"
         said .replies '[{"plugin":"HIGH","answer":"restarting","reason":"LOW cannot be asked: the plugin is being restarted"}]' "$answer"
         eventually knows HIGH '[[1000],[4000]]'
@@ -204,29 +196,29 @@ knows_all() {
     [ "$(jq -c 'select(.stage == "plugin" and .decision == "killed") | .plugin' "$EVENTS" | sort | uniq -c | tr -s ' ')" = ' 3 "LOW"' ]
 }
 
-granted_again() { [ "$(field .result "$(wish $ALICE cam "$(high 1000)")")" = OK ]; }
+granted_again() { [ "$(field .result "$(spec $ALICE cam "$(high 1000)")")" = OK ]; }
 
 @test "a neighbour that noted it and crashed knows it again; one that haggles does not keep others waiting" {
     two_judges
-    wish $BOB floor "$(low 4000)" >/dev/null
+    spec $BOB floor "$(low 4000)" >/dev/null
     switch_on LOW crashes-after
-    said .result '"OK"' "$(wish $ALICE cam "$(high 1000)")"
+    said .result '"OK"' "$(spec $ALICE cam "$(high 1000)")"
     eventually knows LOW '[[4000],[1000]]'
     switch_on LOW haggles
-    said '[.result, .grant.runtime, .refusal.by, .refusal.nearest]' '["SCHEDULE_FAIL",1000,"LOW",null]' "$(wish $ALICE cam "$(high 2000)")"
+    said '[.result, .grant.runtime, .refusal.by, .refusal.nearest]' '["SCHEDULE_FAIL",1000,"LOW",null]' "$(spec $ALICE cam "$(high 2000)")"
     [ "$(was_asked LOW)" -le 20 ]
     rm -f "$WORK/switch/LOW"
-    said .result '"OK"' "$(wish $ALICE cam "$(high 2000)")"
+    said .result '"OK"' "$(spec $ALICE cam "$(high 2000)")"
     eventually knows LOW '[[4000],[2000]]'
 }
 
-@test "a wish that vanishes while a neighbour thinks leaves nothing, and others wait no longer than that" {
+@test "a spec that vanishes while a neighbour thinks leaves nothing, and others wait no longer than that" {
     two_judges
     switch_on LOW slow
     put $ALICE cam "$(high 1000)"
     eventually has_misbehaved LOW
     rm "$SPECS/$ALICE/cam.json"
-    said .result '"OK"' "$(wish $BOB next "$(high 2000)")"
+    said .result '"OK"' "$(spec $BOB next "$(high 2000)")"
     eventually knows LOW '[[],[2000]]'
     eventually knows HIGH '[[2000],[]]'
     [ ! -e "$SPECS/$ALICE/cam.verdict" ]
@@ -236,14 +228,14 @@ granted_again() { [ "$(field .result "$(wish $ALICE cam "$(high 1000)")")" = OK 
     configure_plugins "$(judge HIGH 31-40 0,1023 0.5)" "$(judge LOW 21-30 0,1023 0.8)" # a CPU that is not there
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "$(high 1000 ", \"attach\": $SLEEPER")" >/dev/null
-    wish $BOB far "$(high 3000)" >/dev/null
-    wish $BOB near "$(high 4000)" >/dev/null
+    spec $ALICE cam "$(high 1000 ", \"attach\": $SLEEPER")" >/dev/null
+    spec $BOB far "$(high 3000)" >/dev/null
+    spec $BOB near "$(high 4000)" >/dev/null
     is_policy "$SLEEPER" fifo
-    answer=$(wish $ALICE cam "$(high 1500 ", \"attach\": $SLEEPER")")
+    answer=$(spec $ALICE cam "$(high 1500 ", \"attach\": $SLEEPER")")
     said '[.result, .refusal.by, .grant.runtime, .grant.cpus]' '["ATTACH_FAIL","kernel",1000,"0"]' "$answer"
     for plugin in HIGH LOW; do eventually at_home $plugin; done
-    said '[.result, .grant.runtime]' '["OK",2000]' "$(wish $BOB more "$(high 2000)")"
+    said '[.result, .grant.runtime]' '["OK",2000]' "$(spec $BOB more "$(high 2000)")"
 }
 
 # at_home PLUGIN: it has 5000 on CPU 0 and 3000 on the other one
@@ -286,9 +278,9 @@ line() {
     broker_start
     : >"$WORK/begun"
     switch_on LOW crashes
-    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(wish $ALICE cam "$(high 1000)")"
+    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(spec $ALICE cam "$(high 1000)")"
     eventually grep -q 'it does not greet as it did at the start' "$EVENTS"
-    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(wish $ALICE cam "$(high 1000)")"
+    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(spec $ALICE cam "$(high 1000)")"
 }
 
 # ---- the plugins that come with rtf; they set a switch of the whole machine ----
@@ -301,23 +293,23 @@ edf_rm_fp() {
 }
 
 # bats test_tags=machine
-@test "edf above rm above fp: a wish to edf that would make an rm task miss is refused on behalf of rm" {
+@test "edf above rm above fp: a spec to edf that would make an rm task miss is refused on behalf of rm" {
     edf_rm_fp
-    said '[.result, .grant.plugin]' '["OK","RM"]' "$(wish $BOB slow '{"runtime": "4ms", "period": "20ms", "deadline": "9ms", "plugin": "RM"}')"
-    said '[.result, .grant.plugin]' '["OK","FP"]' "$(wish $BOB spin '{"priority": 10}')"
-    answer=$(wish $ALICE cam '{"runtime": 5001, "period": "20ms", "plugin": "EDF"}')
+    said '[.result, .grant.plugin]' '["OK","RM"]' "$(spec $BOB slow '{"runtime": "4ms", "period": "20ms", "deadline": "9ms", "plugin": "RM"}')"
+    said '[.result, .grant.plugin]' '["OK","FP"]' "$(spec $BOB spin '{"priority": 10}')"
+    answer=$(spec $ALICE cam '{"runtime": 5001, "period": "20ms", "plugin": "EDF"}')
     said '[.result, .grant, .refusal.by, .refusal.nearest, .refusal.retry]' '["SCHEDULE_FAIL",null,"RM",5000,"when-freed"]' "$answer"
     [[ $(field .reason "$answer") == 'RM cannot bear it: '*' tasks on CPU 0 would miss deadlines' ]]
-    said '[.result, .grant.plugin]' '["OK","EDF"]' "$(wish $ALICE cam '{"runtime": 5000, "period": "20ms", "plugin": "EDF"}')"
-    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","RM"]' "$(wish $BOB more '{"runtime": 1, "period": "10ms", "plugin": "RM"}')"
-    # A wish that names nobody goes to the next one that has room.
-    said '[.grant.plugin, [.replies[].answer]]' '["FP",["no","no","ok"]]' "$(wish $ALICE any '{"runtime": "1ms", "period": "10ms", "priority": 5}')"
+    said '[.result, .grant.plugin]' '["OK","EDF"]' "$(spec $ALICE cam '{"runtime": 5000, "period": "20ms", "plugin": "EDF"}')"
+    said '[.result, .refusal.by]' '["SCHEDULE_FAIL","RM"]' "$(spec $BOB more '{"runtime": 1, "period": "10ms", "plugin": "RM"}')"
+    # A spec that names nobody goes to the next one that has room.
+    said '[.grant.plugin, [.replies[].answer]]' '["FP",["no","no","ok"]]' "$(spec $ALICE any '{"runtime": "1ms", "period": "10ms", "priority": 5}')"
 }
 
 # bats test_tags=machine
 @test "edf above rm: of a random walk exactly that is granted which both tests allow, with the exact nearest" {
     edf_rm_fp
     told=$(as $ALICE "$RTF_SOURCE/test/fixtures/shared-cpu" "$SPECS/$ALICE" 1 300)
-    echo "# 300 wishes: $told" >&3
+    echo "# 300 specs: $told" >&3
     [[ $told =~ 'granted '[1-9][0-9]+', EDF '[1-9][0-9]+', RM '[1-9][0-9]+', for RM '[1-9][0-9]+ ]]
 }

@@ -1,4 +1,4 @@
-# What a wish may say, rtf-spec(5): everything else gets a sentence that names the file, the key or the line, and
+# What a spec may say, rtf-spec(5): everything else gets a sentence that names the file, the key or the line, and
 # what is allowed, and costs nobody else anything. Each key with its values, and each kind of text that is none, is in test/unit/spec.c.
 load helper
 load many
@@ -39,16 +39,16 @@ refuses() {
 # drop JSON...: all at once, as v1.json, v2.json, ...; their verdicts, as one array.
 drop() {
     local json
-    local -a names=() wishes=()
+    local -a names=() specs=()
     for json; do
         names+=("v$((${#names[@]} + 1))")
-        wishes+=("${names[-1]}" "$json")
+        specs+=("${names[-1]}" "$json")
     done
-    put_all $ALICE "${wishes[@]}"
+    put_all $ALICE "${specs[@]}"
     verdicts $ALICE "${names[@]}" | jq -s .
 }
 
-# refuses_all SENTENCES WISH...: as is_refused, for all at once; SENTENCES are separated by |.
+# refuses_all SENTENCES SPEC...: as is_refused, for all at once; SENTENCES are separated by |.
 refuses_all() {
     local sentences=$1 wrong
     shift
@@ -61,9 +61,9 @@ refuses_all() {
     [ -z "$wrong" ]
 }
 
-# takes JSON: the wish can be understood, whether or not it is granted. The verdict is in $answer.
+# takes JSON: the spec can be understood, whether or not it is granted. The verdict is in $answer.
 takes() {
-    answer=$(wish $ALICE cam "$1")
+    answer=$(spec $ALICE cam "$1")
     echo "--- $1: $answer"
     [[ $(field .result "$answer") == OK || $(field .result "$answer") == *_FAIL ]]
 }
@@ -125,13 +125,13 @@ BYTES
     refuses $'{"period": "10ms",\n"\\u0072untime": 0}' 'key "runtime" (line 2)' "$a_time"
 }
 
-@test "of several faults one is told, and any one refuses the whole wish" {
+@test "of several faults one is told, and any one refuses the whole spec" {
     broker_start
     refuses '{"runtime": 0, "period": 0, "colour": "red"}' 'cam.json: key "'
     refuses '{"runtime": "1ms", "period": "10ms", "priority": 100}' 'key "priority" (line 1)'
 }
 
-@test "the same time in any unit, and any blanks around it, is the same wish" {
+@test "the same time in any unit, and any blanks around it, is the same spec" {
     broker_start
     for json in '{"runtime":2000,"period":20000}' '{"runtime": "2000us", "period": "20ms"}' \
         $'\r\n\t{ "period" : "20000us" ,\r\n"runtime" : "2ms" }\r\n\n'; do
@@ -158,13 +158,13 @@ lasting_parts() { { starter; parts; } | grep -vxF -e "$(parts rtf-reader)" | sor
     jq -e . "$EVENTS" >/dev/null
 }
 
-@test "a refused wish is not touched, not asked again, and says nothing to anybody else" {
+@test "a refused spec is not touched, not asked again, and says nothing to anybody else" {
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1"
     broker_start
     sleeper $BOB
-    wish $BOB own '{"runtime": "2ms", "period": "10ms"}' >/dev/null
+    spec $BOB own '{"runtime": "2ms", "period": "10ms"}' >/dev/null
     attach $BOB own "$SLEEPER" >/dev/null
-    wish $ALICE good '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    spec $ALICE good '{"runtime": "1ms", "period": "10ms"}' >/dev/null
     before=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; lasting_parts)
     count=0
     for json in 'x' '[]' '{"runtime": 0}' '{"colour": 1}' '{"runtime": 2, "period": 1}' "$(repeat '[' 10000)" '{"runtime": 1, "runtime": 1}'; do
@@ -180,24 +180,24 @@ lasting_parts() { { starter; parts; } | grep -vxF -e "$(parts rtf-reader)" | sor
     [ "$after" = "$before" ]
     # No capacity is lost either: 0.9 of each CPU in all, and 0.3 of that are given away.
     tenths=$((9 * $(nproc) - 3))
-    wishes=()
+    specs=()
     for ((n = 0; n <= tenths; n++)); do
-        wishes+=('{"runtime": "1ms", "period": "10ms"}')
+        specs+=('{"runtime": "1ms", "period": "10ms"}')
     done
-    [ "$(drop "${wishes[@]}" | jq '[.[] | select(.result == "OK")] | length')" = $tenths ]
+    [ "$(drop "${specs[@]}" | jq '[.[] | select(.result == "OK")] | length')" = $tenths ]
 }
 
 @test "a change to something wrong is refused, and the grant of before stays" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam '{"runtime": "2ms", "period": "10ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "2ms", "period": "10ms"}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     for json in '{"runtime": "3ms", "period": "10ms"' '{"runtime": "11ms", "period": "10ms"}' '{"runtime": "3ms", "period": "10ms", "x": 1}'; do
-        answer=$(wish $ALICE cam "$json")
+        answer=$(spec $ALICE cam "$json")
         [ "$(jq -c '[.request, .result, .grant.runtime, .thread.tid]' <<<"$answer")" = "[\"change\",\"BAD_SPEC\",2000,$SLEEPER]" ]
         [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 2000/10000/10000 cpus=$ONLINE reset=1" ]
     done
-    answer=$(wish $ALICE cam '{"runtime": "3ms", "period": "10ms"}')
+    answer=$(spec $ALICE cam '{"runtime": "3ms", "period": "10ms"}')
     [ "$(jq -c '[.request, .result, .grant.runtime]' <<<"$answer")" = '["change","OK",3000]' ]
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 3000/10000/10000 cpus=$ONLINE reset=1" ]
 }

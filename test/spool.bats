@@ -57,8 +57,6 @@ bob_is_answered() {
     rm "$SPECS/$BOB/round$ROUNDS.json"
 }
 
-no() { if "$@"; then return 1; fi; }
-
 # told UID NAME [DECISION]: how many verdicts were written for it.
 told() {
     jq -s --arg user "$1" --arg name "$2" --arg decision "${3:-}" \
@@ -67,16 +65,13 @@ told() {
 
 was_told() { [ "$(told "$1" "$2")" = "$3" ]; }
 
-# logged N JQ: exactly so many lines of the log are so.
-logged() { [ "$(jq -s "[.[] | select($2)] | length" "$EVENTS")" = "$1" ]; }
-
 # stamp FILE: as verdicts write it.
 stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 
 # ---- a file appears ----
 
 # bats test_tags=turn:0
-@test "a wish that is written aside and renamed is granted" {
+@test "a spec that is written aside and renamed is granted" {
     broker_start
     here $ALICE "echo '$PERIODIC' >.new && mv .new cam.json"
     is_periodic $ALICE cam
@@ -84,7 +79,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 }
 
 # bats test_tags=turn:1
-@test "a wish that a shell redirects into place is granted" {
+@test "a spec that a shell redirects into place is granted" {
     broker_start
     here $ALICE "echo '$PERIODIC' >cam.json"
     is_periodic $ALICE cam
@@ -92,21 +87,21 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 }
 
 # bats test_tags=turn:2
-@test "a wish that cp, cp -a or install puts there is granted" {
+@test "a spec that cp, cp -a or install puts there is granted" {
     broker_start
-    here $ALICE "echo '$PERIODIC' >~/wish && touch -d 2001-01-01 ~/wish"
-    here $ALICE 'cp ~/wish plain.json'
+    here $ALICE "echo '$PERIODIC' >~/spec && touch -d 2001-01-01 ~/spec"
+    here $ALICE 'cp ~/spec plain.json'
     is_periodic $ALICE plain
-    here $ALICE 'cp -a ~/wish preserved.json'
+    here $ALICE 'cp -a ~/spec preserved.json'
     is_periodic $ALICE preserved
-    here $ALICE 'install -m 644 ~/wish installed.json'
+    here $ALICE 'install -m 644 ~/spec installed.json'
     is_periodic $ALICE installed
 }
 
 # bats test_tags=turn:0
-@test "a wish that is moved in from another directory or another file system is granted" {
+@test "a spec that is moved in from another directory or another file system is granted" {
     broker_start
-    here $ALICE "echo '$PERIODIC' >~/wish && mv ~/wish near.json"
+    here $ALICE "echo '$PERIODIC' >~/spec && mv ~/spec near.json"
     is_periodic $ALICE near
     far=$(as $ALICE mktemp /dev/shm/rtf-test.XXXXXX)
     here $ALICE "echo '$PERIODIC' >'$far' && mv '$far' far.json"
@@ -114,14 +109,14 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 }
 
 # bats test_tags=turn:1
-@test "a wish that keeps a second name is refused, wherever that is, and is granted when it has lost it and is touched" {
+@test "a spec that keeps a second name is refused, wherever that is, and is granted when it has lost it and is touched" {
     broker_start
-    here $ALICE "echo '$PERIODIC' >~/wish && ln ~/wish cam.json"
+    here $ALICE "echo '$PERIODIC' >~/spec && ln ~/spec cam.json"
     is_bad cam "$TWO_NAMES"
     [ "$(told $ALICE cam)" = 1 ]
     # Once refused it wakes nobody.
     eventually readers_have_ended
-    here $ALICE 'rm ~/wish'
+    here $ALICE 'rm ~/spec'
     eventually readers_have_ended
     [ "$(told $ALICE cam)" = 1 ]
     here $ALICE 'touch cam.json'
@@ -129,19 +124,19 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 }
 
 # bats test_tags=turn:1
-@test "the removal of a wish that was refused for its second name leaves that" {
+@test "the removal of a spec that was refused for its second name leaves that" {
     broker_start
-    here $ALICE "echo '$PERIODIC' >~/wish && ln ~/wish cam.json"
+    here $ALICE "echo '$PERIODIC' >~/spec && ln ~/spec cam.json"
     is_bad cam "$TWO_NAMES"
     here $ALICE 'rm cam.json'
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-    [ "$(cat "$HOME_OF_ALICE/wish")" = "$PERIODIC" ]
+    [ "$(cat "$HOME_OF_ALICE/spec")" = "$PERIODIC" ]
 }
 
 # bats test_tags=turn:2
-@test "a wish that gets a second name keeps its grant, under that name there is none, and what is written there changes nothing" {
+@test "a spec that gets a second name keeps its grant, under that name there is none, and what is written there changes nothing" {
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     here $ALICE 'ln cam.json twin.json'
     is_bad twin "$TWO_NAMES"
     here $ALICE "echo '$OTHER' >twin.json"
@@ -160,22 +155,22 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 }
 
 # bats test_tags=turn:0
-@test "a wish that is linked into place and loses its first name is answered as it is" {
+@test "a spec that is linked into place and loses its first name is answered as it is" {
     broker_start
     here $ALICE "echo '$PERIODIC' >.new && ln .new cam.json && rm .new"
     is_periodic $ALICE cam
     [ "$(told $ALICE cam)" = 1 ]
     # Wherever the first name is, and at once: long before a second is over.
-    here $ALICE "echo '$OTHER' >~/wish"
+    here $ALICE "echo '$OTHER' >~/spec"
     began=$(milliseconds)
-    here $ALICE 'ln ~/wish radio.json && rm ~/wish'
+    here $ALICE 'ln ~/spec radio.json && rm ~/spec'
     is_other $ALICE radio
     [ "$(told $ALICE radio)" = 1 ]
     [ $(($(milliseconds) - began)) -lt $((900 * PATIENCE)) ]
 }
 
 # bats test_tags=turn:1
-@test "a wish that is there before the broker starts is granted" {
+@test "a spec that is there before the broker starts is granted" {
     broker_start
     broker_stop TERM
     here $ALICE "echo '$PERIODIC' >cam.json"
@@ -184,9 +179,9 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 }
 
 # bats test_tags=turn:2
-@test "a wish that is renamed to another name is released and asked again" {
+@test "a spec that is renamed to another name is released and asked again" {
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     here $ALICE 'mv cam.json radio.json'
     is_periodic $ALICE radio
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
@@ -198,7 +193,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 # changes_to_other SCRIPT: with a thread attached; the kernel has it when the verdict has.
 changes_to_other() {
     sleeper $ALICE
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 1000/20000/20000 cpus=$ALL_CPUS reset=1" ]
     here $ALICE "$1"
@@ -208,7 +203,7 @@ changes_to_other() {
 }
 
 # bats test_tags=turn:0
-@test "a wish that is replaced changes the grant and its thread" {
+@test "a spec that is replaced changes the grant and its thread" {
     broker_start
     changes_to_other "echo '$OTHER' >.new && mv .new cam.json"
     is_granted $ALICE cam '.request == "change"'
@@ -216,7 +211,7 @@ changes_to_other() {
 }
 
 # bats test_tags=turn:1
-@test "a wish that is rewritten in place changes the grant and its thread" {
+@test "a spec that is rewritten in place changes the grant and its thread" {
     broker_start
     changes_to_other "echo '$OTHER' >cam.json"
     is_granted $ALICE cam '.request == "change"'
@@ -224,7 +219,7 @@ changes_to_other() {
 }
 
 # bats test_tags=turn:2
-@test "a wish that is overwritten without truncation, or by sed -i, changes the grant and its thread" {
+@test "a spec that is overwritten without truncation, or by sed -i, changes the grant and its thread" {
     broker_start
     changes_to_other "printf '%-80s' '$OTHER' | dd of=cam.json conv=notrunc status=none"
     here $ALICE "sed -i 's/2ms/3ms/' cam.json"
@@ -235,7 +230,7 @@ changes_to_other() {
 # bats test_tags=turn:0
 @test "an editor that keeps a backup and writes a new file leaves a grant" {
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     here $ALICE "mv cam.json cam.json~ && echo '$OTHER' >cam.json && rm cam.json~"
     is_other $ALICE cam
     here $ALICE "cp cam.json .cam.json.bak && : >cam.json && echo '$PERIODIC' >cam.json"
@@ -247,7 +242,7 @@ changes_to_other() {
     configure_plugins 'EDF edf - all partition=global threshold=0.1' 'FP fp 11-20 all'
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     before=$(kernel "$SLEEPER")
     for refused in '{"runtime": "19ms", "period": "20ms"}' '{"runtime": "2ms"}' '{"runtime": "30ms", "period": "20ms"}' '{"plugin": "none"}' 'not JSON' ''; do
@@ -266,12 +261,12 @@ changes_to_other() {
 @test "what a refused change asked for is not charged" {
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
-    wish $ALICE cam '{"runtime": "4ms", "period": "10ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "4ms", "period": "10ms"}' >/dev/null
     here $ALICE "echo '{\"runtime\": \"6ms\", \"period\": \"10ms\"}' >cam.json"
     is_granted $ALICE cam '.result == "ACL_FAIL" and .grant.runtime == 4000'
-    wish $ALICE rest '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    spec $ALICE rest '{"runtime": "1ms", "period": "10ms"}' >/dev/null
     is_granted $ALICE rest '.result == "OK"'
-    wish $ALICE more '{"runtime": 2, "period": "1ms"}' >/dev/null
+    spec $ALICE more '{"runtime": 2, "period": "1ms"}' >/dev/null
     is_granted $ALICE more '.result == "ACL_FAIL" and .grant == null'
 }
 
@@ -279,7 +274,7 @@ changes_to_other() {
 @test "a verdict never mixes two grants, nor does the kernel" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     cat >"$WORK/reader.py" <<'END'
 import ctypes, json, os, struct, sys
@@ -301,9 +296,9 @@ END
     echo "$reader" >>"$WORK/pids"
     here $ALICE "
         for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
-            for wish in '$OTHER' '$PERIODIC'; do
-                echo \"\$wish\" >.new && mv .new cam.json && USER=$ALICE '$RTF_BIN/rtf-wait' --spool '$SPOOL' --timeout 10s cam >/dev/null || exit
-                echo \"\$wish \" >cam.json && USER=$ALICE '$RTF_BIN/rtf-wait' --spool '$SPOOL' --timeout 10s cam >/dev/null || exit
+            for spec in '$OTHER' '$PERIODIC'; do
+                echo \"\$spec\" >.new && mv .new cam.json && USER=$ALICE '$RTF_BIN/rtf-wait' --spool '$SPOOL' --timeout 10s cam >/dev/null || exit
+                echo \"\$spec \" >cam.json && USER=$ALICE '$RTF_BIN/rtf-wait' --spool '$SPOOL' --timeout 10s cam >/dev/null || exit
             done
         done"
     touch "$WORK/stop"
@@ -318,27 +313,27 @@ enough" ] || { cat "$WORK/seen"; false; }
 # ---- a file goes ----
 
 # bats test_tags=turn:1
-@test "a removed wish is released: thread as before, capacity free, .tid and .verdict gone" {
+@test "a removed spec is released: thread as before, capacity free, .tid and .verdict gone" {
     configure_rules "$ALICE - max_utilization 0.1"
     broker_start
     sleeper $ALICE
     before=$(kernel "$SLEEPER")
-    wish $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" deadline
     here $ALICE 'rm cam.json'
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     [ ! -e "$SPECS/$ALICE/cam.tid" ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
-    wish $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     is_granted $ALICE next '.result == "OK"'
     logged 1 '.stage == "release"'
 }
 
 # bats test_tags=turn:2
-@test "a refused wish that is removed leaves nothing behind" {
+@test "a refused spec that is removed leaves nothing behind" {
     broker_start
-    wish $ALICE cam '{"runtime": "2ms"' >/dev/null
+    spec $ALICE cam '{"runtime": "2ms"' >/dev/null
     is_bad cam 'is not one JSON object'
     here $ALICE 'rm cam.json'
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
@@ -346,37 +341,37 @@ enough" ] || { cat "$WORK/seen"; false; }
 }
 
 # bats test_tags=turn:0
-@test "a directory that is removed takes all its wishes along" {
+@test "a directory that is removed takes all its specs along" {
     configure_rules "$ALICE - max_utilization 0.2"
     broker_start
     sleeper $ALICE
     before=$(kernel "$SLEEPER")
-    wish $ALICE one '{"runtime": "2ms", "period": "20ms"}' >/dev/null
-    wish $ALICE two '{"runtime": "2ms", "period": "20ms"}' >/dev/null
-    wish $ALICE refused '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE one '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE two '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE refused '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     attach $ALICE one "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" deadline
     as $ALICE sh -c 'until rm -r "$1" 2>/dev/null; do :; done' sh "$SPECS/$ALICE"
     eventually logged 3 '.stage == "release"'
     [ "$(kernel "$SLEEPER")" = "$before" ]
-    wish $ALICE all '{"runtime": "4ms", "period": "20ms"}' >/dev/null
+    spec $ALICE all '{"runtime": "4ms", "period": "20ms"}' >/dev/null
     is_granted $ALICE all '.result == "OK" and .request == "create"'
 }
 
 # bats test_tags=turn:1
-@test "a directory that is renamed away takes all its wishes along" {
+@test "a directory that is renamed away takes all its specs along" {
     configure_rules "$ALICE - max_utilization 0.2" "$BOB - max_utilization 1"
     broker_start
     sleeper $ALICE
     before=$(kernel "$SLEEPER")
-    wish $ALICE one '{"runtime": "2ms", "period": "20ms"}' >/dev/null
-    wish $ALICE two '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE one '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE two '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     attach $ALICE one "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" deadline
     as $ALICE mv "$SPECS/$ALICE" "$HOME_OF_ALICE/old"
     eventually logged 2 '.stage == "release"'
     [ "$(kernel "$SLEEPER")" = "$before" ]
-    wish $ALICE all '{"runtime": "4ms", "period": "20ms"}' >/dev/null
+    spec $ALICE all '{"runtime": "4ms", "period": "20ms"}' >/dev/null
     is_granted $ALICE all '.result == "OK" and .request == "create"'
     # What stands in the old one means nothing any more.
     as $ALICE sh -c 'echo "$1" >"$2/old/three.json"' sh "$PERIODIC" "$HOME_OF_ALICE"
@@ -388,7 +383,7 @@ enough" ] || { cat "$WORK/seen"; false; }
 # bats test_tags=turn:2
 @test "a directory that is renamed away and back is asked again" {
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     as $ALICE mv "$SPECS/$ALICE" "$HOME_OF_ALICE/old"
     eventually logged 1 '.stage == "release"'
     as $ALICE mv "$HOME_OF_ALICE/old" "$SPECS/$ALICE"
@@ -421,7 +416,7 @@ enough" ] || { cat "$WORK/seen"; false; }
 # bats test_tags=turn:1
 @test "a slow rewriter in place keeps the old grant until it is done" {
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     stop_sign
     in_background "exec 9>cam.json; printf '{\"runtime\": ' >&9; read -r _ <'$WORK/go'; printf '2000, \"period\": 50000, \"deadline\": 40000}' >&9"
     eventually grep -q '^{"runtime": $' "$SPECS/$ALICE/cam.json"
@@ -492,8 +487,8 @@ def granted():
     return grant and grant["runtime"]
 for number in range(150):
     open("cam.json", "w").close()
-    with open("cam.json", "w") as wish:
-        wish.write('{"runtime": %d, "period": 100000}' % (100 + number))
+    with open("cam.json", "w") as spec:
+        spec.write('{"runtime": %d, "period": 100000}' % (100 + number))
     deadline = time.monotonic() + 3
     while True:
         try:
@@ -522,11 +517,11 @@ END
 # ---- refused, restarted ----
 
 # bats test_tags=turn:1
-@test "a refused wish stays refused, also across a restart, until it is rewritten or touched" {
+@test "a refused spec stays refused, also across a restart, until it is rewritten or touched" {
     broker_start
-    wish $ALICE bad '{"runtime": "2ms", "periodd": "20ms"}' >/dev/null
+    spec $ALICE bad '{"runtime": "2ms", "periodd": "20ms"}' >/dev/null
     is_bad bad periodd
-    wish $ALICE big '{"runtime": "2ms"}' >/dev/null
+    spec $ALICE big '{"runtime": "2ms"}' >/dev/null
     is_granted $ALICE big '.result == "SCHEDULE_FAIL"'
     before=$(cat "$SPECS/$ALICE/bad.verdict" "$SPECS/$ALICE/big.verdict")
     files=$(stamp "$SPECS/$ALICE/bad.json"; stamp "$SPECS/$ALICE/big.json")
@@ -552,8 +547,8 @@ END
 @test "touch asks again, and is granted what has become free" {
     configure_rules "$ALICE - max_utilization 0.1" "$BOB - max_utilization 1"
     broker_start
-    wish $ALICE first '{"runtime": "2ms", "period": "20ms"}' >/dev/null
-    wish $ALICE second '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    spec $ALICE first '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE second '{"runtime": "1ms", "period": "10ms"}' >/dev/null
     is_granted $ALICE second '.result == "ACL_FAIL" and .refusal.retry == "when-freed"'
     here $ALICE 'rm first.json'
     eventually test ! -e "$SPECS/$ALICE/first.verdict"
@@ -564,11 +559,11 @@ END
 }
 
 # bats test_tags=turn:0
-@test "a granted wish is not asked again after a restart, one that changed meanwhile is" {
+@test "a granted spec is not asked again after a restart, one that changed meanwhile is" {
     broker_start
-    wish $ALICE same "$PERIODIC" >/dev/null
-    wish $ALICE changed "$PERIODIC" >/dev/null
-    wish $ALICE gone "$PERIODIC" >/dev/null
+    spec $ALICE same "$PERIODIC" >/dev/null
+    spec $ALICE changed "$PERIODIC" >/dev/null
+    spec $ALICE gone "$PERIODIC" >/dev/null
     before=$(cat "$SPECS/$ALICE/same.verdict")
     broker_stop INT
     here $ALICE "echo '$OTHER' >changed.json; rm gone.json"
@@ -586,13 +581,13 @@ END
 }
 
 # bats test_tags=turn:1
-@test "after a reboot the wishes that survived are asked again, in the order of old" {
+@test "after a reboot the specs that survived are asked again, in the order of old" {
     configure_rules "$ALICE - max_utilization 0.3"
     broker_start
     for name in delta alpha charlie; do
-        wish $ALICE $name '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+        spec $ALICE $name '{"runtime": "1ms", "period": "10ms"}' >/dev/null
     done
-    wish $ALICE bravo '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    spec $ALICE bravo '{"runtime": "1ms", "period": "10ms"}' >/dev/null
     is_granted $ALICE bravo '.result == "ACL_FAIL"'
     broker_stop TERM
     # Another boot: the journal is of one that is not this.
@@ -610,8 +605,8 @@ END
 # bats test_tags=turn:2
 @test "a symbolic link is told to be one, whatever it points to" {
     broker_start
-    here $ALICE "echo '$PERIODIC' >~/wish; ln -s ~/wish near.json; ln -s nowhere dangling.json; ln -s /dev/zero endless.json
-        ln -s '$SPOOL/state/journal' secret.json; mkdir .real; echo '$PERIODIC' >.real/wish; ln -s .real/wish inside.json"
+    here $ALICE "echo '$PERIODIC' >~/spec; ln -s ~/spec near.json; ln -s nowhere dangling.json; ln -s /dev/zero endless.json
+        ln -s '$SPOOL/state/journal' secret.json; mkdir .real; echo '$PERIODIC' >.real/spec; ln -s .real/spec inside.json"
     for name in near dangling endless secret inside; do
         is_bad $name 'is a symbolic link; it must be a regular file'
     done
@@ -650,9 +645,9 @@ END
 }
 
 # bats test_tags=turn:2
-@test "a wish that is given to somebody else is no wish any more, and the old grant stays" {
+@test "a spec that is given to somebody else is no spec any more, and the old grant stays" {
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     chown $BOB "$SPECS/$ALICE/cam.json"
     is_granted $ALICE cam '.result == "BAD_SPEC" and .grant.runtime == 1000'
 }
@@ -705,7 +700,7 @@ open(\"$WORK/go\").read()'"
 @test "a .tid is opened as carefully as a .json" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     bad_tid() {
         here $ALICE "rm -rf cam.tid && $1"
         is_granted $ALICE cam ".result == \"BAD_SPEC\" and .request == \"attach\" and (.reason | startswith(\"cam.tid $2\")) and .grant != null and .thread == null"
@@ -727,7 +722,7 @@ open(\"$WORK/go\").read()'"
 # bats test_tags=turn:1
 @test "who writes into his own verdict fools himself, and the next answer replaces it" {
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     here $ALICE "echo '{\"grant\": {\"runtime\": 1000000}}' >cam.verdict"
     bob_is_answered
     [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000000 ]
@@ -747,7 +742,7 @@ open(\"$WORK/go\").read()'"
 # ---- who sees what ----
 
 # bats test_tags=turn:2
-@test "a verdict is its owner's, mode 0600, and the wish is left as it was" {
+@test "a verdict is its owner's, mode 0600, and the spec is left as it was" {
     broker_start
     here $ALICE "umask 022; echo '$PERIODIC' >cam.json"
     before=$(stamp "$SPECS/$ALICE/cam.json")
@@ -761,7 +756,7 @@ open(\"$WORK/go\").read()'"
 # bats test_tags=turn:0
 @test "nobody can list the users, nor see, make or remove anything in another's directory" {
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     bob_is_answered
     no as $BOB ls "$SPECS"
     no as $BOB ls "$SPECS/$ALICE"
@@ -792,7 +787,7 @@ open(\"$WORK/go\").read()'"
     eventually closed
     as $ALICE chgrp $ALICE "$SPECS/$ALICE" 2>/dev/null || chgrp $ALICE "$SPECS/$ALICE"
     eventually closed
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_periodic $ALICE cam
 }
 
@@ -875,20 +870,20 @@ END
 }
 
 # bats test_tags=turn:0
-@test "a user may have so many wishes and no more, and others are not kept from theirs" {
+@test "a user may have so many specs and no more, and others are not kept from theirs" {
     configure_rules "$ALICE - max_utilization 1" '1 - max_utilization 1'
-    broker_start --max-wishes 2
-    wish $ALICE one "$PERIODIC" >/dev/null
-    wish $ALICE two '{' >/dev/null
-    wish $ALICE three "$PERIODIC" >/dev/null
-    is_granted $ALICE three '.result == "ACL_FAIL" and .grant == null and .refusal.by == "broker" and .refusal.retry == "when-freed" and (.reason | test("2 wishes"))'
-    wish 1 cam "$PERIODIC" >/dev/null # all whom the account database does not know are counted as one
+    broker_start --max-specs 2
+    spec $ALICE one "$PERIODIC" >/dev/null
+    spec $ALICE two '{' >/dev/null
+    spec $ALICE three "$PERIODIC" >/dev/null
+    is_granted $ALICE three '.result == "ACL_FAIL" and .grant == null and .refusal.by == "broker" and .refusal.retry == "when-freed" and (.reason | test("2 specs"))'
+    spec 1 cam "$PERIODIC" >/dev/null # all whom the account database does not know are counted as one
     is_periodic 1 cam
     here $ALICE 'rm two.json'
     eventually test ! -e "$SPECS/$ALICE/two.verdict"
     here $ALICE 'touch three.json'
     is_periodic $ALICE three
-    wish $ALICE four "$PERIODIC" >/dev/null
+    spec $ALICE four "$PERIODIC" >/dev/null
     here $ALICE 'rm four.json'
     eventually test ! -e "$SPECS/$ALICE/four.verdict"
 }
@@ -899,7 +894,7 @@ END
     mount -t tmpfs -o size=1m tmpfs "$SPECS"
     MOUNTED=$SPECS
     broker_start
-    wish $ALICE cam "$PERIODIC" >/dev/null
+    spec $ALICE cam "$PERIODIC" >/dev/null
     is_periodic $ALICE cam
     as $CAROL sh -c 'mkdir "$1" && cat /dev/zero >"$1/.fill" 2>/dev/null' sh "$SPECS/$CAROL" || true
     sleeper $ALICE

@@ -36,8 +36,8 @@ agrees() {
         ($status[0].pools | map(select(.used != "0") | {plugin, cpu: (if .name | endswith("on all its CPUs") then -1 else .cpus | tonumber end), sum: (.used | billionths)}) | sort)
         == ($books[0].promised | map({plugin, cpu, sum}) | sort)
         and all($status[0].pools[]; (.capacity | billionths) == (.used | billionths) + (.free | billionths))
-        and $status[0].reservations == ([$books[0].wishes[] | select(.grant != null)] | length)
-        and $status[0].attached == ([$books[0].wishes[] | select(.thread != null)] | length)' >/dev/null
+        and $status[0].reservations == ([$books[0].reservations[] | select(.grant != null)] | length)
+        and $status[0].attached == ([$books[0].reservations[] | select(.thread != null)] | length)' >/dev/null
 }
 
 # changes SECONDS: something changes as often as it can
@@ -85,7 +85,7 @@ END
     configure_plugins 'EDF edf - all partition=global threshold=0.9'
     broker_start
     cpus=$(nproc --all)
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     eventually says '.reservations == 1'
     [ "$(jq -c '.pools' "$STATUS")" = "$(jq -cn --argjson most $((cpus * 9)) --arg cpus "$ALL_CPUS" \
         'def text: tostring; [{name: "EDF on all its CPUs", plugin: "EDF", cpus: $cpus, unit: "CPU", capacity: ($most / 10 | text), used: "0.1", free: (($most - 1) / 10 | text)}]')" ]
@@ -94,16 +94,16 @@ END
 @test "what is granted, attached, changed and released is in it, and nobody's name" {
     broker_start
     sleeper $ALICE
-    wish $ALICE secret "$cam" >/dev/null
+    spec $ALICE secret "$cam" >/dev/null
     eventually says '.reservations == 1 and .attached == 0 and ([.pools[] | select(.used == "0.1")] | length == 2)'
-    wish $BOB prio '{"priority": 12}' >/dev/null
-    wish $BOB robin '{"priority": 5, "plugin": "RR", "runtime": "1ms", "period": "4ms"}' >/dev/null
+    spec $BOB prio '{"priority": 12}' >/dev/null
+    spec $BOB robin '{"priority": 5, "plugin": "RR", "runtime": "1ms", "period": "4ms"}' >/dev/null
     attach $BOB prio 1 >/dev/null # refused
     attach $ALICE secret "$SLEEPER" >/dev/null
     eventually says '.reservations == 3 and .attached == 1 and any(.pools[]; .name == "CPU 0 under RR" and .used == "0.25" and .free == "0.25")'
     agrees
     ! grep -E "secret|prio\"|robin|\"$ALICE\"|\"$BOB\"" "$STATUS"
-    wish $ALICE secret '{"runtime": "2ms", "period": "10ms"}' >/dev/null
+    spec $ALICE secret '{"runtime": "2ms", "period": "10ms"}' >/dev/null
     eventually says '[.pools[] | select(.plugin == "EDF" and .used == "0.2")] | length == 1'
     agrees
     as $ALICE rm "$SPECS/$ALICE/secret.tid"
@@ -150,10 +150,10 @@ END
 @test "what has changed back when it would be written is not" {
     broker_start
     for try in 1 2 3 4 5; do
-        wish $ALICE "cam$try" "$cam" >/dev/null
+        spec $ALICE "cam$try" "$cam" >/dev/null
         eventually says ".reservations == $try"
         began=$(milliseconds) before=$(version)
-        wish $ALICE short "$cam" >/dev/null
+        spec $ALICE short "$cam" >/dev/null
         as $ALICE rm "$SPECS/$ALICE/short.json"
         eventually test ! -e "$SPECS/$ALICE/short.verdict"
         [ $(($(milliseconds) - began)) -ge 900 ] || break # else the next is due in between
@@ -165,7 +165,7 @@ END
 
 @test "what is refused writes nothing, and while nothing changes nobody wakes up" {
     broker_start
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     eventually says '.reservations == 1'
     eventually readers_have_ended
     eventually settled
@@ -173,7 +173,7 @@ END
     sleep 5
     [ "$(switches)" = "$switches" ]
     [ "$(version)" = "$before" ]
-    wish $BOB cam '{"runtime": "20ms", "period": "10ms"}' >/dev/null
+    spec $BOB cam '{"runtime": "20ms", "period": "10ms"}' >/dev/null
     eventually readers_have_ended # two seconds later
     [ "$(version)" = "$before" ]
 }
@@ -206,7 +206,6 @@ print("#", len(seen), "of them") # an inode may come again
 END
     grep -q 'write(1' "$WORK/trace" # it did, meanwhile
 }
-is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null)" != 0 ]; }
 
 @test "a writer that is killed is started again, and the file is right again" {
     broker_start
@@ -214,14 +213,14 @@ is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null
     # As one that was killed before the rename leaves it.
     (umask 077 && echo '{"running":' >"$SPOOL/.status.json.new")
     kill -STOP "$first"
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     kill -KILL "$first"
     eventually says '.reservations == 1'
     [ "$(publisher)" != "$first" ]
     [ "$(stat -c '%u %g %04a' "$STATUS")" = "0 $GROUP 0640" ]
     [ ! -e "$SPOOL/.status.json.new" ]
     eventually grep -q 'the writer of status.json ended and is started again' "$EVENTS"
-    wish $ALICE more "$cam" >/dev/null
+    spec $ALICE more "$cam" >/dev/null
     eventually says '.reservations == 2'
 }
 
@@ -231,7 +230,7 @@ is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null
     watch_renames
     began=$(milliseconds)
     for n in 1 2 3; do
-        [ "$(field .result "$(wish $ALICE cam$n "$cam")")" = OK ]
+        [ "$(field .result "$(spec $ALICE cam$n "$cam")")" = OK ]
         sleep 1.1 # each would be written
     done
     [ $(($(milliseconds) - began)) -lt $((3300 + 3000 * PATIENCE)) ]
@@ -249,7 +248,7 @@ is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null
     broker_start
     mkdir "$SPOOL/.status.json.new"
     before=$(version)
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     eventually grep -q 'status.json cannot be written: File exists; it is as it was' "$EVENTS"
     [ "$(version)" = "$before" ]
     rmdir "$SPOOL/.status.json.new"
@@ -259,7 +258,7 @@ is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null
 @test "a broker that ends says so, and the next one replaces what one left that was killed" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "$cam" >/dev/null
+    spec $ALICE cam "$cam" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     broker_stop INT
     says '.running == false and .reservations == 1 and .attached == 1 and all(.plugins[]; .state == "ended")'

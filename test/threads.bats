@@ -10,22 +10,6 @@ prepare() {
     ROUNDS=0
 }
 
-no() { if "$@"; then return 1; fi; }
-
-
-# shows TID VIEW: what the kernel has.
-shows() {
-    local view
-    view=$(kernel "$1")
-    [ "$view" = "$2" ] || { echo "thread $1 is $view" >&2; return 1; }
-}
-
-# says UID NAME JQ: his verdict answers the files that are there, and JQ is true of it.
-says() {
-    local answer
-    answer=$(verdict "$1" "$2")
-    [ "$(field "$3" "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
-}
 
 # refuses_attach UID NAME RESULT TEXT: said why, and nothing is attached.
 refuses_attach() {
@@ -36,7 +20,7 @@ refuses_attach() {
 }
 
 # Alice's reservation cam without a thread.
-reserve_cam() { wish $ALICE cam "{$RESERVED}" >/dev/null; }
+reserve_cam() { spec $ALICE cam "{$RESERVED}" >/dev/null; }
 
 # Nobody else notices; and what came before has been looked at.
 bob_is_answered() {
@@ -117,7 +101,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 @test "a thread is attached by the key attach, with one verdict for both" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER, \"token\": \"one\"}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER, \"token\": \"one\"}" >/dev/null
     says $ALICE cam ".request == \"create\" and .result == \"OK\" and .token == \"one\" and .grant.runtime == 1000 and .thread.tid == $SLEEPER and .tid == null"
     shows "$SLEEPER" "$AS_RESERVED"
     bob_is_answered
@@ -125,24 +109,65 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 }
 
 # bats test_tags=turn:2
-@test "a rewrite without the key attach detaches" {
+@test "a rewrite without the key attach keeps the thread, and its lifetime; one with \"attach\": null lets it go, and says whom" {
     broker_start
     sleeper $ALICE
-    before=$(kernel "$SLEEPER")
-    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
     shows "$SLEEPER" "$AS_RESERVED"
-    wish $ALICE cam "{$RESERVED}" >/dev/null
-    says $ALICE cam '.request == "change" and .result == "OK" and .grant.runtime == 1000 and .thread == null'
-    shows "$SLEEPER" "$before"
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    says $ALICE cam ".request == \"change\" and .grant.runtime == 2000 and .thread.tid == $SLEEPER"
+    shows "$SLEEPER" "deadline 0 nice=0 2000/20000/20000 cpus=$ALL_CPUS reset=1"
+    # As before after a restart; and the spec still ends with its thread.
+    broker_stop INT
+    broker_start
+    spec $ALICE cam "{$RESERVED}" >/dev/null
+    says $ALICE cam ".thread.tid == $SLEEPER"
+    end "$SLEEPER"
+    eventually test ! -e "$SPECS/$ALICE/cam.json"
+
+    sleeper $ALICE
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": null}" >/dev/null
+    says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread == null and (.reason | endswith(\"; thread $SLEEPER is let go\"))"
+    shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    says $ALICE cam '.thread == null'
+}
+
+# bats test_tags=turn:1
+@test "the key attach is said once: a rewrite without it leaves the thread to NAME.tid, which may name it or another, and let it go" {
+    broker_start
+    sleeper $ALICE
+    first=$SLEEPER
+    spec $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
+    spec $ALICE cam "{$RESERVED}" >/dev/null
+    attach $ALICE cam "$first" >/dev/null
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $first"
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam ".result == \"OK\" and .thread == null and .reason == \"thread $first is let go\""
+    spec $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER and (.reason | contains(\"thread $first is let go\"))"
+    shows "$first" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
+    # "lifetime": "spec" ends that, too.
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    says $ALICE cam '.thread == null'
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"lifetime\": \"spec\"}" >/dev/null
+    end "$SLEEPER"
+    says $ALICE cam '.request == "exit" and .thread == null and .grant.runtime == 1000'
 }
 
 # bats test_tags=turn:0
-@test "a rewrite of the wish keeps what NAME.tid has attached" {
+# bats test_tags=turn:0
+@test "a rewrite of the spec keeps what NAME.tid has attached" {
     broker_start
     sleeper $ALICE
     reserve_cam
     attach $ALICE cam "$SLEEPER" >/dev/null
-    wish $ALICE cam '{"runtime": "2ms", "period": "40ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "2ms", "period": "40ms"}' >/dev/null
     says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
     shows "$SLEEPER" "deadline 0 nice=0 2000/40000/40000 cpus=$ALL_CPUS reset=1"
 }
@@ -154,14 +179,14 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     first=$SLEEPER
     before=$(kernel "$first")
     sleeper $ALICE
-    wish $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
-    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
     shows "$first" "$before"
     shows "$SLEEPER" "$AS_RESERVED"
     # And one that cannot be had: the file no longer names the second.
     dead_tid
-    wish $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL "there is no thread $DEAD"
     says $ALICE cam '.grant.runtime == 1000'
     shows "$SLEEPER" "$before"
@@ -230,10 +255,10 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 }
 
 # bats test_tags=turn:0
-@test "a NAME.tid beside a refused wish is told to have no grant" {
+@test "a NAME.tid beside a refused spec is told to have no grant" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam '{"runtime": "1ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "1ms"}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL 'cam.json has no grant to attach a thread to'
     shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
@@ -245,7 +270,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 @test "an EDF grant of all CPUs is SCHED_DEADLINE with its runtime, deadline and period" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "{\"runtime\": \"3ms\", \"deadline\": \"25ms\", \"period\": \"50ms\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"runtime\": \"3ms\", \"deadline\": \"25ms\", \"period\": \"50ms\", \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam ".grant.policy == \"deadline\" and .grant.cpus == \"$ALL_CPUS\" and .grant.priority == null"
     shows "$SLEEPER" "deadline 0 nice=0 3000/25000/50000 cpus=$ALL_CPUS reset=1"
 }
@@ -254,7 +279,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 @test "a runtime that was desired and accepted is the one that the kernel has" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "{\"runtime\": \"1ms\", \"desired_runtime\": \"2ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"runtime\": \"1ms\", \"desired_runtime\": \"2ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam '.grant.runtime == 1000 and .grant.desired_runtime == 2000 and .grant.accepted_runtime == 2000'
     shows "$SLEEPER" "deadline 0 nice=0 2000/20000/20000 cpus=$ALL_CPUS reset=1"
 }
@@ -263,7 +288,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 @test "an FP grant is SCHED_FIFO at its priority, pinned to its CPU" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam '.grant.policy == "fifo" and .grant.priority == 14 and .grant.cpus == "1"'
     shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
 }
@@ -272,7 +297,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 @test "an RR grant is SCHED_RR at its priority, pinned to its CPU" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "{\"priority\": 4, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"priority\": 4, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam '.grant.policy == "rr" and .grant.priority == 4 and .grant.cpus == "0"'
     shows "$SLEEPER" 'rr 4 nice=0 0/0/0 cpus=0 reset=1'
 }
@@ -284,7 +309,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     reserve_cam
     attach $ALICE cam "$SLEEPER" >/dev/null
     changed() {
-        wish $ALICE cam "$1" >/dev/null
+        spec $ALICE cam "$1" >/dev/null
         says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
         shows "$SLEEPER" "$2"
     }
@@ -303,14 +328,14 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     broker_start
     mkfifo "$WORK/go"
     chmod 666 "$WORK/go"
-    for wish in '"priority": 14, "plugin": "FP"' '"priority": 4, "plugin": "RR"' "$RESERVED"; do
+    for spec in '"priority": 14, "plugin": "FP"' '"priority": 4, "plugin": "RR"' "$RESERVED"; do
         : >"$WORK/parent"
         become $ALICE sh -c 'echo $$; read -r _ <"$1"; sleep 300 & echo $!; wait' sh "$WORK/go" >>"$WORK/parent" 3>&- &
         echo "$!" >>"$WORK/pids"
         eventually test -s "$WORK/parent"
         parent=$(head -n 1 "$WORK/parent")
         echo "$parent" >>"$WORK/pids"
-        wish $ALICE cam "{$wish, \"attach\": $parent}" >/dev/null
+        spec $ALICE cam "{$spec, \"attach\": $parent}" >/dev/null
         says $ALICE cam ".thread.tid == $parent"
         echo go >"$WORK/go"
         two_lines() { [ "$(wc -l <"$WORK/parent")" = 2 ]; }
@@ -333,7 +358,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     shows "$THIRD" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     # The two others can have reservations of their own.
-    wish $ALICE radio "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $THIRD}" >/dev/null
+    spec $ALICE radio "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $THIRD}" >/dev/null
     says $ALICE radio ".thread.tid == $THIRD"
     shows "$THIRD" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
@@ -411,7 +436,7 @@ END
 @test "a thread that is replaced by another one's execve in the moment of its attachment is let go" {
     broker_start
     hasty "$SPECS/$ALICE/cam.verdict"
-    wish $ALICE cam "{$RESERVED, \"attach\": $FIRST}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $FIRST}" >/dev/null
     eventually says $ALICE cam ".reason == \"another thread of process $FIRST called execve and has its id: it is ordinary, and not attached\" and .thread == null"
     is_sleep "$FIRST"
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
@@ -424,7 +449,7 @@ END
 @test "a thread that calls execve in the moment of its attachment is put back" {
     broker_start
     hasty "$SPECS/$ALICE/cam.verdict"
-    wish $ALICE cam "{$RESERVED, \"attach\": $SECOND}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SECOND}" >/dev/null
     eventually says $ALICE cam ".reason == \"thread $SECOND called execve and has the id of its process now, $FIRST: it is ordinary again, and not attached\" and .thread == null"
     is_sleep "$FIRST"
     eventually shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
@@ -464,11 +489,11 @@ END
     taskset -c 0 /usr/bin/python3 "$WORK/sampler.py" "$self" "$WORK/stop" >"$WORK/samples" 2>&1 3>&- &
     sampler=$!
     echo "$sampler" >>"$WORK/pids"
-    wish $ALICE cam '{"priority": 14, "plugin": "FP"}' >/dev/null
+    spec $ALICE cam '{"priority": 14, "plugin": "FP"}' >/dev/null
     for priority in 15 14 15 14 15 14 15 14; do
         attach $ALICE cam "$self" >/dev/null
         is_policy "$self" fifo
-        wish $ALICE cam "{\"priority\": $priority, \"plugin\": \"FP\"}" >/dev/null
+        spec $ALICE cam "{\"priority\": $priority, \"plugin\": \"FP\"}" >/dev/null
         shows "$self" "fifo $priority nice=0 0/0/0 cpus=1 reset=1"
         as $ALICE rm "$SPECS/$ALICE/cam.tid"
         says $ALICE cam '.thread == null'
@@ -484,14 +509,14 @@ END
 
 # comes_back COMMAND...: a thread made so by root is as before after each policy, by detach and by release.
 comes_back() {
-    local wish
+    local spec
     broker_start
     sleeper $ALICE
     "$@" "$SLEEPER" >/dev/null
     before=$(kernel "$SLEEPER")
     echo "before: $before"
-    for wish in "$RESERVED" '"priority": 14, "plugin": "FP"' '"priority": 4, "plugin": "RR"'; do
-        wish $ALICE cam "{$wish}" >/dev/null
+    for spec in "$RESERVED" '"priority": 14, "plugin": "FP"' '"priority": 4, "plugin": "RR"'; do
+        spec $ALICE cam "{$spec}" >/dev/null
         attach $ALICE cam "$SLEEPER" >/dev/null
         says $ALICE cam ".thread.tid == $SLEEPER"
         no shows "$SLEEPER" "$before" 2>/dev/null
@@ -506,9 +531,9 @@ comes_back() {
         shows "$SLEEPER" "$before"
     done
     # Through all three in one attachment, ended by the broker's own end.
-    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
-    wish $ALICE cam "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
-    wish $ALICE cam "{\"priority\": 4, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"priority\": 4, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null
     shows "$SLEEPER" 'rr 4 nice=0 0/0/0 cpus=0 reset=1'
     broker_stop TERM
     shows "$SLEEPER" "$before"
@@ -564,7 +589,7 @@ comes_back() {
     eventually test ! -e "$SPECS/$ALICE/cam.tid"
     says $ALICE cam ".request == \"exit\" and .result == \"OK\" and .grant.runtime == 1000 and .thread == null and (.reason | test(\"thread $SLEEPER has ended\"))"
     [ -e "$SPECS/$ALICE/cam.json" ]
-    wish $ALICE more '{"runtime": 10, "period": "20ms"}' >/dev/null
+    spec $ALICE more '{"runtime": 10, "period": "20ms"}' >/dev/null
     says $ALICE more '.result == "ACL_FAIL"'
     sleeper $ALICE
     attach $ALICE cam "$SLEEPER" >/dev/null
@@ -576,30 +601,30 @@ comes_back() {
 @test "a thread named by the key attach ends: the reservation stays, and a rewrite can attach another" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     end "$SLEEPER"
     exited() { [ "$(jq -r .request "$SPECS/$ALICE/cam.verdict")" = exit ]; }
     eventually exited
     says $ALICE cam '.grant.runtime == 1000 and .thread == null'
     sleeper $ALICE
-    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER"
     shows "$SLEEPER" "$AS_RESERVED"
 }
 
 # bats test_tags=turn:0
-@test "a wish for the lifetime of its thread goes with it, files and capacity" {
+@test "a spec for the lifetime of its thread goes with it, files and capacity" {
     configure_rules "$ALICE - max_utilization 0.05" "$BOB - max_utilization 2"
     broker_start
     sleeper $ALICE
-    wish $ALICE cam "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $SLEEPER}" >/dev/null
     shows "$SLEEPER" "$AS_RESERVED"
     end "$SLEEPER"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     [ -z "$(ls -A "$SPECS/$ALICE")" ]
     # So too when NAME.tid attached it.
     sleeper $ALICE
-    wish $ALICE cam "{$RESERVED, \"lifetime\": \"thread\"}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"lifetime\": \"thread\"}" >/dev/null
     says $ALICE cam '.result == "OK" and .thread == null'
     attach $ALICE cam "$SLEEPER" >/dev/null
     shows "$SLEEPER" "$AS_RESERVED"
@@ -611,19 +636,19 @@ comes_back() {
 }
 
 # bats test_tags=turn:1
-@test "a wish for the lifetime of its thread that cannot be attached gives the grant back" {
+@test "a spec for the lifetime of its thread that cannot be attached gives the grant back" {
     configure_rules "$ALICE - max_utilization 0.05" "$BOB - max_utilization 2"
     broker_start
     dead_tid
-    wish $ALICE cam "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $DEAD}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $DEAD}" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL "there is no thread $DEAD"
     says $ALICE cam '.grant == null'
-    wish $ALICE radio "{$RESERVED}" >/dev/null
+    spec $ALICE radio "{$RESERVED}" >/dev/null
     says $ALICE radio '.result == "OK"'
     # Without that lifetime it stays.
     as $ALICE rm "$SPECS/$ALICE/radio.json"
     eventually test ! -e "$SPECS/$ALICE/radio.verdict"
-    wish $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL "there is no thread $DEAD"
     says $ALICE cam '.grant.runtime == 1000'
 }
@@ -636,7 +661,7 @@ comes_back() {
     attach $ALICE cam "$SLEEPER" >/dev/null
     ended=$SLEEPER
     sleeper $ALICE
-    wish $ALICE radio "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE radio "{$RESERVED, \"lifetime\": \"thread\", \"attach\": $SLEEPER}" >/dev/null
     broker_stop INT
     shows "$ended" "$AS_RESERVED"
     end "$ended"
@@ -650,9 +675,9 @@ comes_back() {
 
 # ---- refused ----
 
-# refused_by_both TID RESULT TEXT: as the key of a new wish, and as NAME.tid.
+# refused_by_both TID RESULT TEXT: as the key of a new spec, and as NAME.tid.
 refused_by_both() {
-    wish $ALICE key "{$RESERVED, \"attach\": $1}" >/dev/null
+    spec $ALICE key "{$RESERVED, \"attach\": $1}" >/dev/null
     refuses_attach $ALICE key "$2" "$3"
     as $ALICE rm "$SPECS/$ALICE/key.json"
     attach $ALICE cam "$1" >/dev/null
@@ -719,7 +744,7 @@ END
     broker_start
     reserve_cam
     sleeper $ALICE
-    wish $ALICE first "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE first "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
     says $ALICE first ".thread.tid == $SLEEPER"
     refused_by_both "$SLEEPER" ATTACH_FAIL "thread $SLEEPER is attached to another reservation already"
     shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
@@ -737,7 +762,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "two wishes that ask for one thread in the same moment: one has it" {
+@test "two specs that ask for one thread in the same moment: one has it" {
     broker_start
     sleeper $ALICE
     as $ALICE sh -c 'mkdir "$1" && cd "$1" && for name in 1 2 3 4 5 6 7 8; do echo "$2" >.$name; done
@@ -770,7 +795,7 @@ END
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
 
     # After a granted key: the thread stays attached by it, and nobody claims that it was detached.
-    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     says $ALICE cam ".result == \"BAD_SPEC\" and .request == \"attach\" and .thread.tid == $SLEEPER and (.reason | test(\"must go\"))"
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
@@ -778,9 +803,9 @@ END
     shows "$SLEEPER" "$AS_RESERVED"
 
     # After a granted NAME.tid: the change is refused, the old grant and thread stay.
-    wish $ALICE cam "{$RESERVED}" >/dev/null
+    spec $ALICE cam "{$RESERVED}" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
-    wish $ALICE cam "{\"runtime\": \"2ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"runtime\": \"2ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam ".request == \"change\" and .result == \"BAD_SPEC\" and .grant.runtime == 1000 and .thread.tid == $SLEEPER"
     shows "$SLEEPER" "$AS_RESERVED"
 }
@@ -797,11 +822,11 @@ END
     refuses_attach $ALICE cam BAD_SPEC 'cam.tid must hold one thread id in decimal'
     as $ALICE sh -c 'printf "12\0" >"$1/cam.tid"' sh "$SPECS/$ALICE"
     refuses_attach $ALICE cam BAD_SPEC 'cam.tid must hold one thread id in decimal'
-    for value in 0 -1 4194305 99999999999999999999999 '"12"' 1.0 null '[12]' true; do
-        wish $ALICE key "{$RESERVED, \"attach\": $value}" >/dev/null
+    for value in 0 -1 4194305 99999999999999999999999 '"12"' 1.0 '[12]' true; do
+        spec $ALICE key "{$RESERVED, \"attach\": $value}" >/dev/null
         says $ALICE key '.result == "BAD_SPEC" and .grant == null and (.reason | startswith("key.json"))'
     done
-    wish $ALICE key "{$RESERVED, \"attach\": 0}" >/dev/null
+    spec $ALICE key "{$RESERVED, \"attach\": 0}" >/dev/null
     refuses_attach $ALICE key BAD_SPEC 'key "attach" (line 1) must be a whole number from 1 to 4194304'
     bob_is_answered
 }
@@ -812,9 +837,9 @@ END
     broker_start
     sleeper $ALICE
     before=$(kernel "$SLEEPER")
-    wish $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     shows "$SLEEPER" "$AS_RESERVED"
-    wish $ALICE cam "{\"priority\": 14, \"plugin\": \"OFF\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{\"priority\": 14, \"plugin\": \"OFF\", \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam ".request == \"change\" and .result == \"ATTACH_FAIL\" and .refusal.by == \"kernel\" and .grant.plugin == \"EDF\" and .thread.tid == $SLEEPER"
     shows "$SLEEPER" "$AS_RESERVED"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -829,8 +854,8 @@ END
     first=$SLEEPER
     before=$(kernel "$first")
     sleeper $ALICE
-    wish $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
-    wish $ALICE cam "{\"priority\": 14, \"plugin\": \"OFF\", \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
+    spec $ALICE cam "{\"priority\": 14, \"plugin\": \"OFF\", \"attach\": $SLEEPER}" >/dev/null
     says $ALICE cam '.request == "change" and .result == "ATTACH_FAIL" and .refusal.by == "kernel"'
     shows "$SLEEPER" "$before"
     if [ "$(field .thread.tid "$(verdict $ALICE cam)")" = "$first" ]; then
@@ -841,7 +866,7 @@ END
         shows "$first" "$before"
     fi
     # It is not taken: another reservation can have it.
-    wish $ALICE radio "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
+    spec $ALICE radio "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     says $ALICE radio ".result == \"OK\" and .thread.tid == $SLEEPER"
 }
 
@@ -851,7 +876,7 @@ END
     broker_start
     sleeper $ALICE
     before=$(kernel "$SLEEPER")
-    wish $ALICE cam '{"priority": 14}' >/dev/null
+    spec $ALICE cam '{"priority": 14}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL "thread $SLEEPER may not run on CPU 1023"
     says $ALICE cam '.grant.plugin == "OFF" and .refusal.by == "kernel"'
@@ -940,7 +965,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "after a reboot a NAME.tid is not obeyed, its wish is granted again" {
+@test "after a reboot a NAME.tid is not obeyed, its spec is granted again" {
     broker_start
     reserve_cam
     sleeper $ALICE
@@ -976,7 +1001,7 @@ END
 # ---- root ----
 
 # bats test_tags=turn:0
-@test "root's wish may attach anybody's thread, but none of the kernel's" {
+@test "root's spec may attach anybody's thread, but none of the kernel's" {
     broker_start
     for directory in 0 root; do
         sleeper $BOB

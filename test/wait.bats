@@ -4,7 +4,7 @@ load command
 
 prepare() {
     configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 0.9"
-    WISHES=$SPECS/$ALICE
+    OWN=$SPECS/$ALICE
 }
 
 # A stopped broker cannot be ended.
@@ -60,10 +60,10 @@ ended_with() {
     broker_start
     put $ALICE cam '{"runtime": "1ms", "period": "20ms", "comment": "ü"}'
     gives 0 rtf_wait cam
-    cmp "$WORK/out" "$WISHES/cam.verdict"
+    cmp "$WORK/out" "$OWN/cam.verdict"
 }
 
-@test "65: a wish that cannot be understood" {
+@test "65: a spec that cannot be understood" {
     broker_start
     put $ALICE cam '{"runtime": '
     gives 65 rtf_wait cam
@@ -72,19 +72,19 @@ ended_with() {
     gives 65 rtf_wait cam
 }
 
-@test "66: no such wish, no such directory, or it was removed meanwhile" {
+@test "66: no such spec, no such directory, or it was removed meanwhile" {
     broker_start
     fails 66 "rtf-wait: there is no directory $SPOOL/specs/$ALICE" rtf_wait cam
-    as $ALICE mkdir "$WISHES"
-    fails 66 "rtf-wait: there is no wish cam in $SPOOL/specs/$ALICE" rtf_wait cam
-    fails 66 "rtf-wait: there is no wish cam in *" rtf_wait --token abc cam
+    as $ALICE mkdir "$OWN"
+    fails 66 "rtf-wait: there is no spec cam in $SPOOL/specs/$ALICE" rtf_wait cam
+    fails 66 "rtf-wait: there is no spec cam in *" rtf_wait --token abc cam
     freeze_broker
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     waiting cam
-    as $ALICE rm "$WISHES/cam.json"
+    as $ALICE rm "$OWN/cam.json"
     ended_with 66
     [ ! -s "$WORK/out" ]
-    [[ $(cat "$WORK/err") == "rtf-wait: there is no wish cam in "* ]]
+    [[ $(cat "$WORK/err") == "rtf-wait: there is no spec cam in "* ]]
 }
 
 @test "66: the directory is removed, or renamed, while it waits" {
@@ -92,11 +92,11 @@ ended_with() {
     freeze_broker
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     waiting cam
-    as $ALICE rm -rf "$WISHES"
+    as $ALICE rm -rf "$OWN"
     ended_with 66
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     waiting cam
-    as $ALICE mv "$WISHES" "$SPECS/.elsewhere"
+    as $ALICE mv "$OWN" "$SPECS/.elsewhere"
     ended_with 66
     [ "$(wc -l <"$WORK/err")" -eq 1 ]
 }
@@ -150,7 +150,7 @@ ended_with() {
 @test "75: the thread cannot be attached until something is freed" {
     broker_start
     sleeper $ALICE
-    wish $ALICE one "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}"
+    spec $ALICE one "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}"
     put $ALICE two "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}"
     gives 75 rtf_wait two
     says '.result == "ATTACH_FAIL" and .refusal.retry == "when-freed"'
@@ -165,7 +165,7 @@ ended_with() {
 
 @test "77: who is not in the group is told which one, and nothing on standard output" {
     broker_start
-    # A member who made a wish, and then lost the group.
+    # A member who made a spec, and then lost the group.
     put $BOB cam '{"runtime": "1ms", "period": "20ms"}'
     fails 77 "rtf-wait: you are not in group $GROUP, which may use $SPOOL (a new member must log in again)" \
         stranger $BOB "$RTF_BIN/rtf-wait" --spool "$SPOOL" cam
@@ -174,7 +174,7 @@ ended_with() {
 
 @test "64: wrong usage, with a line that names what is wrong" {
     fails 64 'rtf-wait: --timeout 5: a time needs a unit (us, ms or s)' "$RTF_BIN/rtf-wait" --timeout 5 cam
-    for text in 0ms 1.5ms -5ms 5h 3601s '5 ms' '' ms; do
+    for text in 0ms 1.5us -5ms 5h 3601s '' ms; do
         fails 64 "rtf-wait: --timeout $text: a time is a whole number and a unit (us, ms or s), 1us to 3600s" \
             "$RTF_BIN/rtf-wait" --timeout="$text" cam
     done
@@ -191,7 +191,7 @@ ended_with() {
 
 @test "74: the answer cannot be printed" {
     broker_start
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     status=0
     rtf_wait cam >/dev/full 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]
@@ -200,16 +200,16 @@ ended_with() {
     rtf_wait cam >&- 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]
     # Closed descriptors do not let it write into a file of the spool.
-    before=$(cat "$WISHES/cam.json" "$WISHES/cam.verdict")
+    before=$(cat "$OWN/cam.json" "$OWN/cam.verdict")
     rtf_wait cam <&- >&- 2>&- || true
-    [ "$(cat "$WISHES/cam.json" "$WISHES/cam.verdict")" = "$before" ]
+    [ "$(cat "$OWN/cam.json" "$OWN/cam.verdict")" = "$before" ]
 }
 
 @test "NAME.json means NAME" {
     broker_start
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     gives 0 rtf_wait cam.json
-    # A wish may itself be called so.
+    # A spec may itself be called so.
     put $ALICE arm.json '{"runtime": "2ms", "period": "20ms"}'
     gives 0 rtf_wait arm.json.json
     says '.grant.runtime == 2000'
@@ -219,22 +219,49 @@ ended_with() {
     says '.grant.runtime == 3000'
 }
 
-@test "an answer that is there needs no broker" {
+@test "69: without a broker no answer of before is told, however the broker ended" {
     broker_start
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
-    wish $ALICE bad '{"runtime": 0}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $ALICE bad '{"runtime": 0}'
+    sleeper $ALICE
+    [ "$(field .thread.state "$(attach $ALICE cam "$SLEEPER")")" = attached ]
     broker_stop TERM
-    gives 0 rtf_wait cam
-    gives 65 rtf_wait bad
+    at_once fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait cam
+    fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait bad
     broker_start
+    gives 0 rtf_wait cam
     broker_stop KILL
     eventually none_of_ours
-    gives 0 rtf_wait cam
+    fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait cam
+}
+
+@test "a broker that is starting is waited for, as long as --timeout says" {
+    broker_start
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    broker_stop TERM
+    broker_begins
+    fails 75 "rtf-wait: the broker on $SPOOL is still starting" rtf_wait --timeout 100ms cam
+    waiting cam
+    touch "$WORK/greet"
+    ended_with 0
+    says '.grant.runtime == 1000'
+}
+
+@test "69: a broker that dies while it starts" {
+    broker_start
+    broker_stop TERM
+    broker_begins
+    waiting cam
+    kill -KILL "$BROKER"
+    takes 0 5000 ended_with 69
+    BROKER=
+    touch "$WORK/greet"
+    [ "$(cat "$WORK/err")" = "rtf-wait: no broker is running on $SPOOL" ]
 }
 
 @test "an answer to the file before does not count: it waits for the change's own" {
     broker_start
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     freeze_broker
     put $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
     fails 75 '*no answer*' rtf_wait --timeout 50ms cam
@@ -244,7 +271,7 @@ ended_with() {
     says '.request == "change" and .grant.runtime == 2000'
     # Written in place, without a new inode; and once more to what it was.
     freeze_broker
-    as $ALICE sh -c "echo '{\"runtime\": \"1ms\", \"period\": \"20ms\"}' >$WISHES/cam.json"
+    as $ALICE sh -c "echo '{\"runtime\": \"1ms\", \"period\": \"20ms\"}' >$OWN/cam.json"
     waiting cam
     kill -CONT "$BROKER"
     ended_with 0
@@ -273,7 +300,7 @@ ended_with() {
 
 @test "a refused change is told as refused, though the old grant holds" {
     broker_start
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     put $ALICE cam '{"runtime": "19ms", "period": "20ms"}'
     gives 77 rtf_wait cam
     says '.grant.runtime == 1000'
@@ -282,16 +309,16 @@ ended_with() {
 @test "it waits for the answer to NAME.tid: attached, rewritten, removed" {
     broker_start
     sleeper $ALICE
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     freeze_broker
-    as $ALICE sh -c "echo $SLEEPER >$WISHES/cam.tid"
+    as $ALICE sh -c "echo $SLEEPER >$OWN/cam.tid"
     waiting cam
     kill -CONT "$BROKER"
     ended_with 0
     says ".request == \"attach\" and .thread.tid == $SLEEPER"
     [[ $(kernel "$SLEEPER") == "deadline "* ]]
     freeze_broker
-    rm "$WISHES/cam.tid"
+    rm "$OWN/cam.tid"
     waiting cam
     kill -CONT "$BROKER"
     ended_with 0
@@ -302,7 +329,7 @@ ended_with() {
 @test "a NAME.tid without a NAME.json can be waited for" {
     broker_start
     sleeper $ALICE
-    as $ALICE sh -c "mkdir -p $WISHES && echo $SLEEPER >$WISHES/cam.tid"
+    as $ALICE sh -c "mkdir -p $OWN && echo $SLEEPER >$OWN/cam.tid"
     gives 76 rtf_wait --timeout 5s cam
     says '.result == "ATTACH_FAIL" and .grant == null'
 }
@@ -321,52 +348,52 @@ ended_with() {
     says '.token == "second" and .grant.runtime == 2000'
 }
 
-@test "--token: a wish that could not be read is answered all the same" {
+@test "--token: a spec that could not be read is answered all the same" {
     broker_start
     put $ALICE cam '{"token": "first", "runtime": '
     gives 65 rtf_wait --token first --timeout 5s cam
     says '.token == null'
 }
 
-@test "an answer that was forged or is no JSON is no answer, and no broker is needed to see that" {
+@test "an answer that was forged or is no JSON is no answer" {
     broker_start
-    broker_stop TERM
+    freeze_broker
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     for text in '' 'x' '[]' '{"result": "OK"}' '{"result": "OK", "spec": {"inode": 1, "changed": "1.5"}, "tid": null}'; do
-        as $ALICE sh -c 'echo "$1" >"$2"' sh "$text" "$WISHES/cam.verdict"
-        fails 69 'rtf-wait: no broker is running on *' rtf_wait cam
+        as $ALICE sh -c 'echo "$1" >"$2"' sh "$text" "$OWN/cam.verdict"
+        fails 75 'rtf-wait: no answer to cam *' rtf_wait --timeout 20ms cam
     done
-    rm "$WISHES/cam.verdict"
-    as $ALICE mkfifo "$WISHES/cam.verdict"
-    fails 69 'rtf-wait: no broker is running on *' rtf_wait cam
-    rm "$WISHES/cam.verdict"
-    as $ALICE ln -s /proc/self/environ "$WISHES/cam.verdict"
-    fails 69 'rtf-wait: no broker is running on *' rtf_wait cam
+    rm "$OWN/cam.verdict"
+    as $ALICE mkfifo "$OWN/cam.verdict"
+    fails 75 'rtf-wait: no answer to cam *' rtf_wait --timeout 20ms cam
+    rm "$OWN/cam.verdict"
+    as $ALICE ln -s /proc/self/environ "$OWN/cam.verdict"
+    fails 75 'rtf-wait: no answer to cam *' rtf_wait --timeout 20ms cam
 }
 
 @test "70: an answer with a result that it does not know" {
     broker_start
-    broker_stop TERM
+    freeze_broker
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
-    read -r inode changed < <(stat -c '%i %.9Z' "$WISHES/cam.json")
-    as $ALICE tee "$WISHES/cam.verdict" >/dev/null <<<"{\"result\":\"LATER\",\"spec\":{\"inode\":$inode,\"changed\":\"$changed\"},\"tid\":null}"
+    read -r inode changed < <(stat -c '%i %.9Z' "$OWN/cam.json")
+    as $ALICE tee "$OWN/cam.verdict" >/dev/null <<<"{\"result\":\"LATER\",\"spec\":{\"inode\":$inode,\"changed\":\"$changed\"},\"tid\":null}"
     gives 70 rtf_wait cam
 }
 
-@test "a signal ends it as any program, and it leaves the wish alone" {
+@test "a signal ends it as any program, and it leaves the spec alone" {
     broker_start
     freeze_broker
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     waiting cam
     kill -TERM "$PID"
     ended_with 143
-    [ "$(ls -A "$WISHES")" = cam.json ]
+    [ "$(ls -A "$OWN")" = cam.json ]
 }
 
 @test "USER names the directory only if it is one's own; otherwise the uid does" {
     broker_start
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
-    wish $BOB cam '{"runtime": "2ms", "period": "20ms"}'
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    spec $BOB cam '{"runtime": "2ms", "period": "20ms"}'
     for user in $ALICE $BOB nobody ../state '' .; do
         gives 0 as $ALICE env USER="$user" "$RTF_BIN/rtf-wait" --spool "$SPOOL" cam
         says '.grant.runtime == 1000'
@@ -378,14 +405,14 @@ ended_with() {
 @test "it never makes a directory, and reads only" {
     broker_start
     fails 66 '*' rtf_wait cam
-    [ ! -e "$WISHES" ]
-    wish $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
-    before=$(stat -c '%n %i %s %y %z' "$WISHES"/*)
+    [ ! -e "$OWN" ]
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    before=$(stat -c '%n %i %s %y %z' "$OWN"/*)
     gives 0 rtf_wait cam
-    [ "$(stat -c '%n %i %s %y %z' "$WISHES"/*)" = "$before" ]
+    [ "$(stat -c '%n %i %s %y %z' "$OWN"/*)" = "$before" ]
 }
 
-@test "twenty waiters of one wish all get the answer" {
+@test "twenty waiters of one spec all get the answer" {
     broker_start
     freeze_broker
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
@@ -398,7 +425,7 @@ ended_with() {
     for pid in "${pids[@]}"; do eventually is_asleep "$pid"; done
     kill -CONT "$BROKER"
     for pid in "${pids[@]}"; do wait "$pid"; done
-    for ((i = 0; i < 20; i++)); do cmp "$WORK/out.$i" "$WISHES/cam.verdict"; done
+    for ((i = 0; i < 20; i++)); do cmp "$WORK/out.$i" "$OWN/cam.verdict"; done
 }
 
 @test "--help, --usage and --version answer on standard output" {

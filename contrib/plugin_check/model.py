@@ -102,7 +102,9 @@ class Model:
         self.tests = "none"  # what the greeting says
 
     def weigh(self, plan):
-        window = plan.period if self.tests in ("exact", "necessary") else min(plan.period or 0, plan.deadline or 0)
+        """As the broker's ledger: under fixed priorities a task takes runtime / period, however short its deadline."""
+        by_period = self.levels is not None or self.tests in ("exact", "necessary")
+        window = (plan.period or plan.deadline) if by_period else min(plan.period or 0, plan.deadline or 0)
         return Fraction(plan.runtime or 0, window) if window else Fraction(0)
 
     def counts(self, load):
@@ -143,7 +145,7 @@ class Tested:
     def timing(self, task, level=0):
         return level, task.runtime, task.period, min(task.deadline or task.period, task.period)
 
-    def wish(self, asked, runtime, level=0):
+    def candidate(self, asked, runtime, level=0):
         return level, runtime, asked["period"], min(asked["period"], asked.get("deadline", asked["period"]))
 
     def judge_tested(self, books, asked, plan, old, ignores):
@@ -206,7 +208,7 @@ class Edf(Tested, Model):
 
     def can_take(self, books, place, asked, runtime):
         if self.test == "demand":
-            return 2 * (self.exact_on(books, place, [self.wish(asked, runtime)], reference.demand),)
+            return 2 * (self.exact_on(books, place, [self.candidate(asked, runtime)], reference.demand),)
         window = min(asked["period"], asked.get("deadline", asked["period"]))
         own = Fraction(runtime, window)
         shares = [share for shares in books.shares.values() for share in shares.values()] + [own]
@@ -317,8 +319,8 @@ class Rm(Tested, Ordered):
         for task in books.on.get(place, ()):
             entry = books.tasks[task]
             ranked.put(task, entry._replace(plan=entry.plan._replace(priority=-entry.plan.period)))
-        wish = self.wish(asked, runtime, -asked["period"])
-        return 2 * (self.exact_on(ranked, place, [wish], reference.response_times),)
+        candidate = self.candidate(asked, runtime, -asked["period"])
+        return 2 * (self.exact_on(ranked, place, [candidate], reference.response_times),)
 
     def bears(self, books, load):
         if self.test != "rta" or not self.counts(load) or not books.on.get(load.cpu):
@@ -383,8 +385,8 @@ class Fp(Ordered):
                 f"the CPU with the fewest tasks is taken, which is {candidates[0]}"]
 
         def exceeds(cpu):
-            wishes = {self.urgency(books.tasks[task]) for task in books.on.get(cpu, ())} | {asked["priority"]}
-            return len(wishes) > self.levels[1] - self.levels[0] + 1
+            priorities = {self.urgency(books.tasks[task]) for task in books.on.get(cpu, ())} | {asked["priority"]}
+            return len(priorities) > self.levels[1] - self.levels[0] + 1
         if plan and exceeds(plan.place):
             return ["with exhausted=reject a CPU has no more different requested priorities than levels"]
         return [] if plan or any(map(exceeds, candidates)) else ["the CPU with the fewest tasks has levels left"]

@@ -11,7 +11,7 @@ UNKNOWN = {"zz_unknown": "7", "from_a_later_broker": "a b=c"}
 ASKER = 7000000  # tasks that are only asked about
 
 
-def wish(session, runtime, period, **more):
+def parameters(session, runtime, period, **more):
     """A request that most plugins can grant: with everything that one may need."""
     levels = session.setting.levels
     return {"runtime": runtime, "period": period, "priority": sum(levels) // 2 if levels else 20, **more}
@@ -25,10 +25,10 @@ def other(cpu, runtime, period, policy=None, priority=None, judged=False):
 def probes(session):
     """Questions whose answers show the plugin's state: plain ones, and ones at the edge of what fits, where a
     sum that has drifted by the smallest amount turns the answer round."""
-    asks = [wish(session, 1000, 100000), wish(session, 1000, 100000, priority=99), {"period": 50000},
-            wish(session, 20000, 50000, desired_runtime=50000), wish(session, 3000, 80000, deadline=7000)]
+    asks = [parameters(session, 1000, 100000), parameters(session, 1000, 100000, priority=99), {"period": 50000},
+            parameters(session, 20000, 50000, desired_runtime=50000), parameters(session, 3000, 80000, deadline=7000)]
     for period in (1000000, 30000, 4001):
-        whole = wish(session, period, period)
+        whole = parameters(session, period, period)
         nearest = number(session.question(ASKER, whole)[1].get("nearest"))
         asks += [whole] + [{**whole, "runtime": nearest + more} for more in (0, 1) if nearest]
     return list(enumerate(asks, ASKER))
@@ -53,7 +53,7 @@ def fill(session, percent, most=40):
     """Tasks of this size until one is refused."""
     for task in range(1, most + 1):
         period = 100000 if task % 2 else 200000
-        if session.accept(task, wish(session, period * percent // 100, period))[0] is None:
+        if session.accept(task, parameters(session, period * percent // 100, period))[0] is None:
             break
     return list(session.books.tasks)
 
@@ -78,8 +78,8 @@ def conversation(session):
 def large_numbers(session):
     """Beyond 2^31, where a careless awk or a C int ends."""
     with unchanged(session, "task numbers are told apart beyond 2^31 too"):
-        session.question(ASKER, wish(session, 2500000000, 3600000000))
-        for step in (lambda task: session.accept(task, wish(session, 1000, 100000)), session.release):
+        session.question(ASKER, parameters(session, 2500000000, 3600000000))
+        for step in (lambda task: session.accept(task, parameters(session, 1000, 100000)), session.release):
             for task in (3000000001, 5, 2 ** 32 + 5):
                 step(task)
 
@@ -112,13 +112,13 @@ def many_in_one_write(session):
 def questions_change_nothing(session):
     with unchanged(session, "accept without commit changes nothing"):
         for task in range(100, 160):
-            session.question(task, wish(session, 30000, 100000))
+            session.question(task, parameters(session, 30000, 100000))
 
 
 def changes(session):
     """A change that is only asked about, or refused, leaves the old reservation as it was."""
     held = fill(session, 30)
-    others = (wish(session, 100000, 100000), wish(session, 10, 100000), {"runtime": 5000}, {})
+    others = (parameters(session, 100000, 100000), parameters(session, 10, 100000), {"runtime": 5000}, {})
     state = probes(session) + [(task, session.books.tasks[task].asked) for task in held[:8]]
     for task in held[-1:]:
         with unchanged(session, "a question about a change changes nothing", state):
@@ -144,7 +144,7 @@ def product_of_two(session):
     if isinstance(session.model, Rm) and not {"threshold", "admission"} & set(words):
         for task, cpu in enumerate(session.setting.cpu_numbers, 1):
             session.load(9000 + task, other(cpu, 250000, 1000000))
-        if [bool(session.question(1, wish(session, us, 1000000))[0]) for us in (600000, 600001)] != [True, False]:
+        if [bool(session.question(1, parameters(session, us, 1000000))[0]) for us in (600000, 600001)] != [True, False]:
             session.report.fault("600000 and 600001 of 1000000 us beside 0.25", None,
                                  "the hyperbolic test is exact: a product of 2 is admitted, more is not")
 
@@ -207,7 +207,7 @@ def guess_model(setting, report):
         return setting.name
     report.step = "first question"
     with Session(setting, MODELS["none"](setting), report) as session:
-        session.question(1, wish(session, 1000, 100000))
+        session.question(1, parameters(session, 1000, 100000))
         return {"deadline": "edf", "rr": "rr"}.get(session.policy, "none")
 
 

@@ -28,16 +28,16 @@ class Walk:
         if tasks and choice < (0.6 if self.draining else 0.2):
             self.session.release(rng.choice(list(tasks)))
         elif tasks and choice < (0.7 if self.draining else 0.35):
-            self.accept(rng.choice(list(tasks)), self.wish())
+            self.accept(rng.choice(list(tasks)), self.parameters())
         elif choice < 0.95:
             self.next_task += 1
-            self.accept(self.next_task, self.wish())
+            self.accept(self.next_task, self.parameters())
         elif choice < 0.98:
             self.load()
         else:
             self.session.release(self.next_task + 1000)
 
-    def wish(self):
+    def parameters(self):
         rng = self.rng
         period = rng.choice(PERIODS) if rng.random() < 0.6 else rng.randint(1000, 1000000)
         low, high = rng.choice(PERCENTS)
@@ -128,7 +128,7 @@ class Walk:
             tasks = list(old.books.tasks.items())
             self.rng.shuffle(tasks)
             self.session.feed(tasks)
-            asked = self.probes + [(task, self.wish()) for task, _ in tasks[:10]]
+            asked = self.probes + [(task, self.parameters()) for task, _ in tasks[:10]]
             expect_same(self.session, asked, old.probe(asked), self.session.probe(asked),
                         "after a restart and schedule for each task the answers are the same")
 

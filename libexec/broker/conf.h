@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "wish.h"
+#include "reservation.h"
 
 enum { CONF_WORDS = 32 };
 

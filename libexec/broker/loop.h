@@ -1,5 +1,5 @@
-/* The one place that waits. Every descriptor that can become ready belongs to a source; main dispatches on
- * its kind. Nothing polls: without events and without a pending deadline the broker sleeps. */
+/* The one place that waits. Every descriptor that can become ready belongs to a source, and whatever has a time to a timer. Nothing polls:
+ * without events, and with no timer set, the broker sleeps. */
 #ifndef RTF_LOOP_H
 #define RTF_LOOP_H
 
@@ -7,13 +7,11 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-#include "clock.h"
-
-enum source_kind { SOURCE_SIGNALS, SOURCE_ADOPTER, SOURCE_READER, SOURCE_WAKE, SOURCE_PLUGIN, SOURCE_HELPER, SOURCE_NAMES, SOURCE_THREAD, SOURCE_WATCH, SOURCE_STARTER, SOURCE_GUARD, SOURCE_LOG, SOURCE_LOG_ROOM, SOURCE_STATUS };
+#include "timers.h"
 
 struct source {
-    enum source_kind kind;
-    int index;
+    void (*ready)(struct source *source, uint32_t events);
+    bool is_first; /* comes before those that are ready with it */
 };
 
 enum { LOOP_EVENTS = 64 };
@@ -23,8 +21,8 @@ bool loop_add(int fd, uint32_t events, struct source *source);
 void loop_change(int fd, uint32_t events, struct source *source);
 void loop_remove(int fd);
 
-/* Waits until something is ready or a time has passed (CLOCK_MONOTONIC, ns; INT64_MAX: never): `limit`, when somebody should have
- * answered, and mostly has; or `due`, when there is something to do. Returns how many events it wrote. */
-int loop_wait(struct epoll_event events[static LOOP_EVENTS], int64_t limit, int64_t due);
+/* Calls the sources that are ready. Unless `busy`, waits until there is one, or until the first timer's time. A source stays valid until it
+ * returns, even if it has been removed. */
+void loop_turn(bool busy);
 
 #endif

@@ -41,9 +41,9 @@
 #include "tick.h"
 #include "units.h"
 #include "watchdog.h"
-#include "wishes.h"
+#include "reservations.h"
 
-enum { OPTION_PLUGIN_USER = 256, OPTION_READER_USER, OPTION_MAX_WISHES, OPTION_CHECK, OPTION_PUT_BACK, OPTION_STATE };
+enum { OPTION_PLUGIN_USER = 256, OPTION_READER_USER, OPTION_MAX_SPECS, OPTION_CHECK, OPTION_PUT_BACK, OPTION_STATE };
 
 struct options {
     bool foreground, check, put_back;
@@ -51,7 +51,6 @@ struct options {
 };
 
 static char libexec[3900], acl_path[4096];
-static struct source signal_source = {SOURCE_SIGNALS, 0}, starter_source = {SOURCE_STARTER, 0};
 static int signals_fd = -1, stop_signal;
 static bool starter_is_gone;
 
@@ -85,10 +84,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_READER_USER:
         options->reader_user = argument;
         return 0;
-    case OPTION_MAX_WISHES:
+    case OPTION_MAX_SPECS:
         if (!parse_number(argument, 10000000, &number) || number == 0)
-            argp_error(state, "--max-wishes takes a number from 1 to 10000000");
-        max_wishes = (int)number;
+            argp_error(state, "--max-specs takes a number from 1 to 10000000");
+        max_specs = (int)number;
         return 0;
     case OPTION_CHECK:
         options->check = true;
@@ -111,7 +110,7 @@ static const struct argp_option argp_options[] = {
     {"group", 'g', "GROUP", 0, "Name or number of the group whose members may use it (default rtf)", 0},
     {"plugin-user", OPTION_PLUGIN_USER, "USER", 0, "As whom plugins run (default rtf-plugin, else nobody)", 0},
     {"reader-user", OPTION_READER_USER, "USER", 0, "Whose identity the programs have that read users' files (default rtf-reader, else as plugins)", 0},
-    {"max-wishes", OPTION_MAX_WISHES, "N", 0, "The most wishes that one user may have (default 1000)", 0},
+    {"max-specs", OPTION_MAX_SPECS, "N", 0, "The most specs that one user may have (default 1000)", 0},
     {"state", OPTION_STATE, "DIR", 0, "Where what is in force is written down, in a directory of its own (default /run/rtf if it is in memory, else the spool)", 0},
     {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them or may not be meant, and end", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
@@ -234,8 +233,11 @@ static void lock_memory(void)
         event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
 }
 
+static void take_signals(struct source *source, uint32_t events);
+
 static void catch_signals(void)
 {
+    static struct source source = {.ready = take_signals};
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGHUP);
@@ -245,13 +247,13 @@ static void catch_signals(void)
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signals_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (signals_fd < 0 || !loop_add(signals_fd, EPOLLIN, &signal_source))
+    if (signals_fd < 0 || !loop_add(signals_fd, EPOLLIN, &source))
         die_errno(EX_OSERR, "signalfd");
 }
 
 static struct acl *load_rules(char *reason)
 {
-    return acl_load(acl_path, plugin_index, reason);
+    return acl_load(acl_path, reason);
 }
 
 static void read_configuration(const struct options *options)
@@ -273,24 +275,38 @@ static const struct reader_events reader_events = {
     .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
 };
 
-static const struct thread_events thread_events = {.examine = wish_examine, .recover = order_recover};
+static void account_known(struct account *account)
+{
+    directories_of(account);
+    order_account_known(account);
+}
+
+static void log_was_restarted(void)
+{
+    event_broker("error", "the writer of the log ended and is started again: some lines may be missing");
+}
+
+static void take_starter_events(struct source *source, uint32_t events);
+static struct source starter_source = {.ready = take_starter_events};
 
 static void prepare_parts(const struct options *options)
 {
+    static const struct guard_listener of_guard = {.news = threads_guarded, .is_new = threads_guard};
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
-    threads_prepare(&thread_events);
-    helper_prepare(part("rtf-attach"));
-    guard_prepare(part("rtf-guard"));
-    names_prepare(part("rtf-names"), plugin_user);
-    plugins_prepare(plugin_user);
+    if (!order_prepare())
+        die_errno(EX_OSERR, "timerfd");
+    helper_prepare(part("rtf-attach"), order_helper_event);
+    guard_prepare(part("rtf-guard"), &of_guard);
+    names_prepare(part("rtf-names"), plugin_user, account_known);
+    plugins_prepare(plugin_user, order_plugin_event);
     directories_prepare(part("rtf-adopter"));
     readers_prepare(part("rtf-reader"), find_reader_user(options), &reader_events);
-    logging_prepare(part("rtf-log"));
+    logging_prepare(part("rtf-logger"), log_was_restarted);
     status_prepare(part("rtf-publisher"), spool.group);
     if (!starter_fork(!options->foreground, &starter_source))
         die_errno(EX_OSERR, "fork");
     if (!logging_start(spool.log))
-        die_errno(EX_OSERR, part("rtf-log"));
+        die_errno(EX_OSERR, part("rtf-logger"));
 }
 
 static void stop_parts(void)
@@ -308,6 +324,7 @@ static void reload(void)
     char reason[REASON_BYTES];
     struct acl *fresh = load_rules(reason);
     event_reopen();
+    order_drain(spool_is_draining());
     if (fresh == NULL) {
         event_broker("error", "%s; the rules in force stay", reason);
         fprintf(stderr, "rtf-brokerd: %s; the rules in force stay\n", reason);
@@ -315,6 +332,7 @@ static void reload(void)
     }
     order_new_rules(fresh);
     acl_names(fresh, names_warn_unknown);
+    order_doubt_owners();
     directories_rescan(); /* a uid that is named now may have one */
     threads_check();
     event_broker("reloaded", "acl.conf was read again and the log opened again");
@@ -332,9 +350,11 @@ static void show_books(void)
         event_broker("error", "state/current/books.json cannot be written: %s", strerror(errno));
 }
 
-static void take_signals(void)
+static void take_signals(struct source *source, uint32_t events)
 {
     struct signalfd_siginfo info;
+    (void)source;
+    (void)events;
     while (read(signals_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGHUP)
             reload();
@@ -347,50 +367,15 @@ static void take_signals(void)
     }
 }
 
-static void take_plugin_events(int plugin)
-{
-    struct plugin_event event;
-    while (plugin_receive(plugin, &event))
-        order_plugin_event(plugin, &event);
-}
-
-static void take_helper_events(void)
-{
-    struct helper_event event;
-    while (helper_receive(&event))
-        order_helper_event(&event);
-}
-
-static void take_guard_events(void)
-{
-    struct guard_event event;
-    while (guard_receive(&event))
-        threads_guarded(&event);
-    if (guard_is_new())
-        threads_guard();
-}
-
-static void take_accounts(bool alive)
-{
-    struct account *account;
-    bool was_alive = alive;
-    while ((account = names_receive(&alive)) != NULL) {
-        directories_of(account);
-        order_account_known(account);
-    }
-    if (!was_alive || !alive) {
-        event_broker("error", "the account lookup ended or hung and is started again");
-        (void)names_restart();
-    }
-}
-
 /* Without a starter no part that dies comes back: better a new broker, while all parts are there. */
-static void take_starter_events(void)
+static void take_starter_events(struct source *source, uint32_t events)
 {
     struct part_used used;
     int heard;
+    (void)source;
+    (void)events;
     while ((heard = starter_hear(&used)) > 0)
-        take_plugin_events(plugin_used(&used));
+        plugin_used(&used);
     if (heard == 0)
         return;
     event_broker("error", "the starter was killed: the broker ends as by SIGINT, to be started again");
@@ -398,135 +383,17 @@ static void take_starter_events(void)
     stop_signal = SIGINT;
 }
 
-static void dispatch(const struct epoll_event *ready)
+static void turn(void)
 {
-    struct source *source = ready->data.ptr;
-    bool alive;
-    switch (source->kind) {
-    case SOURCE_SIGNALS:
-        take_signals();
-        break;
-    case SOURCE_ADOPTER:
-        directories_receive();
-        break;
-    case SOURCE_READER:
-        reader_receive(user_of_reader(source));
-        break;
-    case SOURCE_WAKE:
-        reader_wake(user_of_wake(source));
-        break;
-    case SOURCE_WATCH:
-        threads_watched(attachment_of_watch(source), (ready->events & EPOLLHUP) != 0);
-        break;
-    case SOURCE_PLUGIN:
-        plugin_read(source->index);
-        take_plugin_events(source->index);
-        break;
-    case SOURCE_HELPER:
-        helper_ready();
-        take_helper_events();
-        break;
-    case SOURCE_GUARD:
-        guard_ready();
-        take_guard_events();
-        break;
-    case SOURCE_NAMES:
-        names_writable();
-        names_read(&alive);
-        take_accounts(alive);
-        break;
-    case SOURCE_THREAD:
-        threads_ended((struct attachment *)source);
-        break;
-    case SOURCE_LOG:
-        logging_ended();
-        break;
-    case SOURCE_STATUS:
-        status_ready();
-        break;
-    case SOURCE_LOG_ROOM: /* at the end of the turn */
-        break;
-    case SOURCE_STARTER:
-        take_starter_events();
-        break;
-    }
-}
-
-static int64_t earliest(int64_t one, int64_t other)
-{
-    return one < other ? one : other;
-}
-
-/* When one of its parts should have answered. */
-static int64_t next_limit(void)
-{
-    return earliest(earliest(earliest(plugins_deadline(), guard_deadline()), helper_deadline()), earliest(names_deadline(), readers_deadline()));
-}
-
-/* When the broker itself has something to do. */
-static int64_t next_due(void)
-{
-    if (order_has_queue())
-        return 0;
-    return earliest(earliest(earliest(journal_deadline(), logging_deadline()), earliest(home_deadline(), watchdog_deadline())), earliest(earliest(directories_deadline(), order_deadline()), status_deadline()));
-}
-
-/* After what has been read: an answer that came late because the broker itself was kept waiting is no fault. */
-static void expire(void)
-{
-    bool alive;
-    int64_t now = monotonic_now();
-    order_take_turn();
-    if (next_limit() > now && next_due() > now)
-        return;
-    if (logging_expire(now))
-        event_broker("error", "the writer of the log ended and is started again: some lines may be missing");
-    watchdog_expire(now);
-    status_expire(now);
-    plugins_expire(now);
-    for (int i = 0; i < plugins_count(); i++)
-        take_plugin_events(i);
-    helper_expire(now);
-    take_helper_events();
-    guard_expire(now);
-    take_guard_events();
-    names_expire(now);
-    if (names_deadline() <= now) {
-        names_read(&alive);
-        take_accounts(alive);
-        if (names_deadline() <= now)
-            take_accounts(false);
-    }
-    readers_expire(now);
-    directories_expire(now);
-    order_expire(now);
-}
-
-static bool is_about_thread(const struct epoll_event *ready)
-{
-    const struct source *source = ready->data.ptr;
-    return source->kind == SOURCE_THREAD || source->kind == SOURCE_WATCH;
-}
-
-/* One turn: waits until there is something to do, `until` at most (CLOCK_MONOTONIC, ns). */
-static void turn(int64_t until)
-{
-    struct epoll_event ready[LOOP_EVENTS];
     plugins_flush();
     readers_flush();
     event_flush();
     status_notice();
-    const int64_t due = next_due();
-    home_keep(due == 0);
-    int count = loop_wait(ready, earliest(next_limit(), until), due);
-    /* Who asks after a thread has ended must find what it has given back. */
-    for (int i = 0; i < count; i++)
-        if (is_about_thread(&ready[i]))
-            dispatch(&ready[i]);
-    for (int i = 0; i < count; i++)
-        if (!is_about_thread(&ready[i]))
-            dispatch(&ready[i]);
-    expire();
+    const bool busy = order_has_queue();
+    home_keep(busy);
+    loop_turn(busy);
+    order_take_turn();
+    timers_run(); /* last: an answer that came late because the broker itself was kept waiting is no fault */
     attachments_sweep();
     users_sweep();
     journal_tidy();
@@ -537,14 +404,25 @@ static void turn(int64_t until)
 /* What is true of everybody is waited for; not, beyond that, what only keeps its own user waiting. */
 static void turn_until(bool (*is_so)(void), int64_t at_most)
 {
-    const int64_t until = monotonic_now() + at_most;
-    while (stop_signal == 0 && !is_so() && monotonic_now() < until)
-        turn(until);
+    struct timer patience = {0};
+    timer_set(&patience, monotonic_now() + at_most);
+    while (stop_signal == 0 && !is_so() && patience.at != 0)
+        turn();
+    timer_end(&patience);
 }
 
 static bool owners_are_known(void)
 {
-    return directories_are_known() && names_deadline() == INT64_MAX;
+    return directories_are_known() && names_are_settled();
+}
+
+/* Even if it is to end: what was in force is taken up before it is laid down. */
+static bool start_plugins(char *reason)
+{
+    int started = plugins_start(reason) ? 0 : -1;
+    while (started == 0 && (started = plugins_have_started(reason)) == 0)
+        turn();
+    return started > 0;
 }
 
 static bool take_up_where_it_was(char *reason)
@@ -584,6 +462,7 @@ static void start(const struct options *options, int lock)
 {
     char reason[REASON_BYTES];
     event_start(options->foreground);
+    order_drain(spool_is_draining());
     outrank_grants();
     home_choose();
     lock_memory();
@@ -592,9 +471,9 @@ static void start(const struct options *options, int lock)
         die(EX_OSERR, reason);
     watchdog_open();
     privileges_drop(options->spool, options->config);
-    if (!helper_start(lock) || !guard_start() || !names_restart())
+    if (!helper_start(lock) || !guard_start() || !names_start())
         die_errno(EX_OSERR, "the broker's parts");
-    if (!plugins_start(reason)) {
+    if (!start_plugins(reason)) {
         stop_parts();
         die(EX_CONFIG, reason);
     }
@@ -613,7 +492,7 @@ static void start(const struct options *options, int lock)
 static void serve(void)
 {
     while (stop_signal == 0)
-        turn(INT64_MAX);
+        turn();
 }
 
 static void stop(void)
@@ -670,6 +549,20 @@ static void lint(const char *config)
     die_errno(EX_OSERR, part("rtf-lint"));
 }
 
+/* The plugins know what they refuse, and whether they go together. They are started as they will be, which only root can. */
+static void ask_plugins(const struct options *options)
+{
+    char reason[REASON_BYTES];
+    loop_start();
+    plugins_prepare(find_plugin_user(options->plugin_user), order_plugin_event);
+    if (!starter_fork(false, &starter_source))
+        die_errno(EX_OSERR, "fork");
+    const bool good = start_plugins(reason);
+    starter_stop();
+    if (!good)
+        die(EX_CONFIG, reason);
+}
+
 static int put_back(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -679,7 +572,7 @@ static int put_back(const struct options *options)
     if (there == 0)
         return EX_OK; /* no broker has ever changed anything */
     place_find();
-    helper_prepare(part("rtf-attach"));
+    helper_prepare(part("rtf-attach"), NULL);
     if (!starter_fork(false, &starter_source) || !helper_start(lock))
         die_errno(EX_OSERR, part("rtf-attach"));
     bool good = put_back_kernel(reason);
@@ -702,6 +595,8 @@ int main(int argc, char **argv)
     find_libexec();
     if (!options.put_back)
         read_configuration(&options);
+    if (options.check && geteuid() == 0)
+        ask_plugins(&options);
     if (options.check)
         lint(options.config);
     if (geteuid() != 0)

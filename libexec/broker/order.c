@@ -11,16 +11,22 @@
 #include "acl.h"
 #include "adjusting.h"
 #include "asking.h"
+#include "attachments.h"
 #include "directories.h"
 #include "enforcing.h"
 #include "event.h"
+#include "grants.h"
+#include "leases.h"
 #include "ledger.h"
 #include "memory.h"
 #include "names.h"
 #include "readers.h"
 #include "request.h"
-#include "rest.h"
-#include "resting.h"
+#include "resource-cpu.h"
+#include "debts.h"
+#include "waiters.h"
+#include "waiting.h"
+#include "refusals.h"
 #include "scans.h"
 #include "spool.h"
 #include "state.h"
@@ -28,74 +34,86 @@
 #include "threads.h"
 #include "turns.h"
 #include "verdict.h"
-#include "wishes.h"
+#include "reservations.h"
 
 struct recovery {
     enum kind kind;
     char reason[160];
 };
 
-enum { TURN_WISHES = 32 };
+enum { TURN_RESERVATIONS = 32 };
 
 /* ---- verdicts ---- */
 
-int64_t order_deadline(void)
-{
-    const int64_t paid_back = rest_deadline() < resting_deadline() ? rest_deadline() : resting_deadline();
-    return threads_deadline() < paid_back ? threads_deadline() : paid_back;
-}
-
 static void advance(struct request *request, enum next next);
 
-static void end_rests(int64_t now)
+static void has_waited(struct request *request)
 {
-    struct request *request;
-    rest_expire(now);
-    while ((request = resting_over(now)) != NULL)
-        advance(request, request->rested == ASK ? ask_again(request) : request->rested);
+    advance(request, request->then == ASK ? ask_again(request) : request->then);
 }
 
-void order_expire(int64_t now)
+static void lease_is_over(struct reservation *reservation);
+
+bool order_prepare(void)
 {
-    threads_expire(now);
-    end_rests(now);
+    static const struct thread_events thread_events = {.examine = reservation_examine, .recover = order_recover};
+    waiting_prepare(has_waited);
+    threads_prepare(&thread_events);
+    return leases_prepare(lease_is_over);
 }
 
-static bool nothing_is_left(const struct wish *wish)
+static bool nothing_is_left(const struct reservation *reservation)
 {
-    return wish->judged.inode == 0 && wish->judged_tid.inode == 0 && wish->leaving_tid.inode == 0 && wish->grant == NULL && wish->attachment == NULL &&
-           !wish->asked && !wish->coming;
+    return reservation->judged.inode == 0 && reservation->judged_tid.inode == 0 && reservation->leaving_tid.inode == 0 && reservation->grant == NULL && reservation->attachment == NULL &&
+           reservation->expected == EXPECT_NOTHING;
 }
 
-static void forget_if_empty(struct wish *wish)
+static void forget_if_empty(struct reservation *reservation)
 {
-    struct user *user = wish->user;
-    if (!nothing_is_left(wish))
+    struct user *user = reservation->user;
+    if (!nothing_is_left(reservation))
         return;
-    reader_remove(user, wish->name, "verdict", NULL); /* of a wish that was not kept in mind */
-    wish_forget(wish);
-    if (user->gone && user->wishes == NULL)
+    reader_remove(user, reservation->name, "verdict", NULL); /* of a reservation that was not kept in mind */
+    reservation_forget(reservation);
+    if (user->state == DIRECTORY_GONE && user->reservations == NULL)
         user_close(user);
 }
 
 bool order_has_queue(void)
 {
-    return turns_are_due() || turn_is_due();
+    return turns_are_due() || turn_is_due() || waiters_are_due();
 }
 
 void order_take_turn(void)
 {
-    struct wish *wish;
+    struct reservation *reservation;
     struct request *request;
-    for (int taken = 0; taken < TURN_WISHES && (request = turn_next()) != NULL; taken++)
+    while ((reservation = waiters_next()) != NULL)
+        reservation_queue(reservation);
+    for (int taken = 0; taken < TURN_RESERVATIONS && (request = turn_next()) != NULL; taken++)
         advance(request, ASK);
-    for (int taken = 0; taken < TURN_WISHES && (wish = turns_next()) != NULL; taken++)
-        wish_examine(wish);
+    for (int taken = 0; taken < TURN_RESERVATIONS && (reservation = turns_next()) != NULL; taken++)
+        reservation_examine(reservation);
 }
 
-static bool is_to_be_applied_again(const struct wish *wish)
+/* Its file goes, unless its owner has written it anew meanwhile; without that it is released. */
+static void lease_is_over(struct reservation *reservation)
 {
-    return wish->recovery != NULL || (wish->attachment != NULL && wish->attachment->awake);
+    char reason[REASON_BYTES];
+    const uint64_t expires = reservation->grant == NULL ? 0 : reservation->grant->spec.expires;
+    snprintf(reason, sizeof reason, "nobody has written it anew: it ends");
+    if (expires != 0)
+        snprintf(reason, sizeof reason, "it was not renewed within %lluus: it ends", (unsigned long long)expires);
+    struct event event = {.stage = "spec", .user = reservation->user, .name = reservation->name, .decision = "ended", .reason = reason,
+                          .plugin = grant_plugin_name(reservation->grant), .token = reservation->token, .microseconds = -1};
+    event_write(&event);
+    reservation->state = RESERVATION_ENDING;
+    reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
+}
+
+static bool is_to_be_applied_again(const struct reservation *reservation)
+{
+    return reservation->recovery != NULL || (reservation->attachment != NULL && attachment_is_to_be_applied(reservation->attachment));
 }
 
 /* A digest tells only where the times of files do not. */
@@ -105,90 +123,130 @@ static bool is_another(const struct file *file, const struct stamp *judged)
 }
 
 /* Nothing follows for its reader. */
-static void end_sighting(struct wish *wish)
+static void end_sighting(struct reservation *reservation)
 {
-    if (wish->sighting != NULL)
-        reader_done(wish->user, wish->name);
-    wish_sighting_end(wish);
+    if (reservation->sighting != NULL)
+        reader_done(reservation->user, reservation->name);
+    reservation_sighting_end(reservation);
 }
 
 /* After an answer: what is news is told by the reader without being asked. */
-static void examine_rest(struct wish *wish)
+static void examine_grant(struct reservation *reservation)
 {
-    if (wish->sighting != NULL || wish->exited || is_to_be_applied_again(wish) || (wish->dirty && !wish->coming))
-        wish_queue(wish);
+    if (reservation->sighting != NULL || (reservation->news & NEWS_OF_THREAD) != 0 || is_to_be_applied_again(reservation) ||
+        ((reservation->news & NEWS_OF_FILES) != 0 && reservation->expected == EXPECT_NOTHING))
+        reservation_queue(reservation);
     else
-        forget_if_empty(wish);
+        forget_if_empty(reservation);
 }
 
-/* A NAME.tid that came with a wish has its turn after it. */
-static bool has_more(const struct wish *wish, enum kind answered)
+/* A NAME.tid that came with a spec has its turn after it. */
+static bool has_more(const struct reservation *reservation, enum kind answered)
 {
-    return wish->sighting != NULL && answered != ATTACH && answered != DETACH && !wish->over_limit && is_another(&wish->sighting->tid, &wish->judged_tid);
+    return reservation->sighting != NULL && answered != ATTACH && answered != DETACH && reservation->state != RESERVATION_OVER_LIMIT &&
+           is_another(&reservation->sighting->tid, &reservation->judged_tid);
+}
+
+/* Refused, but not for good, and its owner has time. */
+static bool is_to_wait(const struct request *request)
+{
+    const struct outcome *outcome = &request->outcome;
+    return request->has_spec && request->spec.waits && !outcome->dry_run && !outcome->refusal.never &&
+           (outcome->result == SCHEDULE_FAIL || outcome->result == ACL_FAIL) && outcome->kind != UPDATE;
+}
+
+static void settle_waiting(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    if (is_to_wait(request)) {
+        request->outcome.result = RESULT_WAITING;
+        waiters_add(reservation, reservation->waits != 0 ? reservation->waits : boottime_now());
+    } else if (request->json.state != FILE_ABSENT && request->outcome.kind != ATTACH && request->outcome.kind != DETACH)
+        waiters_leave(reservation);
 }
 
 static void answer(struct request *request)
 {
-    struct wish *wish = request->wish;
-    bool over_limit = wish->over_limit && !wish->dirty && wish->grant == NULL && wish->attachment == NULL;
-    /* A wish whose thread could not be attached, and that would end with it, must not hold anything. */
-    if (request->outcome.result == ATTACH_FAIL && wish->grant != NULL && wish->grant->spec.lifetime_thread && wish->attachment == NULL) {
-        grant_unbook(wish, true);
+    struct reservation *reservation = request->reservation;
+    const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->news & NEWS_OF_FILES) == 0 && reservation->grant == NULL &&
+                            reservation->attachment == NULL;
+    /* A reservation whose thread could not be attached, and that would end with it, must not hold anything. */
+    const bool revoked = request->outcome.kind == UPDATE && request->outcome.result == ACL_FAIL;
+    if (reservation->grant != NULL && reservation->attachment == NULL && (revoked || (request->outcome.result == ATTACH_FAIL && reservation->grant->spec.lifetime_thread))) {
+        grant_unbook(reservation, true);
         request->recorded = false;
     }
+    settle_waiting(request);
     (void)request_record(request);
-    const bool more = has_more(wish, request->outcome.kind);
-    verdict_tell(wish, &request->outcome, (monotonic_now() - request->started) / 1000, wish->sighting != NULL, more);
+    const bool more = has_more(reservation, request->outcome.kind);
+    verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->sighting != NULL, more);
     if (!more)
-        wish_sighting_end(wish); /* the verdict is the last that its reader hears of it */
+        reservation_sighting_end(reservation); /* the verdict is the last that its reader hears of it */
     request_drop(request);
-    if (over_limit && !wish->coming)
-        wish_forget(wish);
+    if (over_limit && reservation->expected == EXPECT_NOTHING)
+        reservation_forget(reservation);
     else
-        examine_rest(wish);
+        examine_grant(reservation);
 }
 
 /* A directory that was moved away and back comes as a new one, and may have asked for the thread while the old
- * wish still had it. */
-static void tell_successor(const struct wish *wish)
+ * reservation still had it. */
+static void tell_successor(const struct reservation *reservation)
 {
-    struct user *user = user_find(wish->user->name);
-    struct wish *successor = user == NULL ? NULL : wish_find(user, wish->name, false);
+    struct user *user = user_find(reservation->user->name);
+    struct reservation *successor = user == NULL ? NULL : reservation_find(user, reservation->name, false);
     if (successor == NULL || successor->attachment != NULL)
         return;
     successor->judged_tid = (struct stamp){0};
     if (successor->grant != NULL && successor->grant->spec.attach != 0)
         successor->judged = (struct stamp){0};
-    wish_queue(successor);
+    reservation_queue(successor);
 }
 
 static void released(struct request *request)
 {
-    struct wish *wish = request->wish;
-    struct event event = {.stage = "release", .user = wish->user, .name = wish->name, .request = kind_name(RELEASE), .decision = "ok",
-                          .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
-                          .token = wish->token,
-                          .microseconds = (monotonic_now() - request->started) / 1000};
-    grant_unbook(wish, true);
-    reader_remove(wish->user, wish->name, "verdict", NULL);
-    if (wish->judged_tid.inode != 0 && wish->sighting != NULL && wish->sighting->tid.state != FILE_ABSENT && !wish->user->gone) {
-        wish->leaving_tid = wish->judged_tid;
-        reader_remove(wish->user, wish->name, "tid", &wish->leaving_tid); /* whoever removes it, that will be told */
+    struct reservation *reservation = request->reservation;
+    struct event event = {.stage = "release", .user = reservation->user, .name = reservation->name, .request = kind_name(RELEASE), .decision = "ok",
+                          .plugin = grant_plugin_name(reservation->grant), .token = reservation->token,
+                          .microseconds = (monotonic_now() - request->started) / 1000, .grant = verdict_grant(reservation->grant)};
+    grant_unbook(reservation, true);
+    reader_remove(reservation->user, reservation->name, "verdict", NULL);
+    if (reservation->judged_tid.inode != 0 && reservation->sighting != NULL && reservation->sighting->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
+        reservation->leaving_tid = reservation->judged_tid;
+        reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* whoever removes it, that will be told */
         readers_flush(); /* once this is written down as released, nobody would know whose that file was */
     }
-    (void)state_gone(wish); /* last: a crash before it releases once more */
-    if (wish->leaving_tid.inode == 0) /* else it is kept in mind until then, and must not be one too many */
-        wish_uncount(wish);
+    (void)state_gone(reservation); /* last: a crash before it releases once more */
+    if (reservation->leaving_tid.inode == 0) /* else it is kept in mind until then, and must not be one too many */
+        reservation_uncount(reservation);
     event_write(&event);
-    if (wish->user->gone)
-        tell_successor(wish);
-    wish->judged = wish->judged_tid = (struct stamp){0};
-    free(wish->token);
-    wish->token = NULL;
-    wish->ending = false;
+    json_decref(event.grant);
+    if (reservation->user->state == DIRECTORY_GONE)
+        tell_successor(reservation);
+    waiters_leave(reservation);
+    reservation->judged = reservation->judged_tid = (struct stamp){0};
+    free(reservation->token);
+    reservation->token = NULL;
+    if (reservation->state == RESERVATION_ENDING)
+        reservation->state = RESERVATION_OPEN;
     request_drop(request);
-    end_sighting(wish);
-    examine_rest(wish);
+    end_sighting(reservation);
+    examine_grant(reservation);
+}
+
+/* Until what others have used is paid back, which can take some seconds. Whoever does not wait so long is to know why. */
+static void tell_waiting(struct request *request)
+{
+    const int64_t long_enough = 100000000; /* ns */
+    const struct outcome kept = request->outcome;
+    if (request->has_said_so || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
+        return;
+    request->has_said_so = true;
+    request_take_token(request);
+    refusal_say(request, RESOURCE_CPU);
+    request->outcome.result = RESULT_WAITING;
+    verdict_tell(request->reservation, &request->outcome, -1, false, false);
+    request->outcome = kept;
 }
 
 /* Does what a stage wants next, until an answer has to be waited for. */
@@ -196,15 +254,17 @@ static void advance(struct request *request, enum next next)
 {
     while (next == ASK || next == ENFORCE || next == DETACH_ON)
         next = next == ASK ? ask_next(request) : next == ENFORCE ? enforce(request) : detach_on(request);
+    if (next == WAIT)
+        tell_waiting(request);
     if (next == ANSWER)
         answer(request);
     else if (next == RELEASED)
         released(request);
     else if (next == LOOK_AGAIN) {
-        struct wish *wish = request->wish;
+        struct reservation *reservation = request->reservation;
         request_drop(request);
-        end_sighting(wish);
-        wish_queue(wish);
+        end_sighting(reservation);
+        reservation_queue(reservation);
     }
 }
 
@@ -213,118 +273,131 @@ static void advance(struct request *request, enum next next)
 /* A plugin that was restarted hears all that it had scheduled, and its neighbours' tasks. */
 static void feed(int plugin)
 {
-    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next) {
-        if (wish->grant != NULL)
-            feed_one(plugin, wish->task, wish->grant);
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
+        if (reservation->grant != NULL)
+            feed_one(plugin, reservation->task, reservation->grant);
     }
-    rest_feed(plugin);
+    debt_feed(plugin);
 }
 
-/* Each move has to fit when it is said: a plugin that wants to swap two tasks goes by a CPU that has room. */
-static bool update_is_its_own(int plugin, const struct grant *grant, const struct plugin_event *event)
+static void move(const struct plugin_event *event, struct grant *grant, const struct grant *moved)
 {
-    const struct plugin_line *line = plugin_line(plugin);
-    char reason[REASON_BYTES];
-    if (grant == NULL || grant->plugin != plugin)
-        return false;
-    if (event->has_priority && (event->plan.priority < line->lowest || event->plan.priority > line->highest))
-        return false;
-    struct grant moved = *grant;
-    if (event->has_cpus)
-        moved.plan.cpus = event->plan.cpus;
-    if (event->has_priority)
-        moved.plan.priority = event->plan.priority;
-    return plan_is_its_own(plugin, &moved.spec, UINT64_MAX, &moved.plan, reason) &&
-           (!event->has_cpus || ledger_fits(&moved, grant, reason));
-}
-
-static void move(struct grant *grant, const struct plugin_event *event)
-{
-    struct grant before = *grant;
+    const struct grant before = *grant;
     ledger_remove(grant);
-    if (event->has_cpus)
-        grant->plan.cpus = event->plan.cpus;
-    if (event->has_priority)
-        grant->plan.priority = event->plan.priority;
+    grant->plan = moved->plan;
     ledger_add(grant);
-    if (event->has_cpus)
+    if (event->move.has_cpus)
         tell_neighbours(event->task, &before, grant);
 }
 
 static void update(int plugin, const struct plugin_event *event)
 {
-    struct wish *wish = wish_of_task(event->task);
-    struct grant *grant = wish == NULL ? rest_grant(event->task) : wish->grant;
-    if (!update_is_its_own(plugin, grant, event)) {
+    struct reservation *reservation = reservation_of_task(event->task);
+    struct grant *grant = reservation == NULL ? debt_grant(event->task) : reservation->grant;
+    struct grant moved;
+    if (grant == NULL || grant->plugin != plugin || !cpu_may_move(grant, &event->move, &moved)) {
         if (!plugin_is_releasing(plugin, event->task))
             plugin_fail(plugin, "it moves a task, or to a CPU or priority, that is not its own");
         return;
     }
-    move(grant, event);
-    if (wish == NULL)
+    move(event, grant, &moved);
+    if (reservation == NULL)
         return;
-    (void)wish_record(wish);
+    (void)reservation_record(reservation);
     /* A level that moved to keep an order is no news to an owner who never asked for one. */
-    bool news = wish->request == NULL && (event->has_cpus || wish->grant->spec.priority != 0);
-    if (wish->attachment == NULL) {
+    bool news = reservation->request == NULL && (event->move.has_cpus || reservation->grant->spec.priority != 0);
+    if (reservation->attachment == NULL) {
         if (news)
-            verdict_again(wish, UPDATE, "the plugin moved it to make room");
+            verdict_again(reservation, UPDATE, "the plugin moved it to make room");
         return;
     }
-    if (is_being_detached(wish))
+    if (is_being_detached(reservation))
         return;
-    adjusting_expect(wish, helper_adjust(wish->attachment, wish->grant), news);
+    adjusting_expect(reservation, helper_adjust(reservation->attachment, reservation->grant), news);
 }
 
 void order_plugin_event(int plugin, const struct plugin_event *event)
 {
     struct request *request;
+    enum step step;
     switch (event->kind) {
     case PLUGIN_UP:
         feed(plugin);
+        waiters_kick();
         break;
     case PLUGIN_UPDATE:
         update(plugin, event);
         break;
     case PLUGIN_ANSWER:
-        request = take_waiting_for_plugin(event->id);
+        request = take_waiting_for_plugin(event->id, &step);
         if (request != NULL) /* for release and load nobody waits */
-            advance(request, plugin_answered(request, event));
+            advance(request, plugin_answered(request, step, event));
         break;
     }
 }
 
 void order_helper_event(const struct helper_event *event)
 {
-    struct request *request = take_waiting_for_helper(event->id);
+    enum step step;
+    struct request *request = take_waiting_for_helper(event->id, &step);
     if (request != NULL)
-        advance(request, helper_answered(request, event));
+        advance(request, helper_answered(request, step, event));
     else
         threads_adjusted(event);
 }
 
 /* ---- what the files ask for ---- */
 
+static bool draining;
+
+/* What an earlier broker had granted is asked anew after a change of plugins.conf, and is nothing new. */
+static bool is_drained_away(const struct request *request)
+{
+    return draining && request->outcome.kind != RECOVER;
+}
+
+void order_drain(bool begin)
+{
+    if (begin != draining)
+        event_broker(begin ? "warning" : "ok", begin ? "draining: new specs and changes are refused" : "draining is over: new specs and changes are served again");
+    draining = begin;
+}
+
+static bool may_have_something(const struct account *account)
+{
+    return account->uid == 0 || account_has_gid(account, spool.group) || acl_names_uid(rules, account->uid);
+}
+
+static void say_no_member(struct request *request)
+{
+    say(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", request->reservation->user->uid, spool.group);
+    blame(request, "access", WHY_NOT_A_MEMBER, true);
+}
+
 static void judge_identity(struct request *request)
 {
-    struct account *account = request->wish->user->account;
-    if (account->state == ACCOUNT_FAILED) {
-        say(request, ACL_FAIL, "the account database did not answer for uid %u", account->uid);
-        blame(request, "access", false);
+    struct account *account = request->reservation->user->account;
+    if (is_drained_away(request)) {
+        say(request, ACL_FAIL, "the administrator lets nothing new begin here: %s/draining", spool.path);
+        blame(request, "broker", WHY_DRAINING, false);
         advance(request, ANSWER);
-    } else if (account->uid != 0 && !account_has_gid(account, spool.group) && !acl_names_uid(rules, account->uid)) {
-        say(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", account->uid, spool.group);
-        blame(request, "access", true);
+    } else if (account->state == ACCOUNT_FAILED) {
+        say(request, ACL_FAIL, "the account database did not answer for uid %u", account->uid);
+        blame(request, "access", WHY_NO_ACCOUNT, false);
+        advance(request, ANSWER);
+    } else if (!may_have_something(account)) {
+        say_no_member(request);
         advance(request, ANSWER);
     } else {
         request->outcome.judged = &request->spec;
+        request->claim = request->spec.claims;
         advance(request, ASK);
     }
 }
 
 static void identify(struct request *request)
 {
-    struct account *account = request->wish->user->account;
+    struct account *account = request->reservation->user->account;
     if (account_ready(account)) {
         judge_identity(request);
         return;
@@ -333,193 +406,282 @@ static void identify(struct request *request)
     TAILQ_INSERT_TAIL(&account->waiting, request, of_account);
 }
 
+/* A database that does not answer costs nobody what he has. */
+static void judge_owner(struct account *account)
+{
+    account->in_doubt = false;
+    if (account->state == ACCOUNT_FAILED || may_have_something(account))
+        return;
+    for (struct user *user = LIST_FIRST(&account->users); user != NULL; user = LIST_NEXT(user, of_account))
+        for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
+            if (reservation->grant != NULL) {
+                reservation->state = RESERVATION_REVOKED;
+                reservation_queue(reservation);
+            }
+}
+
+void order_doubt_owners(void)
+{
+    for (struct user *user = users_first(); user != NULL; user = user->hh.next) {
+        user->account->in_doubt = true;
+        if (account_ready(user->account))
+            judge_owner(user->account);
+    }
+}
+
+/* The file stays, and is looked at once more: he may be back. */
+static void revoke(struct reservation *reservation)
+{
+    end_sighting(reservation);
+    struct request *request = request_begin(reservation, UPDATE);
+    say_no_member(request);
+    reservation->state = RESERVATION_OPEN;
+    reservation->news |= NEWS_OF_FILES;
+    advance(request, reservation->attachment != NULL ? detach(request) : ANSWER);
+}
+
 void order_account_known(struct account *account)
 {
     struct request *request;
+    if (account->in_doubt)
+        judge_owner(account);
     while ((request = TAILQ_FIRST(&account->waiting)) != NULL) {
         TAILQ_REMOVE(&account->waiting, request, of_account);
+        request->step = STEP_NOTHING;
         judge_identity(request);
     }
 }
 
-static void judge_json(struct wish *wish)
+/* Whoever rewrites a spec means its parameters: the thread stays, unless the spec says otherwise, or NAME.tid names one. */
+static bool keeps_its_thread(const struct reservation *reservation, const struct spec *spec)
 {
-    struct sighting *sighting = wish->sighting;
-    struct request *request = request_begin(wish, wish->recovered ? RECOVER : wish->grant != NULL ? CHANGE : CREATE);
-    wish->recovered = wish->ending = false;
+    const struct attachment *attachment = reservation->attachment;
+    return attachment != NULL && reservation->grant != NULL && !attachment_is_over(attachment) && spec->attach == 0 && !spec->attach_none && !spec->dry_run &&
+           (attachment->by_file || (reservation->sighting->tid.state == FILE_ABSENT && spec_claims_cpu(spec)));
+}
+
+static void keep_thread(const struct reservation *reservation, struct spec *spec)
+{
+    if (!keeps_its_thread(reservation, spec))
+        return;
+    if (!reservation->attachment->by_file) {
+        spec->attach = reservation->attachment->tid;
+        spec->attach_kept = true;
+    }
+    spec->lifetime_thread |= reservation->grant->spec.lifetime_thread && !spec->lifetime_spec;
+}
+
+/* The attach helper goes by who owns the open file, which its reader passes on only where it knows of a thread. */
+static bool lacks_open_file(const struct reservation *reservation)
+{
+    return reservation->sighting->json.state == FILE_READ && reservation->json.fd < 0 && keeps_its_thread(reservation, &reservation->sighting->spec);
+}
+
+/* From here on NAME.tid says which thread, also of the one that an earlier spec has named. */
+static void leave_to_file(const struct reservation *reservation, pid_t thread)
+{
+    reservation->grant->spec.attach = 0;
+    reservation->grant->spec.attach_kept = false;
+    if (reservation->attachment != NULL && reservation->attachment->tid == thread)
+        reservation->attachment->by_file = true;
+}
+
+static void judge_json(struct reservation *reservation)
+{
+    struct sighting *sighting = reservation->sighting;
+    struct request *request = request_begin(reservation, reservation->state == RESERVATION_RECOVERED ? RECOVER : reservation->grant != NULL ? CHANGE : CREATE);
+    if (reservation->state != RESERVATION_OVER_LIMIT)
+        reservation->state = RESERVATION_OPEN;
     request->json = sighting->json;
     request->spec = sighting->spec; /* of one that is wrong it has the token */
     sighting->spec = (struct spec){0};
     request->outcome.dry_run = request->json.state != FILE_BAD && request->spec.dry_run;
-    wish_count(wish);
-    if (wish->over_limit) {
-        say(request, ACL_FAIL, "you have %d wishes already, the most that a user may have here", max_wishes);
-        blame(request, "broker", false);
+    reservation_count(reservation);
+    if (reservation->state == RESERVATION_OVER_LIMIT) {
+        say(request, ACL_FAIL, "you have %d specs already, the most that a user may have here", max_specs);
+        blame(request, "broker", WHY_TOO_MANY_SPECS, false);
     } else if (request->json.state == FILE_BAD)
         say(request, BAD_SPEC, "%s", request->json.reason);
     else {
         request->has_spec = true;
+        keep_thread(reservation, &request->spec);
+        if (request->spec.waits && waits_behind(reservation) != NULL) {
+            say(request, SCHEDULE_FAIL, "%s came before, and waits for room", waits_behind(reservation)->name);
+            blame(request, "broker", WHY_FULL, false);
+            advance(request, ANSWER);
+            return;
+        }
         if (request->spec.attach == 0 || sighting->tid.state == FILE_ABSENT) {
             identify(request);
             return;
         }
-        say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", wish->name, wish->name);
+        say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
     }
-    if (!wish->over_limit) {
-        blame(request, "spec", true);
+    if (reservation->state != RESERVATION_OVER_LIMIT) {
+        blame(request, "spec", WHY_BAD_SPEC, true);
         request_event(request, "spec", "refused", -1, request->outcome.reason);
     }
     advance(request, ANSWER);
 }
 
-static void judge_tid(struct wish *wish)
+static void judge_tid(struct reservation *reservation)
 {
-    const struct sighting *sighting = wish->sighting;
-    struct request *request = request_begin(wish, sighting->tid.state == FILE_ABSENT ? DETACH : ATTACH);
-    wish_count(wish);
+    const struct sighting *sighting = reservation->sighting;
+    struct request *request = request_begin(reservation, sighting->tid.state == FILE_ABSENT ? DETACH : ATTACH);
+    reservation_count(reservation);
     request->json = sighting->json;
     request->tid = sighting->tid;
     if (request->outcome.kind == DETACH) {
         say(request, RESULT_OK, "detached");
-        if (wish->attachment != NULL && !wish->attachment->by_file)
-            say(request, RESULT_OK, "%s.tid is gone; thread %d stays attached by the key \"attach\"", wish->name, (int)wish->attachment->tid);
-        advance(request, wish->attachment != NULL && wish->attachment->by_file ? detach(request) : ANSWER);
+        if (reservation->attachment != NULL && reservation->attachment->by_file)
+            say(request, RESULT_OK, "thread %d is let go", (int)reservation->attachment->tid);
+        if (reservation->attachment != NULL && !reservation->attachment->by_file)
+            say(request, RESULT_OK, "%s.tid is gone; thread %d stays attached by the key \"attach\"", reservation->name, (int)reservation->attachment->tid);
+        advance(request, reservation->attachment != NULL && reservation->attachment->by_file ? detach(request) : ANSWER);
         return;
     }
     if (request->tid.state == FILE_BAD)
         say(request, BAD_SPEC, "%s", request->tid.reason);
     else if (request->json.state == FILE_ABSENT)
-        say(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", wish->name, wish->name);
-    else if (wish->grant == NULL)
-        say(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", wish->name);
-    else if (wish->grant->spec.attach != 0)
-        say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", wish->name, wish->name);
+        say(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", reservation->name, reservation->name);
+    else if (reservation->grant == NULL)
+        say(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", reservation->name);
+    else if (reservation->grant->plugin == NO_PLUGIN)
+        say(request, ATTACH_FAIL, "%s.json claims no CPU time that a thread could be attached to", reservation->name);
+    else if (reservation->grant->spec.attach != 0 && !reservation->grant->spec.attach_kept)
+        say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
     else {
+        if (reservation->grant->spec.attach_kept)
+            leave_to_file(reservation, sighting->thread);
         request->spec.attach = sighting->thread;
         say(request, RESULT_OK, "thread %d is attached", (int)sighting->thread);
         advance(request, ENFORCE);
         return;
     }
-    bool bad = request->outcome.result == BAD_SPEC;
-    blame(request, bad ? "spec" : "broker", true);
+    const bool bad = request->outcome.result == BAD_SPEC, has_grant = request->json.state != FILE_ABSENT && reservation->grant != NULL;
+    blame(request, bad ? "spec" : "broker", bad ? WHY_BAD_SPEC : has_grant ? WHY_NO_CPU_CLAIM : WHY_NO_GRANT, true);
     request_event(request, bad ? "spec" : "attach", "refused", -1, request->outcome.reason);
     advance(request, ANSWER);
 }
 
-static void begin_release(struct wish *wish)
+static void begin_release(struct reservation *reservation)
 {
-    struct request *request = request_begin(wish, RELEASE);
-    if (wish->attachment != NULL)
+    struct request *request = request_begin(reservation, RELEASE);
+    if (reservation->attachment != NULL)
         advance(request, detach(request));
     else
         advance(request, RELEASED);
 }
 
-static void apply_again(struct wish *wish)
+static void apply_again(struct reservation *reservation)
 {
-    const struct recovery recovery = wish->recovery == NULL ? (struct recovery){.kind = UPDATE} : *wish->recovery;
-    struct request *request = request_begin(wish, recovery.kind);
-    pid_t tid = wish->attachment->tid;
-    request->json = wish->sighting->json;
-    if (wish->recovery != NULL)
+    const struct recovery recovery = reservation->recovery == NULL ? (struct recovery){.kind = UPDATE} : *reservation->recovery;
+    struct request *request = request_begin(reservation, recovery.kind);
+    pid_t tid = reservation->attachment->tid;
+    request->json = reservation->sighting->json;
+    if (reservation->recovery != NULL)
         say(request, RESULT_OK, "%s", recovery.reason);
     else
         say(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
-    free(wish->recovery);
-    wish->recovery = NULL;
-    wish->attachment->awake = false;
-    (void)wish_record(wish);
-    (void)wait_for_helper(request, STEP_APPLY, helper_apply(wish->attachment, wish->grant, wish->json.fd));
+    free(reservation->recovery);
+    reservation->recovery = NULL;
+    reservation->attachment->state = attachment_is_pending(reservation->attachment) ? ATTACHMENT_ASLEEP : ATTACHMENT_IN_FORCE;
+    (void)reservation_record(reservation);
+    (void)wait_for_helper(request, STEP_APPLY, helper_apply(reservation->attachment, reservation->grant, reservation->json.fd));
 }
 
-void order_recover(struct wish *wish, enum kind kind, const char *reason)
+void order_recover(struct reservation *reservation, enum kind kind, const char *reason)
 {
-    if (wish->recovery == NULL)
-        wish->recovery = allocate(sizeof *wish->recovery);
-    wish->recovery->kind = kind;
-    snprintf(wish->recovery->reason, sizeof wish->recovery->reason, "%s", reason);
-    wish_queue(wish);
+    if (reservation->recovery == NULL)
+        reservation->recovery = allocate(sizeof *reservation->recovery);
+    reservation->recovery->kind = kind;
+    snprintf(reservation->recovery->reason, sizeof reservation->recovery->reason, "%s", reason);
+    reservation_queue(reservation);
 }
 
-static void ask(struct wish *wish, bool whole)
+static void ask(struct reservation *reservation, bool whole)
 {
-    if (wish->asked || (wish->coming && !whole))
+    if (reservation->expected == EXPECT_ANSWER || (reservation->expected == EXPECT_NEWS && !whole))
         return;
-    wish->asked = true;
-    reader_look(wish->user, wish->name, whole);
+    reservation->expected = EXPECT_ANSWER;
+    reader_look(reservation->user, reservation->name, whole);
 }
 
 /* Its reader has it told, or is asked to; of a directory that is gone nothing is there. False: there will be an answer. */
-static bool has_sighting(struct wish *wish)
+static bool has_sighting(struct reservation *reservation)
 {
-    if (wish->sighting == NULL && wish->user->gone)
-        wish->sighting = allocate(sizeof *wish->sighting);
-    if (wish->sighting == NULL)
-        ask(wish, is_to_be_applied_again(wish));
-    return wish->sighting != NULL;
+    if (reservation->sighting == NULL && reservation->user->state == DIRECTORY_GONE)
+        reservation->sighting = allocate(sizeof *reservation->sighting);
+    if (reservation->sighting == NULL)
+        ask(reservation, is_to_be_applied_again(reservation) || reservation->is_asked_again);
+    return reservation->sighting != NULL;
 }
 
 /* Only with its content, or its open file, can it go on. */
-static void ask_for_whole(struct wish *wish)
+static void ask_for_whole(struct reservation *reservation)
 {
-    end_sighting(wish);
-    ask(wish, true);
+    end_sighting(reservation);
+    ask(reservation, true);
 }
 
 /* Whose NAME.json is; or may be, if it is looked at once more. What is no file of his has nothing to be opened. */
-static bool shows_owner(const struct wish *wish)
+static bool shows_owner(const struct reservation *reservation)
 {
-    const enum file_state state = wish->sighting->json.state;
-    return wish->json.fd >= 0 || state == FILE_READ || state == FILE_SAME;
+    const enum file_state state = reservation->sighting->json.state;
+    return reservation->json.fd >= 0 || state == FILE_READ || state == FILE_SAME;
 }
 
 /* What is in its files that has had no answer. True: that is under way. */
-static bool judge(struct wish *wish)
+static bool judge(struct reservation *reservation)
 {
-    struct sighting *sighting = wish->sighting;
-    if (sighting->tid.state != FILE_ABSENT && stamp_equal(&sighting->tid.stamp, &wish->leaving_tid))
+    struct sighting *sighting = reservation->sighting;
+    if (sighting->tid.state != FILE_ABSENT && stamp_equal(&sighting->tid.stamp, &reservation->leaving_tid))
         sighting->tid = (struct file){.state = FILE_ABSENT};
     else
-        wish->leaving_tid = (struct stamp){0}; /* it has gone */
+        reservation->leaving_tid = (struct stamp){0}; /* it has gone */
     const bool is_there = sighting->json.state != FILE_ABSENT;
-    if (!is_there && wish->judged.inode != 0)
-        begin_release(wish);
-    else if (is_there && is_another(&sighting->json, &wish->judged)) {
-        if (sighting->json.state != FILE_SAME)
-            judge_json(wish);
+    if (!is_there && reservation->judged.inode != 0)
+        begin_release(reservation);
+    else if (is_there && (reservation->is_asked_again || is_another(&sighting->json, &reservation->judged))) {
+        if (sighting->json.state != FILE_SAME && !lacks_open_file(reservation))
+            judge_json(reservation);
         else
-            ask_for_whole(wish);
-    } else if (is_another(&sighting->tid, &wish->judged_tid))
-        judge_tid(wish);
-    else if (!is_to_be_applied_again(wish) || wish->grant == NULL || wish->attachment == NULL || !shows_owner(wish))
+            ask_for_whole(reservation);
+    } else if (is_another(&sighting->tid, &reservation->judged_tid))
+        judge_tid(reservation);
+    else if (!is_to_be_applied_again(reservation) || reservation->grant == NULL || reservation->attachment == NULL || !shows_owner(reservation))
         return false;
-    else if (wish->json.fd >= 0)
-        apply_again(wish);
+    else if (reservation->json.fd >= 0)
+        apply_again(reservation);
     else
-        ask_for_whole(wish);
+        ask_for_whole(reservation);
     return true;
 }
 
-void wish_examine(struct wish *wish)
+void reservation_examine(struct reservation *reservation)
 {
-    if (wish->request != NULL) {
-        if (!resting_cancel(wish->request)) {
-            wish->dirty = true;
+    if (reservation->request != NULL) {
+        if (!waiting_cancel(reservation->request)) {
+            reservation->news |= NEWS_OF_FILES;
             return;
         }
-        end_sighting(wish);
+        end_sighting(reservation);
     }
-    if (wish->exited)
-        threads_look(wish);
-    if (wish->over_limit && wish->user->scan != NULL)
-        return; /* how many he has is just being looked at, and this one's turn comes after that */
-    if (!has_sighting(wish) || judge(wish))
+    if ((reservation->news & NEWS_OF_THREAD) != 0)
+        threads_look(reservation);
+    if (reservation->state == RESERVATION_REVOKED && reservation->grant != NULL) {
+        revoke(reservation);
         return;
-    wish->dirty = false;
-    free(wish->recovery); /* there is nothing to be made again */
-    wish->recovery = NULL;
-    end_sighting(wish);
-    forget_if_empty(wish);
+    }
+    if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
+        return; /* how many he has is just being looked at, and this one's turn comes after that */
+    if (!has_sighting(reservation) || judge(reservation))
+        return;
+    reservation->news &= ~NEWS_OF_FILES;
+    free(reservation->recovery); /* there is nothing to be made again */
+    reservation->recovery = NULL;
+    end_sighting(reservation);
+    forget_if_empty(reservation);
 }
 
 /* ---- what readers tell ---- */
@@ -542,8 +704,8 @@ static void refuse_files(struct user *user, struct sighting *sighting, struct op
 
 void order_files(struct user *user, const char *name, struct sighting *sighting, struct open_file json)
 {
-    struct wish *wish = wish_find(user, name, true);
-    if (wish->request != NULL || wish->sighting != NULL) {
+    struct reservation *reservation = reservation_find(user, name, true);
+    if (reservation->request != NULL || reservation->sighting != NULL) {
         refuse_files(user, sighting, &json, "its reader tells the same twice");
         return;
     }
@@ -551,21 +713,21 @@ void order_files(struct user *user, const char *name, struct sighting *sighting,
         refuse_files(user, sighting, &json, "its reader passes a file that is not its user's");
         return;
     }
-    wish->sighting = allocate(sizeof *wish->sighting);
-    *wish->sighting = *sighting;
-    wish->json = json;
-    wish->asked = wish->coming = false;
-    wish_queue(wish);
+    reservation->sighting = allocate(sizeof *reservation->sighting);
+    *reservation->sighting = *sighting;
+    reservation->json = json;
+    reservation->expected = EXPECT_NOTHING;
+    reservation_queue(reservation);
 }
 
 void order_news(struct user *user, const char *name)
 {
-    struct wish *wish = wish_find(user, name, false);
-    if (wish == NULL || wish->sighting == NULL)
+    struct reservation *reservation = reservation_find(user, name, false);
+    if (reservation == NULL || reservation->sighting == NULL)
         return;
-    wish->coming = true;
-    if (wish->request != NULL)
-        wish_examine(wish);
+    reservation->expected = EXPECT_NEWS;
+    if (reservation->request != NULL)
+        reservation_examine(reservation);
 }
 
 void order_unwritten(struct user *user, const char *name, const char *request, const char *reason)
@@ -588,17 +750,17 @@ void order_reader_lost(struct user *user, const char *why)
 {
     report_found(user, user->name, "error", why);
     scan_forget(user);
-    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next) {
-        const bool waited = wish->asked || wish->coming || wish->sighting != NULL || wish->leaving_tid.inode != 0;
-        wish->asked = wish->coming = false;
-        if (wish->request == NULL)
-            wish_sighting_end(wish);
-        if (wish->ending)
-            reader_remove(user, wish->name, "json", &wish->judged);
-        if (wish->leaving_tid.inode != 0)
-            reader_remove(user, wish->name, "tid", &wish->leaving_tid);
+    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next) {
+        const bool waited = reservation->expected != EXPECT_NOTHING || reservation->sighting != NULL || reservation->leaving_tid.inode != 0;
+        reservation->expected = EXPECT_NOTHING;
+        if (reservation->request == NULL)
+            reservation_sighting_end(reservation);
+        if (reservation->state == RESERVATION_ENDING)
+            reader_remove(user, reservation->name, "json", &reservation->judged);
+        if (reservation->leaving_tid.inode != 0)
+            reader_remove(user, reservation->name, "tid", &reservation->leaving_tid);
         if (waited)
-            wish_queue(wish);
+            reservation_queue(reservation);
     }
 }
 
@@ -606,14 +768,15 @@ void order_reader_lost(struct user *user, const char *why)
 
 /* What is charged in full is known from what is granted; of a request that is under way only the part that
  * was held, for the rest is its grant's. */
-static void charge_again(struct acl *acl, const struct wish *wish)
+static void charge_again(struct acl *acl, const struct reservation *reservation)
 {
-    const struct account *account = wish->user->account;
-    struct request *request = wish->request;
-    if (wish->grant != NULL) {
-        free(wish->grant->charge.parts);
-        acl_charge(acl, account, wish->grant->plugin, acl_weight(&wish->grant->spec, wish->grant->plan.runtime), &wish->grant->charge);
+    const struct account *account = reservation->user->account;
+    struct request *request = reservation->request;
+    if (reservation->grant != NULL) {
+        grant_charge(acl, account, reservation->grant);
     }
+    for (struct holding *holding = request == NULL ? NULL : request->holdings; holding != NULL; holding = holding->next)
+        acl_charge_again(acl, account, holding->plugin, &holding->charge);
     if (request != NULL && request->hold.count != 0)
         acl_charge_again(acl, account, request->plugin, &request->hold);
     if (request != NULL && request->partial != NULL)
@@ -622,11 +785,12 @@ static void charge_again(struct acl *acl, const struct wish *wish)
 
 void order_new_rules(struct acl *acl)
 {
-    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        charge_again(acl, wish);
-    rest_uncharge();
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        charge_again(acl, reservation);
+    debt_uncharge();
     acl_free(rules);
     rules = acl;
+    waiters_kick();
     acl_report_overdrawn(acl);
     for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
         acl_report_overdrawn_by(acl, user->account);

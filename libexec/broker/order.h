@@ -3,8 +3,8 @@
  *
  *   spool -> spec -> for each plugin in order: acl -> accept -> ledger -> attach -> verdict -> event
  *
- * One request at a time is under way for a wish; what its files do meanwhile makes the wish dirty, and it is
- * looked at again afterwards. Requests of other wishes pass. */
+ * One request at a time is under way for a reservation; what its files do meanwhile makes the reservation dirty, and it is
+ * looked at again afterwards. Requests of other reservations pass. */
 #ifndef RTF_ORDER_H
 #define RTF_ORDER_H
 
@@ -12,10 +12,10 @@
 #include "attach.h"
 #include "names.h"
 #include "plugins.h"
-#include "wish.h"
+#include "reservation.h"
 
-/* Looks at the wish's files and begins the next thing that they ask for. Frees a wish of which nothing is left. */
-void wish_examine(struct wish *wish);
+/* Looks at the reservation's files and begins the next thing that they ask for. Frees a reservation of which nothing is left. */
+void reservation_examine(struct reservation *reservation);
 
 bool order_has_queue(void);
 
@@ -27,11 +27,17 @@ void order_plugin_event(int plugin, const struct plugin_event *event);
 void order_helper_event(const struct helper_event *event);
 void order_account_known(struct account *account);
 
+/* From now on nothing new begins, or it may again. */
+void order_drain(bool begin);
+
 /* Everything that was granted under the old rules is charged under the new ones. */
 void order_new_rules(struct acl *acl);
 
+/* After that: what is granted to who is no member any more, nor named by the rules, is taken back. */
+void order_doubt_owners(void);
+
 /* The kernel does not show, or may not, what the grant says: the call is made again, when the owner's file has been seen, and he is told why. */
-void order_recover(struct wish *wish, enum kind kind, const char *reason);
+void order_recover(struct reservation *reservation, enum kind kind, const char *reason);
 
 /* What readers tell of files (readers.h). */
 void order_files(struct user *user, const char *name, struct sighting *sighting, struct open_file json);
@@ -43,8 +49,7 @@ void order_overflow(struct user *user);
 /* Its reader has died, and what that was told or asked may be forgotten. */
 void order_reader_lost(struct user *user, const char *why);
 
-/* What had to rest goes on. */
-int64_t order_deadline(void);
-void order_expire(int64_t now);
+/* Before anything is asked for. */
+bool order_prepare(void);
 
 #endif

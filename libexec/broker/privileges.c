@@ -21,7 +21,7 @@ static const int powers[] = {CAP_IPC_LOCK, -1}, powers_to_see[] = {CAP_IPC_LOCK,
 
 static const char *const calls[] = {
     /* waiting */
-    "epoll_wait", "epoll_pwait", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
+    "epoll_pwait2", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
     "gettimeofday", "time", "futex", "wait4", "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
     /* talking to its parts */
     "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",

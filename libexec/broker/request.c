@@ -8,13 +8,15 @@
 #include "acl.h"
 #include "attachments.h"
 #include "event.h"
+#include "grants.h"
+#include "leases.h"
 #include "ledger.h"
 #include "memory.h"
 #include "names.h"
-#include "rest.h"
+#include "debts.h"
 #include "spec.h"
 #include "turns.h"
-#include "wishes.h"
+#include "reservations.h"
 
 static struct request *asked_plugins, *asked_helper;
 
@@ -22,7 +24,6 @@ enum next wait_for_plugin(struct request *request, enum step step, uint64_t id)
 {
     request->step = step;
     request->answer_id = id;
-    request->waiting = true;
     HASH_ADD(hh, asked_plugins, answer_id, sizeof request->answer_id, request);
     return WAIT;
 }
@@ -31,7 +32,6 @@ enum next wait_for_helper(struct request *request, enum step step, uint64_t id)
 {
     request->step = step;
     request->answer_id = id;
-    request->waiting = true;
     HASH_ADD(hh, asked_helper, answer_id, sizeof request->answer_id, request);
     return WAIT;
 }
@@ -85,66 +85,46 @@ struct request *turn_next(void)
 
 /* ---- answers that are waited for ---- */
 
-static struct request *take(struct request **table, uint64_t id)
+static struct request *take(struct request **table, uint64_t id, enum step *step)
 {
     struct request *request;
     HASH_FIND(hh, *table, &id, sizeof id, request);
     if (request != NULL) {
         HASH_DEL(*table, request);
-        request->waiting = false;
+        *step = request->step;
+        request->step = STEP_NOTHING;
     }
     return request;
 }
 
-struct request *take_waiting_for_plugin(uint64_t id)
+struct request *take_waiting_for_plugin(uint64_t id, enum step *step)
 {
-    return take(&asked_plugins, id);
+    return take(&asked_plugins, id, step);
 }
 
-struct request *take_waiting_for_helper(uint64_t id)
+struct request *take_waiting_for_helper(uint64_t id, enum step *step)
 {
-    return take(&asked_helper, id);
+    return take(&asked_helper, id, step);
 }
 
-bool is_being_detached(const struct wish *wish)
+bool is_being_detached(const struct reservation *reservation)
 {
-    const struct request *request = wish->request;
-    return request != NULL && ((request->waiting && request->step == STEP_DETACH) || (request->step == STEP_REST && request->rested == DETACH_ON));
+    const struct request *request = reservation->request;
+    return request != NULL && (request->step == STEP_DETACH || (request->step == STEP_ZERO_LAG && request->then == DETACH_ON));
 }
 
-/* For what is larger than 1 KiB malloc(3) tidies up all that is free, each time: 2 us. Mostly there is one request after the other. */
-static struct request *spare;
-
-static struct request *request_new(void)
+struct request *request_begin(struct reservation *reservation, enum kind kind)
 {
-    struct request *request = spare;
-    if (request == NULL)
-        return allocate(sizeof *request);
-    spare = NULL;
-    *request = (struct request){0};
-    return request;
-}
-
-static void request_free(struct request *request)
-{
-    if (spare == NULL)
-        spare = request;
-    else
-        free(request);
-}
-
-struct request *request_begin(struct wish *wish, enum kind kind)
-{
-    struct request *request = request_new();
-    request->wish = wish;
-    request->line = &user_bucket(wish->user)->line;
+    struct request *request = allocate(sizeof *request);
+    request->reservation = reservation;
+    request->line = &user_bucket(reservation->user)->line;
     turns_begin(request->line);
     request->outcome.kind = kind;
     request->started = monotonic_now();
     request->plugin = request->no_plugin = -1;
     request->removals = ledger_removals();
-    wish->request = request;
-    wish->dirty = false;
+    reservation->request = request;
+    reservation->news &= ~NEWS_OF_FILES;
     return request;
 }
 
@@ -157,21 +137,22 @@ void say(struct request *request, enum result result, const char *format, ...)
     request->outcome.result = result;
 }
 
-void blame(struct request *request, const char *by, bool never)
+void blame(struct request *request, const char *by, enum why code, bool never)
 {
     struct refusal *refusal = &request->outcome.refusal;
     if (refusal->by[0] == '\0')
         snprintf(refusal->by, sizeof refusal->by, "%s", by);
+    refusal->code = code;
     refusal->never = never;
 }
 
 void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason)
 {
-    const struct wish *wish = request->wish;
-    struct event event = {.stage = stage, .user = wish->user, .name = wish->name, .request = kind_name(request->outcome.kind),
+    const struct reservation *reservation = request->reservation;
+    struct event event = {.stage = stage, .user = reservation->user, .name = reservation->name, .request = kind_name(request->outcome.kind),
                           .decision = decision, .reason = reason, .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
-                          .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
-                          .token = wish->token,
+                          .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,
+                          .token = reservation->token,
                           .microseconds = (monotonic_now() - request->started) / 1000};
     event_write(&event);
 }
@@ -179,51 +160,88 @@ void request_event(const struct request *request, const char *stage, const char 
 /* A NAME.tid that came before its grant has now something to attach to. */
 static bool asks_for_its_thread_again(const struct request *request)
 {
-    const struct wish *wish = request->wish;
-    return (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && wish->grant != NULL && wish->attachment == NULL;
+    const struct reservation *reservation = request->reservation;
+    return (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && reservation->grant != NULL && reservation->attachment == NULL;
 }
 
 /* The spec keeps its own: where the kernel refuses what was granted, the request is recorded once more. */
-static void take_token(struct wish *wish, const char *token)
+static void take_token(struct reservation *reservation, const char *token)
 {
-    free(wish->token);
-    wish->token = token == NULL ? NULL : strdup(token);
-    if (token != NULL && wish->token == NULL)
+    free(reservation->token);
+    reservation->token = token == NULL ? NULL : strdup(token);
+    if (token != NULL && reservation->token == NULL)
         abort(); /* as memory.h does */
+}
+
+void request_take_token(struct request *request)
+{
+    take_token(request->reservation, request->spec.token);
+}
+
+/* NAME.json was written, or touched. */
+static bool is_about_its_file(const struct request *request)
+{
+    return request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec);
+}
+
+/* Whoever wrote a spec that ends with its thread, and died before that could be attached, takes nothing back. But a person wants to read
+ * why it could not. */
+static const uint64_t time_to_read = UINT64_C(60000000000), microsecond = 1000;
+
+static uint64_t lease_of(const struct request *request)
+{
+    const struct reservation *reservation = request->reservation;
+    if (reservation->waits != 0 && reservation->grant == NULL)
+        return 0; /* it has nothing yet that it could hold for too long */
+    const uint64_t stated = (reservation->grant != NULL ? reservation->grant->spec.expires : request->spec.expires) * microsecond;
+    if (request->outcome.result != ATTACH_FAIL || !request->spec.lifetime_thread || reservation->grant != NULL || (stated != 0 && stated < time_to_read))
+        return stated;
+    return request->outlived ? 1 : time_to_read;
 }
 
 /* From here on a crash finds what has been decided. False: it could not be written down. */
 bool request_record(struct request *request)
 {
-    struct wish *wish = request->wish;
+    struct reservation *reservation = request->reservation;
     if (request->recorded)
         return true;
     if (request->json.state != FILE_ABSENT)
-        wish->judged = request->json.stamp;
+        reservation->judged = request->json.stamp;
     if (request->outcome.kind == ATTACH)
-        wish->judged_tid = request->tid.stamp;
+        reservation->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))
-        wish->judged_tid = (struct stamp){0};
-    if (request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec))
-        take_token(wish, request->spec.token);
-    request->recorded = wish->over_limit || wish_record(wish); /* the one over the limit is told, and forgotten */
+        reservation->judged_tid = (struct stamp){0};
+    if (is_about_its_file(request))
+        take_token(reservation, request->spec.token);
+    if (is_about_its_file(request))
+        lease_for(reservation, lease_of(request));
+    request->recorded = reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation); /* the one over the limit is told, and forgotten */
     return request->recorded;
+}
+
+/* What has been held of its claims, and was not granted. */
+static void let_go(struct request *request)
+{
+    for (struct holding *holding = request->holdings; holding != NULL; holding = holding->next)
+        ledger_let_go(holding);
+    holdings_free(&request->holdings);
 }
 
 void request_drop(struct request *request)
 {
-    request->wish->request = NULL;
+    request->reservation->request = NULL;
     turns_end(request->line);
     turn_end(request);
-    rest_settle(request->rest);
+    debt_settle(request->debt);
+    let_go(request);
     acl_release(&request->hold);
     if (request->partial != NULL)
         acl_release(&request->partial->charge);
     if (request->target != NULL)
         attachment_bury(request->target);
-    free(request->partial);
-    free(request->old);
+    grant_free(request->partial);
+    grant_free(request->old);
     free(request->outcome.replies);
     spec_free(&request->spec);
-    request_free(request);
+    free(request);
 }

@@ -5,30 +5,43 @@
 #include <sys/queue.h>
 
 #include "plugins.h"
-#include "wish.h"
+#include "reservation.h"
 
-/* What an answer that is waited for will be about. */
-enum step { STEP_ACCOUNT, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY, STEP_REST };
+/* What a request waits for, in the order in which it may have to; NOTHING: it is at work, or waits for its turn.
+ *
+ *                                   ┌──────── asked again ─────────┐
+ *                                   ▼                              │
+ *     ACCOUNT ──► CLAIM, each ──► ACCEPT ──► PROBE ──► JUDGE ──► SCHEDULE ──► DETACH ──► APPLY ──► its answer
+ *                                   │ of each plugin, until one takes it        │          │
+ *                                   └─────────────────► ZERO_LAG ◄──────────────┴──────────┘
+ *
+ * ACCOUNT: who is it? CLAIM, ACCEPT: can the plugin serve it? PROBE: or another runtime? JUDGE: can the neighbours bear it? SCHEDULE: the
+ * plugin takes it into its books. DETACH, APPLY: the attach helper. ZERO_LAG: until use is paid back; then it goes on with `then`. */
+enum step { STEP_NOTHING, STEP_ACCOUNT, STEP_CLAIM, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_DETACH, STEP_APPLY, STEP_ZERO_LAG };
 
 /* What a stage wants to happen next; order.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more.
  * DETACH_ON: the thread is ordinary, and can leave its domain now. */
 enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN, DETACH_ON };
 
 struct request {
-    struct wish *wish;
+    struct reservation *reservation;
     struct line *line;          /* whose it is one of */
     struct outcome outcome;
     enum step step;
-    bool waiting;               /* in the table of answers that are waited for */
-    uint64_t answer_id;
+    uint64_t answer_id;         /* from CLAIM to APPLY */
     int64_t started;
     struct file json, tid;      /* as they were seen */
     struct spec spec;
     bool has_spec, recorded;    /* recorded: state/ holds what holds now */
 
-    /* asking */
+    /* asking: the next claim on another resource than CPU time (NULL: all are held), and what is held by now */
+    const struct claim *claim;
+    struct holding *holdings;
+
+    /* asking for CPU time */
     int plugin;                 /* the one that is asked; -1 before the first */
     bool retried, commit, denied, no_never;
+    enum why no_code;
     uint64_t least, ceiling;    /* the rules' bounds on the runtime, for the plugin that is asked */
     struct charge hold;         /* charged while it is asked */
     struct grant *partial;      /* the first that was offered in part, with its charge */
@@ -50,27 +63,28 @@ struct request {
 
     /* enforcing */
     struct grant *old;          /* put back when the kernel refuses the change */
-    struct attachment *target;  /* the thread to be attached; becomes wish->attachment */
+    struct attachment *target;  /* the thread to be attached; becomes reservation->attachment */
     bool fresh;                 /* and was not attached before this request */
     bool has_asked_guard;       /* for bandwidth */
-    bool taken;                 /* it was another wish's: that can change */
+    bool outlived;              /* its key names one of another boot */
+    bool taken;                 /* it was another reservation's: that can change */
     TAILQ_ENTRY(request) of_account;
 
-    /* resting */
-    int64_t rests_until;        /* CLOCK_MONOTONIC */
-    enum next rested;
+    /* waiting for a 0-lag time */
+    struct timer zero_lag;
+    enum next then;
+    bool has_said_so;           /* that it waits */
     bool patient;               /* it has waited for what others give back */
-    uint64_t rest;              /* rest_keep of what request->old has beyond the new grant; it may be over by now */
+    uint64_t debt;             /* debt_keep of what request->old has beyond the new grant; it may be over by now */
     int rounds;                 /* how often it was asked again because something had come free meanwhile */
     uint64_t removals;          /* ledger_removals() when this round began */
-    RB_ENTRY(request) of_rest;
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };
 
 /* The helper has been told to put its thread back: nothing may be applied to that any more. */
-bool is_being_detached(const struct wish *wish);
+bool is_being_detached(const struct reservation *reservation);
 
-struct request *request_begin(struct wish *wish, enum kind kind);
+struct request *request_begin(struct reservation *reservation, enum kind kind);
 
 /* Gives back what it held, and frees it. */
 void request_drop(struct request *request);
@@ -91,10 +105,13 @@ bool turn_is_due(void);
 
 /* What the owner will be told. */
 void say(struct request *request, enum result result, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void blame(struct request *request, const char *by, bool never);
+void blame(struct request *request, const char *by, enum why code, bool never);
 
 /* A line in the log on how it came to the verdict. plugin: -1 for none. */
 void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason);
+
+/* The reservation is known by its token from now on, and not only when it is written down. */
+void request_take_token(struct request *request);
 
 /* Writes down what holds now, once; from here on a crash finds it. False with errno. */
 bool request_record(struct request *request);
@@ -103,8 +120,8 @@ bool request_record(struct request *request);
 enum next wait_for_plugin(struct request *request, enum step step, uint64_t id);
 enum next wait_for_helper(struct request *request, enum step step, uint64_t id);
 
-/* The request that waits for this answer; NULL when nobody does. */
-struct request *take_waiting_for_plugin(uint64_t id);
-struct request *take_waiting_for_helper(uint64_t id);
+/* The request that waits for this answer, and what it has waited for; NULL when nobody does. */
+struct request *take_waiting_for_plugin(uint64_t id, enum step *step);
+struct request *take_waiting_for_helper(uint64_t id, enum step *step);
 
 #endif

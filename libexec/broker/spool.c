@@ -13,7 +13,7 @@
 
 #include "paragraph.h"
 
-struct spool spool = {.root = -1, .specs = -1, .log = -1, .lasting = -1, .state = -1, .former = -1, .alive = -1};
+struct spool spool = {.root = -1, .specs = -1, .log = -1, .starting = -1, .lasting = -1, .state = -1, .former = -1, .alive = -1};
 
 /* ---- the spool itself ---- */
 
@@ -72,6 +72,30 @@ static void name_spool(const char *path)
     (void)paragraph_clean(spool.path);
 }
 
+static bool make_fifo(const char *name, char *reason)
+{
+    struct stat status;
+    if (mkfifoat(spool.root, name, 0600) != 0 && errno != EEXIST) {
+        snprintf(reason, REASON_BYTES, "cannot make %s: %s", name, strerror(errno));
+        return false;
+    }
+    if (fstatat(spool.root, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISFIFO(status.st_mode) ||
+        fchownat(spool.root, name, 0, spool.group, AT_SYMLINK_NOFOLLOW) != 0 || fchmodat(spool.root, name, 0620, 0) != 0) {
+        snprintf(reason, REASON_BYTES, "%s must be a FIFO: %s", name, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* Its writing end can be opened while this is open. */
+static bool open_fifo(const char *name, int *fd, char *reason)
+{
+    *fd = openat(spool.root, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (*fd < 0)
+        snprintf(reason, REASON_BYTES, "%s cannot be opened: %s", name, strerror(errno));
+    return *fd >= 0;
+}
+
 bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES])
 {
     const struct group *adm = getgrnam("adm");
@@ -91,7 +115,7 @@ bool spool_open(const char *path, gid_t group, int *lock, char reason[static REA
     *lock = spool.lasting < 0 ? -1 : take_lock(reason);
     spool.specs = *lock < 0 ? -1 : make_directory(spool.root, "specs", 0, group, 03730, reason);
     spool.log = spool.specs < 0 ? -1 : make_directory(spool.root, "log", 0, adm == NULL ? 0 : adm->gr_gid, 02750, reason);
-    return spool.log >= 0;
+    return spool.log >= 0 && make_fifo("starting", reason) && open_fifo("starting", &spool.starting, reason);
 }
 
 int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES])
@@ -111,23 +135,19 @@ int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTE
 
 bool spool_make_alive(char reason[static REASON_BYTES])
 {
-    struct stat status;
-    if (mkfifoat(spool.root, "alive", 0600) != 0 && errno != EEXIST) {
-        snprintf(reason, REASON_BYTES, "cannot make alive: %s", strerror(errno));
+    return make_fifo("alive", reason);
+}
+
+/* In this order: who sees that it is not starting any more finds it alive, or dead. */
+bool spool_announce(char reason[static REASON_BYTES])
+{
+    if (!open_fifo("alive", &spool.alive, reason))
         return false;
-    }
-    if (fstatat(spool.root, "alive", &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISFIFO(status.st_mode) ||
-        fchownat(spool.root, "alive", 0, spool.group, AT_SYMLINK_NOFOLLOW) != 0 || fchmodat(spool.root, "alive", 0620, 0) != 0) {
-        snprintf(reason, REASON_BYTES, "alive must be a FIFO: %s", strerror(errno));
-        return false;
-    }
+    close(spool.starting);
     return true;
 }
 
-bool spool_announce(char reason[static REASON_BYTES])
+bool spool_is_draining(void)
 {
-    spool.alive = openat(spool.root, "alive", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-    if (spool.alive < 0)
-        snprintf(reason, REASON_BYTES, "alive cannot be opened: %s", strerror(errno));
-    return spool.alive >= 0;
+    return faccessat(spool.root, "draining", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -55,14 +54,12 @@ struct reader_part {
     pid_t pid; /* as struct part's */
     timer_t timer;
     bool is_timed;
-    int64_t ordinary_until; /* CLOCK_MONOTONIC, ns; 0: it is not ordinary */
-    TAILQ_ENTRY(reader_part) of_ordinary;
+    struct timer ordinary; /* set: until then it is */
     UT_hash_handle hh; /* by pid, if it is not 0 */
 };
 static struct reader_part **readers; /* by slot */
 static int readers_count;
 static struct reader_part *running; /* by pid */
-static TAILQ_HEAD(, reader_part) ordinary_ones = TAILQ_HEAD_INITIALIZER(ordinary_ones); /* the first to be ranked again is first */
 static pid_t starter, broker;
 static bool is_silent;
 static int run_directory = -1; /* the starter's, for it ends last, and under no rules for files */
@@ -341,19 +338,12 @@ static void give_budget(int slot)
     arm(reader);
 }
 
-static void ordinary_no_more(struct reader_part *reader)
-{
-    if (reader->ordinary_until != 0)
-        TAILQ_REMOVE(&ordinary_ones, reader, of_ordinary);
-    reader->ordinary_until = 0;
-}
-
 static void end_reader(struct reader_part *reader)
 {
     if (reader->is_timed)
         (void)timer_delete(reader->timer);
     reader->is_timed = false;
-    ordinary_no_more(reader);
+    timer_end(&reader->ordinary);
     if (reader->pid != 0)
         HASH_DEL(running, reader);
     kill_it(&reader->pid);
@@ -361,24 +351,17 @@ static void end_reader(struct reader_part *reader)
 
 static void take_budget(int slot)
 {
-    if (slot >= readers_count || !readers[slot]->is_timed || readers[slot]->ordinary_until != 0)
+    if (slot >= readers_count || !readers[slot]->is_timed || readers[slot]->ordinary.at != 0)
         return;
     rank_reader(readers[slot]->pid, true);
-    readers[slot]->ordinary_until = monotonic_now() + READER_PAUSE;
-    TAILQ_INSERT_TAIL(&ordinary_ones, readers[slot], of_ordinary);
+    timer_set(&readers[slot]->ordinary, monotonic_now() + READER_PAUSE);
 }
 
-/* Returns how long none of them is to get its rank back, in ms, up; -1: none has lost it. */
-static int give_ranks_back(void)
+static void give_rank_back(struct timer *timer)
 {
-    const int64_t now = monotonic_now();
-    struct reader_part *reader;
-    while ((reader = TAILQ_FIRST(&ordinary_ones)) != NULL && reader->ordinary_until <= now) {
-        ordinary_no_more(reader);
-        rank_reader(reader->pid, false);
-        arm(reader);
-    }
-    return reader == NULL ? -1 : (int)((reader->ordinary_until - now) / 1000000 + 1);
+    const struct reader_part *reader = container_of(timer, struct reader_part, ordinary);
+    rank_reader(reader->pid, false);
+    arm(reader);
 }
 
 static bool have_slot(int slot)
@@ -403,6 +386,7 @@ static void start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
         return;
     struct reader_part *reader = readers[slot];
     end_reader(reader);
+    reader->ordinary.due = give_rank_back;
     if (part == NULL || fds[0] < 0 || fds[1] < 0)
         return;
     const pid_t pid = fork_reader(&(struct new_reader){part, uid, {fds[0], fds[1], fds[2]}});
@@ -516,6 +500,7 @@ static void serve(int socket, int state)
 {
     sigset_t signals;
     struct signalfd_siginfo info;
+    struct timespec left;
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGRTMIN);
@@ -530,8 +515,9 @@ static void serve(int socket, int state)
     (void)memory_lock(MCL_ONFAULT); /* a fork has not inherited that */
     bool open = ends >= 0;
     while (open) {
-        if (poll(both, 2, give_ranks_back()) < 0 && errno != EINTR)
+        if (ppoll(both, 2, timers_left(&left), NULL) < 0 && errno != EINTR)
             break;
+        timers_run(); /* the starter's own: when it was forked none was set */
         if (both[0].revents != 0)
             open = obey(socket);
         while (read(ends, &info, sizeof info) > 0)

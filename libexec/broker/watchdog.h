@@ -3,13 +3,8 @@
 #ifndef RTF_WATCHDOG_H
 #define RTF_WATCHDOG_H
 
-#include <stdint.h>
-
 /* While a socket can still be opened. */
 void watchdog_open(void);
 void watchdog_ready(void);
-
-int64_t watchdog_deadline(void);
-void watchdog_expire(int64_t now);
 
 #endif

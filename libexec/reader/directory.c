@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "entries.h"
 #include "files.h"
+#include "ignored.h"
 #include "talk.h"
 #include "watches.h"
 
@@ -52,6 +53,7 @@ static void tell_odd(const char *file)
     snprintf(shown, sizeof shown, "%.76s", file);
     paragraph_add(talk_begin("odd"), "name", paragraph_clean(shown));
     talk_end();
+    ignored_add(shown);
 }
 
 /* ---- events ---- */
@@ -157,6 +159,7 @@ void directory_scan_some(void)
 {
     if (listing == NULL) {
         scan_is_due = false;
+        ignored_begin();
         paragraph_add_number(talk_begin("scanning"), "since", (uint64_t)scan_since);
         talk_end();
         listing = opendir(".");

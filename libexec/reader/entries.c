@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "files.h"
+#include "kept.h"
 #include "talk.h"
 #include "watches.h"
 
@@ -19,6 +20,7 @@ struct entry {
     bool again;          /* TOLD: there is news meanwhile, and the broker knows */
     bool written;        /* more has been heard of it than that a file was made */
     bool whole;          /* its content is to be told, known or not */
+    bool asked;          /* the broker waits for it to be told */
     struct stamp told;   /* the NAME.json whose content the broker has been told last */
     struct content json, tid;
     int watch;           /* BUSY: of NAME.json itself, whose other name or writer is elsewhere; -1 */
@@ -136,12 +138,12 @@ static void watch(struct entry *entry)
 }
 
 /* What is known of it spares a reading when only its thread changes; but only so much is kept. */
-static void rest(struct entry *entry)
+static void go_idle(struct entry *entry)
 {
     content_close(&entry->json);
     content_close(&entry->tid);
     unwatch(entry);
-    entry->again = entry->written = entry->whole = false;
+    entry->again = entry->written = entry->whole = entry->asked = false;
     entry->pause = entry->one_name_by = 0;
     enter(entry, IDLE);
     if (total <= IDLE_MAX || entry->owed != NULL)
@@ -281,7 +283,7 @@ static void look(struct entry *entry)
     if (looked == LOOKED_DONE && awaits_one_name(entry, &sighting))
         return;
     if (looked == LOOKED_DONE && is_unwritten(entry, &sighting.json, &entry->json)) {
-        rest(entry);
+        go_idle(entry);
         return;
     }
     content_close(&entry->tid);
@@ -298,7 +300,7 @@ static void look(struct entry *entry)
     unwatch(entry);
     refuse_two_names(entry, &sighting);
     parse(entry, &sighting);
-    entry->again = entry->written = false;
+    entry->again = entry->written = entry->asked = false;
     entry->pause = entry->one_name_by = 0;
     enter(entry, TOLD);
     tell(entry, &sighting);
@@ -312,10 +314,10 @@ void entries_join_scan(void (*tell_seen)(const char *name))
     struct stamp stamp;
     for (entry = TAILQ_FIRST(&news); entry != NULL; entry = next) {
         next = TAILQ_NEXT(entry, of_state);
-        if (!file_stamp(entry->name, ".json", &stamp))
+        if (entry->asked || !file_stamp(entry->name, ".json", &stamp))
             continue; /* it may have been told of before it went */
         tell_seen(entry->name);
-        rest(entry);
+        go_idle(entry);
     }
 }
 
@@ -332,6 +334,7 @@ void entry_look(const char *name, bool whole)
 {
     struct entry *entry = find_or_make(name);
     entry->whole |= whole;
+    entry->asked = true;
     if (entry->state == TOLD)
         entry->again = true; /* it has been told since it asked */
     else
@@ -343,7 +346,7 @@ void entry_look(const char *name, bool whole)
 static void settle(struct entry *entry)
 {
     if (!entry->again) {
-        rest(entry);
+        go_idle(entry);
         return;
     }
     entry->again = false;
@@ -400,7 +403,8 @@ void entry_verdict(const char *name, const struct verdict *verdict)
     else if (entry->state == TOLD && verdict->answers)
         settle(entry);
     else if (entry->state == IDLE)
-        rest(entry);
+        go_idle(entry);
+    kept_verdict(name, verdict->text, verdict->length - 1); /* without the newline */
 }
 
 void entry_no_verdict(const char *name)

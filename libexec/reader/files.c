@@ -16,6 +16,7 @@
 #include "units.h"
 
 static uid_t owner;
+static uint64_t own_mount; /* that the directory is on */
 static bool times_are_fine;
 static const int64_t second = 1000000000; /* ns */
 
@@ -32,12 +33,6 @@ static bool are_times_fine(void)
     if (fd >= 0)
         close(fd);
     return fine;
-}
-
-void files_begin(uid_t uid)
-{
-    owner = uid;
-    times_are_fine = are_times_fine();
 }
 
 /* ---- names ---- */
@@ -70,7 +65,7 @@ const char *file_name(char joined[static NAME_MAX + 1], const char *name, const 
 
 enum { RESOLVE_PLAIN = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 
-static int open_plain(const char *file, uint64_t flags)
+int open_plain(const char *file, uint64_t flags)
 {
     struct open_how how = {.flags = O_NOFOLLOW | O_CLOEXEC | flags, .resolve = RESOLVE_PLAIN};
     int fd, tries = 0;
@@ -80,25 +75,48 @@ static int open_plain(const char *file, uint64_t flags)
     return fd;
 }
 
-/* As fstatat without following links; but that would ask a file system that is mounted on the name: this is false with errno EXDEV.
- * Only with ENOENT is it certain that there is nothing. */
-static bool look(const char *file, struct stat *status)
+/* A file system that is mounted on the name is not asked (AT_STATX_DONT_SYNC): its owner may never have it answer. */
+static bool look_at(const char *file, int flags, struct statx *status)
 {
-    int fd = open_plain(file, O_PATH);
-    if (fd < 0)
-        return false;
-    bool seen;
+    const unsigned fields = STATX_TYPE | STATX_INO | STATX_CTIME | STATX_MTIME | STATX_MNT_ID;
     int tries = 0;
+    bool seen;
     do
-        seen = fstat(fd, status) == 0;
+        seen = statx(AT_FDCWD, file, flags | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, fields, status) == 0;
     while (!seen && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
-    close(fd);
     return seen;
+}
+
+/* False with EXDEV: something is mounted on the name. Only with ENOENT is it certain that there is nothing. */
+static bool look(const char *file, struct statx *status)
+{
+    if (!look_at(file, 0, status))
+        return false;
+    errno = EXDEV;
+    return status->stx_mnt_id == own_mount;
+}
+
+static int64_t time_of(const struct statx_timestamp *time)
+{
+    return time->tv_sec * second + time->tv_nsec;
 }
 
 static struct stamp stamp_of(const struct stat *status)
 {
     return (struct stamp){.inode = status->st_ino, .changed = status->st_ctim.tv_sec * second + status->st_ctim.tv_nsec};
+}
+
+static struct stamp stamp_of_look(const struct statx *status)
+{
+    return (struct stamp){.inode = status->stx_ino, .changed = time_of(&status->stx_ctime)};
+}
+
+void files_begin(uid_t uid)
+{
+    struct statx here;
+    owner = uid;
+    own_mount = look_at("", AT_EMPTY_PATH, &here) ? here.stx_mnt_id : 0;
+    times_are_fine = are_times_fine();
 }
 
 /* Of a file over which something is mounted. */
@@ -107,11 +125,11 @@ static const struct stamp mounted = {.inode = UINT64_MAX};
 bool file_stamp(const char *name, const char *ending, struct stamp *stamp)
 {
     char joined[NAME_MAX + 1];
-    struct stat status;
+    struct statx status;
     *stamp = mounted;
     if (!look(file_name(joined, name, ending), &status))
         return errno == EXDEV;
-    *stamp = stamp_of(&status);
+    *stamp = stamp_of_look(&status);
     return true;
 }
 
@@ -126,7 +144,7 @@ static enum looked bad(struct file *file, const char *joined, const char *what)
 static enum looked explain_open(const char *joined, int error, struct file *file)
 {
     char text[160];
-    struct stat status;
+    struct statx status;
     if (error == EXDEV) {
         file->stamp = mounted;
         return bad(file, joined, "is on another file system; it must be a plain file in the directory");
@@ -135,16 +153,16 @@ static enum looked explain_open(const char *joined, int error, struct file *file
         return LOOKED_DONE;
     if (!look(joined, &status))
         return errno == ENOENT ? LOOKED_DONE : LOOKED_UNSEEN;
-    file->stamp = stamp_of(&status);
+    file->stamp = stamp_of_look(&status);
     if (error != EAGAIN && is_of_the_moment(error))
         return LOOKED_UNSEEN;
-    if (S_ISLNK(status.st_mode))
+    if (S_ISLNK(status.stx_mode))
         return bad(file, joined, "is a symbolic link; it must be a regular file");
     if (error == EAGAIN)
         return bad(file, joined, "is under a write lease; it must be free to read");
-    if (S_ISDIR(status.st_mode))
+    if (S_ISDIR(status.stx_mode))
         return bad(file, joined, "is a directory; it must be a regular file");
-    if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+    if (!S_ISREG(status.stx_mode) && !S_ISFIFO(status.stx_mode))
         return bad(file, joined, "is a socket or a device; it must be a regular file");
     snprintf(text, sizeof text, "cannot be opened: %s", strerror(error));
     return bad(file, joined, text);
@@ -221,13 +239,15 @@ enum looked file_look(const char *name, const char *ending, const struct stamp *
     content->fd = open_plain(joined, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (content->fd < 0)
         return explain_open(joined, errno, file);
+    if (known == NULL || known->fresh)
+        return read_leased(joined, file, content);
     if (fstat(content->fd, &status) != 0)
         return LOOKED_UNSEEN;
     file->stamp = stamp_of(&status);
     content->has_two_names = status.st_nlink > 1;
     if (!is_plain(joined, &status, file))
         return LOOKED_DONE;
-    if (known == NULL || known->fresh || !stamp_equal(&file->stamp, known))
+    if (!stamp_equal(&file->stamp, known))
         return read_leased(joined, file, content);
     file->stamp = *known;
     file->state = FILE_SAME;
@@ -261,7 +281,7 @@ static void remove_name(const char *file)
 void file_remove(const char *name, const char *ending, const struct stamp *judged)
 {
     char joined[NAME_MAX + 1], aside[NAME_MAX + 1];
-    struct stat status, moved;
+    struct statx status, moved;
     file_name(joined, name, ending);
     if (judged == NULL) {
         remove_name(joined);
@@ -269,7 +289,7 @@ void file_remove(const char *name, const char *ending, const struct stamp *judge
     }
     if (!look(joined, &status))
         return;
-    struct stamp there = stamp_of(&status);
+    struct stamp there = stamp_of_look(&status);
     if (!stamp_equal(&there, judged))
         return; /* another file, or the same one with something new in it */
     /* Between looking and removing the owner may have put a new one there: it is taken away under a private
@@ -281,7 +301,7 @@ void file_remove(const char *name, const char *ending, const struct stamp *judge
             return;
     }
     if (look(aside, &moved) &&
-        (moved.st_ino != status.st_ino || moved.st_mtim.tv_sec != status.st_mtim.tv_sec || moved.st_mtim.tv_nsec != status.st_mtim.tv_nsec) &&
+        (moved.stx_ino != status.stx_ino || time_of(&moved.stx_mtime) != time_of(&status.stx_mtime)) &&
         renameat2(AT_FDCWD, aside, AT_FDCWD, joined, RENAME_NOREPLACE) == 0)
         return;
     remove_name(aside);
@@ -321,8 +341,6 @@ int verdict_put(const char *name, const char *text, size_t length, int64_t decid
 int64_t verdict_decided(const char *name)
 {
     char joined[NAME_MAX + 1];
-    struct stat status;
-    if (!look(file_name(joined, name, ".verdict"), &status))
-        return -1;
-    return status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec;
+    struct statx status;
+    return look(file_name(joined, name, ".verdict"), &status) ? time_of(&status.stx_mtime) : -1;
 }

@@ -18,6 +18,9 @@ void files_begin(uid_t uid);
 bool name_without(const char *file, const char *ending, char name[static 256]);
 const char *file_name(char joined[static NAME_MAX + 1], const char *name, const char *ending);
 
+/* Beneath the directory, without following links or mounts; -1. */
+int open_plain(const char *file, uint64_t flags);
+
 /* Names that only answers and unfinished writing have. */
 bool is_silent(const char *file);
 

@@ -44,6 +44,7 @@
 #include "directory.h"
 #include "entries.h"
 #include "files.h"
+#include "kept.h"
 #include "locked.h"
 #include "pass.h"
 #include "rights.h"
@@ -95,9 +96,12 @@ static void take_remove(const struct paragraph *said, const char *name)
     const char *ending = file == NULL ? NULL : strcmp(file, "json") == 0 ? ".json" : strcmp(file, "tid") == 0 ? ".tid" : strcmp(file, "verdict") == 0 ? ".verdict" : NULL;
     if (ending == NULL || !stamp_get(said, "judged", &judged))
         exit(EX_PROTOCOL);
-    if (strcmp(ending, ".verdict") == 0)
+    const bool is_verdict = strcmp(file, "verdict") == 0, had_verdict = is_verdict && verdict_decided(name) >= 0;
+    if (is_verdict)
         entry_no_verdict(name);
     file_remove(name, ending, any ? NULL : &judged);
+    if (had_verdict)
+        kept_release(name);
 }
 
 static void take_scan(const struct paragraph *said)
@@ -214,7 +218,7 @@ static void serve(int inotify)
         }
         if (directory_scans())
             directory_scan_some(); /* what has news meanwhile has its place in what is found */
-        else
+        if (!directory_scans())
             entries_take_turn();
         talk_flush();
     }

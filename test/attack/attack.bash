@@ -2,7 +2,7 @@
 . "$BATS_TEST_DIRNAME/../helper.bash"
 
 REQUESTS=200
-OBSERVED='{"runtime": "1ms", "period": "10ms"}' # what Bob wishes
+OBSERVED='{"runtime": "1ms", "period": "10ms"}' # what Bob specs
 
 prepare() {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'

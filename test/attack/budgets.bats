@@ -1,9 +1,9 @@
-# More than the rules give: by many wishes, two names, many uids, or by being asked at the same time.
+# More than the rules give: by many specs, two names, many uids, or by being asked at the same time.
 load attack
 
 granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.verdict; }
 
-@test "a hundred wishes at once have no more than the bound together" {
+@test "a hundred specs at once have no more than the bound together" {
     configure_rules "$ALICE EDF max_utilization 0.4"
     broker_start
     as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && for n in $(seq 100); do echo "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"plugin\": \"EDF\"}" >.w && mv .w w$n.json; done' \
@@ -12,16 +12,16 @@ granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.ver
     for n in $(seq 100); do verdict $ALICE w$n >/dev/null; done
     [ "$(granted_to $ALICE)" = 400000000 ]
     as $ALICE sh -c 'rm "$1"/*.json' sh "$SPECS/$ALICE"
-    [ "$(field .result "$(wish $ALICE all '{"runtime": "8ms", "period": "20ms", "plugin": "EDF"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE all '{"runtime": "8ms", "period": "20ms", "plugin": "EDF"}')")" = OK ]
 }
 
 @test "a thousand uids without an account, which one user made up, are one user" {
     configure_rules "$BOB - max_utilization 1" '- RR max_user_utilization 100'
-    broker_start --max-wishes 20
+    broker_start --max-specs 20
     for uid in $(seq 500000 500060); do
         as "$uid" sh -c 'mkdir -p "$1" && echo "{\"priority\": 5, \"plugin\": \"RR\"}" >"$1/w.json"' sh "$SPECS/$uid"
     done
-    [ "$(field .result "$(wish $BOB mine '{"priority": 5, "plugin": "RR"}')")" = OK ]
+    [ "$(field .result "$(spec $BOB mine '{"priority": 5, "plugin": "RR"}')")" = OK ]
     verdict 500060 w >/dev/null
     [ "$(cat "$SPECS"/5000*/w.verdict | jq -s '[.[] | select(.grant != null)] | length')" -le 20 ]
 }
@@ -29,12 +29,12 @@ granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.ver
 @test "what one user squats is his part only, and goes with his directory" {
     configure_rules "$ALICE EDF max_utilization 0.4" "$BOB EDF max_utilization 0.5"
     broker_start
-    [ "$(field .result "$(wish $ALICE squat '{"runtime": "4ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]
-    [ "$(field .result "$(wish $BOB mine '{"runtime": "5ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE squat '{"runtime": "4ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]
+    [ "$(field .result "$(spec $BOB mine '{"runtime": "5ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]
     rm -rf "${SPECS:?}/$ALICE" # the broker removes its answers meanwhile
     eventually freed
 }
-freed() { [ "$(field .result "$(wish $ALICE squat '{"runtime": "4ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]; }
+freed() { [ "$(field .result "$(spec $ALICE squat '{"runtime": "4ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]; }
 
 # bats test_tags=machine
 @test "sets that make an exact test long keep nobody else waiting" {

@@ -1,7 +1,7 @@
 # Files that are not what they seem, other users' files, and text that would be more than text.
 load attack
 
-@test "a link that takes turns with a wish never shows what it points to" {
+@test "a link that takes turns with a spec never shows what it points to" {
     broker_start
     flood swapped swapped
     for _ in $(seq 50); do
@@ -17,7 +17,7 @@ she_has_mounted() { [ "$(nsenter -m -t "${ATTACKERS[0]}" cat "$SPECS/$ALICE/cam.
 @test "what she mounts in a namespace of her own is not there for the broker" {
     as $ALICE unshare --user --map-root-user --mount true 2>/dev/null || skip 'unprivileged users may not make user namespaces here'
     broker_start
-    wish $ALICE cam '{"priority": 7, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 7, "plugin": "RR"}' >/dev/null
     attack unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none "$1" && echo "{bad" >"$1/cam.json" && exec sleep 300' \
         sh "$SPECS/$ALICE"
     eventually she_has_mounted
@@ -47,10 +47,10 @@ tidy() {
     fi
 }
 
-@test "a file system that never answers, mounted on a wish, a verdict or a directory, does not stop the broker" {
+@test "a file system that never answers, mounted on a spec, a verdict or a directory, does not stop the broker" {
     /usr/bin/python3 -c 'import os; os.open("/dev/fuse", os.O_RDWR)' 2>/dev/null || skip 'no FUSE in this kernel'
     broker_start
-    for name in cam two; do wish $ALICE $name '{"priority": 2, "plugin": "RR"}' >/dev/null; done
+    for name in cam two; do spec $ALICE $name '{"priority": 2, "plugin": "RR"}' >/dev/null; done
     mount_fuse "$SPECS/$ALICE/cam.json" 100000
     put $ALICE other '{"priority": 3, "plugin": "RR"}'
     bob_is_answered_beside true
@@ -73,7 +73,7 @@ tidy() {
 
 @test "another user's directory is closed: no look, no file, no link, no rename, no removal" {
     broker_start
-    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     before=$(stat -c '%i %Z' "$SPECS/$ALICE"/*)
     for act in 'ls "$1"' 'cat "$1/cam.json"' 'cat "$1/cam.verdict"' 'echo 1 >"$1/cam.tid"' 'rm -f "$1/cam.json"' 'mv "$1" "$1.away"' \
         'ln "$1/cam.json" "$2/cam.json"' 'chmod 777 "$1"' 'rmdir "$1"' 'ls "$1/.."' 'touch "$1/cam.json"'; do
@@ -82,7 +82,7 @@ tidy() {
     [ "$(stat -c '%i %Z' "$SPECS/$ALICE"/*)" = "$before" ]
 }
 
-@test "root's wishes are no way to root's rights" {
+@test "root's specs are no way to root's rights" {
     broker_start
     put 0 cam '{"priority": 5, "plugin": "RR"}'
     eventually test -e "$SPECS/0/cam.verdict"
@@ -91,7 +91,7 @@ tidy() {
     eventually test ! -d "$SPECS/root" || [ "$(stat -c %u "$SPECS/root")" = 0 ]
 }
 
-@test "text in a wish stays text: in the verdict, in the log, and on its way to plugins" {
+@test "text in a spec stays text: in the verdict, in the log, and on its way to plugins" {
     cat >"$WORK/ear" <<'END'
 #!/bin/sh
 printf 'protocol=1\nanswer=ok\n\n'

@@ -9,17 +9,17 @@ floods() {
     broker_start
     bob_is_answered_beside flood "$@"
     as $ALICE sh -c 'cd "$1" && find . -mindepth 1 -delete' sh "$SPECS/$ALICE" || true
-    [ "$(field .result "$(wish $ALICE after '{"priority": 7, "plugin": "RR"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE after '{"priority": 7, "plugin": "RR"}')")" = OK ]
 }
 
 # bats test_tags=turn:0
 @test "modes that change" { floods change-mode change-mode; }
 # bats test_tags=turn:1
-@test "wishes that are rewritten" { floods rewrite rewrite; }
+@test "specs that are rewritten" { floods rewrite rewrite; }
 # bats test_tags=turn:2
-@test "wishes that are rewritten badly" { floods rewrite-badly rewrite-badly; }
+@test "specs that are rewritten badly" { floods rewrite-badly rewrite-badly; }
 # bats test_tags=turn:0
-@test "wishes that come and go" { floods create-and-remove create-and-remove; }
+@test "specs that come and go" { floods create-and-remove create-and-remove; }
 # bats test_tags=turn:1
 @test "ever new names" { floods new-names new-names; }
 # bats test_tags=turn:2

@@ -51,7 +51,7 @@ none_stray_soon() {
     done
 }
 
-# nothing_left: without a wish nobody of hers is real-time.
+# nothing_left: without a spec nobody of hers is real-time.
 nothing_left() {
     rm -f "$SPECS/$ALICE"/*.json "$SPECS/$ALICE"/*.tid
     eventually no_verdicts
@@ -66,7 +66,7 @@ attached() { # NAME TID
     [ "$(field .result "$answer")" = OK ] && [ "$(field .thread.tid "$answer")" = "$2" ] || { echo "$answer" >&2; return 1; }
 }
 
-granted() { [ "$(field .result "$(wish $ALICE "$1" "$2")")" = OK ]; } # NAME JSON
+granted() { [ "$(field .result "$(spec $ALICE "$1" "$2")")" = OK ]; } # NAME JSON
 
 # zombie_leader JSON HOW: its first thread, attached to first, has ended by itself; and so has that attachment.
 zombie_leader() {
@@ -320,7 +320,7 @@ reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$
     done
 }
 
-# race LINE...: told at once, for what each US says; then nobody of hers is real-time without a grant, and without wishes nobody.
+# race LINE...: told at once, for what each US says; then nobody of hers is real-time without a grant, and without specs nobody.
 race() {
     tell "$@"
     eventually execed "${TIDS[0]}"
@@ -351,7 +351,7 @@ change_and_exec() { beginning "$1" && race "exec 1 $LATER /usr/bin/sleep" "write
 both_and_exec() { beginning "$1" first && race "exec 1 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.tid"; }
 both_end_and_exec() { beginning "$1" first && race 'exit 0' "exec 1 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.json" "remove 300 $SPECS/$ALICE/second.tid"; }
 other_way_and_exec() { beginning "$1" first && race "exec 2 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.tid" "remove 500 $SPECS/$ALICE/second.tid"; }
-# What is granted to it must not become what a second wish has to put back.
+# What is granted to it must not become what a second spec has to put back.
 claim_and_exec() {
     beginning "$1" && granted third "$FP" && race "exec 1 $LATER /usr/bin/sleep" "write $((LATER + 400)) $SPECS/$ALICE/third.tid ${TIDS[0]}" &&
         true
@@ -366,9 +366,9 @@ attach_and_exec() {
 # bats test_tags=turn:2
 @test "execve beside the removal of NAME.tid" { broker_start && in_turns detach_and_exec; }
 # bats test_tags=turn:0
-@test "execve beside the removal of the wish" { broker_start && in_turns release_and_exec; }
+@test "execve beside the removal of the spec" { broker_start && in_turns release_and_exec; }
 # bats test_tags=turn:1
-@test "execve beside a change of the wish" { broker_start && in_turns change_and_exec; }
+@test "execve beside a change of the spec" { broker_start && in_turns change_and_exec; }
 # bats test_tags=turn:2
 @test "execve beside the attachment" { broker_start && in_turns attach_and_exec; }
 # bats test_tags=turn:0
@@ -378,9 +378,9 @@ attach_and_exec() {
 # bats test_tags=turn:2
 @test "execve by a third thread beside the detachment of both" { broker_start && in_turns other_way_and_exec; }
 # bats test_tags=turn:0
-@test "execve beside another wish for what it becomes" { broker_start && in_turns claim_and_exec; }
+@test "execve beside another spec for what it becomes" { broker_start && in_turns claim_and_exec; }
 # bats test_tags=turn:1
-@test "execve beside the same wish for what it becomes" { broker_start && in_turns swap_and_exec; }
+@test "execve beside the same spec for what it becomes" { broker_start && in_turns swap_and_exec; }
 
 # bats test_tags=turn:2
 @test "of hundreds of threads, many attached, one calls execve" {
@@ -417,7 +417,7 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:1
-@test "execve while the broker is stopped, and another wish claims what it became" {
+@test "execve while the broker is stopped, and another spec claims what it became" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         beginning "$FP"

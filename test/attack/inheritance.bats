@@ -53,7 +53,7 @@ holder_had_at_most() {
 lends() { # UID POLICY JSON
     inherit "$1" "${4:-lend}"
     lender=$TID
-    [ "$(field .result "$(wish "$1" cam "${3%\}}, \"attach\": $lender}")")" = OK ]
+    [ "$(field .result "$(spec "$1" cam "${3%\}}, \"attach\": $lender}")")" = OK ]
 }
 WINDOW="\"runtime\": \"$((2 * PATIENCE))ms\", \"period\": \"$((100 * PATIENCE))ms\""
 EDF="{\"plugin\": \"EDF\", $WINDOW}"
@@ -120,7 +120,7 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
     for LOCK in $(seq --format=lock%g 0 $(($(nproc) - 1))); do
         inherit $ALICE lend
         lenders+=("$TID")
-        [ "$(field .result "$(wish $ALICE "$LOCK" "{\"plugin\": \"EDF\", \"runtime\": \"$((40 * PATIENCE))ms\", \"period\": \"$((100 * PATIENCE))ms\", \"attach\": $TID}")")" = OK ]
+        [ "$(field .result "$(spec $ALICE "$LOCK" "{\"plugin\": \"EDF\", \"runtime\": \"$((40 * PATIENCE))ms\", \"period\": \"$((100 * PATIENCE))ms\", \"attach\": $TID}")")" = OK ]
     done
     began=$(date +%s%N)
     for HOLDER in "${holders[@]}"; do used+=("$(consumed "$HOLDER")"); done
@@ -154,9 +154,9 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     become $ALICE taskset -c 1 "$RTF_STAGE/inherit" "$WORK/shared/lock" pulse 0 3>&- &
     echo "$!" >>"$WORK/pids"
     inherit $ALICE lend
-    [ "$(field .result "$(wish $ALICE cam "{\"plugin\": \"RR\", \"priority\": 5, \"attach\": $TID}")")" = OK ]
+    [ "$(field .result "$(spec $ALICE cam "{\"plugin\": \"RR\", \"priority\": 5, \"attach\": $TID}")")" = OK ]
     sleeper $BOB
-    [ "$(field .result "$(wish $BOB still "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ]
+    [ "$(field .result "$(spec $BOB still "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ]
     guard=$(parts rtf-guard)
     before=$(switches "$guard") used=$(consumed "$guard")
     sleep 3
@@ -178,10 +178,10 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     eventually test -s "$WORK/shared/flood"
     LOCK=flood inherit $ALICE lend
     flood=$TID
-    [ "$(field .result "$(wish $ALICE flood "{\"plugin\": \"RR\", \"priority\": 5, \"attach\": $flood}")")" = OK ]
+    [ "$(field .result "$(spec $ALICE flood "{\"plugin\": \"RR\", \"priority\": 5, \"attach\": $flood}")")" = OK ]
     inherit $BOB lend
     lender=$TID
-    [ "$(field .result "$(wish $BOB cam "${EDF%\}}, \"attach\": $lender}")")" = OK ]
+    [ "$(field .result "$(spec $BOB cam "${EDF%\}}, \"attach\": $lender}")")" = OK ]
     guard=$(parts rtf-guard)
     ulimit -t $((20 * PATIENCE))
     kill -STOP "$guard"

@@ -50,7 +50,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 # bats test_tags=turn:0
 @test "a directory that its owner keeps locked keeps nobody else waiting" {
     broker_start
-    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     keeps_locked "$SPECS/$ALICE"
     rewrites '{"priority": 3, "plugin": "RR"}'
     bob_is_answered
@@ -62,7 +62,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 # bats test_tags=turn:1
 @test "a reader that waits too long is ended when it can be, and its successor tells what it had not" {
     broker_start
-    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     reader=$(parts rtf-reader)
     kill -STOP "$reader"
     rewrites '{"priority": 3, "plugin": "RR"}'
@@ -74,7 +74,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 # bats test_tags=turn:2
 @test "a directory of 200,000 names, listed by an idle thread beside busy CPUs, keeps nobody else waiting" {
     broker_start
-    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     as $ALICE sh -c 'cd "$1" && seq -f .%.0f 200000 | xargs touch' sh "$SPECS/$ALICE"
     lock list "$SPECS/$ALICE"
     for _ in $(seq "$(nproc)"); do hog $CAROL; done
@@ -87,7 +87,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 # bats test_tags=turn:0
 @test "the lock of all renames between directories of the file system, kept by a stranger, keeps nobody waiting" {
     broker_start
-    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     install -d -o $ALICE "$WORK/one" "$WORK/two"
     : >"$WORK/one/file"
     chown $ALICE "$WORK/one/file"
@@ -100,7 +100,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 # bats test_tags=turn:1
 @test "notifications on a directory, as many as may be, are its owner's trouble" {
     broker_start
-    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     [ -x "$BATS_FILE_TMPDIR/lock" ] || cc -D_GNU_SOURCE -O2 -o "$BATS_FILE_TMPDIR/lock" "$BATS_TEST_DIRNAME/lock.c"
     most=$(($(ulimit -Hn) - 100 < 50000 ? $(ulimit -Hn) - 100 : 50000))
     (ulimit -n "$(ulimit -Hn)" && become $ALICE "$BATS_FILE_TMPDIR/lock" notes "$SPECS/$ALICE" "$most") >"$WORK/noted" 2>&1 3>&- &
@@ -114,10 +114,10 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 # bats test_tags=turn:2
 @test "what does not belong in specs/ is moved aside, and never removed" {
     broker_start
-    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     as $ALICE mkdir "$SPECS/wrong"
     eventually is_aside wrong
-    [ "$(field .result "$(wish $ALICE two '{"priority": 2, "plugin": "RR"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE two '{"priority": 2, "plugin": "RR"}')")" = OK ]
 }
 is_aside() { [ "$(find "$SPECS" -maxdepth 1 -type d -name ".aside-$ALICE-*-$1" | wc -l)" = 1 ]; }
 
@@ -128,10 +128,10 @@ is_aside() { [ "$(find "$SPECS" -maxdepth 1 -type d -name ".aside-$ALICE-*-$1" |
     broker_start
     sleeper $ALICE
     first=$SLEEPER
-    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     attach $ALICE cam "$first" >/dev/null
     sleeper $BOB
-    wish $BOB cam '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    spec $BOB cam '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
     attach $BOB cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" deadline
     freeze "$SPECS"
@@ -148,7 +148,7 @@ has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage ==
 # bats test_tags=turn:1
 @test "a reader that is kept busy is as any program until its time is over, and others' reservations do not pay for it" {
     broker_start
-    wish $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     is_policy "$(parts rtf-reader)" fifo
     flood rewrite
     eventually is_policy "$(parts rtf-reader)" batch

@@ -78,7 +78,7 @@ are_gone() { [ "$(the_books | jq '.quiet | length')" = 0 ]; }
 # bats test_tags=turn:0
 @test "a user's reader has 64 MiB at most, and is ended before any other part when memory runs out" {
     broker_start
-    wish $ALICE cam bad >/dev/null
+    spec $ALICE cam bad >/dev/null
     reader=$(parts rtf-reader)
     grep -qE '^Max data size +67108864 +67108864 ' "/proc/$reader/limits"
     [ "$(cat "/proc/$reader/oom_score_adj")" = 1000 ]
@@ -108,7 +108,7 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
 # bats test_tags=turn:1
 @test "who makes one wrongly named directory after another in specs/ makes no more, loses none, and is served as before" {
     broker_start
-    [ "$(field .result "$(wish $BOB cam "$OBSERVED")")" = OK ]
+    [ "$(field .result "$(spec $BOB cam "$OBSERVED")")" = OK ]
     made=$(as_user_makes $BOB 20000)
     echo "# $made directories" >&3
     [ "$made" -ge 64 ]
@@ -117,9 +117,9 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     eventually says_full $BOB 1
     [ "$(stat -c %04a "$SPECS")" = 3730 ]
     # He has what he had, and others have all their rights.
-    [ "$(field .result "$(wish $BOB other "$OBSERVED")")" = OK ]
+    [ "$(field .result "$(spec $BOB other "$OBSERVED")")" = OK ]
     as $ALICE mkdir "$SPECS/not-alice" "$SPECS/$ALICE"
-    [ "$(field .result "$(wish $ALICE cam "$OBSERVED")")" = OK ]
+    [ "$(field .result "$(spec $ALICE cam "$OBSERVED")")" = OK ]
     # It holds for the next broker, too; and ends when an administrator has made room.
     broker_stop TERM
     broker_start

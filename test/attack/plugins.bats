@@ -16,7 +16,7 @@ prepare() {
 taken_over() {
     echo "$1" >"$WORK/switch/.new"
     mv "$WORK/switch/.new" "$WORK/switch/FP"
-    [ "$(field .grant.plugin "$(wish $ALICE "w$RANDOM" '{"priority": 15, "plugin": "FP"}')")" = FP ]
+    [ "$(field .grant.plugin "$(spec $ALICE "w$RANDOM" '{"priority": 15, "plugin": "FP"}')")" = FP ]
 }
 said() { sed -n "s/^hostile //p" "$WORK/broker.out"; }
 has_said() { said | grep -q "$1"; }
@@ -59,7 +59,7 @@ all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
     [[ $(log_of_plugin killed | head -n 1) == 'it used '*' ms of CPU time while nothing was asked, above all that is granted' ]]
     # As it was granted.
     rm "$WORK/switch/FP"
-    [ "$(field .grant.plugin "$(wish $BOB after '{"priority": 15}')")" != null ]
+    [ "$(field .grant.plugin "$(spec $BOB after '{"priority": 15}')")" != null ]
 }
 
 # bats test_tags=turn:2
@@ -124,7 +124,7 @@ END
     [ "$(said | awk '$1 == "forked" { print $2 }')" -le 128 ]
     [ "$(said | awk '$1 == "private" { print $2 }')" -le 512 ]
     [ "$(said | awk '$3 == "MiB" { sum += $2 } END { print sum }')" -le 1024 ]
-    [ "$(field .grant.plugin "$(wish $BOB other '{"priority": 5, "plugin": "RR"}')")" = RR ]
+    [ "$(field .grant.plugin "$(spec $BOB other '{"priority": 5, "plugin": "RR"}')")" = RR ]
     broker_stop TERM
     eventually nobody_runs
 }
@@ -141,11 +141,11 @@ nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
     said
     log_of_plugin killed
     [ "$(said | awk '$2 == "had" { print $3 }')" -le $((512 + 32)) ] # and what of the interpreter's files is in memory
-    [ "$(field .grant.plugin "$(wish $BOB after '{"priority": 5, "plugin": "RR"}')")" = RR ]
+    [ "$(field .grant.plugin "$(spec $BOB after '{"priority": 5, "plugin": "RR"}')")" = RR ]
     rm "$WORK/switch/FP"
     eventually is_served_again
 }
-is_served_again() { [ "$(field .grant.plugin "$(wish $BOB "w$RANDOM" '{"priority": 15, "plugin": "FP"}')")" = FP ]; }
+is_served_again() { [ "$(field .grant.plugin "$(spec $BOB "w$RANDOM" '{"priority": 15, "plugin": "FP"}')")" = FP ]; }
 
 # bats test_tags=turn:1
 @test "a plugin that is asked much, and one that is asked nothing, are let live" {

@@ -5,7 +5,7 @@ load attack
 prepare() {
     local objects=$RTF_SOURCE/build/obj
     [ -x "$BATS_FILE_TMPDIR/rtf-reader" ] || cc -std=c17 -D_GNU_SOURCE -O2 -I"$RTF_SOURCE/lib" -Wl,--wrap=files_begin -o "$BATS_FILE_TMPDIR/rtf-reader" \
-        "$BATS_TEST_DIRNAME/taken.c" "$objects"/libexec/reader/*.o "$objects"/lib/{clock,sighting,spec,confine,pass,thread,paragraph,units}.o -ljansson -lcap-ng -lseccomp
+        "$BATS_TEST_DIRNAME/taken.c" "$objects"/libexec/reader/*.o "$objects"/lib/{clock,sighting,spec,resource,name,confine,pass,thread,paragraph,units}.o -ljansson -lcap-ng -lseccomp
     cp -a "$RTF_LIBEXEC" "$WORK/programs"
     install "$BATS_FILE_TMPDIR/rtf-reader" "$WORK/programs/rtf-reader"
     RTF_LIBEXEC=$WORK/programs
@@ -15,11 +15,11 @@ prepare() {
 }
 tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 
-# Alice and Bob have a wish each; hers is granted by a reader that is as it should be.
+# Alice and Bob have a spec each; hers is granted by a reader that is as it should be.
 begins() {
-    broker_start --plugin-user 20097 --reader-user 20098 --max-wishes 50
-    [ "$(field .result "$(wish $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ]
-    [ "$(field .result "$(wish $ALICE cam '{"priority": 5, "plugin": "RR"}')")" = OK ]
+    broker_start --plugin-user 20097 --reader-user 20098 --max-specs 50
+    [ "$(field .result "$(spec $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE cam '{"priority": 5, "plugin": "RR"}')")" = OK ]
     bobs=$(cat "$SPECS/$BOB/his.verdict")
 }
 
@@ -41,7 +41,7 @@ has_lived() { [ "$(lives)" -ge "$1" ]; }
 bob_is_served() {
     local n
     for n in 1 2 3 4 5; do
-        [ "$(field .result "$(wish $BOB new$n '{"priority": 5, "plugin": "RR"}')")" = OK ]
+        [ "$(field .result "$(spec $BOB new$n '{"priority": 5, "plugin": "RR"}')")" = OK ]
         as $BOB rm "$SPECS/$BOB/new$n.json"
     done
     [ "$(cat "$SPECS/$BOB/his.verdict")" = "$bobs" ]
@@ -51,9 +51,9 @@ bob_is_served() {
 is_over() {
     as $ALICE rm -f "$SPECS/$ALICE/.mode"
     broker_stop INT
-    broker_start --plugin-user 20097 --reader-user 20098 --max-wishes 50
+    broker_start --plugin-user 20097 --reader-user 20098 --max-specs 50
     eventually agree
-    [ "$(field .grant.priority "$(wish $ALICE cam '{"priority": 6, "plugin": "RR"}')")" = 6 ]
+    [ "$(field .grant.priority "$(spec $ALICE cam '{"priority": 6, "plugin": "RR"}')")" = 6 ]
 }
 agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
 
@@ -61,7 +61,7 @@ books() { kill -USR1 "$BROKER"; }
 only_cam_is_left() {
     books
     eventually has_books
-    [ "$(jq -c "[.wishes[] | select(.user == \"$ALICE\") | .name]" "$SPOOL/state/current/books.json")" = '["cam"]' ]
+    [ "$(jq -c "[.reservations[] | select(.user == \"$ALICE\") | .name]" "$SPOOL/state/current/books.json")" = '["cam"]' ]
 }
 has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
 
@@ -88,7 +88,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     bob_is_served
     books
     eventually has_books
-    run jq -c ".wishes[] | select(.user == \"$ALICE\" and .grant != null) | [.name, .grant.plugin, .grant.priority, .thread]" "$SPOOL/state/current/books.json"
+    run jq -c ".reservations[] | select(.user == \"$ALICE\" and .grant != null) | [.name, .grant.plugin, .grant.priority, .thread]" "$SPOOL/state/current/books.json"
     echo "$output" | head -n 8
     granted=$output
     # No more than she may have, of nothing but what a file of hers could have said.
@@ -99,7 +99,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     is_policy "$SLEEPER" other
     jq -s -e "any(.[]; .name == \"thread\" and .decision == \"refused\")" "$EVENTS"
     is_over
-    eventually only_cam_is_left || { jq -c ".wishes[]" "$SPOOL/state/current/books.json"; return 1; } # the ghosts are gone
+    eventually only_cam_is_left || { jq -c ".reservations[]" "$SPOOL/state/current/books.json"; return 1; } # the ghosts are gone
 }
 
 @test "one that floods, and one that says nothing, keep nobody waiting" {

@@ -6,7 +6,7 @@ descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 
 # bats test_tags=turn:0
 @test "after very many requests broker, helper and plugins have the memory and the descriptors that they had" {
-    broker_start --max-wishes 600
+    broker_start --max-specs 600
     cat >"$WORK/soak.py" <<'END'
 import ctypes, os, select, sys
 directory, requests = sys.argv[1], int(sys.argv[2])

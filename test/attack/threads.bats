@@ -1,7 +1,7 @@
 # Whose thread, and what he can make of one that is his: the kernel's view decides.
 load attack
 
-fp() { [ "$(field .result "$(wish $ALICE cam '{"priority": 12, "plugin": "FP"}')")" = OK ]; }
+fp() { [ "$(field .result "$(spec $ALICE cam '{"priority": 12, "plugin": "FP"}')")" = OK ]; }
 
 refused() { # TID SENTENCE
     local answer
@@ -111,14 +111,14 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
 is_hers() { [ "$(cat "/proc/$1/comm")" = sh ]; } # setpriv has ended
 has_children() { [ "$(pgrep -P "$1" -x sleep | wc -l)" -ge "$2" ]; }
 
-@test "one thread cannot be had for two wishes, nor for two users" {
+@test "one thread cannot be had for two specs, nor for two users" {
     broker_start
     fp
     sleeper $ALICE
     attach $ALICE cam "$SLEEPER" >/dev/null
-    [ "$(field .result "$(wish $ALICE two '{"priority": 15, "plugin": "FP"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE two '{"priority": 15, "plugin": "FP"}')")" = OK ]
     [ "$(field .result "$(attach $ALICE two "$SLEEPER")")" = ATTACH_FAIL ]
-    wish $BOB his '{"priority": 15, "plugin": "FP"}' >/dev/null
+    spec $BOB his '{"priority": 15, "plugin": "FP"}' >/dev/null
     [ "$(field .result "$(attach $BOB his "$SLEEPER")")" = ATTACH_FAIL ]
     [[ $(kernel "$SLEEPER") == 'fifo 12 '* ]]
 }

@@ -37,7 +37,7 @@ END_OF_C
 have_come() { [ "$(pgrep -cP "$1")" = "$2" ]; }
 are_asked() { [ "$(find "$SPECS/$ALICE" -name '*.verdict' | wc -l)" = "$1" ]; }
 
-# in_time COUNT JSON: so many threads of Alice, each with that wish, spin at once in Bob's first second of work. Is none of his
+# in_time COUNT JSON: so many threads of Alice, each with that spec, spin at once in Bob's first second of work. Is none of his
 # jobs late? A machine that stood still meanwhile makes them late, too.
 in_time() {
     local parent shot late

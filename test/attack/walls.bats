@@ -22,8 +22,8 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 @test "the permissions alone: with a reader that takes everybody's files, nobody can put one where it would count" {
     without libexec/reader/files.c 's/status->st_uid != owner)/0)/' rtf-reader
     broker_start
-    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
-    wish $BOB mine '{"priority": 5, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    spec $BOB mine '{"priority": 5, "plugin": "RR"}' >/dev/null
     before=$(ls -la "$SPECS/$ALICE")
     for act in 'echo {} >"$1/new.json"' 'cp "$2/mine.json" "$1/new.json"' 'mv "$2/mine.json" "$1/new.json"' 'ln "$2/mine.json" "$1/new.json"' \
         'echo 1 >"$1/cam.tid"' 'rm -f "$1/cam.json"' 'cat "$1/cam.verdict"' 'mv "$1" "$2/taken"'; do
@@ -39,7 +39,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     without libexec/rtf-adopter.c 's/while (chmod(path, closed) != 0/while (path[0] == 0/' rtf-adopter
     broker_start
     sleeper $BOB
-    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     as $ALICE chmod 2777 "$SPECS/$ALICE"
     as $BOB sh -c 'echo "{\"priority\": 5, \"plugin\": \"RR\"}" >"$1/his.json"; echo "$2" >"$1/cam.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
     [ "$(stat -c %a "$SPECS/$ALICE")" = 2777 ] # the wall is gone
@@ -55,10 +55,10 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     without libexec/broker/activation/enforcing.c 's/else if (uid != 0 \&\& (identity.real_uid != uid/else if (0 \&\& (identity.real_uid != uid/' rtf-brokerd
     broker_start
     sleeper $BOB
-    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     answer=$(attach $ALICE cam "$SLEEPER")
     [ "$(field '.result + ": " + .reason' "$answer")" = \
-        "ATTACH_FAIL: thread $SLEEPER runs as uid $BOB (effective $BOB, saved $BOB), the wish is of uid $ALICE" ]
+        "ATTACH_FAIL: thread $SLEEPER runs as uid $BOB (effective $BOB, saved $BOB), the spec is of uid $ALICE" ]
     is_policy "$SLEEPER" other
 }
 
@@ -66,7 +66,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     without libexec/enforce.c 's/if (owner == 0 || /if (1 || /' rtf-attach
     broker_start
     sleeper $BOB
-    wish $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
+    spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     answer=$(attach $ALICE cam "$SLEEPER")
     [ "$(field '.result + ": " + .reason' "$answer")" = \
         "ATTACH_FAIL: thread $SLEEPER is not yours: it runs as uid $BOB (effective $BOB, saved $BOB), you are $ALICE" ]

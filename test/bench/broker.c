@@ -71,7 +71,7 @@ void broker_start(struct broker *broker, const char *build)
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (freopen(errors, "a", stderr) == NULL)
             _exit(EX_CANTCREAT);
-        execl(program, program, "--foreground", "--spool", broker->spool, "--config", config, "--group", group, "--max-wishes", "200000", (char *)NULL);
+        execl(program, program, "--foreground", "--spool", broker->spool, "--config", config, "--group", group, "--max-specs", "200000", (char *)NULL);
         _exit(EX_UNAVAILABLE);
     }
     wait_until_it_serves(broker);

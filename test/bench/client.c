@@ -69,7 +69,7 @@ static int64_t put(struct client *client, int from, const char *file, const char
     int64_t begun = now();
     int fd = openat(from, ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        err(EX_CANTCREAT, "a wish");
+        err(EX_CANTCREAT, "a spec");
     close(fd);
     if (renameat(from, ".new", client->directory, file) != 0)
         err(EX_CANTCREAT, "%s", file);

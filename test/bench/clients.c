@@ -1,7 +1,7 @@
 /* clients SPECS GROUP FIRST USERS CLIENTS SECONDS: as many users, with uids from FIRST on, each with so many clients. A client
- * makes a wish, waits for its verdict, gives it back, waits until that is done, and begins again: each has always something
+ * makes a spec, waits for its verdict, gives it back, waits until that is done, and begins again: each has always something
  * pending. Prints the 50th, 90th, 99th percentile and the longest time to a verdict, in us, and how many there were; but not
- * those of the last user, who may be a flooder. To be started as root. Exit status 1: a wish was refused. */
+ * those of the last user, who may be a flooder. To be started as root. Exit status 1: a spec was refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { CLIENTS_MAX = 1000, SAMPLES = 100000 };
-static const char wish[] = "{\"priority\": 5, \"plugin\": \"FP\"}";
+static const char spec[] = "{\"priority\": 5, \"plugin\": \"FP\"}";
 
 /* What a user's process leaves to the first one. */
 struct record {
@@ -46,8 +46,8 @@ static int64_t begin(int client)
 {
     char name[32];
     int fd = open(".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, wish, sizeof wish - 1) != sizeof wish - 1)
-        fail("a wish");
+    if (fd < 0 || write(fd, spec, sizeof spec - 1) != sizeof spec - 1)
+        fail("a spec");
     close(fd);
     snprintf(name, sizeof name, "c%d.json", client);
     int64_t time = now();
@@ -138,7 +138,7 @@ static bool report(const struct record *records, int users)
     if (count > 0)
         printf("%u %u %u %u %zu\n", all[count / 2], all[count * 90 / 100], all[count * 99 / 100], all[count - 1], count);
     if (refused > 0)
-        fprintf(stderr, "clients: %u of %zu wishes were refused\n", refused, count);
+        fprintf(stderr, "clients: %u of %zu specs were refused\n", refused, count);
     free(all);
     return count > 0 && refused == 0;
 }

@@ -21,7 +21,7 @@
 #include "samples.h"
 #include "schedattr.h"
 
-static const char leaf[] = "rtf-1/bench", wish[] = "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"plugin\": \"EDF\", \"attach\": %d}";
+static const char leaf[] = "rtf-1/bench", spec[] = "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"plugin\": \"EDF\", \"attach\": %d}";
 
 /* The last two: what another user waits for a grant that has nothing to do with it, and so while a thread is moved. */
 enum measured { BARE, OURS, QUIET, MEANWHILE, MEASURED };
@@ -114,7 +114,7 @@ static void serve(const struct broker *broker, pid_t thread, int ask, int told, 
     if (mkdir(directory, 0700) != 0)
         err(EX_CANTCREAT, "%s", directory);
     client_open(&client, directory);
-    snprintf(text, sizeof text, wish, (int)thread);
+    snprintf(text, sizeof text, spec, (int)thread);
     while (read(ask, &byte, 1) == 1) {
         let_it_rest();
         *what = MEANWHILE;

@@ -22,7 +22,7 @@
 
 /* Nothing is attached: the CPUs need not exist. */
 static const struct kind {
-    const char *name, *plugins, *wish, *other;
+    const char *name, *plugins, *spec, *other;
 } kinds[] = {
     {"fp", "FP fp 1-50 %s\n", "{\"priority\": 5}", "{\"priority\": 6}"},
     {"rr", "RR rr 1-50 %s\n", "{\"priority\": 5}", "{\"priority\": 6}"},
@@ -45,7 +45,7 @@ enum operation { CREATE, CHANGE, RELEASE, OPERATIONS };
 static const char *const operation_names[] = {"create", "change", "release"};
 enum { EMPTY, FULL, BROKERS };
 
-/* ---- many wishes ---- */
+/* ---- many specs ---- */
 
 static int verdicts_in(const char *directory)
 {
@@ -75,7 +75,7 @@ static int take_verdicts(int watch, const char *directory, int count)
 
 /* As fast as one program can write them. It looks for the answers every millisecond: to be woken for each of them would cost
  * the broker more than a tenth of its time, and nobody who has dropped so many does that. */
-static void fill(const char *specs, const char *wish, int how_many)
+static void fill(const char *specs, const char *spec, int how_many)
 {
     static const struct timespec between_looks = {.tv_nsec = 1000000};
     char directory[192], name[32];
@@ -86,8 +86,8 @@ static void fill(const char *specs, const char *wish, int how_many)
         err(EX_CANTCREAT, "%s", directory);
     for (int i = 0; i < how_many; i++) {
         int fd = open(".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        if (fd < 0 || write(fd, wish, strlen(wish)) != (ssize_t)strlen(wish))
-            err(EX_CANTCREAT, "a wish");
+        if (fd < 0 || write(fd, spec, strlen(spec)) != (ssize_t)strlen(spec))
+            err(EX_CANTCREAT, "a spec");
         close(fd);
         snprintf(name, sizeof name, "f%d.json", i);
         if (rename(".new", name) != 0)
@@ -101,13 +101,13 @@ static void fill(const char *specs, const char *wish, int how_many)
     }
 }
 
-static int64_t filled_in(const struct broker *broker, const char *wish, int how_many)
+static int64_t filled_in(const struct broker *broker, const char *spec, int how_many)
 {
     int status;
     int64_t begun = now();
     pid_t child = fork();
     if (child == 0) {
-        fill(broker->specs, wish, how_many);
+        fill(broker->specs, spec, how_many);
         _exit(0);
     }
     (void)waitpid(child, &status, 0);
@@ -116,7 +116,7 @@ static int64_t filled_in(const struct broker *broker, const char *wish, int how_
 }
 
 /* A virtual machine may get each page from its host only when it is first touched, for 11 us, and lose it again when it is free for
- * some seconds. Wishes, verdicts and their inodes take less than 16 KiB each: so much is touched before. */
+ * some seconds. Specs, verdicts and their inodes take less than 16 KiB each: so much is touched before. */
 static void touch_memory(int how_many)
 {
     const size_t bytes = (size_t)how_many * 16384, most = (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
@@ -128,9 +128,9 @@ static void touch_memory(int how_many)
 
 /* ---- the same, among many and among none ---- */
 
-static void put(struct samples *samples, struct client *client, const char *wish)
+static void put(struct samples *samples, struct client *client, const char *spec)
 {
-    int64_t ns = client_put(client, "b.json", wish);
+    int64_t ns = client_put(client, "b.json", spec);
     if (client_says(client, "\"result\":\"OK\""))
         samples_add(samples, ns);
     else if (samples->failed++ == 0)
@@ -152,7 +152,7 @@ static void measure(struct samples *samples, const struct broker *brokers, const
         for (int i = 0; i < BROKERS; i++) {
             struct samples *mine = samples + (size_t)((round + i) % BROKERS) * OPERATIONS;
             struct client *client = &clients[(round + i) % BROKERS];
-            put(&mine[CREATE], client, kind->wish);
+            put(&mine[CREATE], client, kind->spec);
             put(&mine[CHANGE], client, kind->other);
             samples_add(&mine[RELEASE], client_release(client, "b.json"));
         }
@@ -173,7 +173,7 @@ static double restarted_in(struct broker *broker, const struct bench *bench, con
         become_user(USER, GROUP);
         snprintf(directory, sizeof directory, "%s/%d", broker->specs, USER);
         client_open(&client, directory);
-        (void)client_put(&client, "b.json", kind->wish);
+        (void)client_put(&client, "b.json", kind->spec);
         _exit(0);
     }
     (void)waitpid(child, &status, 0);
@@ -214,7 +214,7 @@ static void run_one(struct bench *bench, const struct kind *kind, const struct s
     }
     uint64_t before = broker_sum(brokers[FULL].pid, "VmRSS:");
     touch_memory(size->present);
-    double seconds = (double)filled_in(&brokers[FULL], kind->wish, size->present) / 1e9;
+    double seconds = (double)filled_in(&brokers[FULL], kind->spec, size->present) / 1e9;
     double kib = (double)(broker_sum(brokers[FULL].pid, "VmRSS:") - before) / size->present;
     for (int i = 0; i < BROKERS; i++)
         broker_pin(&brokers[i], 1); /* or the ratio would be that of two places */

@@ -40,10 +40,10 @@ static int coprocess_start(void)
     _exit(0);
 }
 
-static size_t compose(char *text, size_t room, const char *wish, size_t length)
+static size_t compose(char *text, size_t room, const char *json, size_t length)
 {
     json_error_t error;
-    json_t *spec = json_loadb(wish, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *spec = json_loadb(json, length, JSON_REJECT_DUPLICATES, &error);
     json_t *refusal = json_null();
     json_t *replies = json_pack("[{s:s, s:s, s:o}]", "plugin", "EDF", "answer", "ok", "reason", json_null());
     json_t *grant = json_pack("{s:s, s:s, s:s, s:o, s:I, s:o, s:I, s:I, s:I, s:I}", "plugin", "EDF", "policy", "deadline", "cpus", "0-1", "priority",
@@ -61,17 +61,17 @@ static size_t compose(char *text, size_t room, const char *wish, size_t length)
 
 static void answer(int directory, int stage, int coprocess, int journal, unsigned parts)
 {
-    char wish[4096], verdict[4096] = "{}", bytes[RECORD] = "";
+    char spec[4096], verdict[4096] = "{}", bytes[RECORD] = "";
     size_t made = VERDICT;
     int fd = openat(directory, "b.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, wish, sizeof wish);
+    ssize_t length = fd < 0 ? -1 : read(fd, spec, sizeof spec);
     close(fd);
     if (length < 0)
         return;
-    if ((parts & FLOOR_COPROCESS) != 0 && (write(coprocess, wish, QUESTION) != QUESTION || read(coprocess, bytes, sizeof bytes) != REPLY))
+    if ((parts & FLOOR_COPROCESS) != 0 && (write(coprocess, spec, QUESTION) != QUESTION || read(coprocess, bytes, sizeof bytes) != REPLY))
         err(EX_OSERR, "the co-process");
     if ((parts & FLOOR_JSON) != 0)
-        made = compose(verdict, sizeof verdict, wish, (size_t)length);
+        made = compose(verdict, sizeof verdict, spec, (size_t)length);
     if ((parts & FLOOR_JOURNAL) != 0 && write(journal, bytes, sizeof bytes) != sizeof bytes)
         err(EX_OSERR, "the journal");
     fd = openat(stage, "b", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -1,4 +1,4 @@
-/* The floor: what a wish and its verdict cost if nothing is decided. A process of root's answers files in a directory of a user's
+/* The floor: what a spec and its verdict cost if nothing is decided. A process of root's answers files in a directory of a user's
  * as the broker does, with the same system calls for each part and without the rest. */
 #ifndef RTF_BENCH_FLOOR_H
 #define RTF_BENCH_FLOOR_H

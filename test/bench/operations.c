@@ -26,7 +26,7 @@ static const struct floor_kind {
 enum { FLOORS = sizeof floors / sizeof *floors, WHOLE_FLOOR = FLOORS - 1 };
 
 static const struct kind {
-    const char *name, *plugins, *wish, *other, *attached, *beside;  /* beside: what another thread has meanwhile, if nothing is pinned */
+    const char *name, *plugins, *spec, *other, *attached, *beside;  /* beside: what another thread has meanwhile, if nothing is pinned */
 } kinds[] = {
     {"fp", "FP fp 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}", NULL},
     {"rr", "RR rr 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}", NULL},
@@ -71,9 +71,9 @@ static void check(struct run *run, enum operation operation, const struct client
 static void do_operations(struct run *run, struct client *client, const struct kind *kind, const char *attached, const char *tid, bool from_beside)
 {
     if (from_beside)
-        check(run, CREATE_BESIDE, client, "\"grant\":{", client_put_from_beside(client, "b.json", kind->wish));
+        check(run, CREATE_BESIDE, client, "\"grant\":{", client_put_from_beside(client, "b.json", kind->spec));
     else
-        check(run, CREATE, client, "\"grant\":{", client_put(client, "b.json", kind->wish));
+        check(run, CREATE, client, "\"grant\":{", client_put(client, "b.json", kind->spec));
     check(run, CHANGE, client, "\"request\":\"change\"", client_put(client, "b.json", kind->other));
     check(run, ATTACH, client, "\"state\":\"attached\"", client_put(client, "b.tid", tid));
     check(run, DETACH, client, "\"thread\":null", client_detach(client));
@@ -94,11 +94,11 @@ static pid_t sleeper(void)
     return child;
 }
 
-static pid_t attach_beside(struct client *client, const char *wish)
+static pid_t attach_beside(struct client *client, const char *spec)
 {
     char text[128];
     pid_t thread = sleeper();
-    snprintf(text, sizeof text, wish, (int)thread);
+    snprintf(text, sizeof text, spec, (int)thread);
     (void)client_put(client, "a.json", text);
     if (!client_says(client, "\"state\":\"attached\""))
         errx(EX_SOFTWARE, "%s: %s", text, client->verdict);
@@ -124,7 +124,7 @@ static void measure(struct run *run, const struct kind *kind, int rounds)
     pid_t other = kind->beside == NULL ? -1 : attach_beside(&client, kind->beside);
     for (int i = -WARM_UP; i < rounds; i++) {
         for (int floor = 0; floor < FLOORS; floor++)
-            samples_add(&run->floors[floor], client_put(&floor_clients[floor], "b.json", kind->wish));
+            samples_add(&run->floors[floor], client_put(&floor_clients[floor], "b.json", kind->spec));
         do_operations(run, &client, kind, attached, tid, i % 2 != 0);
         if (i < 0) {
             for (int floor = 0; floor < FLOORS; floor++)

@@ -55,7 +55,7 @@ static void bench_crowd(struct bench *bench)
     run_clients(bench, &broker, bench->quick ? 2 : 10, figures);
     double each = (double)(wakeups(&broker) - before) / figures[4];
     end(&broker);
-    printf("%s, each with a wish pending: verdict after p50 %.0f us, p99 %.0f, max %.0f (x %.1f of p50), %.0f verdicts, %.2f wakeups of broker and parts for each\n",
+    printf("%s, each with a spec pending: verdict after p50 %.0f us, p99 %.0f, max %.0f (x %.1f of p50), %.0f verdicts, %.2f wakeups of broker and parts for each\n",
            heading, figures[0], figures[2], figures[3], figures[3] / figures[0], figures[4], each);
     bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "heading", heading, "p50", figures[0], "p99", figures[2], "max", figures[3],
                                                     "verdicts", figures[4], "wakeups_each", each));
@@ -78,7 +78,7 @@ static void *sleep_on(void *write_end)
 static void hold_threads(const struct broker *broker, int said)
 {
     struct client client;
-    char directory[192], name[32], wish[64];
+    char directory[192], name[32], spec[64];
     pthread_attr_t small;
     int ends[2];
     become_user(USER, GROUP);
@@ -93,8 +93,8 @@ static void hold_threads(const struct broker *broker, int said)
         if (pthread_create(&thread, &small, sleep_on, &ends[1]) != 0 || read(ends[0], &tid, sizeof tid) != (ssize_t)sizeof tid)
             err(EX_OSERR, "a thread");
         snprintf(name, sizeof name, "i%d.json", i);
-        snprintf(wish, sizeof wish, "{\"priority\": 5, \"attach\": %d}", (int)tid);
-        (void)client_put(&client, name, wish);
+        snprintf(spec, sizeof spec, "{\"priority\": 5, \"attach\": %d}", (int)tid);
+        (void)client_put(&client, name, spec);
         if (!client_says(&client, "\"state\":\"attached\""))
             errx(EX_SOFTWARE, "%s", client.verdict);
     }
@@ -151,18 +151,17 @@ static int64_t run_program(char *const words[], bool as_user)
     return now() - begun;
 }
 
-static void bench_programs(struct bench *bench)
+/* As whole programs, one after the other in each round. */
+static void bench_program(struct bench *bench, const char *heading, const char *lines, const char *const options[], char *const theirs[])
 {
-    static const char heading[] = "rtf-run against chrt";
     struct broker broker;
     char program[PATH_MAX];
     if (!is_wanted(bench, heading))
         return;
-    broker_make(&broker, bench->where, "FP fp 1-50 all\n");
+    broker_make(&broker, bench->where, lines);
     broker_start(&broker, bench->build);
     snprintf(program, sizeof program, "%s/bin/rtf-run", bench->build);
-    char *const ours[] = {program, "--spool", broker.spool, "--priority", "10", "--", "true", NULL};
-    char *const theirs[] = {"chrt", "-f", "10", "true", NULL};
+    char *const ours[] = {program, "--spool", broker.spool, (char *)options[0], (char *)options[1], "--", "true", NULL};
     struct samples *samples = samples_shared(2);
     for (int round = 0; round < bench->rounds / 2; round++) {
         samples_add(&samples[0], run_program(ours, true));
@@ -170,10 +169,18 @@ static void bench_programs(struct bench *bench)
     }
     end(&broker);
     const struct summary run = samples_summary(&samples[0]), chrt = samples_summary(&samples[1]);
-    printf("rtf-run --priority 10 -- true: p50 %.0f us, p99 %.0f; chrt -f 10 true: p50 %.0f, p99 %.0f: x %.2f\n", run.p50, run.p99, chrt.p50, chrt.p99,
-           run.p50 / chrt.p50);
+    printf("rtf-run %s %s -- true: p50 %.0f us, p99 %.0f; %s %s %s: p50 %.0f, p99 %.0f: x %.2f\n", options[0], options[1], run.p50, run.p99, theirs[0], theirs[1],
+           theirs[2], chrt.p50, chrt.p99, run.p50 / chrt.p50);
     bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "p50", run.p50, "p50_chrt", chrt.p50, "ratio", run.p50 / chrt.p50));
     samples_free(samples, 2);
+}
+
+static void bench_programs(struct bench *bench)
+{
+    const char *const by_priority[] = {"--priority", "10"}, *const by_time[] = {"-T10ms", "-P100ms"};
+    char *const fifo[] = {"chrt", "-f", "10", "true", NULL}, *const deadline[] = {"chrt", "-d", "-T10000000", "-P100000000", "0", "true", NULL};
+    bench_program(bench, "rtf-run against chrt", "FP fp 1-50 all\n", by_priority, fifo);
+    bench_program(bench, "rtf-run against chrt, edf", "EDF edf - all partition=global threshold=0.9\n", by_time, deadline);
 }
 
 void bench_others(struct bench *bench)

@@ -30,20 +30,20 @@ static const char *build = "build", *where = "/dev/shm", *output = ".";
 static int runs = 500, attachments = 5000;
 
 /* A random task; all TASKS of them together fit on one CPU, whatever test there is. */
-static void periodic_task(char wish[static 128])
+static void periodic_task(char spec[static 128])
 {
     long period = 10000 + random() % 990000, runtime = period * (2 + random() % 7) / 10000;
-    snprintf(wish, 128, "{\"runtime\": %ld, \"period\": %ld}", runtime, period);
+    snprintf(spec, 128, "{\"runtime\": %ld, \"period\": %ld}", runtime, period);
 }
 
-static void ranked_task(char wish[static 128])
+static void ranked_task(char spec[static 128])
 {
-    snprintf(wish, 128, "{\"priority\": %ld}", 1 + random() % 50);
+    snprintf(spec, 128, "{\"priority\": %ld}", 1 + random() % 50);
 }
 
 static const struct kind {
     const char *name, *plugins;
-    void (*task)(char wish[static 128]);
+    void (*task)(char spec[static 128]);
 } kinds[] = {
     {"EDF", "EDF edf - %s partition=unthrottled threshold=0.9\n", periodic_task},
     {"RM", "RM rm 1-50 %s\n", periodic_task},
@@ -116,15 +116,15 @@ static void measure_create(const struct broker *broker, const void *what, uint32
 {
     const struct kind *kind = what;
     struct client client;
-    char directory[192], name[32], wish[128];
+    char directory[192], name[32], spec[128];
     become_user(USER, GROUP);
     own_directory(broker, directory);
     client_open(&client, directory);
     for (int run = 0; run < runs; run++) {
         for (int task = 0; task < TASKS; task++) {
             snprintf(name, sizeof name, "t%d.json", task);
-            kind->task(wish);
-            *ns++ = (uint32_t)client_put(&client, name, wish);
+            kind->task(spec);
+            *ns++ = (uint32_t)client_put(&client, name, spec);
             if (!client_says(&client, "\"result\":\"OK\""))
                 errx(EX_SOFTWARE, "%s", client.verdict);
         }

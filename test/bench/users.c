@@ -1,11 +1,11 @@
 /* users first SPECS GROUP FIRST USERS: makes so many users' directories, with uids from FIRST on, waits until nobody looks after them any more (a
- * line on standard input says so), and then has each user wish for the first time, one after another. Prints the 10th, 50th, 90th, 99th percentile
- * and the longest time from the rename of a wish to its verdict, in us.
+ * line on standard input says so), and then has each user spec for the first time, one after another. Prints the 10th, 50th, 90th, 99th percentile
+ * and the longest time from the rename of a spec to its verdict, in us.
  *
- * users all SPECS GROUP FIRST USERS: all of them change that wish at once, again and again, each about once a second, and once more when standard input has ended.
+ * users all SPECS GROUP FIRST USERS: all of them change that spec at once, again and again, each about once a second, and once more when standard input has ended.
  * Prints how many verdicts there were when each has had one, and at the end.
  *
- * To be started as root; files are made as their users. Exit status 1: a wish was refused. */
+ * To be started as root; files are made as their users. Exit status 1: a spec was refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -59,12 +59,12 @@ static int watch(void)
 }
 
 /* Returns when. Its name begins with a dot until it is whole. */
-static int64_t wish(int priority)
+static int64_t spec(int priority)
 {
     char text[64];
     const int length = snprintf(text, sizeof text, "{\"priority\": %d}", priority), fd = open(".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text, (size_t)length) != length)
-        fail("a wish");
+        fail("a spec");
     close(fd);
     const int64_t time = now();
     if (rename(".new", "cam.json") != 0)
@@ -119,7 +119,7 @@ static bool measure_first(void)
     for (int user = 0; user < users; user++) {
         enter(user);
         const int one = watch();
-        const int64_t begun = wish(5);
+        const int64_t begun = spec(5);
         while (take_verdicts(1000, NULL) == 0)
             if (now() - begun > INT64_C(20000000000))
                 fail("no verdict");
@@ -166,7 +166,7 @@ static bool keep_all_active(void)
         const int64_t until = now() + INT64_C(1000000000);
         for (int user = 0; user < users; user++) {
             enter(user);
-            (void)wish(1 + round % 9);
+            (void)spec(1 + round % 9);
         }
         for (int64_t left; (left = until - now()) > 0;)
             verdicts += take_verdicts((int)(left / 1000000) + 1, count);

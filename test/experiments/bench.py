@@ -1,7 +1,7 @@
 """What the experiments share: a machine with a broker on a private spool and one unprivileged user, and a report.
 
 Report: what counts as "holds" is said before anything is measured; tables, plots and the judgement come after.
-Machine: a broker, the wishes of a user, and processes, all of which are gone when it is left; that is checked.
+Machine: a broker, the specs of a user, and processes, all of which are gone when it is left; that is checked.
 
 From the environment: QUICK=1 for a short run, RTF_STAGE=DIR for an installed tree (else one is installed into a
 scratch directory), LOCK=FILE to take turns on that file with others that measure on this machine."""
@@ -193,7 +193,7 @@ class Machine:
         stage = os.environ.get("RTF_STAGE") or self.install()
         self.bin = f"{stage}/usr/bin"
         self.spool, self.work = f"{self.scratch}/spool", f"{self.scratch}/work"
-        self.wishes = f"{self.spool}/specs/{self.user}"
+        self.specs = f"{self.spool}/specs/{self.user}"
         for directory in (self.work, self.spool, f"{self.scratch}/etc"):
             os.mkdir(directory)
         os.chown(self.work, self.user, self.user)
@@ -206,7 +206,7 @@ class Machine:
                 ["setpriv", "--pdeathsig", "TERM", f"{stage}/usr/libexec/rtf/rtf-brokerd", "--foreground", "--spool", self.spool,
                  "--config", f"{self.scratch}/etc", "--group", str(self.user)], stderr=log)
         wait_until("the broker opens its spool", self.broker_serves)
-        self.as_user("mkdir", self.wishes)
+        self.as_user("mkdir", self.specs)
 
     def install(self):
         stage = f"{self.scratch}/root"
@@ -288,19 +288,19 @@ class Machine:
 
     # --- the spool ---
 
-    def wish(self, wishes):
-        """Drops {name: wish}, waits for the verdicts; all are to be granted, and what is to be attached, attached."""
+    def spec(self, specs):
+        """Drops {name: spec}, waits for the verdicts; all are to be granted, and what is to be attached, attached."""
         self.started()
-        text = "".join(f"{name} {json.dumps(wish)}\n" for name, wish in wishes.items())
-        self.as_user("sh", "-c", f"cd '{self.wishes}' && while read -r name wish; do"
-                     " printf '%s\\n' \"$wish\" >\".$name\" && mv \".$name\" \"$name.json\"; done", text=text)
-        for name, wish in wishes.items():
+        text = "".join(f"{name} {json.dumps(spec)}\n" for name, spec in specs.items())
+        self.as_user("sh", "-c", f"cd '{self.specs}' && while read -r name spec; do"
+                     " printf '%s\\n' \"$spec\" >\".$name\" && mv \".$name\" \"$name.json\"; done", text=text)
+        for name, spec in specs.items():
             verdict = json.loads(self.as_user(f"{self.bin}/rtf-wait", "--spool", self.spool, "--timeout", f"{PATIENCE}s", name,
                                               check=False))
-            if not verdict["grant"] or ("attach" in wish and (verdict["thread"] or {}).get("state") != "attached"):
+            if not verdict["grant"] or ("attach" in spec and (verdict["thread"] or {}).get("state") != "attached"):
                 raise RuntimeError(f"{name}: {verdict['reason']}")
 
     def release(self):
-        """Ends all wishes; their threads are ordinary again when it returns."""
-        self.as_user("sh", "-c", f"rm -f '{self.wishes}'/*.json")
-        wait_until("all wishes have ended", lambda: not os.listdir(self.wishes))
+        """Ends all specs; their threads are ordinary again when it returns."""
+        self.as_user("sh", "-c", f"rm -f '{self.specs}'/*.json")
+        wait_until("all specs have ended", lambda: not os.listdir(self.specs))

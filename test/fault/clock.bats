@@ -31,7 +31,7 @@ is_served() {
     held=$SLEEPER
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$CAROL - max_utilization 100"
     kill -HUP "$BROKER"
-    wish $CAROL held '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    spec $CAROL held '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
     attach $CAROL held "$held" >/dev/null
     granted=$(kernel "$held")
     [[ $granted == deadline* ]]
@@ -49,7 +49,7 @@ is_served() {
         [ "$(kernel "$held")" = "$granted" ]
         is_served
     done
-    # What lasts is measured by another clock: a reservation that rests, a wait.
+    # What lasts is measured by another clock: a 0-lag time, a wait.
     jump 90
     status=0
     as $BOB env USER=$BOB "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 200ms nothing 2>"$WORK/err" || status=$?

@@ -86,6 +86,10 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 # bats test_tags=turn:1
 @test "calls of the broker fail while it releases" { fails_everywhere broker release; }
 # bats test_tags=turn:2
+@test "calls of the broker fail while it creates with two claims" { is_a_transaction; fails_everywhere broker create; }
+# bats test_tags=turn:0
+@test "calls of the broker fail while it changes with two claims" { is_a_transaction; fails_everywhere broker change; }
+# bats test_tags=turn:1
 @test "calls of the plugin fail while it creates" { fails_everywhere plugin create; }
 # bats test_tags=turn:0
 @test "calls of the plugin fail while it changes" { fails_everywhere plugin change; }

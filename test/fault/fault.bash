@@ -1,4 +1,4 @@
-# What all faults share: operations on one wish and its thread, each with what must be true before and after, whatever dies in
+# What all faults share: operations on one spec and its thread, each with what must be true before and after, whatever dies in
 # between; and rtf-invariants(8), which must then have nothing to say.
 #
 # FAULT_STEP: only every so many-th fault, from FAULT_FIRST on, which is another one each day; 1 is all of them (make faults).
@@ -11,6 +11,13 @@ CAM='{"priority": 12, "plugin": "FP"}' OTHER='{"priority": 14, "plugin": "FP"}'
 prepare() {
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100"
+}
+
+# The spec claims more than CPU time: all of it is had, or nothing.
+is_a_transaction() {
+    configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all' "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=3"
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$ALICE CAMERA max_amount 3"
+    CAM='{"priority": 12, "plugin": "FP", "units": {"count": 2}}' OTHER='{"priority": 14, "plugin": "FP", "units": {"count": 3}}'
 }
 
 # sample COUNT STEP: the places, from 0 on, of those of so many faults that are tried. Of a sample, further ones are there in
@@ -103,7 +110,6 @@ agree() {
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
 
-is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null)" != 0 ]; }
 is_gone() { [ ! -e "/proc/$1" ] || [[ $(cat "/proc/$1/stat" 2>/dev/null) == *') Z '* ]]; }
 
 process_of() {
@@ -111,6 +117,7 @@ process_of() {
     broker) echo "$BROKER" ;;
     helper) parts rtf-attach ;;
     plugin) parts ' name=FP ' ;;
+    counter) parts ' name=CAMERA ' ;;
     reader)
         as $ALICE sh -c 'mkdir -p "$1" && : >"$1/.wakes"' sh "$SPECS/$ALICE"
         eventually has_reader
@@ -174,7 +181,7 @@ cleans_up() {
 
 # Others, while something of Alice's is wrong.
 bob_is_served() {
-    [ "$(field .result "$(wish $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ] || { echo 'Bob was not served'; return 1; }
+    [ "$(field .result "$(spec $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ] || { echo 'Bob was not served'; return 1; }
     as $BOB rm "$SPECS/$BOB/his.json"
 }
 

@@ -1,4 +1,4 @@
-# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log, publisher and guard, while a wish is made, attached, changed, detached and released, and
+# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log, publisher and guard, while a spec is made, attached, changed, detached and released, and
 # while a broker starts: afterwards all agree, what was asked is answered, and the thread gets back what it had.
 load fault
 
@@ -17,7 +17,7 @@ goes_on_after_kill() { # as kill_at
     if is_gone "$TRACED"; then hit=yes; fi
     untrace
     if is_gone "$TRACED"; then hit=yes; fi # by what it did after its answer
-    if [ "$1" = plugin ]; then # which costs that request, if only that
+    if [ "$1" = plugin ] || [ "$1" = counter ]; then # which costs that request, if only that
         eventually is_answered "$2" && eventually ask "$2" || return 2
     fi
     is_another "$1" || has_lost_nothing "$1" "$2" || return 2
@@ -25,7 +25,7 @@ goes_on_after_kill() { # as kill_at
     [ "$hit" = yes ] || return 1
     is_another "$1" || begins_anew "$1" || return 2
 }
-is_another() { [[ broker\ helper\ plugin == *"$1"* ]]; }
+is_another() { [[ broker\ helper\ plugin\ counter == *"$1"* ]]; }
 
 # Without being asked again: it is done, once, and Alice has her files.
 has_lost_nothing() { # PROCESS OPERATION
@@ -99,6 +99,17 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
 @test "a plugin is killed at each system call of a change" { killed_everywhere plugin change; }
 # bats test_tags=turn:2
 @test "a plugin is killed at each system call of a release" { killed_everywhere plugin release; }
+
+# bats test_tags=turn:1
+@test "the broker is killed at each system call of a create with two claims" { is_a_transaction; killed_everywhere broker create; }
+# bats test_tags=turn:2
+@test "the broker is killed at each system call of a change with two claims" { is_a_transaction; killed_everywhere broker change; }
+# bats test_tags=turn:0
+@test "the broker is killed at each system call of a release with two claims" { is_a_transaction; killed_everywhere broker release; }
+# bats test_tags=turn:0
+@test "the plugin of a second claim is killed at each system call of a create" { is_a_transaction; killed_everywhere counter create; }
+# bats test_tags=turn:2
+@test "the plugin of a second claim is killed at each system call of a change" { is_a_transaction; killed_everywhere counter change; }
 
 # bats test_tags=turn:0
 @test "a reader is killed at each system call of a create" { killed_everywhere reader create; }
@@ -175,7 +186,7 @@ kill_at_start() { # as kill_at
     broker_start
     sleeper $ALICE
     before_attach
-    [ "$(field .result "$(wish $ALICE other "$OTHER")")" = OK ]
+    [ "$(field .result "$(spec $ALICE other "$OTHER")")" = OK ]
     # Each helper, from here on, dies when it has pinned the thread and is about to make it real-time.
     trace "$(starter)" -f -p "$(parts rtf-attach)" -e trace=sched_setattr -e inject=sched_setattr:signal=KILL
     do_attach

@@ -1,10 +1,12 @@
-# SIGKILL at random moments of a stream of wishes, attachments and removals: broker, starter, helper, lookup, plugins.
+# SIGKILL at random moments of a stream of specs, attachments and removals: broker, starter, helper, lookup, plugins.
 # FAULT_KILLS: how many; FAULT_SEED.
 load fault
 
 @test "random kills under load: afterwards all agree and every thread gets back what it had" {
     local kills=${FAULT_KILLS:-40} seed=${FAULT_SEED:-1} threads=() n victim fatal
-    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all' \
+        "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=9"
+    configure_rules "$ALICE - max_utilization 100" "$ALICE CAMERA max_amount 9"
     broker_start
     for n in 1 2 3 4; do
         sleeper $ALICE
@@ -22,7 +24,7 @@ load fault
         0 | 1) victim=$BROKER fatal=1 ;;
         2) victim=$(starter || true) fatal=1 ;;
         3) victim=$(parts rtf-attach || true) ;;
-        4) victim=$(parts plugins/ | head -n 1 || true) ;;
+        4) victim=$(parts ' name=' | shuf -n 1 --random-source=<(yes $n) || true) ;;
         5) victim=$(parts rtf-names || true) ;;
         esac
         [ -n "$victim" ] || continue # it is being started again

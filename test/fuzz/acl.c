@@ -1,13 +1,32 @@
-/* acl.conf: the administrator's, who may have copied it from anywhere. And what its rules then say to some wishes. */
+/* acl.conf: the administrator's, who may have copied it from anywhere. And what its rules then say to some specs. */
 #include <string.h>
 
 #include "acl.h"
 #include "fuzz.h"
+#include "plugin-lines.h"
 #include "units.h"
 
-static int find(const char *name)
+/* The plugins that rules can name. */
+static void prepare(void)
 {
-    return strcmp(name, "EDF") == 0 ? 0 : strcmp(name, "RM") == 0 ? 1 : -1;
+    static const char lines[] = "EDF true - 0-1\nRM true 1-40 0-1\nCAMERA true - - resource=units capacity=4\n";
+    static char reason[REASON_BYTES];
+    if (plugins_count() == 0)
+        must(plugins_load(fuzz_file((const uint8_t *)lines, sizeof lines - 1), "/bin", reason));
+}
+
+static void claim(struct acl *acl, const struct account *account)
+{
+    static char reason[REASON_BYTES];
+    struct charge hold = {0};
+    struct refusal refusal = {0};
+    const struct claim two = {.resource = RESOURCE_UNITS, .values = {2}};
+    uint64_t left = 0;
+    if (acl_check_claim(acl, account, 2, &two, NULL, &hold, &left, &refusal, reason))
+        must(left >= 2);
+    else
+        must_be_text(reason, sizeof reason);
+    acl_release(&hold);
 }
 
 static void see(const char *name)
@@ -38,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     char *groups[] = {class, NULL};
     gid_t gids[] = {1000};
     struct account account = {.uid = 20017, .state = ACCOUNT_KNOWN, .name = student, .groups = groups, .gids = gids, .gid_count = 1};
-    struct acl *acl = acl_load(fuzz_file(bytes, length), find, reason);
+    prepare();
+    struct acl *acl = acl_load(fuzz_file(bytes, length), reason);
     if (acl == NULL) {
         must_be_text(reason, sizeof reason);
         return 0;
@@ -48,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     ask(acl, &account, &(struct spec){.runtime = 1000, .period = 10000, .deadline = 10000});
     ask(acl, &account, &(struct spec){.runtime = 1, .desired_runtime = TIME_MAX, .period = TIME_MAX, .deadline = 1});
     ask(acl, &account, &(struct spec){.priority = 99, .ignore_admission = true});
+    claim(acl, &account);
     acl_free(acl);
     return 0;
 }

@@ -5,9 +5,9 @@
 
 #include "fuzz.h"
 #include "memory.h"
-#include "wishes.h"
+#include "reservations.h"
 
-int max_wishes = 3;
+int max_specs = 3;
 struct spool spool = {.specs = -1};
 
 /* ---- in the place of the rest of the broker ---- */
@@ -59,22 +59,22 @@ void reader_init(struct user *user)
 void reader_leave(struct user *user)
 {
     readers--;
-    must(user->gone);
+    must(user->state == DIRECTORY_GONE);
 }
 
 void reader_scan(struct user *user)
 {
-    must(user->adopted && !user->gone);
+    must(user->state == DIRECTORY_ADOPTED);
 }
 
 void scan_forget(struct user *user)
 {
-    must(user->gone);
+    must(user->state == DIRECTORY_GONE);
 }
 
-void wish_queue(struct wish *wish)
+void reservation_queue(struct reservation *reservation)
 {
-    must(wish != NULL && false); /* nobody has any */
+    must(reservation != NULL && false); /* nobody has any */
 }
 
 /* ---- the target ---- */

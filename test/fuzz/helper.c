@@ -44,11 +44,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     ask_something(bytes[0]);
     take_attributes(bytes + 1, length - 1);
     must(paragraph_feed(&helper.input, bytes + 1, length - 1));
-    for (int i = 0; i < 100 && helper_receive(&event); i++)
+    for (int i = 0; i < 100 && receive(&event); i++)
         must_be_text(event.reason, sizeof event.reason);
     helper.input.taken = helper.input.length = 0;
     while (!TAILQ_EMPTY(&messages))
         forget(TAILQ_FIRST(&messages));
-    restart_at = INT64_MAX;
+    timer_end(&timer);
     return 0;
 }

@@ -15,7 +15,7 @@ static void load_line(void)
 static void ask_something(struct plugin *plugin, unsigned which)
 {
     static const struct spec spec = {.runtime = 1000, .period = 10000, .deadline = 10000};
-    static const struct grant grant = {.plan = {.policy = POLICY_FIFO, .priority = 3}};
+    static const struct grant grant = {.plugin = 0, .plan = {.policy = POLICY_FIFO, .priority = 3}};
     plugin->state = which % 8 == 0 ? GREETING : UP;
     for (; which != 0; which /= 2)
         if (which % 4 == 0)
@@ -50,11 +50,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     last_id = 0;
     ask_something(plugin, bytes[0]);
     must(paragraph_feed(&plugin->process.input, bytes + 1, length - 1));
-    while (plugin_receive(0, &event))
+    while (take_event(0, &event))
         must_be_an_event(&event);
     if (plugin->state != DOWN) { /* what is still owed */
         plugin_fail(0, "the end");
-        while (plugin_receive(0, &event))
+        while (take_event(0, &event))
             must_be_an_event(&event);
     }
     must(STAILQ_EMPTY(&plugin->pending) && STAILQ_EMPTY(&plugin->lost));

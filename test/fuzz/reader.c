@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "units.h"
 
-static struct user user = {.name = "somebody", .uid = 20017, .adopted = true};
+static struct user user = {.name = "somebody", .uid = 20017, .state = DIRECTORY_ADOPTED};
 
 static void take_told(struct user *of, const char *name, struct sighting *sighting, struct open_file json)
 {

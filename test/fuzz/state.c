@@ -47,12 +47,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (!state_read(&state, reason))
         must_be_text(reason, sizeof reason);
     for (int i = 0; i < state.count; i++) {
-        const struct recorded_wish *wish = &state.wishes[i];
-        must_be_text(wish->user, sizeof wish->user);
-        must_be_text(wish->name, sizeof wish->name);
-        must_be_text(wish->token, sizeof wish->token);
-        must_be_text(wish->plugin, sizeof wish->plugin);
-        must(!wish->attached || wish->tid > 0);
+        const struct recorded_reservation *reservation = &state.reservations[i];
+        must_be_text(reservation->user, sizeof reservation->user);
+        must_be_text(reservation->name, sizeof reservation->name);
+        must_be_text(reservation->token, sizeof reservation->token);
+        must_be_text(reservation->plugin, sizeof reservation->plugin);
+        must(!reservation->attached || reservation->tid > 0);
     }
     state_free(&state);
     return 0;

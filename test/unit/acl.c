@@ -11,7 +11,7 @@
 #include "unit.h"
 #include "units.h"
 
-enum { EDF, FP };
+enum { EDF, FP, CAMERA };
 enum { ANN = 20021, BEN, CAT, TEAM = 20050, RTF = 20060 };
 
 /* ann: rtf and, as a supplementary group, rtfteam. ben: rtf and, as his primary group, rtfteam. cat: rtf. The stranger has no account. */
@@ -32,14 +32,14 @@ static uint64_t least, ceiling;
 static int set_up(void **state)
 {
     (void)state;
-    plugins_are("EDF sh - 0-1 partition=global threshold=0.9\nFP sh 1-60 0-1\n");
+    plugins_are("EDF sh - 0-1 partition=global threshold=0.9\nFP sh 1-60 0-1\nCAMERA sh - - resource=units capacity=4\n");
     return 0;
 }
 
 static void rules_are(const char *text)
 {
     acl_free(rules_now);
-    rules_now = acl_load(file_with(text), plugin_index, reason);
+    rules_now = acl_load(file_with(text), reason);
     check(rules_now != NULL, "%s", reason);
 }
 
@@ -269,7 +269,7 @@ static void passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says
         else
             denied(&cat, FP, ignoring, "no rule in acl.conf allows ignore_adm_test for rtfcat (uid 20023) on FP");
         snprintf(text, sizeof text, "- - max_utilization 100\n%s %s ignore_adm_test false\n- - ignore_adm_test true\n", domain->name, on);
-        snprintf(deny, sizeof deny, "acl.conf:2: %s %s ignore_adm_test false: the wish asks to pass over the admission test", domain->name, on);
+        snprintf(deny, sizeof deny, "acl.conf:2: %s %s ignore_adm_test false: the spec asks to pass over the admission test", domain->name, on);
         rules_are(text);
         denied(&ann, FP, ignoring, deny);
         gone(granted(&ann, FP, not_ignoring));
@@ -332,15 +332,15 @@ static void what_states_no_runtime_or_no_window_weighs_a_cpu(void **state)
     const struct spec no_runtime = {.period = 10000}, no_period = {.runtime = 10}, window = {.runtime = 10, .deadline = 100};
     (void)state;
     rules_are("rtfann - max_utilization 0.999999999\nrtfben - max_utilization 1\nrtfcat - max_utilization 1\n");
-    denied(&ann, FP, no_runtime, "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a wish without runtime weighs a whole CPU)");
+    denied(&ann, FP, no_runtime, "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a spec without runtime weighs a whole CPU)");
     refusal_is("acl.conf:1: rtfann - max_utilization 0.999999999", "1", "0.999999999", 0, true);
-    denied(&ann, FP, no_period, "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a wish without period weighs a whole CPU)");
+    denied(&ann, FP, no_period, "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a spec without period weighs a whole CPU)");
     refusal_is("acl.conf:1: rtfann - max_utilization 0.999999999", "1", "0.999999999", 0, true);
     struct grant *whole = granted(&ben, FP, no_runtime);
     denied(&ben, FP, share(1), "acl.conf:2: rtfben - max_utilization 1: 1 used, 0.000001 asked");
     gone(whole);
     whole = granted(&cat, FP, window); /* a deadline is a window */
-    denied(&cat, FP, no_period, "acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a wish without period weighs a whole CPU)");
+    denied(&cat, FP, no_period, "acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)");
     refusal_is("acl.conf:3: rtfcat - max_utilization 1", "1", "0.9", 0, false);
     gone(whole);
     nothing_is_used();
@@ -352,9 +352,9 @@ static void no_runtime_is_nearest_where_none_would_help(void **state)
     (void)state;
     rules_are("- - max_utilization 1\n- - max_runtime 2ms\n");
     struct grant *tenth = granted(&cat, FP, share(1000));
-    denied(&ann, FP, (struct spec){.runtime = 1000}, "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a wish without period weighs a whole CPU)");
+    denied(&ann, FP, (struct spec){.runtime = 1000}, "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a spec without period weighs a whole CPU)");
     refusal_is("acl.conf:1: - - max_utilization 1", "1", "0.999", 0, false);
-    denied(&ann, FP, (struct spec){.runtime = 3000}, "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a wish without period weighs a whole CPU)");
+    denied(&ann, FP, (struct spec){.runtime = 3000}, "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a spec without period weighs a whole CPU)");
     refusal_is("acl.conf:1: - - max_utilization 1", "1", "0.999", 0, true);
     gone(tenth);
     rules_are("- - max_utilization 10\n- - max_runtime 2ms\n- - max_period 10ms\n- - max_priority 30\n");
@@ -375,7 +375,7 @@ static void what_is_not_stated_passes_its_bounds_but_for_runtimes(void **state)
     (void)state;
     rules_are("- - max_utilization 10\n- - max_runtime 3600s\n- - min_period 10ms\n- - max_period 20ms\n- - min_deadline 9ms\n- - max_deadline 20ms\n"
               "- - min_priority 9\n- - max_priority 9\n");
-    denied(&ann, FP, (struct spec){.period = 10000, .priority = 9}, "acl.conf:2: - - max_runtime 3600s: the wish states no runtime");
+    denied(&ann, FP, (struct spec){.period = 10000, .priority = 9}, "acl.conf:2: - - max_runtime 3600s: the spec states no runtime");
     refusal_is("acl.conf:2: - - max_runtime 3600s", "", "", 0, true);
     gone(granted(&ann, FP, (struct spec){.runtime = 10, .priority = 9}));
     gone(granted(&ann, EDF, (struct spec){.runtime = 10, .period = 10000}));
@@ -383,7 +383,7 @@ static void what_is_not_stated_passes_its_bounds_but_for_runtimes(void **state)
     denied(&ann, EDF, (struct spec){.runtime = 500, .period = 20001}, "acl.conf:2: - - max_deadline 20ms: 20001us asked"); /* the period is the deadline */
     denied(&ann, EDF, (struct spec){.runtime = 500, .period = 8999}, "acl.conf:3: - - min_deadline 9ms: 8999us asked");
     gone(granted(&ann, EDF, (struct spec){.runtime = 500, .period = 20001, .deadline = 20000}));
-    denied(&ann, FP, (struct spec){.period = 10000}, "acl.conf:4: - - min_runtime 500us: the wish states no runtime");
+    denied(&ann, FP, (struct spec){.period = 10000}, "acl.conf:4: - - min_runtime 500us: the spec states no runtime");
     /* The runtime is what may be accepted, and counts, whatever more is desired. */
     denied(&ann, EDF, (struct spec){.runtime = 499, .desired_runtime = 5000, .period = 10000}, "acl.conf:4: - - min_runtime 500us: 499us asked");
 }
@@ -552,13 +552,16 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - min_priority 101", "min_priority takes a priority from 1 to 100, not \"101\""},
         {"@rtf - ignore_adm_test yes", "ignore_adm_test takes true or false, not \"yes\""},
         {"@rtf - max_utilisation 1", "unknown property \"max_utilisation\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, max_period, "
-                                     "min_deadline, max_deadline, min_priority, max_priority or ignore_adm_test"},
+                                     "min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount or max_user_amount"},
+        {"@rtf EDF max_amount 1", "max_amount is for a plugin that plugins.conf gives a resource= of its own, and \"EDF\" is none"},
+        {"@rtf CAMERA max_utilization 1", "max_utilization is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
+        {"@rtf CAMERA max_amount few", "max_amount takes a whole number in the unit of the plugin's resource, not \"few\""},
     };
-    char text[200], expected[300];
+    char text[200], expected[400];
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         snprintf(text, sizeof text, "# a comment\n%s\n", wrong[i].line);
-        assert_null(acl_load(file_with(text), plugin_index, reason));
+        assert_null(acl_load(file_with(text), reason));
         const char *behind_file = strchr(reason, ':'); /* which has a name of its own here */
         snprintf(expected, sizeof expected, ":2: %s", wrong[i].sentence);
         check(behind_file != NULL && strcmp(behind_file, expected) == 0, "%s: \"%s\"", wrong[i].line, reason);
@@ -712,6 +715,66 @@ static void whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact(
     assert_true(some_nearest > 5000 && none_nearest > 5000);
 }
 
+/* ---- amounts of another resource ---- */
+
+static bool claim(const struct account *who, uint64_t count, const struct charge *own, struct charge *hold, uint64_t *left)
+{
+    const struct claim units = {.resource = RESOURCE_UNITS, .values = {count}};
+    reason[0] = '\0';
+    refusal = (struct refusal){0};
+    return acl_check_claim(rules_now, who, CAMERA, &units, own, hold, left, &refusal, reason);
+}
+
+static void claim_denied(const struct account *who, uint64_t count, const struct charge *own, uint64_t nearest, bool never, const char *expected)
+{
+    struct charge hold;
+    uint64_t left;
+    check(!claim(who, count, own, &hold, &left) && strcmp(reason, expected) == 0, "\"%s\" instead of \"%s\"", reason, expected);
+    assert_int_equal(left, nearest);
+    assert_int_equal(refusal.never, never);
+    assert_int_equal(hold.count, 0);
+}
+
+static void amounts_are_bounded_for_all_and_for_each(void **state)
+{
+    struct charge anns, bens, more;
+    uint64_t left;
+    (void)state;
+    rules_are("- - max_utilization 1\n@rtf CAMERA max_amount 3\n- CAMERA max_user_amount 2\n");
+    claim_denied(&ann, 3, NULL, 2, true, "acl.conf:3: - CAMERA max_user_amount 2: 0 used, 3 asked");
+    assert_true(claim(&ann, 2, NULL, &anns, &left));
+    claim_denied(&ann, 1, NULL, 0, false, "acl.conf:3: - CAMERA max_user_amount 2: 2 used, 1 asked");
+    claim_denied(&ben, 2, NULL, 1, false, "acl.conf:2: @rtf CAMERA max_amount 3: 2 used, 2 asked");
+    assert_true(claim(&ben, 1, NULL, &bens, &left));
+    assert_true(claim(&ann, 1, &anns, &more, &left)); /* a change: beside what it has it needs nothing */
+    assert_int_equal(left, 2);
+    acl_release(&more);
+    acl_release(&anns);
+    acl_release(&bens);
+    uses = 0;
+    acl_each(rules_now, count_use);
+    assert_int_equal(uses, 0);
+}
+
+/* What is opened for CPU time opens nothing else, and what binds CPU time binds nothing else. */
+static void amounts_are_closed_by_default(void **state)
+{
+    struct charge hold;
+    uint64_t left;
+    (void)state;
+    rules_are("- - max_utilization 1\n- - max_user_utilization 1\n");
+    claim_denied(&cat, 1, NULL, 0, true, "no rule in acl.conf opens anything (max_amount or max_user_amount) for rtfcat (uid 20023) on CAMERA");
+    rules_are("- - max_runtime 1\n- - min_period 1s\nrtfcat CAMERA max_amount 0\n");
+    claim_denied(&cat, 1, NULL, 0, true, "acl.conf:3: rtfcat CAMERA max_amount 0: 0 used, 1 asked");
+    assert_true(claim(&root, 1000, NULL, &hold, &left));
+    assert_int_equal(hold.count, 0);
+    rules_are("rtfcat CAMERA max_amount 9\n");
+    assert_true(claim(&cat, 9, NULL, &hold, &left));
+    assert_int_equal(left, 9);
+    acl_release(&hold);
+    denied(&cat, EDF, (struct spec){.runtime = 1, .period = 1000}, "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfcat (uid 20023) on EDF");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -733,6 +796,8 @@ int main(void)
         cmocka_unit_test(new_rules_charge_what_is_held_and_tell_who_is_over),
         cmocka_unit_test(planned_priorities_are_bounded_too),
         cmocka_unit_test(each_wrong_line_is_named_with_what_is_allowed),
+        cmocka_unit_test(amounts_are_bounded_for_all_and_for_each),
+        cmocka_unit_test(amounts_are_closed_by_default),
         cmocka_unit_test(whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact),
     };
     return cmocka_run_group_tests_name("acl", tests, set_up, tear_down);

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "acl.h"
-#include "grants.h"
+#include "resource-cpu.h"
 #include "told.h"
 #include "unit.h"
 #include "units.h"
-#include "wishes.h"
+#include "reservations.h"
 
 /* EDF counts densities, as its test is sufficient; EXACT and RM rates. LIGHT promises nothing: it tests nothing. */
-enum { EDF, EXACT, RM, GLOBAL, LIGHT, DOMAIN };
+enum { EDF, EXACT, RM, GLOBAL, LIGHT, DOMAIN, CAMERA, SEAT };
 static char reason[REASON_BYTES];
 
 static int set_up(void **state)
@@ -22,7 +22,9 @@ static int set_up(void **state)
                 "RM sh 21-40 0,2\n"
                 "GLOBAL sh - 4-5 partition=global threshold=0.75\n"
                 "LIGHT sh 1-20 0-5\n"
-                "DOMAIN sh - 6-7 partition=unthrottled\n");
+                "DOMAIN sh - 6-7 partition=unthrottled\n"
+                "CAMERA sh - - resource=units capacity=4\n"
+                "SEAT sh - - resource=units capacity=1000000000000\n");
     plugin_says("EDF", "sufficient", true, true);
     plugin_says("EXACT", "exact", true, true);
     plugin_says("RM", "exact", true, true);
@@ -38,7 +40,7 @@ static struct grant grant_of(int plugin, const char *cpus, uint64_t runtime, uin
                                      .deadline = deadline != 0 ? deadline : period};
     grant.plan.priority = plugin_line(plugin)->deadline ? 0 : plugin_line(plugin)->lowest;
     assert_true(parse_cpus(cpus, &grant.plan.cpus));
-    grant.utilization = grant_utilization(&grant);
+    grant.utilization = cpu_utilization(&grant);
     return grant;
 }
 
@@ -48,11 +50,11 @@ static struct {
 } sums[64];
 static int sum_count;
 
-static void note(int plugin, int cpu, uint64_t sum)
+static void note(const struct pool *pool)
 {
-    sums[sum_count].plugin = plugin;
-    sums[sum_count].cpu = cpu;
-    sums[sum_count++].sum = sum;
+    sums[sum_count].plugin = pool->plugin;
+    sums[sum_count].cpu = pool->cpu;
+    sums[sum_count++].sum = *pool->used;
 }
 
 static uint64_t sum_of(int plugin, int cpu)
@@ -77,7 +79,7 @@ static void nothing_is_left(void)
 static bool is_its_own(struct grant *grant, const char *expected)
 {
     reason[0] = '\0';
-    bool good = plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
+    bool good = cpu_plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
     check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL), "\"%s\" instead of \"%s\"", reason, expected == NULL ? "" : expected);
     return good;
 }
@@ -92,7 +94,7 @@ static void a_plan_that_was_asked_for_is_taken(void **state)
     edf.spec.desired_runtime = 2000;
     edf.plan.runtime = 2000;
     is_its_own(&edf, NULL);
-    assert_false(plan_is_its_own(EDF, &edf.spec, 1999, &edf.plan, reason)); /* the rules' bound */
+    assert_false(cpu_plan_is_its_own(EDF, &edf.spec, 1999, &edf.plan, reason)); /* the rules' bound */
 }
 
 static void a_plan_of_what_is_not_its_own_is_a_lie(void **state)
@@ -182,9 +184,9 @@ static void a_short_deadline_weighs_in_its_own_line_alone(void **state)
 {
     (void)state;
     const struct grant edf = grant_of(EDF, "0", 1000, 10000, 2000), exact = grant_of(EXACT, "2", 1000, 10000, 2000);
-    assert_int_equal(ledger_weight(&edf), 500000000);
-    assert_int_equal(ledger_rate(&edf), 100000000);
-    assert_int_equal(ledger_weight(&exact), 100000000);
+    assert_int_equal(cpu_weight(&edf), 500000000);
+    assert_int_equal(cpu_rate(&edf), 100000000);
+    assert_int_equal(cpu_weight(&exact), 100000000);
     ledger_add(&edf);
     assert_int_equal(sum_of(EDF, 0), 500000000);
     assert_int_equal(sum_of(-1, 0), 100000000);
@@ -272,12 +274,12 @@ static bool is_held[GRANTS];
 
 static struct grant random_grant(void)
 {
-    static const char *const cpus[] = {[EDF] = "0,1,0-1", [EXACT] = "2,3,2-3", [RM] = "0,2,0-2", [GLOBAL] = "4-5", [LIGHT] = "0-5", [DOMAIN] = "6,7,6-7"};
+    static const char *const cpus[] = {[EDF] = "0,1,0-1", [EXACT] = "2,3,2-3", [RM] = "0,2,2", [GLOBAL] = "4-5", [LIGHT] = "0-5", [DOMAIN] = "6,7,6-7"};
     const int plugin = (int)random_below(6);
     const uint64_t period = random_within(10, TIME_MAX >> random_below(28)), deadline = random_below(2) == 0 ? 0 : random_within((period + 1) / 2, period);
     char list[16];
     snprintf(list, sizeof list, "%s", cpus[plugin]);
-    if (strchr(list, ',') != NULL) { /* of three choices one; "0-2" is not RM's, and no matter here */
+    if (strchr(list, ',') != NULL) { /* of three choices one */
         char *choice = list;
         for (uint64_t skip = random_below(3); skip > 0; skip--)
             choice = strchr(choice, ',') + 1;
@@ -346,12 +348,12 @@ static void room_is_exact(void **state)
         const bool is_change = random_below(3) == 0;
         ledger_add(&first);
         ledger_add(&second);
-        const uint64_t room = ledger_room(&asked, is_change ? &second : NULL);
+        const uint64_t room = cpu_room(&asked, is_change ? &second : NULL);
         asked.plan.runtime = asked.spec.runtime = room;
-        asked.utilization = grant_utilization(&asked);
+        asked.utilization = cpu_utilization(&asked);
         check(room == 0 || ledger_fits(&asked, is_change ? &second : NULL, reason), "%llu: %s", (unsigned long long)room, reason);
         asked.plan.runtime = asked.spec.runtime = room + 1;
-        asked.utilization = grant_utilization(&asked);
+        asked.utilization = cpu_utilization(&asked);
         check(room >= asked.plan.deadline || !ledger_fits(&asked, is_change ? &second : NULL, reason), "%llu and more of plugin %d, %llu in %llu, change %d of %d", (unsigned long long)room, asked.plugin, (unsigned long long)asked.plan.deadline, (unsigned long long)asked.plan.period, is_change, second.plugin);
         bounded += room < asked.plan.deadline;
         ledger_remove(&first);
@@ -385,9 +387,9 @@ static void each_bound_is_a_pool(void **state)
     const struct grant edf = grant_of(EDF, "1", 1000, 10000, 5000), global = grant_of(GLOBAL, "4-5", 3000, 10000, 0), light = grant_of(LIGHT, "1", 1000, 10000, 0);
     const struct pool before = pool_of(EDF, 1);
     (void)state;
-    assert_int_equal(pool_count, 2 + 2 + 2 + 1 + 2 + 6); /* of each line but LIGHT, which promises nothing; and CPUs that are not GLOBAL's */
+    assert_int_equal(pool_count, 2 + 2 + 2 + 1 + 2 + 1 + 1 + 6); /* of each line but LIGHT, which promises nothing; and CPUs that are not GLOBAL's */
     assert_int_equal(before.capacity, 900000000);
-    assert_int_equal(before.used, 0);
+    assert_int_equal(*before.used, 0);
     assert_int_equal(pool_of(GLOBAL, -1).capacity, 1500000000);
     assert_int_equal(pool_of(-1, 1).capacity, ONE_CPU);
     assert_int_equal(pool_of(LIGHT, 1).capacity, 0);
@@ -396,15 +398,79 @@ static void each_bound_is_a_pool(void **state)
     ledger_add(&edf);
     ledger_add(&global);
     ledger_add(&light);
-    assert_int_equal(pool_of(EDF, 1).used, 200000000); /* a density */
-    assert_int_equal(pool_of(-1, 1).used, 100000000);
-    assert_int_equal(pool_of(EDF, 0).used, 0);
-    assert_int_equal(pool_of(GLOBAL, -1).used, 300000000);
+    assert_int_equal(*pool_of(EDF, 1).used, 200000000); /* a density */
+    assert_int_equal(*pool_of(-1, 1).used, 100000000);
+    assert_int_equal(*pool_of(EDF, 0).used, 0);
+    assert_int_equal(*pool_of(GLOBAL, -1).used, 300000000);
     ledger_remove(&edf);
     ledger_remove(&global);
     ledger_remove(&light);
     assert_int_equal(ledger_additions() + ledger_removals(), changes + 6);
     assert_int_equal(ledger_additions(), ledger_removals());
+    nothing_is_left();
+}
+
+/* ---- other resources ---- */
+
+static struct holding holding_of(int plugin, uint64_t count)
+{
+    return (struct holding){.plugin = plugin, .claim = {.resource = RESOURCE_UNITS, .values = {count}}};
+}
+
+static void what_is_counted_is_not_promised_twice(void **state)
+{
+    struct holding three = holding_of(CAMERA, 3), two = holding_of(CAMERA, 2);
+    const struct grant former = {.plugin = NO_PLUGIN, .holdings = &three}, other = {.plugin = NO_PLUGIN, .holdings = &two};
+    uint64_t left = 0;
+    (void)state;
+    assert_true(ledger_fits(&former, NULL, reason));
+    ledger_add(&former);
+    assert_int_equal(*pool_of(CAMERA, -1).used, 3);
+    assert_int_equal(pool_of(CAMERA, -1).capacity, 4);
+    assert_false(ledger_fits(&other, NULL, reason)); /* no slack, as there is for what is rounded */
+    assert_string_equal(reason, "CAMERA has 4 in all, and 3 are promised");
+    assert_true(ledger_fits(&other, &former, reason));
+    assert_false(ledger_hold(&two, NULL, &left, reason));
+    assert_int_equal(left, 1);
+    ledger_remove(&former);
+    nothing_is_left();
+}
+
+static void what_is_held_goes_beyond_what_is_had(void **state)
+{
+    struct holding three = holding_of(CAMERA, 3), four = holding_of(CAMERA, 4), one = holding_of(CAMERA, 1);
+    const struct grant former = {.plugin = NO_PLUGIN, .holdings = &three};
+    uint64_t left = 0;
+    (void)state;
+    ledger_add(&former);
+    assert_true(ledger_hold(&four, &former, &left, reason));
+    assert_int_equal(*pool_of(CAMERA, -1).used, 4);
+    assert_false(ledger_hold(&one, NULL, &left, reason));
+    assert_int_equal(left, 0);
+    ledger_let_go(&four);
+    assert_true(ledger_hold(&one, &former, &left, reason)); /* less than it has: until that is granted it has what it had */
+    assert_int_equal(*pool_of(CAMERA, -1).used, 3);
+    ledger_let_go(&one);
+    ledger_remove(&former);
+    nothing_is_left();
+}
+
+/* CPUs and units of one grant; who may pass over the test of the one may not take what there is not of the other. */
+static void a_grant_can_hold_both(void **state)
+{
+    struct holding five = holding_of(CAMERA, 5), many = holding_of(SEAT, 999999999999);
+    struct grant grant = grant_of(EDF, "1", 20000, 10000, 0);
+    (void)state;
+    grant.spec.ignore_admission = true;
+    assert_true(ledger_fits(&grant, NULL, reason));
+    grant.holdings = &five;
+    assert_false(ledger_fits(&grant, NULL, reason));
+    grant = grant_of(EDF, "1", 5000, 10000, 0);
+    grant.holdings = &many;
+    ledger_add(&grant);
+    assert_int_equal(*pool_of(EDF, 1).used, 500000000);
+    assert_int_equal(*pool_of(SEAT, -1).used, 999999999999);
+    ledger_remove(&grant);
     nothing_is_left();
 }
 
@@ -424,6 +490,9 @@ int main(void)
         cmocka_unit_test(sums_are_exact_whatever_comes_and_goes),
         cmocka_unit_test(room_is_exact),
         cmocka_unit_test(each_bound_is_a_pool),
+        cmocka_unit_test(what_is_counted_is_not_promised_twice),
+        cmocka_unit_test(what_is_held_goes_beyond_what_is_had),
+        cmocka_unit_test(a_grant_can_hold_both),
     };
     return cmocka_run_group_tests_name("ledger", tests, set_up, NULL);
 }

@@ -11,7 +11,7 @@
 #include "turns.h"
 #include "unit.h"
 #include "verdict.h"
-#include "wishes.h"
+#include "reservations.h"
 
 static struct account account = {.uid = 20021, .state = ACCOUNT_KNOWN}, other_account = {.uid = 20022, .state = ACCOUNT_KNOWN};
 static struct user user = {.name = "20021", .uid = 20021, .account = &account}, other = {.name = "20022", .uid = 20022, .account = &other_account};
@@ -20,25 +20,25 @@ static struct user user = {.name = "20021", .uid = 20021, .account = &account}, 
 
 static char answered[64], queue[256]; /* the names, a blank behind each */
 
-static void append(char *names, size_t size, const struct wish *wish)
+static void append(char *names, size_t size, const struct reservation *reservation)
 {
     const size_t length = strlen(names);
-    snprintf(names + length, size - length, "%s ", wish->name);
+    snprintf(names + length, size - length, "%s ", reservation->name);
 }
 
-void verdict_again(struct wish *wish, enum kind kind, const char *reason)
+void verdict_again(struct reservation *reservation, enum kind kind, const char *reason)
 {
     (void)kind;
     (void)reason;
-    append(answered, sizeof answered, wish);
+    append(answered, sizeof answered, reservation);
 }
 
 /* The names of those that are to be looked at, in turn. */
 static const char *take_queue(void)
 {
     queue[0] = '\0';
-    for (struct wish *wish; (wish = turns_next()) != NULL;)
-        append(queue, sizeof queue, wish);
+    for (struct reservation *reservation; (reservation = turns_next()) != NULL;)
+        append(queue, sizeof queue, reservation);
     return queue;
 }
 
@@ -51,7 +51,7 @@ static int set_up(void **state)
 {
     char reason[REASON_BYTES];
     (void)state;
-    rules = acl_load(file_with("20021 - max_utilization 1\n20022 - max_utilization 1\n"), NULL, reason);
+    rules = acl_load(file_with("20021 - max_utilization 1\n20022 - max_utilization 1\n"), reason);
     assert_non_null(rules);
     line_init(&account.line, false);
     line_init(&other_account.line, false);
@@ -60,13 +60,13 @@ static int set_up(void **state)
 
 static void forget(struct user *of)
 {
-    for (struct wish *wish = of->wishes, *next; wish != NULL; wish = next) {
-        next = wish->hh.next;
-        turns_leave(wish);
-        free(wish->grant);
-        wish->grant = NULL;
-        wish->judged = wish->judged_tid = (struct stamp){0};
-        wish_forget(wish);
+    for (struct reservation *reservation = of->reservations, *next; reservation != NULL; reservation = next) {
+        next = reservation->hh.next;
+        turns_leave(reservation);
+        free(reservation->grant);
+        reservation->grant = NULL;
+        reservation->judged = reservation->judged_tid = (struct stamp){0};
+        reservation_forget(reservation);
     }
 }
 
@@ -75,7 +75,7 @@ static int after_each(void **state)
     (void)state;
     forget(&user);
     forget(&other);
-    max_wishes = 1000;
+    max_specs = 1000;
     answered[0] = '\0';
     return 0;
 }
@@ -87,11 +87,11 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct wish *judged(struct user *of, const char *name, uint64_t inode, int64_t changed)
+static struct reservation *judged(struct user *of, const char *name, uint64_t inode, int64_t changed)
 {
-    struct wish *wish = wish_find(of, name, true);
-    wish->judged = (struct stamp){.inode = inode, .changed = changed};
-    return wish;
+    struct reservation *reservation = reservation_find(of, name, true);
+    reservation->judged = (struct stamp){.inode = inode, .changed = changed};
+    return reservation;
 }
 
 static void found(struct user *of, const char *name, uint64_t inode, int64_t changed)
@@ -122,7 +122,7 @@ static void what_is_as_it_was_judged_is_left_alone(void **state)
     judged(&user, "written", 2, 20);
     judged(&user, "replaced", 3, 30);
     judged(&user, "fresh", 4, 40)->judged.fresh = true; /* another one can have the same time: its text tells */
-    judged(&user, "busy", 5, 50)->dirty = true;
+    judged(&user, "busy", 5, 50)->news = NEWS_OF_FILES;
     scan_begin(&user, 0);
     found(&user, "new", 9, 5);
     found(&user, "same", 1, 10);
@@ -146,7 +146,7 @@ static void what_has_gone_is_looked_at(void **state)
     (void)state;
     judged(&user, "gone", 1, 10);
     judged(&user, "here", 2, 10);
-    struct wish *detached = judged(&user, "detached", 3, 10);
+    struct reservation *detached = judged(&user, "detached", 3, 10);
     detached->judged_tid = (struct stamp){.inode = 4, .changed = 10};
     scan_begin(&user, 0);
     found(&user, "here", 2, 10);
@@ -158,13 +158,13 @@ static void what_has_gone_is_looked_at(void **state)
 static void a_thread_file_is_looked_at_by_itself(void **state)
 {
     (void)state;
-    struct wish *wish = judged(&user, "cam", 1, 10);
+    struct reservation *reservation = judged(&user, "cam", 1, 10);
     scan_begin(&user, 0);
     found(&user, "cam", 1, 10);
     scan_file(&user, "cam", false, &(struct stamp){.inode = 2, .changed = 10});
     scan_end(&user);
     queued("cam ");
-    wish->judged_tid = (struct stamp){.inode = 2, .changed = 10};
+    reservation->judged_tid = (struct stamp){.inode = 2, .changed = 10};
     scan_begin(&user, 0);
     found(&user, "cam", 1, 10);
     scan_file(&user, "cam", false, &(struct stamp){.inode = 2, .changed = 10});
@@ -176,7 +176,7 @@ static void a_thread_file_is_looked_at_by_itself(void **state)
 static void a_verdict_that_was_lost_is_told_again(void **state)
 {
     (void)state;
-    struct wish *told = judged(&user, "told", 1, 10), *lost = judged(&user, "lost", 2, 10), *refused = judged(&user, "refused", 3, 10), *late = judged(&user, "late", 4, 10);
+    struct reservation *told = judged(&user, "told", 1, 10), *lost = judged(&user, "lost", 2, 10), *refused = judged(&user, "refused", 3, 10), *late = judged(&user, "late", 4, 10);
     told->grant = allocate(sizeof *told->grant);
     lost->grant = allocate(sizeof *lost->grant);
     late->grant = allocate(sizeof *late->grant);
@@ -207,7 +207,7 @@ static void beyond_the_limit_one_is_told_and_the_rest_is_not_kept(void **state)
 {
     char name[16];
     (void)state;
-    max_wishes = 3;
+    max_specs = 3;
     scan_begin(&user, 0);
     for (int i = 0; i < 10; i++) {
         snprintf(name, sizeof name, "n%d", i);
@@ -215,8 +215,8 @@ static void beyond_the_limit_one_is_told_and_the_rest_is_not_kept(void **state)
     }
     scan_end(&user);
     queued("n0 n1 n2 n3 ");
-    assert_int_equal(HASH_CNT(hh, user.wishes), 4);
-    assert_true(wish_find(&user, "n3", false)->over_limit);
+    assert_int_equal(HASH_CNT(hh, user.reservations), 4);
+    assert_int_equal(reservation_find(&user, "n3", false)->state, RESERVATION_OVER_LIMIT);
 }
 
 static void a_scan_that_is_forgotten_leaves_nothing(void **state)

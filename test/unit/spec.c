@@ -114,7 +114,7 @@ static void depth_and_length_are_bounded(void **state)
 
 static void unknown_keys_are_named_with_their_line(void **state)
 {
-#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, dry_run, token and comment"
+#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, units, cpus, expires, on_refusal, dry_run, token and comment"
     static const char *const wrong[] = {"Runtime", "RUNTIME", "runtime_", "uid", "plugins", "desired-runtime", "_"};
     static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\303\251e", "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
     (void)state;
@@ -158,6 +158,24 @@ static void times_of_another_type_form_or_size_are_refused(void **state)
     }
 }
 
+static void what_was_meant_is_told(void **state)
+{
+    static const char *const pairs[][2] = {{"\"1.5ms\"", "; write \"1500us\""}, {"1000.0", "; write 1000"}, {"1e3", "; write 1000"}, {"\"5 ms\"", "; write \"5000us\""},
+                                           {"\"2e-3s\"", "; write \"2000us\""}, {"\"0.25S\"", "; write \"250000us\""}};
+    static const char *const none[] = {"1.5", "\"1.5us\"", "1e-3", "1e30", "\"5\"", "\"ms\"", "\"1e99us\"", "0.0", "-5.0", "\"99999999999999999999ms\"", "\".\"", "\"1.2.3ms\""};
+    char json[80];
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        snprintf(json, sizeof json, "{\"period\": %s}", pairs[i][0]);
+        refused(json, A_TIME, pairs[i][1]);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        snprintf(json, sizeof json, "{\"period\": %s}", none[i]);
+        refused(json, A_TIME);
+        check(strstr(reason, "; write") == NULL, "%s: %s", json, reason);
+    }
+}
+
 static void a_number_that_no_integer_holds_is_told_as_such(void **state)
 {
     (void)state;
@@ -172,7 +190,7 @@ static void other_values_are_what_they_must_be(void **state)
     (void)state;
     values_refused("priority", "must be a whole number from 1 to 99",
                    VALUES("0", "-1", "100", "98.5", "99.0", "1e1", "2147483648", "4294967297", "\"30\"", "null", "true", "[30]", "{}"));
-    values_refused("attach", "must be a whole number from 1 to 4194304", VALUES("0", "-1", "4194305", "4294967297", "1.5", "\"42\"", "null", "true", "[42]", "{}"));
+    values_refused("attach", "must be a whole number from 1 to 4194304", VALUES("0", "-1", "4194305", "4294967297", "1.5", "\"42\"", "true", "[42]", "{}"));
     values_refused("ignore_admission", "must be true or false", VALUES("0", "1", "\"true\"", "null", "[]", "{}", "1.0"));
     values_refused("dry_run", "must be true or false", VALUES("0", "1", "\"true\"", "null", "[]", "{}", "1.0"));
     values_refused("lifetime", "must be \"spec\" or \"thread\"",
@@ -344,11 +362,38 @@ static void lines_that_no_spec_has_are_refused(void **state)
 {
     static const char *const wrong[] = {"runtime=-1\n\n", "runtime=1us\n\n", "runtime=3600000001\n\n", "priority=100\n\n", "attach=4194305\n\n", "ignore_admission=2\n\n",
                                         "lifetime_thread=true\n\n", "plugin=\n\n", "plugin=a/b\n\n", "token=.\n\n", "token= \n\n",
-                                        "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n", "period=10\nruntime=11\n\n", "desired_runtime=1\n\n", "attach=1\ndry_run=1\n\n", "dry_run=2\n\n"};
+                                        "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n", "period=10\nruntime=11\n\n", "desired_runtime=1\n\n", "attach=1\ndry_run=1\n\n", "dry_run=2\n\n", "units_count=0\n\n",
+                                        "units_count=1000000001\n\n", "units_count=1\nunits_plugin=a/b\n\n", "units_count=1\nattach=1\n\n"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check(!lines_are_taken(wrong[i]), "%s", wrong[i]);
     assert_true(lines_are_taken("runtime=10\nperiod=10\nplugin=EDF\ntoken=x\n\n"));
+    assert_true(lines_are_taken("units_count=1\nunits_plugin=CAMERA\n\n"));
+}
+
+static void claims_are_told_with_their_key(void **state)
+{
+    (void)state;
+    taken("{\"units\": {\"count\": 2, \"plugin\": \"CAMERA\"}, \"token\": \"t\", \"lifetime\": \"thread\"}");
+    assert_non_null(spec.claims);
+    assert_int_equal(spec.claims->resource, RESOURCE_UNITS);
+    assert_int_equal(spec.claims->values[0], 2);
+    assert_string_equal(spec.claims->plugin, "CAMERA");
+    assert_null(spec.claims->next);
+    assert_false(spec_claims_cpu(&spec));
+    taken("{\"units\": {\"count\": 1000000000}, \"priority\": 1}");
+    assert_true(spec_claims_cpu(&spec));
+    taken("{}");
+    assert_true(spec_claims_cpu(&spec)); /* all that a plugin could want is absent; but nothing else is claimed */
+    refused("{\"units\": 2}", "key \"units\" (line 1) must be an object, such as {\"count\": 1}");
+    refused("{\"runtime\": 5,\n\"units\": {}}", "key \"units\" (line 2) lacks the key \"count\"");
+    refused("{\"units\": {\"count\": 0}}", "has the key \"count\", which must be a whole number from 1 to 1000000000");
+    refused("{\"units\": {\"count\": 1.0}}", "which must be a whole number");
+    refused("{\"units\": {\"count\": 1, \"size\": 1}}", "has the key \"size\", which is unknown there");
+    refused("{\"units\": {\"count\": 1, \"\\u001b[31m\": 1}}", "has the key \"?\", which is unknown there");
+    refused("{\"units\": {\"count\": 1, \"plugin\": \"a b\"}}", "has the key \"plugin\", which must be a string");
+    refused("{\"units\": {\"count\": 1},\n\"attach\": 5}", "key \"attach\" (line 2) needs a claim on CPU time beside it");
+    refused("{\"cpu\": {\"count\": 1}}", "is unknown");
 }
 
 static int tear_down(void **state)
@@ -368,7 +413,7 @@ int main(void)
         cmocka_unit_test(unknown_keys_are_named_with_their_line),
         cmocka_unit_test(a_key_stands_once),
         cmocka_unit_test(times_of_another_type_form_or_size_are_refused),
-        cmocka_unit_test(a_number_that_no_integer_holds_is_told_as_such),
+        cmocka_unit_test(what_was_meant_is_told), cmocka_unit_test(a_number_that_no_integer_holds_is_told_as_such),
         cmocka_unit_test(other_values_are_what_they_must_be),
         cmocka_unit_test(names_are_short_words_of_their_alphabet),
         cmocka_unit_test(times_that_contradict_one_another_are_told),
@@ -378,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_thread_id_is_one_number),
         cmocka_unit_test(what_is_told_is_checked_as_the_text_was),
         cmocka_unit_test(lines_that_no_spec_has_are_refused),
+        cmocka_unit_test(claims_are_told_with_their_key),
     };
     return cmocka_run_group_tests_name("spec", tests, NULL, tear_down);
 }

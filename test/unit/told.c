@@ -42,12 +42,12 @@ uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
     return note(TOLD_JUDGE, index, task, offer);
 }
 
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit)
+uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most, bool commit)
 {
     const uint64_t id = note(TOLD_ACCEPT, index, task, NULL);
     if (told_count > 0) {
         told[told_count - 1].spec = *spec;
-        told[told_count - 1].max_runtime = max_runtime;
+        told[told_count - 1].max_runtime = most;
         told[told_count - 1].commit = commit;
     }
     return id;

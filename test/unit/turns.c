@@ -1,14 +1,14 @@
-/* Whose wish is looked at next. */
+/* Whose reservation is looked at next. */
 #include "turns.h"
 
 #include <stdlib.h>
 
 #include "unit.h"
-#include "wishes.h"
+#include "reservations.h"
 
 enum { LINES = 3, MANY = 600 };
 static struct line lines[LINES];
-static struct wish *wishes[LINES][MANY];
+static struct reservation *reservations[LINES][MANY];
 
 static int set_up(void **state)
 {
@@ -16,7 +16,7 @@ static int set_up(void **state)
     for (int i = 0; i < LINES; i++) {
         line_init(&lines[i], i == 2); /* the last is root's */
         for (int j = 0; j < MANY; j++)
-            wishes[i][j] = calloc(1, sizeof **wishes[i] + 1);
+            reservations[i][j] = calloc(1, sizeof **reservations[i] + 1);
     }
     return 0;
 }
@@ -26,15 +26,15 @@ static int tear_down(void **state)
     (void)state;
     for (int i = 0; i < LINES; i++)
         for (int j = 0; j < MANY; j++)
-            free(wishes[i][j]);
+            free(reservations[i][j]);
     return 0;
 }
 
-static void next_is(struct wish *wish)
+static void next_is(struct reservation *reservation)
 {
     assert_true(turns_are_due());
-    assert_ptr_equal(turns_next(), wish);
-    assert_null(wish->line);
+    assert_ptr_equal(turns_next(), reservation);
+    assert_null(reservation->line);
 }
 
 static void nobody_is_next(void)
@@ -47,31 +47,31 @@ static void users_have_their_turns_however_much_one_has_piled_up(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++)
-        turns_add(wishes[0][i], &lines[0]);
-    turns_add(wishes[0][1], &lines[0]); /* it waits already */
-    turns_add(wishes[1][0], &lines[1]);
-    turns_add(wishes[1][1], &lines[1]);
-    next_is(wishes[0][0]);
-    next_is(wishes[1][0]);
-    next_is(wishes[0][1]);
-    turns_add(wishes[2][0], &lines[2]); /* comes last, and is behind the other two users only */
-    next_is(wishes[1][1]);
-    next_is(wishes[0][2]);
-    next_is(wishes[2][0]);
+        turns_add(reservations[0][i], &lines[0]);
+    turns_add(reservations[0][1], &lines[0]); /* it waits already */
+    turns_add(reservations[1][0], &lines[1]);
+    turns_add(reservations[1][1], &lines[1]);
+    next_is(reservations[0][0]);
+    next_is(reservations[1][0]);
+    next_is(reservations[0][1]);
+    turns_add(reservations[2][0], &lines[2]); /* comes last, and is behind the other two users only */
+    next_is(reservations[1][1]);
+    next_is(reservations[0][2]);
+    next_is(reservations[2][0]);
     nobody_is_next();
 }
 
 static void who_leaves_is_not_looked_at(void **state)
 {
     (void)state;
-    turns_add(wishes[0][0], &lines[0]);
-    turns_add(wishes[0][1], &lines[0]);
-    turns_leave(wishes[0][0]);
-    turns_leave(wishes[0][0]);
-    next_is(wishes[0][1]);
+    turns_add(reservations[0][0], &lines[0]);
+    turns_add(reservations[0][1], &lines[0]);
+    turns_leave(reservations[0][0]);
+    turns_leave(reservations[0][0]);
+    next_is(reservations[0][1]);
     nobody_is_next();
-    turns_add(wishes[0][0], &lines[0]);
-    turns_leave(wishes[0][0]);
+    turns_add(reservations[0][0], &lines[0]);
+    turns_leave(reservations[0][0]);
     nobody_is_next();
 }
 
@@ -80,16 +80,16 @@ static void a_user_has_so_many_under_way_and_root_any_number(void **state)
     int begun = 0;
     (void)state;
     for (int i = 0; i < MANY; i++)
-        turns_add(wishes[0][i], &lines[0]);
+        turns_add(reservations[0][i], &lines[0]);
     for (; turns_are_due(); begun++) {
-        next_is(wishes[0][begun]);
+        next_is(reservations[0][begun]);
         turns_begin(&lines[0]);
     }
     assert_int_equal(begun, 256);
-    turns_add(wishes[1][0], &lines[1]); /* that is his alone */
-    next_is(wishes[1][0]);
+    turns_add(reservations[1][0], &lines[1]); /* that is his alone */
+    next_is(reservations[1][0]);
     turns_end(&lines[0]);
-    next_is(wishes[0][begun]);
+    next_is(reservations[0][begun]);
     turns_begin(&lines[0]);
     nobody_is_next();
     for (int i = 0; i < 256; i++)
@@ -97,9 +97,9 @@ static void a_user_has_so_many_under_way_and_root_any_number(void **state)
     while (turns_are_due())
         assert_non_null(turns_next());
     for (int i = 0; i < MANY; i++)
-        turns_add(wishes[2][i], &lines[2]);
+        turns_add(reservations[2][i], &lines[2]);
     for (begun = 0; turns_are_due(); begun++) {
-        next_is(wishes[2][begun]);
+        next_is(reservations[2][begun]);
         turns_begin(&lines[2]);
     }
     assert_int_equal(begun, MANY);
@@ -110,14 +110,14 @@ static void a_user_has_so_many_under_way_and_root_any_number(void **state)
 static void what_was_there_at_the_start_is_one_line(void **state)
 {
     (void)state;
-    turns_add(wishes[1][0], turns_of_old());
-    turns_add(wishes[0][0], turns_of_old());
-    turns_add(wishes[1][1], turns_of_old());
-    turns_add(wishes[0][1], &lines[0]);
-    next_is(wishes[1][0]);
-    next_is(wishes[0][1]);
-    next_is(wishes[0][0]);
-    next_is(wishes[1][1]);
+    turns_add(reservations[1][0], turns_of_old());
+    turns_add(reservations[0][0], turns_of_old());
+    turns_add(reservations[1][1], turns_of_old());
+    turns_add(reservations[0][1], &lines[0]);
+    next_is(reservations[1][0]);
+    next_is(reservations[0][1]);
+    next_is(reservations[0][0]);
+    next_is(reservations[1][1]);
     nobody_is_next();
 }
 
@@ -129,23 +129,23 @@ static void who_waits_is_passed_once_by_each_of_the_others(void **state)
     random_from(10);
     for (int step = 0; step < 200000; step++) {
         const int i = (int)random_below(LINES);
-        struct wish *wish = wishes[i][random_below(40)];
+        struct reservation *reservation = reservations[i][random_below(40)];
         if (random_below(2) == 0)
-            turns_add(wish, &lines[i]);
+            turns_add(reservation, &lines[i]);
         else if (random_below(3) == 0)
-            turns_leave(wish);
-        else if ((wish = turns_next()) != NULL) {
+            turns_leave(reservation);
+        else if ((reservation = turns_next()) != NULL) {
             int whose = 0;
             for (int j = 0; j < LINES * 40; j++)
-                whose = wishes[j / 40][j % 40] == wish ? j / 40 : whose;
+                whose = reservations[j / 40][j % 40] == reservation ? j / 40 : whose;
             for (int j = 0; j < LINES; j++) {
                 passed[whose][j] = 0; /* it was his turn */
-                check(j == whose || TAILQ_EMPTY(&lines[j].wishes) || ++passed[j][whose] <= 1, "line %d by %d", j, whose);
+                check(j == whose || TAILQ_EMPTY(&lines[j].reservations) || ++passed[j][whose] <= 1, "line %d by %d", j, whose);
             }
             looked_at++;
         }
         for (int j = 0; j < LINES; j++)
-            for (int by = 0; TAILQ_EMPTY(&lines[j].wishes) && by < LINES; by++)
+            for (int by = 0; TAILQ_EMPTY(&lines[j].reservations) && by < LINES; by++)
                 passed[j][by] = 0; /* who has nothing does not wait */
     }
     assert_true(looked_at > 10000);

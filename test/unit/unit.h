@@ -17,6 +17,9 @@
 /* What monotonic_now returns, ns; realtime_now is a year later. A test begins when it left the last one. */
 extern int64_t clock_now;
 
+/* Moves it on, and what is due until then is done in its time. */
+void clock_to(int64_t time);
+
 /* What tick_length returns, us. */
 extern uint64_t tick_is;
 

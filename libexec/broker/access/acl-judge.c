@@ -28,9 +28,14 @@ bool rule_is_of(const struct rule *rule, const struct account *account)
     return false;
 }
 
+bool rule_is_of_amounts(const struct rule *rule)
+{
+    return rule->property == MAX_AMOUNT || rule->property == MAX_USER_AMOUNT;
+}
+
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin)
 {
-    return (rule->plugin == ANY_PLUGIN || rule->plugin == plugin) && rule_is_of(rule, account);
+    return (rule->plugin == plugin || (rule->plugin == ANY_PLUGIN && plugin_line(plugin)->resource == RESOURCE_CPU)) && rule_is_of(rule, account);
 }
 
 struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin)
@@ -42,14 +47,14 @@ struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin)
 
 struct counter *rule_counter(struct acl *acl, const struct rule *rule, const struct account *account)
 {
-    if (rule->property == MAX_UTILIZATION)
+    if (rule->property == MAX_UTILIZATION || rule->property == MAX_AMOUNT)
         return rule->counter;
-    return rule->property == MAX_USER_UTILIZATION ? acl_user_counter(acl, account->uid, rule->plugin) : NULL;
+    return rule->property == MAX_USER_UTILIZATION || rule->property == MAX_USER_AMOUNT ? acl_user_counter(acl, account->uid, rule->plugin) : NULL;
 }
 
 bool rule_opens(const struct rule *rule)
 {
-    return rule->property == MAX_UTILIZATION || rule->property == MAX_USER_UTILIZATION;
+    return rule->property == MAX_UTILIZATION || rule->property == MAX_USER_UTILIZATION || rule_is_of_amounts(rule);
 }
 
 bool rule_bounds_least(const struct rule *rule, int plugin)
@@ -92,6 +97,7 @@ static void deny(struct question *question, const struct rule *rule, enum remedy
     va_start(arguments, format);
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
+    question->refusal->code = remedy == WHEN_FREED ? WHY_RULE_USED_UP : WHY_BEYOND_RULE;
     snprintf(question->refusal->by, sizeof question->refusal->by, "access");
     snprintf(question->refusal->rule, sizeof question->refusal->rule, "acl.conf:%d: %s", rule->line, rule->text);
     snprintf(question->reason, REASON_BYTES, "acl.conf:%d: %s: %s", rule->line, rule->text, why);
@@ -138,10 +144,11 @@ static void judge_utilization(struct question *question, const struct rule *rule
         question->ceiling = 0;
     deny(question, rule, asked <= rule->value ? WHEN_FREED : fixed ? NONE : OTHER_RUNTIME, "%s used, %s asked%s",
          format_utilization(used, used_text), format_utilization(asked, asked_text),
-         question->spec->runtime == 0 ? " (a wish without runtime weighs a whole CPU)"
-         : window == 0                ? " (a wish without period weighs a whole CPU)"
+         question->spec->runtime == 0 ? " (a spec without runtime weighs a whole CPU)"
+         : window == 0                ? " (a spec without period weighs a whole CPU)"
                                       : "");
     if (first) {
+        question->refusal->counter = rule_counter(question->acl, rule, question->account);
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%s", asked_text);
         snprintf(question->refusal->available, sizeof question->refusal->available, "%s", format_utilization(left, left_text));
     }
@@ -151,7 +158,7 @@ static void judge_runtime(struct question *question, const struct rule *rule)
 {
     uint64_t asked = question->spec->runtime;
     if (asked == 0) {
-        deny(question, rule, NONE, "the wish states no runtime");
+        deny(question, rule, NONE, "the spec states no runtime");
         return;
     }
     if (rule->value < question->ceiling)
@@ -169,7 +176,7 @@ static void judge_least_runtime(struct question *question, const struct rule *ru
     if (!rule_bounds_least(rule, question->plugin))
         return;
     if (asked == 0) {
-        deny(question, rule, NONE, "the wish states no runtime");
+        deny(question, rule, NONE, "the spec states no runtime");
         return;
     }
     if (rule->value > question->least)
@@ -226,8 +233,10 @@ void rule_judge(struct question *question, const struct rule *rule)
         break;
     case IGNORE_ADM_TEST:
         if (spec->ignore_admission && rule->value == 0)
-            deny(question, rule, NONE, "the wish asks to pass over the admission test");
+            deny(question, rule, NONE, "the spec asks to pass over the admission test");
         break;
+    case MAX_AMOUNT: /* acl_check_claim */
+    case MAX_USER_AMOUNT:
     case PROPERTIES:
         break;
     }
@@ -239,9 +248,22 @@ static void deny_by_default(struct question *question, const char *plugin_name, 
     if (question->denied)
         return;
     question->denied = true;
+    question->refusal->code = WHY_NOT_OPENED;
     snprintf(question->refusal->by, sizeof question->refusal->by, "access");
     snprintf(question->reason, REASON_BYTES, "no rule in acl.conf %s for %s (uid %u) on %s", what,
              question->account->name == NULL ? "a user without account" : question->account->name, question->account->uid, plugin_name);
+}
+
+/* Only what is new is held, or rewriting two reservations at once would refuse one. */
+static void leave_out(struct charge *hold, const struct charge *own, const struct charge *other)
+{
+    for (int i = 0; i < hold->count; i++) {
+        struct charged *part = &hold->parts[i];
+        uint64_t held = (own == NULL ? 0 : part_of(own, part->counter)) + (other == NULL ? 0 : part_of(other, part->counter));
+        uint64_t less = held < part->amount ? held : part->amount;
+        part->counter->used -= less;
+        part->amount -= less;
+    }
 }
 
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
@@ -276,12 +298,52 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
         return false;
     uint64_t most = spec->desired_runtime == 0 ? spec->runtime : spec->desired_runtime;
     acl_charge(acl, account, plugin, acl_weight(spec, most < *ceiling ? most : *ceiling), hold);
-    for (int i = 0; i < hold->count; i++) { /* only what is new, or rewriting two wishes at once would refuse one */
-        uint64_t held = held_by(own, hold->parts[i].counter), *amount = &hold->parts[i].amount;
-        uint64_t less = held < *amount ? held : *amount;
-        hold->parts[i].counter->used -= less;
-        *amount -= less;
+    leave_out(hold, own[0] == NULL ? NULL : &own[0]->charge, own[1] == NULL ? NULL : &own[1]->charge);
+    return true;
+}
+
+/* ---- amounts of other resources ---- */
+
+static void judge_amount(struct question *question, const struct rule *rule, uint64_t asked, uint64_t used, uint64_t *left)
+{
+    const uint64_t room = used >= rule->value ? 0 : rule->value - used;
+    *left = room < *left ? room : *left;
+    if (asked <= room)
+        return;
+    const bool first = !question->denied;
+    deny(question, rule, asked <= rule->value ? WHEN_FREED : NONE, "%llu used, %llu asked", (unsigned long long)used, (unsigned long long)asked);
+    if (first) {
+        snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu", (unsigned long long)asked);
+        snprintf(question->refusal->available, sizeof question->refusal->available, "%llu", (unsigned long long)room);
     }
+}
+
+bool acl_check_claim(struct acl *acl, const struct account *account, int plugin, const struct claim *claim, const struct charge *own, struct charge *hold,
+                     uint64_t *left, struct refusal *refusal, char reason[static REASON_BYTES])
+{
+    struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
+    const uint64_t asked = claim_amount(claim);
+    bool opens = false;
+    *left = UINT64_MAX;
+    *hold = (struct charge){0};
+    if (account->uid == 0)
+        return true;
+    for (int i = 0; i < acl->count; i++) {
+        const struct rule *rule = &acl->rules[i];
+        if (!rule_matches(rule, account, plugin))
+            continue;
+        const struct counter *counter = rule_counter(acl, rule, account);
+        opens = true;
+        judge_amount(&question, rule, asked, counter->used - (own == NULL ? 0 : part_of(own, counter)), left);
+    }
+    if (!opens)
+        deny_by_default(&question, plugin_line(plugin)->name, "opens anything (max_amount or max_user_amount)");
+    *left = opens ? *left : 0;
+    refusal->never = question.never;
+    if (question.denied)
+        return false;
+    acl_charge(acl, account, plugin, asked, hold);
+    leave_out(hold, own, NULL);
     return true;
 }
 

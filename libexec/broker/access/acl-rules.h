@@ -6,7 +6,7 @@
 
 enum property {
     MAX_UTILIZATION, MAX_USER_UTILIZATION, MIN_RUNTIME, MAX_RUNTIME, MIN_PERIOD, MAX_PERIOD, MIN_DEADLINE, MAX_DEADLINE,
-    MIN_PRIORITY, MAX_PRIORITY, IGNORE_ADM_TEST, PROPERTIES
+    MIN_PRIORITY, MAX_PRIORITY, IGNORE_ADM_TEST, MAX_AMOUNT, MAX_USER_AMOUNT, PROPERTIES
 };
 enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };
 enum { ANY_PLUGIN = -1 };
@@ -24,7 +24,7 @@ struct rule {
     struct counter *counter; /* of the subject, for max_utilization */
 };
 
-/* What a subject, or (for_uid) one uid under one plugin, uses in all: billionths of a CPU. */
+/* What a subject, or (for_uid) one uid under one plugin, uses in all: billionths of a CPU, or of a plugin's other resource in its unit. */
 struct counter {
     char key[104];
     uint64_t used;
@@ -42,6 +42,9 @@ struct acl {
 /* Is this account of that domain, and this rule one for it on that plugin? */
 bool rule_is_of(const struct rule *rule, const struct account *account);
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin);
+
+/* Is it a bound on a sum of amounts of another resource than CPU time? Those are for one plugin each, and no other rules are for that. */
+bool rule_is_of_amounts(const struct rule *rule);
 
 /* Whose use a rule bounds: NULL where it is none of a sum. */
 struct counter *rule_counter(struct acl *acl, const struct rule *rule, const struct account *account);
@@ -69,7 +72,7 @@ struct question {
 
 void rule_judge(struct question *question, const struct rule *rule);
 
-/* What is in use of a rule's sum beside what the same wish holds. */
+/* What is in use of a rule's sum beside what the same reservation holds. */
 uint64_t rule_used(const struct question *question, const struct rule *rule);
 
 #endif

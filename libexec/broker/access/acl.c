@@ -8,6 +8,7 @@
 #include "acl-rules.h"
 #include "conf.h"
 #include "event.h"
+#include "plugin-lines.h"
 #include "spec.h"
 #include "tick.h"
 #include "units.h"
@@ -19,7 +20,7 @@ static const char *const property_names[PROPERTIES] = {
     [MIN_RUNTIME] = "min_runtime",         [MAX_RUNTIME] = "max_runtime",
     [MIN_PERIOD] = "min_period",           [MAX_PERIOD] = "max_period",                     [MIN_DEADLINE] = "min_deadline",
     [MAX_DEADLINE] = "max_deadline",       [MIN_PRIORITY] = "min_priority",                 [MAX_PRIORITY] = "max_priority",
-    [IGNORE_ADM_TEST] = "ignore_adm_test",
+    [IGNORE_ADM_TEST] = "ignore_adm_test", [MAX_AMOUNT] = "max_amount",                     [MAX_USER_AMOUNT] = "max_user_amount",
 };
 
 /* ---- reading the file ---- */
@@ -67,18 +68,28 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
     case MIN_RUNTIME:
         return parse_least_runtime(word, rule) ||
                conf_wrong(reason, "acl.conf", rule->line, "min_runtime takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, or the word tick, not \"%.40s\"", word);
+    case MAX_AMOUNT:
+    case MAX_USER_AMOUNT:
+        return parse_number(word, INT64_MAX, &rule->value) ||
+               conf_wrong(reason, "acl.conf", rule->line, "%s takes a whole number in the unit of the plugin's resource, not \"%.40s\"", property_names[rule->property], word);
     case IGNORE_ADM_TEST:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||
                conf_wrong(reason, "acl.conf", rule->line, "ignore_adm_test takes true or false, not \"%.40s\"", word);
-    default:
-        return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value) ||
-               conf_wrong(reason, "acl.conf", rule->line, "%s takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"%.40s\"",
-                     property_names[rule->property], word);
+    case MAX_RUNTIME:
+    case MIN_PERIOD:
+    case MAX_PERIOD:
+    case MIN_DEADLINE:
+    case MAX_DEADLINE:
+    case PROPERTIES:
+        break;
     }
+    return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value) ||
+           conf_wrong(reason, "acl.conf", rule->line, "%s takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"%.40s\"",
+                 property_names[rule->property], word);
 }
 
-static bool parse_rule(char *const words[], struct rule *rule, int (*plugin_index)(const char *), char *reason)
+static bool parse_rule(char *const words[], struct rule *rule, char *reason)
 {
     if (!parse_domain(words[0], rule, reason))
         return false;
@@ -90,12 +101,15 @@ static bool parse_rule(char *const words[], struct rule *rule, int (*plugin_inde
             break;
     if (rule->property == PROPERTIES)
         return conf_wrong(reason, "acl.conf", rule->line, "unknown property \"%.40s\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, "
-                                         "max_period, min_deadline, max_deadline, min_priority, max_priority or ignore_adm_test", words[2]);
+                                         "max_period, min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount or max_user_amount", words[2]);
+    if (rule_is_of_amounts(rule) != (rule->plugin != ANY_PLUGIN && plugin_line(rule->plugin)->resource != RESOURCE_CPU))
+        return conf_wrong(reason, "acl.conf", rule->line, rule_is_of_amounts(rule) ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none"
+                                                                                   : "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount", words[2], words[1]);
     snprintf(rule->text, sizeof rule->text, "%.40s %.32s %s %.24s", words[0], words[1], words[2], words[3]);
     return parse_value(words[3], rule, reason);
 }
 
-static bool add_line(struct acl *acl, const struct conf *conf, int (*plugin_index)(const char *), char *reason)
+static bool add_line(struct acl *acl, const struct conf *conf, char *reason)
 {
     if (conf->count != 4)
         return conf_wrong(reason, conf->name, conf->line, "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
@@ -105,7 +119,7 @@ static bool add_line(struct acl *acl, const struct conf *conf, int (*plugin_inde
     acl->rules = grown;
     struct rule *rule = &grown[acl->count];
     *rule = (struct rule){.line = conf->line};
-    if (!parse_rule(conf->words, rule, plugin_index, reason))
+    if (!parse_rule(conf->words, rule, reason))
         return false;
     acl->count++;
     return true;
@@ -150,7 +164,7 @@ static void name_subjects(struct acl *acl)
     for (int i = 0; i < acl->count; i++) {
         struct rule *rule = &acl->rules[i];
         char key[104];
-        if (rule->property != MAX_UTILIZATION)
+        if (rule->property != MAX_UTILIZATION && rule->property != MAX_AMOUNT)
             continue;
         snprintf(key, sizeof key, "%d %s %d", (int)rule->domain, rule->name, rule->plugin);
         rule->counter = acl_counter(acl, key);
@@ -158,7 +172,7 @@ static void name_subjects(struct acl *acl)
     }
 }
 
-struct acl *acl_load(const char *path, int (*plugin_index)(const char *), char reason[static REASON_BYTES])
+struct acl *acl_load(const char *path, char reason[static REASON_BYTES])
 {
     struct conf conf;
     int got;
@@ -168,7 +182,7 @@ struct acl *acl_load(const char *path, int (*plugin_index)(const char *), char r
     if (acl == NULL)
         abort();
     while ((got = conf_next(&conf, reason)) == 1)
-        if (!add_line(acl, &conf, plugin_index, reason)) {
+        if (!add_line(acl, &conf, reason)) {
             got = -1;
             break;
         }
@@ -300,15 +314,18 @@ void acl_settle(struct charge *charge, uint64_t amount)
 static void report_overdrawn(const struct rule *rule, uint64_t used, const char *whose)
 {
     char text[UTILIZATION_TEXT];
+    if (rule_is_of_amounts(rule))
+        snprintf(text, sizeof text, "%llu", (unsigned long long)used);
+    else
+        format_utilization(used, text);
     if (used > rule->value)
-        event_broker("warning", "acl.conf:%d: %s: %s is in use by older grants%s, which stay", rule->line, rule->text,
-                     format_utilization(used, text), whose);
+        event_broker("warning", "acl.conf:%d: %s: %s is in use by older grants%s, which stay", rule->line, rule->text, text, whose);
 }
 
 void acl_report_overdrawn(const struct acl *acl)
 {
     for (int i = 0; i < acl->count; i++)
-        if (acl->rules[i].property == MAX_UTILIZATION)
+        if (acl->rules[i].property == MAX_UTILIZATION || acl->rules[i].property == MAX_AMOUNT)
             report_overdrawn(&acl->rules[i], acl->rules[i].counter->used, "");
 }
 
@@ -317,7 +334,7 @@ void acl_report_overdrawn_by(struct acl *acl, const struct account *account)
     char whose[32];
     snprintf(whose, sizeof whose, " of uid %u", account->uid);
     for (int i = 0; account->uid != 0 && i < acl->count; i++)
-        if (acl->rules[i].property == MAX_USER_UTILIZATION && rule_is_of(&acl->rules[i], account))
+        if ((acl->rules[i].property == MAX_USER_UTILIZATION || acl->rules[i].property == MAX_USER_AMOUNT) && rule_is_of(&acl->rules[i], account))
             report_overdrawn(&acl->rules[i], acl_user_counter(acl, account->uid, acl->rules[i].plugin)->used, whose);
 }
 

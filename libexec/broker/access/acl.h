@@ -11,16 +11,16 @@
 #include <stdio.h>
 
 #include "names.h"
-#include "wish.h"
+#include "reservation.h"
 
 struct acl;
 
 /* Those in force. */
 extern struct acl *rules;
 
-/* Reads and checks the file. NULL: *reason is "acl.conf:7: ..." and nothing has changed. plugin_index finds
- * a plugin by name, -1 if there is none. */
-struct acl *acl_load(const char *path, int (*plugin_index)(const char *name), char reason[static REASON_BYTES]);
+/* Reads and checks the file. NULL: *reason is "acl.conf:7: ..." and nothing has changed. The plugins that it
+ * names are those of plugins.conf. */
+struct acl *acl_load(const char *path, char reason[static REASON_BYTES]);
 void acl_free(struct acl *acl);
 
 /* Calls `each` with every user name and @group that the rules name. */
@@ -29,7 +29,7 @@ void acl_names(const struct acl *acl, void (*each)(const char *name));
 /* A uid that the rules name by number may have a directory without being in the group. */
 bool acl_names_uid(const struct acl *acl, uid_t uid);
 
-/* May `account` have this of `plugin`? What the same wish holds already, as a grant to be replaced or as
+/* May `account` have this of `plugin`? What the same reservation holds already, as a grant to be replaced or as
  * another plugin's offer, does not count against it (`own`, two pointers, NULL where there is none). True:
  * *ceiling is the largest runtime it may get (UINT64_MAX: no bound), and what min(desired, ceiling) weighs
  * beyond `own` has been charged to *hold. False: refusal and reason say why; *ceiling is the largest
@@ -37,6 +37,11 @@ bool acl_names_uid(const struct acl *acl, uid_t uid);
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
                const struct grant *const own[2], struct charge *hold, uint64_t *least, uint64_t *ceiling, struct refusal *refusal,
                char reason[static REASON_BYTES]);
+
+/* The same for a claim on another resource, beside what the reservation has been charged for the same plugin (`own`, or NULL). *left is the
+ * largest amount that would pass. */
+bool acl_check_claim(struct acl *acl, const struct account *account, int plugin, const struct claim *claim, const struct charge *own, struct charge *hold,
+                     uint64_t *left, struct refusal *refusal, char reason[static REASON_BYTES]);
 
 /* Bounds on the POSIX priority of a plan. The range within which every priority passes, for asking first. */
 bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,

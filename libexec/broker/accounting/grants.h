@@ -2,10 +2,15 @@
 #ifndef RTF_GRANTS_H
 #define RTF_GRANTS_H
 
-#include "wish.h"
+#include "reservation.h"
 
-/* What a grant weighs in the ledger: its runtime in each window of this length. */
-uint64_t grant_window(const struct grant *grant);
-uint64_t grant_utilization(const struct grant *grant);
+/* Of the plugin that granted its CPUs, or else the first claim; NULL of no grant. */
+const char *grant_plugin_name(const struct grant *grant);
+
+/* The grant itself, which is in no books any more. NULL is fine. */
+void grant_free(struct grant *grant);
+
+/* Those of a list, and what the access rules' sums hold of them. */
+void holdings_free(struct holding **holdings);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef RTF_TASKS_H
 #define RTF_TASKS_H
 
-#include "wish.h"
+#include "reservation.h"
 
 /* Numbers up to this one have been given to an earlier broker's tasks. And one that nobody has. */
 void tasks_from(uint64_t first);

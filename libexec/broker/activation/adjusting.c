@@ -8,38 +8,38 @@
 
 static struct adjusting *adjustments;
 
-static struct adjusting *expect(const struct wish *wish, uint64_t id)
+static struct adjusting *expect(const struct reservation *reservation, uint64_t id)
 {
     struct adjusting *adjusting = allocate(sizeof *adjusting);
     adjusting->id = id;
-    adjusting->task = wish->task;
-    adjusting->tid = wish->attachment->tid;
-    adjusting->process = wish->attachment->process;
-    adjusting->former = wish->attachment->former;
-    adjusting->started_by = wish->attachment->started_by;
+    adjusting->task = reservation->task;
+    adjusting->tid = reservation->attachment->tid;
+    adjusting->process = reservation->attachment->process;
+    adjusting->former = reservation->attachment->former;
+    adjusting->started_by = reservation->attachment->started_by;
     HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
     return adjusting;
 }
 
-void adjusting_expect(const struct wish *wish, uint64_t id, bool tell)
+void adjusting_expect(const struct reservation *reservation, uint64_t id, bool tell)
 {
-    expect(wish, id)->tell = tell;
+    expect(reservation, id)->tell = tell;
 }
 
-void adjusting_watch(struct wish *wish)
+void adjusting_watch(struct reservation *reservation)
 {
-    attachment_watch_begun(wish->attachment);
-    expect(wish, helper_watch(wish->attachment))->watch = true;
+    timer_end(&reservation->attachment->to_watch);
+    expect(reservation, helper_watch(reservation->attachment))->watch = true;
 }
 
-void adjusting_guard_again(struct wish *wish)
+void adjusting_guard_again(struct reservation *reservation)
 {
-    if (wish->attachment == NULL || wish->grant == NULL || is_being_detached(wish) || wish->attachment->pending)
+    if (reservation->attachment == NULL || reservation->grant == NULL || is_being_detached(reservation) || attachment_is_pending(reservation->attachment))
         return;
-    if (guard_enforces(wish->grant))
-        adjusting_expect(wish, helper_budget(wish->attachment, wish->grant), false);
+    if (guard_enforces(reservation->grant))
+        adjusting_expect(reservation, helper_budget(reservation->attachment, reservation->grant), false);
     else
-        guard_begin(wish->attachment, wish->grant, -1, true);
+        guard_begin(reservation->attachment, reservation->grant, -1, true);
 }
 
 bool is_adjusted(const struct attachment *attachment)

@@ -2,7 +2,7 @@
 #ifndef RTF_ADJUSTING_H
 #define RTF_ADJUSTING_H
 
-#include "wish.h"
+#include "reservation.h"
 
 /* A priority or CPU that moved on a plugin's word (the owner is told when the
  * thread has followed), and a watch. */
@@ -16,13 +16,13 @@ struct adjusting {
 
 /* The helper has been told, with this id, what a thread has to follow: what a plugin has moved (tell: its owner hears of it when it has), or what it
  * has drifted from. */
-void adjusting_expect(const struct wish *wish, uint64_t id, bool tell);
+void adjusting_expect(const struct reservation *reservation, uint64_t id, bool tell);
 
 /* From the answer on, the end of the thread is told, and its execve, whatever it did before. */
-void adjusting_watch(struct wish *wish);
+void adjusting_watch(struct reservation *reservation);
 
 /* Nobody has an eye on what it uses, or lends, any more. */
-void adjusting_guard_again(struct wish *wish);
+void adjusting_guard_again(struct reservation *reservation);
 
 /* The helper has been told to make it what is granted, and has not answered. */
 bool is_adjusted(const struct attachment *attachment);

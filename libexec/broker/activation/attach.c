@@ -32,19 +32,29 @@ struct message {
 };
 TAILQ_HEAD(message_list, message);
 
-static struct coprocess helper = {.source = {SOURCE_HELPER, 0}, .in = -1, .out = -1};
+static void ready(struct source *source, uint32_t events);
+static void due(struct timer *late);
+
+static struct coprocess helper = {.source.ready = ready, .in = -1, .out = -1};
+static struct timer timer = {.due = due}; /* while it runs, the time for its next answer; else its start */
+static void (*tell)(const struct helper_event *event);
 static struct message_list messages = TAILQ_HEAD_INITIALIZER(messages);
 static struct message *unsent, *unanswered; /* the first; NULL: none */
 static int part, shared_lock = -1;
 static uint64_t last_id;
-static int64_t started, restart_at = INT64_MAX; /* not more often than once a second */
-static int64_t progress; /* of the last answer, or of the first message after a pause */
+static int64_t started; /* not more often than once a second */
 
 static void drop_watch(struct message *message)
 {
     if (message->watch >= 0)
         close(message->watch);
     message->watch = -1;
+}
+
+static void expect_answer(void)
+{
+    if (helper.running)
+        timer_set(&timer, TAILQ_EMPTY(&messages) ? INT64_MAX : monotonic_now() + answer_within);
 }
 
 static bool restart(void)
@@ -56,13 +66,16 @@ static bool restart(void)
         drop_watch(message);
     }
     unsent = unanswered = TAILQ_FIRST(&messages);
-    progress = started = monotonic_now();
-    restart_at = INT64_MAX;
-    return coprocess_start(&helper, part, true, shared_lock);
+    started = monotonic_now();
+    timer_end(&timer);
+    const bool good = coprocess_start(&helper, part, true, shared_lock);
+    expect_answer();
+    return good;
 }
 
-void helper_prepare(char *path)
+void helper_prepare(char *path, void (*event)(const struct helper_event *event))
 {
+    tell = event;
     static char serve[] = "--serve";
     char *const argv[] = {path, serve, NULL};
     part = starter_add(PART_HELPER, argv, (struct identity_to_run_as){0, 0});
@@ -125,9 +138,10 @@ static uint64_t finish(struct message *message, int pidfd)
     const int others = message->fd_count;
     carry(message, pidfd);
     paragraph_close(&message->text);
-    if (TAILQ_EMPTY(&messages))
-        progress = monotonic_now();
+    const bool is_first = TAILQ_EMPTY(&messages);
     TAILQ_INSERT_TAIL(&messages, message, next);
+    if (is_first)
+        expect_answer();
     unsent = unsent == NULL ? message : unsent;
     unanswered = unanswered == NULL ? message : unanswered;
     send_waiting();
@@ -176,10 +190,10 @@ static void watch(struct message *message, const struct attachment *attachment)
     paragraph_add(&message->text, "watch", attachment->tid != attachment->process ? "exec" : "end");
 }
 
-uint64_t helper_apply(struct attachment *attachment, const struct grant *grant, int wish_fd)
+uint64_t helper_apply(struct attachment *attachment, const struct grant *grant, int reservation_fd)
 {
     struct message *message = about_grant("apply", attachment, grant);
-    carry(message, wish_fd);
+    carry(message, reservation_fd);
     if (attachment->watch < 0 || attachment->tid != attachment->process)
         watch(message, attachment);
     return finish(message, attachment->pidfd);
@@ -257,21 +271,19 @@ static void forget(struct message *message)
         close(message->pidfd);
     paragraph_output_free(&message->text);
     free(message);
-    progress = monotonic_now();
+    expect_answer();
 }
 
-static void start_again(int64_t now)
+static void start_again(void)
 {
-    if (now < restart_at)
-        return;
     if (!restart()) {
         event_broker("error", "the attach helper cannot be started");
-        restart_at = now + restart_pause;
+        timer_set(&timer, monotonic_now() + restart_pause);
     }
     send_waiting();
 }
 
-/* Starts it again; what has been tried too often is given up by helper_receive. */
+/* Starts it again; what has been tried too often is given up by receive. */
 static void lost(const char *why)
 {
     struct message *first = TAILQ_FIRST(&messages);
@@ -279,8 +291,7 @@ static void lost(const char *why)
     if (first != NULL)
         first->tries++;
     coprocess_kill(&helper);
-    restart_at = started + restart_pause;
-    start_again(monotonic_now());
+    timer_set(&timer, started + restart_pause);
 }
 
 /* Answers come in the order of the messages. */
@@ -295,7 +306,7 @@ static void keep_watch(int watch)
     unanswered = TAILQ_NEXT(unanswered, next);
 }
 
-void helper_ready(void)
+static void hear(void)
 {
     bool received;
     int watch = -1;
@@ -312,7 +323,7 @@ void helper_ready(void)
     send_waiting();
 }
 
-bool helper_receive(struct helper_event *event)
+static bool receive(struct helper_event *event)
 {
     struct paragraph said;
     const char *why;
@@ -333,7 +344,7 @@ bool helper_receive(struct helper_event *event)
     uint64_t id;
     if (answer == NULL || paragraph_get_number(&said, "id", UINT64_MAX, &id) != 1 || id != first->id) {
         lost("babbled");
-        return helper_receive(event);
+        return receive(event);
     }
     const char *unlocked = paragraph_get(&said, "unlocked");
     if (unlocked != NULL)
@@ -354,26 +365,34 @@ bool helper_receive(struct helper_event *event)
     return true;
 }
 
-int64_t helper_deadline(void)
+static void take_events(void)
 {
-    if (restart_at != INT64_MAX)
-        return restart_at;
-    return TAILQ_EMPTY(&messages) ? INT64_MAX : progress + answer_within;
+    struct helper_event event;
+    while (receive(&event))
+        tell(&event);
 }
 
-void helper_expire(int64_t now)
+static void ready(struct source *source, uint32_t events)
 {
-    if (helper_deadline() > now)
-        return;
-    if (restart_at != INT64_MAX) {
-        start_again(now);
-        return;
+    (void)source;
+    (void)events;
+    hear();
+    take_events();
+}
+
+static void due(struct timer *late)
+{
+    (void)late;
+    if (!helper.running) {
+        start_again();
+    } else {
+        hear(); /* an answer that the broker was kept from reading is not late */
+        if (helper.running && helper.input.length == helper.input.taken)
+            lost("hung");
+        else
+            expect_answer();
     }
-    helper_ready(); /* an answer that the broker was kept from reading is not late */
-    if (helper.input.length > helper.input.taken)
-        progress = now;
-    else if (helper_deadline() <= now)
-        lost("hung");
+    take_events();
 }
 
 static int64_t owed;
@@ -389,19 +408,19 @@ bool helper_drain(int seconds, struct helper_event *last)
 {
     int64_t until = monotonic_now() + (int64_t)seconds * 1000000000;
     while (!TAILQ_EMPTY(&messages)) {
-        if (helper_receive(last)) {
+        if (receive(last)) {
             if (last->watch >= 0)
                 close(last->watch);
             owed = last->after > owed ? last->after : owed;
             continue;
         }
         if (!helper.running)
-            helper_expire(restart_at); /* the end of the broker does not wait for a pause */
+            start_again(); /* the end of the broker does not wait for a pause */
         struct pollfd one = {.fd = helper.in, .events = (short)(helper.writing ? POLLIN | POLLOUT : POLLIN)};
         int64_t left = (until - monotonic_now()) / 1000000;
         if (left <= 0 || poll(&one, 1, (int)left) <= 0)
             return false;
-        helper_ready();
+        hear();
     }
     return true;
 }

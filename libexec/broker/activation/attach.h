@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wish.h"
+#include "reservation.h"
 
 enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO, HELPER_BUSY, HELPER_PENDING };
 
@@ -19,15 +19,15 @@ struct helper_event {
     int watch;                 /* the receiver's; -1: none. OK to what is about a grant that guard_enforces: its budget */
 };
 
-/* Before the starter is forked: tells it about the program. */
-void helper_prepare(char *path);
+/* Before the starter is forked: tells it about the program. What comes of what it is told is passed on. */
+void helper_prepare(char *path, void (*event)(const struct helper_event *event));
 
 /* `lock` is shared with it. False with errno. */
 bool helper_start(int lock);
 void helper_stop(void);
 
-/* Each returns the id that the answer will carry. wish_fd stays the caller's and must stay open till then. */
-uint64_t helper_apply(struct attachment *attachment, const struct grant *grant, int wish_fd);
+/* Each returns the id that the answer will carry. reservation_fd stays the caller's and must stay open till then. */
+uint64_t helper_apply(struct attachment *attachment, const struct grant *grant, int reservation_fd);
 uint64_t helper_adjust(struct attachment *attachment, const struct grant *grant);
 
 /* The grant once more, whatever the thread's policy is now: restore to what is granted. */
@@ -46,11 +46,6 @@ uint64_t helper_probe(const cpu_set_t *cpus);
 
 /* No CPUs: those of `by` are removed. */
 uint64_t helper_domains(const cpu_set_t *cpus, const char *by);
-
-void helper_ready(void);
-bool helper_receive(struct helper_event *event);
-int64_t helper_deadline(void);
-void helper_expire(int64_t now);
 
 /* At start and at the end, when there is nothing else to do: waits until everything is answered, at most
  * `seconds`. Answers are dropped, but for the last one, in *last. */

@@ -14,28 +14,33 @@
 #include "memory.h"
 
 static struct attachment *attachments; /* by tid */
-static TAILQ_HEAD(, attachment) unwatched = TAILQ_HEAD_INITIALIZER(unwatched);
-static RB_HEAD(doubt_tree, attachment) doubts = RB_INITIALIZER(&doubts);       /* their task has ended, their id has not */
+static const struct attachment_calls *calls;
 static RB_HEAD(process_tree, attachment) followers = RB_INITIALIZER(&followers); /* of those that do not lead their process */
 static struct attachment *ended[LOOP_EVENTS * 4];
 static int ended_count;
-
-static int by_look(const struct attachment *one, const struct attachment *other)
-{
-    if (one->look_at != other->look_at)
-        return one->look_at < other->look_at ? -1 : 1;
-    return one->tid != other->tid ? (one->tid < other->tid ? -1 : 1) : one < other ? -1 : one > other; /* an id may have come round */
-}
 
 static int by_process(const struct attachment *one, const struct attachment *other)
 {
     return one->process != other->process ? (one->process < other->process ? -1 : 1) : one->tid < other->tid ? -1 : one->tid > other->tid;
 }
 
-RB_PROTOTYPE(doubt_tree, attachment, of_doubts, by_look)
-RB_GENERATE(doubt_tree, attachment, of_doubts, by_look)
 RB_PROTOTYPE(process_tree, attachment, of_process, by_process)
 RB_GENERATE(process_tree, attachment, of_process, by_process)
+
+void attachments_prepare(const struct attachment_calls *whom)
+{
+    calls = whom;
+}
+
+bool attachment_is_pending(const struct attachment *attachment)
+{
+    return attachment->state == ATTACHMENT_ASLEEP || attachment->state == ATTACHMENT_AWAKE;
+}
+
+bool attachment_is_to_be_applied(const struct attachment *attachment)
+{
+    return attachment->state == ATTACHMENT_AWAKE || attachment->state == ATTACHMENT_ASTRAY;
+}
 
 struct attachment *attachment_find(pid_t tid)
 {
@@ -49,12 +54,13 @@ unsigned attachments_count(void)
     return HASH_COUNT(attachments);
 }
 
-struct attachment *attachment_new(struct wish *wish, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former)
+struct attachment *attachment_new(struct reservation *reservation, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former)
 {
     struct attachment *attachment = allocate(sizeof *attachment);
-    *attachment = (struct attachment){.source = {SOURCE_THREAD, 0}, .wish = wish, .tid = identity->tid,
+    *attachment = (struct attachment){.source = {calls->ended, true}, .reservation = reservation, .tid = identity->tid,
                                       .process = identity->process, .started_by = identity->started_by, .pidfd = pidfd,
-                                      .by_file = by_file, .former = *former, .watch = -1, .watch_source = {SOURCE_WATCH, 0}};
+                                      .by_file = by_file, .former = *former, .watch = -1, .watch_source = {calls->watched, true},
+                                      .to_watch.due = calls->to_watch, .doubt.due = calls->doubt};
     return attachment;
 }
 
@@ -65,36 +71,9 @@ static const int64_t watch_pause = INT64_C(10000000);
 void attachment_watch_soon(struct attachment *attachment)
 {
     const bool leads = attachment->tid == attachment->process;
-    if (attachment->watch_at != 0 || (attachment->watch >= 0 && (leads || !attachment->watch_once)))
+    if (attachment->to_watch.at != 0 || (attachment->watch >= 0 && (leads || !attachment->watch_once)))
         return; /* for the end of a leader any watch is good */
-    attachment->watch_at = monotonic_now() + watch_pause;
-    TAILQ_INSERT_TAIL(&unwatched, attachment, of_unwatched);
-}
-
-struct attachment *attachment_to_watch(void)
-{
-    return TAILQ_FIRST(&unwatched);
-}
-
-void attachment_watch_begun(struct attachment *attachment)
-{
-    if (attachment->watch_at != 0)
-        TAILQ_REMOVE(&unwatched, attachment, of_unwatched);
-    attachment->watch_at = 0;
-}
-
-void attachment_doubt(struct attachment *attachment, int64_t look_at)
-{
-    if (attachment->look_at != 0)
-        RB_REMOVE(doubt_tree, &doubts, attachment);
-    attachment->look_at = look_at;
-    if (look_at != 0)
-        RB_INSERT(doubt_tree, &doubts, attachment);
-}
-
-struct attachment *attachment_most_doubtful(void)
-{
-    return RB_MIN(doubt_tree, &doubts);
+    timer_set(&attachment->to_watch, monotonic_now() + watch_pause);
 }
 
 /* PERF_RECORD_EXIT of include/uapi/linux/perf_event.h, as it is without sample_id. */
@@ -174,11 +153,6 @@ void attachment_watch_told(struct attachment *attachment)
         (void)ioctl(attachment->watch, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-struct attachment *attachment_of_watch(struct source *source)
-{
-    return (struct attachment *)((char *)source - offsetof(struct attachment, watch_source));
-}
-
 bool attachment_watch(struct attachment *attachment)
 {
     struct attachment *other = attachment_find(attachment->tid);
@@ -199,10 +173,10 @@ void attachment_bury(struct attachment *attachment)
     }
     attachment->pidfd = -1;
     attachment_drop_watch(attachment);
-    attachment_watch_begun(attachment);
-    attachment_doubt(attachment, 0);
+    timer_end(&attachment->to_watch);
+    timer_end(&attachment->doubt);
     home_expect(&attachment->presence, NULL);
-    attachment->wish = NULL;
+    attachment->reservation = NULL;
     if (ended_count < (int)(sizeof ended / sizeof *ended))
         ended[ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */
 }
@@ -215,9 +189,9 @@ void attachments_sweep(void)
     }
 }
 
-void attachment_end(struct wish *wish)
+void attachment_end(struct reservation *reservation)
 {
-    struct attachment *attachment = wish->attachment;
+    struct attachment *attachment = reservation->attachment;
     if (attachment == NULL)
         return;
     if (attachment_find(attachment->tid) == attachment) {
@@ -225,7 +199,7 @@ void attachment_end(struct wish *wish)
         if (attachment->tid != attachment->process)
             RB_REMOVE(process_tree, &followers, attachment);
     }
-    wish->attachment = NULL;
+    reservation->attachment = NULL;
     if (attachment->group != NULL)
         (void)helper_sweep(attachment); /* what it started may still be in its domain */
     attachment_bury(attachment);

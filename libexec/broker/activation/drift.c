@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "account.h"
+#include "attachments.h"
 #include "event.h"
 #include "plugin-lines.h"
 #include "request.h"
@@ -10,25 +11,25 @@
 
 enum enforcement attachment_enforcement(const struct attachment *attachment, const struct attributes *now)
 {
-    const struct grant *grant = attachment->wish->grant;
+    const struct grant *grant = attachment->reservation->grant;
     if (!attachment->guarded || grant == NULL)
         return NOT_ENFORCED;
     const bool can_be = grant->plan.policy != POLICY_DEADLINE || attachment->has_lent;
     return can_be && !policy_is_real_time(now->policy) && now->reset_on_fork ? SUSPENDED : IN_FORCE;
 }
 
-bool has_drifted(const struct wish *wish)
+bool has_drifted(const struct reservation *reservation)
 {
     struct attributes now;
     char cpus[CPU_LIST_TEXT], reason[REASON_BYTES];
-    const struct attachment *attachment = wish->attachment;
-    if (attachment->pending || wish->exited || is_being_detached(wish) || wish->grant == NULL || !thread_attributes(attachment->tid, &now) ||
-        attributes_show(&wish->grant->plan, &now) || attachment_enforcement(attachment, &now) == SUSPENDED)
+    const struct attachment *attachment = reservation->attachment;
+    if (attachment_is_pending(attachment) || (reservation->news & NEWS_OF_THREAD) != 0 || is_being_detached(reservation) || reservation->grant == NULL || !thread_attributes(attachment->tid, &now) ||
+        attributes_show(&reservation->grant->plan, &now) || attachment_enforcement(attachment, &now) == SUSPENDED)
         return false;
     snprintf(reason, sizeof reason, "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted", (int)attachment->tid,
              policy_name(now.policy), now.priority, format_cpus(&now.cpus, cpus));
-    struct event event = {.stage = "attach", .user = wish->user, .name = wish->name, .decision = "warning", .reason = reason,
-                          .plugin = plugin_line(wish->grant->plugin)->name, .tid = attachment->tid, .microseconds = -1};
-    event_write_rarely(&event, &wish->user->account->rare_window, &wish->user->account->rare_count);
+    struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
+                          .plugin = plugin_line(reservation->grant->plugin)->name, .tid = attachment->tid, .microseconds = -1};
+    event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
     return true;
 }

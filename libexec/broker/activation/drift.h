@@ -2,7 +2,7 @@
 #ifndef RTF_DRIFT_H
 #define RTF_DRIFT_H
 
-#include "wish.h"
+#include "reservation.h"
 
 /* Of a grant whose runtime is enforced by the guard, as the kernel shows the thread: it may be ordinary until its next period. */
 enum enforcement { NOT_ENFORCED, IN_FORCE, SUSPENDED };
@@ -10,6 +10,6 @@ enum enforcement attachment_enforcement(const struct attachment *attachment, con
 
 /* Says so in the log if the thread does not run as granted any more: its owner may change his own thread's affinity, and
  * lower its policy. */
-bool has_drifted(const struct wish *wish);
+bool has_drifted(const struct reservation *reservation);
 
 #endif

@@ -5,7 +5,7 @@
 #include "attach.h"
 #include "request.h"
 
-/* The grant is wish->grant; the thread is named by the key attach or by NAME.tid. */
+/* The grant is reservation->grant; the thread is named by the key attach or by NAME.tid. */
 enum next enforce(struct request *request);
 
 /* The cpuset group that a thread would be put back to, allocated; NULL where no domains are in use. False with errno. */
@@ -15,6 +15,6 @@ bool group_of(pid_t tid, char **group);
 enum next detach(struct request *request);
 enum next detach_on(struct request *request);
 
-enum next helper_answered(struct request *request, const struct helper_event *event);
+enum next helper_answered(struct request *request, enum step step, const struct helper_event *event);
 
 #endif

@@ -101,11 +101,11 @@ bool follow_answered(const struct helper_event *event)
 /* Its id is an attachment's, and what runs under it now is held to that one's grant. */
 static void hold_to(struct attachment *leader, const struct attributes *now)
 {
-    struct wish *wish = leader->wish;
-    if (wish->grant == NULL || is_being_detached(wish))
-        follow_put_back(wish->user, wish->name, leader);
-    else if (!attributes_show(&wish->grant->plan, now))
-        adjusting_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
+    struct reservation *reservation = leader->reservation;
+    if (reservation->grant == NULL || is_being_detached(reservation))
+        follow_put_back(reservation->user, reservation->name, leader);
+    else if (!attributes_show(&reservation->grant->plan, now))
+        adjusting_expect(reservation, helper_apply_again(reservation->attachment, reservation->grant), false);
 }
 
 /* Whether `old`, whose id is over, goes on under the leader's: as far as can be told, and then *now. */
@@ -148,23 +148,23 @@ void follow_drained(void)
 }
 
 /* How it is scheduled exactly its owner may have changed just before: of its policy and priority nothing is believed but the mark. */
-bool follow_exec(const struct wish *wish)
+bool follow_exec(const struct reservation *reservation)
 {
-    const struct attachment *old = wish->attachment;
+    const struct attachment *old = reservation->attachment;
     struct attributes now;
-    if (old->laid_down || !is_elsewhere(old, &now))
+    if (old->state == ATTACHMENT_LAID_DOWN || !is_elsewhere(old, &now))
         return false; /* what the broker before had put back was ordinary when it ended */
     struct attachment first = leader_of(old), *ours = attachment_find(old->process);
     if (ours != NULL)
         hold_to(ours, &now);
     else
-        follow_put_back(wish->user, wish->name, &first);
+        follow_put_back(reservation->user, reservation->name, &first);
     return ours == NULL;
 }
 
-void follow_replaced(const struct wish *wish, bool is_adjusted)
+void follow_replaced(const struct reservation *reservation, bool is_adjusted)
 {
-    const struct attachment *old = wish->attachment, *other = attachment_over_in(old->process);
+    const struct attachment *old = reservation->attachment, *other = attachment_over_in(old->process);
     struct attachment first = leader_of(old);
     struct attributes now = old->former;
     const bool marked = shows_mark(old->process, &now);
@@ -174,5 +174,5 @@ void follow_replaced(const struct wish *wish, bool is_adjusted)
         first.former = now;
     else if (other != NULL)
         first.former = other->former;
-    follow_put_back(wish->user, wish->name, &first);
+    follow_put_back(reservation->user, reservation->name, &first);
 }

@@ -10,7 +10,7 @@
 #define RTF_FOLLOW_H
 
 #include "attach.h"
-#include "wish.h"
+#include "reservation.h"
 
 /* After an execve(2) of this thread it could not be told from the leader of its process, which lives, and is real-time and marked
  * reset-on-fork by others' doing. */
@@ -21,11 +21,11 @@ bool leader_is_alike(const struct identity *identity);
 void follow_former(const struct identity *identity, struct attributes *former);
 
 /* The attached thread's id has ended. True: the thread itself went on as its process's first, and is put back. */
-bool follow_exec(const struct wish *wish);
+bool follow_exec(const struct reservation *reservation);
 
 /* The attached first thread has ended, and another of its process has its id. If that has what was granted to either, or has been made so
  * meanwhile (is_adjusted: the helper has been told to), it is put back. */
-void follow_replaced(const struct wish *wish, bool is_adjusted);
+void follow_replaced(const struct reservation *reservation, bool is_adjusted);
 
 /* Nobody answers for the attached thread any more: it gets its former attributes back, and the log says so. */
 void follow_put_back(const struct user *user, const char *name, struct attachment *attachment);

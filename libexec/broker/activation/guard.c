@@ -12,7 +12,7 @@
 #include "coprocess.h"
 #include "event.h"
 #include "expected.h"
-#include "grants.h"
+#include "resource-cpu.h"
 #include "moment.h"
 #include "plugin-lines.h"
 #include "spec.h"
@@ -29,16 +29,22 @@ struct told {
 };
 static STAILQ_HEAD(, told) told = STAILQ_HEAD_INITIALIZER(told);
 
-static struct coprocess guard = {.source = {SOURCE_GUARD, 0}, .in = -1, .out = -1};
+static void ready(struct source *source, uint32_t events);
+static void start_again(struct timer *timer);
+static void pass_on(struct timer *timer);
+
+static struct coprocess guard = {.source.ready = ready, .in = -1, .out = -1};
+static struct timer restart = {.due = start_again}, news = {.due = pass_on}; /* news: for what it said while an answer was waited for */
+static const struct guard_listener *listener;
 static int part;
 static uint64_t last_id, answered;
-static int64_t started, restart_at = INT64_MAX;
-static bool is_new;
+static int64_t started;
 static int expectations = -1;
 static enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank; /* libexec/guard-rank.h; as far as the broker has said */
 
-void guard_prepare(char *path)
+void guard_prepare(char *path, const struct guard_listener *who)
 {
+    listener = who;
     static char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT];
     char *const argv[] = {path, serve, where, keep_off, NULL};
     cpu_set_t domains;
@@ -52,19 +58,7 @@ static void lost(const char *why)
 {
     event_broker("error", "the guard %s and is started again; until then no runtime of FIFO and RR threads is enforced", why);
     coprocess_kill(&guard);
-    restart_at = started + restart_pause;
-}
-
-int64_t guard_deadline(void)
-{
-    return restart_at;
-}
-
-bool guard_is_new(void)
-{
-    const bool was = is_new;
-    is_new = false;
-    return was;
+    timer_set(&restart, started + restart_pause);
 }
 
 /* ---- to it ---- */
@@ -109,18 +103,16 @@ bool guard_start(void)
 {
     rank = RANK_NOT_YET;
     started = monotonic_now();
-    restart_at = INT64_MAX;
+    timer_end(&restart);
     return coprocess_start(&guard, part, true, -1) && begin_to_expect();
 }
 
-void guard_expire(int64_t now)
+static void start_again(struct timer *timer)
 {
-    if (now < restart_at)
-        return;
     if (guard_start())
-        is_new = true;
+        listener->is_new();
     else
-        restart_at = now + restart_pause;
+        timer_set(timer, monotonic_now() + restart_pause);
 }
 
 static void name(struct paragraph_output *output, pid_t tid, uint64_t started_by)
@@ -149,7 +141,7 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
 bool guard_enforces(const struct grant *grant)
 {
     const struct plugin_line *line = plugin_line(grant->plugin);
-    return line->enforced && grant->plan.runtime != 0 && grant_window(grant) != 0;
+    return line->enforced && grant->plan.runtime != 0 && cpu_window(grant) != 0;
 }
 
 void guard_part(const struct guarded_part *guarded, bool again)
@@ -168,7 +160,7 @@ void guard_part(const struct guarded_part *guarded, bool again)
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
 {
     struct guarded_part guarded = {.pid = attachment->tid, .started_by = attachment->started_by, .rank = grant->plan, .runtime = grant->plan.runtime,
-                                   .period = grant_window(grant), .pidfd = attachment->pidfd, .event = event};
+                                   .period = cpu_window(grant), .pidfd = attachment->pidfd, .event = event};
     guarded.rank.reset_on_fork = true;
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
         guard_part(&guarded, again);
@@ -205,6 +197,7 @@ static void take_news(const struct paragraph *said, const char *what)
         return;
     one->event = (struct guard_event){strcmp(what, "lost") == 0 ? GUARD_LOST : strcmp(what, "lent") == 0 ? GUARD_LENT : GUARD_SUSPENDED, (pid_t)tid, started_by, times};
     STAILQ_INSERT_TAIL(&told, one, next);
+    timer_set(&news, monotonic_now());
 }
 
 /* False: it has ended. */
@@ -237,21 +230,28 @@ static bool take_one(void)
     return true;
 }
 
-void guard_ready(void)
+static void hear(void)
 {
     if (guard.running && !take_one())
         lost("ended");
 }
 
-bool guard_receive(struct guard_event *event)
+static void ready(struct source *source, uint32_t events)
 {
-    struct told *first = STAILQ_FIRST(&told);
-    if (first == NULL)
-        return false;
-    *event = first->event;
-    STAILQ_REMOVE_HEAD(&told, next);
-    free(first);
-    return true;
+    (void)source;
+    (void)events;
+    hear();
+}
+
+static void pass_on(struct timer *timer)
+{
+    struct told *first;
+    (void)timer;
+    while ((first = STAILQ_FIRST(&told)) != NULL) {
+        STAILQ_REMOVE_HEAD(&told, next);
+        listener->news(&first->event);
+        free(first);
+    }
 }
 
 static void wait_for_answer(uint64_t id)
@@ -263,7 +263,7 @@ static void wait_for_answer(uint64_t id)
         if (left <= 0 || (poll(&one, 1, (int)left) < 0 && errno != EINTR))
             lost("hung");
         else
-            guard_ready();
+            hear();
     }
 }
 
@@ -304,10 +304,10 @@ void guard_end(struct attachment *attachment)
 
 void guard_stop(void)
 {
-    struct paragraph_output *output = message("rest");
+    struct paragraph_output *output = message("leave");
     const uint64_t id = last_id;
     if (guard.running && send_out(output, NULL, 0))
         wait_for_answer(id);
     coprocess_kill(&guard);
-    restart_at = INT64_MAX;
+    timer_end(&restart);
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wish.h"
+#include "reservation.h"
 
 enum guard_news { GUARD_SUSPENDED, GUARD_LENT, GUARD_LOST };
 
@@ -19,8 +19,14 @@ struct guard_event {
     uint64_t times; /* SUSPENDED, LENT: since it was last told */
 };
 
+/* Who hears of it. is_new: it has ended, and is there again; what it had is to be begun anew. */
+struct guard_listener {
+    void (*news)(const struct guard_event *event);
+    void (*is_new)(void);
+};
+
 /* Before the starter is forked. */
-void guard_prepare(char *path);
+void guard_prepare(char *path, const struct guard_listener *who);
 bool guard_start(void);
 
 /* All that was suspended is in force when it returns. */
@@ -57,13 +63,5 @@ void guard_rise(void);
 
 /* The guard does not make it real-time any more. */
 void guard_end(struct attachment *attachment);
-
-void guard_ready(void);
-bool guard_receive(struct guard_event *event);
-
-/* It has ended, and is there again: what it had is to be begun anew. Once. */
-bool guard_is_new(void);
-int64_t guard_deadline(void);
-void guard_expire(int64_t now);
 
 #endif

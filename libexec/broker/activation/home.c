@@ -1,15 +1,16 @@
 #include "home.h"
 
-#include "loop.h"
 #include "plugins.h"
 #include "starter.h"
 #include "thread.h"
+#include "timers.h"
 #include "units.h"
 
 static cpu_set_t choices;
 static int home = -1; /* -1: there is no choice */
 static bool is_calm = true;
-static int64_t busy_since = INT64_MAX, apart_until; /* CLOCK_MONOTONIC, ns */
+static int64_t busy_since = INT64_MAX; /* CLOCK_MONOTONIC, ns */
+static struct timer apart;             /* set: they are apart until then */
 
 /* Of all that may come to a CPU. */
 static struct {
@@ -118,11 +119,6 @@ void home_keep(bool busy)
     const int64_t now = monotonic_now();
     busy_since = !busy ? INT64_MAX : busy_since == INT64_MAX ? now : busy_since;
     if ((busy && now - busy_since > patience) || plugins_waited(now) > patience)
-        apart_until = now + pause;
-    starter_place(!is_calm || now < apart_until ? -1 : home);
-}
-
-int64_t home_deadline(void)
-{
-    return is_calm && apart_until > monotonic_now() ? apart_until : INT64_MAX;
+        timer_set(&apart, now + pause);
+    starter_place(!is_calm || apart.at != 0 ? -1 : home);
 }

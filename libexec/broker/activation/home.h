@@ -21,8 +21,7 @@ void home_choose(void);
 /* The thread is about to run like this, and no more as it did; NULL: it is gone. */
 void home_expect(struct presence *presence, const struct attributes *plan);
 
-/* After each turn, and at home_deadline (CLOCK_MONOTONIC, ns; INT64_MAX: never). busy: the next one will not wait. */
+/* After each turn. busy: the next one will not wait. */
 void home_keep(bool busy);
-int64_t home_deadline(void);
 
 #endif

@@ -10,98 +10,105 @@
 #include "drift.h"
 #include "event.h"
 #include "follow.h"
-#include "grants.h"
+#include "resource-cpu.h"
 #include "guard.h"
 #include "plugins.h"
 #include "readers.h"
 #include "request.h"
-#include "rest.h"
+#include "debts.h"
 #include "verdict.h"
-#include "wishes.h"
+#include "reservations.h"
 
 static const struct thread_events *tell;
 
+static void ended(struct source *source, uint32_t events);
+static void watched(struct source *source, uint32_t events);
+static void to_watch(struct timer *timer);
+static void doubt(struct timer *timer);
+
 void threads_prepare(const struct thread_events *events)
 {
+    static const struct attachment_calls calls = {.ended = ended, .watched = watched, .to_watch = to_watch, .doubt = doubt};
     tell = events;
+    attachments_prepare(&calls);
 }
 
 /* ---- what the helper does without a request ---- */
 
 void threads_check(void)
 {
-    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        if (wish->attachment != NULL && wish->request == NULL && has_drifted(wish))
-            adjusting_expect(wish, helper_apply_again(wish->attachment, wish->grant), false);
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        if (reservation->attachment != NULL && reservation->request == NULL && has_drifted(reservation))
+            adjusting_expect(reservation, helper_apply_again(reservation->attachment, reservation->grant), false);
 }
 
 void threads_guard(void)
 {
-    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        if (wish->attachment != NULL) {
-            wish->attachment->guarded = false;
-            adjusting_guard_again(wish);
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        if (reservation->attachment != NULL) {
+            reservation->attachment->guarded = false;
+            adjusting_guard_again(reservation);
         }
 }
 
 /* Its owner is told, too: he may not know whom he waits for. */
-static void tell_lent(struct wish *wish, uint64_t times)
+static void tell_lent(struct reservation *reservation, uint64_t times)
 {
     char reason[256];
     snprintf(reason, sizeof reason, "thread %d waits for a lock and lent its rank to who holds it for all of its %lluus: it was ordinary until the next %lluus "
                                     "(%llu times since this was last told)",
-             (int)wish->attachment->tid, (unsigned long long)wish->grant->plan.runtime, (unsigned long long)grant_window(wish->grant), (unsigned long long)times);
-    struct event event = {.stage = "attach", .user = wish->user, .name = wish->name, .decision = "warning", .reason = reason,
-                          .plugin = plugin_line(wish->grant->plugin)->name, .tid = wish->attachment->tid, .microseconds = -1};
-    event_write_rarely(&event, &wish->user->account->rare_window, &wish->user->account->rare_count);
-    if (wish->request == NULL)
-        verdict_again(wish, UPDATE, reason);
+             (int)reservation->attachment->tid, (unsigned long long)reservation->grant->plan.runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
+    struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
+                          .plugin = plugin_line(reservation->grant->plugin)->name, .tid = reservation->attachment->tid, .microseconds = -1};
+    event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
+    if (reservation->request == NULL)
+        verdict_again(reservation, UPDATE, reason);
 }
 
-static void tell_suspended(const struct wish *wish, uint64_t times)
+static void tell_suspended(const struct reservation *reservation, uint64_t times)
 {
     char reason[160];
     snprintf(reason, sizeof reason, "thread %d used up its %lluus before %lluus were over, and was ordinary until then (%llu times since the last warning)",
-             (int)wish->attachment->tid, (unsigned long long)wish->grant->plan.runtime, (unsigned long long)grant_window(wish->grant), (unsigned long long)times);
-    struct event event = {.stage = "attach", .user = wish->user, .name = wish->name, .decision = "warning", .reason = reason,
-                          .plugin = plugin_line(wish->grant->plugin)->name, .tid = wish->attachment->tid, .microseconds = -1};
-    event_write_rarely(&event, &wish->user->account->rare_window, &wish->user->account->rare_count);
+             (int)reservation->attachment->tid, (unsigned long long)reservation->grant->plan.runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
+    struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
+                          .plugin = plugin_line(reservation->grant->plugin)->name, .tid = reservation->attachment->tid, .microseconds = -1};
+    event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
 }
 
 void threads_guarded(const struct guard_event *event)
 {
     struct attachment *attachment = attachment_find(event->tid);
-    if (attachment == NULL || attachment->started_by != event->started_by || attachment->wish->grant == NULL || !attachment->guarded)
+    if (attachment == NULL || attachment->started_by != event->started_by || attachment->reservation->grant == NULL || !attachment->guarded)
         return;
     if (event->news == GUARD_SUSPENDED)
-        tell_suspended(attachment->wish, event->times);
+        tell_suspended(attachment->reservation, event->times);
     else if (event->news == GUARD_LENT) {
         attachment->has_lent = true;
-        tell_lent(attachment->wish, event->times);
+        tell_lent(attachment->reservation, event->times);
     }
     else
-        adjusting_guard_again(attachment->wish);
+        adjusting_guard_again(attachment->reservation);
 }
 
 /* It has ended, or another thread's execve(2) has taken its id over, before it was watched. That one is not real-time; nor is one whose
  * owner had enough of it, but from that he cannot take the flag reset-on-fork (sched(7)). */
-static bool is_watched_too_late(const struct wish *wish)
+static bool is_watched_too_late(const struct reservation *reservation)
 {
     struct identity identity;
     struct attributes now;
-    const struct attachment *attachment = wish->attachment;
+    const struct attachment *attachment = reservation->attachment;
     return attachment_is_over(attachment) || (thread_look(attachment->tid, &identity) && identity.ended) ||
-           (attachment->tid == attachment->process && !attachment->pending && wish->request == NULL &&
+           (attachment->tid == attachment->process && !attachment_is_pending(attachment) && reservation->request == NULL &&
             thread_attributes(attachment->tid, &now) && !policy_is_real_time(now.policy) && !now.reset_on_fork);
 }
 
 /* That it had gone on under another id may have been looked for before the helper's call had its effect. */
-static void let_go_meanwhile(const struct adjusting *adjusting, const struct wish *wish)
+static void let_go_meanwhile(const struct adjusting *adjusting, const struct reservation *reservation)
 {
     const struct attachment ended = {.tid = adjusting->tid, .process = adjusting->process, .started_by = adjusting->started_by,
                                      .former = adjusting->former, .pidfd = -1, .watch = -1};
     if (adjusting->tid != adjusting->process && attachment_is_over(&ended))
-        follow_late(wish == NULL ? NULL : wish->user, wish == NULL ? NULL : wish->name, &ended);
+        follow_late(reservation == NULL ? NULL : reservation->user, reservation == NULL ? NULL : reservation->name, &ended);
 }
 
 void threads_adjusted(const struct helper_event *event)
@@ -111,29 +118,29 @@ void threads_adjusted(const struct helper_event *event)
         (void)follow_answered(event);
         return; /* a watch comes only to those who asked for it */
     }
-    struct wish *wish = wish_of_task(adjusting->task);
-    struct attachment *attachment = wish == NULL ? NULL : wish->attachment;
+    struct reservation *reservation = reservation_of_task(adjusting->task);
+    struct attachment *attachment = reservation == NULL ? NULL : reservation->attachment;
     if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->started_by != adjusting->started_by))
         attachment = NULL; /* it was about one that has been let go meanwhile */
     if (attachment == NULL && !adjusting->watch)
-        let_go_meanwhile(adjusting, wish);
-    if (attachment != NULL && !adjusting->watch && wish->grant != NULL && !attachment->pending && !is_being_detached(wish) && event->answer == HELPER_OK)
-        guard_begin(attachment, wish->grant, event->watch, true);
-    else if (event->watch >= 0 && attachment != NULL && !attachment->pending)
+        let_go_meanwhile(adjusting, reservation);
+    if (attachment != NULL && !adjusting->watch && reservation->grant != NULL && !attachment_is_pending(attachment) && !is_being_detached(reservation) && event->answer == HELPER_OK)
+        guard_begin(attachment, reservation->grant, event->watch, true);
+    else if (event->watch >= 0 && attachment != NULL && !attachment_is_pending(attachment))
         (void)attachment_keep_watch(attachment, event->watch, false);
     else if (event->watch >= 0)
         close(event->watch);
-    if (adjusting->watch && attachment != NULL && is_watched_too_late(wish)) {
-        wish->exited = true;
-        wish_queue(wish);
+    if (adjusting->watch && attachment != NULL && is_watched_too_late(reservation)) {
+        reservation->news |= NEWS_OF_THREAD;
+        reservation_queue(reservation);
     }
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
         event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
-    if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL && wish->grant != NULL) {
-        attachment->awake = true; /* an apply makes good, or tells the owner, what this could not */
-        wish_queue(wish);
-    } else if (wish != NULL && adjusting->tell && wish->request == NULL)
-        verdict_again(wish, UPDATE, "the plugin moved it to make room");
+    if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL && reservation->grant != NULL) {
+        attachment->state = attachment_is_pending(attachment) ? ATTACHMENT_AWAKE : ATTACHMENT_ASTRAY; /* an apply makes good, or tells the owner, what this could not */
+        reservation_queue(reservation);
+    } else if (reservation != NULL && adjusting->tell && reservation->request == NULL)
+        verdict_again(reservation, UPDATE, "the plugin moved it to make room");
     free(adjusting);
 }
 
@@ -155,7 +162,7 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
     if (was_over || !thread_attributes(tid, &now) || !now.reset_on_fork || attachment_over_in(tid) != NULL)
         return REPLACED;
     snprintf(reason, sizeof reason, "thread %d called execve and has become a program that nobody may look into: it is attached anew", (int)tid);
-    tell->recover(attachment->wish, UPDATE, reason);
+    tell->recover(attachment->reservation, UPDATE, reason);
     return GOES_ON;
 }
 
@@ -175,22 +182,22 @@ static enum fate fate_of(struct attachment *attachment)
     if (identity.ended) {
         if (attachment->looks == LOOKS)
             return ENDED;
-        attachment_doubt(attachment, monotonic_now() + look_after[attachment->looks++]);
+        timer_set(&attachment->doubt, monotonic_now() + look_after[attachment->looks++]);
         return GOES_ON;
     }
     attachment->looks = 0;
-    attachment_doubt(attachment, 0);
+    timer_end(&attachment->doubt);
     return fate_of_leader(attachment, was_over);
 }
 
 /* Puts back what goes on with what was granted to it, under whatever id; and says what became of it. */
-static void let_go(const struct wish *wish, enum fate fate, char *reason, size_t size)
+static void let_go(const struct reservation *reservation, enum fate fate, char *reason, size_t size)
 {
-    const struct attachment *attachment = wish->attachment;
+    const struct attachment *attachment = reservation->attachment;
     if (fate == REPLACED) {
-        follow_replaced(wish, is_adjusted(attachment));
+        follow_replaced(reservation, is_adjusted(attachment));
         snprintf(reason, size, "another thread of process %d called execve and has its id: it is ordinary, and not attached", (int)attachment->tid);
-    } else if (follow_exec(wish))
+    } else if (follow_exec(reservation))
         snprintf(reason, size, "thread %d called execve and has the id of its process now, %d: it is ordinary again, and not attached", (int)attachment->tid,
                  (int)attachment->process);
     else
@@ -198,81 +205,77 @@ static void let_go(const struct wish *wish, enum fate fate, char *reason, size_t
 }
 
 /* The attached thread is gone, or not who it was. */
-void threads_look(struct wish *wish)
+void threads_look(struct reservation *reservation)
 {
     char reason[160];
-    struct attachment *attachment = wish->attachment;
-    bool ends = wish->grant != NULL && wish->grant->spec.lifetime_thread;
-    wish->exited = false;
+    struct attachment *attachment = reservation->attachment;
+    bool ends = reservation->grant != NULL && reservation->grant->spec.lifetime_thread;
+    reservation->news &= ~NEWS_OF_THREAD;
     const enum fate fate = attachment == NULL ? GOES_ON : fate_of(attachment);
     if (fate == GOES_ON)
         return;
-    let_go(wish, fate, reason, sizeof reason);
+    let_go(reservation, fate, reason, sizeof reason);
     if (attachment->by_file) {
-        wish->leaving_tid = wish->judged_tid;
-        reader_remove(wish->user, wish->name, "tid", &wish->judged_tid);
+        reservation->leaving_tid = reservation->judged_tid;
+        reader_remove(reservation->user, reservation->name, "tid", &reservation->judged_tid);
     }
-    rest_begin(wish, wish->grant);
-    rest_of_thread(wish);
-    attachment_end(wish);
-    wish->judged_tid = (struct stamp){0};
+    debt_begin(reservation, reservation->grant);
+    debt_of_thread(reservation);
+    attachment_end(reservation);
+    reservation->judged_tid = (struct stamp){0};
     if (ends) {
-        wish->ending = true;
-        reader_remove(wish->user, wish->name, "json", &wish->judged);
-        return; /* without its file, the wish is released */
+        reservation->state = RESERVATION_ENDING;
+        reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
+        return; /* without its file, the reservation is released */
     }
-    (void)wish_record(wish);
-    verdict_again(wish, EXIT, reason);
+    (void)reservation_record(reservation);
+    verdict_again(reservation, EXIT, reason);
 }
 
-void threads_ended(struct attachment *attachment)
+/* The task has ended. */
+static void ended(struct source *source, uint32_t events)
 {
-    struct wish *wish = attachment->wish;
+    const struct attachment *attachment = container_of(source, struct attachment, source);
+    (void)events;
+    struct reservation *reservation = attachment->reservation;
     if (attachment->pidfd >= 0)
         loop_remove(attachment->pidfd);
-    if (wish == NULL)
+    if (reservation == NULL)
         return;
-    wish->exited = true;
-    if (wish->request == NULL)
-        tell->examine(wish);
+    reservation->news |= NEWS_OF_THREAD;
+    if (reservation->request == NULL)
+        tell->examine(reservation);
 }
 
-void threads_watched(struct attachment *attachment, bool hung_up)
+/* Its task has ended, whoever has the id now; or it has woken, or called execve. */
+static void watched(struct source *source, uint32_t events)
 {
-    struct wish *wish = attachment->wish;
-    if (wish == NULL)
+    struct attachment *attachment = container_of(source, struct attachment, watch_source);
+    struct reservation *reservation = attachment->reservation;
+    if (reservation == NULL)
         return;
     attachment_watch_told(attachment);
-    if (hung_up) {
+    if ((events & EPOLLHUP) != 0) {
         attachment_drop_watch(attachment);
-        wish->exited = true;
-    } else if (attachment->pending)
-        attachment->awake = true;
+        reservation->news |= NEWS_OF_THREAD;
+    } else if (attachment_is_pending(attachment))
+        attachment->state = ATTACHMENT_AWAKE;
     else if (attachment->tid != attachment->process)
-        wish->exited = true; /* it has called execve, and its id is the leader's */
-    if ((wish->exited || attachment->awake) && wish->request == NULL)
-        tell->examine(wish);
+        reservation->news |= NEWS_OF_THREAD; /* it has called execve, and its id is the leader's */
+    if (((reservation->news & NEWS_OF_THREAD) != 0 || attachment_is_to_be_applied(attachment)) && reservation->request == NULL)
+        tell->examine(reservation);
 }
 
-int64_t threads_deadline(void)
+static void to_watch(struct timer *timer)
 {
-    const struct attachment *doubtful = attachment_most_doubtful(), *unwatched = attachment_to_watch();
-    const int64_t look_at = doubtful == NULL ? INT64_MAX : doubtful->look_at;
-    return unwatched != NULL && unwatched->watch_at < look_at ? unwatched->watch_at : look_at;
+    const struct attachment *attachment = container_of(timer, struct attachment, to_watch);
+    if (!attachment_is_pending(attachment))
+        adjusting_watch(attachment->reservation);
 }
 
-void threads_expire(int64_t now)
+static void doubt(struct timer *timer)
 {
-    struct attachment *doubtful, *unwatched;
-    while ((unwatched = attachment_to_watch()) != NULL && unwatched->watch_at <= now) {
-        if (unwatched->pending)
-            attachment_watch_begun(unwatched);
-        else
-            adjusting_watch(unwatched->wish);
-    }
-    while ((doubtful = attachment_most_doubtful()) != NULL && doubtful->look_at <= now) {
-        attachment_doubt(doubtful, 0);
-        doubtful->wish->exited = true;
-        wish_queue(doubtful->wish);
-    }
+    struct reservation *reservation = container_of(timer, struct attachment, doubt)->reservation;
+    reservation->news |= NEWS_OF_THREAD;
+    reservation_queue(reservation);
 }

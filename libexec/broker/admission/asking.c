@@ -4,68 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounting.h"
 #include "acl.h"
+#include "claims.h"
 #include "grants.h"
 #include "guard.h"
 #include "ledger.h"
+#include "resource-cpu.h"
 #include "memory.h"
 #include "names.h"
 #include "neighbours.h"
 #include "plugins.h"
-#include "rest.h"
-#include "resting.h"
+#include "refusals.h"
+#include "debts.h"
+#include "waiting.h"
 #include "spec.h"
 #include "tasks.h"
 #include "units.h"
 
 enum { TRIES_MAX = 16 };
 
-static void add_reply(struct request *request, int plugin, enum answer answer, const char *reason)
-{
-    struct outcome *outcome = &request->outcome;
-    for (int i = 0; i < outcome->reply_count; i++)
-        if (outcome->replies[i].plugin == plugin)
-            outcome->reply_count = i; /* asked a second time */
-    outcome->replies = reallocarray(outcome->replies, (size_t)outcome->reply_count + 1, sizeof *outcome->replies);
-    if (outcome->replies == NULL)
-        abort(); /* as allocate */
-    struct reply *reply = &outcome->replies[outcome->reply_count++];
-    reply->plugin = plugin;
-    reply->answer = answer;
-    snprintf(reply->reason, sizeof reply->reason, "%s", reason);
-}
-
-/* The no that could become a yes is the one worth telling. */
-static void keep_no(struct request *request, int by, const char *told, uint64_t nearest, bool never)
-{
-    if (request->no_plugin < 0 || (request->no_never && !never) || nearest > request->nearest) {
-        request->no_plugin = by;
-        request->no_never = never;
-        snprintf(request->no_reason, sizeof request->no_reason, "%s", told);
-    }
-    if (nearest > request->nearest)
-        request->nearest = nearest;
-}
-
-static void note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never)
-{
-    char told[REASON_BYTES];
-    add_reply(request, plugin, answer, reason);
-    request_event(request, "accept", "refused", plugin, reason);
-    snprintf(told, sizeof told, "%s refused: %.400s", plugin_line(plugin)->name, reason);
-    keep_no(request, plugin, told, nearest, never);
-}
-
 /* The plugin would, but a neighbour cannot bear it, or the CPU is full of what it need not know. */
 static void note_objection(struct request *request, int plugin)
 {
     if (request->objector == plugin) {
-        note_no(request, plugin, ANSWER_NO, request->objection_reason, 0, false);
+        refusal_note_no(request, plugin, ANSWER_NO, request->objection_reason, 0, false);
         return;
     }
-    add_reply(request, plugin, request->objection, request->objection_reason);
+    refusal_add_reply(request, plugin, request->objection, request->objection_reason);
     request_event(request, "accept", "refused", request->objector, request->objection_reason);
-    keep_no(request, request->objector, request->objection_reason, 0, request->objection_never);
+    refusal_keep_no(request, request->objector, request->objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR, request->objection_reason, 0, request->objection_never);
 }
 
 static enum next consult(struct request *request, struct grant *offer);
@@ -77,81 +45,41 @@ static struct grant *make_grant(const struct request *request, int plugin, const
     grant->plan = *plan;
     grant->spec = request->spec;
     grant->spec.token = grant->spec.plugin = NULL;
-    grant->utilization = grant_utilization(grant);
+    grant->spec.claims = NULL;
+    grant->utilization = cpu_utilization(grant);
     return grant;
-}
-
-/* The plugin holds a plan that will not be: back to what it had. */
-static void undo_plan(const struct request *request, int plugin)
-{
-    const struct grant *now = request->wish->grant;
-    if (now != NULL && now->plugin == plugin)
-        (void)plugin_schedule(plugin, request->wish->task, now);
-    else
-        (void)plugin_release(plugin, request->wish->task);
 }
 
 /* The grant is in force from here, unless the kernel refuses it to the attached thread. */
 static enum next commit(struct request *request, struct grant *grant)
 {
-    struct wish *wish = request->wish;
-    struct grant *old = wish->grant;
-    if (old != NULL) {
-        ledger_remove(old);
-        if (old->plugin != grant->plugin)
-            (void)plugin_release(old->plugin, wish->task);
-        if (wish->attachment != NULL)
-            rest_begin(wish, old);
-        request->rest = rest_keep(wish, old, grant);
-        acl_release(&old->charge);
-    } else
+    if (request->reservation->grant == NULL)
         turn_end(request); /* from here on it can only go, not come back */
-    request->old = old;
-    wish->grant = grant;
-    ledger_add(grant);
-    acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
-    tell_neighbours(wish->task, old, grant);
-    say(request, RESULT_OK, "%s grants it", plugin_line(grant->plugin)->name);
+    grant->holdings = request->holdings;
+    request->holdings = NULL;
+    request->old = grant_rebook(request->reservation, grant, &request->debt);
+    say(request, RESULT_OK, "%s grants it", grant->plugin == NO_PLUGIN ? plugin_line(grant->holdings->plugin)->name : plugin_line(grant->plugin)->name);
     return ENFORCE;
 }
 
-/* Back to the grant before, in all books; false when its place has been taken meanwhile: then nothing is left. */
 bool uncommit(struct request *request)
 {
-    struct wish *wish = request->wish;
-    struct grant *refused = wish->grant, *old = request->old;
-    char reason[REASON_BYTES];
-    ledger_remove(refused);
-    acl_release(&refused->charge);
-    rest_drop(request->rest);
-    bool fits = ledger_fits(old, NULL, reason);
-    wish->grant = fits ? old : NULL;
+    struct grant *old = request->old;
     request->old = NULL;
-    if (fits) {
-        ledger_add(old);
-        acl_charge(rules, wish->user->account, old->plugin, acl_weight(&old->spec, old->plan.runtime), &old->charge);
-    }
-    undo_plan(request, refused->plugin);
-    if (fits && old->plugin != refused->plugin)
-        (void)plugin_schedule(old->plugin, wish->task, old);
-    tell_neighbours(wish->task, refused, wish->grant);
-    free(refused);
-    if (!fits)
-        free(old);
-    return fits;
+    return grant_roll_back(request->reservation, old, request->debt);
 }
 
-/* What another plugin holds for this wish is load to its neighbours, and must not count against the change: it is
+/* What another plugin holds for this reservation is load to its neighbours, and must not count against the change: it is
  * set aside for this one question, and for no other that waits in the same pipe. */
 static uint64_t ask(struct request *request, const struct spec *spec, bool may_commit)
 {
-    const struct wish *wish = request->wish;
-    bool aside = wish->grant != NULL && plugins_share_cpu(wish->grant->plugin, request->plugin);
+    const struct reservation *reservation = request->reservation;
+    bool aside = reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, request->plugin);
     if (aside)
-        plugin_load(request->plugin, wish->task, NULL);
-    uint64_t id = plugin_accept(request->plugin, wish->task, spec, request->ceiling, may_commit && !spec->dry_run);
+        plugin_load(request->plugin, reservation->task, NULL);
+    uint64_t id = plugin_accept(request->plugin, reservation->task, spec, request->ceiling, may_commit && !spec->dry_run);
     if (aside)
-        plugin_load(request->plugin, wish->task, wish->grant);
+        plugin_load(request->plugin, reservation->task, reservation->grant);
     return id;
 }
 
@@ -183,7 +111,7 @@ static enum next probe(struct request *request, uint64_t runtime)
 static bool planned_priority_passes(const struct request *request, const struct attributes *plan, struct refusal *refusal, char *reason)
 {
     return plan->priority == 0 ||
-           acl_priority_passes(rules, request->wish->user->account, request->plugin, plan->priority, refusal, reason);
+           acl_priority_passes(rules, request->reservation->user->account, request->plugin, plan->priority, refusal, reason);
 }
 
 static enum next probe_answered(struct request *request, const struct plugin_event *event)
@@ -194,22 +122,10 @@ static enum next probe_answered(struct request *request, const struct plugin_eve
     struct spec smaller = probed_spec(request);
     if (!offered && event->nearest > 0 && event->nearest < request->probed)
         return probe(request, event->nearest); /* smaller each time: it ends */
-    if (!offered || request->probed <= request->nearest || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
-        !plan_is_its_own(request->plugin, &smaller, request->ceiling, &event->plan, reason))
+    if (!offered || request->probed <= request->nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
+        !cpu_plan_is_its_own(request->plugin, &smaller, request->ceiling, &event->plan, reason))
         return ASK;
     return consult(request, make_grant(request, request->plugin, &event->plan));
-}
-
-static void keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
-{
-    request_event(request, "acl", "refused", request->plugin, reason);
-    if (request->denied) { /* the first is told; but what any of them may allow later may be asked again later */
-        request->denial.never &= refusal->never;
-        return;
-    }
-    request->denied = true;
-    request->denial = *refusal;
-    snprintf(request->denial_reason, sizeof request->denial_reason, "%s", reason);
 }
 
 /* Whatever priority this plugin might plan would pass the rules: then accepting and scheduling is one step. */
@@ -217,7 +133,7 @@ static bool any_priority_passes(const struct request *request, const struct plug
 {
     struct refusal ignored;
     char reason[REASON_BYTES];
-    const struct account *account = request->wish->user->account;
+    const struct account *account = request->reservation->user->account;
     return line->deadline || (acl_priority_passes(rules, account, request->plugin, line->lowest, &ignored, reason) &&
                               acl_priority_passes(rules, account, request->plugin, line->highest, &ignored, reason));
 }
@@ -243,42 +159,25 @@ static bool something_came_free(struct request *request)
 
 static enum next refuse(struct request *request)
 {
-    struct refusal *refusal = &request->outcome.refusal;
-    /* A plugin that was never going to take it says less than the rule that kept the others from being asked. */
-    if (request->no_plugin >= 0 && !(request->denied && request->no_never)) {
-        if (!request->no_never && something_came_free(request))
-            return ask_again(request);
-        if (!request->no_never && resting_may_help(request))
-            return WAIT;
-        blame(request, plugin_line(request->no_plugin)->name, request->no_never);
-        refusal->nearest = request->nearest;
-        say(request, SCHEDULE_FAIL, "%s", request->no_reason);
-    } else if (request->denied) {
-        if (!request->denial.never && something_came_free(request))
-            return ask_again(request);
-        if (!request->denial.never && resting_may_help(request))
-            return WAIT;
-        *refusal = request->denial;
-        refusal->nearest = request->nearest;
-        say(request, ACL_FAIL, "%s", request->denial_reason);
-    } else {
-        blame(request, "broker", true);
-        say(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\"", request->spec.plugin);
-    }
+    if (!refusal_is_final(request) && something_came_free(request))
+        return ask_again(request);
+    if (!refusal_is_final(request) && waiting_may_help(request))
+        return WAIT;
+    refusal_say(request, RESOURCE_CPU);
     return ANSWER;
 }
 
-/* Of a new wish the plugin has no plan that it would have to go back to. */
+/* Of a new reservation the plugin has no plan that it would have to go back to. */
 static bool may_ask(struct request *request)
 {
-    const struct grant *grant = request->wish->grant;
+    const struct grant *grant = request->reservation->grant;
     bool in_turn = plugin_takes_turns(request->plugin);
     if (plugin_is_asked_alone(request->plugin) || (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
         return turn_take(request);
     return !in_turn || turn_pass(request);
 }
 
-/* The largest runtime that the rules would let pass and that the wish could state. */
+/* The largest runtime that the rules would let pass and that the reservation could state. */
 static uint64_t most_to_ask(const struct request *request)
 {
     const struct spec *spec = &request->spec;
@@ -287,14 +186,14 @@ static uint64_t most_to_ask(const struct request *request)
     return spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
 }
 
-enum next ask_next(struct request *request)
+static enum next ask_for_cpu(struct request *request)
 {
-    struct wish *wish = request->wish;
+    struct reservation *reservation = request->reservation;
     while (++request->plugin < plugins_count()) {
         const struct plugin_line *line = plugin_line(request->plugin);
         struct refusal refusal;
         char reason[REASON_BYTES];
-        if (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0)
+        if (line->resource != RESOURCE_CPU || (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0))
             continue;
         if (!may_ask(request)) {
             request->plugin--;
@@ -302,11 +201,11 @@ enum next ask_next(struct request *request)
         }
         request->tries = 0;
         if (!guard_can_enforce(request->plugin, &request->spec, reason)) {
-            note_no(request, request->plugin, ANSWER_NO, reason, 0, true);
+            refusal_note_no(request, request->plugin, ANSWER_NO, reason, 0, true);
             continue;
         }
-        const struct grant *const own[2] = {wish->grant, request->partial};
-        if (acl_check(rules, wish->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->least, &request->ceiling,
+        const struct grant *const own[2] = {reservation->grant, request->partial};
+        if (acl_check(rules, reservation->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->least, &request->ceiling,
                       &refusal, reason)) {
             if (request->spec.dry_run)
                 acl_release(&request->hold); /* nobody is refused for what is only asked */
@@ -314,7 +213,7 @@ enum next ask_next(struct request *request)
             request->commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->plugin);
             return ask_for_offer(request);
         }
-        keep_denial(request, &refusal, reason);
+        refusal_keep_denial(request, &refusal, reason);
         if (request->ceiling > 0 && (request->ceiling < request->spec.runtime || request->spec.runtime < request->least))
             return probe(request, most_to_ask(request));
     }
@@ -335,7 +234,7 @@ static void drop_partial(struct request *request)
 static enum next turn_down(struct request *request, struct grant *grant, bool committed)
 {
     if (committed)
-        undo_plan(request, request->plugin);
+        grant_forget_plan(request->reservation, request->plugin);
     acl_release(&request->hold);
     free(grant);
     return ASK;
@@ -351,10 +250,10 @@ static enum next overfull(struct request *request, struct grant *grant, bool com
         request->retried = true;
         request->plugin--;
     } else if (strcmp(plugin_line(request->plugin)->tests, "none") == 0) {
-        note_no(request, request->plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
+        refusal_note_no(request, request->plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
     } else {
         plugin_fail(request->plugin, reason);
-        note_no(request, request->plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
+        refusal_note_no(request, request->plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
     }
     return next;
 }
@@ -362,10 +261,14 @@ static enum next overfull(struct request *request, struct grant *grant, bool com
 /* Every test is passed: of a dry run the neighbours forget what they have judged, and no book has heard of it. */
 static enum next would_schedule(struct request *request)
 {
-    const struct grant *grant = request->partial;
-    neighbours_forget(request, grant);
+    struct grant *grant = request->partial;
+    const int by = grant->plugin == NO_PLUGIN ? request->holdings->plugin : grant->plugin;
+    if (grant->plugin != NO_PLUGIN)
+        neighbours_forget(request, grant);
+    grant->holdings = request->holdings;
+    request->holdings = NULL;
     request->outcome.would_grant = grant;
-    say(request, RESULT_OK, "%s would grant it; this is a dry run and holds nothing", plugin_line(grant->plugin)->name);
+    say(request, RESULT_OK, "%s would grant it; this is a dry run and holds nothing", plugin_line(by)->name);
     return ANSWER;
 }
 
@@ -374,7 +277,7 @@ static enum next schedule(struct request *request)
     const struct grant *grant = request->partial;
     if (request->spec.dry_run)
         return would_schedule(request);
-    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->wish->task, grant));
+    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->reservation->task, grant));
 }
 
 /* The plugin's plan has passed every check. */
@@ -439,7 +342,7 @@ static enum next too_much(struct request *request, struct grant *offer, const ch
     bool fresh = offer != request->partial && request->probed == 0;
     request->objector = offer->plugin;
     request->objection = ANSWER_NO;
-    request->bearable = ledger_room(offer, request->wish->grant);
+    request->bearable = cpu_room(offer, request->reservation->grant);
     snprintf(request->objection_reason, sizeof request->objection_reason, "%.250s", reason);
     if (!fresh || request->retried)
         return request->probed != 0 ? probe_judged(request, offer) : objected(request, offer);
@@ -453,7 +356,7 @@ static enum next decide(struct request *request)
 {
     struct grant *offer = request->offer;
     char reason[REASON_BYTES];
-    if (request->objector < 0 && !ledger_fits(offer, request->wish->grant, reason))
+    if (request->objector < 0 && !ledger_fits(offer, request->reservation->grant, reason))
         return too_much(request, offer, reason);
     if (request->probed != 0)
         return probe_judged(request, offer);
@@ -475,30 +378,34 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
     if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING) {
         uint64_t nearest = event->nearest < request->ceiling ? event->nearest : request->ceiling;
         nearest = nearest < request->least ? 0 : nearest;
-        note_no(request, plugin, event->answer, event->reason, request->commit ? nearest : 0, event->never);
+        refusal_note_no(request, plugin, event->answer, event->reason, request->commit ? nearest : 0, event->never);
         enum next next = turn_down(request, NULL, false);
         return request->commit || nearest == 0 ? next : probe(request, nearest); /* would its priority pass? */
     }
-    if (!plan_is_its_own(plugin, &request->spec, request->ceiling, &event->plan, reason)) {
+    if (!cpu_plan_is_its_own(plugin, &request->spec, request->ceiling, &event->plan, reason)) {
         request_event(request, "ledger", "refused", plugin, reason);
         plugin_fail(plugin, reason);
-        note_no(request, plugin, ANSWER_RESTARTING, "the plugin gave an answer that it may not give", 0, false);
+        refusal_note_no(request, plugin, ANSWER_RESTARTING, "the plugin gave an answer that it may not give", 0, false);
         return turn_down(request, NULL, false);
     }
     struct grant *grant = make_grant(request, plugin, &event->plan);
     bool committed = request->commit && event->answer == ANSWER_OK && !request->spec.dry_run;
-    if (!ledger_fits_line(grant, request->wish->grant, reason))
+    if (!cpu_plan_keeps_within(&request->spec, &event->plan, reason)) {
+        refusal_note_no(request, plugin, ANSWER_NO, reason, 0, true);
+        return turn_down(request, grant, committed);
+    }
+    if (!ledger_fits_line(grant, request->reservation->grant, reason))
         return overfull(request, grant, committed, reason);
-    if (committed && !ledger_fits(grant, request->wish->grant, reason)) {
-        undo_plan(request, plugin);
+    if (committed && !ledger_fits(grant, request->reservation->grant, reason)) {
+        grant_forget_plan(request->reservation, plugin);
         committed = false;
     }
     struct refusal refusal = {0};
     if (!planned_priority_passes(request, &grant->plan, &refusal, reason)) {
-        keep_denial(request, &refusal, reason);
+        refusal_keep_denial(request, &refusal, reason);
         return turn_down(request, grant, committed);
     }
-    add_reply(request, plugin, event->answer, event->reason);
+    refusal_add_reply(request, plugin, event->answer, event->reason);
     if (event->answer == ANSWER_OK && !committed)
         return consult(request, grant);
     return take_offer(request, grant, event->answer, committed);
@@ -511,24 +418,49 @@ static enum next schedule_answered(struct request *request, const struct plugin_
     char reason[REASON_BYTES];
     bool scheduled = event->answer == ANSWER_OK;
     /* While others were asked its place may have been taken, or the plugin may have gone. */
-    if (ledger_fits(grant, request->wish->grant, reason) && scheduled) {
+    if (ledger_fits(grant, request->reservation->grant, reason) && scheduled) {
         request->partial = NULL;
         return commit(request, grant);
     }
     if (scheduled)
-        undo_plan(request, grant->plugin);
+        grant_forget_plan(request->reservation, grant->plugin);
     neighbours_forget(request, grant);
     say(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
-    blame(request, name, false);
+    blame(request, name, scheduled ? WHY_FULL : WHY_RESTARTING, false);
     drop_partial(request);
     return ANSWER;
 }
 
-enum next plugin_answered(struct request *request, const struct plugin_event *event)
+/* All that it claims is held, and none of it is CPU time. */
+static enum next grant_without_cpu(struct request *request)
 {
-    if (request->step == STEP_PROBE)
+    const struct attachment *attachment = request->reservation->attachment;
+    if (attachment != NULL) {
+        say(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
+        blame(request, "broker", WHY_STILL_ATTACHED, true);
+        return ANSWER;
+    }
+    struct grant *grant = make_grant(request, NO_PLUGIN, &(struct attributes){0});
+    if (!request->spec.dry_run)
+        return commit(request, grant);
+    request->partial = grant;
+    return would_schedule(request);
+}
+
+enum next ask_next(struct request *request)
+{
+    if (request->claim != NULL)
+        return claims_ask(request);
+    return spec_claims_cpu(&request->spec) ? ask_for_cpu(request) : grant_without_cpu(request);
+}
+
+enum next plugin_answered(struct request *request, enum step step, const struct plugin_event *event)
+{
+    if (step == STEP_CLAIM)
+        return claim_answered(request, event);
+    if (step == STEP_PROBE)
         return probe_answered(request, event);
-    if (request->step == STEP_JUDGE)
+    if (step == STEP_JUDGE)
         return neighbour_answered(request, event) ? WAIT : decide(request);
-    return request->step == STEP_SCHEDULE ? schedule_answered(request, event) : accept_answered(request, event);
+    return step == STEP_SCHEDULE ? schedule_answered(request, event) : accept_answered(request, event);
 }

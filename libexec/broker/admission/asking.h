@@ -1,4 +1,4 @@
-/* Who can serve a wish: for each plugin in order the access rules, the plugin, the ledger, the neighbours whose
+/* Who can serve a reservation: for each plugin in order the access rules, the plugin, the ledger, the neighbours whose
  * promises its plan could break.
  *
  * The first plugin that answers ok wins; else the first that said partial; else nothing has changed. */
@@ -14,10 +14,10 @@ enum next ask_next(struct request *request);
 enum next ask_again(struct request *request);
 
 /* What the plugin that was asked said. ENFORCE: the grant is in all books, and request->old is the one before. */
-enum next plugin_answered(struct request *request, const struct plugin_event *event);
+enum next plugin_answered(struct request *request, enum step step, const struct plugin_event *event);
 
 /* The kernel did not take the change: back to request->old, in all books. False: its place has been taken
- * meanwhile, and the wish has no grant any more. */
+ * meanwhile, and the reservation has no grant any more. */
 bool uncommit(struct request *request);
 
 #endif

@@ -8,7 +8,7 @@ static bool ask_next(struct request *request)
     const struct grant *offer = request->offer;
     while (++request->judge < plugins_count())
         if (plugin_must_judge(request->judge, offer->plugin, &offer->plan)) {
-            (void)wait_for_plugin(request, STEP_JUDGE, plugin_judge(request->judge, request->wish->task, offer));
+            (void)wait_for_plugin(request, STEP_JUDGE, plugin_judge(request->judge, request->reservation->task, offer));
             return true;
         }
     return false;
@@ -46,8 +46,8 @@ bool neighbour_answered(struct request *request, const struct plugin_event *even
 
 void neighbours_forget(const struct request *request, const struct grant *offer)
 {
-    const struct wish *wish = request->wish;
+    const struct reservation *reservation = request->reservation;
     for (int i = 0; i < plugins_count(); i++)
         if (plugin_must_judge(i, offer->plugin, &offer->plan))
-            plugin_load(i, wish->task, wish->grant != NULL && plugins_share_cpu(wish->grant->plugin, i) ? wish->grant : NULL);
+            plugin_load(i, reservation->task, reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, i) ? reservation->grant : NULL);
 }

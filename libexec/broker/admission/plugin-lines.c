@@ -45,8 +45,39 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
     return true;
 }
 
+/* The broker's own words of a line for another resource; both go to the plugin as well. False: it is none, or *reason says what is wrong. */
+static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line, char *reason)
+{
+    if (strncmp(word, "resource=", 9) == 0)
+        return (resource_from_name(value, &line->resource) && line->resource != RESOURCE_CPU) ||
+               wrong(reason, line->line, "resource= takes the name of a resource, such as %s, not \"%.40s\"", resource_name(RESOURCE_UNITS), value);
+    return (parse_number(value, INT64_MAX, &line->capacity) && line->capacity > 0) ||
+           wrong(reason, line->line, "capacity= takes a whole number above 0, not \"%.40s\"", value);
+}
+
+/* Neither priorities nor CPUs, and a capacity; or the other way round. */
+static bool check_resource(struct plugin_line *line, const char *priorities, const char *cpus, char *reason)
+{
+    if (line->resource == RESOURCE_CPU)
+        return line->capacity != 0 ? wrong(reason, line->line, "capacity= needs resource= beside it") :
+               strcmp(cpus, "-") != 0 || wrong(reason, line->line, "a CPU list is written like 0-3,6, or all; - is for lines with resource=");
+    if (strcmp(priorities, "-") != 0 || strcmp(cpus, "-") != 0)
+        return wrong(reason, line->line, "a line with resource=%s has - for its priorities and - for its CPUs", resource_name(line->resource));
+    if (line->capacity == 0)
+        return wrong(reason, line->line, "resource=%s needs capacity=, how much of it there is", resource_name(line->resource));
+    if (line->domains || line->enforced || line->partition != PARTITION_GLOBAL || line->threshold != ONE_CPU)
+        return wrong(reason, line->line, "partition=, confine=, enforce= and threshold= are about CPU time, not for a line with resource=");
+    line->deadline = false;
+    line->promises = true;
+    return true;
+}
+
 static bool parse_cpu_word(const char *word, struct plugin_line *line, char *reason)
 {
+    if (strcmp(word, "-") == 0) {
+        CPU_ZERO(&line->cpus);
+        return true; /* check_resource */
+    }
     if (strcmp(word, "all") == 0) {
         online_cpus(&line->cpus);
         return true;
@@ -93,6 +124,8 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
         line->enforced = value[0] == 'r';
         return true;
     }
+    if ((strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0) && !parse_resource_word(word, value, line, reason))
+        return false;
     if (strncmp(word, "threshold=", 10) == 0) {
         if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)
             return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
@@ -139,7 +172,7 @@ static bool parse_line(char *const words[], int word_count, const char *director
     for (int i = 4; i < word_count; i++)
         if (!parse_word(words[i], line, reason))
             return false;
-    return true;
+    return check_resource(line, words[2], words[3], reason);
 }
 
 static bool add_line(const struct conf *conf, const char *directory, char *reason)
@@ -238,9 +271,9 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
     if (line->greeted) /* the ledger's sums and the check of neighbours rest on what it said first */
         return strcmp(line->tests, proof) == 0 && line->judges == judges && line->tested == tested;
     memcpy(line->tests, proof, sizeof proof);
-    line->proves = strcmp(proof, "sufficient") == 0 || strcmp(proof, "exact") == 0;
+    line->proves = line->resource == RESOURCE_CPU && (strcmp(proof, "sufficient") == 0 || strcmp(proof, "exact") == 0);
     line->promises |= strcmp(proof, "none") != 0;
-    line->judges = judges;
+    line->judges = judges && line->resource == RESOURCE_CPU;
     line->tested = tested;
     line->greeted = true;
     return true;

@@ -2,7 +2,7 @@
 #ifndef RTF_PLUGIN_LINES_H
 #define RTF_PLUGIN_LINES_H
 
-#include "wish.h"
+#include "reservation.h"
 
 enum partition { PARTITION_GLOBAL, PARTITION_UNTHROTTLED, PARTITION_CPUSET };
 
@@ -10,6 +10,8 @@ struct plugin_line {
     int line;
     char name[PLUGIN_NAME_BYTES];
     char *program; /* absolute */
+    enum resource resource; /* what it admits to: CPU time, or what resource= says; then it has neither priorities nor CPUs */
+    uint64_t capacity;      /* of that resource, in its unit: capacity= */
     int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
     bool deadline;       /* plans SCHED_DEADLINE */
     char tests[16];      /* what its ok proves, as it said in its greeting: none, necessary, sufficient, exact */
@@ -53,7 +55,7 @@ bool plugin_may_be_judged(int plugin);
 /* Could what is granted between a change and its undoing be in the way of that? */
 bool plugin_takes_turns(int plugin);
 
-/* And even new wishes are asked one at a time, users in turn. */
+/* And even new reservations are asked one at a time, users in turn. */
 bool plugin_is_asked_alone(int plugin);
 
 /* After all have greeted: can their promises hold beside one another? False: *reason. */

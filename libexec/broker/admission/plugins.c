@@ -1,7 +1,6 @@
 #include "plugins.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "units.h"
 
 enum { PROTOCOL = 1 };
-static const int64_t second = INT64_C(1000000000), greeting_within = INT64_C(5000000000);
+static const int64_t greeting_within = INT64_C(5000000000); /* is_late says it in words */
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000), good_behaviour = INT64_C(60000000000);
 
 /* Between two questions it may have to tidy up: so much for each, and so much at once. */
@@ -30,6 +29,7 @@ STAILQ_HEAD(pending_list, pending);
 
 struct plugin {
     struct coprocess process;
+    struct timer timer; /* its start, while it is down; else its time to answer. At once when somebody waits for what was lost */
     int part;
     enum { DOWN, GREETING, UP } state;
     struct pending_list pending, lost; /* lost: owed when it went down */
@@ -48,10 +48,34 @@ struct plugin {
 
 static struct plugin plugins[PLUGINS_MAX];
 static uint64_t last_id;
+static char no_start[REASON_BYTES];
+static void (*tell)(int plugin, const struct plugin_event *event);
+
+static int index_of(const struct plugin *plugin)
+{
+    return (int)(plugin - plugins);
+}
 
 static const struct plugin_line *line_of(const struct plugin *plugin)
 {
-    return plugin_line((int)(plugin - plugins));
+    return plugin_line(index_of(plugin));
+}
+
+static int64_t time_of(const struct plugin *plugin)
+{
+    if (!STAILQ_EMPTY(&plugin->lost))
+        return monotonic_now();
+    if (plugin->state == DOWN)
+        return plugin->restart_at;
+    if (plugin->since == INT64_MAX || (plugin->state == UP && STAILQ_EMPTY(&plugin->pending)))
+        return INT64_MAX;
+    return plugin->since + (plugin->state == GREETING ? greeting_within : line_of(plugin)->timeout);
+}
+
+/* After whatever may have changed it. */
+static void reckon(struct plugin *plugin)
+{
+    timer_set(&plugin->timer, time_of(plugin));
 }
 
 /* ---- starting and ending ---- */
@@ -63,7 +87,7 @@ static int add_part(int index, struct identity_to_run_as as)
     int argc = 0;
     snprintf(name, sizeof name, "name=%s", line->name);
     snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&line->cpus, list));
-    if (line->deadline)
+    if (line->deadline || line->resource != RESOURCE_CPU)
         snprintf(priority, sizeof priority, "priority=-");
     else
         snprintf(priority, sizeof priority, "priority=%d-%d", line->lowest, line->highest);
@@ -80,8 +104,9 @@ static int add_part(int index, struct identity_to_run_as as)
     return part;
 }
 
-void plugins_prepare(struct identity_to_run_as as)
+void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event))
 {
+    tell = event;
     for (int i = 0; i < plugins_count(); i++)
         plugins[i].part = add_part(i, as);
 }
@@ -93,7 +118,15 @@ static bool spawn(struct plugin *plugin)
     plugin->since = plugin->started = monotonic_now();
     plugin->greeted = INT64_MAX;
     plugin->this_start = plugin->asked = plugin->unasked = 0;
+    reckon(plugin);
     return started;
+}
+
+/* What keeps the broker from starting; later it is the log's. The first reason is the best. */
+static void does_not_start(const struct plugin *plugin, const char *how, const char *why)
+{
+    if (plugin->state == GREETING && no_start[0] == '\0')
+        (void)wrong(no_start, line_of(plugin)->line, "the plugin %s %s%.250s", line_of(plugin)->name, how, why);
 }
 
 static bool says(const struct paragraph *greeting, const char *key, const char *value)
@@ -115,60 +148,44 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
         snprintf(why, size, "%.200s", strcmp(answer, "ok") == 0 ? "it speaks another protocol than 1" : reason == NULL ? "it gave no reason" : reason);
         return false;
     }
-    if (!plugin_has_greeted((int)(plugin - plugins), tests == NULL ? "none" : tests, says(greeting, "judges", "load"),
+    if (!plugin_has_greeted(index_of(plugin), tests == NULL ? "none" : tests, says(greeting, "judges", "load"),
                             says(greeting, "grants", "tested"))) {
         snprintf(why, size, "it does not greet as it did at the start");
         return false;
     }
     plugin->state = UP;
     plugin->greeted = monotonic_now();
+    reckon(plugin);
     return true;
 }
 
-/* At start only: the broker has nothing else to do yet. */
-static bool await_greeting(struct plugin *plugin, char *reason)
-{
-    struct paragraph greeting;
-    const char *why = "it closed its output";
-    char text[256];
-    int64_t until = monotonic_now() + greeting_within;
-    for (;;) {
-        int taken = paragraph_take(&plugin->process.input, &greeting, &why);
-        if (taken == 1) {
-            if (greet(plugin, &greeting, text, sizeof text))
-                return true;
-            return wrong(reason, line_of(plugin)->line, "the plugin %s refuses to start: %s", line_of(plugin)->name, text);
-        }
-        struct pollfd one = {.fd = plugin->process.in, .events = POLLIN};
-        int64_t left = (until - monotonic_now()) / 1000000;
-        if (taken == 0 && (left <= 0 || poll(&one, 1, (int)left) <= 0))
-            return wrong(reason, line_of(plugin)->line, "the plugin %s did not greet within %d s (does it flush its output?)", line_of(plugin)->name,
-                         (int)(greeting_within / second));
-        if (taken < 0 || !coprocess_read(&plugin->process))
-            return wrong(reason, line_of(plugin)->line, "the plugin %s (%.150s) did not greet: %s", line_of(plugin)->name, line_of(plugin)->program, why);
-    }
-}
+static void ready(struct source *source, uint32_t events);
+static void due(struct timer *timer);
 
 bool plugins_start(char reason[static REASON_BYTES])
 {
     for (int i = 0; i < plugins_count(); i++) {
-        plugins[i].process = (struct coprocess){.source = {SOURCE_PLUGIN, i}, .in = -1, .out = -1};
+        plugins[i].process = (struct coprocess){.source.ready = ready, .in = -1, .out = -1};
+        plugins[i].timer = (struct timer){.due = due};
         STAILQ_INIT(&plugins[i].pending);
         STAILQ_INIT(&plugins[i].lost);
     }
     for (int i = 0; i < plugins_count(); i++)
         if (!spawn(&plugins[i]))
             return wrong(reason, plugin_line(i)->line, "%.200s: %s", plugin_line(i)->program, strerror(errno));
-    for (int i = 0; i < plugins_count(); i++)
-        if (!await_greeting(&plugins[i], reason))
-            return false;
-    if (!plugins_check_neighbours(reason))
-        return false;
-    for (int i = 0; i < plugins_count(); i++) {
-        struct event started = {.stage = "plugin", .decision = "started", .plugin = plugin_line(i)->name, .microseconds = -1};
-        event_write(&started);
-    }
     return true;
+}
+
+int plugins_have_started(char reason[static REASON_BYTES])
+{
+    int started = 0;
+    if (no_start[0] != '\0') {
+        snprintf(reason, REASON_BYTES, "%s", no_start);
+        return -1;
+    }
+    while (started < plugins_count() && plugins[started].state == UP)
+        started++;
+    return started < plugins_count() ? 0 : plugins_check_neighbours(reason) ? 1 : -1;
 }
 
 void plugin_fail(int index, const char *reason)
@@ -177,6 +194,7 @@ void plugin_fail(int index, const char *reason)
     int64_t now = monotonic_now();
     struct event event = {.stage = "plugin", .decision = "killed", .reason = reason, .plugin = line_of(plugin)->name, .microseconds = -1};
     event_write(&event);
+    does_not_start(plugin, "did not greet: ", reason);
     coprocess_kill(&plugin->process);
     STAILQ_CONCAT(&plugin->lost, &plugin->pending);
     bool behaved = plugin->state == UP && now - plugin->restart_at > good_behaviour;
@@ -184,6 +202,7 @@ void plugin_fail(int index, const char *reason)
     plugin->unsent = plugin->ended = false;
     plugin->restart_at = behaved ? now : now + plugin->pause;
     plugin->pause = behaved || plugin->pause == 0 ? first_pause : plugin->pause * 2 > longest_pause ? longest_pause : plugin->pause * 2;
+    reckon(plugin);
 }
 
 /* ---- asking ---- */
@@ -201,6 +220,7 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
     if (plugin->state != UP) {
         /* What it has to know it is told when it is back; an accept is answered at once. */
         STAILQ_INSERT_TAIL(&plugin->lost, pending, next);
+        reckon(plugin);
         return NULL;
     }
     if (STAILQ_EMPTY(&plugin->pending))
@@ -213,25 +233,12 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
     return output;
 }
 
-static void add_if(struct paragraph_output *output, const char *key, uint64_t value)
-{
-    if (value != 0)
-        paragraph_add_number(output, key, value);
-}
-
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit)
+uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most, bool commit)
 {
     struct paragraph_output *output = begin(&plugins[index], OP_ACCEPT, task);
     if (output == NULL)
         return last_id;
-    add_if(output, "runtime", spec->runtime);
-    add_if(output, "period", spec->period);
-    add_if(output, "deadline", spec->deadline);
-    add_if(output, "desired_runtime", spec->desired_runtime);
-    add_if(output, "priority", (uint64_t)spec->priority);
-    add_if(output, "ignore_admission", spec->ignore_admission);
-    if (max_runtime != UINT64_MAX)
-        paragraph_add_number(output, "max_runtime", max_runtime);
+    resource_kind_of(index)->ask(output, index, spec, most);
     if (commit)
         paragraph_add(output, "commit", "if-ok");
     paragraph_close(output);
@@ -240,21 +247,10 @@ uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64
 
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant)
 {
-    char cpus[CPU_LIST_TEXT];
-    const struct attributes *plan = &grant->plan;
     struct paragraph_output *output = begin(&plugins[index], OP_SCHEDULE, task);
     if (output == NULL)
         return last_id;
-    paragraph_add(output, "cpus", format_cpus(&plan->cpus, cpus));
-    paragraph_add(output, "policy", policy_name(plan->policy));
-    add_if(output, "priority", (uint64_t)plan->priority);
-    add_if(output, "runtime", plan->runtime);
-    add_if(output, "deadline", plan->deadline);
-    add_if(output, "period", plan->period);
-    add_if(output, "accepted_runtime", plan->runtime);
-    add_if(output, "desired_runtime", grant->spec.desired_runtime);
-    add_if(output, "requested_priority", (uint64_t)grant->spec.priority);
-    add_if(output, "ignore_admission", grant->spec.ignore_admission);
+    resource_kind_of(index)->tell(output, index, grant);
     paragraph_close(output);
     return last_id;
 }
@@ -276,24 +272,13 @@ bool plugin_is_releasing(int index, uint64_t task)
     return false;
 }
 
-static void add_load(struct paragraph_output *output, const struct attributes *plan)
-{
-    char cpus[CPU_LIST_TEXT];
-    paragraph_add(output, "cpus", format_cpus(&plan->cpus, cpus));
-    paragraph_add(output, "policy", policy_name(plan->policy));
-    add_if(output, "priority", (uint64_t)plan->priority);
-    add_if(output, "runtime", plan->runtime);
-    add_if(output, "period", plan->period);
-    add_if(output, "deadline", plan->deadline);
-}
-
 void plugin_load(int index, uint64_t task, const struct grant *grant)
 {
     struct paragraph_output *output = begin(&plugins[index], OP_LOAD, task);
     if (output == NULL)
         return;
     if (grant != NULL)
-        add_load(output, &grant->plan);
+        cpu_tell_load(output, &grant->plan);
     paragraph_close(output);
 }
 
@@ -302,7 +287,7 @@ uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
     struct paragraph_output *output = begin(&plugins[index], OP_LOAD, task);
     if (output == NULL)
         return last_id;
-    add_load(output, &offer->plan);
+    cpu_tell_load(output, &offer->plan);
     paragraph_add(output, "commit", "if-ok");
     paragraph_close(output);
     return last_id;
@@ -315,8 +300,10 @@ void plugins_flush(void)
         if (!plugin->unsent)
             continue;
         plugin->unsent = false;
-        if (plugin->since == INT64_MAX)
+        if (plugin->since == INT64_MAX) {
             plugin->since = monotonic_now();
+            reckon(plugin);
+        }
         if (!coprocess_flush(&plugin->process))
             plugin_fail(i, "it does not read");
     }
@@ -324,9 +311,8 @@ void plugins_flush(void)
 
 /* ---- hearing ---- */
 
-void plugin_read(int index)
+static void hear(struct plugin *plugin)
 {
-    struct plugin *plugin = &plugins[index];
     if (!plugin->process.running)
         return;
     if (plugin->process.writing)
@@ -334,37 +320,10 @@ void plugin_read(int index)
     plugin->ended = !coprocess_read(&plugin->process);
 }
 
-static bool take_plan(const struct paragraph *said, struct plugin_event *event)
-{
-    uint64_t priority = 0, accepted = 0;
-    const char *policy = paragraph_get(said, "policy"), *cpus = paragraph_get(said, "cpus");
-    struct attributes *plan = &event->plan;
-    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) || !parse_cpus(cpus, &plan->cpus))
-        return false;
-    if (paragraph_get_number(said, "priority", PRIORITY_MAX, &priority) < 0 ||
-        paragraph_get_number(said, "runtime", TIME_MAX, &plan->runtime) < 0 ||
-        paragraph_get_number(said, "deadline", TIME_MAX, &plan->deadline) < 0 ||
-        paragraph_get_number(said, "period", TIME_MAX, &plan->period) < 0 ||
-        paragraph_get_number(said, "accepted_runtime", TIME_MAX, &accepted) < 0)
-        return false;
-    plan->priority = (int)priority;
-    return accepted == 0 || accepted == plan->runtime;
-}
-
 static bool take_update(const struct paragraph *said, struct plugin_event *event)
 {
-    uint64_t priority;
-    const char *cpus = paragraph_get(said, "cpus");
-    int stated = paragraph_get_number(said, "priority", PRIORITY_MAX, &priority);
     event->kind = PLUGIN_UPDATE;
-    event->has_cpus = cpus != NULL;
-    event->has_priority = stated == 1;
-    if (stated < 0 || paragraph_get_number(said, "update", UINT64_MAX, &event->task) != 1 ||
-        (cpus != NULL && !parse_cpus(cpus, &event->plan.cpus)))
-        return false;
-    if (stated == 1)
-        event->plan.priority = (int)priority;
-    return true;
+    return paragraph_get_number(said, "update", UINT64_MAX, &event->task) == 1 && cpu_take_move(said, &event->move);
 }
 
 static void count_asked(struct plugin *plugin, int64_t now)
@@ -384,6 +343,7 @@ static void worked(struct plugin *plugin)
     const int64_t took = now - plugin->since;
     plugin->asked += tidying;
     plugin->since = now;
+    reckon(plugin);
     if (took <= timeout / 2)
         return;
     snprintf(reason, sizeof reason, "its answer took %lld ms, and everybody else waited; at %lld ms (timeout=) it would have been killed",
@@ -406,12 +366,13 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said, str
     const char *retry = paragraph_get(said, "retry");
     event->never = retry != NULL && strcmp(retry, "never") == 0;
     snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
-    bool accept = pending->op == OP_ACCEPT, good = true;
+    const bool in_part = pending->op == OP_ACCEPT && line_of(plugin)->resource == RESOURCE_CPU; /* of other resources all or nothing */
+    bool good = true;
     if (strcmp(answer, "no") == 0)
         event->answer = ANSWER_NO;
-    else if (strcmp(answer, "ok") == 0 || (accept && strcmp(answer, "partial") == 0)) {
+    else if (strcmp(answer, "ok") == 0 || (in_part && strcmp(answer, "partial") == 0)) {
         event->answer = answer[0] == 'o' ? ANSWER_OK : ANSWER_PARTIAL;
-        good = !accept || take_plan(said, event);
+        good = pending->op != OP_ACCEPT || resource_kind_of((int)(plugin - plugins))->take_plan(said, &event->plan);
     } else
         good = false;
     if (good) {
@@ -426,7 +387,10 @@ static bool take_said(struct plugin *plugin, const struct paragraph *said, struc
 {
     if (plugin->state == GREETING) {
         event->kind = PLUGIN_UP;
-        return greet(plugin, said, why, size);
+        if (greet(plugin, said, why, size))
+            return true;
+        does_not_start(plugin, "refuses to start: ", why);
+        return false;
     }
     if (paragraph_get(said, "update") != NULL)
         return take_update(said, event);
@@ -443,10 +407,11 @@ static bool take_lost(struct plugin *plugin, struct plugin_event *event)
     snprintf(event->reason, sizeof event->reason, "the plugin is being restarted");
     STAILQ_REMOVE_HEAD(&plugin->lost, next);
     free(pending);
+    reckon(plugin);
     return true;
 }
 
-bool plugin_receive(int index, struct plugin_event *event)
+static bool take_event(int index, struct plugin_event *event)
 {
     struct plugin *plugin = &plugins[index];
     struct paragraph said;
@@ -468,7 +433,7 @@ bool plugin_receive(int index, struct plugin_event *event)
         snprintf(why, sizeof why, "it babbles: %s", form);
     else if (take_said(plugin, &said, event, why, sizeof why)) {
         if (event->kind == PLUGIN_UP) {
-            struct event up = {.stage = "plugin", .decision = "restarted", .plugin = line_of(plugin)->name, .microseconds = -1};
+            struct event up = {.stage = "plugin", .decision = plugin->restart_at == 0 ? "started" : "restarted", .plugin = line_of(plugin)->name, .microseconds = -1};
             event_write(&up);
         }
         return true;
@@ -477,26 +442,20 @@ bool plugin_receive(int index, struct plugin_event *event)
     return take_lost(plugin, event);
 }
 
-static int64_t deadline_of(const struct plugin *plugin)
+static void take_events(struct plugin *plugin)
 {
-    if (plugin->state == DOWN)
-        return plugin->restart_at;
-    if (plugin->state == GREETING)
-        return plugin->since + greeting_within;
-    if (STAILQ_EMPTY(&plugin->pending) || plugin->since == INT64_MAX)
-        return INT64_MAX;
-    return plugin->since + line_of(plugin)->timeout;
+    struct plugin_event event;
+    const int index = index_of(plugin);
+    while (take_event(index, &event))
+        tell(index, &event);
 }
 
-int64_t plugins_deadline(void)
+static void ready(struct source *source, uint32_t events)
 {
-    int64_t earliest = INT64_MAX;
-    for (int i = 0; i < plugins_count(); i++) {
-        int64_t deadline = STAILQ_EMPTY(&plugins[i].lost) ? deadline_of(&plugins[i]) : 0;
-        if (deadline < earliest)
-            earliest = deadline;
-    }
-    return earliest;
+    struct plugin *plugin = container_of(source, struct plugin, process.source);
+    (void)events;
+    hear(plugin);
+    take_events(plugin);
 }
 
 /* ---- what they use ---- */
@@ -534,20 +493,19 @@ static void used_to_serve(int index, int64_t nanoseconds)
     plugin_fail(index, reason);
 }
 
-int plugin_used(const struct part_used *used)
+void plugin_used(const struct part_used *used)
 {
     int index = 0;
     while (index < plugins_count() - 1 && plugins[index].part != used->part)
         index++;
     const struct plugin *plugin = &plugins[index];
     if (plugin->part != used->part || plugin->state == DOWN || used->at < plugin->started)
-        return index;
+        return;
     /* It is told a moment after it was used. */
     if (used->at - used->nanoseconds < plugin->greeted)
         used_to_start(index, used->nanoseconds);
     else
         used_to_serve(index, used->nanoseconds);
-    return index;
 }
 
 bool plugin_is_serving(int index)
@@ -566,13 +524,14 @@ int64_t plugins_waited(int64_t now)
     return longest;
 }
 
+/* ---- time ---- */
+
 /* The broker itself may have been kept from looking (a suspend, SIGSTOP, a long turn): what is in the pipe by
  * now is not late. */
-static bool has_spoken(int index)
+static bool has_spoken(struct plugin *plugin)
 {
-    struct plugin *plugin = &plugins[index];
     size_t before = plugin->process.input.length - plugin->process.input.taken;
-    plugin_read(index);
+    hear(plugin);
     if (plugin->ended || plugin->process.input.length - plugin->process.input.taken == before)
         return false;
     if (plugin->state == UP)
@@ -581,17 +540,25 @@ static bool has_spoken(int index)
     return true;
 }
 
-void plugins_expire(int64_t now)
+static void is_late(struct plugin *plugin)
 {
-    for (int i = 0; i < plugins_count(); i++) {
-        struct plugin *plugin = &plugins[i];
-        if (deadline_of(plugin) > now)
-            continue;
-        if (plugin->state != DOWN && has_spoken(i))
-            continue;
+    const bool greets = plugin->state == GREETING;
+    if (has_spoken(plugin))
+        return;
+    does_not_start(plugin, "did not greet within 5 s (does it flush its output?)", "");
+    plugin_fail(index_of(plugin), greets ? "it did not greet in time" : "it did not answer in time");
+}
+
+static void due(struct timer *timer)
+{
+    struct plugin *plugin = container_of(timer, struct plugin, timer);
+    take_events(plugin); /* what was lost */
+    if (time_of(plugin) <= monotonic_now()) {
         if (plugin->state != DOWN)
-            plugin_fail(i, plugin->state == GREETING ? "it did not greet in time" : "it did not answer in time");
+            is_late(plugin);
         else if (!spawn(plugin))
-            plugin->restart_at = now + longest_pause;
+            plugin->restart_at = monotonic_now() + longest_pause;
+        take_events(plugin);
     }
+    reckon(plugin);
 }

@@ -10,7 +10,8 @@
 #include "coprocess.h"
 #include "plugin-lines.h"
 #include "starter.h"
-#include "wish.h"
+#include "reservation.h"
+#include "resource-cpu.h"
 
 /* What a plugin said, after the form was checked and nothing else. */
 struct plugin_event {
@@ -18,21 +19,23 @@ struct plugin_event {
     uint64_t id;   /* ANSWER: of the request */
     uint64_t task; /* UPDATE */
     enum answer answer;
-    bool has_cpus, has_priority;
-    struct attributes plan; /* ANSWER ok, partial; UPDATE: cpus, priority where present */
+    struct attributes plan; /* ANSWER ok, partial */
+    struct cpu_move move;   /* UPDATE */
     uint64_t nearest;
     bool never; /* NO: no other task's end can change it */
     char reason[256];
 };
 
-/* Before the starter is forked: tells it about them. */
-void plugins_prepare(struct identity_to_run_as as);
+/* Before the starter is forked: tells it about them. What they say is passed on. */
+void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event));
 
-/* Starts them all and waits for their greetings, for they may refuse to start. False: who and why. */
+/* Starts them all. False: who could not be, and why. Then all of them have greeted (1), not yet (0), or one refuses to start (-1). */
 bool plugins_start(char reason[static REASON_BYTES]);
+int plugins_have_started(char reason[static REASON_BYTES]);
 
 /* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t max_runtime, bool commit);
+/* most: what the rules allow, of the runtime or of the amount. */
+uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most, bool commit);
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant);
 uint64_t plugin_release(int index, uint64_t task);
 
@@ -47,22 +50,16 @@ uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer);
 
 void plugins_flush(void);
 
-void plugin_read(int index);
-bool plugin_receive(int index, struct plugin_event *event);
-
 /* It lied: killed, to be started again. */
 void plugin_fail(int index, const char *reason);
 
-/* It has used so much CPU time. Returns which it is. */
-int plugin_used(const struct part_used *used);
+/* One of them has used so much CPU time. */
+void plugin_used(const struct part_used *used);
 
 /* It has greeted, and has not been killed since. */
 bool plugin_is_serving(int index);
 
 /* How long one of them has owed an answer, at most; ns. */
 int64_t plugins_waited(int64_t now);
-
-int64_t plugins_deadline(void);
-void plugins_expire(int64_t now);
 
 #endif

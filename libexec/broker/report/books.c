@@ -10,16 +10,18 @@
 #include <unistd.h>
 
 #include "acl.h"
+#include "attachments.h"
 #include "drift.h"
 #include "enforcing.h"
 #include "ledger.h"
 #include "names.h"
 #include "plugin-lines.h"
-#include "rest.h"
+#include "resource-cpu.h"
+#include "debts.h"
 #include "directories.h"
 #include "spool.h"
 #include "units.h"
-#include "wishes.h"
+#include "reservations.h"
 
 static const char name[] = "books.json";
 
@@ -35,27 +37,35 @@ static void add_charges(const struct charge *charge)
     }
 }
 
+static json_t *claims_as_json(const struct grant *grant)
+{
+    json_t *claims = json_object();
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
+        add_charges(&holding->charge);
+        json_object_set_new(claims, plugin_line(holding->plugin)->name, json_integer((json_int_t)claim_amount(&holding->claim)));
+    }
+    return claims;
+}
+
 static json_t *grant_as_json(uint64_t task, const struct grant *grant)
 {
-    char cpus[CPU_LIST_TEXT];
-    const struct attributes *plan = &grant->plan;
+    json_t *object = grant->plugin == NO_PLUGIN ? json_pack("{s:n}", "plugin") : cpu_book(grant);
+    json_object_set_new(object, "task", json_integer((json_int_t)task));
     add_charges(&grant->charge);
-    return json_pack("{s:I, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "task", (json_int_t)task, "plugin", plugin_line(grant->plugin)->name,
-                     "policy", policy_name(plan->policy), "cpus", format_cpus(&plan->cpus, cpus), "priority", plan->priority, "runtime",
-                     (json_int_t)plan->runtime, "period", (json_int_t)plan->period, "deadline", (json_int_t)plan->deadline, "weight",
-                     (json_int_t)ledger_weight(grant), "rate", (json_int_t)ledger_rate(grant), "domain", plugin_line(grant->plugin)->domains,
-                     "untested", grant->spec.ignore_admission);
+    json_object_set_new(object, "claims", claims_as_json(grant));
+    return object;
 }
 
 /* Something is about to change. */
 static bool is_quiet(const struct user *user)
 {
-    return user->adopted && !user->gone && user->scanned && user->scan == NULL;
+    return user->state == DIRECTORY_ADOPTED && user->scanned && user->scan == NULL;
 }
 
-static bool is_busy(const struct wish *wish)
+static bool is_busy(const struct reservation *reservation)
 {
-    return wish->request != NULL || wish->line != NULL || wish->sighting != NULL || wish->asked || wish->coming || wish->recovery != NULL || wish->ending || !is_quiet(wish->user);
+    return reservation->request != NULL || reservation->line != NULL || reservation->sighting != NULL || reservation->expected != EXPECT_NOTHING ||
+           reservation->recovery != NULL || reservation->state == RESERVATION_ENDING || !is_quiet(reservation->user);
 }
 
 static json_t *users_as_json(void)
@@ -74,35 +84,48 @@ static const char *enforcement_of(const struct attachment *attachment)
     return words[!attachment->guarded || !thread_attributes(attachment->tid, &now) ? NOT_ENFORCED : attachment_enforcement(attachment, &now)];
 }
 
-static json_t *wish_as_json(const struct wish *wish)
+/* Of a transaction that is under way. */
+static json_t *held_as_json(const struct request *request)
 {
-    const struct attachment *attachment = wish->attachment;
-    json_t *entry = json_pack("{s:s, s:s, s:I, s:I, s:b}", "user", wish->user->name, "name", wish->name, "uid", (json_int_t)wish->user->uid, "task",
-                              (json_int_t)wish->task, "busy", is_busy(wish));
-    json_object_set_new(entry, "grant", wish->grant == NULL ? json_null() : grant_as_json(wish->task, wish->grant));
+    json_t *held = json_object();
+    for (const struct holding *holding = request->holdings; holding != NULL; holding = holding->next) {
+        add_charges(&holding->charge);
+        json_object_set_new(held, plugin_line(holding->plugin)->name, json_integer((json_int_t)holding->ahead));
+    }
+    return held;
+}
+
+static json_t *reservation_as_json(const struct reservation *reservation)
+{
+    const struct attachment *attachment = reservation->attachment;
+    json_t *entry = json_pack("{s:s, s:s, s:I, s:I, s:b}", "user", reservation->user->name, "name", reservation->name, "uid", (json_int_t)reservation->user->uid, "task",
+                              (json_int_t)reservation->task, "busy", is_busy(reservation));
+    json_object_set_new(entry, "grant", reservation->grant == NULL ? json_null() : grant_as_json(reservation->task, reservation->grant));
     json_object_set_new(entry, "thread", attachment == NULL ? json_null() :
-                        json_pack("{s:i, s:I, s:b, s:s}", "tid", (int)attachment->tid, "started_by", (json_int_t)attachment->started_by, "pending", attachment->pending,
+                        json_pack("{s:i, s:I, s:b, s:s}", "tid", (int)attachment->tid, "started_by", (json_int_t)attachment->started_by, "pending", attachment_is_pending(attachment),
                                   "enforcement", enforcement_of(attachment)));
-    if (wish->request != NULL) {
-        add_charges(&wish->request->hold);
-        if (wish->request->partial != NULL)
-            add_charges(&wish->request->partial->charge);
+    if (reservation->request != NULL) {
+        add_charges(&reservation->request->hold);
+        json_object_set_new(entry, "held", held_as_json(reservation->request));
+        if (reservation->request->partial != NULL)
+            add_charges(&reservation->request->partial->charge);
     }
     return entry;
 }
 
-static json_t *rests;
+static json_t *debts;
 
-static void add_rest(uint64_t task, const struct grant *grant)
+static void add_debt(uint64_t task, const struct grant *grant)
 {
-    json_array_append_new(rests, grant_as_json(task, grant));
+    json_array_append_new(debts, grant_as_json(task, grant));
 }
 
 static json_t *promised;
 
-static void add_sum(int plugin, int cpu, uint64_t sum)
+static void add_sum(const struct pool *pool)
 {
-    json_array_append_new(promised, json_pack("{s:s?, s:i, s:I}", "plugin", plugin < 0 ? NULL : plugin_line(plugin)->name, "cpu", cpu, "sum", (json_int_t)sum));
+    json_array_append_new(promised, json_pack("{s:s?, s:i, s:I}", "plugin", pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpu", pool->cpu,
+                                              "sum", (json_int_t)*pool->used));
 }
 
 static json_t *used;
@@ -119,7 +142,8 @@ static json_t *lines_as_json(void)
     json_t *lines = json_array();
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
-        json_array_append_new(lines, json_pack("{s:s, s:s, s:b, s:s?, s:i, s:i, s:I, s:b}", "name", line->name, "cpus", format_cpus(&line->cpus, cpus),
+        json_array_append_new(lines, json_pack("{s:s, s:s, s:I, s:s, s:b, s:s?, s:i, s:i, s:I, s:b}", "name", line->name, "resource",
+                                               resource_name(line->resource), "capacity", (json_int_t)line->capacity, "cpus", format_cpus(&line->cpus, cpus),
                                                "deadline", line->deadline, "partition", line->deadline ? partitions[line->partition] : NULL, "lowest", line->lowest,
                                                "highest", line->highest, "threshold", (json_int_t)line->threshold, "promises", line->promises));
     }
@@ -136,17 +160,17 @@ static json_int_t bytes_in_use(void)
 static json_t *everything(void)
 {
     const json_int_t memory = bytes_in_use(); /* without what follows */
-    json_t *wishes = json_array();
+    json_t *reservations = json_array();
     charges = json_object();
-    rests = json_array();
+    debts = json_array();
     promised = json_array();
     used = json_object();
-    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        json_array_append_new(wishes, wish_as_json(wish));
-    rest_each(add_rest);
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        json_array_append_new(reservations, reservation_as_json(reservation));
+    debt_each(add_debt);
     ledger_each(add_sum);
     acl_each(rules, add_used);
-    return json_pack("{s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "quiet", users_as_json(), "limit", max_wishes, "accounts", (int)accounts_known(), "plugins", lines_as_json(), "wishes", wishes, "rests", rests, "promised", promised, "charges", charges,
+    return json_pack("{s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "quiet", users_as_json(), "limit", max_specs, "accounts", (int)accounts_known(), "plugins", lines_as_json(), "reservations", reservations, "debts", debts, "promised", promised, "charges", charges,
                      "used", used);
 }
 

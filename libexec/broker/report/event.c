@@ -32,6 +32,7 @@ static const char *const kind_names[] = {
 };
 static const char *const result_names[] = {
     [RESULT_OK] = "OK", [SCHEDULE_FAIL] = "SCHEDULE_FAIL", [ACL_FAIL] = "ACL_FAIL", [BAD_SPEC] = "BAD_SPEC", [ATTACH_FAIL] = "ATTACH_FAIL",
+    [RESULT_WAITING] = "WAITING",
 };
 
 const char *kind_name(enum kind kind)
@@ -165,6 +166,7 @@ static json_t *filled(const struct event *event, uint64_t left_out)
     set(line, "tid", number_or_null(event->tid, event->tid != 0));
     set(line, "us", number_or_null(event->microseconds, event->microseconds >= 0));
     set(line, "token", text_or_null(event->token));
+    set(line, "grant", event->grant == NULL ? json_null() : json_incref(event->grant));
     (void)json_object_del(line, "left_out");
     if (left_out > 0)
         set(line, "left_out", json_integer((json_int_t)left_out));

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wish.h"
+#include "reservation.h"
 
 /* Absent fields: NULL, and uid -1, tid 0, microseconds -1. */
 struct event {
@@ -17,6 +17,7 @@ struct event {
     const char *name, *token;
     pid_t tid;
     int64_t microseconds;
+    json_t *grant; /* as verdict.h has it, the caller's; NULL */
 };
 
 /* echo: what concerns no user goes to stderr as well. At exit what is left is written. */

@@ -13,13 +13,20 @@
 enum { PIPE_BYTES = 1 << 20, FINISH_WITHIN = 2000 /* ms */ };
 static const int64_t second = INT64_C(1000000000); /* ns */
 
-static struct source end_source = {SOURCE_LOG, 0}, room_source = {SOURCE_LOG_ROOM, 0};
+static void ended(struct source *source, uint32_t events);
+static void has_room(struct source *source, uint32_t events);
+static void start_again(struct timer *timer);
+
+static struct source end_source = {.ready = ended}, room_source = {.ready = has_room};
+static struct timer restart = {.due = start_again};
 static int part = -1, log_directory = -1, to_writer = -1, from_broker = -1, end_of_writer = -1;
 static bool waits_for_room;
-static int64_t start_at = INT64_MAX, started;
+static int64_t started;
+static void (*tell)(void);
 
-void logging_prepare(const char *program)
+void logging_prepare(const char *program, void (*was_restarted)(void))
 {
+    tell = was_restarted;
     char *const argv[] = {(char *)program, NULL};
     part = starter_add(PART_LOG, argv, (struct identity_to_run_as){0, 0});
 }
@@ -76,27 +83,29 @@ size_t logging_send(const char *text, size_t length)
     return sent;
 }
 
-void logging_ended(void)
+/* There is no more to do: whoever writes to it does so at the end of each turn. */
+static void has_room(struct source *source, uint32_t events)
 {
-    const int64_t now = monotonic_now();
+    (void)source;
+    (void)events;
+}
+
+static void ended(struct source *source, uint32_t events)
+{
+    (void)source;
+    (void)events;
     loop_remove(end_of_writer);
     close(end_of_writer);
     end_of_writer = -1;
-    start_at = now - started >= second ? now : started + second;
+    timer_set(&restart, started + second); /* not more often */
 }
 
-int64_t logging_deadline(void)
+static void start_again(struct timer *timer)
 {
-    return start_at;
-}
-
-bool logging_expire(int64_t now)
-{
-    if (start_at > now)
-        return false;
-    const bool started_again = start_writer();
-    start_at = started_again ? INT64_MAX : now + second;
-    return started_again;
+    if (start_writer())
+        tell();
+    else
+        timer_set(timer, monotonic_now() + second);
 }
 
 static int left_until(int64_t until)

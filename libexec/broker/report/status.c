@@ -12,11 +12,12 @@
 #include "event.h"
 #include "ledger.h"
 #include "plugins.h"
-#include "rest.h"
+#include "debts.h"
 #include "spool.h"
 #include "units.h"
 #include "version.h"
-#include "wishes.h"
+#include "reservations.h"
+#include "resource-kinds.h"
 
 enum { SCHEMA = 1 };
 
@@ -24,12 +25,15 @@ enum { SCHEMA = 1 };
  * be written is tried again after 1, 2, 4 and then each 8 seconds. */
 static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000), longest_pause = INT64_C(8000000000); /* ns */
 
-static struct coprocess publisher = {.source = {SOURCE_STATUS, 0}, .in = -1, .out = -1};
+static void ready(struct source *source, uint32_t events);
+static void go_on(struct timer *due);
+
+static struct coprocess publisher = {.source.ready = ready, .in = -1, .out = -1};
 static int part = -1;
 static char since[40];
 
 /* NONE -> TOLD -> SETTLED -> CHANGED -> TOLD, or TOLD -> CHANGED when it could not be written; from each of them to GONE when the writer ends, and
- * from there to TOLD. In CHANGED and GONE something is to be done when it is `due`. */
+ * from there to TOLD. In CHANGED and GONE something is to be done at its time. */
 enum state {
     NONE,    /* there is no writer, and will be none */
     GONE,
@@ -38,7 +42,8 @@ enum state {
     TOLD,    /* the writer has not answered */
 };
 static enum state state;
-static int64_t due = INT64_MAX, not_before, pause = INT64_C(1000000000);
+static struct timer timer = {.due = go_on};
+static int64_t not_before, pause = INT64_C(1000000000);
 
 /* What the text that was told last is made of, as far as it changes; and that text. */
 struct facts {
@@ -61,7 +66,7 @@ static const char *program_of(const struct plugin_line *line)
 
 static json_t *priorities_of(const struct plugin_line *line)
 {
-    return line->deadline ? json_null() : json_sprintf("%d-%d", line->lowest, line->highest);
+    return line->lowest == 0 ? json_null() : json_sprintf("%d-%d", line->lowest, line->highest);
 }
 
 static json_t *plugins_as_json(bool running)
@@ -71,51 +76,46 @@ static json_t *plugins_as_json(bool running)
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
         const char *is = !running ? "ended" : plugin_is_serving(i) ? "serving" : "restarting";
-        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s}", "name", line->name, "program", program_of(line),
-                                                 "policy", line->deadline ? "deadline" : "fixed-priority", "priorities", priorities_of(line),
+        const bool schedules = line->resource == RESOURCE_CPU;
+        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:o, s:s, s:s, s:s}", "name", line->name, "program", program_of(line),
+                                                 "resource", resource_name(line->resource), "policy",
+                                                 !schedules ? NULL : line->deadline ? "deadline" : "fixed-priority", "priorities", priorities_of(line),
                                                  "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is));
     }
     return plugins;
 }
 
-static json_t *name_of(const struct pool *pool)
+static const char *unit_of(const struct pool *pool)
 {
-    if (pool->plugin < 0)
-        return json_sprintf("CPU %d", pool->cpu);
-    const char *line = plugin_line(pool->plugin)->name;
-    return pool->cpu < 0 ? json_sprintf("%s on all its CPUs", line) : json_sprintf("CPU %d under %s", pool->cpu, line);
-}
-
-static json_t *cpus_of(const struct pool *pool)
-{
-    char cpus[CPU_LIST_TEXT];
-    return pool->cpu >= 0 ? json_sprintf("%d", pool->cpu) : json_string(format_cpus(&plugin_line(pool->plugin)->cpus, cpus));
+    return pool->of == &resource_cpu ? "CPU" : resource_name(plugin_line(pool->plugin)->resource);
 }
 
 static json_t *pools;
 
 static void add_pool(const struct pool *pool)
 {
-    char capacity[UTILIZATION_TEXT], used[UTILIZATION_TEXT], left[UTILIZATION_TEXT];
-    const uint64_t is_free = pool->used < pool->capacity ? pool->capacity - pool->used : 0;
-    json_array_append_new(pools, json_pack("{s:o, s:s?, s:o, s:s, s:s, s:s, s:s}", "name", name_of(pool), "plugin",
-                                           pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpus", cpus_of(pool), "unit", "CPU",
-                                           "capacity", format_utilization(pool->capacity, capacity), "used", format_utilization(pool->used, used),
-                                           "free", format_utilization(is_free, left)));
+    char name[POOL_TEXT], capacity[POOL_TEXT], used[POOL_TEXT], left[POOL_TEXT];
+    const struct resource_kind *kind = pool->of;
+    const uint64_t is_free = *pool->used < pool->capacity ? pool->capacity - *pool->used : 0;
+    kind->name(pool, name);
+    json_array_append_new(pools, json_pack("{s:s, s:s?, s:o, s:s, s:s, s:s, s:s}", "name", name, "plugin",
+                                           pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpus", kind->cpus(pool), "unit", unit_of(pool),
+                                           "capacity", kind->format(pool->capacity, capacity), "used", kind->format(*pool->used, used),
+                                           "free", kind->format(is_free, left)));
 }
 
-/* Grants that rest are in the ledger, too, and nobody's any more. */
+/* Grants that are owed are in the ledger, too, and nobody's any more. */
 static json_int_t reservations(void)
 {
-    return (json_int_t)(ledger_additions() - ledger_removals() - rest_count());
+    return (json_int_t)(ledger_additions() - ledger_removals() - debt_count());
 }
 
 /* A broker that ends may have put threads back, and remembers them. */
 static json_int_t attached_still(void)
 {
     json_int_t count = 0;
-    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        count += wish->attachment != NULL && !wish->attachment->laid_down;
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        count += reservation->attachment != NULL && reservation->attachment->state != ATTACHMENT_LAID_DOWN;
     return count;
 }
 
@@ -139,7 +139,7 @@ static char *write_text(bool running)
 static void go_to(enum state next, int64_t at)
 {
     state = next;
-    due = at;
+    timer_set(&timer, at);
 }
 
 static struct facts facts_now(void)
@@ -239,15 +239,9 @@ void status_notice(void)
     go_to(CHANGED, gathered < not_before ? not_before : gathered);
 }
 
-int64_t status_deadline(void)
+static void go_on(struct timer *due)
 {
-    return due;
-}
-
-void status_expire(int64_t now)
-{
-    if (due > now)
-        return;
+    (void)due;
     if (state == CHANGED) {
         tell(true);
     } else if (start()) {
@@ -272,7 +266,7 @@ static void take_answer(const struct paragraph *answer)
     go_to(SETTLED, INT64_MAX);
 }
 
-void status_ready(void)
+static void hear(void)
 {
     struct paragraph answer;
     const char *why;
@@ -284,13 +278,20 @@ void status_ready(void)
         lose();
 }
 
+static void ready(struct source *source, uint32_t events)
+{
+    (void)source;
+    (void)events;
+    hear();
+}
+
 static void wait_for_answer(int64_t until)
 {
     int64_t left;
     while (state == TOLD && (left = until - monotonic_now()) > 0) {
         struct pollfd both[] = {{.fd = publisher.in, .events = POLLIN}, {.fd = publisher.writing ? publisher.out : -1, .events = POLLOUT}};
         if (poll(both, 2, (int)(left / 1000000) + 1) > 0)
-            status_ready();
+            hear();
     }
 }
 

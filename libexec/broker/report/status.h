@@ -3,7 +3,7 @@
  *
  * It is written by a part of its own, rtf-publisher, for the broker opens no file there, and no disk keeps it waiting. Who changes the books does
  * no more than that: once in a turn it is looked whether they are as they were told, and at most once in a second they are told anew. While
- * nothing changes there is no deadline. */
+ * nothing changes no timer is set. */
 #ifndef RTF_STATUS_H
 #define RTF_STATUS_H
 
@@ -22,11 +22,6 @@ bool status_is_settled(void);
 
 /* To be called before the broker waits. */
 void status_notice(void);
-int64_t status_deadline(void);
-void status_expire(int64_t now);
-
-/* SOURCE_STATUS */
-void status_ready(void);
 
 /* The broker ends: waits, but not for long, until the file says so. */
 void status_end(void);

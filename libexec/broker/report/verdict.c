@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "acl.h"
+#include "attachments.h"
 #include "event.h"
+#include "grants.h"
 #include "plugins.h"
 #include "readers.h"
+#include "resource-cpu.h"
 #include "units.h"
 
 /* Objects stay from one verdict to the next, with their keys and the order of these: to make them anew took a third of the time. */
@@ -49,11 +52,22 @@ static json_t *stamp_or_null(json_t *object, const struct stamp *stamp)
     return json_incref(object);
 }
 
+static const char *const codes[] = {
+    [WHY_BAD_SPEC] = "bad-spec",           [WHY_NOT_A_MEMBER] = "not-a-member",     [WHY_NO_ACCOUNT] = "no-account",
+    [WHY_NOT_OPENED] = "not-opened",       [WHY_BEYOND_RULE] = "beyond-rule",       [WHY_RULE_USED_UP] = "rule-used-up",
+    [WHY_TOO_MANY_SPECS] = "too-many-specs", [WHY_NO_PLUGIN] = "no-plugin",         [WHY_UNSUITABLE] = "unsuitable",
+    [WHY_FULL] = "full",                   [WHY_RESTARTING] = "restarting",         [WHY_NEIGHBOUR] = "neighbour",
+    [WHY_NO_GRANT] = "no-grant",           [WHY_NO_CPU_CLAIM] = "no-cpu-claim",     [WHY_NO_THREAD] = "no-thread",
+    [WHY_NOT_YOURS] = "not-yours",         [WHY_NO_USER_THREAD] = "kernel-thread",  [WHY_STALE] = "stale",
+    [WHY_ATTACHED_ELSEWHERE] = "attached-elsewhere", [WHY_UNCLEAR_THREAD] = "unclear-thread", [WHY_STILL_ATTACHED] = "still-attached",
+    [WHY_KERNEL] = "kernel",               [WHY_BROKER_STATE] = "broker-state",   [WHY_DRAINING] = "draining",
+};
+
 static json_t *refusal_or_null(const struct refusal *refusal)
 {
     if (refusal->by[0] == '\0')
         return json_null();
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s}", "by", refusal->by, "rule", text_or_null(refusal->rule), "asked",
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "code", codes[refusal->code], "by", refusal->by, "rule", text_or_null(refusal->rule), "asked",
                      text_or_null(refusal->asked), "available", text_or_null(refusal->available), "nearest",
                      number_or_null(refusal->nearest), "retry", refusal->never ? "never" : "when-freed");
 }
@@ -70,46 +84,56 @@ static json_t *replies_list(const struct outcome *outcome)
     return list;
 }
 
+static json_t *claims_list(const struct grant *grant)
+{
+    json_t *list = json_array();
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
+        const struct claim_key *keys = resource_keys(holding->claim.resource);
+        json_t *claim = json_pack("{s:s, s:s}", "resource", resource_name(holding->claim.resource), "plugin", plugin_line(holding->plugin)->name);
+        for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+            set(claim, keys[i].name, number_or_null(holding->claim.values[i]));
+        json_array_append_new(list, claim);
+    }
+    return list;
+}
+
 static json_t *grant_or_null(json_t *object, const struct grant *grant)
 {
-    char cpus[CPU_LIST_TEXT];
     if (grant == NULL)
         return json_null();
-    const struct attributes *plan = &grant->plan;
-    set(object, "plugin", json_string(plugin_line(grant->plugin)->name));
-    set(object, "policy", json_string(policy_name(plan->policy)));
-    set(object, "cpus", json_string(format_cpus(&plan->cpus, cpus)));
-    set(object, "priority", number_or_null((uint64_t)plan->priority));
-    set(object, "runtime", number_or_null(grant->spec.runtime));
-    set(object, "desired_runtime", number_or_null(grant->spec.desired_runtime));
-    set(object, "accepted_runtime", number_or_null(plan->runtime));
-    set(object, "period", number_or_null(plan->period));
-    set(object, "deadline", number_or_null(plan->deadline));
-    set(object, "utilization", json_integer((json_int_t)grant->utilization));
+    cpu_show(object, grant);
+    set(object, "expires", number_or_null(grant->spec.expires));
+    set(object, "claims", claims_list(grant));
     return json_incref(object);
+}
+
+json_t *verdict_grant(const struct grant *grant)
+{
+    static json_t *object;
+    return grant_or_null(kept(&object), grant);
 }
 
 static json_t *thread_or_null(const struct attachment *attachment)
 {
-    return attachment == NULL ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment->pending ? "pending" : "attached");
+    return attachment == NULL ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment_is_pending(attachment) ? "pending" : "attached");
 }
 
 /* What each rule says that is for this user and a plugin that may be asked. */
-static json_t *rules_list(const struct wish *wish, const struct spec *spec)
+static json_t *rules_list(const struct reservation *reservation, const struct spec *spec)
 {
     json_t *list = json_array();
-    for (int i = 0; spec != NULL && i < plugins_count(); i++)
-        if (spec->plugin == NULL || strcmp(spec->plugin, plugin_line(i)->name) == 0)
-            acl_tell(rules, wish->user->account, i, spec, wish->grant, list);
+    for (int i = 0; spec != NULL && spec_claims_cpu(spec) && i < plugins_count(); i++)
+        if (plugin_line(i)->resource == RESOURCE_CPU && (spec->plugin == NULL || strcmp(spec->plugin, plugin_line(i)->name) == 0))
+            acl_tell(rules, reservation->user->account, i, spec, reservation->grant, list);
     return list;
 }
 
 /* The last keys, for other verdicts do not have them. */
-static void add_dry_run(json_t *verdict, const struct wish *wish, const struct outcome *outcome)
+static void add_dry_run(json_t *verdict, const struct reservation *reservation, const struct outcome *outcome)
 {
     static json_t *would_grant;
     set(verdict, "dry_run", json_true());
-    set(verdict, "rules", rules_list(wish, outcome->judged));
+    set(verdict, "rules", rules_list(reservation, outcome->judged));
     set(verdict, "would_grant", grant_or_null(kept(&would_grant), outcome->would_grant));
 }
 
@@ -121,62 +145,62 @@ static void drop_dry_run(json_t *verdict)
     (void)json_object_del(verdict, "would_grant");
 }
 
-static json_t *filled(const struct wish *wish, const struct outcome *outcome)
+static json_t *filled(const struct reservation *reservation, const struct outcome *outcome)
 {
-    static json_t *verdict, *spec, *tid, *grant;
+    static json_t *verdict, *spec, *tid;
     char now[40];
     is_whole = true;
     set(kept(&verdict), "request", json_string(kind_name(outcome->kind)));
-    set(verdict, "token", wish->token == NULL ? json_null() : json_string(wish->token));
-    set(verdict, "spec", stamp_or_null(kept(&spec), &wish->judged));
-    set(verdict, "tid", stamp_or_null(kept(&tid), &wish->judged_tid));
+    set(verdict, "token", reservation->token == NULL ? json_null() : json_string(reservation->token));
+    set(verdict, "spec", stamp_or_null(kept(&spec), &reservation->judged));
+    set(verdict, "tid", stamp_or_null(kept(&tid), &reservation->judged_tid));
     set(verdict, "result", json_string(result_name(outcome->result)));
     set(verdict, "reason", json_string(outcome->reason));
     set(verdict, "refusal", refusal_or_null(&outcome->refusal));
     set(verdict, "replies", replies_list(outcome));
-    set(verdict, "grant", grant_or_null(kept(&grant), wish->grant));
-    set(verdict, "thread", thread_or_null(wish->attachment));
+    set(verdict, "grant", verdict_grant(reservation->grant));
+    set(verdict, "thread", thread_or_null(reservation->attachment));
     set(verdict, "time", json_string(format_now(now)));
     if (outcome->dry_run)
-        add_dry_run(verdict, wish, outcome);
+        add_dry_run(verdict, reservation, outcome);
     else
         drop_dry_run(verdict);
     return is_whole ? verdict : NULL;
 }
 
-static bool verdict_write(const struct wish *wish, const struct outcome *outcome, bool answers, bool more)
+static bool verdict_write(const struct reservation *reservation, const struct outcome *outcome, bool answers, bool more)
 {
     size_t length;
-    const char *text = json_as_line(filled(wish, outcome), &length);
+    const char *text = json_as_line(filled(reservation, outcome), &length);
     if (text == NULL) {
         errno = ENOMEM;
         return false;
     }
-    const struct told_verdict told = {text, length - 1, wish->decided, kind_name(outcome->kind), answers, more}; /* without the newline */
-    reader_verdict(wish->user, wish->name, &told);
+    const struct told_verdict told = {text, length - 1, reservation->decided, kind_name(outcome->kind), answers, more}; /* without the newline */
+    reader_verdict(reservation->user, reservation->name, &told);
     return true;
 }
 
-void verdict_tell(struct wish *wish, const struct outcome *outcome, int64_t microseconds, bool answers, bool more)
+void verdict_tell(struct reservation *reservation, const struct outcome *outcome, int64_t microseconds, bool answers, bool more)
 {
-    bool written = verdict_write(wish, outcome, answers, more);
+    bool written = verdict_write(reservation, outcome, answers, more);
     int error = errno;
-    struct event event = {.stage = "verdict", .user = wish->user, .name = wish->name, .request = kind_name(outcome->kind),
-                          .decision = outcome->result == RESULT_OK ? "ok" : "refused", .reason = outcome->reason,
-                          .plugin = wish->grant == NULL ? NULL : plugin_line(wish->grant->plugin)->name,
-                          .tid = wish->attachment == NULL ? 0 : wish->attachment->tid,
-                          .token = wish->token, .microseconds = microseconds};
+    struct event event = {.stage = "verdict", .user = reservation->user, .name = reservation->name, .request = kind_name(outcome->kind),
+                          .decision = outcome->result == RESULT_OK ? "ok" : outcome->result == RESULT_WAITING ? "waiting" : "refused", .reason = outcome->reason,
+                          .plugin = grant_plugin_name(reservation->grant),
+                          .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,
+                          .token = reservation->token, .microseconds = microseconds, .grant = verdict_grant(reservation->grant)};
     event_write(&event);
-    if (written)
-        return;
     event.decision = "error";
     event.reason = strerror(error);
-    event_write(&event);
+    if (!written)
+        event_write(&event);
+    json_decref(event.grant);
 }
 
-void verdict_again(struct wish *wish, enum kind kind, const char *reason)
+void verdict_again(struct reservation *reservation, enum kind kind, const char *reason)
 {
     struct outcome outcome = {.kind = kind};
     snprintf(outcome.reason, sizeof outcome.reason, "%s", reason);
-    verdict_tell(wish, &outcome, -1, false, false);
+    verdict_tell(reservation, &outcome, -1, false, false);
 }

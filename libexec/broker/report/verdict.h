@@ -2,14 +2,19 @@
 #ifndef RTF_VERDICT_H
 #define RTF_VERDICT_H
 
-#include "wish.h"
+#include <jansson.h>
 
-/* Has the reader write what `outcome` says of the request and what holds now, which is wish->grant and wish->attachment. It is
- * the answer to what the reader has told of the wish's files, or to a part of it: there is more to be answered. Where the file system does
+#include "reservation.h"
+
+/* What is granted, as a verdict has it: to be given back with json_decref(), and the same object each time. NULL: out of memory. */
+json_t *verdict_grant(const struct grant *grant);
+
+/* Has the reader write what `outcome` says of the request and what holds now, which is reservation->grant and reservation->attachment. It is
+ * the answer to what the reader has told of the reservation's files, or to a part of it: there is more to be answered. Where the file system does
  * not take it the reader tries again. And a line in the log, with how long it took (us; -1: that means nothing). */
-void verdict_tell(struct wish *wish, const struct outcome *outcome, int64_t microseconds, bool answers, bool more);
+void verdict_tell(struct reservation *reservation, const struct outcome *outcome, int64_t microseconds, bool answers, bool more);
 
 /* A verdict without a request: what holds changed, or a restart cut off the one that was due. */
-void verdict_again(struct wish *wish, enum kind kind, const char *reason);
+void verdict_again(struct reservation *reservation, enum kind kind, const char *reason);
 
 #endif

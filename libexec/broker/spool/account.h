@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "turns.h"
-#include "wish.h"
+#include "reservation.h"
 
 enum account_state { ACCOUNT_UNKNOWN, ACCOUNT_ASKED, ACCOUNT_KNOWN, ACCOUNT_FAILED };
 
@@ -18,6 +18,7 @@ TAILQ_HEAD(request_list, request);
 struct account {
     uid_t uid;
     enum account_state state;
+    bool in_doubt;         /* whether it may have anything any more is to be seen when it is known */
     bool learning;         /* its answer is of several paragraphs, and the last is not here yet */
     char *name;            /* NULL: no such account */
     char **groups;         /* their names, NULL at the end; NULL without account */
@@ -25,7 +26,7 @@ struct account {
     int gid_count;
     int64_t asked;         /* CLOCK_MONOTONIC, ns */
     uint64_t files_stamp;  /* of /etc/passwd and /etc/group then */
-    int wishes;            /* counted against the limit; for accounts without a name see account_bucket */
+    int reservations;            /* counted against the limit; for accounts without a name see account_bucket */
     int64_t log_window; /* event.c: of what is written of its users */
     uint64_t log_bytes, log_left_out;
     int64_t rare_window;
@@ -33,7 +34,9 @@ struct account {
     LIST_HEAD(, user) users; /* its directories */
     unsigned held;         /* by so many directories, those included that are gone and still have something to end */
     int directories;       /* that are adopted */
-    struct line line;      /* its wishes that are to be looked at */
+    TAILQ_HEAD(waiter_list, reservation) waiters; /* waiters.c */
+    TAILQ_ENTRY(account) of_waiters;
+    struct line line;      /* its reservations that are to be looked at */
     struct request_list waiting; /* requests that wait for the account */
     UT_hash_handle hh;
 };

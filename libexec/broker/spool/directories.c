@@ -13,10 +13,10 @@
 #include "readers.h"
 #include "scans.h"
 #include "spool.h"
-#include "wishes.h"
+#include "reservations.h"
 
 static struct user *users;
-static TAILQ_HEAD(, user) closed = TAILQ_HEAD_INITIALIZER(closed), waiting = TAILQ_HEAD_INITIALIZER(waiting);
+static TAILQ_HEAD(, user) closed = TAILQ_HEAD_INITIALIZER(closed);
 static bool held, scanned, swept;
 static int adopting; /* directories that the adopter has been told to adopt */
 static const int64_t try_again_after = INT64_C(3200000000), restart_pause = INT64_C(1000000000); /* ns */
@@ -29,10 +29,13 @@ struct message {
     struct paragraph_output text;
 };
 
-static struct coprocess adopter = {.source = {SOURCE_ADOPTER, 0}, .in = -1, .out = -1};
+static void ready(struct source *source, uint32_t events);
+static void start_again(struct timer *timer);
+
+static struct coprocess adopter = {.source.ready = ready, .in = -1, .out = -1};
+static struct timer restart = {.due = start_again};
 static TAILQ_HEAD(, message) messages = TAILQ_HEAD_INITIALIZER(messages);
 static int part;
-static int64_t restart_at = INT64_MAX;
 
 void directories_prepare(char *path)
 {
@@ -95,19 +98,21 @@ void directories_rescan(void)
 {
     send_soon(begin("scan"));
     for (struct user *user = users; user != NULL; user = user->hh.next)
-        if (user->adopted && !held)
+        if (user->state == DIRECTORY_ADOPTED && !held)
             reader_scan(user);
-        else if (!user->adopted && account_ready(user->account))
+        else if (user->state == DIRECTORY_FOUND && account_ready(user->account))
             directories_of(user->account); /* a uid that is named now may have one */
 }
 
 bool directories_start(void)
 {
-    restart_at = INT64_MAX;
     adopting = 0;
     swept = false;
-    for (struct user *user = users; user != NULL; user = user->hh.next)
-        user->adopting = user->told = false; /* the one before may have been asked, and has not done it */
+    for (struct user *user = users; user != NULL; user = user->hh.next) {
+        user->told = false;
+        if (user->state == DIRECTORY_ADOPTING) /* the one before was asked, and may not have done it */
+            user->state = DIRECTORY_FOUND;
+    }
     if (!coprocess_start(&adopter, part, true, spool.specs))
         return false;
     send_soon(begin("scan"));
@@ -118,7 +123,13 @@ static void lost(const char *why)
 {
     event_broker("error", "rtf-adopter, which looks after specs/, %s and is started again", why);
     coprocess_kill(&adopter);
-    restart_at = monotonic_now() + restart_pause;
+    timer_set(&restart, monotonic_now() + restart_pause);
+}
+
+static void start_again(struct timer *timer)
+{
+    if (!directories_start())
+        timer_set(timer, monotonic_now() + restart_pause);
 }
 
 /* ---- users ---- */
@@ -145,6 +156,15 @@ void report_found(const struct user *user, const char *name, const char *decisio
     event_write_rarely(&event, &account->rare_window, &account->rare_count);
 }
 
+static void judge(struct user *user);
+
+static void look_again(struct timer *timer)
+{
+    struct user *user = container_of(timer, struct user, look);
+    if (user->state == DIRECTORY_FOUND && account_ready(user->account))
+        judge(user);
+}
+
 static struct user *user_new(const char *name, uint64_t inode, uid_t uid, int directory)
 {
     struct user *user = allocate(sizeof *user);
@@ -152,6 +172,7 @@ static struct user *user_new(const char *name, uint64_t inode, uid_t uid, int di
     user->uid = uid;
     user->inode = inode;
     user->directory = directory;
+    user->look.due = look_again;
     reader_init(user);
     HASH_ADD_STR(users, name, user);
     user->account = account_find(uid);
@@ -183,42 +204,26 @@ void users_sweep(void)
     }
 }
 
-static void wait_a_while(struct user *user)
-{
-    if (user->look_at != 0)
-        TAILQ_REMOVE(&waiting, user, of_list);
-    TAILQ_INSERT_TAIL(&waiting, user, of_list); /* all wait equally long: the first is due first */
-    user->look_at = monotonic_now() + try_again_after;
-}
-
-static void wait_no_more(struct user *user)
-{
-    if (user->look_at != 0)
-        TAILQ_REMOVE(&waiting, user, of_list);
-    user->look_at = 0;
-}
-
 /* It is not there any more, or not this one's: nothing is in it. */
 static void let_go(struct user *user)
 {
-    struct wish *wish, *next;
+    struct reservation *reservation, *next;
     HASH_DELETE(hh, users, user);
-    user->gone = true;
-    unlink_from_account(user);
-    wait_no_more(user);
-    if (user->adopting)
+    if (user->state == DIRECTORY_ADOPTING)
         adopting--;
-    user->adopting = false;
+    user->state = DIRECTORY_GONE;
+    unlink_from_account(user);
+    timer_end(&user->look);
     scan_forget(user);
     reader_leave(user);
     directories_dispose(user->directory);
     user->directory = -1;
-    if (user->wishes == NULL) {
+    if (user->reservations == NULL) {
         user_close(user);
         return;
     }
-    HASH_ITER(hh, user->wishes, wish, next)
-        wish_queue(wish); /* all of them are gone; the last one takes the user along */
+    HASH_ITER(hh, user->reservations, reservation, next)
+        reservation_queue(reservation); /* all of them are gone; the last one takes the user along */
 }
 
 static bool is_named_for(const struct user *user)
@@ -230,19 +235,19 @@ static bool is_named_for(const struct user *user)
 
 static void adopt(struct user *user)
 {
-    if (!user->adopting)
+    if (user->state != DIRECTORY_ADOPTING)
         adopting++;
-    user->adopting = true;
+    user->state = DIRECTORY_ADOPTING;
     send_about("adopt", user);
 }
 
 static void judge(struct user *user)
 {
     struct account *account = user->account;
-    wait_no_more(user);
+    timer_end(&user->look);
     if (account->state == ACCOUNT_FAILED) {
         report_found(user, user->name, "ignored", "the account database does not answer");
-        wait_a_while(user);
+        timer_set(&user->look, monotonic_now() + try_again_after);
         return;
     }
     if (!is_named_for(user)) {
@@ -254,7 +259,7 @@ static void judge(struct user *user)
         let_go(user);
         return;
     }
-    if (account->uid != 0 && user->of == NULL && user_bucket(user)->directories >= max_wishes) {
+    if (account->uid != 0 && user->of == NULL && user_bucket(user)->directories >= max_specs) {
         report_found(user, user->name, "ignored", "uids without an account have as many directories as they may have together");
         return;
     }
@@ -270,22 +275,24 @@ void directories_of(struct account *account)
     struct user *next;
     for (struct user *user = LIST_FIRST(&account->users); user != NULL; user = next) {
         next = LIST_NEXT(user, of_account);
-        if (!user->adopted && !user->adopting)
+        if (user->state == DIRECTORY_FOUND)
             judge(user);
     }
 }
 
 void directory_adopt_for_now(struct user *user)
 {
-    wait_no_more(user);
-    user->adopted = true;
+    timer_end(&user->look);
+    if (user->state == DIRECTORY_ADOPTING)
+        adopting--;
+    user->state = DIRECTORY_ADOPTED;
 }
 
 void directories_hold(bool hold)
 {
     held = hold;
     for (struct user *user = users; !hold && user != NULL; user = user->hh.next)
-        if (user->adopted)
+        if (user->state == DIRECTORY_ADOPTED)
             reader_scan(user);
 }
 
@@ -297,7 +304,7 @@ bool directories_are_known(void)
 bool directories_are_scanned(void)
 {
     for (const struct user *user = users; user != NULL; user = user->hh.next)
-        if (user->adopted && !user->scanned)
+        if (user->state == DIRECTORY_ADOPTED && !user->scanned)
             return false;
     return true;
 }
@@ -316,20 +323,19 @@ static void found(const char *name, uint64_t inode, uid_t uid, int fd)
     else
         user = user_new(name, inode, uid, fd);
     user->told = true;
-    if (user->adopted)
+    if (user->state == DIRECTORY_ADOPTED)
         send_about("adopt", user); /* an adopter that was started again */
-    else if (account_ready(user->account) && !user->adopting)
+    else if (user->state == DIRECTORY_FOUND && account_ready(user->account))
         judge(user); /* its owner may have joined the group */
 }
 
 static void adopted(const char *name, uint64_t inode)
 {
     struct user *user = user_find(name);
-    if (user == NULL || user->inode != inode || !user->adopting)
+    if (user == NULL || user->inode != inode || user->state != DIRECTORY_ADOPTING)
         return;
-    user->adopting = false;
+    user->state = DIRECTORY_ADOPTED;
     adopting--;
-    user->adopted = true;
     if (!held)
         reader_scan(user);
 }
@@ -397,12 +403,14 @@ static bool take(const struct paragraph *said, int *fd)
     return true;
 }
 
-void directories_receive(void)
+static void ready(struct source *source, uint32_t events)
 {
     bool received;
     struct paragraph said;
     const char *why;
     int fd = -1, taken;
+    (void)source;
+    (void)events;
     if (!adopter.running)
         return;
     if (!coprocess_receive(&adopter, &received, &fd)) {
@@ -419,22 +427,4 @@ void directories_receive(void)
     if (taken < 0)
         lost("talks nonsense");
     send_waiting();
-}
-
-int64_t directories_deadline(void)
-{
-    const struct user *user = TAILQ_FIRST(&waiting);
-    return user != NULL && user->look_at < restart_at ? user->look_at : restart_at;
-}
-
-void directories_expire(int64_t now)
-{
-    struct user *user;
-    if (now >= restart_at && !directories_start())
-        restart_at = now + restart_pause;
-    while ((user = TAILQ_FIRST(&waiting)) != NULL && user->look_at <= now) {
-        wait_no_more(user);
-        if (!user->adopted && account_ready(user->account))
-            judge(user);
-    }
 }

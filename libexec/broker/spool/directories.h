@@ -4,7 +4,7 @@
 #define RTF_DIRECTORIES_H
 
 #include "names.h"
-#include "wish.h"
+#include "reservation.h"
 
 /* Before the starter is forked: tells it about the program. And when it has been. */
 void directories_prepare(char *path);
@@ -14,7 +14,7 @@ bool directories_start(void);
 struct user *users_first(void);
 struct user *user_find(const char *name);
 
-/* One that has no wishes left: freed by users_sweep, when the events in hand have been dealt with. */
+/* One that has no reservations left: freed by users_sweep, when the events in hand have been dealt with. */
 void user_close(struct user *user);
 void users_sweep(void);
 
@@ -34,14 +34,8 @@ bool directories_are_scanned(void);
 /* An account database that is down must not cost anybody his grant: adopted for now, as it was before. */
 void directory_adopt_for_now(struct user *user);
 
-/* The adopter's socket is ready. */
-void directories_receive(void);
-
 /* Closes a descriptor, elsewhere: the last one to close a file may have to wait for its file system. */
 void directories_dispose(int fd);
-
-int64_t directories_deadline(void);
-void directories_expire(int64_t now);
 
 /* A line in the log of what was found there, so many in a while and no more. */
 void report_found(const struct user *user, const char *name, const char *decision, const char *reason);

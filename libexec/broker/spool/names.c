@@ -11,9 +11,16 @@
 
 static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
 
-static struct account *accounts, nameless = {.line.wishes = TAILQ_HEAD_INITIALIZER(nameless.line.wishes)};
-static struct coprocess lookup = {.source = {SOURCE_NAMES, 0}, .in = -1, .out = -1};
+static struct account *accounts, nameless = {.line.reservations = TAILQ_HEAD_INITIALIZER(nameless.line.reservations)};
+static void ready(struct source *source, uint32_t events);
+static void is_late(struct timer *timer);
+static void start_again(struct timer *timer);
+
+static struct coprocess lookup = {.source.ready = ready, .in = -1, .out = -1};
+static struct timer oldest = {.due = is_late};    /* the oldest question's time to be answered */
+static struct timer restart = {.due = start_again};
 static int part;
+static void (*tell)(struct account *account);
 
 /* Questions are answered in order. */
 struct question {
@@ -22,9 +29,7 @@ struct question {
     char name[80]; /* of a question about a name in acl.conf */
 };
 static STAILQ_HEAD(, question) questions = STAILQ_HEAD_INITIALIZER(questions);
-static int64_t oldest = INT64_MAX;
-static int64_t restart_at; /* not more often than once a second */
-static bool restart_due;
+static int64_t started; /* not more often than once a second */
 
 static void send(const struct question *question)
 {
@@ -40,27 +45,21 @@ static void send(const struct question *question)
     (void)coprocess_flush(&lookup);
 }
 
-void names_prepare(char *path, struct identity_to_run_as as)
+void names_prepare(char *path, struct identity_to_run_as as, void (*known)(struct account *account))
 {
+    tell = known;
     char *const argv[] = {path, NULL};
     part = starter_add(PART_LOOKUP, argv, as);
 }
 
-bool names_restart(void)
+bool names_start(void)
 {
-    int64_t now = monotonic_now();
-    coprocess_kill(&lookup);
-    if (now < restart_at) { /* what is asked meanwhile fails when its time is over */
-        restart_due = true;
-        return true;
-    }
-    restart_due = false;
-    restart_at = now + restart_pause;
+    struct question *question;
+    started = monotonic_now();
     if (!coprocess_start(&lookup, part, false, -1)) {
-        restart_due = true;
+        timer_set(&restart, started + restart_pause);
         return false;
     }
-    struct question *question;
     STAILQ_FOREACH(question, &questions, next)
         send(question); /* asked while it was away */
     return true;
@@ -147,7 +146,7 @@ static struct question *ask(struct account *account)
         abort();
     question->account = account;
     if (STAILQ_EMPTY(&questions))
-        oldest = monotonic_now();
+        timer_set(&oldest, monotonic_now() + answer_within);
     STAILQ_INSERT_TAIL(&questions, question, next);
     return question;
 }
@@ -239,25 +238,16 @@ static bool learn(struct account *account, const struct paragraph *answer)
     return !account->learning;
 }
 
-void names_read(bool *alive)
-{
-    *alive = coprocess_read(&lookup);
-}
-
-void names_writable(void)
-{
-    (void)coprocess_flush(&lookup);
-}
-
 static struct account *take_question(const struct paragraph *answer)
 {
     struct question *question = STAILQ_FIRST(&questions);
     struct account *account = question->account;
-    oldest = monotonic_now();
+    timer_set(&oldest, monotonic_now() + answer_within);
     if (account != NULL && answer != NULL && !learn(account, answer))
         return NULL; /* more of it is to come */
     STAILQ_REMOVE_HEAD(&questions, next);
-    oldest = STAILQ_EMPTY(&questions) ? INT64_MAX : monotonic_now();
+    if (STAILQ_EMPTY(&questions))
+        timer_end(&oldest);
     if (account != NULL && answer == NULL) {
         account->state = ACCOUNT_FAILED;
         account->learning = false;
@@ -275,7 +265,8 @@ static bool is_answer_to(const struct question *question, const struct paragraph
            (question->account == NULL || (paragraph_get_number(answer, "uid", UINT32_MAX, &uid) == 1 && uid == question->account->uid));
 }
 
-struct account *names_receive(bool *alive)
+/* Of one that is gone, or babbles, all that it owes. */
+static struct account *receive(bool *alive)
 {
     struct paragraph answer;
     const char *why;
@@ -294,17 +285,46 @@ struct account *names_receive(bool *alive)
     return NULL;
 }
 
-int64_t names_deadline(void)
+static void take_answers(bool alive)
 {
-    int64_t due = restart_due ? restart_at : INT64_MAX;
-    int64_t overdue = oldest == INT64_MAX ? INT64_MAX : oldest + answer_within;
-    return due < overdue ? due : overdue;
+    struct account *account;
+    const bool was_alive = alive;
+    while ((account = receive(&alive)) != NULL)
+        tell(account);
+    if (was_alive && alive)
+        return;
+    event_broker("error", "the account lookup ended or hung and is started again");
+    coprocess_kill(&lookup);
+    timer_set(&restart, started + restart_pause); /* what is asked meanwhile fails when its time is over */
 }
 
-void names_expire(int64_t now)
+static void ready(struct source *source, uint32_t events)
 {
-    if (restart_due && now >= restart_at)
-        (void)names_restart();
+    (void)source;
+    (void)events;
+    if (!lookup.running)
+        return;
+    (void)coprocess_flush(&lookup);
+    take_answers(coprocess_read(&lookup));
+}
+
+static void is_late(struct timer *timer)
+{
+    (void)timer;
+    take_answers(coprocess_read(&lookup));
+    if (oldest.at == 0 && !STAILQ_EMPTY(&questions)) /* nothing came */
+        take_answers(false);
+}
+
+static void start_again(struct timer *timer)
+{
+    (void)timer;
+    (void)names_start();
+}
+
+bool names_are_settled(void)
+{
+    return oldest.at == 0 && restart.at == 0;
 }
 
 bool account_has_gid(const struct account *account, gid_t gid)

@@ -8,7 +8,6 @@
 #ifndef RTF_READER_H
 #define RTF_READER_H
 
-#include <bsd/sys/tree.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -29,12 +28,12 @@ struct reader {
     unsigned life;              /* counts the readers of this user */
     bool writing, scan_owed;    /* writing: waits for the socket to take more; scan_owed: events may have been lost with the one before */
     int asked;                  /* questions that it has not answered */
-    int64_t heard, started, start_at, pause;
+    struct timer timer;         /* NONE: to be started then; RUNS: its time to answer */
+    int64_t started, start_at, pause;
     struct paragraph_input input;
     struct paragraph_output output;
-    bool unsent, resting, owing;
-    TAILQ_ENTRY(user) of_unsent, of_owing;
-    RB_ENTRY(user) of_resting;
+    bool unsent;
+    TAILQ_ENTRY(user) of_unsent;
 };
 
 /* A user's file that his reader has open, too. While that lives, closing it here is nothing; after it, who closes it last may have to

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 
 #include "moment.h"
 #include "pass.h"
-#include "wish.h"
+#include "reservation.h"
 
 /* OUTPUT_MAX: who does not read for as long as that comes together does not read at all. */
 enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20 };
@@ -21,8 +20,6 @@ static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C
 static int part;
 static const struct reader_events *tell;
 static TAILQ_HEAD(, user) unsent = TAILQ_HEAD_INITIALIZER(unsent); /* has output that has not been tried */
-static TAILQ_HEAD(, user) owing = TAILQ_HEAD_INITIALIZER(owing);   /* RUNS, and has to answer; who has been silent longest is first */
-static RB_HEAD(resting_tree, user) resting = RB_INITIALIZER(&resting); /* NONE, to be started when its pause is over */
 
 /* What the starter knows a reader by. */
 struct slot {
@@ -32,15 +29,6 @@ struct slot {
 static SLIST_HEAD(, slot) free_slots = SLIST_HEAD_INITIALIZER(free_slots);
 static int slot_count;
 
-static int by_start(const struct user *one, const struct user *other)
-{
-    const int64_t a = one->reader.start_at, b = other->reader.start_at;
-    return a != b ? (a < b ? -1 : 1) : one < other ? -1 : one > other;
-}
-
-RB_PROTOTYPE(resting_tree, user, reader.of_resting, by_start)
-RB_GENERATE(resting_tree, user, reader.of_resting, by_start)
-
 void readers_prepare(char *path, struct identity_to_run_as as, const struct reader_events *events)
 {
     char *const argv[] = {path, NULL};
@@ -48,20 +36,13 @@ void readers_prepare(char *path, struct identity_to_run_as as, const struct read
     tell = events;
 }
 
+static void ready(struct source *source, uint32_t events);
+static void wake(struct source *source, uint32_t events);
+static void due(struct timer *timer);
+
 void reader_init(struct user *user)
 {
-    struct reader *reader = &user->reader;
-    *reader = (struct reader){.source = {SOURCE_READER, 0}, .wake = {SOURCE_WAKE, 0}, .socket = -1, .inotify = -1};
-}
-
-struct user *user_of_reader(struct source *source)
-{
-    return (struct user *)((char *)source - offsetof(struct user, reader.source));
-}
-
-struct user *user_of_wake(struct source *source)
-{
-    return (struct user *)((char *)source - offsetof(struct user, reader.wake));
+    user->reader = (struct reader){.source.ready = ready, .wake.ready = wake, .timer = {.due = due}, .socket = -1, .inotify = -1};
 }
 
 void open_file_close(const struct user *user, struct open_file *file)
@@ -102,50 +83,19 @@ static void free_slot(struct reader *reader)
 
 /* ---- who has to answer ---- */
 
-/* Each has as long from the moment that he owes something, or was last heard: so they stay in order by themselves. */
-static void expect_from(struct user *user)
-{
-    struct reader *reader = &user->reader;
-    reader->heard = monotonic_now();
-    if (reader->owing)
-        TAILQ_REMOVE(&owing, user, reader.of_owing);
-    TAILQ_INSERT_TAIL(&owing, user, reader.of_owing);
-    reader->owing = true;
-}
-
-static void expect_nothing(struct user *user)
-{
-    if (user->reader.owing)
-        TAILQ_REMOVE(&owing, user, reader.of_owing);
-    user->reader.owing = false;
-}
-
-/* After whatever may have changed it. */
+/* After whatever may have changed it. Each has as long from the moment that he owes something, or was last heard. */
 static void reckon(struct user *user, bool was_heard)
 {
-    const struct reader *reader = &user->reader;
+    struct reader *reader = &user->reader;
+    if (reader->state == READER_NONE)
+        return; /* its timer is for its start */
     if (reader->state != READER_RUNS || (reader->asked == 0 && reader->output.length == 0))
-        expect_nothing(user);
-    else if (!reader->owing || was_heard)
-        expect_from(user);
+        timer_end(&reader->timer);
+    else if (reader->timer.at == 0 || was_heard)
+        timer_set(&reader->timer, monotonic_now() + answer_within);
 }
 
 /* ---- starting and ending ---- */
-
-static void rested(struct user *user)
-{
-    if (user->reader.resting)
-        RB_REMOVE(resting_tree, &resting, user);
-    user->reader.resting = false;
-}
-
-static void rest(struct user *user, int64_t until)
-{
-    rested(user);
-    user->reader.start_at = until;
-    RB_INSERT(resting_tree, &resting, user);
-    user->reader.resting = true;
-}
 
 static void wait_for_room(struct reader *reader, bool wanted)
 {
@@ -199,17 +149,18 @@ static void start(struct user *user)
 {
     struct reader *reader = &user->reader;
     const int64_t now = monotonic_now();
-    if (reader->state != READER_NONE || user->gone)
+    if (reader->state != READER_NONE || user->state == DIRECTORY_GONE)
         return;
     if (now < reader->start_at) {
-        rest(user, reader->start_at);
+        timer_set(&reader->timer, reader->start_at);
         return;
     }
-    rested(user);
+    timer_end(&reader->timer);
     if (reader->inotify >= 0)
         loop_remove(reader->inotify); /* from here on it tells the reader */
     if (!spawn(user)) {
-        rest(user, now + first_pause);
+        reader->start_at = now + first_pause;
+        timer_set(&reader->timer, reader->start_at);
         return;
     }
     reader->state = READER_RUNS;
@@ -238,7 +189,7 @@ static void kill_it(struct user *user)
 {
     starter_end_reader(user->reader.slot->number);
     user->reader.state = READER_KILLED;
-    expect_nothing(user);
+    timer_end(&user->reader.timer);
 }
 
 /* Its socket has ended, and so it has. */
@@ -255,7 +206,7 @@ static void hung_up(struct user *user)
     const bool behaved = now - reader->started > good_behaviour;
     reader->asked = 0;
     reader->state = READER_NONE;
-    expect_nothing(user);
+    timer_end(&reader->timer);
     if (in_order) {
         if (reader->output.length > 0 || reader->inotify < 0 || !loop_add(reader->inotify, EPOLLIN, &reader->wake))
             start(user); /* or nothing would tell */
@@ -285,8 +236,7 @@ void reader_leave(struct user *user)
     if (reader->unsent)
         TAILQ_REMOVE(&unsent, user, reader.of_unsent);
     reader->unsent = false;
-    rested(user);
-    expect_nothing(user);
+    timer_end(&reader->timer);
     if (reader->socket >= 0) {
         loop_remove(reader->socket);
         close(reader->socket);
@@ -302,17 +252,12 @@ void reader_leave(struct user *user)
     paragraph_output_free(&reader->output);
 }
 
-void reader_wake(struct user *user)
-{
-    start(user);
-}
-
 /* ---- telling it ---- */
 
 void reader_scan(struct user *user)
 {
     struct reader *reader = &user->reader;
-    if (user->gone)
+    if (user->state == DIRECTORY_GONE)
         return;
     const bool owed = reader->scan_owed;
     reader->scan_owed = true;
@@ -325,7 +270,7 @@ void reader_scan(struct user *user)
 
 void reader_look(struct user *user, const char *name, bool whole)
 {
-    if (user->gone)
+    if (user->state == DIRECTORY_GONE)
         return;
     add_op(user, "look", name);
     if (whole)
@@ -340,7 +285,7 @@ void reader_verdict(struct user *user, const char *name, const struct told_verdi
     size_t length = verdict->length;
     struct paragraph_output *output = &user->reader.output;
     char chunk[TEXT_BYTES + 1];
-    if (user->gone)
+    if (user->state == DIRECTORY_GONE)
         return;
     for (; length > TEXT_BYTES; length -= TEXT_BYTES, text += TEXT_BYTES) {
         memcpy(chunk, text, TEXT_BYTES);
@@ -364,7 +309,7 @@ void reader_verdict(struct user *user, const char *name, const struct told_verdi
 
 void reader_done(struct user *user, const char *name)
 {
-    if (user->gone || user->reader.state == READER_NONE || user->reader.state == READER_KILLED)
+    if (user->state == DIRECTORY_GONE || user->reader.state == READER_NONE || user->reader.state == READER_KILLED)
         return; /* it knows of nothing */
     add_op(user, "done", name);
     send_soon(user);
@@ -372,7 +317,7 @@ void reader_done(struct user *user, const char *name)
 
 void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged)
 {
-    if (user->gone)
+    if (user->state == DIRECTORY_GONE)
         return;
     add_op(user, "remove", name);
     paragraph_add(&user->reader.output, "file", file);
@@ -532,7 +477,8 @@ static bool take_one(struct user *user, const struct paragraph *said, int *fd)
     return true;
 }
 
-void reader_receive(struct user *user)
+/* Takes one datagram, so that nobody who says much has more of the broker's time than others. */
+static void receive(struct user *user)
 {
     static char bytes[65536];
     struct reader *reader = &user->reader;
@@ -563,20 +509,26 @@ void reader_receive(struct user *user)
     reckon(user, true);
 }
 
-/* ---- time ---- */
+/* ---- what the loop calls ---- */
 
-int64_t readers_deadline(void)
+static void ready(struct source *source, uint32_t events)
 {
-    const struct user *silent = TAILQ_FIRST(&owing), *first = RB_MIN(resting_tree, &resting);
-    const int64_t start_at = first == NULL ? INT64_MAX : first->reader.start_at, answer_at = silent == NULL ? INT64_MAX : silent->reader.heard + answer_within;
-    return start_at < answer_at ? start_at : answer_at;
+    (void)events;
+    receive(container_of(source, struct user, reader.source));
 }
 
-void readers_expire(int64_t now)
+/* Something has happened in the directory of a user who has none. */
+static void wake(struct source *source, uint32_t events)
 {
-    struct user *user;
-    while ((user = TAILQ_FIRST(&owing)) != NULL && user->reader.heard + answer_within <= now)
-        reader_fail(user, "its reader does not answer");
-    while ((user = RB_MIN(resting_tree, &resting)) != NULL && user->reader.start_at <= now)
+    (void)events;
+    start(container_of(source, struct user, reader.wake));
+}
+
+static void due(struct timer *timer)
+{
+    struct user *user = container_of(timer, struct user, reader.timer);
+    if (user->reader.state == READER_NONE)
         start(user);
+    else
+        reader_fail(user, "its reader does not answer");
 }

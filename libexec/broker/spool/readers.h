@@ -11,11 +11,11 @@
 #include "starter.h"
 
 struct user;
-struct wish;
+struct reservation;
 
 void open_file_close(const struct user *user, struct open_file *file);
 
-/* What they tell; called from reader_receive and readers_expire. */
+/* What they tell. */
 struct reader_events {
     void (*files)(struct user *user, const char *name, struct sighting *sighting, struct open_file json); /* takes spec and file over */
     void (*news)(struct user *user, const char *name);
@@ -56,20 +56,9 @@ void reader_done(struct user *user, const char *name);
 /* judged: only if the file is still so; NULL: whatever it is. file: "json", "tid" or "verdict". */
 void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged);
 
-struct user *user_of_reader(struct source *source);
-struct user *user_of_wake(struct source *source);
-
-/* Its socket is ready: takes one datagram, so that nobody who says much has more of the broker's time than others. */
-void reader_receive(struct user *user);
-
-/* Something has happened in the directory of a user who has none. */
-void reader_wake(struct user *user);
-
 /* What it says makes no sense: it is killed, and another one started. */
 void reader_fail(struct user *user, const char *why);
 
 void readers_flush(void);
-int64_t readers_deadline(void);
-void readers_expire(int64_t now);
 
 #endif

@@ -5,11 +5,11 @@
 #include "memory.h"
 #include "turns.h"
 #include "verdict.h"
-#include "wishes.h"
+#include "reservations.h"
 
 struct find {
     uint64_t task;
-    int64_t time; /* change time of the wish, ns */
+    int64_t time; /* change time of the reservation, ns */
 };
 
 struct finds {
@@ -26,12 +26,12 @@ struct scan {
 static bool gathering;
 static struct finds gathered;
 
-static bool is_quiet(const struct wish *wish)
+static bool is_quiet(const struct reservation *reservation)
 {
-    return wish->request == NULL && !wish->recovered && !wish->exited && !wish->dirty && wish->recovery == NULL;
+    return reservation->request == NULL && reservation->state != RESERVATION_RECOVERED && reservation->news == 0 && reservation->recovery == NULL;
 }
 
-static void remember(struct finds *finds, const struct wish *wish, int64_t time)
+static void remember(struct finds *finds, const struct reservation *reservation, int64_t time)
 {
     if (finds->count == finds->room) {
         finds->room = finds->room == 0 ? 64 : finds->room * 2;
@@ -39,7 +39,7 @@ static void remember(struct finds *finds, const struct wish *wish, int64_t time)
         if (finds->list == NULL)
             abort();
     }
-    finds->list[finds->count++] = (struct find){wish->task, time};
+    finds->list[finds->count++] = (struct find){reservation->task, time};
 }
 
 static int by_time(const void *one, const void *other)
@@ -54,11 +54,11 @@ static void queue_finds(struct finds *finds, struct line *line)
     if (finds->count > 0)
         qsort(finds->list, finds->count, sizeof *finds->list, by_time);
     for (size_t i = 0; i < finds->count; i++) {
-        struct wish *wish = wish_of_task(finds->list[i].task);
-        if (wish != NULL && line == NULL)
-            wish_queue(wish);
-        else if (wish != NULL)
-            turns_add(wish, line);
+        struct reservation *reservation = reservation_of_task(finds->list[i].task);
+        if (reservation != NULL && line == NULL)
+            reservation_queue(reservation);
+        else if (reservation != NULL)
+            turns_add(reservation, line);
     }
     free(finds->list);
     *finds = (struct finds){0};
@@ -68,8 +68,8 @@ void scan_forget(struct user *user)
 {
     if (user->scan == NULL)
         return;
-    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
-        wish->found = 0;
+    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
+        reservation->found = 0;
     free(user->scan->finds.list);
     free(user->scan);
     user->scan = NULL;
@@ -83,72 +83,71 @@ void scan_begin(struct user *user, int64_t since)
 }
 
 /* NULL: beyond his limit one is told so, and the rest would be told the same. */
-static struct wish *find(struct user *user, const char *name)
+static struct reservation *find(struct user *user, const char *name)
 {
-    struct wish *wish = wish_find(user, name, false);
-    if (wish != NULL)
-        return wish;
-    wish = wish_find(user, name, true);
-    if (wish->over_limit && user->scan->over_limit_told) {
-        wish_forget(wish);
+    struct reservation *reservation = reservation_find(user, name, false);
+    if (reservation != NULL)
+        return reservation;
+    reservation = reservation_find(user, name, true);
+    const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT;
+    if (over_limit && user->scan->over_limit_told) {
+        reservation_forget(reservation);
         return NULL;
     }
-    user->scan->over_limit_told |= wish->over_limit;
-    return wish;
+    user->scan->over_limit_told |= over_limit;
+    return reservation;
 }
 
 /* One that was known comes before what is new: what it gives up can be theirs. */
 void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp)
 {
-    struct wish *wish = user->scan == NULL ? NULL : find(user, name);
-    if (wish == NULL)
+    struct reservation *reservation = user->scan == NULL ? NULL : find(user, name);
+    if (reservation == NULL)
         return;
-    const struct stamp *judged = is_json ? &wish->judged : &wish->judged_tid;
-    wish->found |= is_json ? OF_JSON : OF_TID;
-    if (!is_quiet(wish) || judged->fresh || !stamp_equal(stamp, judged))
-        remember(&user->scan->finds, wish, wish->judged.inode != 0 ? 0 : is_json ? stamp->changed : INT64_MAX);
+    const struct stamp *judged = is_json ? &reservation->judged : &reservation->judged_tid;
+    reservation->found |= is_json ? OF_JSON : OF_TID;
+    if (!is_quiet(reservation) || judged->fresh || !stamp_equal(stamp, judged))
+        remember(&user->scan->finds, reservation, reservation->judged.inode != 0 ? 0 : is_json ? stamp->changed : INT64_MAX);
 }
 
 void scan_verdict(struct user *user, const char *name, int64_t decided)
 {
-    struct wish *wish = user->scan == NULL ? NULL : find(user, name);
-    if (wish == NULL)
+    struct reservation *reservation = user->scan == NULL ? NULL : find(user, name);
+    if (reservation == NULL)
         return;
-    wish->found |= OF_VERDICT;
-    wish->verdict_is_told = decided == wish->decided;
-    if (wish->judged.inode == 0 && wish->grant == NULL)
-        remember(&user->scan->finds, wish, INT64_MAX); /* perhaps of nothing */
+    reservation->found |= decided == reservation->decided ? OF_VERDICT | OF_VERDICT_TOLD : OF_VERDICT;
+    if (reservation->judged.inode == 0 && reservation->grant == NULL)
+        remember(&user->scan->finds, reservation, INT64_MAX); /* perhaps of nothing */
 }
 
 /* Decided, written down, and then somebody died before the owner was told? */
-static void tell_again(struct wish *wish, int64_t since)
+static void tell_again(struct reservation *reservation, int64_t since)
 {
-    const bool told = (wish->found & OF_VERDICT) != 0 && wish->verdict_is_told;
-    if (told || wish->decided == 0 || wish->decided >= since || !is_quiet(wish) || wish->sighting != NULL)
+    if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 || reservation->decided >= since || !is_quiet(reservation) || reservation->sighting != NULL)
         return;
-    if (wish->grant != NULL)
-        verdict_again(wish, RECOVER, "the grant is in force");
-    else if (wish->judged.inode != 0)
-        wish->judged = (struct stamp){0}; /* why it was refused went with who knew: it is asked again */
+    if (reservation->grant != NULL)
+        verdict_again(reservation, RECOVER, "the grant is in force");
+    else if (reservation->judged.inode != 0)
+        reservation->judged = (struct stamp){0}; /* why it was refused went with who knew: it is asked again */
 }
 
 /* Known, but not there: its files may have gone. */
-static void look_for_missing(struct scan *scan, struct wish *wish)
+static void look_for_missing(struct scan *scan, struct reservation *reservation)
 {
-    const bool had_json = wish->judged.inode != 0;
-    tell_again(wish, scan->since);
-    const bool has_json = (wish->found & OF_JSON) != 0, has_tid = (wish->found & OF_TID) != 0;
-    if (has_json != had_json || has_json != (wish->judged.inode != 0) || has_tid != (wish->judged_tid.inode != 0) || wish->sighting != NULL || !is_quiet(wish))
-        remember(&scan->finds, wish, has_json ? INT64_MAX : 0);
-    wish->found = 0;
+    const bool had_json = reservation->judged.inode != 0;
+    tell_again(reservation, scan->since);
+    const bool has_json = (reservation->found & OF_JSON) != 0, has_tid = (reservation->found & OF_TID) != 0;
+    if (has_json != had_json || has_json != (reservation->judged.inode != 0) || has_tid != (reservation->judged_tid.inode != 0) || reservation->sighting != NULL || !is_quiet(reservation))
+        remember(&scan->finds, reservation, has_json ? INT64_MAX : 0);
+    reservation->found = 0;
 }
 
 static void gather(struct finds *finds)
 {
     for (size_t i = 0; i < finds->count; i++) {
-        const struct wish *wish = wish_of_task(finds->list[i].task);
-        if (wish != NULL)
-            remember(&gathered, wish, finds->list[i].time);
+        const struct reservation *reservation = reservation_of_task(finds->list[i].task);
+        if (reservation != NULL)
+            remember(&gathered, reservation, finds->list[i].time);
     }
     finds->count = 0;
 }
@@ -158,8 +157,8 @@ void scan_end(struct user *user)
     struct scan *scan = user->scan;
     if (scan == NULL)
         return;
-    for (struct wish *wish = user->wishes; wish != NULL; wish = wish->hh.next)
-        look_for_missing(scan, wish);
+    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
+        look_for_missing(scan, reservation);
     user->scan = NULL;
     user->scanned = true;
     if (gathering)

@@ -3,7 +3,7 @@
 #ifndef RTF_SCANS_H
 #define RTF_SCANS_H
 
-#include "wish.h"
+#include "reservation.h"
 
 /* As in readers.h. */
 void scan_begin(struct user *user, int64_t since);

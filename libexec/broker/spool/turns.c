@@ -2,18 +2,18 @@
 
 enum { UNDER_WAY_MAX = 256 };
 
-static struct line old = {.wishes = TAILQ_HEAD_INITIALIZER(old.wishes), .unlimited = true};
+static struct line old = {.reservations = TAILQ_HEAD_INITIALIZER(old.reservations), .unlimited = true};
 static TAILQ_HEAD(, line) ring = TAILQ_HEAD_INITIALIZER(ring);
 
 void line_init(struct line *line, bool unlimited)
 {
-    TAILQ_INIT(&line->wishes);
+    TAILQ_INIT(&line->reservations);
     line->unlimited = unlimited;
 }
 
 static void settle(struct line *line)
 {
-    bool belongs = !TAILQ_EMPTY(&line->wishes) && (line->unlimited || line->under_way < UNDER_WAY_MAX);
+    bool belongs = !TAILQ_EMPTY(&line->reservations) && (line->unlimited || line->under_way < UNDER_WAY_MAX);
     if (belongs && !line->in_ring)
         TAILQ_INSERT_TAIL(&ring, line, of_ring);
     else if (!belongs && line->in_ring)
@@ -21,12 +21,12 @@ static void settle(struct line *line)
     line->in_ring = belongs;
 }
 
-void turns_add(struct wish *wish, struct line *line)
+void turns_add(struct reservation *reservation, struct line *line)
 {
-    if (wish->line != NULL)
+    if (reservation->line != NULL)
         return;
-    wish->line = line;
-    TAILQ_INSERT_TAIL(&line->wishes, wish, of_line);
+    reservation->line = line;
+    TAILQ_INSERT_TAIL(&line->reservations, reservation, of_line);
     settle(line);
 }
 
@@ -35,26 +35,26 @@ struct line *turns_of_old(void)
     return &old;
 }
 
-void turns_leave(struct wish *wish)
+void turns_leave(struct reservation *reservation)
 {
-    struct line *line = wish->line;
+    struct line *line = reservation->line;
     if (line == NULL)
         return;
-    wish->line = NULL;
-    TAILQ_REMOVE(&line->wishes, wish, of_line);
+    reservation->line = NULL;
+    TAILQ_REMOVE(&line->reservations, reservation, of_line);
     settle(line);
 }
 
-struct wish *turns_next(void)
+struct reservation *turns_next(void)
 {
     struct line *line = TAILQ_FIRST(&ring);
     if (line == NULL)
         return NULL;
     TAILQ_REMOVE(&ring, line, of_ring);
     line->in_ring = false;
-    struct wish *wish = TAILQ_FIRST(&line->wishes);
-    turns_leave(wish); /* and the line is the last of the ring again if there is more */
-    return wish;
+    struct reservation *reservation = TAILQ_FIRST(&line->reservations);
+    turns_leave(reservation); /* and the line is the last of the ring again if there is more */
+    return reservation;
 }
 
 bool turns_are_due(void)

@@ -18,19 +18,22 @@
 #include "grants.h"
 #include "guard.h"
 #include "home.h"
+#include "leases.h"
 #include "ledger.h"
+#include "resource-cpu.h"
 #include "memory.h"
 #include "names.h"
 #include "order.h"
 #include "place.h"
-#include "rest.h"
+#include "debts.h"
 #include "scans.h"
 #include "spool.h"
 #include "state.h"
 #include "tasks.h"
 #include "threads.h"
 #include "turns.h"
-#include "wishes.h"
+#include "waiters.h"
+#include "reservations.h"
 
 static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
 static char former_rt_runtime[24]; /* "": not changed by us */
@@ -44,9 +47,9 @@ static bool journal_afresh(char reason[static REASON_BYTES])
         return false;
     }
     bool good = former_rt_runtime[0] == '\0' || state_rt_runtime(former_rt_runtime);
-    for (const struct wish *wish = wish_first(); good && wish != NULL; wish = wish->hh_task.next)
-        if (!wish->over_limit)
-            good = state_wish(wish);
+    for (const struct reservation *reservation = reservation_first(); good && reservation != NULL; reservation = reservation->hh_task.next)
+        if (reservation->state != RESERVATION_OVER_LIMIT)
+            good = state_reservation(reservation);
     if (!good)
         snprintf(reason, REASON_BYTES, "state/current/journal: %s", strerror(errno));
     if (good && state_commit(reason))
@@ -55,25 +58,26 @@ static bool journal_afresh(char reason[static REASON_BYTES])
     return false;
 }
 
-static int64_t journal_retry = INT64_MAX;
+static const int64_t journal_pause = INT64_C(1000000000); /* ns */
 
-int64_t journal_deadline(void)
+static void try_again(struct timer *timer)
 {
-    return journal_retry;
+    char reason[REASON_BYTES];
+    if (journal_afresh(reason))
+        event_broker("ok", "state/current/journal says again what is in force");
+    else if (state_is_behind())
+        timer_set(timer, monotonic_now() + journal_pause);
 }
 
 void journal_tidy(void)
 {
+    static struct timer retry = {.due = try_again};
     char reason[REASON_BYTES];
-    bool again = journal_retry != INT64_MAX;
-    if (again ? monotonic_now() < journal_retry : !state_is_behind() && !state_is_bloated())
+    if (retry.at != 0 || (!state_is_behind() && !state_is_bloated()) || journal_afresh(reason))
         return;
-    bool good = journal_afresh(reason);
-    journal_retry = !good && state_is_behind() ? monotonic_now() + INT64_C(1000000000) : INT64_MAX;
-    if (good && again)
-        event_broker("ok", "state/current/journal says again what is in force");
-    else if (!good && !again) /* once, not at each retry */
-        event_broker("error", "%s", reason);
+    event_broker("error", "%s", reason); /* once, not at each retry */
+    if (state_is_behind())
+        timer_set(&retry, monotonic_now() + journal_pause);
 }
 
 /* ---- the kernel-wide setting ---- */
@@ -195,14 +199,14 @@ static void restore_kernel(void)
 
 /* ---- taking up ---- */
 
-static struct attachment recorded_attachment(const struct recorded_wish *recorded)
+static struct attachment recorded_attachment(const struct recorded_reservation *recorded)
 {
     return (struct attachment){.tid = recorded->tid, .process = recorded->process, .started_by = recorded->started_by, .former = recorded->former,
                                .group = recorded->group, .pidfd = -1, .watch = -1};
 }
 
 /* A thread that somebody was promised and that nobody answers for any more. */
-static void restore_orphan(struct recorded_wish *recorded)
+static void restore_orphan(struct recorded_reservation *recorded)
 {
     struct helper_event last;
     struct attachment orphan = recorded_attachment(recorded);
@@ -210,7 +214,7 @@ static void restore_orphan(struct recorded_wish *recorded)
     if (!recorded->orphan || attachment_find(recorded->tid) != NULL || !thread_is(recorded->tid, recorded->started_by))
         return;
     (void)helper_restore(&orphan);
-    (void)helper_drain(5, &last); /* before it is in no record any more, and before somebody else's wish for it is looked at */
+    (void)helper_drain(5, &last); /* before it is in no record any more, and before somebody else's reservation for it is looked at */
 }
 
 /* One that has called execve(2) is told from those of its process only when all are known that somebody answers for. */
@@ -218,15 +222,15 @@ static void follow_orphans(const struct recorded_state *state)
 {
     struct helper_event last;
     for (int i = 0; i < state->count; i++) {
-        struct attachment orphan = recorded_attachment(&state->wishes[i]);
-        if (state->wishes[i].orphan && orphan.tid != orphan.process && attachment_is_over(&orphan))
+        struct attachment orphan = recorded_attachment(&state->reservations[i]);
+        if (state->reservations[i].orphan && orphan.tid != orphan.process && attachment_is_over(&orphan))
             follow_late(NULL, NULL, &orphan);
     }
     (void)helper_drain(5, &last);
     follow_drained();
 }
 
-static void take_up_thread(struct wish *wish, const struct recorded_wish *recorded, bool *apply)
+static void take_up_thread(struct reservation *reservation, const struct recorded_reservation *recorded, bool *apply)
 {
     struct identity identity;
     struct attributes now;
@@ -239,115 +243,141 @@ static void take_up_thread(struct wish *wish, const struct recorded_wish *record
     if (!there)
         identity = (struct identity){.tid = recorded->tid, .process = recorded->process};
     identity.started_by = recorded->started_by;
-    wish->attachment = attachment_new(wish, &identity, pidfd, recorded->by_file, &recorded->former);
-    wish->attachment->laid_down = !there && recorded->laid_down; /* then it ended as an ordinary thread */
-    wish->attachment->served = !recorded->laid_down;
-    wish->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
-    if (!there || !attachment_watch(wish->attachment))
-        wish->exited = true;
+    reservation->attachment = attachment_new(reservation, &identity, pidfd, recorded->by_file, &recorded->former);
+    if (!there && recorded->laid_down)
+        reservation->attachment->state = ATTACHMENT_LAID_DOWN; /* then it ended as an ordinary thread */
+    reservation->attachment->served = !recorded->laid_down;
+    reservation->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
+    if (!there || !attachment_watch(reservation->attachment))
+        reservation->news |= NEWS_OF_THREAD;
     else if (thread_attributes(recorded->tid, &now)) {
-        home_expect(&wish->attachment->presence, &wish->grant->plan);
-        if (wish->attachment->group == NULL)
-            (void)group_of(recorded->tid, &wish->attachment->group); /* plugins.conf had no domains when it was attached */
-        *apply = !attributes_show(&wish->grant->plan, &now) || plugin_line(wish->grant->plugin)->domains;
+        home_expect(&reservation->attachment->presence, &reservation->grant->plan);
+        if (reservation->attachment->group == NULL)
+            (void)group_of(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when it was attached */
+        *apply = !attributes_show(&reservation->grant->plan, &now) || plugin_line(reservation->grant->plugin)->domains;
         /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
         if (*apply && recorded->laid_down)
-            wish->attachment->former = now;
+            reservation->attachment->former = now;
     }
 }
 
-static bool take_up_grant(struct wish *wish, const struct recorded_wish *recorded)
+static bool plugin_is_gone(const char *name, char *reason)
+{
+    snprintf(reason, REASON_BYTES, "there is no plugin %s", name);
+    return false;
+}
+
+static bool take_up_cpus(const struct recorded_reservation *recorded, struct grant *grant, char *reason)
+{
+    grant->plugin = strcmp(recorded->plugin, NO_PLUGIN_NAME) == 0 ? NO_PLUGIN : plugin_index(recorded->plugin);
+    if (strcmp(recorded->plugin, NO_PLUGIN_NAME) == 0)
+        return true;
+    if (grant->plugin < 0 || plugin_line(grant->plugin)->resource != RESOURCE_CPU)
+        return plugin_is_gone(recorded->plugin, reason);
+    grant->utilization = cpu_utilization(grant);
+    return guard_can_enforce(grant->plugin, &grant->spec, reason) && cpu_plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
+}
+
+static bool take_up_claims(const struct recorded_reservation *recorded, struct grant *grant, char *reason)
+{
+    struct holding **last = &grant->holdings;
+    for (const struct claim *claim = recorded->claims; claim != NULL; claim = claim->next) {
+        const int plugin = plugin_index(claim->plugin);
+        if (plugin < 0 || plugin_line(plugin)->resource != claim->resource)
+            return plugin_is_gone(claim->plugin, reason);
+        struct holding *holding = allocate(sizeof *holding);
+        holding->claim = *claim;
+        holding->claim.next = NULL;
+        holding->plugin = plugin;
+        *last = holding;
+        last = &holding->next;
+    }
+    return grant->plugin != NO_PLUGIN || grant->holdings != NULL || plugin_is_gone("that it names", reason);
+}
+
+static bool take_up_grant(struct reservation *reservation, const struct recorded_reservation *recorded)
 {
     char reason[REASON_BYTES];
-    struct grant grant = recorded->grant;
-    grant.plugin = plugin_index(recorded->plugin);
-    if (grant.plugin < 0) {
-        event_broker("warning", "plugins.conf has no plugin %s any more: the grant of %s/%s is asked again", recorded->plugin, recorded->user,
-                     recorded->name);
-        return false;
+    struct grant *grant = allocate(sizeof *grant);
+    *grant = recorded->grant;
+    if (take_up_cpus(recorded, grant, reason) && take_up_claims(recorded, grant, reason) && ledger_fits(grant, NULL, reason)) {
+        grant_book(reservation, grant);
+        return true;
     }
-    grant.utilization = grant_utilization(&grant);
-    if (!guard_can_enforce(grant.plugin, &grant.spec, reason) || !plan_is_its_own(grant.plugin, &grant.spec, UINT64_MAX, &grant.plan, reason) || !ledger_fits(&grant, NULL, reason)) {
-        event_broker("warning", "the grant of %s/%s does not fit plugins.conf any more and is asked again: %.300s", recorded->user,
-                     recorded->name, reason);
-        return false;
-    }
-    struct grant *own = malloc(sizeof *own);
-    if (own == NULL)
-        abort();
-    *own = grant;
-    acl_charge(rules, wish->user->account, grant.plugin, acl_weight(&grant.spec, grant.plan.runtime), &own->charge);
-    grant_book(wish, own);
-    (void)plugin_schedule(grant.plugin, wish->task, own);
-    return true;
+    event_broker("warning", "the grant of %s/%s does not fit plugins.conf any more and is asked again: %.300s", recorded->user, recorded->name, reason);
+    grant_free(grant);
+    return false;
 }
 
 /* Returns true when the kernel does not show what the grant says, and the call has to be made again. */
-static bool take_up(struct recorded_wish *recorded, bool same_boot)
+static bool take_up(struct recorded_reservation *recorded, bool same_boot)
 {
     bool apply = false;
     struct user *user = user_find(recorded->user);
     /* An account database that is down must not cost anybody his grant: it was judged when it was up. */
-    if (user != NULL && !user->adopted && user->account->state == ACCOUNT_FAILED)
+    if (user != NULL && user->state != DIRECTORY_ADOPTED && user->account->state == ACCOUNT_FAILED)
         directory_adopt_for_now(user);
-    if (user == NULL || !user->adopted) {
+    if (user == NULL || user->state != DIRECTORY_ADOPTED) {
         if (same_boot)
             restore_orphan(recorded);
         return false;
     }
-    struct wish *wish = wish_find(user, recorded->name, true);
-    wish_keep(wish);
-    if (wish->grant != NULL) { /* an older record of a name that was moved away and taken anew */
+    struct reservation *reservation = reservation_find(user, recorded->name, true);
+    reservation_keep(reservation);
+    if (reservation->grant != NULL) { /* an older record of a name that was moved away and taken anew */
         restore_orphan(recorded);
         return false;
     }
-    if (recorded->token[0] != '\0' && (wish->token = strdup(recorded->token)) == NULL)
+    if (recorded->token[0] != '\0' && (reservation->token = strdup(recorded->token)) == NULL)
         abort();
     if (!same_boot) {
-        wish->recovered = true; /* asked again, in the order of old */
+        reservation->state = RESERVATION_RECOVERED; /* asked again, in the order of old */
         return false;
     }
-    if (recorded->granted && !take_up_grant(wish, recorded)) {
+    if (recorded->granted && !take_up_grant(reservation, recorded)) {
         restore_orphan(recorded);
-        wish->recovered = true;
+        reservation->state = RESERVATION_RECOVERED;
         return false;
     }
-    wish->decided = recorded->time;
-    wish->judged = recorded->judged;
-    wish->judged_tid = recorded->judged_tid;
-    if (recorded->attached && wish->grant != NULL)
-        take_up_thread(wish, recorded, &apply);
+    reservation->decided = recorded->time;
+    lease_until(reservation, recorded->lease);
+    if (recorded->waits != 0)
+        waiters_add(reservation, recorded->waits);
+    reservation->judged = recorded->judged;
+    reservation->judged_tid = recorded->judged_tid;
+    if (recorded->attached && reservation->grant != NULL)
+        take_up_thread(reservation, recorded, &apply);
     return apply;
 }
 
 /* Threads of those that go on are watched, and what was granted and does not show is granted once more. */
-static void go_on(const struct recorded_wish *recorded, bool apply)
+static void go_on(const struct recorded_reservation *recorded, bool apply)
 {
     struct user *user = user_find(recorded->user);
-    struct wish *wish = user == NULL ? NULL : wish_find(user, recorded->name, false);
-    if (wish == NULL)
+    struct reservation *reservation = user == NULL ? NULL : reservation_find(user, recorded->name, false);
+    if (reservation == NULL)
         return;
     if (apply)
-        order_recover(wish, RECOVER, "the thread is attached again");
-    else if (wish->attachment != NULL) {
-        adjusting_watch(wish);
-        adjusting_guard_again(wish);
+        order_recover(reservation, RECOVER, "the thread is attached again");
+    else if (reservation->attachment != NULL) {
+        adjusting_watch(reservation);
+        adjusting_guard_again(reservation);
     }
-    if (wish->exited || wish->recovered)
-        turns_add(wish, turns_of_old()); /* before what is new: what it gives up can be theirs */
+    if ((reservation->news & NEWS_OF_THREAD) != 0 || reservation->state == RESERVATION_RECOVERED)
+        turns_add(reservation, turns_of_old()); /* before what is new: what it gives up can be theirs */
 }
 
 bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
 {
     bool *apply = allocate((size_t)state->count + 1);
     for (int i = 0; i < state->count; i++)
-        tasks_from(state->wishes[i].task);
+        tasks_from(state->reservations[i].task);
     for (int i = 0; i < state->count; i++)
-        apply[i] = take_up(&state->wishes[i], state->same_boot);
+        apply[i] = take_up(&state->reservations[i], state->same_boot);
     follow_orphans(state);
     bool good = set_kernel(state->same_boot ? state->rt_runtime : "", reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
-        go_on(&state->wishes[i], apply[i]);
+        go_on(&state->reservations[i], apply[i]);
     if (!good) {
         char ignored[REASON_BYTES];
         restore_kernel();
@@ -362,21 +392,21 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
 static bool restore_all(void)
 {
     struct helper_event last;
-    for (struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next) {
-        if (wish->attachment == NULL)
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
+        if (reservation->attachment == NULL)
             continue;
-        if (attachment_is_over(wish->attachment)) {
-            rest_begin(wish, wish->grant);
-            rest_of_thread(wish);
+        if (attachment_is_over(reservation->attachment)) {
+            debt_begin(reservation, reservation->grant);
+            debt_of_thread(reservation);
         }
-        (void)helper_restore(wish->attachment);
-        wish->attachment->laid_down = true;
+        (void)helper_restore(reservation->attachment);
+        reservation->attachment->state = ATTACHMENT_LAID_DOWN;
     }
     bool answered = helper_drain(10, &last);
     /* By now each is ordinary, or its id is over. */
-    for (const struct wish *wish = wish_first(); wish != NULL; wish = wish->hh_task.next)
-        if (wish->attachment != NULL && wish->attachment->tid != wish->attachment->process && attachment_is_over(wish->attachment))
-            follow_to_the_end(wish->user, wish->name, wish->attachment);
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        if (reservation->attachment != NULL && reservation->attachment->tid != reservation->attachment->process && attachment_is_over(reservation->attachment))
+            follow_to_the_end(reservation->user, reservation->name, reservation->attachment);
     return helper_drain(10, &last) && answered;
 }
 
@@ -384,7 +414,7 @@ static bool restore_all(void)
  * take more out of a domain than is in: that wraps around, and every SCHED_DEADLINE thread is refused there (measured on 6.18). */
 static void wait_for_kernel(int64_t owed)
 {
-    const int64_t most = INT64_C(5000000000), rests = rest_last_in_kernel() - monotonic_now(), wait = rests < most ? rests : most;
+    const int64_t most = INT64_C(5000000000), paid_back = debt_last_in_kernel() - monotonic_now(), wait = paid_back < most ? paid_back : most;
     const int64_t longer = owed > wait ? owed : wait;
     const struct timespec pause = {.tv_sec = longer / 1000000000, .tv_nsec = longer % 1000000000};
     if (longer > 0)
@@ -407,7 +437,7 @@ void lay_down(void)
     char reason[REASON_BYTES];
     if (!drop_domains(reason))
         event_broker("error", "%s", reason);
-    if (wish_first() == NULL && former_rt_runtime[0] == '\0')
+    if (reservation_first() == NULL && former_rt_runtime[0] == '\0')
         place_leave();
     else if (!journal_afresh(reason))
         event_broker("error", "%s", reason);

@@ -4,19 +4,17 @@
 
 #include <stdbool.h>
 
-#include "wish.h"
+#include "reservation.h"
 
 /* Takes up the grants and threads of the broker before; the directories of their owners have been adopted. False: *reason. */
 struct recorded_state;
 bool recover(struct recorded_state *state, char reason[static REASON_BYTES]);
 
 /* At the end of each turn: writes the journal anew, without what has been superseded, when it has grown too much of
- * that, and with what it lacks when a record could not be appended; if that fails, again at the deadline (monotonic
- * ns, INT64_MAX: none). */
+ * that, and with what it lacks when a record could not be appended; if that fails, again a second later. */
 void journal_tidy(void);
-int64_t journal_deadline(void);
 
-/* SIGTERM: every thread gets its former attributes back, and the kernel its settings; wishes and grants stay
+/* SIGTERM: every thread gets its former attributes back, and the kernel its settings; reservations and grants stay
  * in state/ for the next start. SIGINT: all stays in force. */
 void lay_down(void);
 void leave_in_force(void);

@@ -70,59 +70,67 @@ static void add_if(const char *key, uint64_t number)
         paragraph_add_number(&output, key, number);
 }
 
+static void add_claims(const struct holding *holding)
+{
+    for (; holding != NULL; holding = holding->next) {
+        struct claim claim = holding->claim;
+        snprintf(claim.plugin, sizeof claim.plugin, "%s", plugin_line(holding->plugin)->name);
+        claims_add(&output, &claim);
+    }
+}
+
 static void add_grant(const struct grant *grant)
 {
-    char cpus[CPU_LIST_TEXT];
-    paragraph_add(&output, "plugin", plugin_line(grant->plugin)->name);
-    paragraph_add(&output, "policy", policy_name(grant->plan.policy));
-    paragraph_add(&output, "cpus", format_cpus(&grant->plan.cpus, cpus));
-    add_if("priority", (uint64_t)grant->plan.priority);
-    add_if("accepted_runtime", grant->plan.runtime);
-    add_if("period", grant->spec.period);
-    add_if("deadline", grant->spec.deadline);
-    add_if("runtime", grant->spec.runtime);
-    add_if("desired_runtime", grant->spec.desired_runtime);
-    add_if("requested_priority", (uint64_t)grant->spec.priority);
-    add_if("ignore_admission", grant->spec.ignore_admission);
+    if (grant->plugin == NO_PLUGIN)
+        paragraph_add(&output, "plugin", NO_PLUGIN_NAME);
+    else {
+        paragraph_add(&output, "plugin", plugin_line(grant->plugin)->name);
+        cpu_record(&output, grant);
+    }
+    add_claims(grant->holdings);
     add_if("lifetime_thread", grant->spec.lifetime_thread);
+    add_if("expires", grant->spec.expires);
     add_if("move_process", grant->spec.move_process);
     add_if("attach", (uint64_t)grant->spec.attach);
+    add_if("attach_kept", grant->spec.attach_kept);
 }
 
-static void name_wish(const char *record, const struct wish *wish)
+static void name_reservation(const char *record, const struct reservation *reservation)
 {
     paragraph_add(&output, "record", record);
-    paragraph_add(&output, "user", wish->user->name);
-    paragraph_add(&output, "name", wish->name);
-    paragraph_add_number(&output, "task", wish->task);
+    paragraph_add(&output, "user", reservation->user->name);
+    paragraph_add(&output, "name", reservation->name);
+    paragraph_add_number(&output, "task", reservation->task);
 }
 
-bool state_wish(const struct wish *wish)
+bool state_reservation(const struct reservation *reservation)
 {
-    name_wish("wish", wish);
-    paragraph_add_number(&output, "time", (uint64_t)wish->decided);
-    add_stamp("judged", &wish->judged);
-    add_stamp("judged_tid", &wish->judged_tid);
-    if (wish->token != NULL)
-        paragraph_add(&output, "token", wish->token);
-    if (wish->grant != NULL)
-        add_grant(wish->grant);
-    if (wish->attachment != NULL) {
-        paragraph_add_number(&output, "tid", (uint64_t)wish->attachment->tid);
-        paragraph_add_number(&output, "started_by", wish->attachment->started_by);
-        paragraph_add_number(&output, "process", (uint64_t)wish->attachment->process);
-        add_if("by_file", wish->attachment->by_file);
-        add_if("laid_down", wish->attachment->laid_down);
-        attributes_add(&output, "former_", &wish->attachment->former);
-        if (wish->attachment->group != NULL)
-            paragraph_add(&output, "former_group", wish->attachment->group);
+    name_reservation("reservation", reservation);
+    paragraph_add_number(&output, "time", (uint64_t)reservation->decided);
+    add_stamp("judged", &reservation->judged);
+    add_stamp("judged_tid", &reservation->judged_tid);
+    add_if("lease", (uint64_t)reservation->lease);
+    add_if("waits", (uint64_t)reservation->waits);
+    if (reservation->token != NULL)
+        paragraph_add(&output, "token", reservation->token);
+    if (reservation->grant != NULL)
+        add_grant(reservation->grant);
+    if (reservation->attachment != NULL) {
+        paragraph_add_number(&output, "tid", (uint64_t)reservation->attachment->tid);
+        paragraph_add_number(&output, "started_by", reservation->attachment->started_by);
+        paragraph_add_number(&output, "process", (uint64_t)reservation->attachment->process);
+        add_if("by_file", reservation->attachment->by_file);
+        add_if("laid_down", reservation->attachment->state == ATTACHMENT_LAID_DOWN);
+        attributes_add(&output, "former_", &reservation->attachment->former);
+        if (reservation->attachment->group != NULL)
+            paragraph_add(&output, "former_group", reservation->attachment->group);
     }
     return append();
 }
 
-bool state_gone(const struct wish *wish)
+bool state_gone(const struct reservation *reservation)
 {
-    name_wish("gone", wish);
+    name_reservation("gone", reservation);
     return append();
 }
 
@@ -189,6 +197,7 @@ bool state_begin(char reason[static REASON_BYTES])
     paragraph_add(&output, "record", "boot");
     paragraph_add(&output, "boot", boot);
     paragraph_add_number(&output, "generation", generation + 1);
+    paragraph_add_number(&output, "format", 2);
     return append();
 }
 
@@ -299,68 +308,70 @@ static bool get_bool(const struct paragraph *record, const char *key, bool *valu
     return good;
 }
 
-static bool get_grant(const struct paragraph *record, struct recorded_wish *wish)
+static bool get_grant(const struct paragraph *record, struct recorded_reservation *reservation)
 {
-    struct attributes *plan = &wish->grant.plan;
-    struct spec *spec = &wish->grant.spec;
-    const char *policy = paragraph_get(record, "policy"), *cpus = paragraph_get(record, "cpus");
-    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) || !parse_cpus(cpus, &plan->cpus))
-        return false;
-    bool good = get(record, "period", TIME_MAX, &spec->period) && get(record, "deadline", TIME_MAX, &spec->deadline) &&
-                get(record, "runtime", TIME_MAX, &spec->runtime) && get(record, "desired_runtime", TIME_MAX, &spec->desired_runtime) &&
-                get(record, "accepted_runtime", TIME_MAX, &plan->runtime) && get_int(record, "requested_priority", PRIORITY_MAX, &spec->priority) &&
-                get_int(record, "priority", PRIORITY_MAX, &plan->priority) && get_int(record, "attach", INT32_MAX, &spec->attach) &&
-                get_bool(record, "ignore_admission", &spec->ignore_admission) && get_bool(record, "lifetime_thread", &spec->lifetime_thread) &&
-                get_bool(record, "move_process", &spec->move_process);
-    plan->period = spec->period;
-    plan->deadline = spec->deadline != 0 ? spec->deadline : spec->period;
-    return good;
+    struct grant *grant = &reservation->grant;
+    struct spec *spec = &grant->spec;
+    const bool has_plan = strcmp(reservation->plugin, NO_PLUGIN_NAME) != 0;
+    return (!has_plan || cpu_take_up(record, grant)) && get_int(record, "attach", INT32_MAX, &spec->attach) &&
+           get_bool(record, "lifetime_thread", &spec->lifetime_thread) && get_bool(record, "move_process", &spec->move_process) &&
+           get_bool(record, "attach_kept", &spec->attach_kept) && get(record, "expires", TIME_MAX, &spec->expires);
 }
 
-static bool get_thread(const struct paragraph *record, struct recorded_wish *wish)
+static bool get_thread(const struct paragraph *record, struct recorded_reservation *reservation)
 {
-    wish->attached = paragraph_get(record, "tid") != NULL;
-    bool good = get_int(record, "tid", INT32_MAX, &wish->tid) && get_int(record, "process", INT32_MAX, &wish->process) &&
-                get(record, "started_by", UINT64_MAX, &wish->started_by) &&
-                get_bool(record, "by_file", &wish->by_file) && get_bool(record, "laid_down", &wish->laid_down);
-    return good && (!wish->attached || (wish->tid > 0 && attributes_get(record, "former_", &wish->former)));
+    reservation->attached = paragraph_get(record, "tid") != NULL;
+    bool good = get_int(record, "tid", INT32_MAX, &reservation->tid) && get_int(record, "process", INT32_MAX, &reservation->process) &&
+                get(record, "started_by", UINT64_MAX, &reservation->started_by) &&
+                get_bool(record, "by_file", &reservation->by_file) && get_bool(record, "laid_down", &reservation->laid_down);
+    return good && (!reservation->attached || (reservation->tid > 0 && attributes_get(record, "former_", &reservation->former)));
 }
 
-static bool get_wish(const struct paragraph *record, struct recorded_wish *wish)
+static bool get_reservation(const struct paragraph *record, struct recorded_reservation *reservation)
 {
-    uint64_t time;
-    *wish = (struct recorded_wish){0};
-    if (!get(record, "task", UINT64_MAX, &wish->task) || !get(record, "time", INT64_MAX, &time) ||
-        !get_text(record, "user", wish->user, sizeof wish->user) || !get_text(record, "name", wish->name, sizeof wish->name) ||
-        !get_text(record, "token", wish->token, sizeof wish->token) || !get_text(record, "plugin", wish->plugin, sizeof wish->plugin) ||
-        !get_stamp(record, "judged", &wish->judged) || !get_stamp(record, "judged_tid", &wish->judged_tid) || !get_thread(record, wish))
+    uint64_t time, lease, waits;
+    *reservation = (struct recorded_reservation){0};
+    if (!get(record, "task", UINT64_MAX, &reservation->task) || !get(record, "time", INT64_MAX, &time) ||
+        !get_text(record, "user", reservation->user, sizeof reservation->user) || !get_text(record, "name", reservation->name, sizeof reservation->name) ||
+        !get_text(record, "token", reservation->token, sizeof reservation->token) || !get_text(record, "plugin", reservation->plugin, sizeof reservation->plugin) ||
+        !get(record, "lease", INT64_MAX, &lease) || !get(record, "waits", INT64_MAX, &waits) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
         return false;
-    if (strchr(wish->user, '/') != NULL || !name_is_valid(wish->name, strlen(wish->name), NAME_BYTES - 1))
+    if (strchr(reservation->user, '/') != NULL || !name_is_valid(reservation->name, strlen(reservation->name), NAME_BYTES - 1))
         return false;
-    wish->time = (int64_t)time;
-    wish->granted = wish->plugin[0] != '\0';
-    if (wish->granted && !get_grant(record, wish))
+    reservation->time = (int64_t)time;
+    reservation->lease = (int64_t)lease;
+    reservation->waits = (int64_t)waits;
+    reservation->granted = reservation->plugin[0] != '\0';
+    if (reservation->granted && (!get_grant(record, reservation) || !claims_get(record, &reservation->claims))) {
+        claims_free(&reservation->claims);
         return false;
+    }
     const char *group = paragraph_get(record, "former_group");
-    wish->group = group == NULL ? NULL : strdup(group);
+    reservation->group = group == NULL ? NULL : strdup(group);
     return true;
 }
 
-/* Takes wish->group over. */
-static void remember(struct recorded_state *state, struct known **known, struct recorded_wish *wish, bool gone)
+static void free_parts(struct recorded_reservation *reservation)
+{
+    free(reservation->group);
+    reservation->group = NULL;
+    claims_free(&reservation->claims);
+}
+
+/* Takes the group and the claims over. */
+static void remember(struct recorded_state *state, struct known **known, struct recorded_reservation *reservation, bool gone)
 {
     static int capacity;
     struct known *found;
     if (gone) {
-        free(wish->group);
-        wish->group = NULL;
+        free_parts(reservation);
     }
-    HASH_FIND(hh, *known, &wish->task, sizeof wish->task, found);
+    HASH_FIND(hh, *known, &reservation->task, sizeof reservation->task, found);
     if (found != NULL) {
-        free(state->wishes[found->index].group);
-        state->wishes[found->index] = *wish;
+        free_parts(&state->reservations[found->index]);
+        state->reservations[found->index] = *reservation;
         if (gone) {
-            state->wishes[found->index].name[0] = '\0';
+            state->reservations[found->index].name[0] = '\0';
             HASH_DEL(*known, found);
             free(found);
         }
@@ -372,14 +383,14 @@ static void remember(struct recorded_state *state, struct known **known, struct 
         capacity = 0;
     if (state->count == capacity) {
         capacity = capacity == 0 ? 64 : capacity * 2;
-        state->wishes = realloc(state->wishes, (size_t)capacity * sizeof *state->wishes);
+        state->reservations = realloc(state->reservations, (size_t)capacity * sizeof *state->reservations);
     }
     found = calloc(1, sizeof *found);
-    if (found == NULL || state->wishes == NULL)
+    if (found == NULL || state->reservations == NULL)
         abort();
-    found->task = wish->task;
+    found->task = reservation->task;
     found->index = state->count;
-    state->wishes[state->count++] = *wish;
+    state->reservations[state->count++] = *reservation;
     HASH_ADD(hh, *known, task, sizeof found->task, found);
 }
 
@@ -394,7 +405,7 @@ static bool take_record(struct one_file *file, struct known **known, const struc
 {
     struct recorded_state *state = &file->state;
     char boot[64];
-    struct recorded_wish wish;
+    struct recorded_reservation reservation;
     const char *kind = paragraph_get(record, "record");
     if (kind == NULL)
         return false;
@@ -408,10 +419,10 @@ static bool take_record(struct one_file *file, struct known **known, const struc
         file->whole = true;
     else if (strcmp(kind, "kernel") == 0)
         return get_text(record, "rt_runtime", state->rt_runtime, sizeof state->rt_runtime);
-    else if (strcmp(kind, "wish") == 0 || strcmp(kind, "gone") == 0) {
-        if (!get_wish(record, &wish))
+    else if (strcmp(kind, "reservation") == 0 || strcmp(kind, "wish") == 0 || strcmp(kind, "gone") == 0) {
+        if (!get_reservation(record, &reservation))
             return false;
-        remember(state, known, &wish, kind[0] == 'g');
+        remember(state, known, &reservation, kind[0] == 'g');
     }
     return true;
 }
@@ -420,8 +431,8 @@ static void drop_gone(struct recorded_state *state)
 {
     int kept = 0;
     for (int i = 0; i < state->count; i++)
-        if (state->wishes[i].name[0] != '\0')
-            state->wishes[kept++] = state->wishes[i];
+        if (state->reservations[i].name[0] != '\0')
+            state->reservations[kept++] = state->reservations[i];
     state->count = kept;
 }
 
@@ -490,7 +501,7 @@ bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
 void state_free(struct recorded_state *state)
 {
     for (int i = 0; i < state->count; i++)
-        free(state->wishes[i].group);
-    free(state->wishes);
+        free_parts(&state->reservations[i]);
+    free(state->reservations);
     *state = (struct recorded_state){0};
 }

@@ -1,30 +1,35 @@
 /* The journal, state/current/journal: what the broker needs to go on after a crash, appended before and after each step that must
- * not be forgotten. It is made of paragraphs (lib/paragraph.h); the last one about a wish counts, and one that
+ * not be forgotten. It is made of paragraphs (lib/paragraph.h); the last one about a reservation counts, and one that
  * was cut short by a crash or a full disk does not.
  *
- *   record=boot    boot= the kernel's boot id: threads of another boot are never touched; generation= the number of this journal
+ *   record=boot    boot= the kernel's boot id: threads of another boot are never touched; generation= the number of this journal;
+ *                  format=2: what is written here; without it, the same without claims, and the records of reservations are record=wish
  *   record=whole   all that was in force when this journal was begun stands before
  *   record=kernel  rt_runtime= what sched_rt_runtime_us was before it was set to -1; empty when it was put back
  *   record=left    the broker ended by SIGINT and left everything in force
- *   record=wish    user= name= task= time= and, as they exist: judged=, judged_tid=, token=, the grant, the
- *                  attached thread and its former attributes
+ *   record=reservation    user= name= task= time= and, as they exist: judged=, judged_tid=, lease=, waits=, token=, the grant (plugin=- where it
+ *                  has no CPU time, RESOURCE_plugin= and more for each claim on another resource), the attached thread and its former
+ *                  attributes
  *   record=gone    user= name= task=
  *
  * There are two files, journal and journal.other: a journal that has grown is written afresh into the one that is not in force. It is in
  * force from its record=whole on; then the former is made empty. If a crash comes between, the later generation counts. So the broker needs
  * no right to rename or remove files; when it starts and ends, the one in force gets the name journal.
  *
- * Nothing here is synced: kill -9 loses nothing that was written, and a reboot voids it all but the wishes. */
+ * Nothing here is synced: kill -9 loses nothing that was written, and a reboot voids it all but the reservations. */
 #ifndef RTF_STATE_H
 #define RTF_STATE_H
 
-#include "wish.h"
+#include "reservation.h"
 
-/* One wish as it was written down. */
-struct recorded_wish {
+#define NO_PLUGIN_NAME "-"
+
+/* One reservation as it was written down. */
+struct recorded_reservation {
     char user[NAME_BYTES], name[NAME_BYTES], token[TOKEN_BYTES], plugin[PLUGIN_NAME_BYTES];
     uint64_t task;
     int64_t time; /* CLOCK_REALTIME, ns */
+    int64_t lease, waits; /* CLOCK_BOOTTIME, ns; 0: none */
     struct stamp judged, judged_tid;
     bool granted;
     struct grant grant;
@@ -34,12 +39,13 @@ struct recorded_wish {
     uint64_t started_by;
     struct attributes former;
     char *group; /* NULL */
+    struct claim *claims; /* on other resources; `plugin` names who granted each */
 };
 
 struct recorded_state {
     bool same_boot, left_in_force;
     char rt_runtime[24]; /* "" when it was not changed */
-    struct recorded_wish *wishes; /* in the order of their first grant */
+    struct recorded_reservation *reservations; /* in the order of their first grant */
     int count;
 };
 
@@ -58,15 +64,15 @@ void state_settle(void);
 void state_abandon(void);
 
 /* Each appends one record. False with errno: nothing was appended. */
-bool state_wish(const struct wish *wish);
-bool state_gone(const struct wish *wish);
+bool state_reservation(const struct reservation *reservation);
+bool state_gone(const struct reservation *reservation);
 bool state_rt_runtime(const char *former);
 bool state_left(void);
 
 /* Goes on with the journal that is there, for a record or two. */
 bool state_reopen(void);
 
-/* A record could not be appended, and the next one about that wish may be long in coming: the caller should
+/* A record could not be appended, and the next one about that reservation may be long in coming: the caller should
  * begin, write all and commit, until that succeeds. */
 bool state_is_behind(void);
 

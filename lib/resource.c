@@ -1,0 +1,114 @@
+#include "resource.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNITS_MAX = 1000000000, KEY_BYTES = 32 };
+
+static const struct {
+    const char *name;
+    struct claim_key keys[CLAIM_VALUES];
+} resources[RESOURCES] = {
+    [RESOURCE_CPU] = {.name = "cpu"},
+    [RESOURCE_UNITS] = {.name = "units", .keys = {{"count", UNITS_MAX}}},
+};
+
+const char *resource_name(enum resource resource)
+{
+    return resources[resource].name;
+}
+
+bool resource_from_name(const char *name, enum resource *resource)
+{
+    for (int i = 0; i < RESOURCES; i++)
+        if (strcmp(resources[i].name, name) == 0) {
+            *resource = (enum resource)i;
+            return true;
+        }
+    return false;
+}
+
+const struct claim_key *resource_keys(enum resource resource)
+{
+    return resources[resource].keys;
+}
+
+uint64_t claim_amount(const struct claim *claim)
+{
+    return claim->values[0];
+}
+
+struct claim *claims_push(struct claim **claims, enum resource resource)
+{
+    struct claim *claim = calloc(1, sizeof *claim);
+    if (claim == NULL)
+        abort(); /* the journal brings a new broker back to here */
+    claim->resource = resource;
+    while (*claims != NULL && (*claims)->resource < resource)
+        claims = &(*claims)->next;
+    claim->next = *claims;
+    *claims = claim;
+    return claim;
+}
+
+void claims_free(struct claim **claims)
+{
+    while (*claims != NULL) {
+        struct claim *claim = *claims;
+        *claims = claim->next;
+        free(claim);
+    }
+}
+
+void claim_add_values(struct paragraph_output *output, const struct claim *claim)
+{
+    const struct claim_key *keys = resources[claim->resource].keys;
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        if (claim->values[i] != 0)
+            paragraph_add_number(output, keys[i].name, claim->values[i]);
+}
+
+static const char *key_of(char joined[static KEY_BYTES], enum resource resource, const char *what)
+{
+    snprintf(joined, KEY_BYTES, "%s_%s", resources[resource].name, what);
+    return joined;
+}
+
+void claims_add(struct paragraph_output *output, const struct claim *claims)
+{
+    char key[KEY_BYTES];
+    for (const struct claim *claim = claims; claim != NULL; claim = claim->next) {
+        const struct claim_key *keys = resources[claim->resource].keys;
+        for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+            if (claim->values[i] != 0)
+                paragraph_add_number(output, key_of(key, claim->resource, keys[i].name), claim->values[i]);
+        if (claim->plugin[0] != '\0')
+            paragraph_add(output, key_of(key, claim->resource, "plugin"), claim->plugin);
+    }
+}
+
+static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
+{
+    char key[KEY_BYTES];
+    const struct claim_key *keys = resources[claim->resource].keys;
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        if (paragraph_get_number(paragraph, key_of(key, claim->resource, keys[i].name), keys[i].most, &claim->values[i]) < 0)
+            return false;
+    const char *plugin = paragraph_get(paragraph, key_of(key, claim->resource, "plugin"));
+    if (plugin != NULL && !name_is_valid(plugin, strlen(plugin), PLUGIN_NAME_BYTES - 1))
+        return false;
+    snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin == NULL ? "" : plugin);
+    return claim->values[0] != 0;
+}
+
+bool claims_get(const struct paragraph *paragraph, struct claim **claims)
+{
+    char key[KEY_BYTES];
+    *claims = NULL;
+    for (int i = RESOURCE_CPU + 1; i < RESOURCES; i++)
+        if (paragraph_get(paragraph, key_of(key, (enum resource)i, resources[i].keys[0].name)) != NULL &&
+            !get_claim(paragraph, claims_push(claims, (enum resource)i)))
+            return false;
+    return true;
+}

@@ -1,0 +1,52 @@
+/* Resources, and claims on those other than CPU time: what a spec may say of each (rtf-spec(5)), and what of it is weighed.
+ *
+ * A new one is an entry here, a plugin that admits (resource= in plugins.conf(5)), and, where the kernel has something to enforce, a
+ * helper. CPU time is claimed by the flat keys of a spec, and has more to it than amounts: struct spec. */
+#ifndef RTF_RESOURCE_H
+#define RTF_RESOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "name.h"
+#include "paragraph.h"
+
+enum resource { RESOURCE_CPU, RESOURCE_UNITS, RESOURCES };
+enum { CLAIM_VALUES = 4 };
+
+/* What the value behind a key of the claim may be: a whole number from 1 to `most`; the first key of each resource has to be there. */
+struct claim_key {
+    const char *name;
+    uint64_t most;
+};
+
+struct claim {
+    struct claim *next;
+    enum resource resource;
+    char plugin[PLUGIN_NAME_BYTES]; /* the only one that may be asked; "": any */
+    uint64_t values[CLAIM_VALUES];  /* in the order of the keys; 0: not stated */
+};
+
+/* "cpu", "units": a key of specs, and the value of resource=. */
+const char *resource_name(enum resource resource);
+bool resource_from_name(const char *name, enum resource *resource);
+
+/* CLAIM_VALUES of them; those after the last have no name. */
+const struct claim_key *resource_keys(enum resource resource);
+
+/* What the claim takes of a pool, in the resource's unit. */
+uint64_t claim_amount(const struct claim *claim);
+
+/* The values alone, as a plugin is asked for them: count=2. */
+void claim_add_values(struct paragraph_output *output, const struct claim *claim);
+
+/* All of a list, as lines of a paragraph of more than this: units_count=2, units_plugin=CAMERA. And back: false when a value cannot be;
+ * claims_free in any case. */
+void claims_add(struct paragraph_output *output, const struct claim *claims);
+bool claims_get(const struct paragraph *paragraph, struct claim **claims);
+
+/* A new one of that resource; they are kept in the order of the resources. */
+struct claim *claims_push(struct claim **claims, enum resource resource);
+void claims_free(struct claim **claims);
+
+#endif

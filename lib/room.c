@@ -1,0 +1,156 @@
+#include "room.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct room {
+    struct rtf_client *client;
+    const char *name;
+    int64_t until;
+    sigset_t inherited;
+    int signals, changes, timer;
+};
+
+static enum rtf_outcome fail(const struct room *room, enum rtf_outcome outcome, const char *what)
+{
+    snprintf(room->client->why, sizeof room->client->why, "%s: %s", what, strerror(errno));
+    return outcome;
+}
+
+/* The spec as a dry run without a thread, with this token, as text to be freed; NULL: it cannot be read. */
+static char *dry_text(const struct room *room, const char *token)
+{
+    char file[NAME_MAX + 1];
+    snprintf(file, sizeof file, "%s.json", room->name);
+    int fd = openat(room->client->directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    json_t *spec = fd < 0 ? NULL : json_loadfd(fd, 0, NULL);
+    if (fd >= 0)
+        close(fd);
+    static const char *const not_now[] = {"attach", "lifetime", "on_refusal", "expires"};
+    for (size_t i = 0; i < sizeof not_now / sizeof *not_now; i++)
+        json_object_del(spec, not_now[i]);
+    json_object_set_new(spec, "dry_run", json_true());
+    json_object_set_new(spec, "token", json_string(token));
+    char *text = json_is_object(spec) ? json_dumps(spec, JSON_COMPACT) : NULL;
+    json_decref(spec);
+    return text;
+}
+
+/* One dry run, under a name of our own, which is gone afterwards. */
+static enum rtf_outcome ask(const struct room *room, struct rtf_verdict *verdict)
+{
+    char name[RTF_NAME_MAX + 1], token[RTF_TOKEN];
+    ino_t inode = 0;
+    char *text = rtf_make_token(token) ? dry_text(room, token) : NULL;
+    if (text == NULL) {
+        snprintf(room->client->why, sizeof room->client->why, "there is no spec %s that can be read", room->name);
+        return RTF_GONE;
+    }
+    snprintf(name, sizeof name, "room-%d", getpid());
+    enum rtf_outcome outcome = rtf_put(room->client, name, text, &inode);
+    free(text);
+    struct rtf_wait wait = {.name = name, .token = token, .inode = inode, .until = room->until, .interrupt = room->signals};
+    if (outcome != RTF_OK)
+        return outcome;
+    outcome = rtf_wait(room->client, &wait, verdict);
+    rtf_withdraw(room->client, name, inode);
+    return outcome;
+}
+
+/* What can change the answer: a spec that is wrong, or beyond a rule, is so whatever is freed. */
+static bool is_settled(const struct rtf_verdict *verdict)
+{
+    const char *retry = rtf_string(json_object_get(verdict->json, "refusal"), "retry");
+    return json_is_object(json_object_get(verdict->json, "would_grant")) || retry == NULL || strcmp(retry, "when-freed") != 0;
+}
+
+/* Whether the broker has told something new of its capacity. */
+static bool has_changed(int changes)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    bool changed = false;
+    for (ssize_t length; (length = read(changes, events, sizeof events)) > 0;)
+        for (char *at = events; at < events + length; at += sizeof(struct inotify_event) + ((struct inotify_event *)(void *)at)->len) {
+            const struct inotify_event *event = (const void *)at;
+            changed = changed || (event->mask & IN_Q_OVERFLOW) != 0 || (event->len > 0 && strcmp(event->name, "status.json") == 0);
+        }
+    return changed;
+}
+
+/* Sleeps until there is a reason to ask once more: RTF_PENDING. */
+static enum rtf_outcome doze(const struct room *room)
+{
+    struct pollfd fds[] = {{.fd = room->changes, .events = POLLIN},
+                           {.fd = room->client->alive},
+                           {.fd = room->timer, .events = POLLIN},
+                           {.fd = room->signals, .events = POLLIN}};
+    do {
+        if (poll(fds, sizeof fds / sizeof *fds, -1) < 0 && errno != EINTR)
+            return fail(room, RTF_ERROR, "poll");
+        if (fds[3].revents != 0)
+            return RTF_INTERRUPTED;
+        if (fds[1].revents != 0) {
+            snprintf(room->client->why, sizeof room->client->why, "the broker on %s has ended", room->client->spool);
+            return RTF_NO_BROKER;
+        }
+        if (fds[2].revents != 0) {
+            snprintf(room->client->why, sizeof room->client->why, "no room for %s within the time allowed", room->name);
+            return RTF_TIMEOUT;
+        }
+    } while (!has_changed(room->changes));
+    return RTF_PENDING;
+}
+
+/* The watch is there before the first question: what is freed after its answer ends the sleep. */
+static enum rtf_outcome begin(struct room *room)
+{
+    static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
+    char path[32];
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        sigaddset(&held, fatal[i]);
+    sigprocmask(SIG_BLOCK, &held, &room->inherited);
+    room->signals = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
+    room->changes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    room->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    const struct itimerspec end = {.it_value = {.tv_sec = room->until / 1000000, .tv_nsec = room->until % 1000000 * 1000}};
+    snprintf(path, sizeof path, "/proc/self/fd/%d", room->client->root);
+    if (room->signals < 0 || room->changes < 0 || timerfd_settime(room->timer, TFD_TIMER_ABSTIME, &end, NULL) != 0 ||
+        inotify_add_watch(room->changes, path, IN_ONLYDIR | IN_MOVED_TO) < 0)
+        return fail(room, RTF_ERROR, "cannot wait for room");
+    return RTF_PENDING;
+}
+
+static void end(struct room *room)
+{
+    const int fds[] = {room->signals, room->changes, room->timer};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    sigprocmask(SIG_SETMASK, &room->inherited, NULL); /* one that is pending ends us here */
+}
+
+enum rtf_outcome rtf_wait_for_room(struct rtf_client *client, const char *name, int64_t until, struct rtf_verdict *verdict)
+{
+    struct room room = {.client = client, .name = name, .until = until, .signals = -1, .changes = -1, .timer = -1};
+    enum rtf_outcome outcome = begin(&room);
+    while (outcome == RTF_PENDING) {
+        outcome = ask(&room, verdict);
+        if (outcome == RTF_OK && !is_settled(verdict)) {
+            rtf_free_verdict(verdict);
+            outcome = doze(&room);
+        }
+    }
+    end(&room);
+    return outcome;
+}

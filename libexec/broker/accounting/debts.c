@@ -1,0 +1,362 @@
+#include "debts.h"
+
+#include <stdlib.h>
+
+#include "acl.h"
+#include "resource-cpu.h"
+#include "guard.h"
+#include "ledger.h"
+#include "memory.h"
+#include "plugins.h"
+#include "spec.h"
+#include "tasks.h"
+#include "tick.h"
+#include "units.h"
+
+/* What a reservation has given up of one plugin's CPUs is one record, however often it gave up something: the plugins know each of them
+ * as a task. While a change is under way, what it gives up is a record of its own: it may have to come back. */
+struct held_by {
+    uint64_t task; /* of the reservation */
+    int plugin;
+    cpu_set_t cpus;
+};
+
+struct debt {
+    struct timer paid_back;
+    uint64_t task;
+    struct grant grant;
+    uint64_t rate, density; /* sums of its parts, each rounded up to a billionth; what grant says is never less */
+    bool mixed;             /* of parts with several periods or deadlines */
+    bool open;              /* of a change that is under way */
+    struct held_by holder;
+    UT_hash_handle hh;        /* by task */
+    UT_hash_handle hh_holder; /* by holder, if it is not open */
+};
+
+static struct debt *by_task, *by_holder;
+
+/* Of all, and of those that are charged to somebody. */
+static struct owed {
+    uint64_t sum; /* of utilizations */
+    int64_t last; /* no later than this the last of it is paid back */
+} owed, owed_in_quotas;
+
+/* The longest period that the kernel takes: nobody is kept waiting longer for crumbs that a tick has multiplied. */
+static const uint64_t longest = 4200000; /* us */
+
+/* Many end by one wakeup: finer than by ticks nobody knows what was used. */
+static int64_t by_tick(int64_t time)
+{
+    const int64_t ns = (int64_t)tick_length() * 1000;
+    return (time / ns + 1) * ns;
+}
+
+bool debt_applies(const struct grant *grant)
+{
+    return grant->plugin != NO_PLUGIN && (grant->plan.policy == POLICY_DEADLINE || guard_enforces(grant));
+}
+
+void debt_begin(struct reservation *reservation, const struct grant *grant)
+{
+    const struct attachment *attachment = reservation->attachment;
+    if (grant == NULL || !debt_applies(grant) || !attachment->served)
+        return;
+    int64_t now = monotonic_now();
+    const uint64_t window = grant->plan.policy == POLICY_DEADLINE ? grant->plan.period : cpu_window(grant);
+    uint64_t used = (uint64_t)(now - attachment->since) / 1000, most = grant->plan.runtime + tick_length();
+    uint64_t paid_back = (used < most ? used : most) * window / grant->plan.runtime + 1;
+    if (paid_back > longest)
+        paid_back = window > longest ? window : longest;
+    int64_t until = now + (int64_t)paid_back * 1000;
+    reservation->zero_lag = until > reservation->zero_lag ? until : reservation->zero_lag;
+}
+
+static int64_t last_in_kernel;
+
+void debt_of_thread(const struct reservation *reservation)
+{
+    if (reservation->grant != NULL && reservation->grant->plan.policy == POLICY_DEADLINE)
+        debt_in_kernel(reservation->zero_lag);
+}
+
+void debt_in_kernel(int64_t until)
+{
+    if (until > last_in_kernel)
+        last_in_kernel = until;
+}
+
+int64_t debt_last_in_kernel(void)
+{
+    return last_in_kernel;
+}
+
+/* ---- what is given up ---- */
+
+/* rtf-guard holds to its runtime what states a deadline alone, too: that is its window then. */
+static uint64_t period_of(const struct grant *grant)
+{
+    return grant->plan.period != 0 ? grant->plan.period : cpu_window(grant);
+}
+
+static uint64_t rate_of(const struct grant *grant)
+{
+    const uint64_t period = period_of(grant);
+    return period == 0 ? 0 : utilization(grant->plan.runtime, period);
+}
+
+/* The runtime that weighs so much in this window as there is less of it, rounded up. */
+static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window)
+{
+    if (after >= before)
+        return 0;
+    const uint64_t runtime = runtime_within(before - after, window);
+    return runtime + (utilization(runtime, window) < before - after);
+}
+
+/* Of the runtime what the new grant does not go on weighing there: in its line's sum, and in that of all lines, which is of rates. With a
+ * shorter deadline, half of a runtime can weigh as much in the one, and half in the other. */
+static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
+{
+    if (kept == NULL || kept->plugin != given_up->plugin || !CPU_EQUAL(&kept->plan.cpus, &given_up->plan.cpus))
+        return given_up->plan.runtime;
+    const uint64_t own = runtime_between(given_up->utilization, kept->utilization, cpu_window(given_up));
+    const uint64_t all = runtime_between(rate_of(given_up), rate_of(kept), period_of(given_up));
+    const uint64_t less = own > all ? own : all;
+    return less < given_up->plan.runtime ? less : given_up->plan.runtime;
+}
+
+static void charge_debt(struct debt *debt, struct grant *given_up, const struct grant *kept)
+{
+    uint64_t before = acl_weight(&given_up->spec, given_up->plan.runtime);
+    uint64_t after = kept != NULL && kept->plugin == given_up->plugin ? acl_weight(&kept->spec, kept->plan.runtime) : 0;
+    debt->grant.charge = given_up->charge;
+    given_up->charge = (struct charge){0};
+    acl_settle(&debt->grant.charge, before > after ? before - after : 0);
+}
+
+static void count_in(struct owed *in, const struct debt *debt)
+{
+    in->sum += debt->grant.utilization;
+    in->last = debt->paid_back.at > in->last ? debt->paid_back.at : in->last;
+}
+
+static void count(const struct debt *debt)
+{
+    count_in(&owed, debt);
+    if (debt->grant.charge.count != 0)
+        count_in(&owed_in_quotas, debt);
+}
+
+static void uncount(const struct debt *debt)
+{
+    owed.sum -= debt->grant.utilization;
+    owed_in_quotas.sum -= debt->grant.charge.count == 0 ? 0 : debt->grant.utilization;
+}
+
+static void enter(struct debt *debt)
+{
+    ledger_add(&debt->grant);
+    (void)plugin_schedule(debt->grant.plugin, debt->task, &debt->grant);
+    tell_neighbours(debt->task, NULL, &debt->grant);
+    count(debt);
+    HASH_ADD(hh, by_task, task, sizeof debt->task, debt);
+}
+
+static void end(struct debt *debt);
+
+static void give_back(struct timer *timer)
+{
+    end(container_of(timer, struct debt, paid_back));
+}
+
+uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up, const struct grant *kept)
+{
+    uint64_t runtime = debt_applies(given_up) && reservation->zero_lag > monotonic_now() ? given_up_runtime(given_up, kept) : 0;
+    if (runtime == 0)
+        return 0;
+    struct debt *debt = allocate(sizeof *debt);
+    debt->task = task_new();
+    debt->paid_back.due = give_back;
+    timer_set(&debt->paid_back, by_tick(reservation->zero_lag));
+    debt->open = true;
+    debt->holder.task = reservation->task;
+    debt->holder.plugin = given_up->plugin;
+    debt->holder.cpus = given_up->plan.cpus;
+    debt->grant = *given_up;
+    debt->grant.holdings = NULL; /* of CPU time alone */
+    debt->grant.plan.runtime = debt->grant.spec.runtime = runtime;
+    debt->grant.spec.desired_runtime = 0;
+    debt->grant.plan.period = debt->grant.spec.period = period_of(given_up);
+    debt->grant.utilization = cpu_utilization(&debt->grant);
+    debt->rate = rate_of(&debt->grant);
+    debt->density = acl_weight(&debt->grant.spec, runtime);
+    charge_debt(debt, given_up, kept);
+    enter(debt);
+    return debt->task;
+}
+
+static struct debt *find(uint64_t task)
+{
+    struct debt *debt;
+    HASH_FIND(hh, by_task, &task, sizeof task, debt);
+    return debt;
+}
+
+/* The record of its user that others are added to. One that its plugin has moved elsewhere since is not. */
+static struct debt *record_of(const struct held_by *holder)
+{
+    struct debt *debt;
+    HASH_FIND(hh_holder, by_holder, holder, sizeof *holder, debt);
+    return debt;
+}
+
+static void unlink_holder(struct debt *debt)
+{
+    if (record_of(&debt->holder) == debt)
+        HASH_DELETE(hh_holder, by_holder, debt);
+}
+
+static void end(struct debt *debt)
+{
+    ledger_remove(&debt->grant);
+    uncount(debt);
+    acl_release(&debt->grant.charge);
+    (void)plugin_release(debt->grant.plugin, debt->task);
+    tell_neighbours(debt->task, &debt->grant, NULL);
+    timer_end(&debt->paid_back);
+    HASH_DEL(by_task, debt);
+    unlink_holder(debt);
+    free(debt);
+}
+
+/* One task that weighs what its parts weigh together, as a rate and as a density, whichever its plugin counts. Parts of one period
+ * and deadline are added as they are. Of others it has the shortest period: nothing is asked of it but to hold that share until it
+ * is paid back, and the shorter the period, the more evenly it does. */
+static void add_times(struct debt *sum, const struct debt *more)
+{
+    struct grant *grant = &sum->grant;
+    const struct attributes *plan = &more->grant.plan;
+    sum->rate += more->rate;
+    sum->density += more->density;
+    sum->mixed |= more->mixed || plan->period != grant->plan.period || plan->deadline != grant->plan.deadline;
+    if (!sum->mixed) {
+        grant->plan.runtime += plan->runtime;
+    } else {
+        uint64_t period = plan->period < grant->plan.period ? plan->period : grant->plan.period;
+        uint64_t runtime = (uint64_t)(((unsigned __int128)sum->rate * period + ONE_CPU - 1) / ONE_CPU);
+        uint64_t deadline = (uint64_t)((unsigned __int128)runtime * ONE_CPU / sum->density);
+        deadline = deadline > period ? period : deadline == 0 ? 1 : deadline;
+        grant->plan.runtime = runtime;
+        grant->plan.period = grant->spec.period = period;
+        grant->plan.deadline = grant->spec.deadline = deadline;
+    }
+    grant->spec.runtime = grant->plan.runtime;
+    bool by_rate = cpu_window(grant) != spec_window(&grant->spec);
+    /* Whole microseconds of a short period would be more than was ever granted. */
+    grant->utilization = !sum->mixed ? cpu_utilization(grant) : by_rate ? sum->rate : sum->density;
+}
+
+/* Nothing is given back before all of it is paid back: the last of its parts tells when. */
+static void join(struct debt *record, struct debt *more)
+{
+    struct grant before = record->grant;
+    uncount(record);
+    uncount(more);
+    if (more->paid_back.at > record->paid_back.at)
+        timer_set(&record->paid_back, more->paid_back.at);
+    add_times(record, more);
+    acl_join(&record->grant.charge, &more->grant.charge);
+    count(record);
+    count(more); /* until it ends, right now */
+    ledger_add(&record->grant);
+    ledger_remove(&before);
+    (void)plugin_schedule(record->grant.plugin, record->task, &record->grant);
+    tell_neighbours(record->task, &before, &record->grant);
+    end(more);
+}
+
+void debt_settle(uint64_t task)
+{
+    struct debt *debt = find(task), *record;
+    if (debt == NULL || !debt->open)
+        return;
+    debt->open = false;
+    debt->holder.cpus = debt->grant.plan.cpus;
+    record = record_of(&debt->holder);
+    if (record != NULL && CPU_EQUAL(&record->grant.plan.cpus, &debt->grant.plan.cpus)) {
+        join(record, debt);
+        return;
+    }
+    if (record != NULL) /* its plugin has moved it to another CPU */
+        unlink_holder(record);
+    HASH_ADD(hh_holder, by_holder, holder, sizeof debt->holder, debt);
+}
+
+void debt_drop(uint64_t task)
+{
+    struct debt *debt = find(task);
+    if (debt != NULL && debt->open)
+        end(debt);
+}
+
+void debt_feed(int plugin)
+{
+    for (const struct debt *debt = by_task; debt != NULL; debt = debt->hh.next)
+        feed_one(plugin, debt->task, &debt->grant);
+}
+
+struct grant *debt_grant(uint64_t task)
+{
+    struct debt *debt = find(task);
+    return debt == NULL ? NULL : &debt->grant;
+}
+
+void debt_uncharge(void)
+{
+    for (struct debt *debt = by_task; debt != NULL; debt = debt->hh.next) {
+        free(debt->grant.charge.parts);
+        debt->grant.charge = (struct charge){0};
+    }
+    owed_in_quotas = (struct owed){0};
+}
+
+uint64_t debt_sum(bool by_quota)
+{
+    return by_quota ? owed_in_quotas.sum : owed.sum;
+}
+
+int64_t debt_last(bool by_quota)
+{
+    return by_quota ? owed_in_quotas.last : owed.last;
+}
+
+static uint64_t charged_to(const struct debt *debt, const struct counter *counter)
+{
+    for (int i = 0; i < debt->grant.charge.count; i++)
+        if (debt->grant.charge.parts[i].counter == counter)
+            return debt->grant.charge.parts[i].amount;
+    return 0;
+}
+
+uint64_t debt_share(const struct counter *counter, int plugin, int64_t *until)
+{
+    uint64_t sum = 0;
+    *until = 0;
+    for (const struct debt *debt = by_task; debt != NULL; debt = debt->hh.next) {
+        const uint64_t part = counter != NULL ? charged_to(debt, counter) : debt->grant.plugin == plugin ? debt->grant.utilization : 0;
+        sum += part;
+        *until = part != 0 && debt->paid_back.at > *until ? debt->paid_back.at : *until;
+    }
+    return sum;
+}
+
+unsigned debt_count(void)
+{
+    return HASH_COUNT(by_task);
+}
+
+void debt_each(void (*each)(uint64_t task, const struct grant *grant))
+{
+    for (const struct debt *debt = by_task; debt != NULL; debt = debt->hh.next)
+        each(debt->task, &debt->grant);
+}

@@ -1,0 +1,66 @@
+#include "waiting.h"
+
+#include "debts.h"
+#include "units.h"
+
+static void (*go_on)(struct request *request);
+
+void waiting_prepare(void (*whom)(struct request *request))
+{
+    go_on = whom;
+}
+
+static void over(struct timer *timer)
+{
+    struct request *request = container_of(timer, struct request, zero_lag);
+    request->step = STEP_NOTHING;
+    go_on(request);
+}
+
+/* Nobody else has to wait for his turn meanwhile. If the kernel then refuses a change that had one, the grant before comes back if
+ * the sums hold, as for plugins that take no turns. */
+static void wait_until(struct request *request, int64_t until, enum next then)
+{
+    turn_end(request);
+    request->then = then;
+    request->step = STEP_ZERO_LAG;
+    request->zero_lag.due = over;
+    timer_set(&request->zero_lag, until);
+}
+
+bool waiting_waits(struct request *request, enum next then)
+{
+    if (request->reservation->zero_lag <= monotonic_now())
+        return false;
+    wait_until(request, request->reservation->zero_lag, then);
+    return true;
+}
+
+/* At least: a density would be more. */
+static uint64_t missing(const struct request *request)
+{
+    const struct spec *spec = &request->spec;
+    uint64_t window = spec->period != 0 ? spec->period : spec->deadline;
+    return window == 0 || spec->runtime <= request->nearest ? 0 : utilization(spec->runtime - request->nearest, window);
+}
+
+/* Not for less than is missing: a hostile user could give such small parts back all the time. */
+bool waiting_may_help(struct request *request)
+{
+    uint64_t needed = missing(request);
+    bool by_quota = request->no_plugin < 0;
+    if (request->patient || needed == 0 || debt_sum(by_quota) < needed)
+        return false;
+    request->patient = true;
+    wait_until(request, debt_last(by_quota) + 1, ASK); /* when it has been given back */
+    return true;
+}
+
+bool waiting_cancel(struct request *request)
+{
+    if (request->step != STEP_ZERO_LAG || request->then == DETACH_ON || (request->then != ASK && request->outcome.kind != ATTACH))
+        return false;
+    timer_end(&request->zero_lag);
+    request_drop(request);
+    return true;
+}

@@ -1,0 +1,20 @@
+/* Requests that wait until what was used is paid back (debts.h). */
+#ifndef RTF_WAITING_H
+#define RTF_WAITING_H
+
+#include "request.h"
+
+/* Who goes on with those that have waited, at request->then. */
+void waiting_prepare(void (*whom)(struct request *request));
+
+/* True: the request waits until the 0-lag time of the reservation. */
+bool waiting_waits(struct request *request, enum next then);
+
+/* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it
+ * waits for that, once. */
+bool waiting_may_help(struct request *request);
+
+/* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
+bool waiting_cancel(struct request *request);
+
+#endif

@@ -1,0 +1,93 @@
+#include "claims.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "ledger.h"
+#include "memory.h"
+#include "names.h"
+#include "refusals.h"
+
+static const struct charge *charged_already(const struct request *request, int plugin)
+{
+    const struct grant *grant = request->reservation->grant;
+    for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL; holding = holding->next)
+        if (holding->plugin == plugin)
+            return &holding->charge;
+    return NULL;
+}
+
+static bool may_be_asked(const struct claim *claim, int plugin)
+{
+    const struct plugin_line *line = plugin_line(plugin);
+    return line->resource == claim->resource && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
+}
+
+enum next claims_ask(struct request *request)
+{
+    const struct claim *claim = request->claim;
+    char reason[REASON_BYTES];
+    if (!turn_take(request))
+        return WAIT;
+    while (++request->plugin < plugins_count()) {
+        struct refusal refusal = {0};
+        if (!may_be_asked(claim, request->plugin))
+            continue;
+        if (acl_check_claim(rules, request->reservation->user->account, request->plugin, claim, charged_already(request, request->plugin), &request->hold,
+                            &request->ceiling, &refusal, reason))
+            return wait_for_plugin(request, STEP_CLAIM, plugin_accept(request->plugin, request->reservation->task, &request->spec, request->ceiling, false));
+        refusal_keep_denial(request, &refusal, reason);
+        request->nearest = request->ceiling > request->nearest ? request->ceiling : request->nearest;
+    }
+    refusal_say(request, claim->resource);
+    return ANSWER;
+}
+
+static enum next turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)
+{
+    acl_release(&request->hold);
+    refusal_note_no(request, request->plugin, answer, reason, nearest < request->ceiling ? nearest : request->ceiling, never);
+    return ASK;
+}
+
+/* In the order of the claims. */
+static void append(struct holding **holdings, struct holding *holding)
+{
+    while (*holdings != NULL)
+        holdings = &(*holdings)->next;
+    *holdings = holding;
+}
+
+/* A dry run has seen that it could be had, and takes nothing. */
+static void hold(struct request *request, struct holding *holding)
+{
+    if (request->spec.dry_run) {
+        ledger_let_go(holding);
+        acl_release(&request->hold);
+    }
+    holding->charge = request->hold;
+    request->hold = (struct charge){0};
+    append(&request->holdings, holding);
+    request->claim = request->claim->next;
+    refusal_clear(request);
+}
+
+enum next claim_answered(struct request *request, const struct plugin_event *event)
+{
+    char reason[REASON_BYTES];
+    uint64_t left;
+    if (event->answer != ANSWER_OK)
+        return turn_down(request, event->answer, event->reason, event->nearest, event->never);
+    struct holding *holding = allocate(sizeof *holding);
+    holding->claim = *request->claim;
+    holding->claim.next = NULL;
+    holding->plugin = request->plugin;
+    if (!ledger_hold(holding, request->reservation->grant, &left, reason)) {
+        free(holding);
+        return turn_down(request, ANSWER_NO, reason, left, claim_amount(request->claim) > plugin_line(request->plugin)->capacity);
+    }
+    refusal_add_reply(request, request->plugin, event->answer, event->reason);
+    hold(request, holding);
+    return ASK;
+}

@@ -1,0 +1,14 @@
+/* Claims on other resources than CPU time: one after the other is accepted by a plugin of its resource, and held in the ledger and in the
+ * access rules' sums; nothing is scheduled before all of them and the CPUs are had, and a no, or the end of the request, lets go of all. Such
+ * requests are decided one at a time: what one holds for a moment must not be another one's refusal. */
+#ifndef RTF_CLAIMS_H
+#define RTF_CLAIMS_H
+
+#include "plugins.h"
+#include "request.h"
+
+/* Goes on with request->claim; NULL there, and ASK, when all are held. */
+enum next claims_ask(struct request *request);
+enum next claim_answered(struct request *request, const struct plugin_event *event);
+
+#endif

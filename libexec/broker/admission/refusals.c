@@ -1,0 +1,129 @@
+#include "refusals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "debts.h"
+#include "plugins.h"
+#include "units.h"
+
+void refusal_add_reply(struct request *request, int plugin, enum answer answer, const char *reason)
+{
+    struct outcome *outcome = &request->outcome;
+    for (int i = 0; i < outcome->reply_count; i++)
+        if (outcome->replies[i].plugin == plugin)
+            outcome->reply_count = i; /* asked a second time */
+    outcome->replies = reallocarray(outcome->replies, (size_t)outcome->reply_count + 1, sizeof *outcome->replies);
+    if (outcome->replies == NULL)
+        abort(); /* as allocate */
+    struct reply *reply = &outcome->replies[outcome->reply_count++];
+    reply->plugin = plugin;
+    reply->answer = answer;
+    snprintf(reply->reason, sizeof reply->reason, "%s", reason);
+}
+
+/* The no that could become a yes is the one worth telling. */
+void refusal_keep_no(struct request *request, int by, enum why code, const char *told, uint64_t nearest, bool never)
+{
+    if (request->no_plugin < 0 || (request->no_never && !never) || nearest > request->nearest) {
+        request->no_plugin = by;
+        request->no_never = never;
+        request->no_code = code;
+        snprintf(request->no_reason, sizeof request->no_reason, "%s", told);
+    }
+    if (nearest > request->nearest)
+        request->nearest = nearest;
+}
+
+void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never)
+{
+    char told[REASON_BYTES];
+    refusal_add_reply(request, plugin, answer, reason);
+    request_event(request, "accept", "refused", plugin, reason);
+    snprintf(told, sizeof told, "%s refused: %.400s", plugin_line(plugin)->name, reason);
+    refusal_keep_no(request, plugin, answer == ANSWER_RESTARTING ? WHY_RESTARTING : never ? WHY_UNSUITABLE : WHY_FULL, told, nearest, never);
+}
+
+void refusal_keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
+{
+    request_event(request, "acl", "refused", request->plugin, reason);
+    if (request->denied) { /* the first is told; but what any of them may allow later may be asked again later */
+        request->denial.never &= refusal->never;
+        return;
+    }
+    request->denied = true;
+    request->denial = *refusal;
+    snprintf(request->denial_reason, sizeof request->denial_reason, "%s", reason);
+}
+
+/* A plugin that was never going to take it says less than the rule that kept the others from being asked. */
+static bool is_by_plugin(const struct request *request)
+{
+    return request->no_plugin >= 0 && !(request->denied && request->no_never);
+}
+
+bool refusal_is_final(const struct request *request)
+{
+    return is_by_plugin(request) ? request->no_never : !request->denied || request->denial.never;
+}
+
+static void say_unknown_plugin(struct request *request, const char *wanted, enum resource resource)
+{
+    char names[300] = "", meant[PLUGIN_NAME_BYTES + 24] = "";
+    for (int i = 0; i < plugins_count(); i++) {
+        const struct plugin_line *line = plugin_line(i);
+        const size_t length = strlen(names);
+        if (line->resource != resource)
+            continue;
+        snprintf(names + length, sizeof names - length, "%s%s", length == 0 ? "" : ", ", line->name);
+        if (strcasecmp(line->name, wanted) == 0)
+            snprintf(meant, sizeof meant, "; did you mean %s?", line->name);
+    }
+    say(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s, but %s%s", wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
+}
+
+/* What has ended and is not paid back counts as used: it is gone soon, without anybody's doing. */
+static void say_owed(struct request *request, const struct counter *counter, int plugin)
+{
+    int64_t until;
+    char share[UTILIZATION_TEXT];
+    const size_t length = strlen(request->outcome.reason);
+    const uint64_t owed = debt_share(counter, plugin, &until);
+    if (owed != 0)
+        snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; %s of what is used has ended, and counts for %lldms more",
+                 format_utilization(owed, share), (long long)(until - monotonic_now()) / 1000000 + 1);
+}
+
+void refusal_say(struct request *request, enum resource resource)
+{
+    struct refusal *refusal = &request->outcome.refusal;
+    const char *wanted = resource == RESOURCE_CPU ? request->spec.plugin : request->claim->plugin[0] == '\0' ? NULL : request->claim->plugin;
+    if (is_by_plugin(request)) {
+        blame(request, plugin_line(request->no_plugin)->name, request->no_code, request->no_never);
+        say(request, SCHEDULE_FAIL, "%s", request->no_reason);
+        if (resource == RESOURCE_CPU && !request->no_never)
+            say_owed(request, NULL, request->no_plugin);
+    } else if (request->denied) {
+        *refusal = request->denial;
+        say(request, ACL_FAIL, "%s", request->denial_reason);
+        if (resource == RESOURCE_CPU && request->denial.counter != NULL)
+            say_owed(request, request->denial.counter, NO_PLUGIN);
+    } else {
+        blame(request, "broker", WHY_NO_PLUGIN, true);
+        if (wanted == NULL)
+            say(request, SCHEDULE_FAIL, "plugins.conf has no plugin for %s", resource_name(resource));
+        else
+            say_unknown_plugin(request, wanted, resource);
+        return;
+    }
+    refusal->nearest = request->nearest;
+}
+
+void refusal_clear(struct request *request)
+{
+    request->plugin = request->no_plugin = -1;
+    request->denied = request->no_never = false;
+    request->nearest = 0;
+}

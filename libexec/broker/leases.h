@@ -1,0 +1,17 @@
+/* Specs that end unless they are renewed in time. What time it is a clock tells that nobody sets and that goes on while the machine sleeps
+ * (CLOCK_BOOTTIME): it starts anew with the kernel, as all that is in force does. */
+#ifndef RTF_LEASES_H
+#define RTF_LEASES_H
+
+#include "reservation.h"
+
+/* Who ends those whose time is over. False with errno. */
+bool leases_prepare(void (*over)(struct reservation *reservation));
+
+/* It ends so long from now, ns. 0: not for want of renewal. */
+void lease_for(struct reservation *reservation, uint64_t length);
+
+/* Instead of that: when it has been said to end before; 0: never. */
+void lease_until(struct reservation *reservation, int64_t until);
+
+#endif

@@ -1,0 +1,179 @@
+/* What flows through the broker: a reservation, the request that is under way for it, the grant it ends in.
+ *
+ * A reservation is what a spec, NAME.json of one user's directory, becomes: asked for, refused, or granted. It lives as long as
+ * one of these does: its files, its grant, its attachment, a request. Times are microseconds, 0 is "not stated". */
+#ifndef RTF_RESERVATION_H
+#define RTF_RESERVATION_H
+
+#include <bsd/sys/tree.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "attachment.h"
+#include "loop.h"
+#include "reader.h"
+#include "sighting.h"
+#include "thread.h"
+
+enum { PLUGINS_MAX = 64 };
+
+/* What the access rules' sums hold of one grant; acl.c's. */
+struct counter;
+struct charge {
+    int count;
+    struct charged {
+        struct counter *counter;
+        uint64_t amount;
+    } *parts;
+};
+
+/* What a grant holds of another resource than CPU time. */
+struct holding {
+    struct holding *next;
+    struct claim claim;
+    int plugin;
+    uint64_t ahead; /* before it is granted: what the ledger holds for it beyond what the reservation has already */
+    struct charge charge;
+};
+
+/* A plan that is in force. plan.runtime is the accepted runtime Qa, plan.deadline the relative deadline:
+ * set when the spec states them, whatever the policy. utilization is 0 without a runtime. Where no CPU time is claimed the
+ * plugin is NO_PLUGIN, and there are holdings. */
+enum { NO_PLUGIN = -1 };
+struct grant {
+    int plugin;
+    struct attributes plan;
+    struct spec spec;
+    uint64_t utilization;
+    struct charge charge;
+    struct holding *holdings; /* NULL: none */
+};
+
+struct account;
+struct request;
+struct line;
+struct scan;
+
+/* A directory in specs/.
+ *
+ *     FOUND ──► ADOPTING ──► ADOPTED     FOUND: its owner has to become known first, or may not have it.
+ *       │           │           │        ADOPTING: the adopter has been told to close it to others.
+ *       └───────────┴───────────┴──► GONE: kept until the last of its reservations has been released. */
+enum directory_state { DIRECTORY_FOUND, DIRECTORY_ADOPTING, DIRECTORY_ADOPTED, DIRECTORY_GONE };
+
+struct user {
+    char name[NAME_BYTES];
+    uid_t uid;
+    uint64_t inode;
+    int directory; /* O_PATH: for readers to enter, never to be looked into here */
+    enum directory_state state;
+    bool told;                   /* by the adopter that runs now */
+    bool scanned;                /* once at least */
+    struct timer look;           /* directories.c: to be judged then */
+    struct account *of;          /* whose number of directories it is part of; NULL: not adopted */
+    struct account *account;
+    struct reader reader;
+    struct scan *scan;           /* scans.c; NULL */
+    struct reservation *reservations;
+    TAILQ_ENTRY(user) of_list;
+    LIST_ENTRY(user) of_account;
+    UT_hash_handle hh; /* by name */
+};
+
+/* Which of its files a scan has found; TOLD: and its verdict is the last one. */
+enum { OF_JSON = 1, OF_TID = 2, OF_VERDICT = 4, OF_VERDICT_TOLD = 8 };
+
+/* What cannot be told from its grant, its attachment and the files that are judged.
+ *
+ *     RECOVERED ──► OPEN ◄──► OVER_LIMIT     RECOVERED: granted before a restart or in another boot, and to be asked again.
+ *                    │ ▲                     OVER_LIMIT: its user has as many as he may have. It is told so, and forgotten.
+ *                    ▼ │                     ENDING: its thread has ended, and so does it: NAME.json is being removed.
+ *            REVOKED, ENDING                 REVOKED: its owner may have nothing any more; what is granted is about to be taken back. */
+enum reservation_state { RESERVATION_OPEN, RESERVATION_RECOVERED, RESERVATION_OVER_LIMIT, RESERVATION_ENDING, RESERVATION_REVOKED };
+
+/* What its reader will tell: nothing that is known of; news of its files, without being asked; the answer to a question. */
+enum expected_of_reader { EXPECT_NOTHING, EXPECT_NEWS, EXPECT_ANSWER };
+
+/* What has happened since it was last looked at: to its files while a request was under way; to its thread. */
+enum { NEWS_OF_FILES = 1, NEWS_OF_THREAD = 2 };
+
+/* The thread has to be made again what was granted, as soon as its owner's file has been seen. */
+struct recovery;
+
+struct reservation {
+    struct user *user;
+    char *token;                         /* of the last spec that was judged; NULL */
+    uint64_t task;                       /* its number towards plugins */
+    struct stamp judged, judged_tid;     /* the files that have had their answer */
+    struct stamp leaving_tid;            /* its reader has been told to remove this one, and has not told since that it has gone */
+    struct sighting *sighting;           /* what its reader has told of its files and has not been answered; NULL */
+    struct open_file json;               /* that came with it */
+    struct grant *grant;
+    struct attachment *attachment;
+    struct request *request;             /* at most one at a time */
+    struct recovery *recovery;           /* order.c; NULL */
+    struct account *counted;             /* whose number of reservations it is part of */
+    TAILQ_ENTRY(reservation) of_line;           /* turns.c: to be looked at in turn; */
+    struct line *line;                   /* NULL: not */
+    int64_t lease;                       /* leases.c: when it ends; 0: not for want of renewal */
+    RB_ENTRY(reservation) of_lease;
+    int64_t waits;                       /* waiters.c: since then, CLOCK_BOOTTIME; 0: it does not */
+    uint64_t asked_at;
+    bool is_asked_again;
+    TAILQ_ENTRY(reservation) of_waiters;
+    int64_t zero_lag;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
+    int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
+    enum reservation_state state;
+    enum expected_of_reader expected;
+    unsigned char news;                  /* NEWS_OF_... */
+    unsigned char found;                 /* scans.c: OF_... */
+    UT_hash_handle hh;                   /* by name within the user */
+    UT_hash_handle hh_task;              /* by task */
+    char name[];
+};
+
+enum kind { CREATE, CHANGE, ATTACH, DETACH, RECOVER, UPDATE, EXIT, RELEASE };
+enum result { RESULT_OK, SCHEDULE_FAIL, ACL_FAIL, BAD_SPEC, ATTACH_FAIL, RESULT_WAITING };
+
+/* Words for programs, which stay what they are: rtf-verdict(5). */
+enum why {
+    WHY_BAD_SPEC, WHY_NOT_A_MEMBER, WHY_NO_ACCOUNT, WHY_NOT_OPENED, WHY_BEYOND_RULE, WHY_RULE_USED_UP, WHY_TOO_MANY_SPECS, WHY_NO_PLUGIN, WHY_UNSUITABLE,
+    WHY_FULL, WHY_RESTARTING, WHY_NEIGHBOUR, WHY_NO_GRANT, WHY_NO_CPU_CLAIM, WHY_NO_THREAD, WHY_NOT_YOURS, WHY_NO_USER_THREAD, WHY_STALE, WHY_ATTACHED_ELSEWHERE,
+    WHY_UNCLEAR_THREAD, WHY_STILL_ATTACHED, WHY_KERNEL, WHY_BROKER_STATE, WHY_DRAINING
+};
+
+struct refusal {
+    enum why code;
+    char by[PLUGIN_NAME_BYTES];  /* a plugin, "access", "kernel", "broker" or "spec"; "" is no refusal */
+    char rule[256];              /* "acl.conf:7: @students EDF max_runtime 2000"; or "" */
+    char asked[32], available[32];
+    uint64_t nearest;            /* us; 0 is none */
+    const struct counter *counter; /* of the rule, whose sum it is; NULL. To be compared only: new rules have others */
+    bool never;                  /* no other task's end can change the answer */
+};
+
+enum answer { ANSWER_OK, ANSWER_PARTIAL, ANSWER_NO, ANSWER_RESTARTING };
+
+struct reply {
+    int plugin;
+    enum answer answer;
+    char reason[256];
+};
+
+/* What the owner is told: rtf-verdict(5). */
+struct outcome {
+    enum kind kind;
+    enum result result;
+    char reason[REASON_BYTES];
+    struct refusal refusal;
+    struct reply *replies;
+    int reply_count;
+    bool dry_run;
+    const struct spec *judged;       /* of a dry run: what the rules were asked; NULL: they were not */
+    const struct grant *would_grant; /* of a dry run; NULL */
+};
+
+#endif

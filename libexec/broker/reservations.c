@@ -1,0 +1,119 @@
+#include "reservations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl.h"
+#include "leases.h"
+#include "memory.h"
+#include "names.h"
+#include "readers.h"
+#include "spec.h"
+#include "state.h"
+#include "tasks.h"
+#include "waiters.h"
+
+int max_specs = 1000;
+
+static struct reservation *tasks;
+
+/* ---- reservations ---- */
+
+struct reservation *reservation_first(void)
+{
+    return tasks;
+}
+
+struct reservation *reservation_of_task(uint64_t task)
+{
+    struct reservation *reservation;
+    HASH_FIND(hh_task, tasks, &task, sizeof task, reservation);
+    return reservation;
+}
+
+struct account *user_bucket(const struct user *user)
+{
+    return acl_names_uid(rules, user->uid) ? user->account : account_bucket(user->account);
+}
+
+void reservation_count(struct reservation *reservation)
+{
+    struct account *bucket = user_bucket(reservation->user);
+    if (reservation->counted != NULL)
+        return;
+    const bool over_limit = reservation->user->uid != 0 && bucket->reservations >= max_specs;
+    if (over_limit || reservation->state == RESERVATION_OVER_LIMIT)
+        reservation->state = over_limit ? RESERVATION_OVER_LIMIT : RESERVATION_OPEN;
+    if (!over_limit) {
+        reservation->counted = bucket;
+        bucket->reservations++;
+    }
+}
+
+void reservation_uncount(struct reservation *reservation)
+{
+    if (reservation->counted != NULL)
+        reservation->counted->reservations--;
+    reservation->counted = NULL;
+}
+
+struct reservation *reservation_find(struct user *user, const char *name, bool create)
+{
+    struct reservation *reservation;
+    HASH_FIND_STR(user->reservations, name, reservation);
+    if (reservation != NULL || !create)
+        return reservation;
+    reservation = allocate(sizeof *reservation + strlen(name) + 1);
+    reservation->user = user;
+    reservation->json.fd = -1;
+    memcpy(reservation->name, name, strlen(name) + 1);
+    reservation->task = task_new();
+    reservation_count(reservation);
+    HASH_ADD_KEYPTR(hh, user->reservations, reservation->name, strlen(reservation->name), reservation);
+    HASH_ADD(hh_task, tasks, task, sizeof reservation->task, reservation);
+    return reservation;
+}
+
+void reservation_keep(struct reservation *reservation)
+{
+    if (reservation->state != RESERVATION_OVER_LIMIT)
+        return;
+    reservation->state = RESERVATION_OPEN;
+    reservation->counted = user_bucket(reservation->user);
+    reservation->counted->reservations++;
+}
+
+void reservation_sighting_end(struct reservation *reservation)
+{
+    if (reservation->sighting == NULL)
+        return;
+    spec_free(&reservation->sighting->spec);
+    free(reservation->sighting);
+    reservation->sighting = NULL;
+    open_file_close(reservation->user, &reservation->json);
+}
+
+void reservation_forget(struct reservation *reservation)
+{
+    reservation_sighting_end(reservation);
+    free(reservation->recovery);
+    lease_until(reservation, 0);
+    waiters_leave(reservation);
+    turns_leave(reservation);
+    reservation_uncount(reservation);
+    HASH_DELETE(hh, reservation->user->reservations, reservation);
+    HASH_DELETE(hh_task, tasks, reservation);
+    free(reservation->token);
+    free(reservation);
+}
+
+bool reservation_record(struct reservation *reservation)
+{
+    reservation->decided = realtime_now();
+    return state_reservation(reservation);
+}
+
+void reservation_queue(struct reservation *reservation)
+{
+    turns_add(reservation, &user_bucket(reservation->user)->line);
+}

@@ -1,0 +1,93 @@
+/* What is counted, and has no plan: a line's capacity= is its only pool. */
+#include <stdio.h>
+
+#include "resource-kinds.h"
+
+static uint64_t used[PLUGINS_MAX];
+
+static struct pool pool_of(int plugin)
+{
+    return (struct pool){.of = &resource_amount, .plugin = plugin, .cpu = -1, .capacity = plugin_line(plugin)->capacity, .used = &used[plugin]};
+}
+
+static void ask(struct paragraph_output *output, int plugin, const struct spec *spec, uint64_t most)
+{
+    for (const struct claim *claim = spec->claims; claim != NULL; claim = claim->next)
+        if (claim->resource == plugin_line(plugin)->resource)
+            claim_add_values(output, claim);
+    if (most != UINT64_MAX)
+        paragraph_add_number(output, "max_amount", most);
+}
+
+static void tell(struct paragraph_output *output, int plugin, const struct grant *grant)
+{
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
+        if (holding->plugin == plugin)
+            claim_add_values(output, &holding->claim);
+}
+
+static bool take_plan(const struct paragraph *said, struct attributes *plan)
+{
+    (void)said;
+    (void)plan;
+    return true;
+}
+
+static bool of_grant(const struct grant *grant, on_pool *on, void *context)
+{
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
+        const struct pool pool = pool_of(holding->plugin);
+        if (!on(&pool, grant, context))
+            return false;
+    }
+    return true;
+}
+
+static bool of_line(int plugin, on_pool *on, void *context)
+{
+    const struct pool pool = pool_of(plugin);
+    return on(&pool, NULL, context);
+}
+
+static bool of_all(on_pool *on, void *context)
+{
+    (void)on;
+    (void)context;
+    return true;
+}
+
+static uint64_t amount_in(const struct pool *pool, const struct grant *grant)
+{
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
+        if (holding->plugin == pool->plugin)
+            return claim_amount(&holding->claim);
+    return 0;
+}
+
+static void name(const struct pool *pool, char *text)
+{
+    snprintf(text, POOL_TEXT, "%s", plugin_line(pool->plugin)->name);
+}
+
+static json_t *cpus(const struct pool *pool)
+{
+    (void)pool;
+    return json_null();
+}
+
+static char *format(uint64_t value, char *text)
+{
+    snprintf(text, POOL_TEXT, "%llu", (unsigned long long)value);
+    return text;
+}
+
+static void overfull(const struct pool *pool, uint64_t promised, char *reason)
+{
+    snprintf(reason, REASON_BYTES, "%s has %llu in all, and %llu are promised", plugin_line(pool->plugin)->name, (unsigned long long)pool->capacity,
+             (unsigned long long)promised);
+}
+
+const struct resource_kind resource_amount = {
+    .ask = ask, .tell = tell, .take_plan = take_plan, .of_grant = of_grant, .of_line = of_line, .of_all = of_all, .amount_in = amount_in,
+    .name = name, .cpus = cpus, .format = format, .overfull = overfull,
+};

@@ -1,0 +1,94 @@
+#include "waiters.h"
+
+#include "account.h"
+#include "ledger.h"
+
+static TAILQ_HEAD(, account) ring = TAILQ_HEAD_INITIALIZER(ring); /* of those who have some */
+static uint64_t kicks;
+static uint64_t passed; /* then nobody was left to be asked */
+enum { NEVER = 0 };
+
+/* What has happened that may have made room. */
+static uint64_t occasion(void)
+{
+    return 1 + ledger_removals() + kicks;
+}
+
+void waiters_kick(void)
+{
+    kicks++;
+}
+
+static void insert(struct account *account, struct reservation *reservation)
+{
+    struct reservation *before = TAILQ_LAST(&account->waiters, waiter_list);
+    while (before != NULL && before->waits > reservation->waits)
+        before = TAILQ_PREV(before, waiter_list, of_waiters);
+    if (before == NULL)
+        TAILQ_INSERT_HEAD(&account->waiters, reservation, of_waiters);
+    else
+        TAILQ_INSERT_AFTER(&account->waiters, before, reservation, of_waiters);
+}
+
+void waiters_add(struct reservation *reservation, int64_t since)
+{
+    struct account *account = reservation->user->account;
+    const bool is_new = reservation->waits == 0;
+    reservation->asked_at = is_new && since != 0 && TAILQ_FIRST(&account->waiters) != NULL ? NEVER : occasion();
+    reservation->is_asked_again = false;
+    if (!is_new)
+        return;
+    if (account->waiters.tqh_last == NULL)
+        TAILQ_INIT(&account->waiters);
+    if (TAILQ_EMPTY(&account->waiters))
+        TAILQ_INSERT_TAIL(&ring, account, of_waiters);
+    reservation->waits = since;
+    insert(account, reservation);
+}
+
+void waiters_leave(struct reservation *reservation)
+{
+    struct account *account = reservation->user->account;
+    if (reservation->waits == 0)
+        return;
+    TAILQ_REMOVE(&account->waiters, reservation, of_waiters);
+    reservation->waits = 0;
+    reservation->is_asked_again = false;
+    if (TAILQ_EMPTY(&account->waiters))
+        TAILQ_REMOVE(&ring, account, of_waiters);
+    else
+        TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
+    passed = NEVER;
+}
+
+const struct reservation *waits_behind(const struct reservation *reservation)
+{
+    const struct reservation *first = TAILQ_FIRST(&reservation->user->account->waiters);
+    return first == reservation ? NULL : first;
+}
+
+bool waiters_are_due(void)
+{
+    return !TAILQ_EMPTY(&ring) && passed != occasion();
+}
+
+/* Whose turn it was is the last to have another. */
+struct reservation *waiters_next(void)
+{
+    struct account *account;
+    const uint64_t now = occasion();
+    if (!waiters_are_due())
+        return NULL;
+    TAILQ_FOREACH(account, &ring, of_waiters) {
+        struct reservation *first = TAILQ_FIRST(&account->waiters);
+        if (first->is_asked_again || first->asked_at == now)
+            continue;
+        first->is_asked_again = true;
+        first->asked_at = now;
+        TAILQ_REMOVE(&ring, account, of_waiters);
+        TAILQ_INSERT_TAIL(&ring, account, of_waiters);
+        return first;
+    }
+    passed = now;
+    return NULL;
+}

@@ -1,0 +1,23 @@
+/* Specs that were refused for want of room and are to be asked again when there may be some ("on_refusal": "wait"). Each user's in the order in
+ * which they came: who is behind is not asked before; users in turn. Nothing polls: what is given back to the ledger, new rules and plugins that
+ * are back, and the end of who was before, are what can make room. */
+#ifndef RTF_WAITERS_H
+#define RTF_WAITERS_H
+
+#include "reservation.h"
+
+/* It waits from then on (CLOCK_BOOTTIME), or still does: then in its old place. */
+void waiters_add(struct reservation *reservation, int64_t since);
+void waiters_leave(struct reservation *reservation);
+
+/* Who of the same user waits before it, or before whatever comes now; NULL: nobody. */
+const struct reservation *waits_behind(const struct reservation *reservation);
+
+/* Something other than the ledger may have made room. */
+void waiters_kick(void);
+
+/* Whether somebody is to be asked again; who, once for each time that there may be room: NULL, nobody. */
+bool waiters_are_due(void);
+struct reservation *waiters_next(void);
+
+#endif

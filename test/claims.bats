@@ -1,0 +1,207 @@
+# Claims on other resources than CPU time: several of one spec are granted together or not at all (rtf-spec(5), plugins.conf(5)).
+
+load helper
+
+CAMERA="CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=3"
+
+prepare() {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' 'RR rr 1-10 all' "$CAMERA"
+    rules_are "- CAMERA max_amount 9"
+}
+
+# Of CPU time each may have what there is.
+rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$CAROL - max_utilization 20" "$@"; }
+
+# pool NAME: what status.json says is used of it.
+pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json"; }
+uses() { [ "$(pool "$1")" = "$2" ]; }
+books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+
+# told EXPRESSION JSON: it holds.
+told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
+
+both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2}}'
+
+@test "CPU time and units are granted together, and change and go together" {
+    broker_start
+    answer=$(spec $ALICE cam "$both")
+    told '.result == "OK" and .grant.plugin == "EDF" and .grant.claims == [{"resource": "units", "plugin": "CAMERA", "count": 2}]' "$answer"
+    told '[.replies[] | [.plugin, .answer]] == [["CAMERA", "ok"], ["EDF", "ok"]]' "$answer"
+    eventually uses CAMERA 2
+    eventually uses 'CPU 0 under EDF' 0.2
+    told '.grant.claims[0].count == 3' "$(spec $ALICE cam "${both/2\}/3\}}")"
+    told '.grant.claims == []' "$(spec $ALICE cam '{"runtime": "2ms", "period": "10ms"}')"
+    eventually uses CAMERA 0
+    told '.grant.plugin == null and .grant.cpus == null and .grant.claims[0].count == 1 and .grant.utilization == 0' "$(spec $ALICE cam '{"units": {"count": 1}}')"
+    eventually uses 'CPU 0 under EDF' 0
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually uses CAMERA 0
+}
+
+@test "one that cannot be had is the end of all: nothing is held of the others" {
+    broker_start
+    spec $ALICE cam '{"units": {"count": 2}}' >/dev/null
+    answer=$(spec $ALICE two "$both")
+    told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "CAMERA" and .refusal.nearest == 1 and .refusal.retry == "when-freed"' "$answer"
+    told '.reason == "CAMERA refused: 2 of 3 are taken"' "$answer"
+    # Nor the other way round: the units are had, and the CPU is not.
+    answer=$(spec $ALICE two '{"runtime": "6ms", "period": "10ms", "plugin": "EDF", "units": {"count": 1}}')
+    told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "EDF" and .refusal.nearest == 5000' "$answer"
+    told '.grant != null' "$(spec $ALICE three '{"units": {"count": 1}}')"
+    books
+    # More than there will ever be.
+    told '.refusal.retry == "never" and .refusal.nearest == null' "$(spec $ALICE four '{"units": {"count": 4, "plugin": "CAMERA"}}')"
+}
+
+@test "a change that cannot be had leaves all that was granted before" {
+    broker_start
+    spec $ALICE cam "$both" >/dev/null
+    told '.result == "SCHEDULE_FAIL" and .grant.claims[0].count == 2 and .grant.accepted_runtime == 2000' "$(spec $ALICE cam "${both/2ms/6ms}")"
+    told '.result == "SCHEDULE_FAIL" and .refusal.retry == "never" and .grant.claims[0].count == 2' "$(spec $ALICE cam "${both/2\}/4\}}")"
+    eventually uses CAMERA 2
+    told '.grant != null' "$(spec $CAROL one '{"units": {"count": 1}}')"
+    eventually uses CAMERA 3
+}
+
+@test "the rules bound amounts, for all and for each" {
+    rules_are "- CAMERA max_amount 3" "$BOB CAMERA max_user_amount 1"
+    broker_start
+    told '.result == "ACL_FAIL" and .refusal.rule == "acl.conf:5: '$BOB' CAMERA max_user_amount 1" and .refusal.nearest == 1' "$(spec $BOB cam '{"units": {"count": 2}}')"
+    told '.grant != null' "$(spec $BOB cam '{"units": {"count": 1}}')"
+    rules_are "$ALICE CAMERA max_amount 2"
+    kill -HUP "$BROKER"
+    closed() { told '.result == "ACL_FAIL"' "$(spec $CAROL cam '{"units": {"count": 1}}')" 2>/dev/null; }
+    eventually closed
+    told '.reason | contains("no rule in acl.conf opens anything (max_amount or max_user_amount)")' "$(spec $CAROL cam '{"units": {"count": 1}}')"
+    told '.refusal.asked == "3" and .refusal.available == "2"' "$(spec $ALICE cam '{"units": {"count": 3}}')"
+}
+
+@test "a dry run holds nothing, and says what would be granted" {
+    broker_start
+    answer=$(spec $ALICE cam '{"runtime": "2ms", "period": "10ms", "units": {"count": 3}, "dry_run": true}')
+    told '.result == "OK" and .grant == null and .would_grant.plugin == "EDF" and .would_grant.claims[0].count == 3' "$answer"
+    told '.result == "OK" and .would_grant.plugin == null' "$(spec $ALICE cam '{"units": {"count": 3}, "dry_run": true}')"
+    told '.grant.claims[0].count == 3' "$(spec $ALICE all '{"units": {"count": 3}}')"
+    told '.result == "SCHEDULE_FAIL" and .would_grant == null' "$(spec $ALICE cam '{"units": {"count": 1}, "dry_run": true}')"
+}
+
+@test "what claims no CPU time has no thread" {
+    broker_start
+    told '.result == "BAD_SPEC"' "$(spec $ALICE cam '{"units": {"count": 1}, "attach": 1}')"
+    told '.grant != null' "$(spec $ALICE cam '{"units": {"count": 1}}')"
+    sleeper $ALICE
+    as $ALICE sh -c "echo $SLEEPER >'$SPECS/$ALICE/cam.tid'"
+    told '.result == "ATTACH_FAIL" and .grant.claims[0].count == 1 and .thread == null' "$(verdict $ALICE cam)"
+    # Nor does an attached thread lose its CPU by a change.
+    told '.thread.state == "attached"' "$(spec $ALICE arm "{\"runtime\": \"2ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}")"
+    as $ALICE rm "$SPECS/$ALICE/arm.json"
+    eventually test ! -e "$SPECS/$ALICE/arm.verdict"
+}
+
+@test "kill -9 loses no claim, and takes none twice" {
+    broker_start
+    spec $ALICE cam "$both" >/dev/null
+    spec $BOB one '{"units": {"count": 1}}' >/dev/null
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start
+    eventually uses CAMERA 3
+    eventually uses 'CPU 0 under EDF' 0.2
+    told '.result == "SCHEDULE_FAIL" and .refusal.retry == "when-freed"' "$(spec $CAROL more '{"units": {"count": 1}}')"
+    books
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually uses CAMERA 1
+    told '.grant != null' "$(spec $CAROL more '{"units": {"count": 2}}')"
+    books
+}
+
+@test "a journal that was written before there were claims is taken up" {
+    broker_start
+    spec $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    sed -i 's/^record=reservation$/record=wish/; /^format=2$/d' "$SPOOL/state/current/journal"
+    grep -qx record=wish "$SPOOL/state/current/journal"
+    broker_start
+    eventually uses 'CPU 0 under EDF' 0.2
+    books
+    grep -qx format=2 "$SPOOL/state/current/journal"
+}
+
+@test "a plugin that is killed is told again what it has given" {
+    broker_start
+    spec $ALICE cam "$both" >/dev/null
+    pkill -KILL -P "$(starter)" -f 'name=CAMERA'
+    restarted() { grep -q '"decision":"restarted".*"plugin":"CAMERA"' "$EVENTS"; }
+    eventually restarted
+    told '.refusal.nearest == 1 and .refusal.by == "CAMERA"' "$(spec $CAROL more '{"units": {"count": 2}}')"
+    told '.grant != null' "$(spec $CAROL more '{"units": {"count": 1}}')"
+}
+
+@test "a plugin that promises more than there is is not believed" {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "CAMERA $RTF_SOURCE/test/fixtures/plugins/generous - - resource=units capacity=3"
+    broker_start
+    told '.grant != null' "$(spec $ALICE cam '{"units": {"count": 2}}')"
+    answer=$(spec $ALICE two '{"units": {"count": 2}, "runtime": "1ms", "period": "10ms"}')
+    told '.grant == null and .refusal.nearest == 1 and (.reason | contains("CAMERA has 3 in all, and 2 are promised"))' "$answer"
+    books
+}
+
+# The last unit and the last of the CPU go to whole transactions, whoever comes first: fifty at once, each wants one unit of three and 0.1 of 0.5.
+# Others set sched_rt_runtime_us, which the books are compared with.
+# bats test_tags=machine
+@test "fifty that fight for the last of it: three have both, the others nothing" {
+    broker_start
+    for user in $ALICE $BOB $CAROL; do
+        as $user sh -c 'mkdir -p "$1" && cd "$1" && for n in $(seq 17); do
+            printf "%s" "{\"runtime\": \"1ms\", \"period\": \"10ms\", \"plugin\": \"EDF\", \"units\": {\"count\": 1}}" >.n && mv .n "t$n.json"; done' sh "$SPECS/$user" &
+        drops+=("$!")
+    done
+    wait "${drops[@]}"
+    all_answered() { [ "$(find "$SPECS" -name 't*.verdict' | wc -l)" = 51 ]; }
+    eventually all_answered
+    granted=$(cat "$SPECS"/*/t*.verdict | jq -s 'map(select(.grant != null)) | length')
+    [ "$granted" = 3 ]
+    cat "$SPECS"/*/t*.verdict | jq -es 'all(.[]; .grant == null or (.grant.plugin == "EDF" and .grant.claims[0].count == 1))' >/dev/null
+    eventually uses CAMERA 3
+    eventually uses 'CPU 0 under EDF' 0.3
+    books
+    for user in $ALICE $BOB $CAROL; do as $user sh -c "rm '$SPECS/$user'/t*.json"; done
+    eventually uses CAMERA 0
+    eventually uses 'CPU 0 under EDF' 0
+    books
+}
+
+@test "what one request holds for a moment is not the refusal of another" {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5 timeout=9s' "$CAMERA"
+    broker_start
+    edf=$(parts 'name=EDF')
+    kill -STOP "$edf"
+    # The first has all units, and waits to hear that it cannot have the CPU; the second wants them, too.
+    put $ALICE first '{"runtime": "6ms", "period": "10ms", "units": {"count": 3}}'
+    holds() { kill -USR1 "$BROKER"; jq -e 'any(.reservations[]; .name == "first" and .held.CAMERA == 3)' "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
+    eventually holds
+    put $BOB second '{"units": {"count": 3}}'
+    is_asked() { kill -USR1 "$BROKER"; jq -e 'any(.reservations[]; .name == "second" and .busy)' "$SPOOL/state/current/books.json" >/dev/null; }
+    eventually is_asked
+    kill -CONT "$edf"
+    told '.refusal.by == "EDF"' "$(verdict $ALICE first)"
+    told '.grant.claims[0].count == 3' "$(verdict $BOB second)"
+}
+
+@test "a line for another resource says so, and nothing that is about CPUs" {
+    refuses_line() { # LINE SENTENCE
+        configure_plugins 'EDF edf - 0 partition=unthrottled' "$1"
+        run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+        [ "$status" = 78 ]
+        [[ "$output" == *"plugins.conf:2: $2"* ]] || { echo "$output" >&2; return 1; }
+    }
+    refuses_line 'X edf - - resource=gold capacity=1' 'resource= takes the name of a resource, such as units, not "gold"'
+    refuses_line 'X edf - - resource=cpu capacity=1' 'resource= takes the name of a resource'
+    refuses_line 'X edf - - resource=units' 'resource=units needs capacity='
+    refuses_line 'X edf - - resource=units capacity=0' 'capacity= takes a whole number above 0'
+    refuses_line 'X edf 1-9 0 resource=units capacity=1' 'a line with resource=units has - for its priorities and - for its CPUs'
+    refuses_line 'X edf - 0 capacity=1' 'capacity= needs resource= beside it'
+    refuses_line 'X edf - -' 'a CPU list is written like'
+    refuses_line 'X edf - - resource=units capacity=1 partition=cpuset' 'partition=, confine=, enforce= and threshold= are about CPU time'
+}

@@ -1,0 +1,73 @@
+# refusal.code: each word of rtf-verdict(5), from what really happened.
+
+load helper
+
+prepare() {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' 'RR rr 1-10 all timeout=300ms' 'STRICT rm 21-40 0 admission=rta fair_server=0us' \
+        "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=3"
+    configure_rules "$ALICE - max_utilization 4" "$ALICE CAMERA max_amount 3" "$BOB EDF max_utilization 0.2" "$BOB EDF max_runtime 9ms"
+}
+
+# is CODE UID NAME JSON: that is its answer.
+is() {
+    local answer
+    answer=$(spec "${@:2}")
+    [ "$(field .refusal.code "$answer")" = "$1" ] || { echo "$answer" >&2; return 1; }
+}
+
+# is_for CODE NAME TID: it is the answer to Alice's NAME.tid.
+is_for() {
+    as $ALICE sh -c "echo $3 >'$SPECS/$ALICE/$2.tid'"
+    [ "$(field .refusal.code "$(verdict $ALICE "$2")")" = "$1" ] || { verdict $ALICE "$2" >&2; return 1; }
+    as $ALICE rm -f "$SPECS/$ALICE/$2.tid"
+}
+
+@test "what the file, the rules and the plugins refuse has a code" {
+    broker_start --max-specs 12
+    is bad-spec $ALICE a '{"perod": 1}'
+    is not-opened $BOB a '{"priority": 5, "plugin": "RR"}'
+    is beyond-rule $BOB a '{"runtime": "10ms", "period": "100ms", "plugin": "EDF"}'
+    spec $BOB b '{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
+    is rule-used-up $BOB a '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
+    is full $ALICE a '{"runtime": "45ms", "period": "100ms", "plugin": "EDF"}'
+    is unsuitable $ALICE a '{"priority": 5, "plugin": "EDF"}'
+    is full $ALICE a '{"units": {"count": 3}, "runtime": "45ms", "period": "100ms", "plugin": "EDF"}'
+    is no-plugin $ALICE a '{"runtime": "1ms", "period": "10ms", "plugin": "CAMERA"}'
+    is no-plugin $ALICE a '{"units": {"count": 1, "plugin": "EDF"}}'
+    spec $ALICE s '{"runtime": "40ms", "period": "100ms", "deadline": "60ms", "plugin": "STRICT"}' >/dev/null
+    spec $BOB b '{"runtime": "1ms", "period": "200ms", "plugin": "EDF"}' >/dev/null
+    is neighbour $ALICE a '{"runtime": "49ms", "period": "100ms", "plugin": "EDF"}'
+    kill -STOP "$(parts 'name=RR')"
+    is restarting $ALICE a '{"priority": 5, "plugin": "RR"}'
+    for n in $(seq 12); do put $ALICE "m$n" '{}'; done
+    is too-many-specs $ALICE n '{}'
+    stranger $CAROL sh -c 'true'
+    configure_rules "- - max_utilization 1"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    is not-a-member $CAROL a '{"priority": 5}'
+    touch "$SPOOL/draining"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"warning","reason":"draining:' "$EVENTS"
+    is draining $BOB z '{"priority": 5}'
+}
+
+@test "what is wrong with a thread has a code" {
+    broker_start
+    sleeper $BOB
+    bobs=$SLEEPER
+    sleeper $ALICE
+    as $ALICE mkdir -p "$SPECS/$ALICE"
+    is_for no-grant cam "$SLEEPER"
+    spec $ALICE cam '{"priority": 5, "plugin": "RR", "runtime": "1ms", "period": "100ms"}' >/dev/null
+    is_for no-thread cam 4194000
+    is_for not-yours cam "$bobs"
+    is_for kernel-thread cam 2
+    spec $ALICE units '{"units": {"count": 1}}' >/dev/null
+    is_for no-cpu-claim units "$SLEEPER"
+    as $ALICE sh -c "echo $SLEEPER >'$SPECS/$ALICE/cam.tid'"
+    [ "$(field .thread.tid "$(verdict $ALICE cam)")" = "$SLEEPER" ]
+    spec $ALICE two '{"priority": 5, "plugin": "RR"}' >/dev/null
+    is_for attached-elsewhere two "$SLEEPER"
+    is still-attached $ALICE cam '{"units": {"count": 1}}'
+}

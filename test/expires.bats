@@ -1,0 +1,175 @@
+# Nothing is left behind by who dies: a spec with "expires" ends unless it is renewed, and one with "lifetime": "thread" when nobody can attach
+# its thread any more. The clock is one that nobody sets, and that goes on while the machine sleeps.
+load helper
+load command
+
+prepare() {
+    configure_rules "$ALICE - max_utilization 0.6" "$BOB - max_utilization 2"
+    OWN=$SPECS/$ALICE
+}
+
+is_gone() { [ ! -e "$OWN/$1.json" ] && [ ! -e "$OWN/$1.verdict" ]; }
+logged() { [ -n "$(jq -c "select($1)" "$EVENTS")" ]; }
+
+# other_clock SECONDS: the broker sees that much more time since boot than has been, from now on.
+other_clock() {
+    unshare --time --boottime "$1" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
+        ${RTF_STATE:+--state "$RTF_STATE"} ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves
+}
+
+kill_broker() {
+    kill -KILL "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    BROKER=
+    eventually none_of_ours
+}
+
+@test "a spec that is not renewed in time ends: thread as before, files gone, capacity free" {
+    broker_start
+    sleeper $ALICE
+    began=$(milliseconds)
+    answer=$(spec $ALICE cam '{"runtime": "10ms", "period": "20ms", "expires": "600ms"}')
+    [ "$(field .grant.expires "$answer")" = 600000 ]
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    is_policy "$SLEEPER" deadline
+    eventually is_gone cam
+    took=$(($(milliseconds) - began))
+    [ "$took" -ge 600 ] && [ "$took" -lt $((1500 * PATIENCE)) ]
+    [ ! -e "$OWN/cam.tid" ]
+    eventually is_policy "$SLEEPER" other
+    logged '.name == "cam" and .stage == "spec" and .decision == "ended" and (.reason | startswith("it was not renewed within 600000us"))'
+    eventually is_granted '{"runtime": "10ms", "period": "20ms"}'
+}
+is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
+
+# bats test_tags=turn:0
+@test "touch and a rewrite renew it, NAME.tid does not, and a rewrite without the key ends the lease" {
+    broker_start
+    sleeper $ALICE
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "1500ms"}' >/dev/null
+    spec $ALICE arm '{"runtime": "1ms", "period": "20ms", "expires": "1500ms"}' >/dev/null
+    spec $ALICE leg '{"runtime": "1ms", "period": "20ms", "expires": "1500ms"}' >/dev/null
+    spec $ALICE eye '{"runtime": "1ms", "period": "20ms", "expires": "1500ms"}' >/dev/null
+    attach $ALICE eye "$SLEEPER" >/dev/null
+    for _ in 1 2 3; do
+        sleep 0.8 # the time that is renewed is the time that passes
+        as $ALICE touch "$OWN/cam.json"
+        as $ALICE sh -c 'echo "$2" >"$1"' sh "$OWN/arm.json" '{"runtime": "2ms", "period": "20ms", "expires": "1500ms"}'
+        [ -e "$OWN/leg.json" ] || continue
+        spec $ALICE leg '{"runtime": "1ms", "period": "20ms"}' >/dev/null
+    done
+    [ -e "$OWN/cam.json" ] && [ -e "$OWN/arm.json" ] && [ -e "$OWN/leg.json" ]
+    eventually is_gone eye
+    eventually is_gone cam
+    eventually is_gone arm
+    [ "$(field .grant.expires "$(verdict $ALICE leg)")" = null ]
+}
+
+# bats test_tags=turn:1
+@test "one that was refused ends, too, and a dry run" {
+    broker_start
+    spec $ALICE cam '{"runtime": "19ms", "period": "20ms", "expires": "300ms"}' >/dev/null
+    spec $ALICE ask '{"runtime": "1ms", "period": "20ms", "dry_run": true, "expires": "300ms"}' >/dev/null
+    eventually is_gone cam
+    eventually is_gone ask
+}
+
+# bats test_tags=turn:2
+@test "a lease holds over kill -9 of the broker: it ends when it would have, also if no broker ran then" {
+    broker_start
+    began=$(milliseconds)
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "2s"}' >/dev/null
+    spec $ALICE arm '{"runtime": "1ms", "period": "20ms", "expires": "300ms"}' >/dev/null
+    spec $ALICE leg '{"runtime": "1ms", "period": "20ms", "expires": "60s"}' >/dev/null
+    kill_broker
+    sleep 0.5
+    broker_start
+    eventually is_gone arm
+    [ -e "$OWN/cam.json" ]
+    kill_broker
+    broker_start
+    eventually is_gone cam
+    took=$(($(milliseconds) - began))
+    [ "$took" -ge 2000 ] && [ "$took" -lt $((4000 * PATIENCE)) ]
+    [ -e "$OWN/leg.json" ]
+}
+
+# bats test_tags=turn:0
+@test "it counts time that the machine has slept" {
+    broker_start
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "60s"}' >/dev/null
+    spec $ALICE arm '{"runtime": "1ms", "period": "20ms", "expires": "3000s"}' >/dev/null
+    kill_broker
+    other_clock 100
+    eventually is_gone cam
+    [ "$(field .grant.runtime "$(verdict $ALICE arm)")" = 1000 ]
+}
+
+# bats test_tags=machine
+@test "a clock that is set changes nothing" {
+    /usr/bin/python3 -c 'import time; time.clock_settime(time.CLOCK_REALTIME, time.time())' 2>/dev/null || skip 'the clock may not be set here'
+    jump() { /usr/bin/python3 -c 'import sys, time; time.clock_settime(time.CLOCK_REALTIME, time.time() + int(sys.argv[1]))' "$1"; }
+    broker_start
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "60s"}' >/dev/null
+    spec $ALICE arm '{"runtime": "1ms", "period": "20ms", "expires": "1s"}' >/dev/null
+    jump 90
+    left=$(ls "$OWN")
+    jump -180
+    eventually is_gone arm || left=never
+    jump 90
+    [ -e "$OWN/cam.json" ]
+    [[ $left == *cam.json* ]]
+}
+
+# bats test_tags=turn:1
+@test "its file is not removed while its owner renews it" {
+    broker_start
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "20ms"}' >/dev/null
+    # Each is written anew in the moment of its end: whoever wrote last finds his own spec, or finds that it has ended after it was granted.
+    for i in {1..30}; do
+        answer=$(spec $ALICE cam "{\"runtime\": \"${i}00us\", \"period\": \"20ms\", \"expires\": \"20ms\"}")
+        [ -z "$answer" ] || [ "$(field .grant.runtime "$answer")" = "${i}00" ]
+    done
+    spec $ALICE cam '{"runtime": "5ms", "period": "20ms"}' >/dev/null
+    [ "$(field .grant.runtime "$(verdict $ALICE cam)")" = 5000 ]
+}
+
+# bats test_tags=turn:2
+@test "one that ends with its thread, of another boot, ends when the machine is up again" {
+    broker_start
+    as $ALICE mkdir -p "$OWN"
+    sleeper $ALICE
+    # As in a unit whose machine crashes: rtf-run --name arm.
+    spec $ALICE arm "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
+    spec $ALICE leg "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
+    kill_broker
+    kill -KILL "$SLEEPER"
+    rm -rf "$SPOOL/state" "${RTF_STATE:-/run/rtf}"/*/journal
+    sleep 2.5
+    other_clock "-$(($(cut -d. -f1 /proc/uptime) - 1))" # it is up for a second, and what it finds is older
+    eventually is_gone arm
+    [ "$(field .refusal.code "$(verdict $ALICE leg)")" = no-thread ] # this one's owner is to be asked
+    begin=$(field .time "$(jq -c 'select(.name == "arm" and .decision == "ended")' "$EVENTS")")
+    [ -n "$begin" ]
+    rm "$OWN/leg.json"
+    as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --name arm -T 1ms -P 20ms -- true
+}
+
+# bats test_tags=turn:0
+@test "one that ends with its thread, and whose thread has ended before it was attached, is kept for a minute: its answer can be read" {
+    broker_start
+    sleeper $ALICE
+    kill -KILL "$SLEEPER"
+    eventually test ! -e "/proc/$SLEEPER"
+    answer=$(spec $ALICE run-1 "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER, \"lifetime\": \"thread\"}")
+    [ "$(field '.refusal.code + " " + (.grant | tostring)' "$answer")" = "no-thread null" ]
+    kill_broker
+    broker_start
+    [ -e "$OWN/run-1.verdict" ]
+    kill_broker
+    other_clock 60 # and a minute is over
+    eventually is_gone run-1
+}

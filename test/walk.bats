@@ -1,0 +1,36 @@
+# contrib/walk.md says in which file each step is: it is there.
+
+load helper
+
+setup() { :; }
+teardown() { :; }
+
+@test "each function on contrib/walk.md is in the file that stands beside it" {
+    cd "$RTF_SOURCE"
+    steps=0
+    while read -r names file; do
+        [ -f "$file" ] || { echo "there is no $file"; return 1; }
+        for name in ${names//,/ }; do
+            grep -qE "^[a-z].*\b$name\(" "$file" || { echo "$file has no $name"; return 1; }
+        done
+        steps=$((steps + 1))
+    done < <(sed -nE 's/^ +([a-z_]+(, [a-z_]+)*) +((lib|libexec)[a-z/-]*\.c).*/\1 \3/p' contrib/walk.md | sed -E 's/, /,/g')
+    [ "$steps" -ge 25 ]
+}
+
+@test "each function and each test on contrib/kernels.md is in the file that stands before it" {
+    cd "$RTF_SOURCE"
+    rows=0
+    while IFS='|' read -r _ _ _ place met _; do
+        [[ $place == *'`'* ]] || continue
+        file=${place#*\`} function=${place##*\` }
+        file=${file%%\`*} function=${function%% }
+        grep -qE "^[a-z].*\b$function\(" "$file" || { echo "$file has no $function"; return 1; }
+        rows=$((rows + 1))
+        [[ $met == *.bats* ]] || continue
+        file=${met#*\`} name=${met##*\` }
+        file=${file%%\`*} name=${name%% }
+        grep -qF "@test \"$name\"" "$file" || { echo "$file has no test \"$name\""; return 1; }
+    done < <(grep '^| ' contrib/kernels.md | tail -n +2)
+    [ "$rows" = 16 ]
+}

@@ -1,0 +1,331 @@
+# What a thread has used of a SCHED_DEADLINE reservation is paid back before the reservation, or its part of the CPU, can
+# be used anew: to create, use and destroy again and again gains nothing.
+load helper
+
+prepare() {
+    configure_plugins 'EDF edf - 1 partition=unthrottled' 'LOW fp 1-10 1'
+    configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
+}
+
+is_attached() { [ "$(jq .thread.tid "$SPECS/$1/$2.verdict")" = "$3" ]; }
+
+# used_by NAME SPEC MILLISECONDS: a spec of Alice's whose thread $HOG has used so much of it
+used_by() {
+    hog $ALICE
+    spec $ALICE "$1" "$2" >/dev/null
+    attach $ALICE "$1" "$HOG"
+    is_policy "$HOG" deadline
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + $3))
+}
+
+# bats test_tags=turn:0
+@test "the next thread of a reservation is attached when what the last one used is paid back" {
+    broker_start
+    used_by cam '{"runtime": "50ms", "period": "4s", "plugin": "EDF"}' 50
+    first=$HOG
+    hog $ALICE
+    from=$(milliseconds)
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
+    eventually is_policy "$first" other # at once
+    is_policy "$HOG" other
+    verdict $ALICE cam >/dev/null
+    is_attached $ALICE cam "$HOG"
+    is_policy "$HOG" deadline
+    [ $(($(milliseconds) - from)) -ge 4000 ]
+}
+
+# bats test_tags=turn:1
+@test "who has used half of a runtime waits for half of a period" {
+    broker_start
+    hog $ALICE
+    spec $ALICE cam '{"runtime": "2s", "period": "4s", "plugin": "EDF"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + 200))
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    verdict $ALICE cam >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" deadline
+    # The broker's times: a shell waits for the CPU itself, which a thread has half of.
+    read -r used waited < <(jq -rs 'def at: .time | (.[:19] + "Z" | fromdate * 1000) + (.[20:23] | tonumber);
+        map(select(.name == "cam" and .stage == "verdict")) | "\(.[1].us / 1000 + (.[2] | at) - (.[1] | at) | floor) \(.[3].us / 1000 | floor)"' "$EVENTS")
+    echo "used $used ms at most, waited $waited ms"
+    [ "$waited" -ge 300 ] # 200 ms of a half, but for what passed between detach and attach
+    [ "$waited" -lt $((2 * used + 500 * PATIENCE)) ]
+}
+
+# bats test_tags=turn:2
+@test "what was used and released is granted to the next when it is paid back, and he waits for it" {
+    broker_start
+    used_by cam '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' 600
+    from=$(milliseconds)
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$HOG" other
+    [ "$(spec $BOB mine '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -ge 900 ]
+    [ ! -e "$SPECS/$ALICE/cam.verdict" ]
+}
+
+# bats test_tags=turn:0
+@test "of two who wait for what one can have, the other is refused then" {
+    broker_start
+    spec $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
+    used_by cam '{"runtime": "300ms", "period": "1s", "plugin": "EDF"}' 300
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    put $ALICE one '{"runtime": "400ms", "period": "1s", "plugin": "EDF"}'
+    put $ALICE two '{"runtime": "400ms", "period": "1s", "plugin": "EDF"}'
+    verdicts=$(verdict $ALICE one; verdict $ALICE two)
+    [ "$(jq -r .result <<<"$verdicts" | sort | paste -sd ' ')" = 'OK SCHEDULE_FAIL' ]
+    [ "$(jq -r 'select(.result != "OK") | .reason' <<<"$verdicts")" = 'EDF refused: CPU 1 has 0.05 of 0.95 left, 0.4 asked' ]
+    [ "$(jq -r '.replies | length' <<<"$verdicts" | paste -sd ' ')" = '1 1' ]
+}
+
+# bats test_tags=turn:1
+@test "a refusal does not wait for what would not be enough" {
+    broker_start
+    spec $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
+    used_by cam '{"runtime": "2ms", "period": "4s", "plugin": "EDF"}' 0 # 100us an emulated CPU has used up before anybody can look
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    # What is owed is still counted.
+    [ "$(spec $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r '.reason | sub("; .*"; "")')" = 'EDF refused: CPU 1 has 0.4495 of 0.95 left, 0.6 asked' ]
+}
+
+# bats test_tags=turn:2
+@test "what would be refused whatever comes free is refused at once" {
+    broker_start
+    used_by cam '{"runtime": "1900ms", "period": "4s", "plugin": "EDF"}' 1900
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    from=$(milliseconds)
+    [ "$(spec $ALICE big '{"runtime": "10us", "period": "50us", "plugin": "EDF"}' | jq -r '.result + " " + .refusal.retry')" = 'SCHEDULE_FAIL never' ]
+    [ $(($(milliseconds) - from)) -lt 3000 ]
+    [ "$(spec $ALICE next '{"runtime": "3600ms", "period": "4s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -ge 3500 ]
+}
+
+# bats test_tags=turn:0
+@test "what is given up by a change is free when it is paid back" {
+    broker_start
+    used_by cam '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' 600
+    from=$(milliseconds)
+    spec $ALICE cam '{"priority": 3, "plugin": "LOW"}' >/dev/null
+    is_policy "$HOG" fifo
+    [ "$(spec $BOB mine '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -ge 900 ]
+}
+
+# bats test_tags=turn:1
+@test "a change to less gives the difference back when it is paid back" {
+    broker_start
+    used_by cam '{"runtime": "800ms", "period": "1s", "plugin": "EDF"}' 800
+    from=$(milliseconds)
+    [ "$(spec $ALICE cam '{"runtime": "100ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    is_policy "$HOG" deadline
+    [ $(($(milliseconds) - from)) -lt 900 ] || [ "$PATIENCE" -gt 1 ]
+    [ "$(spec $BOB mine '{"runtime": "800ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -ge 900 ]
+}
+
+# bats test_tags=turn:2
+@test "a reservation whose period was shortened after it was used is owed as long as before" {
+    broker_start
+    used_by cam '{"runtime": "400ms", "period": "2s", "plugin": "EDF"}' 400
+    from=$(milliseconds)
+    [ "$(spec $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    hog $ALICE
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" deadline
+    [ $(($(milliseconds) - from)) -ge 1900 ]
+}
+
+# bats test_tags=turn:0
+@test "a tick that was overrun is paid back, too" {
+    broker_start
+    hog $ALICE
+    spec $ALICE cam '{"runtime": "100us", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" deadline
+    from=$(milliseconds)
+    hog $ALICE
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" deadline
+    [ $(($(milliseconds) - from)) -ge 900 ] # one runtime would be 100
+}
+
+# bats test_tags=turn:1
+@test "the thread that replaces an attached one by execve has no fresh runtime" {
+    broker_start
+    replaceable $ALICE
+    spec $ALICE cam '{"runtime": "10ms", "period": "2s", "plugin": "EDF"}' >/dev/null
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" deadline
+    from=$(milliseconds)
+    touch "$WORK/go"
+    eventually is_sh "$HOG"
+    eventually has_reason "another thread of process $HOG called execve and has its id: it is ordinary, and not attached"
+    is_policy "$HOG" other
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" deadline
+    [ $(($(milliseconds) - from)) -ge 1950 ]
+}
+has_reason() { [ "$(jq -r .reason "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
+
+# bats test_tags=turn:2
+@test "a quota is free again when its use is paid back, whatever the CPU" {
+    configure_plugins 'EDF edf - 0-1 partition=unthrottled'
+    configure_rules "$ALICE - max_utilization 0.5"
+    broker_start
+    used_by cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' 500
+    from=$(milliseconds)
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    [ "$(spec $ALICE next '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -ge 900 ]
+    as $ALICE rm "$SPECS/$ALICE/next.json"
+    eventually test ! -e "$SPECS/$ALICE/next.verdict"
+    [ "$(spec $ALICE cam '{"runtime": "501ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = ACL_FAIL ]
+}
+
+# bats test_tags=turn:0
+@test "who changes his mind while he waits is answered by what he wants now" {
+    broker_start
+    used_by cam '{"runtime": "50ms", "period": "4s", "plugin": "EDF"}' 50
+    first=$HOG
+    hog $ALICE
+    from=$(milliseconds)
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
+    eventually is_policy "$first" other
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    eventually has_reason detached
+    [ $(($(milliseconds) - from)) -lt 3500 ]
+    is_policy "$HOG" other
+}
+
+# bats test_tags=turn:1
+@test "what was never used is free at once" {
+    broker_start
+    spec $ALICE cam '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' >/dev/null
+    from=$(milliseconds)
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    [ "$(spec $BOB mine '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -lt 3500 ]
+}
+
+# bats test_tags=turn:2
+@test "a thread that is attached under another policy meanwhile has no fresh runtime either" {
+    broker_start
+    used_by cam '{"runtime": "50ms", "period": "2s", "plugin": "EDF"}' 50
+    from=$(milliseconds)
+    first=$HOG
+    spec $ALICE cam '{"priority": 3, "plugin": "LOW"}' >/dev/null
+    is_policy "$first" fifo
+    hog $ALICE
+    attach $ALICE cam "$HOG" >/dev/null
+    is_policy "$HOG" fifo
+    [ "$(spec $ALICE cam '{"runtime": "50ms", "period": "2s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    is_policy "$HOG" deadline
+    [ $(($(milliseconds) - from)) -ge 1900 ]
+}
+
+# bats test_tags=turn:0
+@test "a spec whose reservation is not paid back is released, with its quota, and can be made anew" {
+    configure_rules "$ALICE - max_utilization 0.5"
+    broker_start
+    used_by cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' 500
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    [ "$(spec $ALICE next '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ "$(spec $ALICE cam '{"runtime": "1ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = ACL_FAIL ]
+    as $ALICE rm "$SPECS/$ALICE/next.json"
+    eventually test ! -e "$SPECS/$ALICE/next.verdict"
+    [ "$(spec $ALICE cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+}
+
+# bats test_tags=turn:1
+@test "rtf-run after rtf-run is not refused what the one before has used" {
+    broker_start
+    for _ in 1 2 3 4 5; do
+        as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 80ms -P 100ms -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+    done
+}
+
+# bats test_tags=turn:2
+@test "a broker that is killed while a released reservation is not paid back comes back without it" {
+    broker_start
+    used_by cam '{"runtime": "100ms", "period": "4s", "plugin": "EDF"}' 100
+    from=$(milliseconds)
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$HOG" other
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    [ "$(spec $BOB mine '{"runtime": "3800ms", "period": "4s", "plugin": "EDF"}' | jq -r .result)" = OK ]
+    [ $(($(milliseconds) - from)) -lt 4000 ] || [ "$PATIENCE" -gt 1 ]
+}
+
+# bats test_tags=turn:0
+@test "a restart before the 0-lag time of a reservation leaves the thread that it was taken from ordinary" {
+    broker_start
+    used_by cam '{"runtime": "100ms", "period": "4s", "plugin": "EDF"}' 100
+    first=$HOG
+    hog $ALICE
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
+    eventually is_policy "$first" other
+    is_policy "$HOG" other
+    broker_stop INT
+    broker_start
+    eventually is_policy "$HOG" deadline
+    is_policy "$first" other
+    eventually is_attached $ALICE cam "$HOG"
+}
+
+# bats test_tags=turn:1
+@test "SIGTERM before the 0-lag time of a reservation leaves everything as it was" {
+    broker_start
+    used_by cam '{"runtime": "100ms", "period": "4s", "plugin": "EDF"}' 100
+    first=$HOG
+    hog $ALICE
+    as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.tid" "$HOG"
+    eventually is_policy "$first" other
+    is_policy "$HOG" other
+    broker_stop TERM
+    is_policy "$HOG" other
+    is_policy "$first" other
+    broker_start
+    eventually is_policy "$HOG" deadline
+    eventually is_attached $ALICE cam "$HOG"
+}
+
+# Thousands of such steps, and that a reservation leaves one record however often it is lowered: test/unit/debts.c. Here with real threads.
+# bats test_tags=turn:0
+@test "whatever two users give up, no less is charged than is not paid back, and in the end nothing" {
+    configure_rules "$ALICE - max_utilization 0.6" "$BOB - max_utilization 0.6"
+    broker_start
+    : >"$WORK/loops"
+    for user in $ALICE $ALICE $BOB $BOB; do
+        hog "$user"
+        echo "$user $HOG" >>"$WORK/loops"
+    done
+    for seed in ${DEBT_SEEDS:-1}; do # more with make faults
+        "$RTF_SOURCE/test/zero-lag-storm" $seed "${DEBT_SECONDS:-4}" "$SPOOL" "$BROKER" "$WORK/loops" $ALICE $BOB >"$WORK/said" 2>&1 || { cat "$WORK/said"; return 1; }
+        echo "# seed $seed: $(cat "$WORK/said")" >&3
+        "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    done
+}
+
+# bats test_tags=turn:0
+@test "a refusal says how much of what is used has ended and still counts, and for how long" {
+    broker_start
+    spec $ALICE keep '{"runtime": "300ms", "period": "1s", "plugin": "EDF"}' >/dev/null
+    used_by cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' 100
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$HOG" other
+    reason=$(field .reason "$(spec $ALICE big '{"runtime": "1s", "period": "1s", "plugin": "EDF"}')")
+    [[ $reason =~ ': 0.8 used, 1 asked; 0.5 of what is used has ended, and counts for '([0-9]+)'ms more'$ ]] || { echo "$reason" >&2; return 1; }
+    [ "${BASH_REMATCH[1]}" -ge 100 ] && [ "${BASH_REMATCH[1]}" -le 1300 ]
+    configure_rules "$ALICE - max_utilization 9"
+    kill -HUP "$BROKER"
+    used_by cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' 100
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$HOG" other
+    reason=$(field .reason "$(spec $ALICE big '{"runtime": "900ms", "period": "1s", "plugin": "EDF"}')")
+    [[ $reason == 'EDF refused: '*'; 0.5 of what is used has ended, and counts for '*'ms more' ]] || { echo "$reason" >&2; return 1; }
+}
