@@ -15,6 +15,12 @@ is() {
     [ "$(field .refusal.code "$answer")" = "$1" ] || { echo "$answer" >&2; return 1; }
 }
 
+# waits CODE NAME: Alice's NAME waits, for that.
+waits() {
+    put $ALICE "$2" '{"runtime": "45ms", "period": "100ms", "plugin": "EDF", "on_refusal": "wait"}'
+    eventually jq -e --arg code "$1" '.result == "WAITING" and .refusal.code == $code' "$SPECS/$ALICE/$2.verdict"
+}
+
 # is_for CODE NAME TID: it is the answer to Alice's NAME.tid.
 is_for() {
     as $ALICE sh -c "echo $3 >'$SPECS/$ALICE/$2.tid'"
@@ -32,6 +38,9 @@ is_for() {
     is full $ALICE a '{"runtime": "45ms", "period": "100ms", "plugin": "EDF"}'
     is unsuitable $ALICE a '{"priority": 5, "plugin": "EDF"}'
     is full $ALICE a '{"units": {"count": 3}, "runtime": "45ms", "period": "100ms", "plugin": "EDF"}'
+    waits full w
+    waits behind x
+    as $ALICE rm "$SPECS/$ALICE/w.json" "$SPECS/$ALICE/x.json"
     is no-plugin $ALICE a '{"runtime": "1ms", "period": "10ms", "plugin": "CAMERA"}'
     is no-plugin $ALICE a '{"units": {"count": 1, "plugin": "EDF"}}'
     spec $ALICE s '{"runtime": "40ms", "period": "100ms", "deadline": "60ms", "plugin": "STRICT"}' >/dev/null

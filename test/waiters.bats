@@ -116,6 +116,27 @@ someone_is_granted() {
 }
 
 # bats test_tags=turn:0
+@test "how often others make room is nothing that a waiting user reads: neither his verdict nor his log" {
+    configure_rules '- - max_utilization 9' "$ALICE - max_utilization 0.5" "$BOB - max_utilization 9"
+    broker_start
+    spec $ALICE hold "$(half)" >/dev/null
+    put_waiting $ALICE w
+    before=$(stat -c '%i %Z' "$SPECS/$ALICE/w.verdict")
+    lines=$(jq -c "select(.uid == $ALICE)" "$EVENTS" | wc -l)
+    for i in {1..200}; do
+        answer=$(spec $BOB "b$i" '{"plugin": "FP", "priority": 12, "runtime": "1ms", "period": "100ms"}')
+        [ "$(field .result "$answer")" = OK ]
+        as $BOB rm "$SPECS/$BOB/b$i.json"
+    done
+    eventually test ! -e "$SPECS/$BOB/b200.verdict"
+    eventually readers_have_ended
+    [ "$(stat -c '%i %Z' "$SPECS/$ALICE/w.verdict")" = "$before" ]
+    [ "$(jq -c "select(.uid == $ALICE)" "$EVENTS" | wc -l)" = "$lines" ]
+    as $ALICE rm "$SPECS/$ALICE/hold.json"
+    eventually is_granted $ALICE w
+}
+
+# bats test_tags=turn:2
 @test "a change waits with what it has, and its thread" {
     broker_start
     sleeper $ALICE

@@ -29,6 +29,8 @@ static void set_timer(void)
 
 void lease_until(struct reservation *reservation, int64_t until)
 {
+    if (until == reservation->lease)
+        return;
     if (reservation->lease != 0)
         RB_REMOVE(leases, &leases, reservation);
     reservation->lease = until;

@@ -160,14 +160,34 @@ static void settle_waiting(struct request *request)
     struct reservation *reservation = request->reservation;
     if (is_to_wait(request)) {
         request->outcome.result = RESULT_WAITING;
+        reservation->waits_for = request->outcome.refusal.code;
         waiters_add(reservation, reservation->waits != 0 ? reservation->waits : boottime_now());
     } else if (request->json.state != FILE_ABSENT && request->outcome.kind != ATTACH && request->outcome.kind != DETACH)
         waiters_leave(reservation);
 }
 
+/* It waits for the same as before, as its verdict says: how often it was asked meanwhile is others' doing. */
+static bool was_in_vain(const struct request *request)
+{
+    const struct reservation *reservation = request->reservation;
+    return reservation->is_asked_again && is_to_wait(request) && request->outcome.refusal.code == reservation->waits_for &&
+           !is_another(&request->json, &reservation->judged) && !has_more(reservation, request->outcome.kind);
+}
+
+static void tell_answer(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    (void)request_record(request);
+    const bool more = has_more(reservation, request->outcome.kind);
+    verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->sighting != NULL, more);
+    if (!more)
+        reservation_sighting_end(reservation); /* the verdict is the last that its reader hears of it */
+}
+
 static void answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
+    const bool in_vain = was_in_vain(request);
     const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->news & NEWS_OF_FILES) == 0 && reservation->grant == NULL &&
                             reservation->attachment == NULL;
     /* A reservation whose thread could not be attached, and that would end with it, must not hold anything. */
@@ -177,11 +197,10 @@ static void answer(struct request *request)
         request->recorded = false;
     }
     settle_waiting(request);
-    (void)request_record(request);
-    const bool more = has_more(reservation, request->outcome.kind);
-    verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->sighting != NULL, more);
-    if (!more)
-        reservation_sighting_end(reservation); /* the verdict is the last that its reader hears of it */
+    if (in_vain)
+        end_sighting(reservation);
+    else
+        tell_answer(request);
     request_drop(request);
     if (over_limit && reservation->expected == EXPECT_NOTHING)
         reservation_forget(reservation);
@@ -239,7 +258,7 @@ static void tell_waiting(struct request *request)
 {
     const int64_t long_enough = 100000000; /* ns */
     const struct outcome kept = request->outcome;
-    if (request->has_said_so || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
+    if (request->has_said_so || request->reservation->is_asked_again || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
         return;
     request->has_said_so = true;
     request_take_token(request);
@@ -361,6 +380,8 @@ void order_drain(bool begin)
     if (begin != draining)
         event_broker(begin ? "warning" : "ok", begin ? "draining: new specs and changes are refused" : "draining is over: new specs and changes are served again");
     draining = begin;
+    if (!begin)
+        waiters_kick();
 }
 
 static bool may_have_something(const struct account *account)
@@ -507,7 +528,7 @@ static void judge_json(struct reservation *reservation)
         keep_thread(reservation, &request->spec);
         if (request->spec.waits && waits_behind(reservation) != NULL) {
             say(request, SCHEDULE_FAIL, "%s came before, and waits for room", waits_behind(reservation)->name);
-            blame(request, "broker", WHY_FULL, false);
+            blame(request, "broker", WHY_BEHIND, false);
             advance(request, ANSWER);
             return;
         }

@@ -94,6 +94,13 @@ enum { OF_JSON = 1, OF_TID = 2, OF_VERDICT = 4, OF_VERDICT_TOLD = 8 };
  *            REVOKED, ENDING                 REVOKED: its owner may have nothing any more; what is granted is about to be taken back. */
 enum reservation_state { RESERVATION_OPEN, RESERVATION_RECOVERED, RESERVATION_OVER_LIMIT, RESERVATION_ENDING, RESERVATION_REVOKED };
 
+/* Words for programs, which stay what they are: rtf-verdict(5). */
+enum why {
+    WHY_BAD_SPEC, WHY_NOT_A_MEMBER, WHY_NO_ACCOUNT, WHY_NOT_OPENED, WHY_BEYOND_RULE, WHY_RULE_USED_UP, WHY_TOO_MANY_SPECS, WHY_NO_PLUGIN, WHY_UNSUITABLE,
+    WHY_FULL, WHY_RESTARTING, WHY_NEIGHBOUR, WHY_NO_GRANT, WHY_NO_CPU_CLAIM, WHY_NO_THREAD, WHY_NOT_YOURS, WHY_NO_USER_THREAD, WHY_STALE, WHY_ATTACHED_ELSEWHERE,
+    WHY_UNCLEAR_THREAD, WHY_STILL_ATTACHED, WHY_KERNEL, WHY_BROKER_STATE, WHY_DRAINING, WHY_BEHIND
+};
+
 /* What its reader will tell: nothing that is known of; news of its files, without being asked; the answer to a question. */
 enum expected_of_reader { EXPECT_NOTHING, EXPECT_NEWS, EXPECT_ANSWER };
 
@@ -123,6 +130,7 @@ struct reservation {
     int64_t waits;                       /* waiters.c: since then, CLOCK_BOOTTIME; 0: it does not */
     uint64_t asked_at;
     bool is_asked_again;
+    enum why waits_for;
     TAILQ_ENTRY(reservation) of_waiters;
     int64_t zero_lag;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
@@ -137,13 +145,6 @@ struct reservation {
 
 enum kind { CREATE, CHANGE, ATTACH, DETACH, RECOVER, UPDATE, EXIT, RELEASE };
 enum result { RESULT_OK, SCHEDULE_FAIL, ACL_FAIL, BAD_SPEC, ATTACH_FAIL, RESULT_WAITING };
-
-/* Words for programs, which stay what they are: rtf-verdict(5). */
-enum why {
-    WHY_BAD_SPEC, WHY_NOT_A_MEMBER, WHY_NO_ACCOUNT, WHY_NOT_OPENED, WHY_BEYOND_RULE, WHY_RULE_USED_UP, WHY_TOO_MANY_SPECS, WHY_NO_PLUGIN, WHY_UNSUITABLE,
-    WHY_FULL, WHY_RESTARTING, WHY_NEIGHBOUR, WHY_NO_GRANT, WHY_NO_CPU_CLAIM, WHY_NO_THREAD, WHY_NOT_YOURS, WHY_NO_USER_THREAD, WHY_STALE, WHY_ATTACHED_ELSEWHERE,
-    WHY_UNCLEAR_THREAD, WHY_STILL_ATTACHED, WHY_KERNEL, WHY_BROKER_STATE, WHY_DRAINING
-};
 
 struct refusal {
     enum why code;

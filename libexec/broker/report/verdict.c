@@ -56,6 +56,7 @@ static const char *const codes[] = {
     [WHY_BAD_SPEC] = "bad-spec",           [WHY_NOT_A_MEMBER] = "not-a-member",     [WHY_NO_ACCOUNT] = "no-account",
     [WHY_NOT_OPENED] = "not-opened",       [WHY_BEYOND_RULE] = "beyond-rule",       [WHY_RULE_USED_UP] = "rule-used-up",
     [WHY_TOO_MANY_SPECS] = "too-many-specs", [WHY_NO_PLUGIN] = "no-plugin",         [WHY_UNSUITABLE] = "unsuitable",
+    [WHY_BEHIND] = "behind",
     [WHY_FULL] = "full",                   [WHY_RESTARTING] = "restarting",         [WHY_NEIGHBOUR] = "neighbour",
     [WHY_NO_GRANT] = "no-grant",           [WHY_NO_CPU_CLAIM] = "no-cpu-claim",     [WHY_NO_THREAD] = "no-thread",
     [WHY_NOT_YOURS] = "not-yours",         [WHY_NO_USER_THREAD] = "kernel-thread",  [WHY_STALE] = "stale",
