@@ -53,13 +53,14 @@ all: programs man
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
+CLIENT  = lib/client.c lib/inotify-let-go.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c lib/client.c lib/notify.c lib/units.c)
-$(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c lib/client.c lib/room.c lib/units.c)
-$(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c) lib/client.c lib/units.c)
-$(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c lib/client.c lib/units.c)
-$(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c lib/client.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c $(CLIENT) lib/notify.c lib/units.c)
+$(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) lib/units.c)
+$(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c) $(CLIENT) lib/units.c)
+$(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c)
+$(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC))
@@ -75,7 +76,7 @@ $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighti
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
 
 $(B)/libexec/muse/analyse:   $(call objects,libexec/muse/analyse.c libexec/muse/result.c $(MUSE_SRC) lib/units.c)
-$(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c command.c drain.c events.c experiment.c load.c phases.c remote.c reserve.c) lib/client.c lib/units.c)
+$(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c command.c drain.c events.c experiment.c load.c phases.c remote.c reserve.c) $(CLIENT) lib/units.c)
 # All pairs of marks: what vectors are for.
 $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 

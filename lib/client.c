@@ -5,10 +5,8 @@
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +14,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "inotify-let-go.h"
 #include "units.h"
 
 enum { VERDICT_MAX = 1 << 20, FILE_NAME = NAME_MAX + 1 };
@@ -368,22 +366,33 @@ static char *read_text(int fd)
     return text;
 }
 
+/* A lease or a FIFO makes nobody wait. */
+json_t *rtf_read_object(int directory, const char *file, char **text)
+{
+    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    char *whole = read_text(fd);
+    json_t *object = whole == NULL ? NULL : json_loads(whole, 0, NULL);
+    close(fd);
+    if (json_is_object(object) && text != NULL) {
+        *text = whole;
+        return object;
+    }
+    free(whole);
+    if (json_is_object(object))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static bool read_verdict(const struct rtf_client *client, const char *name, struct rtf_verdict *verdict)
 {
     char file[FILE_NAME];
     *verdict = (struct rtf_verdict){0};
     snprintf(file, sizeof file, "%s.verdict", name);
-    int fd = openat(client->directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    verdict->text = read_text(fd);
-    close(fd);
-    if (verdict->text != NULL)
-        verdict->json = json_loads(verdict->text, 0, NULL);
-    if (json_is_object(verdict->json))
-        return true;
-    rtf_free_verdict(verdict);
-    return false;
+    verdict->json = rtf_read_object(client->directory, file, &verdict->text);
+    return verdict->json != NULL;
 }
 
 const char *rtf_string(const json_t *object, const char *key)
@@ -596,65 +605,6 @@ static enum rtf_outcome watch(struct rtf_client *client, const struct rtf_wait *
     }
 }
 
-/* ---- letting the watches go ---- */
-
-enum { STACK = 4096, ENDS = 16 };
-
-/* The stacks of those who only end. The kernel clears `user` when its process has left our memory (CLONE_CHILD_CLEARTID): not before that may another one
- * have it, in this thread or in others. */
-static struct ending {
-    _Atomic pid_t user;
-    char stack[STACK] __attribute__((aligned(64)));
-} endings[ENDS];
-
-struct leaving {
-    int events;
-    struct ending *ending;
-};
-
-static struct ending *take_ending(void)
-{
-    for (int i = 0; i < ENDS; i++) {
-        pid_t nobody = 0;
-        if (atomic_compare_exchange_strong(&endings[i].user, &nobody, -1))
-            return &endings[i];
-    }
-    return NULL;
-}
-
-static int end_now(void *unused)
-{
-    (void)unused;
-    return 0;
-}
-
-/* A process of its own for the time that it takes to start another one, which nobody waits for: it is init's from then on. That one has the
- * inotify instance and nothing else, or who reads what the command writes would have to wait for it, too. */
-static int leave_to_another(void *argument)
-{
-    const struct leaving *leaving = argument;
-    const unsigned fd = (unsigned)leaving->events;
-    if ((fd == 0 || close_range(0, fd - 1, 0) == 0) && close_range(fd + 1, ~0U, 0) == 0 &&
-        clone(end_now, leaving->ending->stack + STACK, CLONE_VM | CLONE_CHILD_CLEARTID, NULL, NULL, NULL, &leaving->ending->user) > 0)
-        return 0;
-    atomic_store(&leaving->ending->user, 0);
-    return 1;
-}
-
-/* The kernel lets an inotify instance go only when all CPUs have been seen to be done with it: whoever closes it last waits for 8 to
- * 16 ms, also in execve(2) and at its end. Nothing here is worth that; and no copy is made of our memory. */
-static void let_go(int events)
-{
-    char stack[STACK] __attribute__((aligned(64)));
-    struct leaving leaving = {events, take_ending()};
-    pid_t child = leaving.ending == NULL ? -1 : clone(leave_to_another, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &leaving);
-    if (child < 0 && leaving.ending != NULL)
-        atomic_store(&leaving.ending->user, 0);
-    close(events);
-    while (child > 0 && waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
-        ;
-}
-
 enum rtf_outcome rtf_wait(struct rtf_client *client, const struct rtf_wait *wait, struct rtf_verdict *verdict)
 {
     enum rtf_outcome outcome = rtf_look(client, wait, verdict);
@@ -668,7 +618,7 @@ enum rtf_outcome rtf_wait(struct rtf_client *client, const struct rtf_wait *wait
     else
         outcome = fail(client, RTF_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
     if (events >= 0)
-        let_go(events);
+        inotify_let_go(events);
     if (timer >= 0)
         close(timer);
     return outcome;

@@ -116,6 +116,10 @@ enum rtf_outcome rtf_look(struct rtf_client *client, const struct rtf_wait *wait
 enum rtf_outcome rtf_wait(struct rtf_client *client, const struct rtf_wait *wait,
                           struct rtf_verdict *verdict);
 
+/* A verdict, or status.json: the whole file, as one object, which the caller frees, and with it *text, unless text is NULL. NULL: there is no such
+ * file, or it cannot be an answer. */
+json_t *rtf_read_object(int directory, const char *file, char **text);
+
 /* The string at this key of an object; NULL if there is none. Lives as long as the object. */
 const char *rtf_string(const json_t *object, const char *key);
 

@@ -1,12 +1,12 @@
 #include "spec.h"
 
 #include <jansson.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "units.h"
 
 enum { TID_MAX = 4194304, COMMENT_MAX = 1024 }; /* PID_MAX_LIMIT of the kernel */
@@ -25,15 +25,7 @@ bool spec_claims_cpu(const struct spec *spec)
 }
 
 /* A value's fault; the caller puts key and line before it. */
-static bool fault(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool fault(char *reason, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, REASON_BYTES, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define fault(why, ...) fault_in(why, REASON_BYTES, __VA_ARGS__)
 
 typedef bool take_value(const json_t *value, void *into, char *reason);
 
@@ -375,31 +367,25 @@ void spec_free(struct spec *spec)
 
 /* ---- as lines of a paragraph ---- */
 
-static void add_if(struct paragraph_output *output, const char *key, uint64_t value)
-{
-    if (value != 0)
-        paragraph_add_number(output, key, value);
-}
-
 void spec_add(struct paragraph_output *output, const struct spec *spec)
 {
     char cpus[CPU_LIST_TEXT];
-    add_if(output, "runtime", spec->runtime);
-    add_if(output, "desired_runtime", spec->desired_runtime);
-    add_if(output, "period", spec->period);
-    add_if(output, "deadline", spec->deadline);
-    add_if(output, "priority", (uint64_t)spec->priority);
-    add_if(output, "attach", (uint64_t)spec->attach);
-    add_if(output, "ignore_admission", spec->ignore_admission);
-    add_if(output, "lifetime_thread", spec->lifetime_thread);
-    add_if(output, "attach_none", spec->attach_none);
-    add_if(output, "lifetime_spec", spec->lifetime_spec);
-    add_if(output, "move_process", spec->move_process);
+    paragraph_add_stated(output, "runtime", spec->runtime);
+    paragraph_add_stated(output, "desired_runtime", spec->desired_runtime);
+    paragraph_add_stated(output, "period", spec->period);
+    paragraph_add_stated(output, "deadline", spec->deadline);
+    paragraph_add_stated(output, "priority", (uint64_t)spec->priority);
+    paragraph_add_stated(output, "attach", (uint64_t)spec->attach);
+    paragraph_add_stated(output, "ignore_admission", spec->ignore_admission);
+    paragraph_add_stated(output, "lifetime_thread", spec->lifetime_thread);
+    paragraph_add_stated(output, "attach_none", spec->attach_none);
+    paragraph_add_stated(output, "lifetime_spec", spec->lifetime_spec);
+    paragraph_add_stated(output, "move_process", spec->move_process);
     if (CPU_COUNT(&spec->cpus) != 0)
         paragraph_add(output, "cpus", format_cpus(&spec->cpus, cpus));
-    add_if(output, "expires", spec->expires);
-    add_if(output, "waits", spec->waits);
-    add_if(output, "dry_run", spec->dry_run);
+    paragraph_add_stated(output, "expires", spec->expires);
+    paragraph_add_stated(output, "waits", spec->waits);
+    paragraph_add_stated(output, "dry_run", spec->dry_run);
     if (spec->plugin != NULL)
         paragraph_add(output, "plugin", spec->plugin);
     if (spec->token != NULL)

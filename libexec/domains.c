@@ -3,28 +3,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "paragraph.h"
 #include "thread.h"
 #include "units.h"
 
 static const char rest_name[] = "rtf-rest";
 
-static bool fault(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool fault(char *reason, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, DOMAINS_REASON, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define fault(why, ...) fault_in(why, DOMAINS_REASON, __VA_ARGS__)
 
 const char *domain_name(char name[static DOMAIN_NAME], int cpu)
 {

@@ -23,7 +23,7 @@
 #include "thread.h"
 #include "units.h"
 
-enum { VERDICT_MAX = 1 << 20, PATTERNS = 64, CELL = 32 };
+enum { PATTERNS = 64, CELL = 32 };
 enum { KEY_JSON = 256, KEY_ALL, KEY_USER, KEY_NO_HEADINGS, KEY_SPOOL, KEY_COLOR };
 
 /* What a reservation is now. */
@@ -71,27 +71,6 @@ static void die(int status, const char *format, ...)
 }
 
 /* ---- what is there ---- */
-
-/* The whole file, or NULL: no answer can look like that. A lease or a FIFO makes nobody wait. */
-static json_t *read_object(int directory, const char *file)
-{
-    struct stat status;
-    json_t *object = NULL;
-    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= VERDICT_MAX) {
-        char *text = malloc((size_t)status.st_size + 1);
-        ssize_t length = text == NULL ? -1 : read(fd, text, (size_t)status.st_size);
-        object = length <= 0 ? NULL : json_loadb(text, (size_t)length, 0, NULL);
-        free(text);
-    }
-    close(fd);
-    if (json_is_object(object))
-        return object;
-    json_decref(object);
-    return NULL;
-}
 
 static json_int_t number(const json_t *object, const char *key)
 {
@@ -179,7 +158,7 @@ static void add_row(int directory, const char *user, const char *name, const str
     struct row *row = &rows[row_count++];
     *row = (struct row){.user = strdup(user), .name = strdup(name)};
     snprintf(file, sizeof file, "%.*s.verdict", RTF_NAME_MAX, name);
-    row->verdict = read_object(directory, file);
+    row->verdict = rtf_read_object(directory, file, NULL);
     row->state = state_of(row->verdict, row->verdict != NULL && is_current(row->verdict, status));
     if (row->state >= PENDING)
         read_comm((pid_t)number(json_object_get(row->verdict, "thread"), "tid"), row->comm);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERDICT_MAX = 1 << 20, EVENTS_BYTES = 1 << 16 };
+enum { EVENTS_BYTES = 1 << 16 };
 static const uint64_t one_cpu = UINT64_C(1000000000), second = UINT64_C(1000000000);
 static const uint32_t directory_events = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
@@ -28,20 +28,8 @@ static bool everybody, look_for_members;
 static json_t *read_verdict(int directory, const char *name)
 {
     char file[RTF_NAME_MAX + sizeof ".verdict"];
-    struct stat status;
-    json_t *object = NULL;
     snprintf(file, sizeof file, "%s.verdict", name);
-    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= VERDICT_MAX) {
-        char *text = malloc((size_t)status.st_size + 1);
-        ssize_t length = text == NULL ? -1 : read(fd, text, (size_t)status.st_size);
-        object = length <= 0 ? NULL : json_loadb(text, (size_t)length, 0, NULL);
-        free(text);
-    }
-    close(fd);
-    return object;
+    return rtf_read_object(directory, file, NULL);
 }
 
 static bool has_spec(const struct row *row)

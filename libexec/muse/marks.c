@@ -1,9 +1,10 @@
 #include "marks.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fault.h"
 
 #define SPAN_MAX (INT64_C(86400) * 1000000000)
 #define TIME_MOST (INT64_MAX / 4)
@@ -28,15 +29,7 @@ bool records_add(struct record *record, struct mark mark)
     return true;
 }
 
-static bool fault(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool fault(char *why, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why, MARKS_WHY, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define fault(why, ...) fault_in(why, MARKS_WHY, __VA_ARGS__)
 
 /* ---- lines ---- */
 

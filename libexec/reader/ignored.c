@@ -23,7 +23,9 @@ static bool has_line(int fd, const char *line)
         return true; /* it has enough */
     text[length] = '\0';
     const char *found = strstr(text, line);
-    return found != NULL && (found == text || found[-1] == '\n');
+    while (found != NULL && found != text && found[-1] != '\n')
+        found = strstr(found + 1, line); /* that was the end of a longer name's line */
+    return found != NULL;
 }
 
 void ignored_add(const char *name)

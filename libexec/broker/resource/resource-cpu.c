@@ -4,26 +4,18 @@
  * nothing is promised. */
 #include "resource-cpu.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "ledger.h"
 #include "spec.h"
 #include "units.h"
 
 /* ---- plans ---- */
 
-static bool fault(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool fault(char *reason, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, REASON_BYTES, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define fault(why, ...) fault_in(why, REASON_BYTES, __VA_ARGS__)
 
 static bool is_subset(const cpu_set_t *part, const cpu_set_t *whole)
 {

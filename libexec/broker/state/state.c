@@ -64,12 +64,6 @@ static void add_stamp(const char *key, const struct stamp *stamp)
     paragraph_add(&output, key, both);
 }
 
-static void add_if(const char *key, uint64_t number)
-{
-    if (number != 0)
-        paragraph_add_number(&output, key, number);
-}
-
 static void add_claims(const struct holding *holding)
 {
     for (; holding != NULL; holding = holding->next) {
@@ -88,11 +82,11 @@ static void add_grant(const struct grant *grant)
         cpu_record(&output, grant);
     }
     add_claims(grant->holdings);
-    add_if("lifetime_thread", grant->spec.lifetime_thread);
-    add_if("expires", grant->spec.expires);
-    add_if("move_process", grant->spec.move_process);
-    add_if("attach", (uint64_t)grant->spec.attach);
-    add_if("attach_kept", grant->spec.attach_kept);
+    paragraph_add_stated(&output, "lifetime_thread", grant->spec.lifetime_thread);
+    paragraph_add_stated(&output, "expires", grant->spec.expires);
+    paragraph_add_stated(&output, "move_process", grant->spec.move_process);
+    paragraph_add_stated(&output, "attach", (uint64_t)grant->spec.attach);
+    paragraph_add_stated(&output, "attach_kept", grant->spec.attach_kept);
 }
 
 static void name_reservation(const char *record, const struct reservation *reservation)
@@ -109,8 +103,8 @@ bool state_reservation(const struct reservation *reservation)
     paragraph_add_number(&output, "time", (uint64_t)reservation->decided);
     add_stamp("judged", &reservation->judged);
     add_stamp("judged_tid", &reservation->judged_tid);
-    add_if("lease", (uint64_t)reservation->lease);
-    add_if("waits", (uint64_t)reservation->waits);
+    paragraph_add_stated(&output, "lease", (uint64_t)reservation->lease);
+    paragraph_add_stated(&output, "waits", (uint64_t)reservation->waits);
     if (reservation->token != NULL)
         paragraph_add(&output, "token", reservation->token);
     if (reservation->grant != NULL)
@@ -119,8 +113,8 @@ bool state_reservation(const struct reservation *reservation)
         paragraph_add_number(&output, "tid", (uint64_t)reservation->attachment->tid);
         paragraph_add_number(&output, "started_by", reservation->attachment->started_by);
         paragraph_add_number(&output, "process", (uint64_t)reservation->attachment->process);
-        add_if("by_file", reservation->attachment->by_file);
-        add_if("laid_down", reservation->attachment->state == ATTACHMENT_LAID_DOWN);
+        paragraph_add_stated(&output, "by_file", reservation->attachment->by_file);
+        paragraph_add_stated(&output, "laid_down", reservation->attachment->state == ATTACHMENT_LAID_DOWN);
         attributes_add(&output, "former_", &reservation->attachment->former);
         if (reservation->attachment->group != NULL)
             paragraph_add(&output, "former_group", reservation->attachment->group);
