@@ -32,6 +32,7 @@
 #include "privileges.h"
 #include "readers.h"
 #include "recover.h"
+#include "reload.h"
 #include "scans.h"
 #include "spool.h"
 #include "starter.h"
@@ -330,9 +331,9 @@ static void reload(void)
         fprintf(stderr, "rtf-brokerd: %s; the rules in force stay\n", reason);
         return;
     }
-    order_new_rules(fresh);
+    reload_rules(fresh);
     acl_names(fresh, names_warn_unknown);
-    order_doubt_owners();
+    reload_doubt_owners();
     directories_rescan(); /* a uid that is named now may have one */
     threads_check();
     event_broker("reloaded", "acl.conf was read again and the log opened again");

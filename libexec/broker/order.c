@@ -9,7 +9,6 @@
 
 #include "accounting.h"
 #include "acl.h"
-#include "adjusting.h"
 #include "asking.h"
 #include "attachments.h"
 #include "directories.h"
@@ -17,20 +16,19 @@
 #include "event.h"
 #include "grants.h"
 #include "leases.h"
-#include "ledger.h"
 #include "memory.h"
+#include "moves.h"
 #include "names.h"
 #include "readers.h"
+#include "reload.h"
 #include "request.h"
 #include "resource-cpu.h"
-#include "debts.h"
 #include "waiters.h"
 #include "waiting.h"
 #include "refusals.h"
 #include "scans.h"
 #include "spool.h"
 #include "state.h"
-#include "tasks.h"
 #include "threads.h"
 #include "turns.h"
 #include "verdict.h"
@@ -289,63 +287,17 @@ static void advance(struct request *request, enum next next)
 
 /* ---- answers ---- */
 
-/* A plugin that was restarted hears all that it had scheduled, and its neighbours' tasks. */
-static void feed(int plugin)
-{
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
-        if (reservation->grant != NULL)
-            feed_one(plugin, reservation->task, reservation->grant);
-    }
-    debt_feed(plugin);
-}
-
-static void move(const struct plugin_event *event, struct grant *grant, const struct grant *moved)
-{
-    const struct grant before = *grant;
-    ledger_remove(grant);
-    grant->plan = moved->plan;
-    ledger_add(grant);
-    if (event->move.has_cpus)
-        tell_neighbours(event->task, &before, grant);
-}
-
-static void update(int plugin, const struct plugin_event *event)
-{
-    struct reservation *reservation = reservation_of_task(event->task);
-    struct grant *grant = reservation == NULL ? debt_grant(event->task) : reservation->grant;
-    struct grant moved;
-    if (grant == NULL || grant->plugin != plugin || !cpu_may_move(grant, &event->move, &moved)) {
-        if (!plugin_is_releasing(plugin, event->task))
-            plugin_fail(plugin, "it moves a task, or to a CPU or priority, that is not its own");
-        return;
-    }
-    move(event, grant, &moved);
-    if (reservation == NULL)
-        return;
-    (void)reservation_record(reservation);
-    /* A level that moved to keep an order is no news to an owner who never asked for one. */
-    bool news = reservation->request == NULL && (event->move.has_cpus || reservation->grant->spec.priority != 0);
-    if (reservation->attachment == NULL) {
-        if (news)
-            verdict_again(reservation, UPDATE, "the plugin moved it to make room");
-        return;
-    }
-    if (is_being_detached(reservation))
-        return;
-    adjusting_expect(reservation, helper_adjust(reservation->attachment, reservation->grant), news);
-}
-
 void order_plugin_event(int plugin, const struct plugin_event *event)
 {
     struct request *request;
     enum step step;
     switch (event->kind) {
     case PLUGIN_UP:
-        feed(plugin);
+        moves_feed(plugin);
         waiters_kick();
         break;
     case PLUGIN_UPDATE:
-        update(plugin, event);
+        moves_take(plugin, event);
         break;
     case PLUGIN_ANSWER:
         request = take_waiting_for_plugin(event->id, &step);
@@ -384,11 +336,6 @@ void order_drain(bool begin)
         waiters_kick();
 }
 
-static bool may_have_something(const struct account *account)
-{
-    return account->uid == 0 || account_has_gid(account, spool.group) || acl_names_uid(rules, account->uid);
-}
-
 static void say_no_member(struct request *request)
 {
     say(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", request->reservation->user->uid, spool.group);
@@ -406,7 +353,7 @@ static void judge_identity(struct request *request)
         say(request, ACL_FAIL, "the account database did not answer for uid %u", account->uid);
         blame(request, "access", WHY_NO_ACCOUNT, false);
         advance(request, ANSWER);
-    } else if (!may_have_something(account)) {
+    } else if (!owner_may_have_something(account)) {
         say_no_member(request);
         advance(request, ANSWER);
     } else {
@@ -427,29 +374,6 @@ static void identify(struct request *request)
     TAILQ_INSERT_TAIL(&account->waiting, request, of_account);
 }
 
-/* A database that does not answer costs nobody what he has. */
-static void judge_owner(struct account *account)
-{
-    account->in_doubt = false;
-    if (account->state == ACCOUNT_FAILED || may_have_something(account))
-        return;
-    for (struct user *user = LIST_FIRST(&account->users); user != NULL; user = LIST_NEXT(user, of_account))
-        for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
-            if (reservation->grant != NULL) {
-                reservation->state = RESERVATION_REVOKED;
-                reservation_queue(reservation);
-            }
-}
-
-void order_doubt_owners(void)
-{
-    for (struct user *user = users_first(); user != NULL; user = user->hh.next) {
-        user->account->in_doubt = true;
-        if (account_ready(user->account))
-            judge_owner(user->account);
-    }
-}
-
 /* The file stays, and is looked at once more: he may be back. */
 static void revoke(struct reservation *reservation)
 {
@@ -464,8 +388,7 @@ static void revoke(struct reservation *reservation)
 void order_account_known(struct account *account)
 {
     struct request *request;
-    if (account->in_doubt)
-        judge_owner(account);
+    owner_is_known(account);
     while ((request = TAILQ_FIRST(&account->waiting)) != NULL) {
         TAILQ_REMOVE(&account->waiting, request, of_account);
         request->step = STEP_NOTHING;
@@ -783,36 +706,4 @@ void order_reader_lost(struct user *user, const char *why)
         if (waited)
             reservation_queue(reservation);
     }
-}
-
-/* ---- new rules ---- */
-
-/* What is charged in full is known from what is granted; of a request that is under way only the part that
- * was held, for the rest is its grant's. */
-static void charge_again(struct acl *acl, const struct reservation *reservation)
-{
-    const struct account *account = reservation->user->account;
-    struct request *request = reservation->request;
-    if (reservation->grant != NULL) {
-        grant_charge(acl, account, reservation->grant);
-    }
-    for (struct holding *holding = request == NULL ? NULL : request->holdings; holding != NULL; holding = holding->next)
-        acl_charge_again(acl, account, holding->plugin, &holding->charge);
-    if (request != NULL && request->hold.count != 0)
-        acl_charge_again(acl, account, request->plugin, &request->hold);
-    if (request != NULL && request->partial != NULL)
-        acl_charge_again(acl, account, request->partial->plugin, &request->partial->charge);
-}
-
-void order_new_rules(struct acl *acl)
-{
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
-        charge_again(acl, reservation);
-    debt_uncharge();
-    acl_free(rules);
-    rules = acl;
-    waiters_kick();
-    acl_report_overdrawn(acl);
-    for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
-        acl_report_overdrawn_by(acl, user->account);
 }

@@ -30,12 +30,6 @@ void order_account_known(struct account *account);
 /* From now on nothing new begins, or it may again. */
 void order_drain(bool begin);
 
-/* Everything that was granted under the old rules is charged under the new ones. */
-void order_new_rules(struct acl *acl);
-
-/* After that: what is granted to who is no member any more, nor named by the rules, is taken back. */
-void order_doubt_owners(void);
-
 /* The kernel does not show, or may not, what the grant says: the call is made again, when the owner's file has been seen, and he is told why. */
 void order_recover(struct reservation *reservation, enum kind kind, const char *reason);
 
