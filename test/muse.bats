@@ -237,10 +237,10 @@ END_OF_LISTING
     [ -z "$("$MUSE" analyse --quiet out 2>&1)" ]
 }
 
-# bats test_tags=turn:1
-@test "muse run: Ctrl-C ends it early, and what there is until then is analysed" {
+# is_interrupted [OPTION...]: Ctrl-C is heeded, and what there is by then is analysed.
+is_interrupted() {
     experiment 100 a >e.json
-    "$MUSE" run e.json -o out >said 2>&1 3>&- &
+    "$MUSE" run "$@" e.json -o out >said 2>&1 3>&- &
     pid=$!
     echo "$pid" >>"$WORK/pids"
     eventually test -s out/marks/1
@@ -250,6 +250,11 @@ END_OF_LISTING
     [ "$status" -eq 130 ]
     [ "$(of .threads.a.jobs)" -gt 10 ]
     [ "$(jq -r .ended out/run.json)" = interrupted ]
+}
+
+# bats test_tags=turn:1
+@test "muse run: Ctrl-C ends it early, and what there is until then is analysed" {
+    is_interrupted
 }
 
 # bats test_tags=turn:2
@@ -436,17 +441,7 @@ END_OF_RELAY
 # bats test_tags=turn:0
 @test "muse run --remote: Ctrl-C here ends it there, and what has come is analysed" {
     far_away ''
-    experiment 100 a >e.json
-    "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >said 2>&1 3>&- &
-    pid=$!
-    echo "$pid" >>"$WORK/pids"
-    eventually test -s out/marks/1
-    kill -INT "$pid"
-    status=0
-    wait "$pid" || status=$?
-    [ "$status" -eq 130 ]
-    [ "$(of .threads.a.jobs)" -gt 10 ]
-    [ "$(jq -r .ended out/run.json)" = interrupted ]
+    is_interrupted --remote far --remote-command "$MUSE"
 }
 
 # bats test_tags=turn:1
