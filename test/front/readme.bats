@@ -40,3 +40,47 @@ typed() {
     grep -q '^EDF *deadline' "$WORK/out"
     grep -q '"result":"OK"' "$WORK/out"
 }
+
+# player: a program whose thread has a name, until its standard input ends.
+player() {
+    cat >"$WORK/player" <<'END'
+#!/usr/bin/python3
+import ctypes, sys, threading
+def play():
+    ctypes.CDLL(None).prctl(15, b"audio", 0, 0, 0)
+    sys.stdin.read()
+threading.Thread(target=play).start()
+END
+    chmod 755 "$WORK/player"
+    printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf-run" "$SPOOL" >"$WORK/bin/rtf-run"
+    chmod 755 "$WORK/bin/rtf-run"
+    mkfifo -m 666 "$WORK/input"
+}
+audio_of() { grep -lx audio "/proc/$1"/task/*/comm 2>/dev/null | sed -E 's,.*/task/([0-9]+)/.*,\1,'; }
+has_audio() { [ -n "$(audio_of "$1")" ]; }
+is_real_time() { [[ $(kernel "$(audio_of "$1")") == "deadline 0 "*" 10000/100000/100000 "* ]]; }
+
+@test "My program has threads" {
+    broker_start
+    player
+    [ "$(lines 'My program has threads' | wc -l)" -eq 2 ]
+    become $ALICE "$WORK/player" <"$WORK/input" 3>&- &
+    program=$!
+    echo "$program" >>"$WORK/pids"
+    exec 4>"$WORK/input"
+    eventually has_audio "$program"
+    lines 'My program has threads' | sed -n "1s/PID/$program/p" | typed
+    is_real_time "$program"
+    is_policy "$program" other
+    exec 4>&-
+    eventually nothing_in "$OWN"
+
+    cd "$WORK"
+    as $ALICE env -C "$WORK" PATH="$WORK/bin:/usr/bin:/bin" USER=$ALICE sh -c "$(lines 'My program has threads' | sed -n 2p)" <"$WORK/input" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    exec 4>"$WORK/input"
+    eventually eval 'program=$(pgrep -u $ALICE -f "$WORK/[p]layer|[.]/player" | tail -n 1) && has_audio "$program"'
+    eventually is_real_time "$program"
+    exec 4>&-
+    eventually nothing_in "$OWN"
+}
