@@ -318,6 +318,8 @@ CASES
 @test "a group that does not exist, and a plugin user that is root or unknown" {
     does_not_start $EX_CONFIG 'there is no group "nosuchgroup"; make it, or name another with --group' --group nosuchgroup
     [ ! -e "$SPOOL" ]
+    ends_with $EX_CONFIG 'there is no group "nosuchgroup"; make it, or name another with --group' \
+        "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" --group nosuchgroup
     for user in root 0 nosuchuser; do
         does_not_start $EX_CONFIG '--plugin-user must name an unprivileged account or uid' --plugin-user $user
     done

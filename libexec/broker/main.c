@@ -52,6 +52,7 @@ struct options {
 };
 
 static char libexec[3900], acl_path[4096];
+static bool is_starting;
 static int signals_fd = -1, stop_signal;
 static bool starter_is_gone;
 
@@ -117,22 +118,35 @@ static const struct argp_option argp_options[] = {
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
     {0}};
 
+/* Whoever looks into the log after a reboot finds there why nothing is served. Standard error has it already. */
+static void last_words(const char *reason)
+{
+    if (!is_starting)
+        return;
+    event_echo(false);
+    event_broker("error", "it cannot start: %s", reason);
+}
+
 static void die(int code, const char *reason)
 {
+    last_words(reason);
     fprintf(stderr, "rtf-brokerd: %s\n", reason);
     exit(code);
 }
 
 static void die_errno(int code, const char *what)
 {
-    fprintf(stderr, "rtf-brokerd: %s: %s\n", what, strerror(errno));
-    exit(code);
+    char reason[REASON_BYTES];
+    snprintf(reason, sizeof reason, "%.300s: %s", what, strerror(errno));
+    die(code, reason);
 }
 
 static gid_t find_group(const char *name)
 {
     uint64_t number;
     char reason[160];
+    if (name == NULL)
+        name = "rtf";
     const struct group *group = getgrnam(name);
     if (group != NULL)
         return group->gr_gid;
@@ -462,7 +476,7 @@ static bool tell_status(char *reason)
 static void start(const struct options *options, int lock)
 {
     char reason[REASON_BYTES];
-    event_start(options->foreground);
+    event_echo(options->foreground);
     order_drain(spool_is_draining());
     outrank_grants();
     home_choose();
@@ -487,6 +501,7 @@ static void start(const struct options *options, int lock)
     acl_names(rules, names_warn_unknown);
     if (place_doubt() != NULL)
         event_broker("warning", "%s", place_doubt());
+    is_starting = false;
     event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
 }
 
@@ -587,13 +602,20 @@ static int put_back(const struct options *options)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {argp_options, parse_option, NULL, "Serve a spool of real-time reservations.", NULL, NULL, NULL};
-    struct options options = {.spool = "/var/spool/rtf", .config = "/etc/rtf", .group = "rtf"};
+    struct options options = {.spool = "/var/spool/rtf"};
     char reason[REASON_BYTES];
     int lock, ready = -1;
     argp_err_exit_status = EX_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     clean_process();
     find_libexec();
+    if (options.check && (options.group != NULL || options.config == NULL))
+        (void)find_group(options.group);
+    if (options.config == NULL)
+        options.config = "/etc/rtf";
+    is_starting = !options.check && !options.put_back && geteuid() == 0;
+    if (is_starting)
+        event_start(options.spool);
     if (!options.put_back)
         read_configuration(&options);
     if (options.check && geteuid() == 0)

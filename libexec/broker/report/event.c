@@ -20,6 +20,7 @@ enum { SCHEMA = 1, RARE_LINES = 10, LOG_BYTES = 1 << 20 };
 static const int64_t rare_window = INT64_C(10000000000);
 
 static bool echo_to_stderr, reopens;
+static const char *spool_of_log;
 static uint64_t lost;
 
 /* What one turn of the broker has to tell is one write; and what the pipe does not take waits here. */
@@ -90,13 +91,19 @@ const char *json_as_line(const json_t *json, size_t *length)
 
 static void finish(void)
 {
-    logging_finish(waiting, waiting_length);
+    if (!logging_finish(waiting, waiting_length) && waiting_length > 0)
+        logging_append(spool_of_log, waiting, waiting_length);
     waiting_length = 0;
 }
 
-void event_start(bool echo)
+void event_echo(bool on)
 {
-    echo_to_stderr = echo;
+    echo_to_stderr = on;
+}
+
+void event_start(const char *spool)
+{
+    spool_of_log = spool;
     (void)atexit(finish);
 }
 

@@ -20,8 +20,11 @@ struct event {
     json_t *grant; /* as verdict.h has it, the caller's; NULL */
 };
 
-/* echo: what concerns no user goes to stderr as well. At exit what is left is written. */
-void event_start(bool echo);
+/* At exit what is left is written, to the log of this spool, even if it has no writer yet. */
+void event_start(const char *spool);
+
+/* From now on what concerns no user goes to stderr as well, or does not any more. */
+void event_echo(bool on);
 
 /* After what has been said so far. */
 void event_reopen(void);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "loop.h"
@@ -114,12 +116,12 @@ static int left_until(int64_t until)
     return left < 0 ? 0 : (int)left;
 }
 
-void logging_finish(const char *text, size_t length)
+bool logging_finish(const char *text, size_t length)
 {
     const int64_t until = monotonic_now() + INT64_C(1000000) * FINISH_WITHIN;
     size_t sent = 0;
     if (to_writer < 0)
-        return;
+        return false;
     while ((sent += logging_send(text + sent, length - sent)) < length && left_until(until) > 0) {
         struct pollfd room = {.fd = to_writer, .events = POLLOUT};
         (void)poll(&room, 1, left_until(until));
@@ -130,4 +132,21 @@ void logging_finish(const char *text, size_t length)
     struct pollfd end = {.fd = end_of_writer, .events = POLLIN};
     while (end_of_writer >= 0 && poll(&end, 1, left_until(until)) < 0 && errno == EINTR)
         ;
+    return true;
+}
+
+void logging_append(const char *spool, const char *text, size_t length)
+{
+    char path[4096];
+    struct stat status;
+    if (snprintf(path, sizeof path, "%s/log", spool) >= (int)sizeof path)
+        return;
+    int directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int file = directory < 0 ? -1 : openat(directory, "events.ndjson", O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640);
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+        (void)!write(file, text, length);
+    if (file >= 0)
+        close(file);
+    if (directory >= 0)
+        close(directory);
 }

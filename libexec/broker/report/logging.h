@@ -17,7 +17,10 @@ bool logging_start(int directory);
 /* As much of it as goes in without waiting. When that is not all, the loop has a turn when there is room. */
 size_t logging_send(const char *text, size_t length);
 
-/* Sends the rest, and waits until everything is written, but not for ever. */
-void logging_finish(const char *text, size_t length);
+/* Sends the rest, and waits until everything is written, but not for ever. False: there is no writer. */
+bool logging_finish(const char *text, size_t length);
+
+/* Without a writer, and to be waited for: the last words of a broker that could not start, while it still is what root has started. */
+void logging_append(const char *spool, const char *text, size_t length);
 
 #endif
