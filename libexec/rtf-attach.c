@@ -338,8 +338,19 @@ static int attach_once(const struct paragraph *words)
     return done == ENFORCE_GONE ? say(EX_NOINPUT, "the thread has ended") : say(EX_NOPERM, reason);
 }
 
+/* Whether SCHED_DEADLINE threads could be on these CPUs as they are now. */
+static int probe(const char *list)
+{
+    cpu_set_t cpus;
+    char reason[ENFORCE_REASON] = "";
+    if (!parse_cpus(list, &cpus))
+        return say(EX_USAGE, "--probe takes a list of CPUs");
+    return enforce_probe(&cpus, reason) == ENFORCED ? EX_OK : say(EX_NOPERM, reason);
+}
+
 struct options {
     bool serve;
+    const char *probed;
     char **words;
     int count;
 };
@@ -347,8 +358,10 @@ struct options {
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    (void)argument;
     switch (key) {
+    case 'p':
+        options->probed = argument;
+        return 0;
     case 's':
         options->serve = true;
         return 0;
@@ -357,7 +370,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->count = state->argc - state->next;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        if (!options->serve)
+        if (!options->serve && options->probed == NULL)
             argp_usage(state);
         return 0;
     default:
@@ -368,7 +381,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 int main(int argc, char **argv)
 {
     static const struct argp_option argp_options[] = {
-        {"serve", 's', NULL, 0, "answer the broker on standard input, a SOCK_SEQPACKET socket", 0}, {0}};
+        {"serve", 's', NULL, 0, "answer the broker on standard input, a SOCK_SEQPACKET socket", 0},
+        {"probe", 'p', "LIST", 0, "say whether SCHED_DEADLINE threads can be on all of these CPUs, and change nothing", 0}, {0}};
     static const struct argp argp = {argp_options, parse_option, "tid=TID policy=POLICY cpus=LIST [KEY=VALUE...]",
                                      "Make a thread real-time and print what it was.", NULL, NULL, NULL};
     struct options options = {0};
@@ -378,6 +392,8 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     if (options.serve)
         return serve();
+    if (options.probed != NULL)
+        return probe(options.probed);
     if (!one_shot_words(&input, &words, options.words, options.count))
         return EX_USAGE;
     return attach_once(&words);

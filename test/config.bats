@@ -382,6 +382,48 @@ CASES
     eventually has_ended "$(cat "$WORK/pid")"
 }
 
+# last_line EXPRESSION: of the log.
+last_line() { tail -n 1 "$EVENTS" | jq -e "$1" >/dev/null || { cat "$EVENTS" >&2; return 1; }; }
+
+@test "a start that fails leaves its reason in the log, once there is one; --check does not" {
+    does_not_start $EX_CONFIG 'there is no group' --group nosuchgroup
+    [ ! -e "$SPOOL" ]
+    broker_start
+    broker_stop TERM
+    last_line '.decision == "stopped"'
+    does_not_start $EX_CONFIG 'there is no group' --group nosuchgroup
+    last_line '.stage == "broker" and .decision == "error" and .reason == "it cannot start: there is no group \"nosuchgroup\"; make it, or name another with --group"'
+    configure_plugins 'EDF edf - all treshold=0.5'
+    does_not_start $EX_CONFIG 'no such word'
+    last_line '.decision == "error" and (.reason | test("^it cannot start: plugins.conf:1: the plugin EDF refuses to start: treshold=0.5"))'
+    lines=$(wc -l <"$EVENTS")
+    check $EX_CONFIG 'no such word'
+    [ "$(wc -l <"$EVENTS")" = "$lines" ]
+    configure_plugins 'EDF edf - all'
+    broker_start
+    ends_with $EX_UNAVAILABLE 'another broker' "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP
+    last_line '.reason | test("^it cannot start: .*another broker")'
+    # A link in the place of the log leads nowhere.
+    broker_stop TERM
+    mv "$EVENTS" "$WORK/log" && ln -s "$WORK/victim" "$EVENTS"
+    does_not_start $EX_CONFIG 'there is no group' --group nosuchgroup
+    [ ! -e "$WORK/victim" ]
+    rm "$EVENTS"
+}
+
+# bats test_tags=turn:1,machine
+@test "--check by root says what the kernel would refuse at the start: a part of a domain, and no CPU left" {
+    configure_plugins 'EDF edf - 0 partition=global'
+    check $EX_CONFIG 'rtf-attach: the CPUs 0 are not all of one scheduling domain'
+    grep -qx 'rtf-brokerd: plugins.conf:1: EDF cannot have partition=global with these CPUs' "$WORK/out"
+    does_not_start 71 'EDF cannot have partition=global'
+    configure_plugins 'EDF edf - all partition=cpuset'
+    check $EX_CONFIG 'take all CPUs: one at least has to be left for ordinary threads'
+    configure_plugins 'EDF edf - all partition=global'
+    check 0 ''
+    [ "$(chrt -p $$ | head -n 1 | sed 's/.*: //')" = SCHED_OTHER ]
+}
+
 # bats test_tags=turn:1
 @test "plugins that must not share a CPU are refused with the reason" {
     while IFS='|' read -r place sentence lines; do

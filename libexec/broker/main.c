@@ -21,6 +21,7 @@
 #include "acl.h"
 #include "attachments.h"
 #include "directories.h"
+#include "domains.h"
 #include "event.h"
 #include "guard.h"
 #include "home.h"
@@ -579,6 +580,38 @@ static void ask_plugins(const struct options *options)
         die(EX_CONFIG, reason);
 }
 
+/* The helper says why not. */
+static bool can_be_global(const struct plugin_line *line)
+{
+    char cpus[CPU_LIST_TEXT];
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        execl(part("rtf-attach"), "rtf-attach", "--probe", format_cpus(&line->cpus, cpus), (char *)NULL);
+        _exit(EX_OSERR);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Of what the kernel refuses at the start: CPUs that are not all of one domain. While there are domains that a broker has made, and will unmake when it
+ * ends, nobody can tell. */
+static void ask_kernel(void)
+{
+    char reason[REASON_BYTES];
+    cpu_set_t domains, online;
+    for (int i = 0; i < plugins_count() && access(DOMAINS_RECORD, F_OK) != 0; i++) {
+        const struct plugin_line *line = plugin_line(i);
+        if (!line->deadline || line->partition != PARTITION_GLOBAL || can_be_global(line))
+            continue;
+        snprintf(reason, sizeof reason, "plugins.conf:%d: %s cannot have partition=global with these CPUs", line->line, line->name);
+        die(EX_CONFIG, reason);
+    }
+    plugins_domains(&domains);
+    online_cpus(&online);
+    if (CPU_EQUAL(&domains, &online))
+        die(EX_CONFIG, "plugins.conf: partition=cpuset and confine=cpuset take all CPUs: one at least has to be left for ordinary threads");
+}
+
 static int put_back(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -618,8 +651,10 @@ int main(int argc, char **argv)
         event_start(options.spool);
     if (!options.put_back)
         read_configuration(&options);
-    if (options.check && geteuid() == 0)
+    if (options.check && geteuid() == 0) {
         ask_plugins(&options);
+        ask_kernel();
+    }
     if (options.check)
         lint(options.config);
     if (geteuid() != 0)
