@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 struct room {
-    struct rtf_client *client;
+    struct client *client;
     const char *name;
     int64_t until;
     sigset_t inherited;
     int signals, changes, timer;
 };
 
-static enum rtf_outcome fail(const struct room *room, enum rtf_outcome outcome, const char *what)
+static enum client_outcome fail(const struct room *room, enum client_outcome outcome, const char *what)
 {
     snprintf(room->client->why, sizeof room->client->why, "%s: %s", what, strerror(errno));
     return outcome;
@@ -46,30 +46,30 @@ static char *dry_text(const struct room *room, const char *token)
 }
 
 /* One dry run, under a name of our own, which is gone afterwards. */
-static enum rtf_outcome ask(const struct room *room, struct rtf_verdict *verdict)
+static enum client_outcome ask(const struct room *room, struct client_verdict *verdict)
 {
-    char name[RTF_NAME_MAX + 1], token[RTF_TOKEN];
+    char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
     ino_t inode = 0;
-    char *text = rtf_make_token(token) ? dry_text(room, token) : NULL;
+    char *text = client_make_token(token) ? dry_text(room, token) : NULL;
     if (text == NULL) {
         snprintf(room->client->why, sizeof room->client->why, "there is no spec %s that can be read", room->name);
-        return RTF_GONE;
+        return CLIENT_GONE;
     }
     snprintf(name, sizeof name, "room-%d", getpid());
-    enum rtf_outcome outcome = rtf_put(room->client, name, text, &inode);
+    enum client_outcome outcome = client_put(room->client, name, text, &inode);
     free(text);
-    struct rtf_wait wait = {.name = name, .token = token, .inode = inode, .until = room->until, .interrupt = room->signals};
-    if (outcome != RTF_OK)
+    struct client_wait wait = {.name = name, .token = token, .inode = inode, .until = room->until, .interrupt = room->signals};
+    if (outcome != CLIENT_OK)
         return outcome;
-    outcome = rtf_wait(room->client, &wait, verdict);
-    rtf_withdraw(room->client, name, inode);
+    outcome = client_wait(room->client, &wait, verdict);
+    client_withdraw(room->client, name, inode);
     return outcome;
 }
 
 /* What can change the answer: a spec that is wrong, or beyond a rule, is so whatever is freed. */
-static bool is_settled(const struct rtf_verdict *verdict)
+static bool is_settled(const struct client_verdict *verdict)
 {
-    const char *retry = rtf_string(json_object_get(verdict->json, "refusal"), "retry");
+    const char *retry = client_string(json_object_get(verdict->json, "refusal"), "retry");
     return json_is_object(json_object_get(verdict->json, "would_grant")) || retry == NULL || strcmp(retry, "when-freed") != 0;
 }
 
@@ -86,8 +86,8 @@ static bool has_changed(int changes)
     return changed;
 }
 
-/* Sleeps until there is a reason to ask once more: RTF_PENDING. */
-static enum rtf_outcome doze(const struct room *room)
+/* Sleeps until there is a reason to ask once more: CLIENT_PENDING. */
+static enum client_outcome doze(const struct room *room)
 {
     struct pollfd fds[] = {{.fd = room->changes, .events = POLLIN},
                            {.fd = room->client->alive},
@@ -95,23 +95,23 @@ static enum rtf_outcome doze(const struct room *room)
                            {.fd = room->signals, .events = POLLIN}};
     do {
         if (poll(fds, sizeof fds / sizeof *fds, -1) < 0 && errno != EINTR)
-            return fail(room, RTF_ERROR, "poll");
+            return fail(room, CLIENT_ERROR, "poll");
         if (fds[3].revents != 0)
-            return RTF_INTERRUPTED;
+            return CLIENT_INTERRUPTED;
         if (fds[1].revents != 0) {
             snprintf(room->client->why, sizeof room->client->why, "the broker on %s has ended", room->client->spool);
-            return RTF_NO_BROKER;
+            return CLIENT_NO_BROKER;
         }
         if (fds[2].revents != 0) {
             snprintf(room->client->why, sizeof room->client->why, "no room for %s within the time allowed", room->name);
-            return RTF_TIMEOUT;
+            return CLIENT_TIMEOUT;
         }
     } while (!has_changed(room->changes));
-    return RTF_PENDING;
+    return CLIENT_PENDING;
 }
 
 /* The watch is there before the first question: what is freed after its answer ends the sleep. */
-static enum rtf_outcome begin(struct room *room)
+static enum client_outcome begin(struct room *room)
 {
     static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
     char path[32];
@@ -127,8 +127,8 @@ static enum rtf_outcome begin(struct room *room)
     snprintf(path, sizeof path, "/proc/self/fd/%d", room->client->root);
     if (room->signals < 0 || room->changes < 0 || timerfd_settime(room->timer, TFD_TIMER_ABSTIME, &end, NULL) != 0 ||
         inotify_add_watch(room->changes, path, IN_ONLYDIR | IN_MOVED_TO) < 0)
-        return fail(room, RTF_ERROR, "cannot wait for room");
-    return RTF_PENDING;
+        return fail(room, CLIENT_ERROR, "cannot wait for room");
+    return CLIENT_PENDING;
 }
 
 static void end(struct room *room)
@@ -140,14 +140,14 @@ static void end(struct room *room)
     sigprocmask(SIG_SETMASK, &room->inherited, NULL); /* one that is pending ends us here */
 }
 
-enum rtf_outcome rtf_wait_for_room(struct rtf_client *client, const char *name, int64_t until, struct rtf_verdict *verdict)
+enum client_outcome client_wait_for_room(struct client *client, const char *name, int64_t until, struct client_verdict *verdict)
 {
     struct room room = {.client = client, .name = name, .until = until, .signals = -1, .changes = -1, .timer = -1};
-    enum rtf_outcome outcome = begin(&room);
-    while (outcome == RTF_PENDING) {
+    enum client_outcome outcome = begin(&room);
+    while (outcome == CLIENT_PENDING) {
         outcome = ask(&room, verdict);
-        if (outcome == RTF_OK && !is_settled(verdict)) {
-            rtf_free_verdict(verdict);
+        if (outcome == CLIENT_OK && !is_settled(verdict)) {
+            client_free_verdict(verdict);
             outcome = doze(&room);
         }
     }

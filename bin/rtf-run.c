@@ -58,8 +58,8 @@ struct options {
 
 /* A spec of ours in the spool. */
 struct spec {
-    char name[RTF_NAME_MAX + 1];
-    char token[RTF_TOKEN];
+    char name[CLIENT_NAME_MAX + 1];
+    char token[CLIENT_TOKEN];
     ino_t inode; /* 0: not there */
 };
 
@@ -99,7 +99,7 @@ static const struct argp_option option_table[] = {
 
 static void take_time(struct argp_state *state, const char *option, const char *text, uint64_t *time)
 {
-    const char *wrong = rtf_take_time(text, time);
+    const char *wrong = client_take_time(text, time);
     if (wrong != NULL)
         argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
 }
@@ -112,8 +112,8 @@ static void take_priority(struct argp_state *state, const char *text, uint64_t *
 
 static void take_name(struct argp_state *state, const char *text, const char **name)
 {
-    if (!rtf_name_ok(text))
-        argp_failure(state, EXIT_OURS, 0, "--name %s: " RTF_NAME_RULE, text);
+    if (!client_name_ok(text))
+        argp_failure(state, EXIT_OURS, 0, "--name %s: " CLIENT_NAME_RULE, text);
     *name = text;
 }
 
@@ -185,7 +185,7 @@ static void take_attach(struct argp_state *state, const char *text, struct optio
     else if (strncmp(text, thread, sizeof thread - 1) == 0 && text[sizeof thread - 1] != '\0') {
         options->when = AT_THREAD;
         options->thread = text + sizeof thread - 1;
-    } else if (rtf_take_time(text, &options->attach_after) == NULL)
+    } else if (client_take_time(text, &options->attach_after) == NULL)
         options->when = AT_TIME;
     else
         argp_failure(state, EXIT_OURS, 0, "--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms", text);
@@ -276,8 +276,8 @@ static pid_t first_thread(const struct options *options)
 
 static int dry_run(const struct options *options)
 {
-    char token[RTF_TOKEN];
-    char *text = rtf_make_token(token) ? make_spec(options, token, first_thread(options)) : NULL;
+    char token[CLIENT_TOKEN];
+    char *text = client_make_token(token) ? make_spec(options, token, first_thread(options)) : NULL;
     bool printed = text != NULL && puts(text) >= 0 && fflush(stdout) == 0;
     free(text);
     if (!printed)
@@ -311,37 +311,37 @@ static void release_signals(struct signals *signals)
 }
 
 /* The one that is there may go by itself at any moment, with its thread. */
-static enum rtf_outcome replace(struct rtf_client *client, struct spec *spec, const char *text)
+static enum client_outcome replace(struct client *client, struct spec *spec, const char *text)
 {
-    enum rtf_outcome outcome = rtf_find_abandoned(client, spec->name, &spec->inode);
-    if (outcome == RTF_OK)
-        outcome = rtf_change(client, spec->name, text, &spec->inode);
-    return outcome == RTF_GONE ? rtf_put(client, spec->name, text, &spec->inode) : outcome;
+    enum client_outcome outcome = client_find_abandoned(client, spec->name, &spec->inode);
+    if (outcome == CLIENT_OK)
+        outcome = client_change(client, spec->name, text, &spec->inode);
+    return outcome == CLIENT_GONE ? client_put(client, spec->name, text, &spec->inode) : outcome;
 }
 
-static enum rtf_outcome put_spec(struct rtf_client *client, const struct options *options, struct spec *spec)
+static enum client_outcome put_spec(struct client *client, const struct options *options, struct spec *spec)
 {
-    enum rtf_outcome outcome = RTF_ERROR;
-    char *text = rtf_make_token(spec->token) ? make_spec(options, spec->token, first_thread(options)) : NULL;
+    enum client_outcome outcome = CLIENT_ERROR;
+    char *text = client_make_token(spec->token) ? make_spec(options, spec->token, first_thread(options)) : NULL;
     if (text == NULL) {
         snprintf(client->why, sizeof client->why, "cannot make a spec: %s", strerror(errno));
-        return RTF_ERROR;
+        return CLIENT_ERROR;
     }
     if (options->name != NULL) {
         snprintf(spec->name, sizeof spec->name, "%s", options->name);
-        outcome = rtf_put(client, spec->name, text, &spec->inode);
-        if (outcome == RTF_TAKEN && options->replace)
+        outcome = client_put(client, spec->name, text, &spec->inode);
+        if (outcome == CLIENT_TAKEN && options->replace)
             outcome = replace(client, spec, text);
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
-        outcome = rtf_put(client, spec->name, text, &spec->inode);
-        if (outcome == RTF_TAKEN) { /* rtf-run under rtf-run, or what a killed one with this pid has left */
+        outcome = client_put(client, spec->name, text, &spec->inode);
+        if (outcome == CLIENT_TAKEN) { /* rtf-run under rtf-run, or what a killed one with this pid has left */
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
-            outcome = rtf_put(client, spec->name, text, &spec->inode);
+            outcome = client_put(client, spec->name, text, &spec->inode);
         }
     }
     free(text);
-    if (outcome != RTF_OK)
+    if (outcome != CLIENT_OK)
         spec->inode = 0;
     return outcome;
 }
@@ -360,13 +360,13 @@ static bool runs_as(pid_t thread, const char *policy)
 
 /* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; runtime 1200us would fit". The reason of a plugin's
  * refusal comes with its first words, other reasons come without. */
-static void describe_refusal(const json_t *verdict, char why[static RTF_WHY])
+static void describe_refusal(const json_t *verdict, char why[static CLIENT_WHY])
 {
     const json_t *refusal = json_object_get(verdict, "refusal");
     const json_t *nearest = json_object_get(refusal, "nearest");
-    const char *by = rtf_string(refusal, "by");
-    const char *rule = rtf_string(refusal, "rule");
-    const char *reason = rtf_string(verdict, "reason");
+    const char *by = client_string(refusal, "by");
+    const char *rule = client_string(refusal, "rule");
+    const char *reason = client_string(verdict, "reason");
     if (reason == NULL)
         reason = "no reason given";
     char who[64] = "", fits[64] = "";
@@ -375,63 +375,63 @@ static void describe_refusal(const json_t *verdict, char why[static RTF_WHY])
     if (json_is_integer(nearest))
         snprintf(fits, sizeof fits, "; runtime %lldus would fit", (long long)json_integer_value(nearest));
     bool show_rule = rule != NULL && strstr(reason, rule) == NULL;
-    snprintf(why, RTF_WHY, "%s%s%s%s%s%s", who, reason, show_rule ? " (" : "", show_rule ? rule : "",
+    snprintf(why, CLIENT_WHY, "%s%s%s%s%s%s", who, reason, show_rule ? " (" : "", show_rule ? rule : "",
              show_rule ? ")" : "", fits);
 }
 
 /* Whether this verdict gives us what we asked for, for that thread unless it is 0; else why not. */
-static bool granted(const json_t *verdict, pid_t thread, char why[static RTF_WHY])
+static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_WHY])
 {
-    const char *result = rtf_string(verdict, "result");
-    const char *policy = rtf_string(json_object_get(verdict, "grant"), "policy");
+    const char *result = client_string(verdict, "result");
+    const char *policy = client_string(json_object_get(verdict, "grant"), "policy");
     const json_t *attached = json_object_get(verdict, "thread");
-    const char *state = rtf_string(attached, "state");
+    const char *state = client_string(attached, "state");
     if (result == NULL || strcmp(result, "OK") != 0 || (thread != 0 && !json_is_object(attached))) {
         describe_refusal(verdict, why);
         return false;
     }
     /* A child's may be asleep, and real-time as soon as it wakes. */
     if (thread != 0 && policy != NULL && (state == NULL || strcmp(state, "pending") != 0) && !runs_as(thread, policy)) {
-        snprintf(why, RTF_WHY, "thread %d is not this one: the broker is in another pid namespace", thread);
+        snprintf(why, CLIENT_WHY, "thread %d is not this one: the broker is in another pid namespace", thread);
         return false;
     }
     return true;
 }
 
 /* Waits for the answer to the spec. */
-static enum rtf_outcome take_answer(struct rtf_client *client, const struct options *options, const struct rtf_wait *wait, pid_t thread)
+static enum client_outcome take_answer(struct client *client, const struct options *options, const struct client_wait *wait, pid_t thread)
 {
-    struct rtf_verdict verdict;
-    enum rtf_outcome outcome = rtf_wait(client, wait, &verdict);
-    if (outcome != RTF_OK)
+    struct client_verdict verdict;
+    enum client_outcome outcome = client_wait(client, wait, &verdict);
+    if (outcome != CLIENT_OK)
         return outcome;
     if (options->verbose)
         fprintf(stderr, "%.*s\n", (int)strcspn(verdict.text, "\n"), verdict.text);
-    outcome = granted(verdict.json, thread, client->why) ? RTF_OK : RTF_DENIED;
-    rtf_free_verdict(&verdict);
+    outcome = granted(verdict.json, thread, client->why) ? CLIENT_OK : CLIENT_DENIED;
+    client_free_verdict(&verdict);
     return outcome;
 }
 
 /* From nothing to an attached thread, or to a reason in client->why. The caller withdraws the spec. */
-static enum rtf_outcome reserve(struct rtf_client *client, const struct options *options,
+static enum client_outcome reserve(struct client *client, const struct options *options,
                                 struct signals *signals, struct spec *spec)
 {
-    const int64_t until = rtf_until(options->timeout);
-    enum rtf_outcome outcome = rtf_open(client, options->spool);
-    if (outcome == RTF_OK)
-        outcome = rtf_connect(client, until);
-    if (outcome == RTF_OK)
-        outcome = rtf_enter(client, true);
-    if (outcome != RTF_OK)
+    const int64_t until = client_until(options->timeout);
+    enum client_outcome outcome = client_open(client, options->spool);
+    if (outcome == CLIENT_OK)
+        outcome = client_connect(client, until);
+    if (outcome == CLIENT_OK)
+        outcome = client_enter(client, true);
+    if (outcome != CLIENT_OK)
         return outcome;
     if (!hold_signals(signals)) {
         snprintf(client->why, sizeof client->why, "signalfd: %s", strerror(errno));
-        return RTF_ERROR;
+        return CLIENT_ERROR;
     }
     outcome = put_spec(client, options, spec);
-    if (outcome != RTF_OK)
+    if (outcome != CLIENT_OK)
         return outcome;
-    const struct rtf_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .attached = true, .until = options->waits ? rtf_until(options->wait_for) : until, .interrupt = signals->fd};
+    const struct client_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .attached = true, .until = options->waits ? client_until(options->wait_for) : until, .interrupt = signals->fd};
     return take_answer(client, options, &wait, first_thread(options));
 }
 
@@ -464,14 +464,14 @@ static pid_t thread_of_sign(const struct options *options, const struct start_si
     return 0;
 }
 
-static enum rtf_outcome ask_for_thread(struct rtf_client *client, const struct options *options, struct spec *spec, pid_t thread)
+static enum client_outcome ask_for_thread(struct client *client, const struct options *options, struct spec *spec, pid_t thread)
 {
-    char *text = rtf_make_token(spec->token) ? make_spec(options, spec->token, thread) : NULL;
+    char *text = client_make_token(spec->token) ? make_spec(options, spec->token, thread) : NULL;
     if (text == NULL) {
         snprintf(client->why, sizeof client->why, "cannot make a spec: %s", strerror(errno));
-        return RTF_ERROR;
+        return CLIENT_ERROR;
     }
-    enum rtf_outcome outcome = rtf_change(client, spec->name, text, &spec->inode);
+    enum client_outcome outcome = client_change(client, spec->name, text, &spec->inode);
     free(text);
     return outcome;
 }
@@ -488,14 +488,14 @@ static void serve_ready(const struct start_sign *sign, const struct child *child
 }
 
 /* True: the child has ended before anything was to be attached. */
-static bool await_sign(struct rtf_client *client, const struct options *options, const struct spec *spec, const struct start_sign *sign,
+static bool await_sign(struct client *client, const struct options *options, const struct spec *spec, const struct start_sign *sign,
                        const struct child *child, pid_t *thread, int *status)
 {
     struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->fd, .events = POLLIN}};
     *thread = 0;
     while (*thread == 0) {
         if (poll(fds, sizeof fds / sizeof *fds, RENEWAL) == 0)
-            rtf_renew(client, spec->name, spec->inode);
+            client_renew(client, spec->name, spec->inode);
         if (child_take(child, status))
             return true;
         if (fds[1].revents != 0)
@@ -505,22 +505,22 @@ static bool await_sign(struct rtf_client *client, const struct options *options,
 }
 
 /* True: the child has ended meanwhile. That its thread cannot be attached ends nothing: it has work to do. */
-static bool attach(struct rtf_client *client, const struct options *options, struct spec *spec, const struct child *child, pid_t thread, int *status)
+static bool attach(struct client *client, const struct options *options, struct spec *spec, const struct child *child, pid_t thread, int *status)
 {
-    const int64_t until = rtf_until(options->timeout);
-    enum rtf_outcome outcome = rtf_connect(client, until); /* there may be another broker by now */
-    if (outcome == RTF_OK)
+    const int64_t until = client_until(options->timeout);
+    enum client_outcome outcome = client_connect(client, until); /* there may be another broker by now */
+    if (outcome == CLIENT_OK)
         outcome = ask_for_thread(client, options, spec, thread);
-    const struct rtf_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .until = until, .interrupt = child->signals};
-    while (outcome == RTF_OK || outcome == RTF_INTERRUPTED) {
+    const struct client_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .until = until, .interrupt = child->signals};
+    while (outcome == CLIENT_OK || outcome == CLIENT_INTERRUPTED) {
         outcome = take_answer(client, options, &wait, thread);
-        if (outcome == RTF_OK)
+        if (outcome == CLIENT_OK)
             return false;
-        if (outcome == RTF_INTERRUPTED && child_take(child, status))
+        if (outcome == CLIENT_INTERRUPTED && child_take(child, status))
             return true;
     }
     fprintf(stderr, "rtf-run: %s; %s goes on without a reservation\n", client->why, options->command[0]);
-    rtf_withdraw(client, spec->name, spec->inode);
+    client_withdraw(client, spec->name, spec->inode);
     return false;
 }
 
@@ -535,7 +535,7 @@ static bool prepare(const struct options *options, struct start_sign *sign, stru
     return sign->fd >= 0;
 }
 
-static int supervise(struct rtf_client *client, const struct options *options, const struct signals *signals, struct spec *spec)
+static int supervise(struct client *client, const struct options *options, const struct signals *signals, struct spec *spec)
 {
     struct child child = {.go = -1, .signals = -1};
     struct start_sign sign;
@@ -545,14 +545,14 @@ static int supervise(struct rtf_client *client, const struct options *options, c
         fprintf(stderr, "rtf-run: cannot start %s: %s\n", options->command[0], strerror(errno));
         if (child.pid > 0)
             kill(child.pid, SIGKILL); /* which is not the command yet */
-        rtf_withdraw(client, spec->name, spec->inode);
+        client_withdraw(client, spec->name, spec->inode);
         return EXIT_OURS;
     }
     child_go(&child);
     bool over = await_sign(client, options, spec, &sign, &child, &thread, &status) || attach(client, options, spec, &child, thread, &status);
     if (!over)
         serve_ready(&sign, &child, &status);
-    rtf_withdraw(client, spec->name, spec->inode);
+    client_withdraw(client, spec->name, spec->inode);
     ready_close(&sign.ready);
     return child_end_alike(status);
 }
@@ -581,32 +581,32 @@ static int become_command(const struct options *options)
 
 static int run(const struct options *options)
 {
-    struct rtf_client client;
+    struct client client;
     struct signals signals = {.fd = -1};
     struct spec spec = {.inode = 0};
     int status = EXIT_OURS;
     sigprocmask(SIG_BLOCK, NULL, &signals.inherited);
-    enum rtf_outcome outcome = reserve(&client, options, &signals, &spec);
-    bool fallback = options->fallback && outcome != RTF_OK && outcome != RTF_INTERRUPTED;
-    if (outcome != RTF_OK && spec.inode != 0)
-        rtf_withdraw(&client, spec.name, spec.inode);
+    enum client_outcome outcome = reserve(&client, options, &signals, &spec);
+    bool fallback = options->fallback && outcome != CLIENT_OK && outcome != CLIENT_INTERRUPTED;
+    if (outcome != CLIENT_OK && spec.inode != 0)
+        client_withdraw(&client, spec.name, spec.inode);
     if (fallback)
         fprintf(stderr, "rtf-run: %s; running %s without a reservation\n", client.why, options->command[0]);
-    else if (outcome != RTF_OK && outcome != RTF_INTERRUPTED)
+    else if (outcome != CLIENT_OK && outcome != CLIENT_INTERRUPTED)
         fprintf(stderr, "rtf-run: %s\n", client.why);
-    if (outcome == RTF_OK && options->when != AT_START) {
+    if (outcome == CLIENT_OK && options->when != AT_START) {
         status = supervise(&client, options, &signals, &spec);
-    } else if (outcome == RTF_OK || fallback) {
+    } else if (outcome == CLIENT_OK || fallback) {
         advise(options);
         release_signals(&signals);
         status = become_command(options);
-        if (outcome == RTF_OK)
-            rtf_withdraw(&client, spec.name, spec.inode);
+        if (outcome == CLIENT_OK)
+            client_withdraw(&client, spec.name, spec.inode);
     } else
         release_signals(&signals);
     if (signals.fd >= 0)
         close(signals.fd);
-    rtf_close(&client);
+    client_close(&client);
     return status;
 }
 
@@ -621,7 +621,7 @@ int main(int argc, char **argv)
                "found, else CMD's own."};
     struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
     char cpus[CPU_LIST_TEXT];
-    rtf_hold_standard_fds();
+    client_hold_standard_fds();
     argp_err_exit_status = EXIT_OURS;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0)
         return EXIT_OURS;

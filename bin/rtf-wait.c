@@ -17,7 +17,7 @@ struct options {
     const char *token, *spool;
     enum goal goal;
     uint64_t timeout; /* 0: none */
-    char name[RTF_NAME_MAX + 1];
+    char name[CLIENT_NAME_MAX + 1];
 };
 
 const char *argp_program_version = "rtf-wait " RTF_VERSION;
@@ -33,7 +33,7 @@ static const struct argp_option option_table[] = {
 
 static void take_time(struct argp_state *state, const char *text, uint64_t *time)
 {
-    const char *wrong = rtf_take_time(text, time);
+    const char *wrong = client_take_time(text, time);
     if (wrong != NULL)
         argp_failure(state, EX_USAGE, 0, "--timeout %s: %s", text, wrong);
 }
@@ -47,7 +47,7 @@ static void take_goal(struct argp_state *state, const char *text, enum goal *goa
 }
 
 /* NAME or NAME.json, as a shell completes it. */
-static void take_name(struct argp_state *state, const char *text, char name[static RTF_NAME_MAX + 1])
+static void take_name(struct argp_state *state, const char *text, char name[static CLIENT_NAME_MAX + 1])
 {
     static const char suffix[] = ".json";
     size_t length = strlen(text), tail = sizeof suffix - 1;
@@ -55,9 +55,9 @@ static void take_name(struct argp_state *state, const char *text, char name[stat
         length -= tail;
     if (name[0] != '\0')
         argp_error(state, "one NAME is enough");
-    snprintf(name, RTF_NAME_MAX + 1, "%.*s", (int)length, text);
-    if (length > RTF_NAME_MAX || !rtf_name_ok(name))
-        argp_failure(state, EX_USAGE, 0, "%s: " RTF_NAME_RULE, text);
+    snprintf(name, CLIENT_NAME_MAX + 1, "%.*s", (int)length, text);
+    if (length > CLIENT_NAME_MAX || !client_name_ok(name))
+        argp_failure(state, EX_USAGE, 0, "%s: " CLIENT_NAME_RULE, text);
 }
 
 static error_t take_option(int key, char *argument, struct argp_state *state)
@@ -75,18 +75,18 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static int status_of_outcome(enum rtf_outcome outcome)
+static int status_of_outcome(enum client_outcome outcome)
 {
     switch (outcome) {
-    case RTF_NO_BROKER: return EX_UNAVAILABLE;
-    case RTF_DENIED: return EX_NOPERM;
-    case RTF_TIMEOUT: return EX_TEMPFAIL;
-    case RTF_GONE: return EX_NOINPUT;
-    case RTF_OK:
-    case RTF_PENDING:
-    case RTF_TAKEN:
-    case RTF_INTERRUPTED:
-    case RTF_ERROR: break;
+    case CLIENT_NO_BROKER: return EX_UNAVAILABLE;
+    case CLIENT_DENIED: return EX_NOPERM;
+    case CLIENT_TIMEOUT: return EX_TEMPFAIL;
+    case CLIENT_GONE: return EX_NOINPUT;
+    case CLIENT_OK:
+    case CLIENT_PENDING:
+    case CLIENT_TAKEN:
+    case CLIENT_INTERRUPTED:
+    case CLIENT_ERROR: break;
     }
     return EX_OSERR;
 }
@@ -101,8 +101,8 @@ static int status_of_verdict(const json_t *verdict)
                  {"ACL_FAIL", EX_NOPERM},
                  {"BAD_SPEC", EX_DATAERR},
                  {"ATTACH_FAIL", EXIT_ATTACH_FAIL}};
-    const char *result = rtf_string(verdict, "result");
-    const char *retry = rtf_string(json_object_get(verdict, "refusal"), "retry");
+    const char *result = client_string(verdict, "result");
+    const char *retry = client_string(json_object_get(verdict, "refusal"), "retry");
     for (size_t i = 0; result != NULL && i < sizeof table / sizeof *table; i++)
         if (strcmp(result, table[i].result) == 0)
             return table[i].status == EXIT_ATTACH_FAIL && retry != NULL && strcmp(retry, "when-freed") == 0
@@ -111,7 +111,7 @@ static int status_of_verdict(const json_t *verdict)
     return EX_SOFTWARE;
 }
 
-static int print_verdict(enum goal goal, const struct rtf_verdict *verdict)
+static int print_verdict(enum goal goal, const struct client_verdict *verdict)
 {
     if (verdict->text == NULL) /* what has ended has none */
         return EX_OK;
@@ -123,21 +123,21 @@ static int print_verdict(enum goal goal, const struct rtf_verdict *verdict)
     return EX_IOERR;
 }
 
-static enum rtf_outcome wait_for(struct rtf_client *client, const struct options *options,
-                                 struct rtf_verdict *verdict)
+static enum client_outcome wait_for(struct client *client, const struct options *options,
+                                 struct client_verdict *verdict)
 {
-    static const enum rtf_goal of_files[GOALS] = {[FOR_ANSWER] = RTF_ANSWER, [FOR_GRANTED] = RTF_GRANT, [FOR_ENDED] = RTF_END};
-    struct rtf_wait wait = {.goal = of_files[options->goal], .name = options->name, .token = options->token, .until = rtf_until(options->timeout), .interrupt = -1};
-    enum rtf_outcome outcome = rtf_open(client, options->spool);
-    if (outcome == RTF_OK)
-        outcome = rtf_connect(client, wait.until);
-    if (outcome == RTF_OK)
-        outcome = rtf_enter(client, false);
-    if (outcome == RTF_GONE && options->goal == FOR_ENDED)
-        return RTF_OK;
-    if (outcome != RTF_OK)
+    static const enum client_goal of_files[GOALS] = {[FOR_ANSWER] = CLIENT_ANSWER, [FOR_GRANTED] = CLIENT_GRANT, [FOR_ENDED] = CLIENT_END};
+    struct client_wait wait = {.goal = of_files[options->goal], .name = options->name, .token = options->token, .until = client_until(options->timeout), .interrupt = -1};
+    enum client_outcome outcome = client_open(client, options->spool);
+    if (outcome == CLIENT_OK)
+        outcome = client_connect(client, wait.until);
+    if (outcome == CLIENT_OK)
+        outcome = client_enter(client, false);
+    if (outcome == CLIENT_GONE && options->goal == FOR_ENDED)
+        return CLIENT_OK;
+    if (outcome != CLIENT_OK)
         return outcome;
-    return options->goal == FOR_ROOM ? rtf_wait_for_room(client, wait.name, wait.until, verdict) : rtf_wait(client, &wait, verdict);
+    return options->goal == FOR_ROOM ? client_wait_for_room(client, wait.name, wait.until, verdict) : client_wait(client, &wait, verdict);
 }
 
 int main(int argc, char **argv)
@@ -150,21 +150,21 @@ int main(int argc, char **argv)
                "Exit status: 0 OK, 65 BAD_SPEC, 66 no such spec, 69 no broker, 75 SCHEDULE_FAIL or no answer "
                "in time, 76 ATTACH_FAIL, 77 ACL_FAIL, 64 wrong usage."};
     struct options options = {.spool = RTF_SPOOL};
-    struct rtf_client client;
-    struct rtf_verdict verdict = {0};
-    rtf_hold_standard_fds();
+    struct client client;
+    struct client_verdict verdict = {0};
+    client_hold_standard_fds();
     argp_err_exit_status = EX_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return EX_USAGE;
-    enum rtf_outcome outcome = wait_for(&client, &options, &verdict);
+    enum client_outcome outcome = wait_for(&client, &options, &verdict);
     int status;
-    if (outcome == RTF_OK) {
+    if (outcome == CLIENT_OK) {
         status = print_verdict(options.goal, &verdict);
-        rtf_free_verdict(&verdict);
+        client_free_verdict(&verdict);
     } else {
         status = status_of_outcome(outcome);
         fprintf(stderr, "rtf-wait: %s\n", client.why);
     }
-    rtf_close(&client);
+    client_close(&client);
     return status;
 }

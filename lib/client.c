@@ -23,7 +23,7 @@
 enum { VERDICT_MAX = 1 << 20, FILE_NAME = NAME_MAX + 1 };
 
 __attribute__((format(printf, 3, 4)))
-static enum rtf_outcome fail(struct rtf_client *client, enum rtf_outcome outcome, const char *format, ...)
+static enum client_outcome fail(struct client *client, enum client_outcome outcome, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -32,34 +32,36 @@ static enum rtf_outcome fail(struct rtf_client *client, enum rtf_outcome outcome
     return outcome;
 }
 
-static enum rtf_outcome fail_errno(struct rtf_client *client, const char *file)
+static enum client_outcome fail_errno(struct client *client, const char *file)
 {
-    return fail(client, RTF_ERROR, "%s/%s: %s", client->spool, file, strerror(errno));
+    return fail(client, CLIENT_ERROR, "%s/%s: %s", client->spool, file, strerror(errno));
 }
 
 /* EACCES at a file of the spool nearly always means: not in the group. */
-static enum rtf_outcome denied(struct rtf_client *client, const char *file)
+static enum client_outcome denied(struct client *client, const char *file)
 {
     struct stat status;
     if (fstatat(client->root, file, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_gid == getegid() ||
         group_member(status.st_gid))
-        return fail(client, RTF_DENIED, "%s/%s: %s", client->spool, file, strerror(EACCES));
+        return fail(client, CLIENT_DENIED, "%s/%s: %s", client->spool, file, strerror(EACCES));
     char number[16];
     snprintf(number, sizeof number, "%u", status.st_gid);
-    const struct group *group = getgrgid(status.st_gid);
-    return fail(client, RTF_DENIED,
+    char buffer[4096];
+    struct group record, *group = NULL;
+    (void)getgrgid_r(status.st_gid, &record, buffer, sizeof buffer, &group);
+    return fail(client, CLIENT_DENIED,
                 "you are not in group %s, which may use %s (a new member must log in again)",
                 group != NULL ? group->gr_name : number, client->spool);
 }
 
-bool rtf_name_ok(const char *name)
+bool client_name_ok(const char *name)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@:-";
     size_t length = strspn(name, allowed);
-    return length > 0 && length <= RTF_NAME_MAX && name[length] == '\0' && strchr(".@:-", name[0]) == NULL;
+    return length > 0 && length <= CLIENT_NAME_MAX && name[length] == '\0' && strchr(".@:-", name[0]) == NULL;
 }
 
-const char *rtf_take_time(const char *text, uint64_t *microseconds)
+const char *client_take_time(const char *text, uint64_t *microseconds)
 {
     static char sentence[120];
     uint64_t number;
@@ -74,16 +76,16 @@ const char *rtf_take_time(const char *text, uint64_t *microseconds)
     return sentence;
 }
 
-bool rtf_make_token(char token[static RTF_TOKEN])
+bool client_make_token(char token[static CLIENT_TOKEN])
 {
     uint64_t number;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         return false;
-    snprintf(token, RTF_TOKEN, "%016llx", (unsigned long long)number);
+    snprintf(token, CLIENT_TOKEN, "%016llx", (unsigned long long)number);
     return true;
 }
 
-void rtf_hold_standard_fds(void)
+void client_hold_standard_fds(void)
 {
     /* O_PATH and not /dev/null: reads and writes fail as on the closed descriptor that we were given. The
      * lowest free number is what open returns, so this fills 0 to 2 and gives back the first above. */
@@ -95,45 +97,45 @@ void rtf_hold_standard_fds(void)
         close(fd);
 }
 
-enum rtf_outcome rtf_open(struct rtf_client *client, const char *spool)
+enum client_outcome client_open(struct client *client, const char *spool)
 {
-    *client = (struct rtf_client){.spool = spool, .root = -1, .specs = -1, .alive = -1, .directory = -1};
+    *client = (struct client){.spool = spool, .root = -1, .specs = -1, .alive = -1, .directory = -1};
     client->root = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (client->root >= 0)
         client->specs = openat(client->root, "specs", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (client->specs >= 0)
-        return RTF_OK;
+        return CLIENT_OK;
     if (errno == ENOENT)
-        return fail(client, RTF_NO_BROKER, "no broker has made a spool at %s", spool);
-    return fail(client, RTF_ERROR, "%s: %s", spool, strerror(errno));
+        return fail(client, CLIENT_NO_BROKER, "no broker has made a spool at %s", spool);
+    return fail(client, CLIENT_ERROR, "%s: %s", spool, strerror(errno));
 }
 
-static int open_fifo(const struct rtf_client *client, const char *name)
+static int open_fifo(const struct client *client, const char *name)
 {
     return openat(client->root, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static enum rtf_outcome take_hold(struct rtf_client *client)
+static enum client_outcome take_hold(struct client *client)
 {
     int fd = open_fifo(client, "alive");
     if (fd < 0 && errno == EACCES)
         return denied(client, "alive");
     if (fd < 0 && (errno == ENXIO || errno == ENOENT))
-        return fail(client, RTF_NO_BROKER, "no broker is running on %s", client->spool);
+        return fail(client, CLIENT_NO_BROKER, "no broker is running on %s", client->spool);
     if (fd < 0)
         return fail_errno(client, "alive");
     struct stat status;
     if (fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode)) {
         close(fd);
-        return fail(client, RTF_ERROR, "%s/alive is not a FIFO", client->spool);
+        return fail(client, CLIENT_ERROR, "%s/alive is not a FIFO", client->spool);
     }
     if (client->alive >= 0)
         close(client->alive);
     client->alive = fd;
-    return RTF_OK;
+    return CLIENT_OK;
 }
 
-int64_t rtf_until(uint64_t microseconds)
+int64_t client_until(uint64_t microseconds)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -150,23 +152,23 @@ static int start_timer(int64_t until)
     return fd;
 }
 
-/* It hangs up when its broker serves, or has ended: then RTF_NO_BROKER is to be looked into again. */
-static enum rtf_outcome await_start(struct rtf_client *client, int starting, int timer)
+/* It hangs up when its broker serves, or has ended: then CLIENT_NO_BROKER is to be looked into again. */
+static enum client_outcome await_start(struct client *client, int starting, int timer)
 {
     struct pollfd fds[] = {{.fd = starting}, {.fd = timer, .events = POLLIN}};
     if (poll(fds, sizeof fds / sizeof *fds, -1) < 0 && errno != EINTR)
-        return fail(client, RTF_ERROR, "poll: %s", strerror(errno));
-    return fds[1].revents != 0 ? fail(client, RTF_TIMEOUT, "the broker on %s is still starting", client->spool) : RTF_NO_BROKER;
+        return fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
+    return fds[1].revents != 0 ? fail(client, CLIENT_TIMEOUT, "the broker on %s is still starting", client->spool) : CLIENT_NO_BROKER;
 }
 
-enum rtf_outcome rtf_connect(struct rtf_client *client, int64_t until)
+enum client_outcome client_connect(struct client *client, int64_t until)
 {
-    enum rtf_outcome outcome = take_hold(client);
-    int timer = outcome == RTF_NO_BROKER ? start_timer(until) : -1, starting = 0;
-    while (outcome == RTF_NO_BROKER && starting >= 0) {
+    enum client_outcome outcome = take_hold(client);
+    int timer = outcome == CLIENT_NO_BROKER ? start_timer(until) : -1, starting = 0;
+    while (outcome == CLIENT_NO_BROKER && starting >= 0) {
         starting = open_fifo(client, "starting");
         outcome = take_hold(client); /* after it has been seen whether it is starting */
-        if (outcome == RTF_NO_BROKER && starting >= 0)
+        if (outcome == CLIENT_NO_BROKER && starting >= 0)
             outcome = await_start(client, starting, timer);
         if (starting >= 0)
             close(starting);
@@ -184,7 +186,7 @@ static bool user_ok(const char *user)
 }
 
 /* False with errno when there is no such directory, or EPERM when it is somebody else's. */
-static bool open_own(struct rtf_client *client, const char *user)
+static bool open_own(struct client *client, const char *user)
 {
     struct stat status;
     int fd = openat(client->specs, user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -200,29 +202,31 @@ static bool open_own(struct rtf_client *client, const char *user)
     return true;
 }
 
-enum rtf_outcome rtf_enter(struct rtf_client *client, bool create)
+enum client_outcome client_enter(struct client *client, bool create)
 {
     char decimal[16];
     snprintf(decimal, sizeof decimal, "%u", geteuid());
     const char *user = getenv("USER");
     if (user != NULL && user_ok(user) && open_own(client, user))
-        return RTF_OK;
+        return CLIENT_OK;
     if (open_own(client, decimal))
-        return RTF_OK;
+        return CLIENT_OK;
 
     /* Only now, as the account database may be far away and slow. */
-    const struct passwd *account = getpwuid(geteuid());
+    char buffer[4096];
+    struct passwd record, *account = NULL;
+    (void)getpwuid_r(geteuid(), &record, buffer, sizeof buffer, &account);
     user = account != NULL && user_ok(account->pw_name) ? account->pw_name : decimal;
     bool there = !create || mkdirat(client->specs, user, 0700) == 0 || errno == EEXIST;
     if (there && open_own(client, user))
-        return RTF_OK;
+        return CLIENT_OK;
     if (errno == EACCES)
         return denied(client, "specs");
     if (errno == ENOENT)
-        return fail(client, RTF_GONE, "there is no directory %s/specs/%s", client->spool, user);
+        return fail(client, CLIENT_GONE, "there is no directory %s/specs/%s", client->spool, user);
     if (errno == EPERM)
-        return fail(client, RTF_ERROR, "%s/specs/%s belongs to somebody else", client->spool, user);
-    return fail(client, RTF_ERROR, "%s/specs/%s: %s", client->spool, user, strerror(errno));
+        return fail(client, CLIENT_ERROR, "%s/specs/%s belongs to somebody else", client->spool, user);
+    return fail(client, CLIENT_ERROR, "%s/specs/%s: %s", client->spool, user, strerror(errno));
 }
 
 static bool write_all(int fd, const char *text, size_t length)
@@ -295,46 +299,46 @@ static bool put_renamed(int directory, const char *aside, const char *file, unsi
     return false;
 }
 
-enum rtf_outcome rtf_put(struct rtf_client *client, const char *name, const char *text, ino_t *inode)
+enum client_outcome client_put(struct client *client, const char *name, const char *text, ino_t *inode)
 {
-    char file[FILE_NAME], aside[FILE_NAME], token[RTF_TOKEN];
-    if (!rtf_make_token(token))
-        return fail(client, RTF_ERROR, "no random numbers: %s", strerror(errno));
+    char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN];
+    if (!client_make_token(token))
+        return fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
     snprintf(file, sizeof file, "%s.json", name);
     /* A name of our own: what a killed client left behind must not stop the next one. */
     snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
     if (put_unnamed(client->directory, file, text, inode) ||
         (errno != EEXIST && put_renamed(client->directory, aside, file, RENAME_NOREPLACE, text, inode)))
-        return RTF_OK;
+        return CLIENT_OK;
     if (errno == EEXIST)
-        return fail(client, RTF_TAKEN, "%s/specs/%s/%s exists", client->spool, client->user, file);
-    return fail(client, RTF_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+        return fail(client, CLIENT_TAKEN, "%s/specs/%s/%s exists", client->spool, client->user, file);
+    return fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
 }
 
 /* What NAME.SUFFIX is, links not followed. */
-static bool entry(const struct rtf_client *client, const char *name, const char *suffix, struct stat *status)
+static bool entry(const struct client *client, const char *name, const char *suffix, struct stat *status)
 {
     char file[FILE_NAME];
     snprintf(file, sizeof file, "%s.%s", name, suffix);
     return fstatat(client->directory, file, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-enum rtf_outcome rtf_change(struct rtf_client *client, const char *name, const char *text, ino_t *inode)
+enum client_outcome client_change(struct client *client, const char *name, const char *text, ino_t *inode)
 {
-    char file[FILE_NAME], aside[FILE_NAME], token[RTF_TOKEN];
+    char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN];
     struct stat status;
     if (!entry(client, name, "json", &status) || status.st_ino != *inode)
-        return fail(client, RTF_GONE, "the spec %s was removed or replaced", name);
-    if (!rtf_make_token(token))
-        return fail(client, RTF_ERROR, "no random numbers: %s", strerror(errno));
+        return fail(client, CLIENT_GONE, "the spec %s was removed or replaced", name);
+    if (!client_make_token(token))
+        return fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
     snprintf(file, sizeof file, "%s.json", name);
     snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
     if (put_renamed(client->directory, aside, file, 0, text, inode))
-        return RTF_OK;
-    return fail(client, RTF_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+        return CLIENT_OK;
+    return fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
 }
 
-void rtf_withdraw(const struct rtf_client *client, const char *name, ino_t inode)
+void client_withdraw(const struct client *client, const char *name, ino_t inode)
 {
     char file[FILE_NAME];
     struct stat status;
@@ -367,7 +371,7 @@ static char *read_text(int fd)
 }
 
 /* A lease or a FIFO makes nobody wait. */
-json_t *rtf_read_object(int directory, const char *file, char **text)
+json_t *client_read_object(int directory, const char *file, char **text)
 {
     int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
@@ -386,37 +390,37 @@ json_t *rtf_read_object(int directory, const char *file, char **text)
     return NULL;
 }
 
-static bool read_verdict(const struct rtf_client *client, const char *name, struct rtf_verdict *verdict)
+static bool read_verdict(const struct client *client, const char *name, struct client_verdict *verdict)
 {
     char file[FILE_NAME];
-    *verdict = (struct rtf_verdict){0};
+    *verdict = (struct client_verdict){0};
     snprintf(file, sizeof file, "%s.verdict", name);
-    verdict->json = rtf_read_object(client->directory, file, &verdict->text);
+    verdict->json = client_read_object(client->directory, file, &verdict->text);
     return verdict->json != NULL;
 }
 
-const char *rtf_string(const json_t *object, const char *key)
+const char *client_string(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
 
-enum rtf_outcome rtf_find_abandoned(struct rtf_client *client, const char *name, ino_t *inode)
+enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode)
 {
     struct stat spec;
-    struct rtf_verdict verdict;
+    struct client_verdict verdict;
     if (!entry(client, name, "json", &spec))
-        return fail(client, RTF_GONE, "there is no spec %s in %s/specs/%s", name, client->spool, client->user);
+        return fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", name, client->spool, client->user);
     *inode = spec.st_ino;
     if (!read_verdict(client, name, &verdict))
-        return fail(client, RTF_TAKEN, "%s/specs/%s/%s.json has no answer yet", client->spool, client->user, name);
+        return fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json has no answer yet", client->spool, client->user, name);
     const pid_t thread = (pid_t)json_integer_value(json_object_get(json_object_get(verdict.json, "thread"), "tid"));
-    rtf_free_verdict(&verdict);
+    client_free_verdict(&verdict);
     if (thread > 0 && (kill(thread, 0) == 0 || errno != ESRCH))
-        return fail(client, RTF_TAKEN, "%s/specs/%s/%s.json exists, and thread %d runs under it", client->spool, client->user, name, thread);
-    return RTF_OK;
+        return fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json exists, and thread %d runs under it", client->spool, client->user, name, thread);
+    return CLIENT_OK;
 }
 
-void rtf_renew(const struct rtf_client *client, const char *name, ino_t inode)
+void client_renew(const struct client *client, const char *name, ino_t inode)
 {
     char file[FILE_NAME];
     struct stat status;
@@ -430,7 +434,7 @@ static bool stamped(const json_t *stamp, const struct stat *status)
 {
     const struct timespec *time = &status->st_ctim;
     char changed[40];
-    const char *text = rtf_string(stamp, "changed");
+    const char *text = client_string(stamp, "changed");
     snprintf(changed, sizeof changed, "%lld.%09ld", (long long)time->tv_sec, time->tv_nsec);
     return text != NULL && strcmp(text, changed) == 0 &&
            json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
@@ -440,7 +444,7 @@ static bool stamped(const json_t *stamp, const struct stat *status)
 static bool answers_no_tid(const json_t *json)
 {
     const json_t *stamp = json_object_get(json, "tid");
-    const char *request = rtf_string(json, "request");
+    const char *request = client_string(json, "request");
     return stamp == NULL || json_is_null(stamp) ||
            (request != NULL && (strcmp(request, "detach") == 0 || strcmp(request, "exit") == 0));
 }
@@ -459,8 +463,8 @@ static bool answers(const json_t *json, const struct stat *spec, const struct st
 /* What the broker could not read it answers without a token: then, too, the stamps tell. */
 static bool wanted(const json_t *json, const char *ours, const struct stat *spec, const struct stat *tid)
 {
-    const char *token = rtf_string(json, "token");
-    const char *result = rtf_string(json, "result");
+    const char *token = client_string(json, "token");
+    const char *result = client_string(json, "result");
     if (ours != NULL && token != NULL)
         return strcmp(token, ours) == 0;
     if (ours != NULL && (result == NULL || strcmp(result, "BAD_SPEC") != 0))
@@ -470,14 +474,14 @@ static bool wanted(const json_t *json, const char *ours, const struct stat *spec
 
 static bool is_pending(const json_t *json)
 {
-    const char *state = rtf_string(json_object_get(json, "thread"), "state");
+    const char *state = client_string(json_object_get(json, "thread"), "state");
     return state != NULL && strcmp(state, "pending") == 0;
 }
 
 /* It has been refused for now, and is asked again. */
-static bool is_waiting(struct rtf_client *client, const json_t *json)
+static bool is_waiting(struct client *client, const json_t *json)
 {
-    const char *result = rtf_string(json, "result"), *reason = rtf_string(json, "reason");
+    const char *result = client_string(json, "result"), *reason = client_string(json, "reason");
     if (result == NULL || strcmp(result, "WAITING") != 0)
         return false;
     snprintf(client->waits_for, sizeof client->waits_for, "; it waits: %.400s", reason == NULL ? "?" : reason);
@@ -485,7 +489,7 @@ static bool is_waiting(struct rtf_client *client, const json_t *json)
 }
 
 /* The broker moves a directory aside that it does not accept: nothing in it will be answered. */
-static bool moved(const struct rtf_client *client)
+static bool moved(const struct client *client)
 {
     struct stat named, ours;
     return fstatat(client->specs, client->user, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -493,42 +497,42 @@ static bool moved(const struct rtf_client *client)
 }
 
 /* Whether this verdict, which answers the files as they are, ends the wait. */
-static bool is_enough(const struct rtf_wait *wait, const json_t *json)
+static bool is_enough(const struct client_wait *wait, const json_t *json)
 {
     switch (wait->goal) {
-    case RTF_ANSWER: return !(wait->attached && is_pending(json));
-    case RTF_GRANT: return json_is_object(json_object_get(json, "grant"));
-    case RTF_END: break;
+    case CLIENT_ANSWER: return !(wait->attached && is_pending(json));
+    case CLIENT_GRANT: return json_is_object(json_object_get(json, "grant"));
+    case CLIENT_END: break;
     }
     return false;
 }
 
-enum rtf_outcome rtf_look(struct rtf_client *client, const struct rtf_wait *wait, struct rtf_verdict *verdict)
+enum client_outcome client_look(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
 {
     struct stat spec, tid;
     bool has_verdict = read_verdict(client, wait->name, verdict);
     bool has_spec = entry(client, wait->name, "json", &spec);
     bool has_tid = entry(client, wait->name, "tid", &tid);
-    if (has_verdict && wanted(verdict->json, wait->token, has_spec ? &spec : NULL, has_tid ? &tid : NULL) && !(is_waiting(client, verdict->json) && wait->goal == RTF_ANSWER) &&
+    if (has_verdict && wanted(verdict->json, wait->token, has_spec ? &spec : NULL, has_tid ? &tid : NULL) && !(is_waiting(client, verdict->json) && wait->goal == CLIENT_ANSWER) &&
         is_enough(wait, verdict->json))
-        return RTF_OK;
-    rtf_free_verdict(verdict);
-    if (wait->goal == RTF_END)
-        return has_spec || has_tid || (has_verdict && !moved(client)) ? RTF_PENDING : RTF_OK;
+        return CLIENT_OK;
+    client_free_verdict(verdict);
+    if (wait->goal == CLIENT_END)
+        return has_spec || has_tid || (has_verdict && !moved(client)) ? CLIENT_PENDING : CLIENT_OK;
     if (moved(client))
-        return fail(client, RTF_GONE, "the broker has not accepted the directory %s/specs/%s", client->spool,
+        return fail(client, CLIENT_GONE, "the broker has not accepted the directory %s/specs/%s", client->spool,
                     client->user);
     if (wait->inode != 0 && (!has_spec || spec.st_ino != wait->inode))
-        return fail(client, RTF_GONE, "the spec %s was removed or replaced", wait->name);
+        return fail(client, CLIENT_GONE, "the spec %s was removed or replaced", wait->name);
     if (!has_spec && !has_tid)
-        return fail(client, RTF_GONE, "there is no spec %s in %s/specs/%s", wait->name, client->spool,
+        return fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", wait->name, client->spool,
                     client->user);
-    return RTF_PENDING;
+    return CLIENT_PENDING;
 }
 
 /* One spec is watched through its own inode: the broker closes it once the answer is in place, and no other
  * spec of this user wakes us. Several files are watched through the directory. */
-static int start_watch(struct rtf_client *client, const struct rtf_wait *wait)
+static int start_watch(struct client *client, const struct client_wait *wait)
 {
     const uint32_t self = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF;
     const uint32_t all = self | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
@@ -559,56 +563,56 @@ static void drain(int fd)
 }
 
 /* What has not come true when the time is over. */
-static enum rtf_outcome no_answer(struct rtf_client *client, const struct rtf_wait *wait)
+static enum client_outcome no_answer(struct client *client, const struct client_wait *wait)
 {
-    static const char *const over[] = {[RTF_ANSWER] = "no answer to %s within the time allowed%s",
-                                       [RTF_GRANT] = "%s has not been granted within the time allowed%s",
-                                       [RTF_END] = "%s has not ended within the time allowed%s"};
-    return fail(client, RTF_TIMEOUT, over[wait->goal], wait->name, client->waits_for);
+    static const char *const over[] = {[CLIENT_ANSWER] = "no answer to %s within the time allowed%s",
+                                       [CLIENT_GRANT] = "%s has not been granted within the time allowed%s",
+                                       [CLIENT_END] = "%s has not ended within the time allowed%s"};
+    return fail(client, CLIENT_TIMEOUT, over[wait->goal], wait->name, client->waits_for);
 }
 
-/* Sleeps. RTF_PENDING: look again, something happened; anything else: look for the last time. */
-static enum rtf_outcome doze(struct rtf_client *client, const struct rtf_wait *wait, int events, int timer)
+/* Sleeps. CLIENT_PENDING: look again, something happened; anything else: look for the last time. */
+static enum client_outcome doze(struct client *client, const struct client_wait *wait, int events, int timer)
 {
     struct pollfd fds[] = {{.fd = events, .events = POLLIN},
                            {.fd = client->alive},
                            {.fd = timer, .events = POLLIN},
                            {.fd = wait->interrupt, .events = POLLIN}};
     if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
-        return errno == EINTR ? RTF_PENDING : fail(client, RTF_ERROR, "poll: %s", strerror(errno));
+        return errno == EINTR ? CLIENT_PENDING : fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
     drain(events);
     if (fds[3].revents != 0)
-        return fail(client, RTF_INTERRUPTED, "interrupted");
+        return fail(client, CLIENT_INTERRUPTED, "interrupted");
     if (fds[1].revents != 0)
-        return fail(client, RTF_NO_BROKER, "the broker on %s ended before it answered", client->spool);
+        return fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered", client->spool);
     if (fds[2].revents != 0)
         return no_answer(client, wait);
-    return RTF_PENDING;
+    return CLIENT_PENDING;
 }
 
 /* The watches are set, so an answer that comes between a look and the sleep after it ends that sleep. */
-static enum rtf_outcome watch(struct rtf_client *client, const struct rtf_wait *wait, int events, int timer,
-                              struct rtf_verdict *verdict)
+static enum client_outcome watch(struct client *client, const struct client_wait *wait, int events, int timer,
+                              struct client_verdict *verdict)
 {
-    enum rtf_outcome end = RTF_PENDING;
+    enum client_outcome end = CLIENT_PENDING;
     for (;;) {
-        enum rtf_outcome seen = rtf_look(client, wait, verdict);
-        if (seen != RTF_PENDING)
+        enum client_outcome seen = client_look(client, wait, verdict);
+        if (seen != CLIENT_PENDING)
             return seen;
-        if (end == RTF_TIMEOUT) /* by now it may have been said what it waits for */
+        if (end == CLIENT_TIMEOUT) /* by now it may have been said what it waits for */
             return no_answer(client, wait);
-        if (end != RTF_PENDING)
+        if (end != CLIENT_PENDING)
             return end;
         end = doze(client, wait, events, timer);
-        if (end == RTF_INTERRUPTED)
+        if (end == CLIENT_INTERRUPTED)
             return end;
     }
 }
 
-enum rtf_outcome rtf_wait(struct rtf_client *client, const struct rtf_wait *wait, struct rtf_verdict *verdict)
+enum client_outcome client_wait(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
 {
-    enum rtf_outcome outcome = rtf_look(client, wait, verdict);
-    if (outcome != RTF_PENDING)
+    enum client_outcome outcome = client_look(client, wait, verdict);
+    if (outcome != CLIENT_PENDING)
         return outcome;
     int timer = start_timer(wait->until);
     int events = start_watch(client, wait);
@@ -616,7 +620,7 @@ enum rtf_outcome rtf_wait(struct rtf_client *client, const struct rtf_wait *wait
     if (events >= 0 && timer >= 0)
         outcome = watch(client, wait, events, timer, verdict);
     else
-        outcome = fail(client, RTF_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
+        outcome = fail(client, CLIENT_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
     if (events >= 0)
         inotify_let_go(events);
     if (timer >= 0)
@@ -624,14 +628,14 @@ enum rtf_outcome rtf_wait(struct rtf_client *client, const struct rtf_wait *wait
     return outcome;
 }
 
-void rtf_free_verdict(struct rtf_verdict *verdict)
+void client_free_verdict(struct client_verdict *verdict)
 {
     json_decref(verdict->json);
     free(verdict->text);
-    *verdict = (struct rtf_verdict){0};
+    *verdict = (struct client_verdict){0};
 }
 
-void rtf_close(struct rtf_client *client)
+void client_close(struct client *client)
 {
     int *fds[] = {&client->root, &client->specs, &client->alive, &client->directory};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {

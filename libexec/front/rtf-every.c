@@ -48,9 +48,9 @@ struct tally {
 
 static struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
 static struct tally tally;
-static struct rtf_client client;
+static struct client client;
 static struct {
-    char name[RTF_NAME_MAX + 1], token[RTF_TOKEN];
+    char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
     ino_t inode; /* 0: not there */
 } spec;
 static sigset_t inherited;
@@ -117,11 +117,11 @@ static char *make_spec(pid_t thread)
 /* With its NAME.tid, which nobody may have seen yet. */
 static void withdraw(void)
 {
-    char file[RTF_NAME_MAX + sizeof ".tid"];
+    char file[CLIENT_NAME_MAX + sizeof ".tid"];
     snprintf(file, sizeof file, "%s.tid", spec.name);
     if (spec.inode != 0) {
         unlinkat(client.directory, file, 0);
-        rtf_withdraw(&client, spec.name, spec.inode);
+        client_withdraw(&client, spec.name, spec.inode);
     }
     spec.inode = 0;
 }
@@ -130,7 +130,7 @@ static void withdraw(void)
 static bool refused(const json_t *verdict)
 {
     const json_t *refusal = json_object_get(verdict, "refusal"), *nearest = json_object_get(refusal, "nearest");
-    const char *by = rtf_string(refusal, "by"), *reason = rtf_string(verdict, "reason");
+    const char *by = client_string(refusal, "by"), *reason = client_string(verdict, "reason");
     char fits[64] = "";
     if (json_is_null(refusal) || refusal == NULL)
         return false;
@@ -146,31 +146,31 @@ static bool refused(const json_t *verdict)
 /* False: it has been said why. */
 static bool await(const char *token, ino_t inode, uint64_t within)
 {
-    struct rtf_wait wait = {.name = spec.name, .token = token, .inode = inode, .until = rtf_until(within), .interrupt = signals};
-    struct rtf_verdict verdict;
-    enum rtf_outcome outcome = rtf_wait(&client, &wait, &verdict);
-    if (outcome != RTF_OK) {
-        if (outcome != RTF_INTERRUPTED)
+    struct client_wait wait = {.name = spec.name, .token = token, .inode = inode, .until = client_until(within), .interrupt = signals};
+    struct client_verdict verdict;
+    enum client_outcome outcome = client_wait(&client, &wait, &verdict);
+    if (outcome != CLIENT_OK) {
+        if (outcome != CLIENT_INTERRUPTED)
             say("%s", client.why);
         return false;
     }
     bool good = !refused(verdict.json);
-    rtf_free_verdict(&verdict);
+    client_free_verdict(&verdict);
     return good;
 }
 
 static bool reserve(pid_t thread)
 {
-    char *text = rtf_make_token(spec.token) ? make_spec(thread) : NULL;
-    enum rtf_outcome outcome = RTF_ERROR;
+    char *text = client_make_token(spec.token) ? make_spec(thread) : NULL;
+    enum client_outcome outcome = CLIENT_ERROR;
     if (options.name != NULL)
         snprintf(spec.name, sizeof spec.name, "%s", options.name);
     else
         snprintf(spec.name, sizeof spec.name, "every-%d", getpid());
     if (text != NULL)
-        outcome = rtf_put(&client, spec.name, text, &spec.inode);
+        outcome = client_put(&client, spec.name, text, &spec.inode);
     free(text);
-    if (outcome != RTF_OK) {
+    if (outcome != CLIENT_OK) {
         say("%s", client.why);
         spec.inode = 0;
         return false;
@@ -188,14 +188,14 @@ static bool begin(void)
     sigaddset(&held, SIGHUP);
     sigprocmask(SIG_BLOCK, &held, &inherited);
     signals = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
-    enum rtf_outcome outcome = signals < 0 ? RTF_ERROR : rtf_open(&client, options.spool);
-    if (outcome == RTF_OK)
-        outcome = rtf_connect(&client, rtf_until(options.timeout));
-    if (outcome == RTF_OK)
-        outcome = rtf_enter(&client, true);
-    if (outcome != RTF_OK)
+    enum client_outcome outcome = signals < 0 ? CLIENT_ERROR : client_open(&client, options.spool);
+    if (outcome == CLIENT_OK)
+        outcome = client_connect(&client, client_until(options.timeout));
+    if (outcome == CLIENT_OK)
+        outcome = client_enter(&client, true);
+    if (outcome != CLIENT_OK)
         say("%s", client.why);
-    return outcome == RTF_OK;
+    return outcome == CLIENT_OK;
 }
 
 /* ---- children ---- */
@@ -283,7 +283,7 @@ static int64_t renewed; /* 0: nothing is on lease */
 
 static void renew(void)
 {
-    char file[RTF_NAME_MAX + sizeof ".json"];
+    char file[CLIENT_NAME_MAX + sizeof ".json"];
     snprintf(file, sizeof file, "%s.json", spec.name);
     utimensat(client.directory, file, NULL, AT_SYMLINK_NOFOLLOW);
     renewed = now();
@@ -309,7 +309,7 @@ static bool sleep_until(int64_t time, struct pollfd *fds, nfds_t count)
 /* NAME.tid in one instant. */
 static bool put_thread(pid_t thread)
 {
-    char file[RTF_NAME_MAX + 8], aside[RTF_NAME_MAX + 32];
+    char file[CLIENT_NAME_MAX + 8], aside[CLIENT_NAME_MAX + 32];
     snprintf(file, sizeof file, "%s.tid", spec.name);
     snprintf(aside, sizeof aside, ".%s.tid.%d", spec.name, getpid());
     int fd = openat(client.directory, aside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -532,7 +532,7 @@ static const struct argp_option option_table[] = {
 
 static void take_time(struct argp_state *state, const char *option, const char *text, uint64_t *time)
 {
-    const char *wrong = rtf_take_time(text, time);
+    const char *wrong = client_take_time(text, time);
     if (wrong != NULL)
         argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
 }
@@ -574,8 +574,8 @@ static void take_until(struct argp_state *state, const char *text, int64_t *unti
 
 static void take_name(struct argp_state *state, const char *text)
 {
-    if (!rtf_name_ok(text))
-        argp_failure(state, EXIT_OURS, 0, "--name %s: " RTF_NAME_RULE, text);
+    if (!client_name_ok(text))
+        argp_failure(state, EXIT_OURS, 0, "--name %s: " CLIENT_NAME_RULE, text);
     options.name = text;
 }
 
@@ -639,7 +639,7 @@ int main(int argc, char **argv)
                                             "found, else the last one of CMD's that was not 0."};
     static char name[] = "rtf every";
     argv[0] = name;
-    rtf_hold_standard_fds();
+    client_hold_standard_fds();
     argp_err_exit_status = EXIT_OURS;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL) != 0)
         return EXIT_OURS;
@@ -647,7 +647,7 @@ int main(int argc, char **argv)
     withdraw();
     if (tally.activations > 0)
         tell();
-    rtf_close(&client);
+    client_close(&client);
     sigprocmask(SIG_SETMASK, &inherited, NULL); /* a signal that nobody has read ends us here */
     if (ended_by != 0)
         raise(ended_by);

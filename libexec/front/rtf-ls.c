@@ -88,7 +88,7 @@ static bool is_current(const json_t *verdict, const struct stat *status)
 {
     char changed[40];
     const json_t *spec = json_object_get(verdict, "spec");
-    const char *text = rtf_string(spec, "changed");
+    const char *text = client_string(spec, "changed");
     snprintf(changed, sizeof changed, "%lld.%09ld", (long long)status->st_ctim.tv_sec, status->st_ctim.tv_nsec);
     return text != NULL && strcmp(text, changed) == 0 && number(spec, "inode") == (json_int_t)status->st_ino;
 }
@@ -98,7 +98,7 @@ static bool has_drifted(const json_t *grant, pid_t tid)
 {
     struct attributes now;
     enum policy policy;
-    const char *name = rtf_string(grant, "policy");
+    const char *name = client_string(grant, "policy");
     if (name == NULL || !policy_from_name(name, &policy) || !thread_attributes(tid, &now))
         return false;
     if (now.policy != policy)
@@ -112,7 +112,7 @@ static bool has_drifted(const json_t *grant, pid_t tid)
 static enum state state_of(const json_t *verdict, bool current)
 {
     const json_t *grant = json_object_get(verdict, "grant"), *thread = json_object_get(verdict, "thread");
-    const char *state = rtf_string(thread, "state"), *result = rtf_string(verdict, "result");
+    const char *state = client_string(thread, "state"), *result = client_string(verdict, "result");
     if (verdict == NULL || (!current && !json_is_object(grant)))
         return ASKED;
     if (!json_is_object(grant) && result != NULL && strcmp(result, "WAITING") == 0)
@@ -148,7 +148,7 @@ static bool is_wanted(const char *name)
 static void add_row(int directory, const char *user, const char *name, const struct stat *status)
 {
     static size_t size;
-    char file[RTF_NAME_MAX + sizeof ".verdict"];
+    char file[CLIENT_NAME_MAX + sizeof ".verdict"];
     if (row_count == size) {
         size = size == 0 ? 256 : size * 2;
         rows = realloc(rows, size * sizeof *rows);
@@ -157,8 +157,8 @@ static void add_row(int directory, const char *user, const char *name, const str
     }
     struct row *row = &rows[row_count++];
     *row = (struct row){.user = strdup(user), .name = strdup(name)};
-    snprintf(file, sizeof file, "%.*s.verdict", RTF_NAME_MAX, name);
-    row->verdict = rtf_read_object(directory, file, NULL);
+    snprintf(file, sizeof file, "%.*s.verdict", CLIENT_NAME_MAX, name);
+    row->verdict = client_read_object(directory, file, NULL);
     row->state = state_of(row->verdict, row->verdict != NULL && is_current(row->verdict, status));
     if (row->state >= PENDING)
         read_comm((pid_t)number(json_object_get(row->verdict, "thread"), "tid"), row->comm);
@@ -178,7 +178,7 @@ static void read_directory(int directory, const char *user)
         if (length <= tail || strcmp(entry->d_name + length - tail, suffix) != 0)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)(length - tail), entry->d_name);
-        if (rtf_name_ok(name) && is_wanted(name) && fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        if (client_name_ok(name) && is_wanted(name) && fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
             add_row(directory, user, name, &status);
     }
     closedir(entries);
@@ -206,8 +206,8 @@ static void read_all(int specs)
 
 static void read_rows(void)
 {
-    struct rtf_client client;
-    if (rtf_open(&client, options.spool) != RTF_OK)
+    struct client client;
+    if (client_open(&client, options.spool) != CLIENT_OK)
         die(EX_UNAVAILABLE, "%s", client.why);
     if (options.all) {
         read_all(client.specs);
@@ -215,10 +215,10 @@ static void read_rows(void)
         if (!read_user(client.specs, options.user) && errno != ENOENT)
             die(errno == EACCES ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user,
                 errno == EACCES ? "only root sees somebody else's" : strerror(errno));
-    } else if (rtf_enter(&client, false) == RTF_OK) {
+    } else if (client_enter(&client, false) == CLIENT_OK) {
         read_user(client.specs, client.user);
     }
-    rtf_close(&client);
+    client_close(&client);
 }
 
 /* By user, then run-9 before run-10. */
@@ -316,7 +316,7 @@ static const char *number_text(const json_t *object, const char *key, char text[
 
 static const char *word(const json_t *object, const char *key)
 {
-    const char *text = rtf_string(object, key);
+    const char *text = client_string(object, key);
     return text == NULL || text[0] == '\0' ? "-" : text;
 }
 
@@ -488,7 +488,7 @@ int main(int argc, char **argv)
     static char name[] = "rtf ls";
     argv[0] = name;
     setlocale(LC_ALL, "");
-    rtf_hold_standard_fds();
+    client_hold_standard_fds();
     argp_err_exit_status = EX_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0)
         return EX_USAGE;

@@ -31,7 +31,7 @@ static struct {
 } options = {.spool = RTF_SPOOL};
 
 static struct view view;
-static struct rtf_client client;
+static struct client client;
 static json_t *status;
 static char detach_program[4096];
 static volatile sig_atomic_t ended;
@@ -296,13 +296,13 @@ int main(int argc, char **argv)
     const char *why = NULL;
     argv[0] = name;
     setlocale(LC_CTYPE, "");
-    rtf_hold_standard_fds();
+    client_hold_standard_fds();
     argp_err_exit_status = EX_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0)
         return EX_USAGE;
     if (options.all && geteuid() != 0)
         die(EX_NOPERM, "only root sees everybody's");
-    if (rtf_open(&client, options.spool) != RTF_OK)
+    if (client_open(&client, options.spool) != CLIENT_OK)
         die(EX_UNAVAILABLE, client.why);
     check_terminal();
     find_detach();
@@ -315,6 +315,6 @@ int main(int argc, char **argv)
     screen_begin();
     run();
     screen_end();
-    rtf_close(&client);
+    client_close(&client);
     return EX_OK;
 }

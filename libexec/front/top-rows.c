@@ -27,14 +27,14 @@ static bool everybody, look_for_members;
 
 static json_t *read_verdict(int directory, const char *name)
 {
-    char file[RTF_NAME_MAX + sizeof ".verdict"];
+    char file[CLIENT_NAME_MAX + sizeof ".verdict"];
     snprintf(file, sizeof file, "%s.verdict", name);
-    return rtf_read_object(directory, file, NULL);
+    return client_read_object(directory, file, NULL);
 }
 
 static bool has_spec(const struct row *row)
 {
-    char file[RTF_NAME_MAX + sizeof ".json"];
+    char file[CLIENT_NAME_MAX + sizeof ".json"];
     struct stat status;
     snprintf(file, sizeof file, "%s.json", row->name);
     return fstatat(row->owner->directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
@@ -221,12 +221,12 @@ static void read_news(void)
 /* NAME.json or NAME.verdict. */
 static void take_name(struct member *member, const char *file)
 {
-    char name[RTF_NAME_MAX + 1];
+    char name[CLIENT_NAME_MAX + 1];
     const char *suffix = strrchr(file, '.');
-    if (suffix == NULL || (strcmp(suffix, ".json") != 0 && strcmp(suffix, ".verdict") != 0) || suffix - file > RTF_NAME_MAX)
+    if (suffix == NULL || (strcmp(suffix, ".json") != 0 && strcmp(suffix, ".verdict") != 0) || suffix - file > CLIENT_NAME_MAX)
         return;
     snprintf(name, sizeof name, "%.*s", (int)(suffix - file), file);
-    if (rtf_name_ok(name))
+    if (client_name_ok(name))
         is_news(row_of(member, name));
 }
 
@@ -442,7 +442,7 @@ static void lift_limit(void)
     }
 }
 
-bool rows_open(struct rtf_client *client, bool all, const char **why)
+bool rows_open(struct client *client, bool all, const char **why)
 {
     char path[40];
     lift_limit();
@@ -459,7 +459,7 @@ bool rows_open(struct rtf_client *client, bool all, const char **why)
         snprintf(path, sizeof path, "/proc/self/fd/%d", client->specs);
         specs_watch = inotify_add_watch(events, path, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ATTRIB | IN_ONLYDIR);
         find_members();
-    } else if (rtf_enter(client, false) == RTF_OK) {
+    } else if (client_enter(client, false) == CLIENT_OK) {
         (void)add_member(client->user);
     }
     return true;

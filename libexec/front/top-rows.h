@@ -16,7 +16,7 @@ enum { WORD_BYTES = 34, CPUS_BYTES = 64 };
 
 struct member;
 struct row {
-    char name[RTF_NAME_MAX + 1];
+    char name[CLIENT_NAME_MAX + 1];
     struct member *owner;
     enum row_state state;
     char plugin[WORD_BYTES], policy[WORD_BYTES], cpus[CPUS_BYTES], command[WORD_BYTES];
@@ -47,7 +47,7 @@ struct member {
 enum row_order { BY_NAME, BY_USER, BY_PLUGIN, BY_SHARE, BY_USE, BY_RATIO, BY_WAIT, BY_OVER, BY_TID, ROW_ORDERS };
 
 /* Of all users, or of the caller. False: *why. */
-bool rows_open(struct rtf_client *client, bool all, const char **why);
+bool rows_open(struct client *client, bool all, const char **why);
 
 /* What has changed is noted. True if status.json has. */
 bool rows_take_events(void);

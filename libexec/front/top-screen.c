@@ -142,7 +142,7 @@ static uint64_t billionths(const char *text)
 
 static void draw_pool(const json_t *pool, struct place *place, int x, int width)
 {
-    const char *used = rtf_string(pool, "used"), *capacity = rtf_string(pool, "capacity"), *name = rtf_string(pool, "name");
+    const char *used = client_string(pool, "used"), *capacity = client_string(pool, "capacity"), *name = client_string(pool, "name");
     const uint64_t of = billionths(capacity);
     char text[64];
     snprintf(text, sizeof text, "%s of %s", used == NULL ? "?" : used, capacity == NULL ? "?" : capacity);
@@ -186,7 +186,7 @@ static void measure(int widths[static COLUMNS])
         widths[column] = is_shown(column) ? columns[column].width : 0;
         left -= is_shown(column) ? widths[column] + 1 : 0;
     }
-    const int more = left < RTF_NAME_MAX - widths[NAME] ? left : RTF_NAME_MAX - widths[NAME];
+    const int more = left < CLIENT_NAME_MAX - widths[NAME] ? left : CLIENT_NAME_MAX - widths[NAME];
     widths[NAME] += more;
     left -= more;
     if (left > 0)
@@ -325,7 +325,7 @@ static void draw_head(const char *spool, const json_t *status, bool served)
     strftime(now, sizeof now, "%H:%M:%S", localtime_r(&seconds, &local));
     json_array_foreach(json_object_get(status, "plugins"), i, plugin) {
         const size_t length = strlen(plugins);
-        const char *name = rtf_string(plugin, "name"), *state = rtf_string(plugin, "state");
+        const char *name = client_string(plugin, "name"), *state = client_string(plugin, "state");
         snprintf(plugins + length, sizeof plugins - length, " %s%s", name == NULL ? "?" : name, state != NULL && strcmp(state, "restarting") == 0 ? "(restarting)" : "");
     }
     snprintf(line, sizeof line, "rtf top %s  %s%lld reservations, %lld attached  plugins%s  %s", now, served ? "" : "NO BROKER  ",

@@ -10,18 +10,18 @@
 
 #define ANSWER_WITHIN UINT64_C(30000000) /* us */
 
-static int status_of(enum rtf_outcome outcome)
+static int status_of(enum client_outcome outcome)
 {
     switch (outcome) {
-    case RTF_OK: return EX_OK;
-    case RTF_NO_BROKER: return EX_UNAVAILABLE;
-    case RTF_DENIED: return EX_NOPERM;
-    case RTF_PENDING:
-    case RTF_TIMEOUT: return EX_TEMPFAIL;
-    case RTF_TAKEN:
-    case RTF_INTERRUPTED:
-    case RTF_GONE:
-    case RTF_ERROR: break;
+    case CLIENT_OK: return EX_OK;
+    case CLIENT_NO_BROKER: return EX_UNAVAILABLE;
+    case CLIENT_DENIED: return EX_NOPERM;
+    case CLIENT_PENDING:
+    case CLIENT_TIMEOUT: return EX_TEMPFAIL;
+    case CLIENT_TAKEN:
+    case CLIENT_INTERRUPTED:
+    case CLIENT_GONE:
+    case CLIENT_ERROR: break;
     }
     return EX_OSERR;
 }
@@ -40,7 +40,7 @@ static char *make_text(const json_t *spec, const char *token)
 /* What is granted, or the broker's sentence. */
 static int take_verdict(const json_t *verdict, char *grant, size_t size, char *why)
 {
-    const char *result = rtf_string(verdict, "result"), *reason = rtf_string(verdict, "reason");
+    const char *result = client_string(verdict, "result"), *reason = client_string(verdict, "reason");
     const json_t *granted = json_object_get(verdict, "grant");
     if (result == NULL || strcmp(result, "OK") != 0 || !json_is_object(granted)) {
         snprintf(why, RESERVE_WHY, "the reservation was not granted: %.600s", reason == NULL ? "no reason given" : reason);
@@ -51,42 +51,42 @@ static int take_verdict(const json_t *verdict, char *grant, size_t size, char *w
     return EX_OK;
 }
 
-static int ask(struct rtf_client *client, int64_t until, const char *name, const json_t *spec, char *grant, size_t size, char *why)
+static int ask(struct client *client, int64_t until, const char *name, const json_t *spec, char *grant, size_t size, char *why)
 {
-    char token[RTF_TOKEN];
-    struct rtf_wait wait = {.name = name, .token = token, .attached = true, .until = until, .interrupt = -1};
-    struct rtf_verdict verdict;
-    char *text = rtf_make_token(token) ? make_text(spec, token) : NULL;
-    enum rtf_outcome outcome = text == NULL ? RTF_ERROR : rtf_put(client, name, text, &wait.inode);
+    char token[CLIENT_TOKEN];
+    struct client_wait wait = {.name = name, .token = token, .attached = true, .until = until, .interrupt = -1};
+    struct client_verdict verdict;
+    char *text = client_make_token(token) ? make_text(spec, token) : NULL;
+    enum client_outcome outcome = text == NULL ? CLIENT_ERROR : client_put(client, name, text, &wait.inode);
     free(text);
-    if (outcome != RTF_OK)
+    if (outcome != CLIENT_OK)
         return status_of(outcome);
-    outcome = rtf_wait(client, &wait, &verdict);
+    outcome = client_wait(client, &wait, &verdict);
     int status = status_of(outcome);
-    if (outcome == RTF_OK) {
+    if (outcome == CLIENT_OK) {
         status = take_verdict(verdict.json, grant, size, why);
-        rtf_free_verdict(&verdict);
+        client_free_verdict(&verdict);
     }
     if (status != EX_OK)
-        rtf_withdraw(client, name, wait.inode);
+        client_withdraw(client, name, wait.inode);
     return status;
 }
 
 int reserve_for_self(const char *spool, const char *thread, const json_t *spec, char *grant, size_t size, char why[static RESERVE_WHY])
 {
-    struct rtf_client client;
-    char name[RTF_NAME_MAX + 1];
-    const int64_t until = rtf_until(ANSWER_WITHIN);
+    struct client client;
+    char name[CLIENT_NAME_MAX + 1];
+    const int64_t until = client_until(ANSWER_WITHIN);
     snprintf(name, sizeof name, "muse-%d-%.40s", (int)getpid(), thread);
     why[0] = '\0';
-    enum rtf_outcome outcome = rtf_open(&client, spool);
-    if (outcome == RTF_OK)
-        outcome = rtf_connect(&client, until);
-    if (outcome == RTF_OK)
-        outcome = rtf_enter(&client, true);
-    int status = outcome == RTF_OK ? ask(&client, until, name, spec, grant, size, why) : status_of(outcome);
+    enum client_outcome outcome = client_open(&client, spool);
+    if (outcome == CLIENT_OK)
+        outcome = client_connect(&client, until);
+    if (outcome == CLIENT_OK)
+        outcome = client_enter(&client, true);
+    int status = outcome == CLIENT_OK ? ask(&client, until, name, spec, grant, size, why) : status_of(outcome);
     if (status != EX_OK && why[0] == '\0')
         snprintf(why, RESERVE_WHY, "the reservation: %.500s", client.why[0] == '\0' ? "the system failed us" : client.why);
-    rtf_close(&client);
+    client_close(&client);
     return status;
 }

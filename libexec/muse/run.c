@@ -555,7 +555,7 @@ int main(int argc, char **argv)
                "73 the directory cannot be made, 74 marks cannot be written, 75 a reservation is refused for now, 77 it is not allowed, 78 a thread cannot be set up so, 130 interrupted."};
     static char name[] = "rtf-muse";
     struct options options = {.spool = RTF_SPOOL, .remote_command = "rtf muse"};
-    rtf_hold_standard_fds();
+    client_hold_standard_fds();
     argp_err_exit_status = EX_USAGE;
     argv[0] = name;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
