@@ -3,6 +3,7 @@ PREFIX     ?= /usr/local
 SYSCONFDIR ?= /etc
 LIBEXECDIR ?= $(PREFIX)/libexec/rtf
 BINDIR     ?= $(PREFIX)/bin
+SBINDIR    ?= $(PREFIX)/sbin
 MANDIR     ?= $(PREFIX)/share/man
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
@@ -275,11 +276,15 @@ $(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h li
 	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -isystem test/lint $(call sees,$<)
 	@touch $@
 
+# What administrators type; its parts are found where the program itself is.
+SBIN = rtf-brokerd rtf-invariants rtf-lint rtf-partition
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)
 	install $(LIBEXEC:%=$(B)/libexec/%) $(filter-out %.jq %.awk,$(SCRIPT:%=$(B)/libexec/%)) $(DESTDIR)$(LIBEXECDIR)
 	install -m 644 $(filter %.jq %.awk,$(SCRIPT:%=$(B)/libexec/%)) $(DESTDIR)$(LIBEXECDIR)
+	install -d $(DESTDIR)$(SBINDIR)
+	for program in $(SBIN); do ln -sf $(call from,$(SBINDIR),$(LIBEXECDIR))/$$program $(DESTDIR)$(SBINDIR)/$$program; done
 	install -d $(DESTDIR)$(LIBEXECDIR)/muse
 	install $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(DESTDIR)$(LIBEXECDIR)/muse
 	install $(PLUGINS:%=$(B)/libexec/plugins/%) $(DESTDIR)$(LIBEXECDIR)/plugins

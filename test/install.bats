@@ -78,6 +78,11 @@ prepare() {
 755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-remove
 755 usr/libexec/rtf/rtf-threads
+755 usr/sbin
+777 usr/sbin/rtf-brokerd
+777 usr/sbin/rtf-invariants
+777 usr/sbin/rtf-lint
+777 usr/sbin/rtf-partition
 755 usr/share
 755 usr/share/bash-completion
 755 usr/share/bash-completion/completions
@@ -255,6 +260,8 @@ parsed_root() {
     run as $ALICE "$ROOT/opt/rtf/bin/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- chrt -p 0
     [ "$status" -eq 0 ]
     [[ $output == *SCHED_DEADLINE* ]]
+    "$ROOT/opt/rtf/sbin/rtf-brokerd" --check --config "$CONFIG"
+    "$ROOT/opt/rtf/sbin/rtf-invariants" --spool "$SPOOL" 2>/dev/null
     for part in rtf-attach rtf-guard rtf-names plugins/edf plugins/fp plugins/rr; do
         pgrep -f "^$RTF_LIBEXEC/$part" >/dev/null
     done
