@@ -77,6 +77,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-remove
+755 usr/libexec/rtf/rtf-rtkit
 755 usr/libexec/rtf/rtf-threads
 755 usr/sbin
 777 usr/sbin/rtf-brokerd
@@ -134,6 +135,7 @@ prepare() {
 644 usr/share/man/man8/rtf-partition.8
 644 usr/share/man/man8/rtf-resume.8
 644 usr/share/man/man8/rtf-revoke.8
+644 usr/share/man/man8/rtf-rtkit.8
 755 usr/share/zsh
 755 usr/share/zsh/site-functions
 644 usr/share/zsh/site-functions/_rtf"
