@@ -8,20 +8,31 @@
 
 enum { PID_MOST = 4194304 };
 
+/* The last number of a line, and how many there are. */
+static pid_t last_number(const char *text, int *count)
+{
+    pid_t last = 0;
+    char *end;
+    *count = 0;
+    for (long number; (number = strtol(text, &end, 10)), end != text; text = end) {
+        last = (pid_t)number;
+        ++*count;
+    }
+    return last;
+}
+
 /* The innermost number of NSpid: proc(5), and whether there is more than one; 0: there is no such thread. */
 static pid_t number_inside(pid_t process, pid_t thread, bool *is_nested)
 {
     char path[64], line[256];
     pid_t inside = 0;
+    int count;
     snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)process, (int)thread);
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, "NSpid:", 6) != 0)
             continue;
-        int count = 0;
-        for (char *rest = line + 6, *end; (inside = (pid_t)strtol(rest, &end, 10), end != rest); rest = end)
-            count++;
-        inside = (pid_t)strtol(strrchr(line, '\t') == NULL ? "0" : strrchr(line, '\t') + 1, NULL, 10);
+        inside = last_number(line + 6, &count);
         *is_nested = count > 1;
         break;
     }

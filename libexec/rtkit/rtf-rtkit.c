@@ -93,8 +93,9 @@ static int ask_bus(sd_bus_message *message, struct caller *caller)
         error = sd_bus_creds_get_euid(creds, &caller->uid);
     if (error >= 0)
         error = sd_bus_creds_get_pid(creds, &caller->process);
+    if (error >= 0)
+        caller->gid = (gid_t)caller->uid; /* of a uid without an account: it has no group */
     sd_bus_creds_unref(creds);
-    caller->gid = (gid_t)caller->uid; /* of a uid without an account: it has no group */
     return error;
 }
 
