@@ -11,6 +11,8 @@ TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 LOGROTATEDIR ?= $(SYSCONFDIR)/logrotate.d
 BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 
 B       ?= build
@@ -46,12 +48,17 @@ READER_SRC = $(wildcard libexec/reader/*.c)
 RTKIT_SRC  = $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(wildcard libexec/muse/*.c)
+SOURCES    = $(wildcard bin/*.c test/library/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(wildcard libexec/muse/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-.PHONY: all programs man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit uninstall clean
-all: programs man
+# librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
+LIBRARY_SRC = $(addprefix lib/,client.c inotify-let-go.c units.c $(notdir $(wildcard lib/rtf-*.c)))
+LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
+
+.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit uninstall clean
+all: programs library man
+library: $(LIBRARY)
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
@@ -137,6 +144,24 @@ $(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/exp
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(B)/lib/librtf.so.0: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf.map
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,librtf.so.0 -Wl,--version-script=lib/librtf.map -Wl,-z,defs -o $@ $(filter %.o,$^) -ljansson
+$(B)/lib/librtf.so: $(B)/lib/librtf.so.0
+	ln -sf librtf.so.0 $@
+# One object, of which only the calls are global: a program may have a client_open of its own.
+$(B)/lib/librtf.a: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf.map
+	@mkdir -p $(@D)
+	$(LD) -r -o $(@:.a=.o) $(filter %.o,$^)
+	$(OBJCOPY) $$(sed -n 's/^ *\(rtf_[a-z_]*\);/--keep-global-symbol=\1/p' lib/librtf.map) $(@:.a=.o)
+	rm -f $@
+	$(AR) rcs $@ $(@:.a=.o)
+OBJCOPY ?= objcopy
+
+$(B)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -fPIC $(call sees,$<) -MMD -MP -c -o $@ $<
+
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(call sees,$<) -MMD -MP -c -o $@ $<
@@ -175,6 +200,7 @@ faults: all $(TOOLS)
 	DRY_SEEDS="$$(seq -s ' ' 100)" DRY_RUNS=200 BATS_TEST_TIMEOUT=14400 test/run test/dry-run.bats
 	ATTACHMENTS=100 BATS_TEST_TIMEOUT=14400 test/run test/partition.bats
 	TOP_THREADS=5000 test/run test/front/top.bats
+	STORM_SECONDS=60 test/run test/library.bats
 	RTF_TURN=all FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
 soak: all $(TOOLS)
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
@@ -303,6 +329,11 @@ install: all
 	install -D -m 644 contrib/completions/rtf.fish $(DESTDIR)$(FISHDIR)/rtf.fish
 	ln -sf rtf $(DESTDIR)$(BASHDIR)/rtf-run
 	ln -sf rtf $(DESTDIR)$(BASHDIR)/rtf-wait
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 $(B)/lib/librtf.so.0 $(B)/lib/librtf.a $(DESTDIR)$(LIBDIR)
+	ln -sf librtf.so.0 $(DESTDIR)$(LIBDIR)/librtf.so
+	sed -e 's,@VERSION@,$(VERSION),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),' lib/librtf.pc.in | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/pkgconfig/librtf.pc
+	install -m 644 lib/rtf.h $(DESTDIR)$(INCLUDEDIR)
 	for page in $(MAN); do \
 	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
 	for file in plugins.conf acl.conf; do \
@@ -336,4 +367,5 @@ clean:
 	rm -rf build
 
 -include $(patsubst %.c,$(B)/obj/%.d,$(SOURCES))
+-include $(patsubst %.c,$(B)/pic/%.d,$(SOURCES))
 -include $(patsubst %.c,$(B)/fuzz/obj/%.d,$(SOURCES))

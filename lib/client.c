@@ -99,7 +99,7 @@ void client_hold_standard_fds(void)
 
 enum client_outcome client_open(struct client *client, const char *spool)
 {
-    *client = (struct client){.spool = spool, .root = -1, .specs = -1, .alive = -1, .directory = -1};
+    *client = (struct client){.spool = spool, .root = -1, .specs = -1, .alive = -1, .directory = -1, .events = -1};
     client->root = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (client->root >= 0)
         client->specs = openat(client->root, "specs", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -338,6 +338,47 @@ enum client_outcome client_change(struct client *client, const char *name, const
     return fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
 }
 
+enum client_outcome client_attach(struct client *client, const char *name, pid_t thread)
+{
+    char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN], text[16];
+    ino_t inode;
+    if (!client_make_token(token))
+        return fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
+    snprintf(file, sizeof file, "%s.tid", name);
+    snprintf(aside, sizeof aside, ".%s.tid.%s", name, token);
+    snprintf(text, sizeof text, "%d\n", (int)thread);
+    if (put_renamed(client->directory, aside, file, 0, text, &inode))
+        return CLIENT_OK;
+    return fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+}
+
+static enum client_outcome remove_file(struct client *client, const char *name, const char *suffix)
+{
+    char file[FILE_NAME];
+    snprintf(file, sizeof file, "%s.%s", name, suffix);
+    if (unlinkat(client->directory, file, 0) == 0)
+        return CLIENT_OK;
+    return fail(client, errno == ENOENT ? CLIENT_GONE : CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+}
+
+enum client_outcome client_detach(struct client *client, const char *name)
+{
+    return remove_file(client, name, "tid");
+}
+
+ino_t client_inode(const struct client *client, const char *name)
+{
+    struct stat status;
+    return entry(client, name, "json", &status) ? status.st_ino : 0;
+}
+
+enum client_outcome client_remove(struct client *client, const char *name, ino_t inode)
+{
+    if (client_inode(client, name) != inode)
+        return fail(client, CLIENT_GONE, "the spec %s was removed or replaced", name);
+    return remove_file(client, name, "json");
+}
+
 void client_withdraw(const struct client *client, const char *name, ino_t inode)
 {
     char file[FILE_NAME];
@@ -489,7 +530,7 @@ static bool is_waiting(struct client *client, const json_t *json)
 }
 
 /* The broker moves a directory aside that it does not accept: nothing in it will be answered. */
-static bool moved(const struct client *client)
+bool client_has_moved(const struct client *client)
 {
     struct stat named, ours;
     return fstatat(client->specs, client->user, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -518,8 +559,8 @@ enum client_outcome client_look(struct client *client, const struct client_wait 
         return CLIENT_OK;
     client_free_verdict(verdict);
     if (wait->goal == CLIENT_END)
-        return has_spec || has_tid || (has_verdict && !moved(client)) ? CLIENT_PENDING : CLIENT_OK;
-    if (moved(client))
+        return has_spec || has_tid || (has_verdict && !client_has_moved(client)) ? CLIENT_PENDING : CLIENT_OK;
+    if (client_has_moved(client))
         return fail(client, CLIENT_GONE, "the broker has not accepted the directory %s/specs/%s", client->spool,
                     client->user);
     if (wait->inode != 0 && (!has_spec || spec.st_ino != wait->inode))
@@ -530,29 +571,48 @@ enum client_outcome client_look(struct client *client, const struct client_wait 
     return CLIENT_PENDING;
 }
 
+/* What one wait looks at: watches on an inotify instance, which may be another's. */
+struct sight {
+    int events, directory, spec; /* -1: none */
+};
+
+static void stop_watch(const struct client *client, const struct sight *sight)
+{
+    if (sight->events >= 0 && sight->events != client->events) {
+        inotify_let_go(sight->events);
+        return;
+    }
+    if (sight->directory >= 0)
+        inotify_rm_watch(sight->events, sight->directory);
+    if (sight->spec >= 0)
+        inotify_rm_watch(sight->events, sight->spec);
+}
+
 /* One spec is watched through its own inode: the broker closes it once the answer is in place, and no other
  * spec of this user wakes us. Several files are watched through the directory. */
-static int start_watch(struct client *client, const struct client_wait *wait)
+static bool start_watch(struct client *client, const struct client_wait *wait, struct sight *sight)
 {
     const uint32_t self = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF;
     const uint32_t all = self | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
     char path[PATH_MAX];
-    int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (fd < 0)
-        return -1;
+    *sight = (struct sight){.events = client->events, .directory = -1, .spec = -1};
+    if (sight->events < 0)
+        sight->events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (sight->events < 0)
+        return false;
     snprintf(path, sizeof path, "/proc/self/fd/%d", client->directory);
-    bool watching = inotify_add_watch(fd, path, wait->inode != 0 ? self : all) >= 0;
-    if (watching && wait->inode != 0) {
+    sight->directory = inotify_add_watch(sight->events, path, wait->inode != 0 ? self : all);
+    if (sight->directory >= 0 && wait->inode != 0) {
         snprintf(path, sizeof path, "/proc/self/fd/%d/%s.json", client->directory, wait->name);
         const uint32_t mask = IN_DONT_FOLLOW | IN_CLOSE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
-        watching = inotify_add_watch(fd, path, mask) >= 0;
+        sight->spec = inotify_add_watch(sight->events, path, mask);
     }
-    if (watching)
-        return fd;
+    if (sight->directory >= 0 && (wait->inode == 0 || sight->spec >= 0))
+        return true;
     int reason = errno;
-    close(fd);
+    stop_watch(client, sight);
     errno = reason;
-    return -1;
+    return false;
 }
 
 static void drain(int fd)
@@ -614,15 +674,16 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
     enum client_outcome outcome = client_look(client, wait, verdict);
     if (outcome != CLIENT_PENDING)
         return outcome;
+    struct sight sight;
     int timer = start_timer(wait->until);
-    int events = start_watch(client, wait);
+    bool sees = start_watch(client, wait, &sight);
     int reason = errno;
-    if (events >= 0 && timer >= 0)
-        outcome = watch(client, wait, events, timer, verdict);
+    if (sees && timer >= 0)
+        outcome = watch(client, wait, sight.events, timer, verdict);
     else
         outcome = fail(client, CLIENT_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
-    if (events >= 0)
-        inotify_let_go(events);
+    if (sees)
+        stop_watch(client, &sight);
     if (timer >= 0)
         close(timer);
     return outcome;

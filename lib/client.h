@@ -37,6 +37,7 @@ struct client {
     int specs;
     int alive;               /* only polled: POLLERR once no broker holds the other end */
     int directory;           /* the user's own */
+    int events;              /* an inotify instance to wait with, of the caller's; -1: one is made for each wait, and let go */
     char user[NAME_MAX + 1]; /* that directory's name */
     char why[CLIENT_WHY];
     char waits_for[CLIENT_WHY]; /* what the broker has said that the spec waits for; "" */
@@ -92,11 +93,18 @@ enum client_outcome client_connect(struct client *client, int64_t until);
  * made when missing (otherwise CLIENT_GONE). */
 enum client_outcome client_enter(struct client *client, bool create);
 
+/* Whether the directory that was entered is no more what bears its name. */
+bool client_has_moved(const struct client *client);
+
 /* Makes NAME.json appear with this text in one instant, and never over an existing one (CLIENT_TAKEN). */
 enum client_outcome client_put(struct client *client, const char *name, const char *text, ino_t *inode);
 
 /* The same in the place of what we have put there before; CLIENT_GONE: that is not there any more. */
 enum client_outcome client_change(struct client *client, const char *name, const char *text, ino_t *inode);
+
+/* Makes NAME.tid appear, in the place of one that is there: attach that thread. And has it go: detach. client_wait without a token has the answer. */
+enum client_outcome client_attach(struct client *client, const char *name, pid_t thread);
+enum client_outcome client_detach(struct client *client, const char *name);
 
 /* What is there by this name, whoever put it there: CLIENT_OK, if no living thread runs under it, and whose place it is; CLIENT_TAKEN; CLIENT_GONE. */
 enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode);
@@ -106,6 +114,12 @@ void client_renew(const struct client *client, const char *name, ino_t inode);
 
 /* Removes NAME.json, if it still is this inode, and its answer. */
 void client_withdraw(const struct client *client, const char *name, ino_t inode);
+
+/* Removes NAME.json, if it still is this inode, and leaves its answer to the broker, who has it go at the end: see CLIENT_END. */
+enum client_outcome client_remove(struct client *client, const char *name, ino_t inode);
+
+/* The inode of NAME.json, 0: there is none. */
+ino_t client_inode(const struct client *client, const char *name);
 
 /* What is there now: CLIENT_OK fills the verdict, which the caller frees; else CLIENT_PENDING or CLIENT_GONE. */
 enum client_outcome client_look(struct client *client, const struct client_wait *wait,

@@ -15,7 +15,14 @@ prepare() {
 755 usr/bin/rtf
 755 usr/bin/rtf-run
 755 usr/bin/rtf-wait
+755 usr/include
+644 usr/include/rtf.h
 755 usr/lib
+644 usr/lib/librtf.a
+777 usr/lib/librtf.so
+644 usr/lib/librtf.so.0
+755 usr/lib/pkgconfig
+644 usr/lib/pkgconfig/librtf.pc
 755 usr/lib/systemd
 755 usr/lib/systemd/system
 644 usr/lib/systemd/system/rtf.service
@@ -113,6 +120,8 @@ prepare() {
 644 usr/share/man/man1/rtf-wait.1
 644 usr/share/man/man1/rtf-what-if.1
 644 usr/share/man/man1/rtf.1
+755 usr/share/man/man3
+644 usr/share/man/man3/rtf.3
 755 usr/share/man/man5
 644 usr/share/man/man5/acl.conf.5
 644 usr/share/man/man5/muse.5

@@ -1,0 +1,265 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "rtf-own.h"
+#include "version.h"
+
+#define ANSWER_WITHIN UINT64_C(30000000) /* us */
+
+const char *rtf_version(void)
+{
+    return RTF_VERSION;
+}
+
+const char *rtf_result_name(enum rtf_result result)
+{
+    static const char *const names[] = {"RTF_OK", "RTF_SCHEDULE_FAIL", "RTF_ACL_FAIL", "RTF_CONNECTION_ERR", "RTF_ATTACH_FAIL",
+                                        "RTF_BAD_SPEC", "RTF_PENDING", "RTF_TIMEOUT", "RTF_GONE", "RTF_ERROR"};
+    const size_t number = (size_t)result;
+    return number < sizeof names / sizeof *names ? names[number] : "?";
+}
+
+/* ---- the broker ---- */
+
+static bool is_alive(int alive)
+{
+    struct pollfd fd = {.fd = alive};
+    return poll(&fd, 1, 0) == 0;
+}
+
+static void watch_life(struct rtf_connection_own *connection)
+{
+    struct epoll_event event = {.data.fd = connection->client.alive};
+    if (connection->poll >= 0)
+        (void)epoll_ctl(connection->poll, EPOLL_CTL_ADD, connection->client.alive, &event);
+}
+
+/* The new descriptor takes the old one's number in one step: others may be waiting with a copy of it, for the end of the broker that it was of. */
+static enum client_outcome reconnect(struct rtf_connection_own *connection, struct client *client, int64_t until)
+{
+    client->alive = -1;
+    enum client_outcome outcome = client_connect(client, until);
+    if (outcome != CLIENT_OK)
+        return outcome;
+    pthread_mutex_lock(&connection->lock);
+    if (!is_alive(connection->client.alive)) {
+        (void)dup3(client->alive, connection->client.alive, O_CLOEXEC);
+        watch_life(connection);
+    }
+    pthread_mutex_unlock(&connection->lock);
+    close(client->alive);
+    client->alive = connection->client.alive;
+    return CLIENT_OK;
+}
+
+/* The same of the caller's directory, which may have been removed, or moved aside by the broker. */
+static enum client_outcome enter_again(struct rtf_connection_own *connection, struct client *client)
+{
+    struct client found = *client;
+    found.directory = -1;
+    enum client_outcome outcome = client_enter(&found, true);
+    if (outcome == CLIENT_OK) {
+        (void)dup3(found.directory, connection->client.directory, O_CLOEXEC);
+        close(found.directory);
+    } else
+        memcpy(client->why, found.why, sizeof client->why);
+    return outcome;
+}
+
+static int take_spare(struct rtf_connection_own *connection)
+{
+    pthread_mutex_lock(&connection->lock);
+    const int events = connection->spares > 0 ? connection->spare[--connection->spares] : -1;
+    pthread_mutex_unlock(&connection->lock);
+    return events >= 0 ? events : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+}
+
+enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until)
+{
+    *client = connection->client;
+    enum client_outcome outcome = is_alive(client->alive) ? CLIENT_OK : reconnect(connection, client, until);
+    if (outcome == CLIENT_OK && client_has_moved(client))
+        outcome = enter_again(connection, client);
+    client->events = outcome == CLIENT_OK ? take_spare(connection) : -1;
+    return outcome;
+}
+
+void own_return(struct rtf_connection_own *connection, struct client *client)
+{
+    if (client->events < 0)
+        return;
+    pthread_mutex_lock(&connection->lock);
+    const bool kept = connection->spares < SPARE;
+    if (kept)
+        connection->spare[connection->spares++] = client->events;
+    pthread_mutex_unlock(&connection->lock);
+    if (!kept)
+        close(client->events);
+    client->events = -1;
+}
+
+/* ---- connection ---- */
+
+static struct rtf_connection_own *make(const char *spool)
+{
+    struct rtf_connection_own *own = calloc(1, sizeof *own);
+    if (own == NULL)
+        return NULL;
+    own->timeout = ANSWER_WITHIN;
+    own->blocking = true;
+    own->poll = own->events = -1;
+    pthread_mutex_init(&own->lock, NULL);
+    pthread_mutex_init(&own->list, NULL);
+    own->spool = strdup(spool);
+    return own;
+}
+
+enum rtf_result rtf_connect(struct rtf_connection *connection, const char *spool)
+{
+    if (spool == NULL)
+        spool = getenv("RTF_SPOOL"); /* NOLINT(concurrency-mt-unsafe): nobody here sets it */
+    struct rtf_connection_own *own = make(spool == NULL ? RTF_SPOOL : spool);
+    connection->own = own;
+    if (own == NULL || own->spool == NULL)
+        return RTF_CONNECTION_ERR;
+    enum client_outcome outcome = client_open(&own->client, own->spool);
+    if (outcome == CLIENT_OK)
+        outcome = client_connect(&own->client, client_until(own->timeout));
+    if (outcome == CLIENT_OK)
+        outcome = client_enter(&own->client, true);
+    memcpy(own->why, own->client.why, sizeof own->why);
+    return outcome == CLIENT_OK ? RTF_OK : RTF_CONNECTION_ERR;
+}
+
+void rtf_disconnect(struct rtf_connection *connection)
+{
+    struct rtf_connection_own *own = connection->own;
+    if (own == NULL)
+        return;
+    struct client client = own->client;
+    while (own->specs != NULL)
+        own_end(own->specs, &client);
+    client_close(&own->client);
+    while (own->spares > 0)
+        close(own->spare[--own->spares]);
+    if (own->poll >= 0)
+        close(own->poll);
+    if (own->events >= 0)
+        close(own->events);
+    pthread_mutex_destroy(&own->lock);
+    pthread_mutex_destroy(&own->list);
+    free(own->spool);
+    free(own);
+    connection->own = NULL;
+}
+
+const char *rtf_reason(const struct rtf_connection *connection)
+{
+    return connection->own == NULL ? "there is no connection" : connection->own->why;
+}
+
+void rtf_set_timeout(struct rtf_connection *connection, uint64_t microseconds)
+{
+    if (connection->own != NULL)
+        connection->own->timeout = microseconds;
+}
+
+void rtf_set_blocking(struct rtf_connection *connection, bool blocking)
+{
+    if (connection->own != NULL)
+        connection->own->blocking = blocking;
+}
+
+void own_enlist(struct rtf_spec_own *spec)
+{
+    struct rtf_connection_own *own = spec->connection;
+    pthread_mutex_lock(&own->list);
+    spec->next = own->specs;
+    if (spec->next != NULL)
+        spec->next->before = spec;
+    own->specs = spec;
+    pthread_mutex_unlock(&own->list);
+}
+
+void own_strike(struct rtf_spec_own *spec)
+{
+    struct rtf_connection_own *own = spec->connection;
+    pthread_mutex_lock(&own->list);
+    if (spec->next != NULL)
+        spec->next->before = spec->before;
+    if (spec->before != NULL)
+        spec->before->next = spec->next;
+    else
+        own->specs = spec->next;
+    pthread_mutex_unlock(&own->list);
+}
+
+/* ---- without waiting ---- */
+
+static bool watch_directory(struct rtf_connection_own *own)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", own->client.directory);
+    return inotify_add_watch(own->events, path, IN_ONLYDIR | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF) >= 0;
+}
+
+static bool make_poll(struct rtf_connection_own *own)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    own->poll = epoll_create1(EPOLL_CLOEXEC);
+    own->events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (own->poll < 0 || own->events < 0 || !watch_directory(own) || epoll_ctl(own->poll, EPOLL_CTL_ADD, own->events, &event) < 0)
+        return false;
+    watch_life(own);
+    return true;
+}
+
+int rtf_fd(struct rtf_connection *connection)
+{
+    struct rtf_connection_own *own = connection->own;
+    if (own == NULL) {
+        errno = ENOTCONN;
+        return -1;
+    }
+    pthread_mutex_lock(&own->lock);
+    const bool made = own->poll >= 0 || make_poll(own);
+    const int fd = made ? own->poll : -1;
+    pthread_mutex_unlock(&own->lock);
+    return fd;
+}
+
+static void drain(int events)
+{
+    char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    while (events >= 0 && read(events, buffer, sizeof buffer) > 0)
+        ;
+}
+
+enum rtf_result rtf_process(struct rtf_connection *connection)
+{
+    struct rtf_connection_own *own = connection->own;
+    if (own == NULL)
+        return RTF_CONNECTION_ERR;
+    struct client client = own->client;
+    drain(own->events); /* before it is looked: what comes later is another event */
+    const bool alive = is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;
+    pthread_mutex_lock(&own->list);
+    for (struct rtf_spec_own *spec = own->specs; spec != NULL; spec = spec->next) {
+        pthread_mutex_lock(&spec->lock);
+        (void)own_look(spec, &client);
+        pthread_mutex_unlock(&spec->lock);
+    }
+    pthread_mutex_unlock(&own->list);
+    pthread_mutex_lock(&own->lock);
+    if (!alive && own->poll >= 0)
+        (void)epoll_ctl(own->poll, EPOLL_CTL_DEL, own->client.alive, NULL);
+    pthread_mutex_unlock(&own->lock);
+    return alive ? RTF_OK : RTF_CONNECTION_ERR;
+}

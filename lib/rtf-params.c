@@ -1,0 +1,93 @@
+#include <string.h>
+
+#include "client.h"
+#include "rtf-own.h"
+#include "units.h"
+
+/* By copies, as what programs hold is only bytes. */
+struct own_params own_params(const struct rtf_params *params)
+{
+    struct own_params own;
+    memcpy(&own, params->own, sizeof own);
+    return own;
+}
+
+static void keep(struct rtf_params *params, const struct own_params *own)
+{
+    memcpy(params->own, own, sizeof *own);
+}
+
+#define NUMBER(setter, getter, type, value, field) \
+    void setter(struct rtf_params *params, type value) \
+    { \
+        struct own_params own = own_params(params); \
+        own.field = value; \
+        keep(params, &own); \
+    } \
+    type getter(const struct rtf_params *params) \
+    { \
+        return own_params(params).field; \
+    }
+
+NUMBER(rtf_params_set_period, rtf_params_get_period, uint64_t, microseconds, period)
+NUMBER(rtf_params_set_runtime, rtf_params_get_runtime, uint64_t, microseconds, runtime)
+NUMBER(rtf_params_set_des_runtime, rtf_params_get_des_runtime, uint64_t, microseconds, desired_runtime)
+NUMBER(rtf_params_set_deadline, rtf_params_get_deadline, uint64_t, microseconds, deadline)
+NUMBER(rtf_params_set_priority, rtf_params_get_priority, unsigned, priority, priority)
+
+#define SETTER(setter, type, value, field) \
+    void setter(struct rtf_params *params, type value) \
+    { \
+        struct own_params own = own_params(params); \
+        own.field = value; \
+        keep(params, &own); \
+    }
+
+SETTER(rtf_params_ignore_admission, bool, ignore, ignore_admission)
+SETTER(rtf_params_set_lasting, bool, lasting, lasting)
+SETTER(rtf_params_set_expires, uint64_t, microseconds, expires)
+SETTER(rtf_params_set_wait, bool, wait, waits)
+
+/* True: it fits. */
+static bool keep_text(char *field, size_t size, const char *text)
+{
+    const size_t length = text == NULL ? 0 : strlen(text);
+    if (length >= size)
+        return false;
+    memset(field, 0, size);
+    memcpy(field, length == 0 ? "" : text, length);
+    return true;
+}
+
+enum rtf_result rtf_params_set_scheduler(struct rtf_params *params, const char *plugin)
+{
+    struct own_params own = own_params(params);
+    if (!keep_text(own.plugin, sizeof own.plugin, plugin))
+        return RTF_BAD_SPEC;
+    keep(params, &own);
+    return RTF_OK;
+}
+
+const char *rtf_params_get_scheduler(const struct rtf_params *params)
+{
+    return (const char *)params->own + offsetof(struct own_params, plugin);
+}
+
+enum rtf_result rtf_params_set_name(struct rtf_params *params, const char *name)
+{
+    struct own_params own = own_params(params);
+    if ((name != NULL && name[0] != '\0' && !client_name_ok(name)) || !keep_text(own.name, sizeof own.name, name))
+        return RTF_BAD_SPEC;
+    keep(params, &own);
+    return RTF_OK;
+}
+
+enum rtf_result rtf_params_set_cpus(struct rtf_params *params, const char *cpus)
+{
+    cpu_set_t set;
+    struct own_params own = own_params(params);
+    if ((cpus != NULL && cpus[0] != '\0' && !parse_cpus(cpus, &set)) || !keep_text(own.cpus, sizeof own.cpus, cpus))
+        return RTF_BAD_SPEC;
+    keep(params, &own);
+    return RTF_OK;
+}

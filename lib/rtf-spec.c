@@ -1,0 +1,479 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rtf-own.h"
+
+enum { NAME_TRIES = 1000 };
+
+/* ---- what has been answered ---- */
+
+static enum rtf_result say(struct rtf_spec_own *spec, enum rtf_result result, const char *code, const char *reason)
+{
+    spec->result = result;
+    spec->nearest = 0;
+    snprintf(spec->code, sizeof spec->code, "%s", code);
+    snprintf(spec->reason, sizeof spec->reason, "%s", reason);
+    return result;
+}
+
+static enum rtf_result say_outcome(struct rtf_spec_own *spec, enum client_outcome outcome, const char *why)
+{
+    switch (outcome) {
+    case CLIENT_NO_BROKER: return say(spec, RTF_CONNECTION_ERR, "no-broker", why);
+    case CLIENT_DENIED: return say(spec, RTF_ACL_FAIL, "not-a-member", why);
+    case CLIENT_TAKEN: return say(spec, RTF_ERROR, "taken", why);
+    case CLIENT_TIMEOUT: return say(spec, RTF_TIMEOUT, "no-answer", why);
+    case CLIENT_GONE: return say(spec, RTF_GONE, "gone", why);
+    case CLIENT_PENDING: return say(spec, RTF_PENDING, "", "");
+    case CLIENT_OK: return say(spec, RTF_OK, "", "");
+    case CLIENT_INTERRUPTED:
+    case CLIENT_ERROR: break;
+    }
+    return say(spec, RTF_ERROR, "system", why);
+}
+
+static enum rtf_result result_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        enum rtf_result result;
+    } table[] = {{"OK", RTF_OK}, {"SCHEDULE_FAIL", RTF_SCHEDULE_FAIL}, {"WAITING", RTF_SCHEDULE_FAIL}, {"ACL_FAIL", RTF_ACL_FAIL},
+                 {"BAD_SPEC", RTF_BAD_SPEC}, {"ATTACH_FAIL", RTF_ATTACH_FAIL}};
+    for (size_t i = 0; word != NULL && i < sizeof table / sizeof *table; i++)
+        if (strcmp(word, table[i].word) == 0)
+            return table[i].result;
+    return RTF_ERROR;
+}
+
+static uint64_t number(const json_t *object, const char *key)
+{
+    const json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static void take_text(const json_t *object, const char *key, char *text, size_t size)
+{
+    const char *value = client_string(object, key);
+    snprintf(text, size, "%s", value == NULL ? "" : value);
+}
+
+static void take_grant(struct rtf_spec_own *spec, const json_t *grant, const json_t *thread)
+{
+    spec->granted = json_is_object(grant);
+    spec->accepted_runtime = number(grant, "accepted_runtime");
+    spec->period = number(grant, "period");
+    spec->deadline = number(grant, "deadline");
+    take_text(grant, "plugin", spec->plugin, sizeof spec->plugin);
+    take_text(grant, "policy", spec->policy, sizeof spec->policy);
+    take_text(grant, "cpus", spec->cpus, sizeof spec->cpus);
+    const char *state = client_string(thread, "state");
+    spec->thread = (pid_t)number(thread, "tid");
+    spec->attached = state != NULL && strcmp(state, "attached") == 0;
+}
+
+static enum rtf_result take_verdict(struct rtf_spec_own *spec, const json_t *verdict)
+{
+    const json_t *refusal = json_object_get(verdict, "refusal");
+    spec->result = result_of(client_string(verdict, "result"));
+    take_text(verdict, "reason", spec->reason, sizeof spec->reason);
+    take_text(refusal, "code", spec->code, sizeof spec->code);
+    spec->nearest = number(refusal, "nearest");
+    take_grant(spec, json_object_get(verdict, "grant"), json_object_get(verdict, "thread"));
+    return spec->result;
+}
+
+static enum rtf_result lose(struct rtf_spec_own *spec, const char *why)
+{
+    take_grant(spec, NULL, NULL);
+    spec->inode = 0;
+    return say(spec, RTF_GONE, "gone", why);
+}
+
+/* Requests with the key `token` are answered with it, those by NAME.tid by what the files are. */
+static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until)
+{
+    const bool by_token = spec->request == OWN_CREATE || spec->request == OWN_CHANGE;
+    return (struct client_wait){.name = spec->name,
+                                .token = by_token ? spec->token : NULL,
+                                .inode = by_token ? spec->inode : 0,
+                                .attached = spec->awaited == gettid(),
+                                .until = until,
+                                .interrupt = -1};
+}
+
+static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct client *client, enum client_outcome outcome, struct client_verdict *verdict)
+{
+    if (outcome == CLIENT_GONE)
+        return lose(spec, client->why);
+    if (outcome != CLIENT_OK)
+        return say_outcome(spec, outcome, client->why);
+    const enum rtf_result result = take_verdict(spec, verdict->json);
+    client_free_verdict(verdict);
+    if (!spec->granted && (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) { /* of what ends with its thread the broker keeps nothing */
+        client_withdraw(client, spec->name, spec->inode);
+        spec->inode = 0;
+    }
+    spec->request = OWN_NOTHING;
+    return result;
+}
+
+enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client)
+{
+    if (spec->inode == 0)
+        return spec->result;
+    const struct client_wait wait = wait_of(spec, 0);
+    struct client_verdict verdict = {0};
+    const enum client_outcome outcome = client_look(client, &wait, &verdict);
+    return outcome == CLIENT_PENDING ? spec->result : take_outcome(spec, client, outcome, &verdict);
+}
+
+static enum rtf_result await_answer(struct rtf_spec_own *spec, struct client *client, int64_t until)
+{
+    if (!spec->connection->blocking)
+        return say_outcome(spec, CLIENT_PENDING, "");
+    const struct client_wait wait = wait_of(spec, until);
+    struct client_verdict verdict = {0};
+    const enum client_outcome outcome = client_wait(client, &wait, &verdict);
+    return take_outcome(spec, client, outcome, &verdict);
+}
+
+/* ---- what is asked ---- */
+
+static void add_number(json_t *text, const char *key, uint64_t number)
+{
+    if (number != 0)
+        json_object_set_new(text, key, json_integer((json_int_t)number));
+}
+
+static void add_text(json_t *text, const char *key, const char *value)
+{
+    if (value[0] != '\0')
+        json_object_set_new(text, key, json_string(value));
+}
+
+/* attach: a thread; 0: say nothing about it; -1: let it go. To be freed; NULL without memory. */
+static char *make_text(const struct rtf_spec_own *spec, const struct own_params *asked, pid_t attach)
+{
+    json_t *text = json_object();
+    add_number(text, "runtime", asked->runtime);
+    add_number(text, "desired_runtime", asked->desired_runtime);
+    add_number(text, "period", asked->period);
+    add_number(text, "deadline", asked->deadline);
+    add_number(text, "priority", asked->priority);
+    add_text(text, "plugin", asked->plugin);
+    add_text(text, "cpus", asked->cpus);
+    if (asked->ignore_admission)
+        json_object_set_new(text, "ignore_admission", json_true());
+    if (asked->waits)
+        add_text(text, "on_refusal", "wait");
+    add_number(text, "expires", asked->expires);
+    add_text(text, "lifetime", asked->lasting ? "spec" : "thread");
+    if (attach != 0)
+        json_object_set_new(text, "attach", attach > 0 ? json_integer(attach) : json_null());
+    add_text(text, "token", spec->token);
+    char *line = json_dumps(text, JSON_COMPACT);
+    json_decref(text);
+    return line;
+}
+
+static enum rtf_result no_text(struct rtf_spec_own *spec)
+{
+    return say(spec, RTF_ERROR, "system", strerror(errno == 0 ? ENOMEM : errno));
+}
+
+/* A name of our own may be that of a spec which a process of the same id has left behind. */
+static enum client_outcome put(struct rtf_spec_own *spec, struct client *client, const char *name, const char *text)
+{
+    enum client_outcome outcome = CLIENT_TAKEN;
+    snprintf(spec->name, sizeof spec->name, "%s", name);
+    if (name[0] != '\0')
+        return client_put(client, spec->name, text, &spec->inode);
+    for (int tries = 0; outcome == CLIENT_TAKEN && tries < NAME_TRIES; tries++) {
+        pthread_mutex_lock(&spec->connection->lock);
+        const unsigned made = spec->connection->made++;
+        pthread_mutex_unlock(&spec->connection->lock);
+        snprintf(spec->name, sizeof spec->name, "task-%d-%u", (int)getpid(), made);
+        outcome = client_put(client, spec->name, text, &spec->inode);
+    }
+    return outcome;
+}
+
+static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params *asked, pid_t thread)
+{
+    const int64_t until = client_until(spec->connection->timeout);
+    struct client client;
+    enum client_outcome outcome = own_take(spec->connection, &client, until);
+    if (outcome != CLIENT_OK)
+        return say_outcome(spec, outcome, client.why);
+    spec->request = OWN_CREATE;
+    spec->lasting = asked->lasting;
+    spec->has_key = thread != 0;
+    spec->awaited = thread;
+    char *text = client_make_token(spec->token) ? make_text(spec, asked, thread) : NULL;
+    enum rtf_result result;
+    if (text == NULL)
+        result = no_text(spec);
+    else if ((outcome = put(spec, &client, asked->name, text)) == CLIENT_OK)
+        result = await_answer(spec, &client, until);
+    else
+        result = say_outcome(spec, outcome, client.why);
+    free(text);
+    if (result != RTF_OK && result != RTF_PENDING && spec->inode != 0) { /* nothing must be reserved later that nobody knows of */
+        client_withdraw(&client, spec->name, spec->inode);
+        spec->inode = 0;
+        take_grant(spec, NULL, NULL);
+    }
+    own_return(spec->connection, &client);
+    return result;
+}
+
+/* The spec as it stands in its file, whoever wrote that, with another thread (-1: none). To be freed; NULL: it is not there. */
+static char *make_amended_text(const struct rtf_spec_own *spec, const struct client *client, pid_t attach)
+{
+    char file[CLIENT_NAME_MAX + sizeof ".json"];
+    snprintf(file, sizeof file, "%s.json", spec->name);
+    json_t *text = client_read_object(client->directory, file, NULL);
+    if (text == NULL)
+        return NULL;
+    json_object_set_new(text, "attach", attach > 0 ? json_integer(attach) : json_null());
+    json_object_set_new(text, "token", json_string(spec->token));
+    char *line = json_dumps(text, JSON_COMPACT);
+    json_decref(text);
+    return line;
+}
+
+/* A rewrite: of the parameters, which keeps the thread; or, with asked = NULL, of the thread. */
+static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_params *asked, pid_t attach)
+{
+    const int64_t until = client_until(spec->connection->timeout);
+    struct client client;
+    enum client_outcome outcome = own_take(spec->connection, &client, until);
+    if (outcome != CLIENT_OK)
+        return say_outcome(spec, outcome, client.why);
+    spec->request = OWN_CHANGE;
+    spec->awaited = attach;
+    spec->lasting = asked != NULL ? asked->lasting : spec->lasting;
+    char *text = NULL;
+    if (client_make_token(spec->token))
+        text = asked != NULL ? make_text(spec, asked, attach) : make_amended_text(spec, &client, attach);
+    enum rtf_result result;
+    if (text == NULL)
+        result = no_text(spec);
+    else if ((outcome = client_change(&client, spec->name, text, &spec->inode)) == CLIENT_OK)
+        result = await_answer(spec, &client, until);
+    else if (outcome == CLIENT_GONE)
+        result = lose(spec, client.why);
+    else
+        result = say_outcome(spec, outcome, client.why);
+    free(text);
+    own_return(spec->connection, &client);
+    return result;
+}
+
+/* By NAME.tid: what is granted is not asked for anew. thread: 0 detaches. */
+static enum rtf_result set_thread(struct rtf_spec_own *spec, pid_t thread)
+{
+    const int64_t until = client_until(spec->connection->timeout);
+    struct client client;
+    enum client_outcome outcome = own_take(spec->connection, &client, until);
+    if (outcome != CLIENT_OK)
+        return say_outcome(spec, outcome, client.why);
+    spec->request = thread != 0 ? OWN_ATTACH : OWN_DETACH;
+    spec->awaited = thread;
+    outcome = thread != 0 ? client_attach(&client, spec->name, thread) : client_detach(&client, spec->name);
+    enum rtf_result result;
+    if (outcome == CLIENT_OK || outcome == CLIENT_GONE) /* of what is gone already, too, there is an answer */
+        result = await_answer(spec, &client, until);
+    else
+        result = say_outcome(spec, outcome, client.why);
+    own_return(spec->connection, &client);
+    return result;
+}
+
+/* ---- calls ---- */
+
+static struct rtf_spec_own *make(struct rtf_connection_own *connection, struct rtf_spec *handle)
+{
+    struct rtf_spec_own *spec = calloc(1, sizeof *spec);
+    if (spec == NULL)
+        return NULL;
+    spec->connection = connection;
+    spec->handle = handle;
+    pthread_mutex_init(&spec->lock, NULL);
+    handle->own = spec;
+    own_enlist(spec);
+    return spec;
+}
+
+static void unmake(struct rtf_spec_own *spec)
+{
+    own_strike(spec);
+    spec->handle->own = NULL;
+    pthread_mutex_destroy(&spec->lock);
+    free(spec);
+}
+
+void own_end(struct rtf_spec_own *spec, struct client *client)
+{
+    if (spec->inode != 0 && spec->thread == 0 && !spec->lasting && client->directory >= 0)
+        client_withdraw(client, spec->name, spec->inode);
+    unmake(spec);
+}
+
+/* One that was refused may be asked for again with the same handle. NULL: *result is what the call returns. */
+static struct rtf_spec_own *begin(const struct rtf_connection *connection, struct rtf_spec *spec, enum rtf_result *result)
+{
+    *result = RTF_ERROR;
+    if (spec->own != NULL) {
+        pthread_mutex_lock(&spec->own->lock);
+        const bool holds = spec->own->inode != 0;
+        if (holds)
+            (void)say(spec->own, RTF_ERROR, "misuse", "the handle holds a spec: release it before");
+        pthread_mutex_unlock(&spec->own->lock);
+        if (holds)
+            return NULL;
+        unmake(spec->own);
+    }
+    if (connection->own == NULL || connection->own->client.directory < 0) {
+        *result = RTF_CONNECTION_ERR;
+        return NULL;
+    }
+    return make(connection->own, spec);
+}
+
+static enum rtf_result begin_and_create(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params, pid_t thread)
+{
+    enum rtf_result result;
+    struct rtf_spec_own *own = begin(connection, spec, &result);
+    if (own == NULL)
+        return result;
+    const struct own_params asked = own_params(params);
+    pthread_mutex_lock(&own->lock);
+    result = create(own, &asked, thread);
+    pthread_mutex_unlock(&own->lock);
+    return result;
+}
+
+enum rtf_result rtf_spec_create(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params)
+{
+    return begin_and_create(connection, spec, params, 0);
+}
+
+enum rtf_result rtf_spec_create_attached(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params, pid_t thread)
+{
+    return begin_and_create(connection, spec, params, thread == 0 ? gettid() : thread);
+}
+
+static enum rtf_result find(struct rtf_spec_own *spec, const char *name)
+{
+    const int64_t until = client_until(spec->connection->timeout);
+    struct client client;
+    enum client_outcome outcome = own_take(spec->connection, &client, until);
+    if (outcome != CLIENT_OK)
+        return say_outcome(spec, outcome, client.why);
+    snprintf(spec->name, sizeof spec->name, "%s", name);
+    spec->inode = client_inode(&client, name);
+    spec->lasting = true; /* whoever made it */
+    const struct client_wait wait = {.name = spec->name, .until = until, .interrupt = -1};
+    struct client_verdict verdict = {0};
+    outcome = client_wait(&client, &wait, &verdict);
+    if (outcome == CLIENT_OK)
+        spec->has_key = json_is_object(json_object_get(verdict.json, "thread")) && json_is_null(json_object_get(verdict.json, "tid"));
+    const enum rtf_result result = take_outcome(spec, &client, outcome, &verdict);
+    own_return(spec->connection, &client);
+    return result;
+}
+
+enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec *spec, const char *name)
+{
+    enum rtf_result result;
+    struct rtf_spec_own *own = begin(connection, spec, &result);
+    if (own == NULL)
+        return result;
+    pthread_mutex_lock(&own->lock);
+    result = client_name_ok(name) ? find(own, name) : say(own, RTF_BAD_SPEC, "bad-spec", CLIENT_NAME_RULE);
+    pthread_mutex_unlock(&own->lock);
+    return result;
+}
+
+/* For what needs a spec that is there; NULL: there is none, and *result says so. Locked. */
+static struct rtf_spec_own *held(struct rtf_spec *spec, enum rtf_result *result)
+{
+    *result = RTF_ERROR;
+    if (spec->own == NULL)
+        return NULL;
+    pthread_mutex_lock(&spec->own->lock);
+    if (spec->own->inode != 0)
+        return spec->own;
+    *result = say(spec->own, RTF_GONE, "gone", "there is no such spec: it was not granted, or has ended");
+    pthread_mutex_unlock(&spec->own->lock);
+    return NULL;
+}
+
+enum rtf_result rtf_spec_change(struct rtf_spec *spec, const struct rtf_params *params)
+{
+    enum rtf_result result;
+    struct rtf_spec_own *own = held(spec, &result);
+    if (own == NULL)
+        return result;
+    const struct own_params asked = own_params(params);
+    result = rewrite(own, &asked, 0);
+    pthread_mutex_unlock(&own->lock);
+    return result;
+}
+
+enum rtf_result rtf_spec_attach(struct rtf_spec *spec, pid_t thread)
+{
+    enum rtf_result result;
+    struct rtf_spec_own *own = held(spec, &result);
+    if (own == NULL)
+        return result;
+    if (thread == 0)
+        thread = gettid();
+    result = own->has_key ? rewrite(own, NULL, thread) : set_thread(own, thread);
+    pthread_mutex_unlock(&own->lock);
+    return result;
+}
+
+enum rtf_result rtf_spec_detach(struct rtf_spec *spec)
+{
+    enum rtf_result result;
+    struct rtf_spec_own *own = held(spec, &result);
+    if (own == NULL)
+        return result;
+    result = own->has_key ? rewrite(own, NULL, -1) : set_thread(own, 0);
+    if (result == RTF_OK || result == RTF_PENDING)
+        own->has_key = false;
+    pthread_mutex_unlock(&own->lock);
+    return result;
+}
+
+/* The broker has put the thread back when it removes the answer. */
+static enum rtf_result release(struct rtf_spec_own *spec)
+{
+    const int64_t until = client_until(spec->connection->timeout);
+    struct client client;
+    enum client_outcome outcome = own_take(spec->connection, &client, until);
+    const enum client_outcome removed = client_remove(&client, spec->name, spec->inode);
+    const struct client_wait wait = {.goal = CLIENT_END, .name = spec->name, .until = until, .interrupt = -1};
+    struct client_verdict verdict = {0};
+    if (outcome == CLIENT_OK && removed == CLIENT_OK && spec->connection->blocking)
+        outcome = client_wait(&client, &wait, &verdict);
+    own_return(spec->connection, &client);
+    return removed == CLIENT_GONE ? RTF_OK : say_outcome(spec, outcome == CLIENT_OK ? removed : outcome, client.why);
+}
+
+enum rtf_result rtf_spec_release(struct rtf_spec *spec)
+{
+    struct rtf_spec_own *own = spec->own;
+    if (own == NULL)
+        return RTF_OK;
+    pthread_mutex_lock(&own->lock);
+    enum rtf_result result = own->inode == 0 ? RTF_OK : release(own);
+    pthread_mutex_unlock(&own->lock);
+    unmake(own);
+    return result;
+}

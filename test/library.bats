@@ -1,0 +1,125 @@
+# librtf (rtf(3)): each row of Tables 2 and 3 of the paper, Listing 1, many threads, a broker that dies, and what the library shows of itself.
+load helper
+
+prepare() {
+    # 0.9 of a CPU on any machine: what does not fit is the same.
+    configure_plugins "EDF edf - all partition=global threshold=$(nproc --all | awk '{ printf "%.9f", 0.9 / $1 }')" 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 4"
+    export PKG_CONFIG_PATH=$RTF_STAGE/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$RTF_STAGE
+}
+
+# compile FILE PROGRAM [FLAG...]: as a user of the installed library does.
+compile() {
+    # shellcheck disable=SC2046 # flags
+    cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g "$1" -o "$WORK/$2" $(pkg-config --cflags librtf) "${@:3}" $(pkg-config --libs librtf) -pthread
+}
+as_alice() { as $ALICE env USER=$ALICE RTF_SPOOL="$SPOOL" LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" "$@"; }
+
+# row NAME: of rows.c.
+row() {
+    compile "$RTF_SOURCE/test/library/rows.c" rows
+    broker_start
+    as_alice timeout 60 "$WORK/rows" "$1"
+    nothing_is_left
+}
+nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! -name cam.json)"; }
+
+@test "Table 2: rtf_connect" { row rtf_connect; }
+@test "Table 2: rtf_spec_create" { row rtf_spec_create; }
+@test "Table 2: rtf_spec_change" { row rtf_spec_change; }
+@test "Table 2: rtf_spec_release" { row rtf_spec_release; }
+@test "Table 2: rtf_spec_attach" { row rtf_spec_attach; }
+@test "Table 2: rtf_spec_detach" { row rtf_spec_detach; }
+@test "section 3.2: rtf_spec_get_accepted_runtime" { row rtf_spec_get_accepted_runtime; }
+@test "section 3.2: rtf_task_start" { row rtf_task_start; }
+@test "section 3.2: rtf_task_wait_period" { row rtf_task_wait_period; }
+@test "Table 3: rtf_params_set_period" { row rtf_params_set_period; }
+@test "Table 3: rtf_params_set_runtime" { row rtf_params_set_runtime; }
+@test "Table 3: rtf_params_set_des_runtime" { row rtf_params_set_des_runtime; }
+@test "Table 3: rtf_params_set_deadline" { row rtf_params_set_deadline; }
+@test "Table 3: rtf_params_set_priority" { row rtf_params_set_priority; }
+@test "Table 3: rtf_params_set_scheduler" { row rtf_params_set_scheduler; }
+@test "Table 3: rtf_params_ignore_admission" { row rtf_params_ignore_admission; }
+@test "a thread in the same step" { row rtf_spec_create_attached; }
+@test "parameters beyond the paper" { row 'more parameters'; }
+@test "who waits for room gives up with the timeout, and leaves nothing" { row rtf_params_set_wait; }
+@test "with rtf_fd and rtf_process nothing blocks" { row rtf_fd; }
+@test "queries of tasks, plugins and CPUs" { row queries; }
+@test "sched_yield under SCHED_DEADLINE waits for the kernel's next period" { row sched_yield; }
+
+@test "Listing 1 of the paper compiles and runs, but for its documented differences" {
+    compile "$RTF_SOURCE/test/library/listing-1.c" listing
+    broker_start
+    [ "$(as_alice "$WORK/listing")" = '10 jobs, 10 with the optional part' ]
+    nothing_is_left
+}
+
+@test "a broker that is killed and started again is found again, and what was granted goes on" {
+    compile "$RTF_SOURCE/test/library/rows.c" rows
+    broker_start
+    coproc ROWS { as_alice timeout 60 "$WORK/rows" restart 2>"$WORK/err"; }
+    local pid=$ROWS_PID in=${ROWS[1]} out=${ROWS[0]} line
+    read -r line <&"$out"
+    broker_stop KILL
+    eventually none_of_ours
+    echo >&"$in"
+    read -r line <&"$out" || { cat "$WORK/err" >&2; false; }
+    broker_start
+    echo >&"$in"
+    wait "$pid" || { cat "$WORK/err" >&2; false; }
+    nothing_is_left
+}
+
+@test "a program that ends takes its reservations along; one that is not attached is given back by rtf_disconnect" {
+    broker_start
+    row rtf_spec_attach
+    eventually test -z "$(ls -A "$SPECS/$ALICE")"
+}
+
+@test "64 threads create, attach, change, detach and release under ThreadSanitizer" {
+    local sources
+    mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/rtf-*.c lib/client.c lib/inotify-let-go.c lib/units.c)
+    (cd "$RTF_SOURCE" && cc -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Ilib -o "$WORK/storm" test/library/storm.c "${sources[@]}" -ljansson -pthread)
+    broker_start --max-specs 200
+    TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-4}" >"$WORK/out"
+    [[ $(cat "$WORK/out") =~ ^[1-9][0-9]*\ rounds$ ]]
+    nothing_is_left
+}
+
+@test "the library shows rtf_* and nothing else, the same in its header, its map, both forms and on rtf(3)" {
+    local listed declared
+    listed=$(sed -n 's/^ *\(rtf_[a-z_]*\);$/\1/p' "$RTF_SOURCE/lib/librtf.map")
+    declared=$(sed 's,/\*.*\*/,,' "$RTF_STAGE/usr/include/rtf.h" | grep -v '^ \*' | grep -oE '\brtf_[a-z_]+\(' | tr -d '(' | sort -u)
+    [ "$(sort <<<"$listed")" = "$declared" ] || { diff <(sort <<<"$listed") <(echo "$declared") >&2; false; }
+    [ "$(nm -D --defined-only "$RTF_STAGE/usr/lib/librtf.so.0" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort)" = "$declared" ]
+    [ "$(nm -g --defined-only "$RTF_STAGE/usr/lib/librtf.a" | awk 'NF == 3 { print $3 }' | sort)" = "$declared" ]
+    [ "$(nm -D --defined-only "$RTF_STAGE/usr/lib/librtf.so.0" | awk '$2 != "T" && $2 != "A"')" = '' ]
+    for name in $declared; do sed 's/\\//g' "$RTF_SOURCE/man/rtf.3.scd" | grep -q "\b$name\b" || { echo "$name is not on rtf(3)" >&2; false; }; done
+    # What was once offered stays: the number in the file's name goes up with a name that goes.
+    [ "$(readelf -d "$RTF_STAGE/usr/lib/librtf.so.0" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" = librtf.so.0 ]
+}
+
+@test "a program is linked with the library that is not shared, and with none other of its names" {
+    printf '#include <rtf.h>\n#include <stdio.h>\nint client_open = 1;\nint main(void) { struct rtf_connection c; rtf_connect(&c, "/nonexistent"); puts(rtf_reason(&c)); rtf_disconnect(&c); return client_open - 1; }\n' >"$WORK/own.c"
+    # shellcheck disable=SC2046 # flags
+    cc -Wall -Wextra -Werror -o "$WORK/own" "$WORK/own.c" $(pkg-config --cflags librtf) "$RTF_STAGE/usr/lib/librtf.a" $(pkg-config --static --libs-only-other librtf) -ljansson -pthread
+    [ "$("$WORK/own")" = 'no broker has made a spool at /nonexistent' ]
+    printf '#include <rtf.h>\nint main() { rtf_connection c; return rtf_connect(&c, "/nonexistent") != RTF_CONNECTION_ERR; }\n' >"$WORK/own.cc"
+    # shellcheck disable=SC2046 # flags
+    ! command -v c++ >/dev/null || { c++ -Wall -Werror -o "$WORK/own++" "$WORK/own.cc" $(pkg-config --cflags --libs librtf) && as_alice "$WORK/own++"; }
+}
+
+@test "the programs on rtf(3) are compiled, run, and print what the page says" {
+    broker_start
+    awk '/^```/ { literal = !literal; count += literal; next } literal { gsub(/\\\\/, "\\"); print >(base "." count) }' base="$WORK/page" "$RTF_SOURCE/man/rtf.3.scd"
+    local count=0 block
+    for block in "$WORK"/page.*; do
+        grep -q '^#include <rtf.h>' "$block" || continue
+        mv "$block" "$block.c"
+        compile "$block.c" example
+        (cd / && as_alice timeout 20 "$WORK/example" >"$WORK/out") || { cat "$block.c" "$WORK/out" >&2; false; }
+        count=$((count + 1))
+        grep -q "$(sed -n 's,^/\* prints: \(.*\) \*/$,\1,p' "$block.c")" "$WORK/out" || { cat "$block.c" "$WORK/out" >&2; false; }
+    done
+    [ "$count" -eq 2 ]
+}

@@ -1,0 +1,438 @@
+/* rows ROW: what a row of Tables 2 and 3 says, done and read back: from the kernel where it is about a thread, from the answer where it is about a
+ * number. Exit 0 if it is so; else it says what is not. The spool is in RTF_SPOOL. */
+#include <poll.h>
+#include <pthread.h>
+#include <rtf.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct rtf_connection connection = RTF_CONNECTION_INIT;
+static struct rtf_spec spec = RTF_SPEC_INIT;
+static struct rtf_params params = RTF_PARAMS_INIT;
+
+#define IS(condition) is(condition, #condition, __LINE__)
+static void is(int condition, const char *text, int line)
+{
+    if (condition)
+        return;
+    fprintf(stderr, "rows.c:%d: not so: %s; %s, %s, %s\n", line, text, rtf_result_name(rtf_spec_result(&spec)), rtf_spec_code(&spec), rtf_spec_reason(&spec));
+    exit(1);
+}
+
+static int policy(pid_t thread)
+{
+    return sched_getscheduler(thread) & ~SCHED_RESET_ON_FORK;
+}
+
+static void state(uint64_t runtime, uint64_t period)
+{
+    rtf_params_set_runtime(&params, runtime);
+    rtf_params_set_period(&params, period);
+}
+
+static void reserve(uint64_t runtime, uint64_t period)
+{
+    state(runtime, period);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_OK);
+}
+
+static pid_t child(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+        _exit(0);
+    }
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* ---- Table 2 ---- */
+
+static void row_connect(void)
+{
+    struct rtf_connection none = RTF_CONNECTION_INIT;
+    IS(rtf_reason(&connection)[0] == '\0');
+    IS(rtf_connect(&none, "/nonexistent") == RTF_CONNECTION_ERR);
+    IS(strstr(rtf_reason(&none), "/nonexistent") != NULL);
+    IS(rtf_spec_create(&none, &spec, &params) == RTF_CONNECTION_ERR);
+    rtf_disconnect(&none);
+    rtf_disconnect(&none); /* as often as one likes */
+}
+
+static void row_create(void)
+{
+    reserve(2000, 20000);
+    IS(rtf_spec_is_granted(&spec));
+    IS(rtf_spec_get_accepted_runtime(&spec) == 2000);
+    IS(strcmp(rtf_spec_get_policy(&spec), "deadline") == 0);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ERROR); /* it holds one */
+    IS(strcmp(rtf_spec_code(&spec), "misuse") == 0);
+    struct rtf_spec other = RTF_SPEC_INIT;
+    state(17000, 20000);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
+    IS(strcmp(rtf_spec_code(&other), "full") == 0);
+    const uint64_t nearest = rtf_spec_nearest(&other);
+    IS(nearest > 0 && nearest < 17000);
+    state(nearest + 1, 20000);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
+    state(nearest, 20000);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_OK);
+    IS(rtf_spec_release(&other) == RTF_OK);
+    state(900, 100); /* contradicts itself */
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_BAD_SPEC);
+    rtf_spec_release(&other);
+}
+
+static void row_create_attached(void)
+{
+    state(2000, 20000);
+    IS(rtf_spec_create_attached(&connection, &spec, &params, 0) == RTF_OK);
+    IS(policy(0) == SCHED_DEADLINE && rtf_spec_is_attached(&spec) && rtf_spec_get_thread(&spec) == gettid());
+    IS(rtf_spec_detach(&spec) == RTF_OK);
+    IS(policy(0) == SCHED_OTHER && rtf_spec_get_thread(&spec) == 0 && rtf_spec_is_granted(&spec));
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    IS(policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+    IS(policy(0) == SCHED_OTHER);
+    IS(rtf_spec_create_attached(&connection, &spec, &params, 1) == RTF_ATTACH_FAIL); /* neither */
+    IS(!rtf_spec_is_granted(&spec) && strcmp(rtf_spec_code(&spec), "not-yours") == 0);
+}
+
+static void row_change(void)
+{
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    state(3000, 30000);
+    IS(rtf_spec_change(&spec, &params) == RTF_OK);
+    IS(rtf_spec_get_accepted_runtime(&spec) == 3000 && rtf_spec_get_period(&spec) == 30000);
+    IS(policy(0) == SCHED_DEADLINE);
+    state(30000, 30000);
+    IS(rtf_spec_change(&spec, &params) == RTF_SCHEDULE_FAIL);
+    IS(rtf_spec_is_granted(&spec) && rtf_spec_get_accepted_runtime(&spec) == 3000 && policy(0) == SCHED_DEADLINE);
+}
+
+static void row_release(void)
+{
+    struct timespec now;
+    reserve(15000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+    IS(policy(0) == SCHED_OTHER);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    reserve(15000, 20000); /* the capacity is free again, and so is the handle */
+    IS(rtf_spec_release(&spec) == RTF_OK && rtf_spec_release(&spec) == RTF_OK);
+    IS(rtf_spec_attach(&spec, 0) == RTF_ERROR);
+}
+
+static void row_attach(void)
+{
+    const pid_t pid = child();
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 1) == RTF_ATTACH_FAIL && strcmp(rtf_spec_code(&spec), "not-yours") == 0);
+    IS(!rtf_spec_is_granted(&spec) && rtf_spec_attach(&spec, pid) == RTF_GONE);
+    rtf_params_set_lasting(&params, true);
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 1) == RTF_ATTACH_FAIL && rtf_spec_is_granted(&spec));
+    IS(rtf_spec_attach(&spec, pid) == RTF_OK);
+    IS(policy(pid) == SCHED_DEADLINE && policy(0) == SCHED_OTHER && rtf_spec_get_thread(&spec) == pid);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK); /* instead */
+    IS(policy(pid) == SCHED_OTHER && policy(0) == SCHED_DEADLINE);
+    end(pid);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+}
+
+static void row_detach(void)
+{
+    const pid_t pid = child();
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    IS(rtf_spec_detach(&spec) == RTF_OK);
+    IS(policy(0) == SCHED_OTHER && rtf_spec_is_granted(&spec) && !rtf_spec_is_attached(&spec));
+    IS(rtf_spec_attach(&spec, pid) == RTF_OK && policy(pid) == SCHED_DEADLINE);
+    end(pid);
+}
+
+static void row_accepted(void)
+{
+    rtf_params_set_des_runtime(&params, 4000);
+    reserve(2000, 20000);
+    IS(rtf_spec_get_accepted_runtime(&spec) == 4000);
+}
+
+static void row_start(void)
+{
+    IS(rtf_task_start(&spec) == RTF_ERROR);
+    reserve(2000, 20000);
+    IS(rtf_task_start(&spec) == RTF_OK);
+    IS(rtf_task_activation(&spec) > 0 && rtf_task_missed(&spec) == 0);
+}
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static void row_wait_period(void)
+{
+    reserve(2000, 20000);
+    IS(rtf_task_start(&spec) == RTF_OK);
+    const int64_t begun = rtf_task_activation(&spec);
+    for (int i = 1; i <= 5; i++) {
+        const uint64_t missed = rtf_task_wait_period(&spec);
+        IS(now() >= rtf_task_activation(&spec) && (rtf_task_activation(&spec) - begun) % 20000000 == 0);
+        IS(missed == 0 || rtf_task_missed(&spec) >= missed);
+    }
+    const int64_t last = rtf_task_activation(&spec);
+    const uint64_t before = rtf_task_missed(&spec);
+    while (now() < last + 70000000) /* into the fourth period */
+        ;
+    const uint64_t missed = rtf_task_wait_period(&spec);
+    IS(missed >= 2 && missed == (uint64_t)((rtf_task_activation(&spec) - last) / 20000000 - 1));
+    IS(rtf_task_missed(&spec) == before + missed);
+    IS(now() < rtf_task_activation(&spec) + 20000000 || missed > 2);
+}
+
+/* ---- Table 3 ---- */
+
+static void row_period(void)
+{
+    rtf_params_set_period(&params, 30000);
+    IS(rtf_params_get_period(&params) == 30000);
+    reserve(2000, 30000);
+    IS(rtf_spec_get_period(&spec) == 30000);
+}
+
+static void row_runtime(void)
+{
+    rtf_params_set_runtime(&params, 2345);
+    IS(rtf_params_get_runtime(&params) == 2345);
+    reserve(2345, 30000);
+    IS(rtf_spec_get_accepted_runtime(&spec) == 2345);
+}
+
+static void row_des_runtime(void)
+{
+    rtf_params_set_des_runtime(&params, 5000);
+    IS(rtf_params_get_des_runtime(&params) == 5000);
+    reserve(2000, 20000);
+    IS(rtf_spec_get_accepted_runtime(&spec) == 5000);
+}
+
+static void row_deadline(void)
+{
+    rtf_params_set_deadline(&params, 10000);
+    IS(rtf_params_get_deadline(&params) == 10000);
+    reserve(2000, 20000);
+    IS(rtf_spec_get_deadline(&spec) == 10000);
+}
+
+static void row_priority(void)
+{
+    struct sched_param param;
+    rtf_params_set_priority(&params, 15);
+    IS(rtf_params_get_priority(&params) == 15);
+    IS(rtf_params_set_scheduler(&params, "FP") == RTF_OK);
+    reserve(1000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    IS(policy(0) == SCHED_FIFO && sched_getparam(0, &param) == 0 && param.sched_priority >= 11 && param.sched_priority <= 20);
+}
+
+static void row_scheduler(void)
+{
+    IS(rtf_params_set_scheduler(&params, "RR") == RTF_OK);
+    IS(strcmp(rtf_params_get_scheduler(&params), "RR") == 0);
+    IS(rtf_params_set_scheduler(&params, "a name of a plugin that is longer than 32 bytes") == RTF_BAD_SPEC);
+    IS(strcmp(rtf_params_get_scheduler(&params), "RR") == 0);
+    rtf_params_set_priority(&params, 5);
+    reserve(1000, 20000);
+    IS(strcmp(rtf_spec_get_plugin(&spec), "RR") == 0 && strcmp(rtf_spec_get_policy(&spec), "rr") == 0);
+}
+
+static void row_ignore_admission(void)
+{
+    state(20000, 20000);
+    rtf_params_ignore_admission(&params, true);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ACL_FAIL); /* which the rules have to allow */
+    rtf_params_ignore_admission(&params, false);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_SCHEDULE_FAIL);
+}
+
+/* ---- beyond the paper ---- */
+
+static void row_more_parameters(void)
+{
+    IS(rtf_params_set_name(&params, "no/name") == RTF_BAD_SPEC && rtf_params_set_name(&params, "cam") == RTF_OK);
+    IS(rtf_params_set_cpus(&params, "none") == RTF_BAD_SPEC && rtf_params_set_cpus(&params, "0") == RTF_OK);
+    IS(rtf_params_set_scheduler(&params, "FP") == RTF_OK);
+    rtf_params_set_priority(&params, 12);
+    rtf_params_set_lasting(&params, true);
+    rtf_params_set_expires(&params, 60000000);
+    reserve(1000, 20000);
+    IS(strcmp(rtf_spec_get_name(&spec), "cam") == 0 && strcmp(rtf_spec_get_cpus(&spec), "0") == 0);
+    struct rtf_spec other = RTF_SPEC_INIT;
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_ERROR && strcmp(rtf_spec_code(&other), "taken") == 0);
+    rtf_disconnect(&connection); /* it lasts */
+    IS(rtf_connect(&connection, NULL) == RTF_OK);
+    IS(rtf_spec_find(&connection, &spec, "cam") == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 1000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_FIFO);
+    IS(rtf_spec_find(&connection, &other, "nothing") == RTF_GONE);
+}
+
+static void row_wait(void)
+{
+    struct rtf_spec other = RTF_SPEC_INIT;
+    rtf_set_timeout(&connection, 200000);
+    reserve(12000, 20000);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
+    rtf_params_set_wait(&params, true);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_TIMEOUT && strcmp(rtf_spec_code(&other), "no-answer") == 0);
+    struct rtf_tasks *tasks = rtf_tasks_read(&connection);
+    IS(rtf_tasks_count(tasks) == 1); /* and waits no longer */
+    rtf_tasks_free(tasks);
+}
+
+/* Until rtf_process has taken the answer. */
+static enum rtf_result processed(struct rtf_spec *of)
+{
+    struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
+    while (rtf_spec_result(of) == RTF_PENDING) {
+        if (poll(&fd, 1, 10000) != 1)
+            return RTF_TIMEOUT;
+        IS(rtf_process(&connection) == RTF_OK);
+    }
+    return rtf_spec_result(of);
+}
+
+static void row_poll(void)
+{
+    struct rtf_spec other = RTF_SPEC_INIT;
+    IS(rtf_fd(&connection) >= 0);
+    rtf_set_blocking(&connection, false);
+    state(12000, 20000);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_PENDING);
+    IS(processed(&spec) == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 12000);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_PENDING);
+    IS(processed(&other) == RTF_SCHEDULE_FAIL && rtf_spec_nearest(&other) > 0);
+    IS(rtf_spec_attach(&spec, 0) == RTF_PENDING);
+    IS(processed(&spec) == RTF_OK && policy(0) == SCHED_DEADLINE);
+    const pid_t pid = child();
+    IS(rtf_spec_attach(&spec, pid) == RTF_PENDING && processed(&spec) == RTF_OK && policy(pid) == SCHED_DEADLINE);
+    end(pid); /* which nobody asked for */
+    struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
+    while (rtf_spec_result(&spec) != RTF_GONE && poll(&fd, 1, 10000) == 1)
+        IS(rtf_process(&connection) == RTF_OK);
+    IS(rtf_spec_result(&spec) == RTF_GONE && !rtf_spec_is_granted(&spec));
+}
+
+static void row_queries(void)
+{
+    IS(rtf_params_set_name(&params, "cam") == RTF_OK);
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    struct rtf_tasks *tasks = rtf_tasks_read(&connection);
+    IS(rtf_tasks_count(tasks) == 1 && strcmp(rtf_task_name(tasks, 0), "cam") == 0 && rtf_task_thread(tasks, 0) == gettid());
+    IS(strcmp(rtf_task_plugin(tasks, 0), "EDF") == 0 && strcmp(rtf_task_result(tasks, 0), "OK") == 0);
+    IS(rtf_task_accepted_runtime(tasks, 0) == 2000 && rtf_task_period(tasks, 0) == 20000 && rtf_task_name(tasks, 1)[0] == '\0');
+    rtf_tasks_free(tasks);
+    struct rtf_status *status = NULL;
+    for (int tries = 0; tries < 300; tries++) { /* it is written once a second at most */
+        rtf_status_free(status);
+        status = rtf_status_read(&connection);
+        IS(status != NULL);
+        if (rtf_status_attached(status) == 1)
+            break;
+        usleep(10000);
+    }
+    IS(rtf_status_reservations(status) == 1 && rtf_status_attached(status) == 1 && rtf_status_plugins(status) == 3);
+    IS(strcmp(rtf_plugin_name(status, 0), "EDF") == 0 && strcmp(rtf_plugin_policy(status, 0), "deadline") == 0);
+    IS(strcmp(rtf_plugin_program(status, 1), "fp") == 0 && strcmp(rtf_plugin_priorities(status, 1), "11-20") == 0);
+    IS(strcmp(rtf_plugin_state(status, 2), "serving") == 0 && rtf_plugin_cpus(status, 2)[0] == '0' && rtf_plugin_name(status, 3)[0] == '\0');
+    const uint64_t is_free = rtf_status_free_on(status, "EDF", 0);
+    IS(is_free > 0 && is_free < UINT64_MAX && rtf_status_free_on(status, "EDF", 1000) == UINT64_MAX);
+    rtf_status_free(status);
+}
+
+/* For what a test does to the broker meanwhile: a line on standard input, then it goes on. */
+static void await_test(void)
+{
+    puts("ready");
+    fflush(stdout);
+    IS(getchar() == '\n');
+}
+
+static void row_restart(void)
+{
+    struct rtf_spec other = RTF_SPEC_INIT;
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    await_test(); /* the broker is killed */
+    IS(policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_CONNECTION_ERR && strcmp(rtf_spec_code(&other), "no-broker") == 0);
+    IS(rtf_process(&connection) == RTF_CONNECTION_ERR);
+    await_test(); /* and started again */
+    IS(rtf_process(&connection) == RTF_OK);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_OK);
+    IS(policy(0) == SCHED_DEADLINE);
+    state(3000, 20000);
+    IS(rtf_spec_change(&spec, &params) == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 3000);
+    IS(rtf_spec_detach(&spec) == RTF_OK && policy(0) == SCHED_OTHER);
+    IS(rtf_spec_release(&spec) == RTF_OK && rtf_spec_release(&other) == RTF_OK);
+}
+
+/* What sched_yield does under SCHED_DEADLINE: the rest of the runtime is given up, and the next period of the kernel is waited for. */
+static void row_yield(void)
+{
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    sched_yield();
+    int64_t last = now(), shortest = INT64_MAX, longest = 0;
+    for (int i = 0; i < 20; i++) {
+        sched_yield();
+        const int64_t time = now(), took = time - last;
+        last = time;
+        shortest = took < shortest ? took : shortest;
+        longest = took > longest ? took : longest;
+    }
+    printf("sched_yield: %lld to %lld us\n", (long long)shortest / 1000, (long long)longest / 1000);
+    IS(shortest > 10000000 && longest < 200000000);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} rows[] = {{"rtf_connect", row_connect}, {"rtf_spec_create", row_create}, {"rtf_spec_create_attached", row_create_attached}, {"rtf_spec_change", row_change},
+            {"rtf_spec_release", row_release}, {"rtf_spec_attach", row_attach}, {"rtf_spec_detach", row_detach},
+            {"rtf_spec_get_accepted_runtime", row_accepted}, {"rtf_task_start", row_start}, {"rtf_task_wait_period", row_wait_period},
+            {"rtf_params_set_period", row_period}, {"rtf_params_set_runtime", row_runtime}, {"rtf_params_set_des_runtime", row_des_runtime},
+            {"rtf_params_set_deadline", row_deadline}, {"rtf_params_set_priority", row_priority}, {"rtf_params_set_scheduler", row_scheduler},
+            {"rtf_params_ignore_admission", row_ignore_admission}, {"more parameters", row_more_parameters}, {"rtf_params_set_wait", row_wait},
+            {"rtf_fd", row_poll}, {"queries", row_queries}, {"restart", row_restart}, {"sched_yield", row_yield}};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 2 && i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, argv[1]) == 0) {
+            IS(rtf_connect(&connection, NULL) == RTF_OK);
+            rows[i].run();
+            rtf_disconnect(&connection);
+            return 0;
+        }
+    fprintf(stderr, "rows: no such row\n");
+    return 64;
+}

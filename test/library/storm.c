@@ -1,0 +1,87 @@
+/* storm SECONDS: 64 threads create, attach, change, detach and release for so long, half of them over one connection, each other one over its own. What
+ * is no result that the calls can have there ends it with 1. RTF_SPOOL: the spool. */
+#include <pthread.h>
+#include <rtf.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { THREADS = 64 };
+
+static struct rtf_connection shared = RTF_CONNECTION_INIT;
+static struct timespec end;
+static atomic_ulong rounds, wrong;
+
+static bool is_over(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > end.tv_sec;
+}
+
+static void expect(const struct rtf_spec *spec, enum rtf_result result, const char *call)
+{
+    if (result == RTF_OK || result == RTF_SCHEDULE_FAIL || result == RTF_ACL_FAIL)
+        return;
+    if (result == RTF_ATTACH_FAIL && rtf_spec_code(spec)[0] == 'k') /* the kernel's own sums are behind for a moment */
+        return;
+    fprintf(stderr, "%s: %s, %s: %s\n", call, rtf_result_name(result), rtf_spec_code(spec), rtf_spec_reason(spec));
+    atomic_fetch_add(&wrong, 1);
+}
+
+static void one_round(struct rtf_connection *connection, struct rtf_spec *spec, unsigned number)
+{
+    struct rtf_params params = RTF_PARAMS_INIT;
+    rtf_params_set_runtime(&params, 200 + number % 50);
+    rtf_params_set_period(&params, 100000);
+    rtf_params_set_lasting(&params, true);
+    expect(spec, rtf_spec_create(connection, spec, &params), "create");
+    if (rtf_spec_is_granted(spec)) {
+        expect(spec, rtf_spec_attach(spec, 0), "attach");
+        rtf_params_set_runtime(&params, 300);
+        expect(spec, rtf_spec_change(spec, &params), "change");
+        if (rtf_spec_get_thread(spec) != 0)
+            expect(spec, rtf_spec_detach(spec), "detach");
+    }
+    expect(spec, rtf_spec_release(spec), "release");
+    atomic_fetch_add(&rounds, 1);
+}
+
+static void *play(void *argument)
+{
+    const unsigned *number = argument;
+    struct rtf_connection own = RTF_CONNECTION_INIT;
+    struct rtf_spec spec = RTF_SPEC_INIT;
+    struct rtf_connection *connection = *number % 2 == 0 ? &shared : &own;
+    if (connection == &own && rtf_connect(&own, NULL) != RTF_OK) {
+        fprintf(stderr, "connect: %s\n", rtf_reason(&own));
+        atomic_fetch_add(&wrong, 1);
+    }
+    while (!is_over() && atomic_load(&wrong) == 0)
+        one_round(connection, &spec, *number);
+    rtf_disconnect(&own);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static pthread_t threads[THREADS];
+    static unsigned numbers[THREADS];
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += argc > 1 ? strtol(argv[1], NULL, 10) : 5;
+    if (rtf_connect(&shared, NULL) != RTF_OK) {
+        fprintf(stderr, "connect: %s\n", rtf_reason(&shared));
+        return 1;
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        if (pthread_create(&threads[i], NULL, play, &numbers[i]) != 0)
+            return 1;
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    rtf_disconnect(&shared);
+    printf("%lu rounds\n", atomic_load(&rounds));
+    return atomic_load(&wrong) != 0;
+}
