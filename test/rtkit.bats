@@ -17,6 +17,8 @@ with_accounts() {
     exec unshare --mount sh -c 'mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/group" /etc/group && shift && exec "$@"' sh "$WORK" "$@"
 }
 
+tidy() { pkill -KILL -u $ALICE,$BOB dbus-daemon || true; }
+
 bus_start() {
     sed -e "s,@ADDRESS@,$ADDRESS,g" -e "s,@POLICY@,$RTF_SOURCE/contrib/rtkit/org.freedesktop.RealtimeKit1.conf,g" >"$WORK/bus.conf" <<'END'
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -210,4 +212,45 @@ property() {
     [ "$(find "/proc/$RTKIT/fd" | wc -l)" -le "$((before + 1))" ]
     client $BOB 5
     [ "$SAID" = ok ]
+}
+
+# in_session COMMAND...: as Alice, headless, with a session bus and directories of her own beside the system bus; its process in $SESSION.
+in_session() {
+    install -d -o $ALICE -m 700 "$WORK/run" "$WORK/home"
+    with_accounts setpriv --reuid $ALICE --regid $ALICE --clear-groups env -u PULSE_SERVER DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" XDG_RUNTIME_DIR="$WORK/run" HOME="$WORK/home" \
+        dbus-run-session -- "$@" >"$WORK/session.out" 2>&1 3>&- &
+    SESSION=$!
+    echo "$SESSION" >>"$WORK/pids"
+}
+# has_real_time NAME: a thread of Alice's program of that name is SCHED_FIFO or SCHED_RR, and has a grant.
+has_real_time() {
+    local process thread
+    for process in $(pgrep -u $ALICE -x "$1"); do
+        for thread in "/proc/$process/task/"*; do
+            case $(kernel "${thread##*/}") in fifo* | rr*) jq -e '.grant != null' "$SPECS/$ALICE/rtkit-${thread##*/}.verdict" >/dev/null && return 0 ;; esac
+        done
+    done
+    return 1
+}
+
+# bats test_tags=turn:0
+@test "PipeWire and PulseAudio, as Debian has them, get their threads; refused, they run on without" {
+    broker_start
+    serves
+    in_session pipewire -v
+    eventually has_real_time pipewire
+    grep -q 'acquired realtime priority 20 for thread' "$WORK/session.out"
+    pkill -TERM -u $ALICE -x pipewire
+    wait "$SESSION" || true
+    in_session pulseaudio -n --daemonize=no --exit-idle-time=-1 --realtime=yes -L module-null-sink -L module-native-protocol-unix
+    eventually has_real_time pulseaudio
+    pkill -TERM -u $ALICE -x pulseaudio
+    wait "$SESSION" || true
+    configure_rules "$BOB - max_utilization 0.3" "$ALICE - max_runtime 1ms"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    in_session pipewire -v
+    eventually grep -q 'mod.rt.*RTKit' "$WORK/session.out"
+    ! has_real_time pipewire
+    pgrep -u $ALICE -x pipewire
 }
