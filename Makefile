@@ -3,6 +3,7 @@ PREFIX     ?= /usr/local
 SYSCONFDIR ?= /etc
 LIBEXECDIR ?= $(PREFIX)/libexec/rtf
 BINDIR     ?= $(PREFIX)/bin
+SBINDIR    ?= $(PREFIX)/sbin
 MANDIR     ?= $(PREFIX)/share/man
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
@@ -27,7 +28,7 @@ sees    = -Ilib $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter li
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove rtf-rtkit
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): shell, C, and what those in shell share.
 FRONT    = $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
@@ -44,9 +45,10 @@ ENFORCE_SRC = libexec/enforce.c libexec/enforced.c libexec/domain.c libexec/doma
 BROKER_SRC = $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 READER_SRC = $(wildcard libexec/reader/*.c)
+RTKIT_SRC  = $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c test/library/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(wildcard libexec/muse/*.c)
+SOURCES    = $(wildcard bin/*.c test/library/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(wildcard libexec/muse/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
@@ -54,7 +56,7 @@ PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FR
 LIBRARY_SRC = $(addprefix lib/,client.c inotify-let-go.c units.c $(notdir $(wildcard lib/rtf-*.c)))
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 
-.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install uninstall clean
+.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit uninstall clean
 all: programs library man
 library: $(LIBRARY)
 programs: $(PROGRAMS)
@@ -78,6 +80,7 @@ $(B)/libexec/rtf-publisher:  $(call objects,libexec/rtf-publisher.c lib/confine.
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-remove:     $(call objects,libexec/rtf-remove.c lib/clock.c lib/name.c lib/units.c)
 $(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c)
@@ -96,6 +99,7 @@ $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-reader: LDLIBS = -ljansson -lseccomp
 $(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-logger $(B)/libexec/rtf-publisher $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-names: LDLIBS = -lcap-ng
+$(B)/libexec/rtf-rtkit: LDLIBS = -ljansson -lcap-ng -lseccomp -lsystemd
 # One is started whenever a user comes back: without a dynamic linker in half the time. STATIC= for one with it; sanitizers need it.
 STATIC ?= $(if $(SANITIZE),,-static-pie)
 $(B)/libexec/rtf-reader: LDFLAGS += $(STATIC)
@@ -110,9 +114,10 @@ $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
 # What the tests look with, and attacks that are made on other kernels, too (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-TOOLS = $(B)/test/kernel-view $(B)/test/field $(ATTACKS)
+TOOLS = $(B)/test/kernel-view $(B)/test/field $(B)/test/rtkit-client $(ATTACKS)
 $(filter-out $(ATTACKS),$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o
 $(B)/test/field: LDLIBS = -ljansson
+$(B)/test/rtkit-client: LDLIBS = -lsystemd
 
 $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
@@ -301,11 +306,15 @@ $(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h li
 	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c17 -D_GNU_SOURCE -isystem test/lint $(call sees,$<)
 	@touch $@
 
+# What administrators type; its parts are found where the program itself is.
+SBIN = rtf-brokerd rtf-invariants rtf-lint rtf-partition
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)
 	install $(LIBEXEC:%=$(B)/libexec/%) $(filter-out %.jq %.awk,$(SCRIPT:%=$(B)/libexec/%)) $(DESTDIR)$(LIBEXECDIR)
 	install -m 644 $(filter %.jq %.awk,$(SCRIPT:%=$(B)/libexec/%)) $(DESTDIR)$(LIBEXECDIR)
+	install -d $(DESTDIR)$(SBINDIR)
+	for program in $(SBIN); do ln -sf $(call from,$(SBINDIR),$(LIBEXECDIR))/$$program $(DESTDIR)$(SBINDIR)/$$program; done
 	install -d $(DESTDIR)$(LIBEXECDIR)/muse
 	install $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(DESTDIR)$(LIBEXECDIR)/muse
 	install $(PLUGINS:%=$(B)/libexec/plugins/%) $(DESTDIR)$(LIBEXECDIR)/plugins
@@ -334,6 +343,15 @@ install: all
 	install -D -m 644 etc/rtf.sysusers $(DESTDIR)$(SYSUSERSDIR)/rtf.conf
 	install -D -m 644 etc/rtf.tmpfiles $(DESTDIR)$(TMPFILESDIR)/rtf.conf
 	test -e $(DESTDIR)$(LOGROTATEDIR)/rtf || install -D -m 644 etc/rtf.logrotate $(DESTDIR)$(LOGROTATEDIR)/rtf
+
+# Of another package than the rest: RealtimeKit's own files have these names.
+DBUSDIR  ?= $(PREFIX)/share/dbus-1
+install-rtkit: all
+	install -D -m 644 contrib/rtkit/org.freedesktop.RealtimeKit1.conf $(DESTDIR)$(DBUSDIR)/system.d/org.freedesktop.RealtimeKit1.conf
+	install -d $(DESTDIR)$(DBUSDIR)/system-services $(DESTDIR)$(UNITDIR)
+	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' contrib/rtkit/org.freedesktop.RealtimeKit1.service | \
+	    install -m 644 /dev/stdin $(DESTDIR)$(DBUSDIR)/system-services/org.freedesktop.RealtimeKit1.service
+	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' contrib/rtkit/rtf-rtkit.service | install -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/rtf-rtkit.service
 
 # What install would put there now goes, but for configuration that was changed by hand; the spool and its log stay, too.
 CONFIGURATION = $(SYSCONFDIR)/rtf/plugins.conf $(SYSCONFDIR)/rtf/acl.conf $(LOGROTATEDIR)/rtf

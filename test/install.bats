@@ -84,7 +84,13 @@ prepare() {
 755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-remove
+755 usr/libexec/rtf/rtf-rtkit
 755 usr/libexec/rtf/rtf-threads
+755 usr/sbin
+777 usr/sbin/rtf-brokerd
+777 usr/sbin/rtf-invariants
+777 usr/sbin/rtf-lint
+777 usr/sbin/rtf-partition
 755 usr/share
 755 usr/share/bash-completion
 755 usr/share/bash-completion/completions
@@ -138,6 +144,7 @@ prepare() {
 644 usr/share/man/man8/rtf-partition.8
 644 usr/share/man/man8/rtf-resume.8
 644 usr/share/man/man8/rtf-revoke.8
+644 usr/share/man/man8/rtf-rtkit.8
 755 usr/share/zsh
 755 usr/share/zsh/site-functions
 644 usr/share/zsh/site-functions/_rtf"
@@ -264,6 +271,8 @@ parsed_root() {
     run as $ALICE "$ROOT/opt/rtf/bin/rtf-run" --spool "$SPOOL" -T 2ms -P 20ms -- chrt -p 0
     [ "$status" -eq 0 ]
     [[ $output == *SCHED_DEADLINE* ]]
+    "$ROOT/opt/rtf/sbin/rtf-brokerd" --check --config "$CONFIG"
+    "$ROOT/opt/rtf/sbin/rtf-invariants" --spool "$SPOOL" 2>/dev/null
     for part in rtf-attach rtf-guard rtf-names plugins/edf plugins/fp plugins/rr; do
         pgrep -f "^$RTF_LIBEXEC/$part" >/dev/null
     done

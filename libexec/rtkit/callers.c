@@ -1,0 +1,74 @@
+#include "callers.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PID_MOST = 4194304 };
+
+/* The last number of a line, and how many there are. */
+static pid_t last_number(const char *text, int *count)
+{
+    pid_t last = 0;
+    char *end;
+    *count = 0;
+    for (long number; (number = strtol(text, &end, 10)), end != text; text = end) {
+        last = (pid_t)number;
+        ++*count;
+    }
+    return last;
+}
+
+/* The innermost number of NSpid: proc(5), and whether there is more than one; 0: there is no such thread. */
+static pid_t number_inside(pid_t process, pid_t thread, bool *is_nested)
+{
+    char path[64], line[256];
+    pid_t inside = 0;
+    int count;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)process, (int)thread);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "NSpid:", 6) != 0)
+            continue;
+        inside = last_number(line + 6, &count);
+        *is_nested = count > 1;
+        break;
+    }
+    if (file != NULL)
+        fclose(file);
+    return inside;
+}
+
+pid_t caller_thread(const struct caller *caller, uint64_t thread)
+{
+    char path[64];
+    bool is_nested = false;
+    pid_t found = 0;
+    if (thread == 0 || thread > PID_MOST || number_inside(caller->process, caller->process, &is_nested) == 0)
+        return 0;
+    if (!is_nested)
+        return number_inside(caller->process, (pid_t)thread, &is_nested) == (pid_t)thread ? (pid_t)thread : 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)caller->process);
+    DIR *tasks = opendir(path);
+    for (const struct dirent *entry; found == 0 && tasks != NULL && (entry = readdir(tasks)) != NULL;) {
+        const pid_t task = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (task > 0 && number_inside(caller->process, task, &is_nested) == (pid_t)thread)
+            found = task;
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    return found;
+}
+
+pid_t caller_thread_of(const struct caller *caller, uint64_t process, uint64_t thread)
+{
+    bool is_nested = false;
+    if (process == 0 || process > PID_MOST)
+        return 0;
+    if (number_inside(caller->process, caller->process, &is_nested) == (pid_t)process)
+        return caller_thread(caller, thread);
+    const struct caller other = {.process = (pid_t)process};
+    return is_nested ? 0 : caller_thread(&other, thread);
+}

@@ -1,0 +1,456 @@
+/* rtf-rtkit(8): org.freedesktop.RealtimeKit1 on the system bus, for desktops that never heard of rtf. What is asked there becomes a spec of the caller's
+ * user, put into the spool with that user's rights, under acl.conf's quotas as any other.
+ *
+ *     method call ──► whose is it? ──► that user's worker ──► spool ──► verdict ──► reply, or an error that says why
+ *
+ * This process parses what everybody may send, and is the only one that can become a user: it reads no file of theirs, is not root any more when it
+ * serves, and cannot become that again (threats: a thread number is only a number; whose thread it is the broker's helper looks at itself). */
+#include <argp.h>
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+#include <uthash.h>
+#include <cap-ng.h>
+
+#include "callers.h"
+#include "client.h"
+#include "confine.h"
+#include "powers.h"
+#include "units.h"
+#include "version.h"
+#include "worker.h"
+
+#define BUS_NAME "org.freedesktop.RealtimeKit1"
+#define BUS_PATH "/org/freedesktop/RealtimeKit1"
+
+enum { CALLERS_MOST = 1024, JOBS_MOST = 64, WORKERS_MOST = 256 };
+static const uint64_t idle_after = 10000000; /* us */
+
+const char *argp_program_version = "rtf-rtkit " RTF_VERSION;
+
+struct options {
+    struct terms terms;
+    const char *user;
+    uint32_t highest;
+};
+static struct options options = {.terms = {.spool = "/var/spool/rtf", .runtime = 10000, .period = 100000}, .highest = 20};
+
+/* Unique names of the bus are never given twice: what is known of one stays true. */
+struct known {
+    char *name;
+    struct caller caller;
+    UT_hash_handle hh;
+};
+static struct known *known;
+
+/* A call that waits for its worker. */
+struct call {
+    uint64_t id;
+    sd_bus_message *message;
+    UT_hash_handle hh;
+};
+
+struct worker {
+    uid_t uid;
+    int socket;
+    struct call *calls;
+    sd_event_source *answers, *idle;
+    UT_hash_handle hh;
+};
+static struct worker *workers;
+static sd_event *event;
+static uint64_t last_id;
+
+/* ---- who asks ---- */
+
+static void forget_all(void)
+{
+    struct known *one, *next;
+    HASH_ITER(hh, known, one, next) {
+        HASH_DEL(known, one);
+        free(one->name);
+        free(one);
+    }
+}
+
+static int ask_bus(sd_bus_message *message, struct caller *caller)
+{
+    sd_bus_creds *creds = NULL;
+    int error = sd_bus_query_sender_creds(message, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
+    if (error >= 0)
+        error = sd_bus_creds_get_euid(creds, &caller->uid);
+    if (error >= 0)
+        error = sd_bus_creds_get_pid(creds, &caller->process);
+    if (error >= 0)
+        caller->gid = (gid_t)caller->uid; /* of a uid without an account: it has no group */
+    sd_bus_creds_unref(creds);
+    return error;
+}
+
+static int find_caller(sd_bus_message *message, struct caller *caller)
+{
+    const char *name = sd_bus_message_get_sender(message);
+    struct known *one;
+    if (name == NULL)
+        return -EINVAL;
+    HASH_FIND_STR(known, name, one);
+    if (one != NULL) {
+        *caller = one->caller;
+        return 0;
+    }
+    int error = ask_bus(message, caller);
+    if (error < 0)
+        return error;
+    if (HASH_COUNT(known) >= CALLERS_MOST)
+        forget_all();
+    one = calloc(1, sizeof *one);
+    if (one == NULL || (one->name = strdup(name)) == NULL) {
+        free(one);
+        return -ENOMEM;
+    }
+    one->caller = *caller;
+    HASH_ADD_KEYPTR(hh, known, one->name, strlen(one->name), one);
+    return 0;
+}
+
+/* ---- workers ---- */
+
+static void reply(sd_bus_message *message, enum job_result result, const char *why)
+{
+    static const char *const errors[] = {[JOB_REFUSED] = SD_BUS_ERROR_ACCESS_DENIED, [JOB_FULL] = SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                         [JOB_NO_BROKER] = SD_BUS_ERROR_FAILED, [JOB_FAILED] = SD_BUS_ERROR_FAILED};
+    if (result == JOB_DONE)
+        (void)sd_bus_reply_method_return(message, "");
+    else
+        (void)sd_bus_reply_method_errorf(message, errors[result], "rtf: %s", why);
+}
+
+static void end_call(struct worker *worker, struct call *call, enum job_result result, const char *why)
+{
+    HASH_DEL(worker->calls, call);
+    reply(call->message, result, why);
+    sd_bus_message_unref(call->message);
+    free(call);
+}
+
+static void end_worker(struct worker *worker)
+{
+    struct call *call, *next;
+    HASH_ITER(hh, worker->calls, call, next)
+        end_call(worker, call, JOB_FAILED, "the process that asks for this user has ended");
+    HASH_DEL(workers, worker);
+    sd_event_source_disable_unref(worker->answers);
+    sd_event_source_disable_unref(worker->idle);
+    close(worker->socket);
+    free(worker);
+}
+
+static int is_idle(sd_event_source *source, uint64_t time, void *argument)
+{
+    (void)source;
+    (void)time;
+    end_worker(argument);
+    return 0;
+}
+
+static void rest(struct worker *worker)
+{
+    if (HASH_COUNT(worker->calls) == 0 && sd_event_source_set_time_relative(worker->idle, idle_after) >= 0)
+        (void)sd_event_source_set_enabled(worker->idle, SD_EVENT_ONESHOT);
+}
+
+static int take_answer(sd_event_source *source, int fd, uint32_t events, void *argument)
+{
+    struct worker *worker = argument;
+    struct job_answer answer;
+    struct call *call;
+    (void)source;
+    (void)events;
+    if (recv(fd, &answer, sizeof answer, MSG_DONTWAIT) != sizeof answer || answer.result > JOB_FAILED) {
+        end_worker(worker);
+        return 0;
+    }
+    answer.why[sizeof answer.why - 1] = '\0';
+    HASH_FIND(hh, worker->calls, &answer.id, sizeof answer.id, call);
+    if (call != NULL)
+        end_call(worker, call, answer.result, answer.why);
+    rest(worker);
+    return 0;
+}
+
+static struct worker *add_worker(const struct caller *caller)
+{
+    struct worker *worker = HASH_COUNT(workers) >= WORKERS_MOST ? NULL : calloc(1, sizeof *worker);
+    if (worker == NULL)
+        return NULL;
+    worker->uid = caller->uid;
+    worker->socket = worker_start(&options.terms, caller->uid, caller->gid);
+    if (worker->socket >= 0 && sd_event_add_io(event, &worker->answers, worker->socket, EPOLLIN, take_answer, worker) >= 0 &&
+        sd_event_add_time_relative(event, &worker->idle, CLOCK_MONOTONIC, idle_after, 0, is_idle, worker) >= 0) {
+        HASH_ADD(hh, workers, uid, sizeof worker->uid, worker);
+        return worker;
+    }
+    sd_event_source_disable_unref(worker->answers);
+    if (worker->socket >= 0)
+        close(worker->socket);
+    free(worker);
+    return NULL;
+}
+
+static struct worker *find_worker(const struct caller *caller)
+{
+    struct worker *worker;
+    HASH_FIND(hh, workers, &caller->uid, sizeof caller->uid, worker);
+    return worker != NULL ? worker : add_worker(caller);
+}
+
+static int give_job(struct worker *worker, sd_bus_message *message, pid_t tid, uint32_t priority)
+{
+    const struct job job = {.id = ++last_id, .tid = tid, .priority = priority};
+    struct call *call = calloc(1, sizeof *call);
+    if (call == NULL || send(worker->socket, &job, sizeof job, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof job) {
+        free(call);
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_FAILED, "rtf: the process that asks for this user takes nothing");
+    }
+    call->id = job.id;
+    call->message = sd_bus_message_ref(message);
+    HASH_ADD(hh, worker->calls, id, sizeof call->id, call);
+    (void)sd_event_source_set_enabled(worker->idle, SD_EVENT_OFF);
+    return 1;
+}
+
+/* ---- methods ---- */
+
+static int make_real_time(sd_bus_message *message, const struct caller *caller, pid_t tid, uint32_t priority)
+{
+    if (tid == 0)
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: that process has no such thread");
+    if (priority == 0 || priority > options.highest)
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: a priority is 1 to %u here", options.highest);
+    if (caller->uid == 0)
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: root needs nobody for that: chrt(1), or rtf-run(1)");
+    struct worker *worker = find_worker(caller);
+    if (worker == NULL)
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: no process can be started to ask for uid %u", (unsigned)caller->uid);
+    if (HASH_COUNT(worker->calls) >= JOBS_MOST)
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: %d calls of this user wait for an answer already", JOBS_MOST);
+    return give_job(worker, message, tid, priority);
+}
+
+static int make_thread_real_time(sd_bus_message *message, void *unused, sd_bus_error *error)
+{
+    struct caller caller;
+    uint64_t thread;
+    uint32_t priority;
+    (void)unused;
+    (void)error;
+    int result = sd_bus_message_read(message, "tu", &thread, &priority);
+    if (result < 0 || (result = find_caller(message, &caller)) < 0)
+        return result;
+    return make_real_time(message, &caller, caller_thread(&caller, thread), priority);
+}
+
+static int make_thread_real_time_with_pid(sd_bus_message *message, void *unused, sd_bus_error *error)
+{
+    struct caller caller;
+    uint64_t process, thread;
+    uint32_t priority;
+    (void)unused;
+    (void)error;
+    int result = sd_bus_message_read(message, "ttu", &process, &thread, &priority);
+    if (result < 0 || (result = find_caller(message, &caller)) < 0)
+        return result;
+    return make_real_time(message, &caller, caller_thread_of(&caller, process, thread), priority);
+}
+
+static int make_high_priority(sd_bus_message *message, void *unused, sd_bus_error *error)
+{
+    (void)unused;
+    (void)error;
+    return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: nobody is given a nice level here: ask for real time");
+}
+
+static int get_rttime(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *answer, void *unused, sd_bus_error *error)
+{
+    (void)bus, (void)path, (void)interface, (void)property, (void)unused, (void)error;
+    return sd_bus_message_append(answer, "x", (int64_t)200000);
+}
+
+static int get_highest(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *answer, void *unused, sd_bus_error *error)
+{
+    (void)bus, (void)path, (void)interface, (void)property, (void)unused, (void)error;
+    return sd_bus_message_append(answer, "i", (int32_t)options.highest);
+}
+
+static int get_nice(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *answer, void *unused, sd_bus_error *error)
+{
+    (void)bus, (void)path, (void)interface, (void)property, (void)unused, (void)error;
+    return sd_bus_message_append(answer, "i", (int32_t)0);
+}
+
+static const sd_bus_vtable methods[] = {
+    SD_BUS_VTABLE_START(0),
+    SD_BUS_METHOD("MakeThreadRealtime", "tu", "", make_thread_real_time, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD("MakeThreadRealtimeWithPID", "ttu", "", make_thread_real_time_with_pid, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD("MakeThreadHighPriority", "ti", "", make_high_priority, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD("MakeThreadHighPriorityWithPID", "tti", "", make_high_priority, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_PROPERTY("RTTimeUSecMax", "x", get_rttime, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+    SD_BUS_PROPERTY("MaxRealtimePriority", "i", get_highest, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+    SD_BUS_PROPERTY("MinNiceLevel", "i", get_nice, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+    SD_BUS_VTABLE_END};
+
+/* ---- beginning ---- */
+
+static void die(int code, const char *what, int error)
+{
+    fprintf(stderr, "rtf-rtkit: %s: %s\n", what, strerror(error));
+    exit(code);
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    uint64_t number;
+    const char *wrong = NULL;
+    switch (key) {
+    case 's': options.terms.spool = argument; return 0;
+    case 'p': options.terms.plugin = argument; return 0;
+    case 'u': options.user = argument; return 0;
+    case 'T': wrong = client_take_time(argument, &options.terms.runtime); break;
+    case 'P': wrong = client_take_time(argument, &options.terms.period); break;
+    case 'm':
+        if (!parse_number(argument, 99, &number) || number == 0)
+            wrong = "it is 1 to 99";
+        else
+            options.highest = (uint32_t)number;
+        break;
+    case ARGP_KEY_ARG: argp_usage(state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    if (wrong != NULL)
+        argp_error(state, "%s: %s", argument, wrong);
+    return 0;
+}
+
+static const struct argp_option argp_options[] = {
+    {"spool", 's', "DIR", 0, "The spool (default /var/spool/rtf)", 0},
+    {"runtime", 'T', "TIME", 0, "What each thread is given (default 10ms)", 0},
+    {"period", 'P', "TIME", 0, "of each so much time (default 100ms)", 0},
+    {"plugin", 'p', "NAME", 0, "by this plugin (default: whichever takes it, as plugins.conf has them)", 0},
+    {"max-priority", 'm', "N", 0, "The highest priority that can be asked for (default 20)", 0},
+    {"user", 'u', "USER", 0, "As whom to run (default rtf-reader, else nobody)", 0},
+    {0}};
+
+static struct passwd *account_to_be(void)
+{
+    const uid_t nobody = 65534;
+    static struct passwd numbered;
+    uint64_t number;
+    struct passwd *account = getpwnam(options.user == NULL ? "rtf-reader" : options.user);
+    if (account == NULL && options.user == NULL)
+        account = getpwnam("nobody");
+    if (account == NULL && options.user != NULL && parse_number(options.user, UINT32_MAX - 1, &number)) {
+        numbered.pw_uid = (uid_t)number;
+        numbered.pw_gid = (gid_t)number;
+        account = &numbered;
+    }
+    if (account == NULL && options.user == NULL) {
+        numbered.pw_uid = numbered.pw_gid = nobody;
+        account = &numbered;
+    }
+    if (account == NULL || account->pw_uid == 0) {
+        fprintf(stderr, "rtf-rtkit: --user must name an unprivileged account or uid\n");
+        exit(EX_CONFIG);
+    }
+    return account;
+}
+
+/* Nobody here becomes root again, whatever he has been made to do. */
+static bool forbid_root(void)
+{
+    static const int calls[] = {SCMP_SYS(setuid), SCMP_SYS(setreuid), SCMP_SYS(setfsuid), SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace)};
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    bool good = filter != NULL;
+    for (size_t i = 0; good && i < sizeof calls / sizeof *calls; i++)
+        good = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0) == 0;
+    for (unsigned argument = 0; good && argument < 3; argument++)
+        good = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setresuid), 1, SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, 0)) == 0;
+    good = good && seccomp_load(filter) == 0;
+    seccomp_release(filter);
+    return good;
+}
+
+/* Who is no longer root has them still, but does not use them. */
+static bool take_up(const int powers[])
+{
+    if (capng_get_caps_process() != 0)
+        return false;
+    for (int i = 0; powers[i] >= 0; i++)
+        if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, (unsigned)powers[i]) != 0)
+            return false;
+    return capng_apply(CAPNG_SELECT_CAPS) == 0;
+}
+
+/* What is left: to become a user, and the groups that he has. */
+static bool confine(void)
+{
+    const struct passwd *account = account_to_be();
+    const uid_t uid = account->pw_uid;
+    const gid_t gid = account->pw_gid;
+    static const int powers[] = {CAP_SETUID, CAP_SETGID, -1};
+    const struct confine_path files[] = {{"/proc", MAY_READ}, {"/etc", MAY_READ}, {"/usr", MAY_READ}, {"/lib", MAY_READ}, {"/run", MAY_WRITE}, {"/dev", MAY_WRITE},
+                                         {options.terms.spool, MAY_CHANGE}, {0}};
+    if (!confine_for_good() || setgroups(0, NULL) != 0 || !confine_powers(powers))
+        return false;
+    if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0 || !take_up(powers))
+        return false;
+    (void)confine_files(files);
+    return forbid_root() && prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+static sd_bus *take_bus(void)
+{
+    sd_bus *bus = NULL;
+    int error = sd_bus_open_system(&bus);
+    if (error < 0)
+        die(EX_UNAVAILABLE, "the system bus", -error);
+    error = sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_NAME, methods, NULL);
+    if (error < 0)
+        die(EX_SOFTWARE, BUS_PATH, -error);
+    return bus;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {argp_options, parse_option, NULL, "Serve RealtimeKit's interface on the system bus from rtf's spool.", NULL, NULL, NULL};
+    argp_err_exit_status = EX_USAGE;
+    client_hold_standard_fds();
+    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    if (geteuid() != 0)
+        die(EX_NOPERM, "it asks as its callers do, and root alone may become them", EPERM);
+    signal(SIGCHLD, SIG_IGN);
+    sd_bus *bus = take_bus();
+    if (!confine())
+        die(EX_OSERR, "it cannot give up what it does not need", errno);
+    int error = sd_event_default(&event);
+    if (error >= 0)
+        error = sd_bus_attach_event(bus, event, SD_EVENT_PRIORITY_NORMAL);
+    /* Only now: whoever asks finds it as it stays. */
+    if (error >= 0)
+        error = sd_bus_request_name(bus, BUS_NAME, 0);
+    if (error < 0)
+        die(EX_UNAVAILABLE, BUS_NAME, -error);
+    error = sd_event_loop(event);
+    die(EX_OSERR, "the bus", error < 0 ? -error : ECONNRESET);
+}

@@ -1,0 +1,180 @@
+#include "worker.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <grp.h>
+#include <jansson.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "client.h"
+
+/* D-Bus clients give up after 25 s; who asks for a thread of his sound card does not wait so long. */
+static const uint64_t answer_within = 5000000; /* us */
+
+static struct client client;
+static bool is_open;
+
+static enum client_outcome open_spool(const struct terms *terms)
+{
+    if (is_open)
+        return CLIENT_OK;
+    enum client_outcome outcome = client_open(&client, terms->spool);
+    is_open = true;
+    if (outcome == CLIENT_OK)
+        outcome = client_connect(&client, client_until(answer_within));
+    return outcome == CLIENT_OK ? client_enter(&client, true) : outcome;
+}
+
+static void close_spool(void)
+{
+    if (is_open)
+        client_close(&client);
+    is_open = false;
+}
+
+static char *write_spec(const struct terms *terms, const struct job *job, const char *token)
+{
+    json_t *spec = json_pack("{s:I, s:I, s:I, s:I, s:s, s:s, s:s}", "runtime", (json_int_t)terms->runtime, "period", (json_int_t)terms->period, "priority",
+                             (json_int_t)job->priority, "attach", (json_int_t)job->tid, "lifetime", "thread", "token", token, "comment", "asked for by D-Bus");
+    if (spec != NULL && terms->plugin != NULL)
+        json_object_set_new(spec, "plugin", json_string(terms->plugin));
+    char *text = json_dumps(spec, JSON_COMPACT);
+    json_decref(spec);
+    return text;
+}
+
+/* A thread that has been given something already, and asks for another priority. */
+static enum client_outcome put(const char *name, const char *text, ino_t *inode)
+{
+    enum client_outcome outcome = client_put(&client, name, text, inode);
+    if (outcome != CLIENT_TAKEN)
+        return outcome;
+    outcome = client_find_abandoned(&client, name, inode);
+    return outcome == CLIENT_OK || outcome == CLIENT_TAKEN ? client_change(&client, name, text, inode) : outcome;
+}
+
+static enum job_result result_of(const json_t *verdict)
+{
+    const char *result = client_string(verdict, "result");
+    if (result == NULL)
+        return JOB_FAILED;
+    return strcmp(result, "OK") == 0 ? JOB_DONE : strcmp(result, "ACL_FAIL") == 0 ? JOB_REFUSED : strcmp(result, "SCHEDULE_FAIL") == 0 ? JOB_FULL : JOB_FAILED;
+}
+
+/* A refused spec has nothing more to say here; the log has it. A change that is refused leaves what was there. */
+static void take_answer(const char *name, ino_t inode, const struct client_verdict *verdict, struct job_answer *answer)
+{
+    const char *reason = client_string(verdict->json, "reason");
+    answer->result = result_of(verdict->json);
+    snprintf(answer->why, sizeof answer->why, "%s", reason == NULL ? "" : reason);
+    if (answer->result != JOB_DONE && !json_is_object(json_object_get(verdict->json, "grant")))
+        client_withdraw(&client, name, inode);
+}
+
+static enum client_outcome ask(const struct terms *terms, const struct job *job, struct job_answer *answer)
+{
+    char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
+    struct client_wait wait = {.name = name, .token = token, .until = client_until(answer_within), .interrupt = -1};
+    struct client_verdict verdict;
+    enum client_outcome outcome = open_spool(terms);
+    if (outcome != CLIENT_OK)
+        return outcome;
+    snprintf(name, sizeof name, "rtkit-%d", (int)job->tid);
+    char *text = client_make_token(token) ? write_spec(terms, job, token) : NULL;
+    outcome = text == NULL ? CLIENT_ERROR : put(name, text, &wait.inode);
+    free(text);
+    if (outcome != CLIENT_OK)
+        return outcome;
+    outcome = client_wait(&client, &wait, &verdict);
+    if (outcome != CLIENT_OK) {
+        client_withdraw(&client, name, wait.inode);
+        return outcome;
+    }
+    take_answer(name, wait.inode, &verdict, answer);
+    client_free_verdict(&verdict);
+    return CLIENT_OK;
+}
+
+static enum job_result result_without_verdict(enum client_outcome outcome)
+{
+    return outcome == CLIENT_NO_BROKER ? JOB_NO_BROKER : outcome == CLIENT_DENIED ? JOB_REFUSED : JOB_FAILED;
+}
+
+/* A spool that was opened for an earlier job can be another broker's by now, or another one: once more, with a fresh one. */
+static void serve(const struct terms *terms, const struct job *job, struct job_answer *answer)
+{
+    const bool was_open = is_open;
+    enum client_outcome outcome = ask(terms, job, answer);
+    if (was_open && outcome != CLIENT_OK && outcome != CLIENT_TIMEOUT) {
+        close_spool();
+        outcome = ask(terms, job, answer);
+    }
+    if (outcome == CLIENT_OK)
+        return;
+    answer->result = result_without_verdict(outcome);
+    snprintf(answer->why, sizeof answer->why, "%s", client.why);
+    close_spool();
+}
+
+/* For good: what this process does it does as the caller. */
+static bool become(uid_t uid, gid_t gid)
+{
+    const struct passwd *account = getpwuid(uid);
+    if (account == NULL ? setgroups(0, NULL) != 0 : initgroups(account->pw_name, account->pw_gid) != 0)
+        return false;
+    if (account != NULL)
+        gid = account->pw_gid;
+    if (uid == 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+        return false;
+    /* Powers go by themselves only with root's uid. */
+    capng_clear(CAPNG_SELECT_CAPS);
+    if (capng_apply(CAPNG_SELECT_CAPS) != 0 || setresuid(uid + 1, uid + 1, uid + 1) == 0)
+        return false;
+    (void)unsetenv("USER");
+    return prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+static void work(const struct terms *terms, int socket)
+{
+    struct job job;
+    ssize_t got;
+    while ((got = recv(socket, &job, sizeof job, 0)) == sizeof job || (got < 0 && errno == EINTR)) {
+        struct job_answer answer = {.id = job.id};
+        if (got < 0)
+            continue;
+        serve(terms, &job, &answer);
+        if (send(socket, &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)
+            break;
+    }
+    close_spool();
+}
+
+int worker_start(const struct terms *terms, uid_t uid, gid_t gid)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGCHLD, SIG_DFL);
+        /* Neither the bus nor other users' workers. */
+        if (dup2(ends[1], 3) != 3 || close_range(4, ~0U, 0) != 0 || !become(uid, gid))
+            _exit(EX_OSERR);
+        work(terms, 3);
+        _exit(EX_OK);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return -1;
+    }
+    return ends[0];
+}

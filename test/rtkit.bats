@@ -1,0 +1,213 @@
+# rtf-rtkit(8): RealtimeKit's interface on a system bus of the test's own, with real callers, whose threads the kernel is asked about.
+load helper
+
+prepare() {
+    configure_plugins 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 all enforce=runtime'
+    configure_rules '- - max_utilization 1' "$ALICE - max_utilization 0.3" "$BOB - max_utilization 0.3"
+    ADDRESS=unix:path=$WORK/bus
+    chmod 755 "$WORK"
+}
+
+# with_accounts COMMAND...: in its place, where the users of these tests have accounts and are in the spool's group: the bus lets nobody in whom it cannot
+# look up, and rtf-rtkit gives a worker the groups of the account.
+with_accounts() {
+    { cat /etc/passwd; for uid in $ALICE $BOB $CAROL; do echo "user$uid:x:$uid:$uid::/:/bin/false"; done; } >"$WORK/passwd"
+    { cat /etc/group; echo "rtf$GROUP:x:$GROUP:user$ALICE,user$BOB"; } >"$WORK/group"
+    # shellcheck disable=SC2016 # it is for the other shell
+    exec unshare --mount sh -c 'mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/group" /etc/group && shift && exec "$@"' sh "$WORK" "$@"
+}
+
+bus_start() {
+    sed -e "s,@ADDRESS@,$ADDRESS,g" -e "s,@POLICY@,$RTF_SOURCE/contrib/rtkit/org.freedesktop.RealtimeKit1.conf,g" >"$WORK/bus.conf" <<'END'
+<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>system</type>
+  <listen>@ADDRESS@</listen>
+  <policy context="default">
+    <allow user="*"/>
+    <deny own="*"/>
+    <deny send_type="method_call"/>
+    <allow send_type="signal"/>
+    <allow send_requested_reply="true" send_type="method_return"/>
+    <allow send_requested_reply="true" send_type="error"/>
+    <allow receive_type="method_call"/>
+    <allow receive_type="method_return"/>
+    <allow receive_type="error"/>
+    <allow receive_type="signal"/>
+    <allow send_destination="org.freedesktop.DBus" send_interface="org.freedesktop.DBus"/>
+  </policy>
+  <include>@POLICY@</include>
+</busconfig>
+END
+    with_accounts dbus-daemon --config-file="$WORK/bus.conf" --nofork 2>"$WORK/bus.err" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -S "$WORK/bus"
+}
+
+# serves [OPTION...]: rtf-rtkit on that bus; its process in $RTKIT.
+serves() {
+    bus_start
+    # The broker sees no such accounts: their directories bear their numbers.
+    for uid in $ALICE $BOB; do as $uid mkdir "$SPECS/$uid"; done
+    with_accounts env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" "$RTF_LIBEXEC/rtf-rtkit" --spool "$SPOOL" --user 20077 "$@" 3>&- 2>"$WORK/rtkit.err" &
+    RTKIT=$!
+    echo "$RTKIT" >>"$WORK/pids"
+    eventually answers
+}
+answers() { as $ALICE env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" dbus-send --system --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.GetNameOwner string:org.freedesktop.RealtimeKit1 >/dev/null 2>&1; }
+
+# client UID PRIORITY [COMMAND...]: a process that asks for its thread; its id in $TID, the answer in $SAID.
+client() {
+    local uid=$1 priority=$2
+    shift 2
+    mkfifo -m 666 "$WORK/input.$uid.$((++clients))"
+    : >"$WORK/said.$clients"
+    become "$uid" "$@" env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" "$RTF_STAGE/rtkit-client" "$priority" <"$WORK/input.$uid.$clients" >"$WORK/said.$clients" 3>&- &
+    CLIENT=$!
+    echo "$CLIENT" >>"$WORK/pids"
+    exec {INPUT}>"$WORK/input.$uid.$clients"
+    eventually test -s "$WORK/said.$clients"
+    read -r TID SAID <"$WORK/said.$clients"
+}
+clients=0
+
+# asks_for UID PROCESS THREAD PRIORITY: with the process id, by dbus-send.
+asks_for() {
+    as "$1" env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" dbus-send --system --print-reply --dest=org.freedesktop.RealtimeKit1 /org/freedesktop/RealtimeKit1 \
+        org.freedesktop.RealtimeKit1.MakeThreadRealtimeWithPID "uint64:$2" "uint64:$3" "uint32:$4" 2>&1
+}
+property() {
+    as $ALICE env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" dbus-send --system --print-reply=literal --dest=org.freedesktop.RealtimeKit1 /org/freedesktop/RealtimeKit1 \
+        org.freedesktop.DBus.Properties.Get string:org.freedesktop.RealtimeKit1 "string:$1" | awk '{ print $NF }'
+}
+
+@test "a thread gets what the rules allow its user, and the reservation ends with it" {
+    broker_start
+    serves
+    client $ALICE 7
+    [ "$SAID" = ok ]
+    [[ $(kernel "$TID") == "fifo "* ]]
+    jq -e --argjson tid "$TID" '.grant.plugin == "FP" and .grant.runtime == 10000 and .grant.period == 100000 and .thread.tid == $tid' "$SPECS/$ALICE/rtkit-$TID.verdict"
+    [ "$(stat -c %u "$SPECS/$ALICE/rtkit-$TID.json")" = $ALICE ]
+    jq -e 'select(.name == "rtkit-'"$TID"'" and .stage == "verdict" and .decision == "ok")' "$EVENTS" >/dev/null
+    [ "$(property MaxRealtimePriority) $(property RTTimeUSecMax) $(property MinNiceLevel)" = '20 200000 0' ]
+    exec {INPUT}>&-
+    gone() { [ ! -e "$SPECS/$ALICE/rtkit-$TID.json" ]; }
+    eventually gone
+}
+
+# bats test_tags=turn:0
+@test "what the rules, the plugins or nobody grants is refused with the reason, and the thread is as it was" {
+    broker_start
+    serves
+    for _ in 1 2 3; do client $ALICE 5 && [ "$SAID" = ok ]; done
+    client $ALICE 5
+    [[ $SAID == "org.freedesktop.DBus.Error.AccessDenied: rtf: acl.conf:2: "*"0.3 used, 0.1 asked"* ]] || { echo "$SAID" >&2; return 1; }
+    is_policy "$TID" other
+    [ ! -e "$SPECS/$ALICE/rtkit-$TID.json" ]
+    client $CAROL 5
+    [[ $SAID == "org.freedesktop.DBus.Error.AccessDenied: rtf: "* ]]
+    client $BOB 21
+    [ "$SAID" = 'org.freedesktop.DBus.Error.InvalidArgs: rtf: a priority is 1 to 20 here' ]
+    client $BOB 0
+    [[ $SAID == *'a priority is 1 to 20 here' ]]
+    kill -TERM "$BROKER"
+    wait "$BROKER" || true
+    client $BOB 5
+    [[ $SAID == 'org.freedesktop.DBus.Error.Failed: rtf: no broker '* ]] || { echo "$SAID" >&2; return 1; }
+}
+
+# bats test_tags=turn:1
+@test "another process of one's own can be named, somebody else's cannot; another priority is a change" {
+    broker_start
+    serves
+    sleeper $BOB
+    bobs=$SLEEPER
+    sleeper $ALICE
+    asks_for $ALICE "$SLEEPER" "$SLEEPER" 3
+    [[ $(kernel "$SLEEPER") == "fifo "* ]]
+    asks_for $ALICE "$SLEEPER" "$SLEEPER" 9
+    jq -e '.request == "change" and .result == "OK"' "$SPECS/$ALICE/rtkit-$SLEEPER.verdict"
+    [[ $(asks_for $ALICE "$bobs" "$bobs" 3 || true) == *"thread $bobs is not yours"* ]]
+    is_policy "$bobs" other
+    [[ $(asks_for $ALICE "$SLEEPER" 1 3 || true) == *'that process has no such thread'* ]]
+    [[ $(asks_for $ALICE 18446744073709551615 18446744073709551615 3 || true) == *'that process has no such thread'* ]]
+}
+
+# bats test_tags=turn:2
+@test "a caller in a pid namespace of its own means its thread, by the number that it has there" {
+    broker_start
+    serves
+    mkfifo -m 666 "$WORK/nested"
+    become $ALICE unshare --user --map-current-user --pid --fork --kill-child env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" "$RTF_STAGE/rtkit-client" 7 <"$WORK/nested" >"$WORK/inside" 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+    exec {INPUT}>"$WORK/nested"
+    eventually test -s "$WORK/inside"
+    grep -q 'unshare failed' "$WORK/inside" && skip 'unprivileged users may not make user namespaces here'
+    [ "$(cat "$WORK/inside")" = '1 ok' ]
+    inside=$(pgrep -u $ALICE -x rtkit-client)
+    [[ $(kernel "$inside") == "fifo "* ]]
+}
+
+# bats test_tags=turn:0
+@test "it holds two powers, is not root, and cannot become it; a worker is its caller, and ends when nobody asks" {
+    broker_start
+    serves
+    client $ALICE 7
+    [ "$SAID" = ok ]
+    status() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status"; }
+    [ "$(status Uid "$RTKIT" | tr -d '[:blank:]')" = 20077200772007720077 ]
+    [ "$(status Groups "$RTKIT" | tr -d '[:blank:]')" = '' ]
+    for set in CapPrm CapEff CapBnd; do [ "$((16#$(status $set "$RTKIT")))" -eq $((1 << 6 | 1 << 7)) ]; done
+    [ "$(status NoNewPrivs "$RTKIT") $(status Seccomp "$RTKIT")" = '1 2' ]
+    worker=$(pgrep -P "$RTKIT")
+    [ "$(status Uid "$worker" | tr -d '[:blank:]')" = "$ALICE$ALICE$ALICE$ALICE" ]
+    [ "$((16#$(status CapPrm "$worker")))" -eq 0 ]
+    [ "$(find "/proc/$worker/fd" -lname 'socket:*' | wc -l)" -eq 1 ]
+    exec {INPUT}>&-
+    no_worker() { ! pgrep -P "$RTKIT" >/dev/null; }
+    PATIENCE=$((PATIENCE * 3)) eventually no_worker
+    # Idle, nobody wakes.
+    switches() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$RTKIT/status"; }
+    before=$(switches)
+    sleep 1
+    [ "$(switches)" = "$before" ]
+}
+
+# bats test_tags=turn:1
+@test "a worker that is killed is an error for who waits, and the next call has another; a stopped one keeps nobody else waiting" {
+    broker_start
+    serves
+    client $ALICE 7
+    pkill -STOP -P "$RTKIT"
+    mkfifo -m 666 "$WORK/stuck"
+    become $ALICE env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" "$RTF_STAGE/rtkit-client" 7 <"$WORK/stuck" >"$WORK/stuck.said" 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+    exec {STUCK}>"$WORK/stuck"
+    client $BOB 7
+    [ "$SAID" = ok ]
+    [ ! -s "$WORK/stuck.said" ]
+    pkill -KILL -P "$RTKIT" -U $ALICE
+    eventually test -s "$WORK/stuck.said"
+    grep -q 'the process that asks for this user has ended' "$WORK/stuck.said"
+    client $ALICE 7
+    [ "$SAID" = ok ]
+}
+
+# bats test_tags=turn:2
+@test "a thousand calls, and a hundred callers that are gone before their answer, leave nothing behind" {
+    broker_start
+    serves
+    measured=$(as $ALICE env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" "$RTF_STAGE/rtkit-client" 5 1000)
+    echo "# a call that changes the priority: $measured us in the median" >&3
+    [ "$measured" -gt 0 ]
+    before=$(find "/proc/$RTKIT/fd" | wc -l)
+    # shellcheck disable=SC2016 # it is for the other shell
+    as $BOB env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" sh -c 'for i in $(seq 100); do
+        timeout -s KILL 0.0$((i % 10)) "$1" 5 >/dev/null 2>&1 </dev/null & done; wait' sh "$RTF_STAGE/rtkit-client"
+    nothing_left() { [ -z "$(find "$SPECS/$ALICE" "$SPECS/$BOB" -name '*.json')" ]; }
+    eventually nothing_left
+    [ "$(find "/proc/$RTKIT/fd" | wc -l)" -le "$((before + 1))" ]
+    client $BOB 5
+    [ "$SAID" = ok ]
+}
