@@ -36,8 +36,8 @@ static void body(void)
     /* Test for admission */
     int res = rtf_spec_create(&c, &s, &p); /* here: over which connection */
 
-    if (res == RTF_SCHEDULE_FAIL) /* NOLINT(bugprone-branch-clone): it is the paper's */
-        return; /* Admission failed, we can retry with different parameters */
+    if (res == RTF_SCHEDULE_FAIL)
+        return; /* Admission failed, we can retry with different parameters; NOLINT(bugprone-branch-clone): it is the paper's */
     else if (res == RTF_ACL_FAIL)
         return; /* ACL check failed, not authorized */
     else if (res == RTF_CONNECTION_ERR)

@@ -1,0 +1,323 @@
+"""Real-time reservations for a program's own threads, over librtf: see rtf(3) and README.md.
+
+    with rtf.reserve(runtime="5ms", period="20ms") as r:
+        for tick in r.every():
+            ...
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import datetime
+import re
+import threading
+import time
+from types import TracebackType
+from typing import Any, AsyncIterator, Dict, Iterator, NamedTuple, Optional, Type, Union
+
+__all__ = ["reserve", "Reservation", "Tick", "Error", "ScheduleFail", "AclFail", "NoBroker", "AttachFail", "BadSpec", "Timeout", "Gone"]
+
+Time = Union[int, str, datetime.timedelta]
+
+
+class Error(Exception):
+    """What was asked for is not so. reason: a sentence; code: a word for programs; nearest: a runtime in us that would be granted now, or None."""
+
+    def __init__(self, reason: str, code: str = "", nearest: Optional[int] = None) -> None:
+        super().__init__(reason)
+        self.reason, self.code, self.nearest = reason, code, nearest
+
+
+class ScheduleFail(Error):
+    """No plugin can honour it."""
+
+
+class AclFail(Error):
+    """The rules do not allow it."""
+
+
+class NoBroker(Error):
+    """No broker runs on the spool, or it ended before it answered."""
+
+
+class AttachFail(Error):
+    """The thread is not to be had."""
+
+
+class BadSpec(Error):
+    """The parameters contradict one another, or are none."""
+
+
+class Timeout(Error):
+    """No answer in time."""
+
+
+class Gone(Error):
+    """The reservation was removed, or its thread has ended."""
+
+
+class Tick(NamedTuple):
+    """One activation: its number from 0, how many were missed before it, and when it was: ns of time.monotonic_ns()."""
+
+    number: int
+    missed: int
+    time: int
+
+
+_OK, _PENDING = 0, 6
+_ERRORS: Dict[int, Type[Error]] = {1: ScheduleFail, 2: AclFail, 3: NoBroker, 4: AttachFail, 5: BadSpec, 7: Timeout, 8: Gone}
+
+
+class _Handle(ctypes.Structure):
+    _fields_ = [("own", ctypes.c_void_p)]
+
+
+class _Params(ctypes.Structure):
+    _fields_ = [("own", ctypes.c_ubyte * 512)]
+
+
+_POINTER, _TEXT, _TIME, _FLAG, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_bool, ctypes.c_int
+_CALLS: Dict[str, Any] = {
+    "rtf_connect": (_INT, _POINTER, _TEXT), "rtf_disconnect": (None, _POINTER), "rtf_reason": (_TEXT, _POINTER),
+    "rtf_set_timeout": (None, _POINTER, _TIME), "rtf_set_blocking": (None, _POINTER, _FLAG), "rtf_fd": (_INT, _POINTER), "rtf_process": (_INT, _POINTER),
+    "rtf_params_set_period": (None, _POINTER, _TIME), "rtf_params_set_runtime": (None, _POINTER, _TIME),
+    "rtf_params_set_des_runtime": (None, _POINTER, _TIME), "rtf_params_set_deadline": (None, _POINTER, _TIME),
+    "rtf_params_set_priority": (None, _POINTER, ctypes.c_uint), "rtf_params_set_scheduler": (_INT, _POINTER, _TEXT),
+    "rtf_params_ignore_admission": (None, _POINTER, _FLAG), "rtf_params_set_name": (_INT, _POINTER, _TEXT), "rtf_params_set_cpus": (_INT, _POINTER, _TEXT),
+    "rtf_params_set_lasting": (None, _POINTER, _FLAG), "rtf_params_set_expires": (None, _POINTER, _TIME), "rtf_params_set_wait": (None, _POINTER, _FLAG),
+    "rtf_spec_create": (_INT, _POINTER, _POINTER, _POINTER), "rtf_spec_create_attached": (_INT, _POINTER, _POINTER, _POINTER, _INT),
+    "rtf_spec_change": (_INT, _POINTER, _POINTER), "rtf_spec_release": (_INT, _POINTER), "rtf_spec_attach": (_INT, _POINTER, _INT),
+    "rtf_spec_detach": (_INT, _POINTER), "rtf_spec_result": (_INT, _POINTER), "rtf_spec_reason": (_TEXT, _POINTER), "rtf_spec_code": (_TEXT, _POINTER),
+    "rtf_spec_nearest": (_TIME, _POINTER), "rtf_spec_is_granted": (_FLAG, _POINTER), "rtf_spec_get_accepted_runtime": (_TIME, _POINTER),
+    "rtf_spec_get_period": (_TIME, _POINTER), "rtf_spec_get_name": (_TEXT, _POINTER), "rtf_spec_get_plugin": (_TEXT, _POINTER),
+    "rtf_spec_get_policy": (_TEXT, _POINTER), "rtf_spec_get_cpus": (_TEXT, _POINTER), "rtf_spec_get_thread": (_INT, _POINTER),
+    "rtf_spec_is_attached": (_FLAG, _POINTER), "rtf_task_start": (_INT, _POINTER), "rtf_task_wait_period": (_TIME, _POINTER),
+    "rtf_task_activation": (ctypes.c_int64, _POINTER),
+}  # fmt: skip
+
+
+def _load() -> ctypes.CDLL:
+    library = ctypes.CDLL("librtf.so.0")  # its calls let other threads of the interpreter run
+    for name, (result, *arguments) in _CALLS.items():
+        call = getattr(library, name)
+        call.restype, call.argtypes = result, arguments
+    return library
+
+
+_rtf = _load()
+_UNITS = {"us": 1, "ms": 1000, "s": 1000000}
+
+
+def _microseconds(key: str, value: Time) -> int:
+    if isinstance(value, datetime.timedelta):
+        return value // datetime.timedelta(microseconds=1)
+    if isinstance(value, str):
+        match = re.fullmatch(r"([0-9]+)(us|ms|s)", value)
+        if match is None:
+            raise BadSpec(f"{key}={value!r}: a time is a whole number and a unit (us, ms or s), or a number of microseconds", "bad-spec")
+        return int(match[1]) * _UNITS[match[2]]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadSpec(f"{key}={value!r} is no time", "bad-spec")
+    return value
+
+
+_SETTERS = {
+    "runtime": "rtf_params_set_runtime", "period": "rtf_params_set_period", "deadline": "rtf_params_set_deadline",
+    "desired_runtime": "rtf_params_set_des_runtime", "expires": "rtf_params_set_expires", "priority": "rtf_params_set_priority",
+    "plugin": "rtf_params_set_scheduler", "name": "rtf_params_set_name", "cpus": "rtf_params_set_cpus", "lasting": "rtf_params_set_lasting",
+    "wait": "rtf_params_set_wait", "ignore_admission": "rtf_params_ignore_admission",
+}  # fmt: skip
+_TIMES = ("runtime", "period", "deadline", "desired_runtime", "expires")
+
+
+def _make_params(asked: Dict[str, Any]) -> _Params:
+    params = _Params()
+    for key, value in asked.items():
+        if key not in _SETTERS:
+            raise TypeError(f"there is no parameter {key!r}")
+        if value is None:
+            continue
+        given = _microseconds(key, value) if key in _TIMES else value.encode() if isinstance(value, str) else value
+        if getattr(_rtf, _SETTERS[key])(ctypes.byref(params), given) not in (None, _OK):
+            raise BadSpec(f"{key}={value!r} is none", "bad-spec")
+    return params
+
+
+class Reservation:
+    """Made by reserve(); in force between acquire() and release(), which `with` and `async with` call."""
+
+    def __init__(self, asked: Dict[str, Any], thread: Union[int, bool, None], spool: Optional[str], timeout: Time) -> None:
+        self._params = _make_params(asked)
+        self._thread, self._spool, self._timeout = thread, spool, _microseconds("timeout", timeout)
+        self._connection, self._spec = _Handle(), _Handle()
+
+    # ---- what is granted; times are microseconds
+
+    name = property(lambda self: _rtf.rtf_spec_get_name(self._at).decode())
+    plugin = property(lambda self: _rtf.rtf_spec_get_plugin(self._at).decode())
+    policy = property(lambda self: _rtf.rtf_spec_get_policy(self._at).decode())
+    cpus = property(lambda self: _rtf.rtf_spec_get_cpus(self._at).decode())
+    reason = property(lambda self: _rtf.rtf_spec_reason(self._at).decode())
+    accepted_runtime = property(lambda self: _rtf.rtf_spec_get_accepted_runtime(self._at))
+    period = property(lambda self: _rtf.rtf_spec_get_period(self._at))
+    granted = property(lambda self: _rtf.rtf_spec_is_granted(self._at))
+    attached = property(lambda self: _rtf.rtf_spec_is_attached(self._at))
+    thread = property(lambda self: _rtf.rtf_spec_get_thread(self._at) or None)
+
+    @property
+    def _at(self) -> Any:
+        return ctypes.byref(self._spec)
+
+    def _error(self, result: int) -> Error:
+        nearest = _rtf.rtf_spec_nearest(self._at) or None
+        return _ERRORS.get(result, Error)(_rtf.rtf_spec_reason(self._at).decode(), _rtf.rtf_spec_code(self._at).decode(), nearest)
+
+    def _check(self, result: int) -> None:
+        if result != _OK:
+            raise self._error(result)
+
+    def _connect(self, blocking: bool) -> None:
+        if self._connection.own:
+            raise Error("it is in force already", "misuse")
+        spool = self._spool.encode() if self._spool is not None else None
+        if _rtf.rtf_connect(ctypes.byref(self._connection), spool) != _OK:
+            reason = _rtf.rtf_reason(ctypes.byref(self._connection)).decode()
+            self._disconnect()
+            raise NoBroker(reason, "no-broker")
+        _rtf.rtf_set_timeout(ctypes.byref(self._connection), self._timeout)
+        _rtf.rtf_set_blocking(ctypes.byref(self._connection), blocking)
+
+    def _disconnect(self) -> None:
+        _rtf.rtf_disconnect(ctypes.byref(self._connection))
+
+    def _create(self) -> int:
+        connection, params = ctypes.byref(self._connection), ctypes.byref(self._params)
+        if self._thread is False:
+            return int(_rtf.rtf_spec_create(connection, self._at, params))
+        thread = threading.get_native_id() if self._thread is None or self._thread is True else int(self._thread or 0)
+        return int(_rtf.rtf_spec_create_attached(connection, self._at, params, thread))
+
+    # ---- calls that wait for the answer
+
+    def acquire(self) -> Reservation:
+        """Asks, and returns itself when it is in force."""
+        self._connect(True)
+        try:
+            self._check(self._create())
+        except Error:
+            self._disconnect()
+            raise
+        return self
+
+    def change(self, **asked: Any) -> None:
+        """Other parameters, all of which are to be stated; refused, the former ones stay in force."""
+        params = _make_params(asked)
+        self._check(_rtf.rtf_spec_change(self._at, ctypes.byref(params)))
+
+    def attach(self, thread: int = 0) -> None:
+        """That thread (0: the calling one) gets what is reserved."""
+        self._check(_rtf.rtf_spec_attach(self._at, thread or threading.get_native_id()))
+
+    def detach(self) -> None:
+        """The thread is as it was before; the reservation stays."""
+        self._check(_rtf.rtf_spec_detach(self._at))
+
+    def release(self) -> None:
+        """The end of it; also of what has ended already."""
+        if self._connection.own:
+            _rtf.rtf_spec_release(self._at)
+            self._disconnect()
+
+    def __enter__(self) -> Reservation:
+        return self.acquire()
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.release()
+
+    # ---- the same without blocking a loop
+
+    async def _answered(self, result: int) -> None:
+        """Waits until the broker has answered what was just asked for."""
+        if result != _PENDING:
+            self._check(result)
+            return
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[int] = loop.create_future()
+
+        def look() -> None:
+            _rtf.rtf_process(ctypes.byref(self._connection))
+            result = _rtf.rtf_spec_result(self._at)
+            if result != _PENDING and not answer.done():
+                answer.set_result(result)
+
+        fd = _rtf.rtf_fd(ctypes.byref(self._connection))
+        loop.add_reader(fd, look)
+        try:
+            look()  # it may have come before it was listened for
+            self._check(await asyncio.wait_for(answer, self._timeout / 1000000 or None))
+        except asyncio.TimeoutError:
+            raise Timeout("no answer within the time allowed", "no-answer") from None
+        finally:
+            loop.remove_reader(fd)
+
+    async def acquire_async(self) -> Reservation:
+        """As acquire; the thread is the one that runs the loop."""
+        self._connect(False)
+        try:
+            await self._answered(self._create())
+        except BaseException:
+            self.release()
+            raise
+        return self
+
+    async def change_async(self, **asked: Any) -> None:
+        """As change."""
+        params = _make_params(asked)
+        await self._answered(_rtf.rtf_spec_change(self._at, ctypes.byref(params)))
+
+    async def __aenter__(self) -> Reservation:
+        return await self.acquire_async()
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.release()
+
+    def every(self) -> _Periods:
+        """Periods without end, for `for` and `async for`: the first begins with the first turn."""
+        return _Periods(self)
+
+
+class _Periods:
+    def __init__(self, reservation: Reservation) -> None:
+        self._reservation = reservation
+
+    def __iter__(self) -> Iterator[Tick]:
+        spec = self._reservation._at
+        if _rtf.rtf_task_start(spec) != _OK:
+            raise Error("what is granted has no period", "misuse")
+        number, missed = 0, 0
+        while True:
+            yield Tick(number, missed, _rtf.rtf_task_activation(spec))
+            missed = _rtf.rtf_task_wait_period(spec)
+            number += 1
+
+    async def __aiter__(self) -> AsyncIterator[Tick]:
+        number, missed, activation = 0, 0, time.monotonic_ns()
+        while True:
+            yield Tick(number, missed, activation)
+            period = self._reservation.period * 1000
+            if period == 0:
+                raise Error("what is granted has no period", "misuse")
+            activation += period
+            late = time.monotonic_ns() - activation
+            missed = max(late // period, 0)
+            activation += missed * period
+            await asyncio.sleep(max(-late, 0) / 1e9)
+            number += 1
+
+
+def reserve(*, thread: Union[int, bool, None] = None, spool: Optional[str] = None, timeout: Time = "30s", **asked: Any) -> Reservation:
+    """What is to be reserved: runtime, period, deadline, desired_runtime, priority, plugin, cpus, name, lasting, expires, wait, ignore_admission.
+
+    thread: whom it is for; None: the calling thread, False: nobody yet."""
+    return Reservation(asked, thread, spool, timeout)

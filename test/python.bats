@@ -1,0 +1,151 @@
+# Python (contrib/python): reservations of the interpreter's own threads, as the kernel has them.
+load helper
+
+prepare() {
+    configure_plugins "EDF edf - all partition=global threshold=$(nproc --all | awk '{ printf "%.9f", 0.9 / $1 }')" 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 4"
+    cat >"$WORK/common.py" <<'END'
+import asyncio, os, threading, time, datetime
+import rtf
+DEADLINE = 6
+def policy(thread=0):
+    return os.sched_getscheduler(thread) & ~os.SCHED_RESET_ON_FORK
+def raises(kind, call):
+    try:
+        call()
+    except kind as error:
+        return error
+    raise AssertionError(f"no {kind}")
+END
+}
+
+# python: what is on standard input, as Alice.
+python() {
+    cat "$WORK/common.py" - >"$WORK/script.py"
+    as $ALICE env USER=$ALICE RTF_SPOOL="$SPOOL" LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" PYTHONPATH="$RTF_SOURCE/contrib/python" PYTHONDONTWRITEBYTECODE=1 \
+        timeout 60 /usr/bin/python3 "${1:-$WORK/script.py}"
+}
+nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json')"; }
+
+@test "with: the calling thread is real-time inside, ordinary before and after" {
+    broker_start
+    python <<'END'
+assert policy() == 0
+with rtf.reserve(runtime="5ms", period=datetime.timedelta(milliseconds=20)) as r:
+    assert policy() == DEADLINE and r.attached and r.thread == threading.get_native_id()
+    assert (r.accepted_runtime, r.period, r.plugin, r.policy) == (5000, 20000, "EDF", "deadline")
+    r.change(runtime=6000, period="20ms")
+    assert r.accepted_runtime == 6000 and policy() == DEADLINE
+    r.detach()
+    assert policy() == 0 and r.granted
+    r.attach()
+    assert policy() == DEADLINE
+assert policy() == 0 and not r.granted
+with rtf.reserve(priority=15, plugin="FP", runtime="1ms", period="10ms") as r:
+    assert policy() == os.SCHED_FIFO
+seen = []
+def work():
+    with rtf.reserve(runtime="1ms", period="20ms"):
+        seen.append(policy())
+threads = [threading.Thread(target=work) for _ in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert seen == [DEADLINE] * 8 and policy() == 0
+END
+    nothing_is_left
+}
+
+@test "a refusal is an exception with reason, code and nearest" {
+    broker_start
+    configure_rules "$ALICE EDF max_utilization 4" "$ALICE EDF max_runtime 40ms"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    python <<'END'
+with rtf.reserve(runtime="10ms", period="40ms"):
+    e = raises(rtf.ScheduleFail, rtf.reserve(runtime="36ms", period="40ms").acquire)
+    assert e.code == "full" and 20000 < e.nearest < 36000 and e.reason and str(e) == e.reason
+    assert raises(rtf.AclFail, rtf.reserve(runtime="41ms", period="100ms").acquire).code == "beyond-rule"
+    assert policy() == DEADLINE
+assert raises(rtf.AttachFail, rtf.reserve(runtime="1ms", period="20ms", thread=1).acquire).code == "not-yours"
+assert raises(rtf.BadSpec, rtf.reserve(runtime="30ms", period="20ms").acquire).code == "bad-spec"
+assert raises(rtf.BadSpec, lambda: rtf.reserve(runtime="1.5ms")).code == "bad-spec"
+raises(TypeError, lambda: rtf.reserve(runtme="1ms"))
+assert raises(rtf.NoBroker, rtf.reserve(runtime="1ms", period="20ms", spool="/nonexistent").acquire).reason
+assert policy() == 0
+END
+    nothing_is_left
+}
+
+@test "every: ticks lie on a grid, and what is missed is counted" {
+    broker_start
+    python <<'END'
+with rtf.reserve(runtime="2ms", period="20ms") as r:
+    ticks = []
+    for tick in r.every():
+        assert time.monotonic_ns() >= tick.time
+        ticks.append(tick)
+        if tick.number == 3:
+            time.sleep(0.07)
+        if tick.number == 6:
+            break
+assert [t.number for t in ticks] == list(range(7))
+assert all((t.time - ticks[0].time) % 20_000_000 == 0 for t in ticks)
+assert ticks[4].missed >= 2 and ticks[4].time - ticks[3].time == 20_000_000 * (ticks[4].missed + 1)
+END
+    nothing_is_left
+}
+
+@test "asyncio: nothing blocks the loop while the broker is asked" {
+    broker_start
+    python <<'END'
+async def main():
+    async with rtf.reserve(runtime="2ms", period="20ms") as r:
+        assert policy() == DEADLINE
+        times = []
+        async for tick in r.every():
+            times.append(tick.time)
+            if tick.number == 4:
+                break
+        assert all((t - times[0]) % 20_000_000 == 0 for t in times)
+        await r.change_async(runtime="3ms", period="20ms")
+        assert r.accepted_runtime == 3000
+        try:
+            async with rtf.reserve(runtime="17ms", period="20ms", thread=False):
+                assert False
+        except rtf.ScheduleFail as e:
+            assert 0 < e.nearest < 17000
+    assert policy() == 0
+    # Who waits for room gives up in time, and the loop goes on meanwhile.
+    async with rtf.reserve(runtime="12ms", period="20ms", thread=False):
+        beats = 0
+        async def beat():
+            nonlocal beats
+            while True:
+                beats += 1
+                await asyncio.sleep(0.01)
+        beating = asyncio.create_task(beat())
+        try:
+            async with rtf.reserve(runtime="12ms", period="20ms", thread=False, wait=True, timeout="300ms"):
+                assert False
+        except rtf.Timeout:
+            pass
+        beating.cancel()
+        assert beats > 5
+asyncio.run(main())
+END
+    nothing_is_left
+}
+
+@test "the examples of contrib/python/README.md do what it says" {
+    broker_start
+    local count=0 block
+    awk -v base="$WORK/example." '/^```python/ { literal = 1; count++; next } /^```/ { literal = 0 } literal { print >(base count) }' "$RTF_SOURCE/contrib/python/README.md"
+    for block in "$WORK"/example.*; do
+        python "$block" </dev/null >>"$WORK/out" || { cat "$block" >&2; false; }
+        count=$((count + 1))
+    done
+    [ "$count" -eq 3 ]
+    grep -qx 'deadline 2000' "$WORK/out"
+    grep -qx 90000 "$WORK/out"
+    grep -qx 3000 "$WORK/out"
+}
