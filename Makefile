@@ -24,7 +24,7 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 
 # Which headers a source file sees, besides those beside it: nobody reaches into another program. Tests see everything.
 BROKER  = libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
-sees    = -Ilib $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) \
+sees    = -Ilib $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
@@ -48,17 +48,19 @@ READER_SRC = $(wildcard libexec/reader/*.c)
 RTKIT_SRC  = $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c test/library/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(wildcard libexec/muse/*.c)
+SOURCES    = $(wildcard bin/*.c test/library/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 # librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
 LIBRARY_SRC = $(addprefix lib/,client.c inotify-let-go.c units.c $(notdir $(wildcard lib/rtf-*.c)))
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
+# What rtf preload puts in front of libc.
+PRELOAD     = $(B)/libexec/rtf-preload.so
 
 .PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit deb deb-check uninstall clean
 all: programs library man
-library: $(LIBRARY)
+library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
@@ -69,6 +71,7 @@ $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c) $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c)
+$(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c lib/client.c lib/inotify-let-go.c lib/units.c)
 $(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
@@ -144,6 +147,10 @@ $(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/exp
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# What rtf preload puts in front of libc.
+$(PRELOAD): $(patsubst %.c,$(B)/pic/%.o,$(wildcard libexec/preload/*.c) $(LIBRARY_SRC)) libexec/preload/preload.map
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,--version-script=libexec/preload/preload.map -Wl,-z,defs -o $@ $(filter %.o,$^) -ljansson
 $(B)/lib/librtf.so.0: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf.map
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,librtf.so.0 -Wl,--version-script=lib/librtf.map -Wl,-z,defs -o $@ $(filter %.o,$^) -ljansson
@@ -329,6 +336,7 @@ install: all
 	install -D -m 644 contrib/completions/rtf.fish $(DESTDIR)$(FISHDIR)/rtf.fish
 	ln -sf rtf $(DESTDIR)$(BASHDIR)/rtf-run
 	ln -sf rtf $(DESTDIR)$(BASHDIR)/rtf-wait
+	install -m 644 $(PRELOAD) $(DESTDIR)$(LIBEXECDIR)
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 $(B)/lib/librtf.so.0 $(B)/lib/librtf.a $(DESTDIR)$(LIBDIR)
 	ln -sf librtf.so.0 $(DESTDIR)$(LIBDIR)/librtf.so

@@ -53,6 +53,7 @@ prepare() {
 755 usr/libexec/rtf/front/rtf-ls
 755 usr/libexec/rtf/front/rtf-muse
 755 usr/libexec/rtf/front/rtf-plugins
+755 usr/libexec/rtf/front/rtf-preload
 755 usr/libexec/rtf/front/rtf-release
 755 usr/libexec/rtf/front/rtf-resume
 755 usr/libexec/rtf/front/rtf-revoke
@@ -81,6 +82,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-logger
 755 usr/libexec/rtf/rtf-names
 755 usr/libexec/rtf/rtf-partition
+644 usr/libexec/rtf/rtf-preload.so
 755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-remove
@@ -113,6 +115,7 @@ prepare() {
 644 usr/share/man/man1/rtf-ls.1
 644 usr/share/man/man1/rtf-muse.1
 644 usr/share/man/man1/rtf-plugins.1
+644 usr/share/man/man1/rtf-preload.1
 644 usr/share/man/man1/rtf-release.1
 644 usr/share/man/man1/rtf-run.1
 644 usr/share/man/man1/rtf-show.1
@@ -206,10 +209,10 @@ parsed_root() {
     installed PREFIX=/opt/rtf
     unit=$ROOT/opt/rtf/lib/systemd/system/rtf.service
     [ "$(grep -c '^Exec[A-Za-z]*=/opt/rtf/libexec/rtf/rtf-brokerd ' "$unit")" -eq 2 ]
-    run grep -rn '@[A-Z]*@' "$ROOT"/opt/rtf/lib "$ROOT/etc"
+    run grep -rnI '@[A-Z]*@' "$ROOT"/opt/rtf/lib "$ROOT/etc"
     [ "$status" -eq 1 ]
     # Nothing speaks of where it was built or staged.
-    run grep -rlF -e "$RTF_SOURCE/" -e "$ROOT" "$ROOT/etc" "$ROOT"/opt/rtf/lib "$ROOT"/opt/rtf/share
+    run grep -rlIF -e "$RTF_SOURCE/" -e "$ROOT" "$ROOT/etc" "$ROOT"/opt/rtf/lib "$ROOT"/opt/rtf/share
     [ "$status" -eq 1 ]
 }
 

@@ -1,0 +1,166 @@
+#include "budget.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile.h"
+#include "rtf.h"
+#include "units.h"
+
+enum { THREAD_NAME = 16, RESERVATION = 32, SENTENCE = 1024 };
+
+static const char *policy_name(int policy)
+{
+    return policy == SCHED_FIFO ? "SCHED_FIFO" : policy == SCHED_RR ? "SCHED_RR" : "SCHED_DEADLINE";
+}
+
+static void name_of_thread(pid_t thread, char name[static THREAD_NAME + 1])
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)thread);
+    FILE *file = fopen(path, "re");
+    if (file == NULL || fgets(name, THREAD_NAME + 1, file) == NULL)
+        name[0] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
+    name[strcspn(name, "\n")] = '\0';
+}
+
+/* One write, as others print there, too. */
+static void say(pid_t thread, const struct wanted *wanted, const char *reason)
+{
+    char name[THREAD_NAME + 1], line[SENTENCE];
+    name_of_thread(thread, name);
+    const int length = snprintf(line, sizeof line, "rtf-preload: %s (%d) does not get %s: %.800s\n", name, (int)thread, policy_name(wanted->policy), reason);
+    if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
+        return; /* it has no standard error: then nobody wants to know */
+}
+
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): what rtf-preload has set, nobody changes */
+    return value == NULL ? "" : value;
+}
+
+/* Words of the command line count more than lines of files. */
+static void find_profile(pid_t thread, struct profile *profile)
+{
+    char name[THREAD_NAME + 1], wrong[PROFILE_WRONG], words[SENTENCE], *rest = NULL;
+    *profile = (struct profile){0};
+    name_of_thread(thread, name);
+    (void)profile_find(setting("RTF_PRELOAD_PROFILES"), program_invocation_short_name, name, profile, wrong);
+    snprintf(words, sizeof words, "%s", setting("RTF_PRELOAD"));
+    for (const char *word = strtok_r(words, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+        (void)profile_take(profile, word);
+}
+
+static bool gives(const struct rtf_status *status, size_t plugin, int policy)
+{
+    if (policy == SCHED_DEADLINE)
+        return strcmp(rtf_plugin_policy(status, plugin), "deadline") == 0;
+    return strcmp(rtf_plugin_program(status, plugin), policy == SCHED_FIFO ? "fp" : "rr") == 0;
+}
+
+/* With a budget, a plugin of another policy could serve, too, and the program would not get what it asked for. */
+static bool choose_plugin(struct rtf_connection *connection, int policy, struct profile *profile)
+{
+    if (profile->plugin[0] != '\0')
+        return true;
+    struct rtf_status *status = rtf_status_read(connection);
+    for (size_t i = 0; status != NULL && profile->plugin[0] == '\0' && i < rtf_status_plugins(status); i++)
+        if (gives(status, i, policy))
+            snprintf(profile->plugin, sizeof profile->plugin, "%s", rtf_plugin_name(status, i));
+    rtf_status_free(status);
+    return profile->plugin[0] != '\0';
+}
+
+/* Fewer CPUs than the system has: the program, or its user, meant that. Under SCHED_DEADLINE the kernel would refuse it. */
+static void add_cpus(pid_t thread, struct rtf_params *params)
+{
+    cpu_set_t own, usual;
+    char text[CPU_LIST_TEXT];
+    if (sched_getaffinity(thread, sizeof own, &own) == 0 && sched_getaffinity(1, sizeof usual, &usual) == 0 && CPU_COUNT(&own) < CPU_COUNT(&usual))
+        (void)rtf_params_set_cpus(params, format_cpus(&own, text));
+}
+
+static void make_params(const struct wanted *wanted, const struct profile *profile, struct rtf_params *params)
+{
+    const bool has_times = wanted->policy == SCHED_DEADLINE;
+    rtf_params_set_runtime(params, has_times ? wanted->runtime : profile->runtime);
+    rtf_params_set_period(params, has_times ? wanted->period : profile->period);
+    rtf_params_set_deadline(params, wanted->deadline);
+    rtf_params_set_priority(params, (unsigned)wanted->priority);
+    (void)rtf_params_set_scheduler(params, profile->plugin);
+}
+
+/* As sched_setattr(2) and sched_setscheduler(2) have them. */
+static int error_of(enum rtf_result result, int policy, const char *code)
+{
+    switch (result) {
+    case RTF_OK: return 0;
+    case RTF_SCHEDULE_FAIL: return policy == SCHED_DEADLINE ? EBUSY : EPERM;
+    case RTF_BAD_SPEC: return EINVAL;
+    case RTF_ATTACH_FAIL: return strcmp(code, "no-thread") == 0 ? ESRCH : EPERM;
+    case RTF_ACL_FAIL:
+    case RTF_CONNECTION_ERR:
+    case RTF_PENDING:
+    case RTF_TIMEOUT:
+    case RTF_GONE:
+    case RTF_ERROR: break;
+    }
+    return EPERM;
+}
+
+/* What is there by that name may be of a thread that had the same id. */
+static enum rtf_result ask(struct rtf_connection *connection, struct rtf_spec *spec, struct rtf_params *params, pid_t thread, const struct wanted *wanted)
+{
+    char name[RESERVATION];
+    snprintf(name, sizeof name, "preload-%d", (int)thread);
+    if (rtf_spec_find(connection, spec, name) == RTF_OK && rtf_spec_get_thread(spec) == thread)
+        return rtf_spec_change(spec, params);
+    if (rtf_spec_result(spec) != RTF_GONE)
+        (void)rtf_spec_release(spec);
+    if (wanted->policy != SCHED_DEADLINE)
+        add_cpus(thread, params);
+    (void)rtf_params_set_name(params, name);
+    return rtf_spec_create_attached(connection, spec, params, thread);
+}
+
+int budget_reserve(pid_t thread, const struct wanted *wanted)
+{
+    struct rtf_connection connection = RTF_CONNECTION_INIT;
+    struct rtf_spec spec = RTF_SPEC_INIT;
+    struct rtf_params params = RTF_PARAMS_INIT;
+    struct profile profile;
+    int error = EPERM;
+    find_profile(thread, &profile);
+    if (rtf_connect(&connection, NULL) != RTF_OK)
+        say(thread, wanted, rtf_reason(&connection));
+    else if (!choose_plugin(&connection, wanted->policy, &profile))
+        say(thread, wanted, "no plugin gives that (rtf plugins)");
+    else {
+        make_params(wanted, &profile, &params);
+        const enum rtf_result result = ask(&connection, &spec, &params, thread, wanted);
+        error = error_of(result, wanted->policy, rtf_spec_code(&spec));
+        if (error != 0)
+            say(thread, wanted, rtf_spec_reason(&spec));
+    }
+    rtf_disconnect(&connection);
+    return error;
+}
+
+void budget_release(pid_t thread)
+{
+    struct rtf_connection connection = RTF_CONNECTION_INIT;
+    struct rtf_spec spec = RTF_SPEC_INIT;
+    char name[RESERVATION];
+    snprintf(name, sizeof name, "preload-%d", (int)thread);
+    if (rtf_connect(&connection, NULL) == RTF_OK && rtf_spec_find(&connection, &spec, name) == RTF_OK)
+        (void)rtf_spec_release(&spec);
+    rtf_disconnect(&connection);
+}

@@ -1,0 +1,215 @@
+/* The scheduling calls of a program that knows nothing of rtf, in front of libc's (LD_PRELOAD): what would make a thread real-time asks for a reservation,
+ * and returns what the kernel's answer would be. Everything else is libc's own. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "budget.h"
+#include "schedattr.h"
+
+/* Newer libcs declare it, with a structure of theirs. */
+int set_attr(pid_t thread, const void *attributes, unsigned flags) __asm__("sched_setattr");
+
+/* A function under another type than dlsym's. */
+#define LIBC(name) ((__typeof__(&(name)))libc_function(#name))
+typedef void function(void);
+static function *libc_function(const char *name)
+{
+    function *found;
+    void *address = dlsym(RTLD_NEXT, name);
+    memcpy(&found, &address, sizeof found);
+    return found;
+}
+
+static bool is_fixed(int policy)
+{
+    return (policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO || (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+}
+
+static pid_t id_of(pid_t thread)
+{
+    return thread == 0 ? gettid() : thread;
+}
+
+/* As a system call answers; errno of the calls in between does not show. */
+static int answer(int error)
+{
+    if (error == 0)
+        return 0;
+    errno = error;
+    return -1;
+}
+
+static int reserve_fixed(pid_t thread, int policy, int priority)
+{
+    const struct wanted wanted = {.policy = policy & ~SCHED_RESET_ON_FORK, .priority = priority};
+    const int before = errno;
+    if (priority < 1 || priority > 99)
+        return EINVAL;
+    const int error = budget_reserve(thread, &wanted);
+    errno = before;
+    return error;
+}
+
+static void end_if_reserved(pid_t thread)
+{
+    const int before = errno, policy = sched_getscheduler(thread);
+    if (policy > 0 && (policy & SCHED_RESET_ON_FORK) != 0) /* every grant has it */
+        budget_release(thread);
+    errno = before;
+}
+
+int sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
+{
+    if (is_fixed(policy) && pid >= 0 && param != NULL)
+        return answer(reserve_fixed(id_of(pid), policy, param->sched_priority));
+    if (pid >= 0)
+        end_if_reserved(id_of(pid));
+    return LIBC(sched_setscheduler)(pid, policy, param);
+}
+
+int sched_setparam(pid_t pid, const struct sched_param *param)
+{
+    const int policy = pid < 0 ? -1 : sched_getscheduler(pid);
+    if (policy >= 0 && is_fixed(policy) && param != NULL)
+        return answer(reserve_fixed(id_of(pid), policy, param->sched_priority));
+    return LIBC(sched_setparam)(pid, param);
+}
+
+/* The kernel's id of a thread is in the name of the clock of its CPU time. */
+static pid_t id_of_pthread(pthread_t thread)
+{
+    clockid_t clock;
+    if (pthread_equal(thread, pthread_self()))
+        return gettid();
+    return pthread_getcpuclockid(thread, &clock) == 0 ? ~(clock >> 3) : 0;
+}
+
+int pthread_setschedparam(pthread_t target_thread, int policy, const struct sched_param *param)
+{
+    const pid_t id = id_of_pthread(target_thread);
+    if (id <= 0)
+        return ESRCH;
+    if (is_fixed(policy))
+        return reserve_fixed(id, policy, param->sched_priority);
+    end_if_reserved(id);
+    return LIBC(pthread_setschedparam)(target_thread, policy, param);
+}
+
+int pthread_setschedprio(pthread_t target_thread, int prio)
+{
+    const pid_t id = id_of_pthread(target_thread);
+    const int policy = id <= 0 ? -1 : sched_getscheduler(id);
+    if (policy >= 0 && is_fixed(policy))
+        return reserve_fixed(id, policy, prio);
+    return LIBC(pthread_setschedprio)(target_thread, prio);
+}
+
+/* A runtime is rounded up, and the times within which it is to be had are rounded down: never less than was asked. */
+static int set_attributes(pid_t thread, const struct kernel_sched_attr *attributes)
+{
+    if (attributes->policy != SCHED_DEADLINE)
+        return reserve_fixed(thread, (int)attributes->policy, (int)attributes->priority);
+    const struct wanted wanted = {
+        .policy = SCHED_DEADLINE,
+        .runtime = (attributes->runtime + 999) / 1000,
+        .deadline = attributes->deadline / 1000,
+        .period = (attributes->period != 0 ? attributes->period : attributes->deadline) / 1000,
+    };
+    const int before = errno;
+    const int error = wanted.runtime == 0 || wanted.deadline == 0 ? EINVAL : budget_reserve(thread, &wanted);
+    errno = before;
+    return error;
+}
+
+static bool is_reserved_by(const struct kernel_sched_attr *attributes)
+{
+    return attributes != NULL && (attributes->policy == SCHED_DEADLINE || is_fixed((int)attributes->policy));
+}
+
+int set_attr(pid_t thread, const void *attributes, unsigned flags)
+{
+    return (int)syscall(SYS_sched_setattr, thread, attributes, flags);
+}
+
+/* Programs make the calls for which an older libc had no function by their number. */
+long syscall(long sysno, ...)
+{
+    long words[6];
+    va_list list;
+    va_start(list, sysno);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        words[i] = va_arg(list, long);
+    va_end(list);
+    const pid_t thread = (pid_t)words[0];
+    if (sysno == SYS_sched_setattr && thread >= 0) {
+        const struct kernel_sched_attr *attributes = (const struct kernel_sched_attr *)words[1]; /* NOLINT(performance-no-int-to-ptr): it is one */
+        if (is_reserved_by(attributes))
+            return answer(set_attributes(id_of(thread), attributes));
+        end_if_reserved(id_of(thread));
+    }
+    if (sysno == SYS_sched_setscheduler)
+        return sched_setscheduler(thread, (int)words[1], (const struct sched_param *)words[2]); /* NOLINT(performance-no-int-to-ptr): it is one */
+    if (sysno == SYS_sched_setparam)
+        return sched_setparam(thread, (const struct sched_param *)words[1]); /* NOLINT(performance-no-int-to-ptr): it is one */
+    return LIBC(syscall)(sysno, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+/* ---- a thread that is to be real-time from its start on ---- */
+
+struct start {
+    void *(*routine)(void *);
+    void *argument;
+    int policy, priority, error;
+    sem_t decided; /* from then on this belongs to the creator, whose stack it is on */
+};
+
+static void *begin(void *argument)
+{
+    struct start *start = argument;
+    const struct start own = {.routine = start->routine, .argument = start->argument};
+    const int error = reserve_fixed(gettid(), start->policy, start->priority);
+    start->error = error;
+    sem_post(&start->decided);
+    return error == 0 ? own.routine(own.argument) : NULL;
+}
+
+static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes, struct start *start)
+{
+    pthread_attr_t ordinary = *attributes; /* a copy that shares what it points to, and is not destroyed */
+    int detached = PTHREAD_CREATE_JOINABLE;
+    pthread_attr_setinheritsched(&ordinary, PTHREAD_INHERIT_SCHED);
+    pthread_attr_getdetachstate(attributes, &detached);
+    sem_init(&start->decided, 0, 0);
+    const int error = LIBC(pthread_create)(thread, &ordinary, begin, start);
+    if (error != 0)
+        return error;
+    while (sem_wait(&start->decided) != 0)
+        ;
+    sem_destroy(&start->decided);
+    if (start->error != 0 && detached == PTHREAD_CREATE_JOINABLE)
+        pthread_join(*thread, NULL);
+    return start->error;
+}
+
+int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*start_routine)(void *), void *arg)
+{
+    int inherits = PTHREAD_INHERIT_SCHED, policy = SCHED_OTHER;
+    struct sched_param param = {0};
+    if (attr != NULL && (pthread_attr_getinheritsched(attr, &inherits) != 0 || pthread_attr_getschedpolicy(attr, &policy) != 0 ||
+                         pthread_attr_getschedparam(attr, &param) != 0))
+        inherits = PTHREAD_INHERIT_SCHED;
+    if (inherits != PTHREAD_EXPLICIT_SCHED || !is_fixed(policy))
+        return LIBC(pthread_create)(newthread, attr, start_routine, arg);
+    struct start start = {.routine = start_routine, .argument = arg, .policy = policy, .priority = param.sched_priority};
+    return create_and_decide(newthread, attr, &start);
+}

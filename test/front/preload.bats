@@ -1,0 +1,142 @@
+# rtf preload: Debian's own programs, unchanged, of a user without any right; what they asked the kernel for is reserved, and the kernel has it.
+load ../helper
+load ../command
+load front
+
+prepare() {
+    front_prepare
+    configure_plugins "EDF edf - all partition=global threshold=$(nproc --all | awk '{ printf "%.9f", 0.9 / $1 }')" 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 4"
+    mkdir "$WORK/profiles" "$WORK/home"
+    chown $ALICE "$WORK/home"
+}
+
+# preloaded OPTION... -- COMMAND: as Alice, without rights.
+preloaded() { as $ALICE env -u XDG_CONFIG_HOME HOME="$WORK/home" USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" preload "$@"; }
+compiled() { cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$WORK/$1" "$RTF_SOURCE/test/library/$1.c" -pthread; }
+nothing_is_left() { eventually test -z "$(find "$OWN" -name '*.json')"; }
+
+# threads PROCESS: policies of its threads, one a line, from the kernel.
+threads() { for task in /proc/"$1"/task/*; do kernel "${task##*/}" | cut -d ' ' -f 1,2; done | sort; }
+has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
+
+@test "--help and --version; wrong usage is 125" {
+    prints 0 rtf preload --version
+    out 'rtf preload [0-9]*'
+    prints 0 rtf preload --help
+    out 'Usage: rtf preload *'
+    diff <(awk '/^# / { inside = $0 == "# OPTIONS" } inside && /^\*-/' "$RTF_SOURCE/man/rtf-preload.1.scd" | sed 's/\\//g' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u) \
+        <(grep -E '^ {1,8}-' "$WORK/out" | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u) >&2
+    fails 125 'rtf preload: -T 5: a time needs a unit (us, ms or s)*' rtf preload -T 5 -- true
+    fails 127 'rtf preload: no-such-command: *' env PATH=/usr/bin:/bin "$RTF_BIN/rtf" preload -- no-such-command
+    fails 126 'rtf preload: /etc/passwd: *' rtf preload -- /etc/passwd
+    run -7 rtf preload -- sh -c 'exit 7'
+}
+
+@test "each call of the kernel's interface, with the codes that a program expects" {
+    compiled calls
+    broker_start
+    preloaded -T 1ms -P 20ms -- "$WORK/calls" 2>"$WORK/err" || { cat "$WORK/err" >&2; false; }
+    grep -q "^rtf-preload: calls ([0-9]*) does not get SCHED_DEADLINE: " "$WORK/err"
+    nothing_is_left
+}
+
+@test "chrt(1) itself, and what it becomes" {
+    broker_start
+    [ "$(preloaded -T 1ms -P 20ms -- chrt -f 15 chrt -p 0 | sed -n 's/.*policy: //p')" = 'SCHED_FIFO|SCHED_RESET_ON_FORK' ]
+    [ "$(preloaded -T 1ms -P 20ms -- chrt -r 5 chrt -p 0 | sed -n 's/.*policy: //p')" = 'SCHED_RR|SCHED_RESET_ON_FORK' ]
+    preloaded -- chrt -d -T 1000000 -P 20000000 0 chrt -p 0 >"$WORK/out"
+    grep -q 'SCHED_DEADLINE' "$WORK/out"
+    grep -q '1000000/20000000/20000000' "$WORK/out"
+    sleeper $ALICE
+    preloaded -T 1ms -P 20ms -- chrt -f -p 12 "$SLEEPER"
+    is_policy "$SLEEPER" fifo
+    preloaded -- chrt -o -p 0 "$SLEEPER"
+    is_policy "$SLEEPER" other
+    nothing_is_left
+}
+
+@test "cyclictest: its threads are SCHED_FIFO in the kernel, and it reports" {
+    command -v cyclictest >/dev/null || skip 'cyclictest is not here'
+    broker_start
+    become $ALICE env HOME="$WORK/home" USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms -- cyclictest -p 15 -t 2 -i 5000 -l 400 -q >"$WORK/out" 2>"$WORK/err" 3>&- &
+    local pid=$!
+    echo "$pid" >>"$WORK/pids"
+    eventually has_threads "$pid" fifo 2
+    [ "$(jq -s '[.[] | select(.grant.policy == "fifo" and .thread.state == "attached")] | length' "$OWN"/preload-*.verdict)" = 2 ]
+    wait "$pid" || { cat "$WORK/err" >&2; false; }
+    [ "$(grep -c '^T: ' "$WORK/out")" = 2 ]
+    nothing_is_left
+}
+
+@test "rt-app with SCHED_FIFO and SCHED_DEADLINE sections" {
+    command -v rt-app >/dev/null || skip 'rt-app is not here'
+    broker_start
+    cat >"$WORK/load.json" <<'END'
+{"global": {"duration": 2, "calibration": 100, "default_policy": "SCHED_OTHER", "lock_pages": false, "logdir": "/tmp", "log_size": "disable"},
+ "tasks": {"fixed": {"policy": "SCHED_FIFO", "priority": 15, "loop": -1, "run": 500, "timer": {"ref": "unique", "period": 20000}},
+           "dead": {"policy": "SCHED_DEADLINE", "dl-runtime": 2000, "dl-period": 20000, "dl-deadline": 20000, "loop": -1, "run": 500, "timer": {"ref": "unique", "period": 20000}}}}
+END
+    chmod 644 "$WORK/load.json"
+    become $ALICE env HOME="$WORK/home" USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms -- rt-app "$WORK/load.json" >"$WORK/out" 2>&1 3>&- &
+    local pid=$!
+    echo "$pid" >>"$WORK/pids"
+    eventually has_threads "$pid" fifo 1 || { cat "$WORK/out" >&2; false; }
+    eventually has_threads "$pid" deadline 1 || { cat "$WORK/out" >&2; false; }
+    wait "$pid" || { cat "$WORK/out" >&2; false; }
+    nothing_is_left
+}
+
+@test "what the rules refuse fails as without rights, with one line why" {
+    broker_start
+    configure_rules "$BOB - max_utilization 1"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    run -1 preloaded -T 1ms -P 20ms -- chrt -f 15 true
+    [ "$(grep -c '^rtf-preload: chrt ([0-9]*) does not get SCHED_FIFO: ' <<<"$output")" = 1 ]
+    [[ $output == *'failed to set pid 0'*'Operation not permitted'* ]]
+    run preloaded -T 1ms -P 20ms -- cyclictest -p 15 -l 10 -q
+    [ "$status" -ne 0 ] && [ "$status" -lt 128 ]
+    [[ $output == *'Unable to change scheduling policy'* ]]
+    broker_stop TERM
+    run -1 preloaded -- chrt -f 15 true
+    [[ $output == *'no broker is running'* ]]
+    nothing_is_left
+}
+
+@test "profiles give budgets by program and thread; options count more; a wrong line is told" {
+    broker_start
+    mkdir -p "$WORK/home/.config/rtf/preload.d"
+    printf '# budgets\nchrt other* runtime=7ms period=20ms\nchrt * runtime=3ms period=40ms plugin=FP\n* * runtime=9ms period=20ms\n' >"$WORK/home/.config/rtf/preload.d/own.conf"
+    chmod -R a+rX "$WORK/home"
+    sleeper $ALICE
+    preloaded -- chrt -f -p 12 "$SLEEPER"
+    jq -e '.grant.runtime == 3000 and .grant.period == 40000 and .grant.plugin == "FP"' "$OWN/preload-$SLEEPER.verdict" || { cat "$OWN/preload-$SLEEPER.verdict" >&2; false; }
+    preloaded -T 4ms -- chrt -f -p 13 "$SLEEPER"
+    jq -e '.grant.runtime == 4000 and .grant.period == 40000' "$OWN/preload-$SLEEPER.verdict" >/dev/null
+    echo 'chrt * runtime=fast' >"$WORK/profiles/a.conf"
+    chmod -R a+rX "$WORK/profiles"
+    run -125 preloaded --profiles "$WORK/profiles" -- true
+    [ "$output" = "rtf preload: $WORK/profiles/a.conf:1: a word is none of runtime=TIME, period=TIME, plugin=NAME" ]
+}
+
+@test "a program with set-user-ID does not load it" {
+    broker_start
+    cp "$(command -v chrt)" "$WORK/chrt-root"
+    chmod 4755 "$WORK/chrt-root"
+    preloaded -T 1ms -P 20ms -- "$WORK/chrt-root" -f 15 true
+    [ ! -d "$SPECS/root" ]
+    lacks '"stage":"verdict"' "$EVENTS"
+}
+
+@test "the examples of rtf-preload(1) work" {
+    command -v cyclictest >/dev/null || skip 'cyclictest is not here'
+    broker_start
+    awk '/^# / { inside = $0 == "# EXAMPLES" } !inside { next } /^```/ { literal = !literal; next } literal' "$RTF_SOURCE/man/rtf-preload.1.scd" >"$WORK/script"
+    mkdir "$WORK/bin"
+    printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf" "$SPOOL" >"$WORK/bin/rtf"
+    chmod 755 "$WORK/bin/rtf"
+    as $ALICE env HOME="$WORK/home" USER=$ALICE PATH="$WORK/bin:$PATH" sh -eu "$WORK/script" >"$WORK/out" 2>&1 || { cat "$WORK/out" >&2; false; }
+    grep -q '^T: 0' "$WORK/out"
+    grep -q 'SCHED_FIFO|SCHED_RESET_ON_FORK' "$WORK/out"
+}
