@@ -301,7 +301,7 @@ lateness: programs $(B)/test/periodic $(B)/test/kernel-view
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/init/* contrib/muse/* contrib/plugins/* test/* test/unit/* test/vm/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/init/* contrib/muse/* contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck -x $(SCRIPTS)
