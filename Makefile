@@ -48,7 +48,7 @@ READER_SRC = $(wildcard libexec/reader/*.c)
 RTKIT_SRC  = $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c test/library/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
+SOURCES    = $(wildcard bin/*.c test/library/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 

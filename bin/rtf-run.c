@@ -519,6 +519,8 @@ static bool attach(struct client *client, const struct options *options, struct 
         if (outcome == CLIENT_INTERRUPTED && child_take(child, status))
             return true;
     }
+    if (outcome == CLIENT_GONE && child_take(child, status))
+        return true; /* it has ended, and its spec with it, before the answer was read */
     fprintf(stderr, "rtf-run: %s; %s goes on without a reservation\n", client->why, options->command[0]);
     client_withdraw(client, spec->name, spec->inode);
     return false;

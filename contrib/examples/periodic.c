@@ -1,0 +1,49 @@
+/* A loop with a deadline: 2 ms of work in every 20 ms.
+ *
+ *     cc periodic.c -o periodic $(pkg-config --cflags --libs librtf)
+ *     ./periodic 100 */
+#include <rtf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* As long as the machine needs for it: here half of what is granted. */
+static void work(uint64_t microseconds)
+{
+    struct timespec begun, now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((uint64_t)(now.tv_sec - begun.tv_sec) * 1000000 + (uint64_t)(now.tv_nsec - begun.tv_nsec) / 1000 < microseconds);
+}
+
+int main(int argc, char **argv)
+{
+    struct rtf_connection connection = RTF_CONNECTION_INIT;
+    struct rtf_spec spec = RTF_SPEC_INIT;
+    struct rtf_params params = RTF_PARAMS_INIT;
+    const int periods = argc > 1 ? atoi(argv[1]) : 100;
+
+    if (rtf_connect(&connection, NULL) != RTF_OK) {
+        fprintf(stderr, "periodic: %s\n", rtf_reason(&connection));
+        return 69;
+    }
+    rtf_params_set_runtime(&params, 2000);
+    rtf_params_set_period(&params, 20000);
+    if (rtf_spec_create_attached(&connection, &spec, &params, 0) != RTF_OK) {
+        fprintf(stderr, "periodic: %s\n", rtf_spec_reason(&spec));
+        if (rtf_spec_nearest(&spec) != 0)
+            fprintf(stderr, "periodic: a runtime of %llu us would be granted\n", (unsigned long long)rtf_spec_nearest(&spec));
+        return 75;
+    }
+    /* From here on nothing is asked of anybody, and no memory is taken. */
+    rtf_task_start(&spec);
+    for (int i = 0; i < periods; i++) {
+        work(rtf_spec_get_accepted_runtime(&spec) / 2);
+        rtf_task_wait_period(&spec);
+    }
+    printf("%d periods, %llu missed\n", periods, (unsigned long long)rtf_task_missed(&spec));
+    rtf_spec_release(&spec);
+    rtf_disconnect(&connection);
+    return 0;
+}

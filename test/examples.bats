@@ -1,0 +1,124 @@
+# contrib/examples: each is compiled and run as a user would.
+load helper
+
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.45' 'FP fp 11-20 all' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 4"
+    export PKG_CONFIG_PATH=$RTF_STAGE/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$RTF_STAGE
+    EXAMPLES=$RTF_SOURCE/contrib/examples
+}
+
+as_alice() {
+    as $ALICE env USER=$ALICE RTF_SPOOL="$SPOOL" LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" PYTHONPATH="$RTF_SOURCE/contrib/python" PYTHONDONTWRITEBYTECODE=1 timeout 60 "$@"
+}
+# compiled NAME: by the command that stands in the file itself.
+compiled() {
+    cp "$EXAMPLES/$1.c" "$WORK/$1.c"
+    (cd "$WORK" && eval "$(sed -n 's/^ \*  *\(cc .*librtf)\( -pthread\)\{0,1\}\).*/\1/p' "$1.c")")
+    [ -x "$WORK/$1" ]
+}
+nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json')"; }
+plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok") | .plugin' "$EVENTS" | sort | uniq -c | xargs; }
+
+@test "periodic.c, and its refusal" {
+    compiled periodic
+    broker_start
+    run as_alice "$WORK/periodic" 20
+    [ "$status" -eq 0 ]
+    [[ $output == '20 periods, '*' missed' ]]
+    [ "$(plugins_that_granted)" = '1 EDF' ]
+    nothing_is_left
+    spec $ALICE hold '{"runtime": "88ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
+    configure_rules "$ALICE - max_utilization 0.95"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    run as_alice "$WORK/periodic" 20
+    [ "$status" -eq 75 ]
+    [[ $output == 'periodic: '*'periodic: a runtime of '*' us would be granted' ]]
+}
+
+# bats test_tags=turn:0
+@test "periodic.py" {
+    broker_start
+    run as_alice /usr/bin/python3 "$EXAMPLES/periodic.py" 5
+    [ "$status" -eq 0 ]
+    [[ $output == '5 periods, '*' missed' ]]
+    [ "$(plugins_that_granted)" = '1 EDF' ]
+    broker_stop TERM
+    run as_alice /usr/bin/python3 "$EXAMPLES/periodic.py" 5
+    [ "$status" -eq 1 ]
+    [[ $output == 'periodic.py: no broker '* ]]
+}
+
+# bats test_tags=turn:1
+@test "audio.c: the host's thread has the reservation; without one it goes on" {
+    compiled audio
+    broker_start
+    run as_alice "$WORK/audio" 50
+    [ "$status" -eq 0 ]
+    [[ $output == '50 buffers, '*' late, by EDF' ]] || { echo "$output" >&2; false; }
+    nothing_is_left
+    broker_stop TERM
+    run as_alice "$WORK/audio" 5
+    [ "$status" -eq 0 ]
+    [[ $output == *'5 buffers, '*' late, by nobody' ]]
+}
+
+# bats test_tags=turn:2
+@test "executor.c: two executors, two reservations" {
+    compiled executor
+    broker_start
+    run as_alice "$WORK/executor"
+    [ "$status" -eq 0 ]
+    [ "$output" = 'joints 50, images 10, logs 2' ]
+    [ "$(jq -r 'select(.stage == "verdict" and .decision == "ok") | .name' "$EVENTS" | sort | xargs)" = 'control perception' ]
+    nothing_is_left
+}
+
+# bats test_tags=turn:0
+@test "cron: the line, with cron's own environment" {
+    broker_start
+    mkdir "$WORK/bin"
+    printf '#!/bin/sh\n[ "$1" = run ] && shift\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf-run" "$SPOOL" >"$WORK/bin/rtf"
+    chmod 755 "$WORK/bin/rtf"
+    install -d -o $ALICE "$WORK/home"
+    # What crontab(5) makes of the line: five fields less, and \% is %.
+    line=$(sed -nE 's/^([^ #]+ ){5}//p' "$EXAMPLES/cron" | sed 's/\\%/%/g')
+    as $ALICE env -i HOME="$WORK/home" LOGNAME=$ALICE USER=$ALICE SHELL=/bin/sh PATH="$WORK/bin:/usr/bin:/bin" /bin/sh -c "$line" </dev/null
+    grep -qE '^[0-9]{2}:[0-9]{2}:[0-9]{2}$' "$WORK/home/measured"
+    [ "$(plugins_that_granted)" = '1 EDF' ]
+}
+
+# bats test_tags=turn:1
+@test "camera.service: its program is real-time when it has said that it is ready, and systemd hears that" {
+    broker_start
+    cat >"$WORK/camera" <<'END'
+#!/usr/bin/python3
+import os, socket, sys
+def real_time(): return os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+before = real_time()
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+    notify.sendto(b"READY=1", os.environ["NOTIFY_SOCKET"].replace("@", "\0", 1))
+while real_time() == 0:
+    pass
+print(before, real_time())
+END
+    chmod 755 "$WORK/camera"
+    cat >"$WORK/systemd.py" <<'END'
+import os, socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+    manager.bind(sys.argv[1])
+    os.chmod(sys.argv[1], 0o777)
+    manager.settimeout(30)
+    print(manager.recv(100).decode(), flush=True)
+END
+    /usr/bin/python3 "$WORK/systemd.py" "$WORK/notify" >"$WORK/heard" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -S "$WORK/notify"
+    line=$(sed -n 's/^ExecStart=//p' "$EXAMPLES/camera.service" | sed "s,/usr/bin/rtf-run,$RTF_BIN/rtf-run --spool $SPOOL,; s,/usr/local/bin,$WORK,")
+    # shellcheck disable=SC2086 # words, as systemd splits them
+    run as $ALICE env NOTIFY_SOCKET="$WORK/notify" USER=$ALICE timeout 30 $line
+    [ "$status" -eq 0 ]
+    [ "$output" = "0 6" ] || { echo "$output" >&2; false; }
+    eventually grep -q READY=1 "$WORK/heard"
+}
