@@ -44,7 +44,7 @@ bool parse_rate(const char *text, uint64_t *bits)
 uint64_t wire_rate(uint64_t bytes, uint64_t period)
 {
     const uint64_t packets = bytes / WIRE_PAYLOAD + (bytes % WIRE_PAYLOAD != 0);
-    const unsigned __int128 a_second = ((unsigned __int128)bytes + packets * WIRE_HEADERS) * SECOND;
+    const unsigned __int128 a_second = ((unsigned __int128)packets * WIRE_HEADERS + bytes) * SECOND;
     return (uint64_t)((a_second + period - 1) / period);
 }
 
