@@ -58,7 +58,7 @@ LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # What rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
 
-.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit uninstall clean
+.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit deb deb-check uninstall clean
 all: programs library man
 library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
@@ -301,7 +301,7 @@ lateness: programs $(B)/test/periodic $(B)/test/kernel-view
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/init/* contrib/muse/* contrib/plugins/* test/* test/unit/* test/vm/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/init/* contrib/muse/* contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck -x $(SCRIPTS)
@@ -360,6 +360,17 @@ install-rtkit: all
 	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' contrib/rtkit/org.freedesktop.RealtimeKit1.service | \
 	    install -m 644 /dev/stdin $(DESTDIR)$(DBUSDIR)/system-services/org.freedesktop.RealtimeKit1.service
 	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' contrib/rtkit/rtf-rtkit.service | install -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/rtf-rtkit.service
+
+# Debian's packages of what git has, in build/deb. Needs debhelper and what debian/control names.
+deb:
+	rm -rf $(B)/deb && mkdir -p $(B)/deb/rtf
+	git ls-files -z | xargs -0 cp --parents -t $(B)/deb/rtf
+	cp -r contrib/debian $(B)/deb/rtf/debian
+	cd $(B)/deb/rtf && dpkg-buildpackage --build=binary --no-sign
+
+# The packages in a clean Debian 12. Needs debootstrap.
+deb-check:
+	test/deb/check
 
 # What install would put there now goes, but for configuration that was changed by hand; the spool and its log stay, too.
 CONFIGURATION = $(SYSCONFDIR)/rtf/plugins.conf $(SYSCONFDIR)/rtf/acl.conf $(LOGROTATEDIR)/rtf

@@ -382,7 +382,9 @@ static enum rtf_result find(struct rtf_spec_own *spec, const char *name)
     outcome = client_wait(&client, &wait, &verdict);
     if (outcome == CLIENT_OK)
         spec->has_key = json_is_object(json_object_get(verdict.json, "thread")) && json_is_null(json_object_get(verdict.json, "tid"));
-    const enum rtf_result result = take_outcome(spec, &client, outcome, &verdict);
+    enum rtf_result result = take_outcome(spec, &client, outcome, &verdict);
+    if (spec->granted) /* a change of it may have been refused before */
+        result = spec->result = RTF_OK;
     own_return(spec->connection, &client);
     return result;
 }

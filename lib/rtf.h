@@ -133,7 +133,8 @@ enum rtf_result rtf_spec_create(struct rtf_connection *connection, struct rtf_sp
 /* The same, with a thread (0: the caller) in the same step: both, or neither. */
 enum rtf_result rtf_spec_create_attached(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params, pid_t thread);
 
-/* Takes hold of a spec that is there, by its name; it may have been made by another program of the same user. */
+/* Takes hold of a spec that is there, by its name; it may have been made by another program of the same user. RTF_OK: something is granted; RTF_GONE: there
+ * is none; else what its answer says. */
 enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec *spec, const char *name);
 
 /* Asks for other parameters, all of which are to be stated; the thread stays attached. Refused: what was granted before stays in force. The name of a

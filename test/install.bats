@@ -210,10 +210,10 @@ parsed_root() {
     installed PREFIX=/opt/rtf
     unit=$ROOT/opt/rtf/lib/systemd/system/rtf.service
     [ "$(grep -c '^Exec[A-Za-z]*=/opt/rtf/libexec/rtf/rtf-brokerd ' "$unit")" -eq 2 ]
-    run grep -rn '@[A-Z]*@' "$ROOT"/opt/rtf/lib "$ROOT/etc"
+    run grep -rnI '@[A-Z]*@' "$ROOT"/opt/rtf/lib "$ROOT/etc"
     [ "$status" -eq 1 ]
     # Nothing speaks of where it was built or staged.
-    run grep -rlF -e "$RTF_SOURCE/" -e "$ROOT" "$ROOT/etc" "$ROOT"/opt/rtf/lib "$ROOT"/opt/rtf/share
+    run grep -rlIF -e "$RTF_SOURCE/" -e "$ROOT" "$ROOT/etc" "$ROOT"/opt/rtf/lib "$ROOT"/opt/rtf/share
     [ "$status" -eq 1 ]
 }
 

@@ -140,7 +140,7 @@ int main(int argc, char **argv)
         argv[0] = name;
     client_hold_standard_fds();
     argp_err_exit_status = EXIT_OURS;
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL) != 0 || !prepare())
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL) != 0 || options.command == NULL || !prepare())
         return EXIT_OURS;
     execvp(options.command[0], options.command);
     const int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;

@@ -29,7 +29,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
         <(grep -E '^ {1,8}-' "$WORK/out" | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u) >&2
     fails 125 'rtf preload: -T 5: a time needs a unit (us, ms or s)*' rtf preload -T 5 -- true
     fails 127 'rtf preload: no-such-command: *' env PATH=/usr/bin:/bin "$RTF_BIN/rtf" preload -- no-such-command
-    fails 126 'rtf preload: /etc/hostname: *' rtf preload -- /etc/hostname
+    fails 126 'rtf preload: /etc/passwd: *' rtf preload -- /etc/passwd
     run -7 rtf preload -- sh -c 'exit 7'
 }
 
@@ -73,7 +73,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     command -v rt-app >/dev/null || skip 'rt-app is not here'
     broker_start
     cat >"$WORK/load.json" <<'END'
-{"global": {"duration": 2, "default_policy": "SCHED_OTHER", "lock_pages": false, "logdir": "/tmp", "log_size": "disable"},
+{"global": {"duration": 2, "calibration": 100, "default_policy": "SCHED_OTHER", "lock_pages": false, "logdir": "/tmp", "log_size": "disable"},
  "tasks": {"fixed": {"policy": "SCHED_FIFO", "priority": 15, "loop": -1, "run": 500, "timer": {"ref": "unique", "period": 20000}},
            "dead": {"policy": "SCHED_DEADLINE", "dl-runtime": 2000, "dl-period": 20000, "dl-deadline": 20000, "loop": -1, "run": 500, "timer": {"ref": "unique", "period": 20000}}}}
 END

@@ -292,6 +292,9 @@ static void row_more_parameters(void)
     IS(rtf_spec_find(&connection, &spec, "cam") == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 1000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_FIFO);
     IS(rtf_spec_find(&connection, &other, "nothing") == RTF_GONE);
+    state(30000, 20000);
+    IS(rtf_spec_change(&spec, &params) == RTF_BAD_SPEC); /* which does not end it, for whoever looks for it */
+    IS(rtf_spec_find(&connection, &other, "cam") == RTF_OK && rtf_spec_is_attached(&other));
 }
 
 static void row_wait(void)
