@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "units.h"
+#include "wire.h"
+
 enum { UNITS_MAX = 1000000000, KEY_BYTES = 32 };
 
 static const struct {
@@ -11,7 +14,9 @@ static const struct {
     struct claim_key keys[CLAIM_VALUES];
 } resources[RESOURCES] = {
     [RESOURCE_CPU] = {.name = "cpu"},
-    [RESOURCE_UNITS] = {.name = "units", .keys = {{"count", UNITS_MAX}}},
+    [RESOURCE_UNITS] = {.name = "units", .keys = {{.name = "count", .most = UNITS_MAX}}},
+    [RESOURCE_NETWORK] = {.name = "network", .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
+                                                      {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME}}},
 };
 
 const char *resource_name(enum resource resource)
@@ -36,7 +41,21 @@ const struct claim_key *resource_keys(enum resource resource)
 
 uint64_t claim_amount(const struct claim *claim)
 {
-    return claim->values[0];
+    return claim->resource == RESOURCE_NETWORK ? wire_rate(claim->values[0], claim->values[1]) : claim->values[0];
+}
+
+uint64_t claim_within(const struct claim *claim, uint64_t amount)
+{
+    return claim->resource == RESOURCE_NETWORK ? wire_bytes_within(amount, claim->values[1]) : amount;
+}
+
+const char *claim_lacks(const struct claim *claim)
+{
+    const struct claim_key *keys = resources[claim->resource].keys;
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        if (claim->values[i] == 0 && !keys[i].optional)
+            return keys[i].name;
+    return NULL;
 }
 
 struct claim *claims_push(struct claim **claims, enum resource resource)
@@ -85,6 +104,8 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
                 paragraph_add_number(output, key_of(key, claim->resource, keys[i].name), claim->values[i]);
         if (claim->plugin[0] != '\0')
             paragraph_add(output, key_of(key, claim->resource, "plugin"), claim->plugin);
+        if (claim->interface[0] != '\0')
+            paragraph_add(output, key_of(key, claim->resource, "interface"), claim->interface);
     }
 }
 
@@ -99,7 +120,11 @@ static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
     if (plugin != NULL && !name_is_valid(plugin, strlen(plugin), PLUGIN_NAME_BYTES - 1))
         return false;
     snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin == NULL ? "" : plugin);
-    return claim->values[0] != 0;
+    const char *interface = paragraph_get(paragraph, key_of(key, claim->resource, "interface"));
+    if (interface != NULL && (claim->resource != RESOURCE_NETWORK || !name_is_valid(interface, strlen(interface), INTERFACE_BYTES - 1)))
+        return false;
+    snprintf(claim->interface, sizeof claim->interface, "%s", interface == NULL ? "" : interface);
+    return claim_lacks(claim) == NULL;
 }
 
 bool claims_get(const struct paragraph *paragraph, struct claim **claims)

@@ -11,19 +11,24 @@
 #include "name.h"
 #include "paragraph.h"
 
-enum resource { RESOURCE_CPU, RESOURCE_UNITS, RESOURCES };
-enum { CLAIM_VALUES = 4 };
+enum resource { RESOURCE_CPU, RESOURCE_UNITS, RESOURCE_NETWORK, RESOURCES };
+enum { CLAIM_VALUES = 4, INTERFACE_BYTES = 16 };
 
-/* What the value behind a key of the claim may be: a whole number from 1 to `most`; the first key of each resource has to be there. */
+/* What the value behind a key of the claim may be: a whole number from 1 to `most`, or a string that says one in a unit of bytes or of time.
+ * The first key of each resource is the one that a refusal names another value for. */
+enum claim_form { CLAIM_NUMBER, CLAIM_BYTES, CLAIM_TIME };
 struct claim_key {
     const char *name;
     uint64_t most;
+    enum claim_form form;
+    bool optional;
 };
 
 struct claim {
     struct claim *next;
     enum resource resource;
     char plugin[PLUGIN_NAME_BYTES]; /* the only one that may be asked; "": any */
+    char interface[INTERFACE_BYTES]; /* of a network, "": any */
     uint64_t values[CLAIM_VALUES];  /* in the order of the keys; 0: not stated */
 };
 
@@ -36,6 +41,12 @@ const struct claim_key *resource_keys(enum resource resource);
 
 /* What the claim takes of a pool, in the resource's unit. */
 uint64_t claim_amount(const struct claim *claim);
+
+/* The largest first value with which it would take no more than this, all else equal. */
+uint64_t claim_within(const struct claim *claim, uint64_t amount);
+
+/* The first key that it lacks; NULL: none. */
+const char *claim_lacks(const struct claim *claim);
 
 /* The values alone, as a plugin is asked for them: count=2. */
 void claim_add_values(struct paragraph_output *output, const struct claim *claim);

@@ -8,6 +8,7 @@
 
 #include "fault.h"
 #include "units.h"
+#include "wire.h"
 
 enum { TID_MAX = 4194304, COMMENT_MAX = 1024 }; /* PID_MAX_LIMIT of the kernel */
 
@@ -166,6 +167,17 @@ static bool take_comment(const json_t *value, void *into, char *reason)
     return true;
 }
 
+static bool take_bytes(const json_t *value, uint64_t *bytes, char *reason)
+{
+    if (json_is_integer(value) && json_integer_value(value) >= 1 && (uint64_t)json_integer_value(value) <= WIRE_BYTES_MAX) {
+        *bytes = (uint64_t)json_integer_value(value);
+        return true;
+    }
+    return (json_is_string(value) && parse_bytes(json_string_value(value), bytes)) ||
+           fault(reason, "must be a whole number of bytes, or a string such as \"32KiB\" with B, kB, MB, KiB or MiB, from 1 to %lluB",
+                 (unsigned long long)WIRE_BYTES_MAX);
+}
+
 /* A number of the claim, by its key. */
 static bool take_claim_value(struct claim *claim, const char *name, const json_t *value, char *why)
 {
@@ -173,6 +185,10 @@ static bool take_claim_value(struct claim *claim, const char *name, const json_t
     json_int_t number = 0;
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
         if (strcmp(keys[i].name, name) == 0) {
+            if (keys[i].form == CLAIM_BYTES)
+                return take_bytes(value, &claim->values[i], why);
+            if (keys[i].form == CLAIM_TIME)
+                return take_time(value, &claim->values[i], why);
             if (!take_integer(value, (json_int_t)keys[i].most, &number, why))
                 return false;
             claim->values[i] = (uint64_t)number;
@@ -181,13 +197,22 @@ static bool take_claim_value(struct claim *claim, const char *name, const json_t
     return fault(why, "is unknown there");
 }
 
-static bool take_claim_plugin(struct claim *claim, const json_t *value, char *why)
+static bool take_claim_name(char *into, size_t size, const json_t *value, char *why)
 {
     const char *text = json_string_value(value);
-    if (text == NULL || !name_is_valid(text, json_string_length(value), sizeof claim->plugin - 1))
-        return fault(why, "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]", sizeof claim->plugin - 1);
-    snprintf(claim->plugin, sizeof claim->plugin, "%s", text);
+    if (text == NULL || !name_is_valid(text, json_string_length(value), size - 1))
+        return fault(why, "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]", size - 1);
+    snprintf(into, size, "%s", text);
     return true;
+}
+
+static bool take_claim_key(struct claim *claim, const char *key, const json_t *value, char *why)
+{
+    if (strcmp(key, "plugin") == 0)
+        return take_claim_name(claim->plugin, sizeof claim->plugin, value, why);
+    if (strcmp(key, "interface") == 0 && claim->resource == RESOURCE_NETWORK)
+        return take_claim_name(claim->interface, sizeof claim->interface, value, why);
+    return take_claim_value(claim, key, value, why);
 }
 
 static bool take_claim(enum resource resource, const json_t *value, struct claim **claims, char *why)
@@ -200,11 +225,11 @@ static bool take_claim(enum resource resource, const json_t *value, struct claim
         return fault(why, "must be an object, such as {\"%s\": 1}", amount);
     struct claim *claim = claims_push(claims, resource);
     json_object_foreach((json_t *)value, key, member) {
-        bool good = strcmp(key, "plugin") == 0 ? take_claim_plugin(claim, member, wrong) : take_claim_value(claim, key, member, wrong);
-        if (!good)
+        if (!take_claim_key(claim, key, member, wrong))
             return fault(why, "has the key \"%s\", which %.300s", name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?", wrong);
     }
-    return claim->values[0] != 0 || fault(why, "lacks the key \"%s\"", amount);
+    const char *lacks = claim_lacks(claim);
+    return lacks == NULL || fault(why, "lacks the key \"%s\"", lacks);
 }
 
 static const struct {
@@ -266,7 +291,7 @@ static bool take_key(const char *key, const json_t *value, struct spec *spec, ch
     if (resource_from_name(key, &resource) && resource != RESOURCE_CPU)
         return take_claim(resource, value, &spec->claims, why);
     return fault(why, "is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
-                         "ignore_admission, attach, lifetime, move, units, cpus, expires, on_refusal, dry_run, token and comment");
+                         "ignore_admission, attach, lifetime, move, units, network, cpus, expires, on_refusal, dry_run, token and comment");
 }
 
 /* What follows from the definitions of Q, Qd, D and T, and of a dry run, whatever plugin is asked. NULL, or the key that is

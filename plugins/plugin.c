@@ -58,6 +58,8 @@ static bool parse_time_or_none(const char *text, uint64_t *time)
 static const char *take_own_word(const struct word *word, const char *value)
 {
     static char allowed[160];
+    if (word->take != NULL)
+        return word->take(value);
     if (word->time != NULL) {
         snprintf(allowed, sizeof allowed, "a time from 0us to %" PRIu64 "us, such as 50ms", word->most);
         return parse_time_or_none(value, word->time) && *word->time <= word->most ? NULL : allowed;
@@ -74,8 +76,10 @@ static const char *take_own_word(const struct word *word, const char *value)
     return allowed;
 }
 
-static const char *take_common_word(const char *key, const char *value, struct config *config)
+static const char *take_common_word(const struct plugin *plugin, const char *key, const char *value, struct config *config)
 {
+    if (plugin->without_cpus && strcmp(key, "cpus") == 0)
+        return value[0] == '\0' ? NULL : "no CPUs: it admits to another resource";
     if (strcmp(key, "cpus") == 0)
         return parse_cpus(value, &config->cpus) ? NULL : "a list of CPUs such as 0-3,6";
     if (strcmp(key, "priority") == 0)
@@ -117,7 +121,7 @@ static const char *take_word(const struct plugin *plugin, const char *text, size
     for (const struct word *word = plugin->words; word != NULL && word->key != NULL; word++)
         if (strcmp(word->key, key) == 0)
             return take_own_word(word, text + length + 1);
-    return take_common_word(key, text + length + 1, config);
+    return take_common_word(plugin, key, text + length + 1, config);
 }
 
 /* NULL, or why the plugin does not start. A word nobody knows is most likely a typing error, and the
@@ -138,7 +142,7 @@ static const char *configure(const struct plugin *plugin, int argc, char **argv,
             return why;
         }
     }
-    if (CPU_COUNT(&config->cpus) == 0)
+    if (CPU_COUNT(&config->cpus) == 0 && !plugin->without_cpus)
         return "cpus= is missing: a list of CPUs such as 0-3,6";
     if (config->low < 0)
         return "priority= is missing: LOW-HIGH, or - for a deadline plugin";
@@ -217,6 +221,7 @@ static const struct {
     {"desired_runtime", offsetof(struct request, desired_runtime), 1, TIME_MAX},
     {"accepted_runtime", offsetof(struct request, accepted_runtime), 1, TIME_MAX},
     {"max_runtime", offsetof(struct request, max_runtime), 0, UINT64_MAX},
+    {"bytes", offsetof(struct request, bytes), 1, UINT64_MAX},
     {"priority", offsetof(struct request, priority), 1, PRIORITY_MAX},
     {"requested_priority", offsetof(struct request, requested_priority), 1, PRIORITY_MAX},
 };

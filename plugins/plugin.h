@@ -1,4 +1,4 @@
-/* What the four plugins have in common with the broker's side: the words they are started with, the
+/* What the plugins have in common with the broker's side: the words they are started with, the
  * greeting, and the loop that reads requests and writes answers. rtf-plugin(7) is the contract. */
 #ifndef RTF_PLUGIN_H
 #define RTF_PLUGIN_H
@@ -32,6 +32,7 @@ struct word {
     const char *values[WORD_VALUES];
     int *choice;
     uint64_t *time, most;
+    const char *(*take)(const char *value); /* or what is neither: NULL, or what is allowed */
 };
 
 enum policy { POLICY_UNKNOWN, POLICY_DEADLINE, POLICY_FIFO, POLICY_RR };
@@ -41,6 +42,7 @@ struct request {
     uint64_t task;
     uint64_t runtime, period, deadline, desired_runtime, accepted_runtime;
     uint64_t max_runtime;
+    uint64_t bytes; /* of a claim on a network, in each period */
     uint64_t priority, requested_priority;
     enum policy policy;
     bool ignore_admission, commit, has_cpus;
@@ -58,6 +60,7 @@ struct plugin {
     const char *(*release)(const struct request *request, struct paragraph_output *out);
     const char *(*load)(const struct request *request);
     const char *(*judge)(const struct request *request, struct paragraph_output *out); /* load with commit=if-ok */
+    bool without_cpus; /* another resource= than CPU time: cpus= is empty */
 };
 
 /* All of a plugin: returns the exit status. */

@@ -68,6 +68,7 @@ prepare() {
 755 usr/libexec/rtf/plugins
 755 usr/libexec/rtf/plugins/edf
 755 usr/libexec/rtf/plugins/fp
+755 usr/libexec/rtf/plugins/net
 755 usr/libexec/rtf/plugins/rm
 755 usr/libexec/rtf/plugins/rr
 755 usr/libexec/rtf/rtf-adopter

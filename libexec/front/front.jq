@@ -39,4 +39,4 @@ def granted: # of a grant
         (if .priority then " at \(.policy) priority \(.priority)" else "" end) +
         " on CPU" + (if .cpus | test("^[0-9]+$") then "" else "s" end) + " \(.cpus)" +
         (if .utilization > 0 then ", \(.utilization | cpus) of a CPU" else "" end) end) +
-    ([.claims[]? | ", \(.count // .amount) of \(.plugin)"] | join(""));
+    ([.claims[]? | ", \(.count // .amount // "\(.bytes) bytes/\(.period)us") of \(.plugin)"] | join(""));

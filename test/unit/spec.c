@@ -114,7 +114,7 @@ static void depth_and_length_are_bounded(void **state)
 
 static void unknown_keys_are_named_with_their_line(void **state)
 {
-#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, units, cpus, expires, on_refusal, dry_run, token and comment"
+#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, units, network, cpus, expires, on_refusal, dry_run, token and comment"
     static const char *const wrong[] = {"Runtime", "RUNTIME", "runtime_", "uid", "plugins", "desired-runtime", "_"};
     static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\303\251e", "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
     (void)state;
@@ -363,12 +363,15 @@ static void lines_that_no_spec_has_are_refused(void **state)
     static const char *const wrong[] = {"runtime=-1\n\n", "runtime=1us\n\n", "runtime=3600000001\n\n", "priority=100\n\n", "attach=4194305\n\n", "ignore_admission=2\n\n",
                                         "lifetime_thread=true\n\n", "plugin=\n\n", "plugin=a/b\n\n", "token=.\n\n", "token= \n\n",
                                         "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n", "period=10\nruntime=11\n\n", "desired_runtime=1\n\n", "attach=1\ndry_run=1\n\n", "dry_run=2\n\n", "units_count=0\n\n",
-                                        "units_count=1000000001\n\n", "units_count=1\nunits_plugin=a/b\n\n", "units_count=1\nattach=1\n\n"};
+                                        "units_count=1000000001\n\n", "network_bytes=1\n\n", "network_bytes=0\nnetwork_period=1\n\n", "network_bytes=1073741825\nnetwork_period=1\n\n",
+                                        "network_bytes=1\nnetwork_period=1\nnetwork_interface=a/b\n\n", "network_bytes=1\nnetwork_period=1\nnetwork_interface=0123456789abcdef\n\n",
+                                        "units_count=1\nunits_interface=a\n\n", "units_count=1\nunits_plugin=a/b\n\n", "units_count=1\nattach=1\n\n"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check(!lines_are_taken(wrong[i]), "%s", wrong[i]);
     assert_true(lines_are_taken("runtime=10\nperiod=10\nplugin=EDF\ntoken=x\n\n"));
     assert_true(lines_are_taken("units_count=1\nunits_plugin=CAMERA\n\n"));
+    assert_true(lines_are_taken("network_bytes=1024\nnetwork_period=20000\nnetwork_interface=eth0.5\n\n"));
 }
 
 static void claims_are_told_with_their_key(void **state)
@@ -396,6 +399,23 @@ static void claims_are_told_with_their_key(void **state)
     refused("{\"cpu\": {\"count\": 1}}", "is unknown");
 }
 
+static void what_a_wire_carries_is_said_in_bytes_and_times(void **state)
+{
+    (void)state;
+    taken("{\"network\": {\"interface\": \"eth0\", \"bytes\": \"32KiB\", \"period\": \"20ms\"}, \"units\": {\"count\": 1}}");
+    assert_int_equal(spec.claims->resource, RESOURCE_UNITS); /* in the order of the resources */
+    assert_int_equal(spec.claims->next->values[0], 32768);
+    assert_int_equal(spec.claims->next->values[1], 20000);
+    assert_string_equal(spec.claims->next->interface, "eth0");
+    assert_false(spec_claims_cpu(&spec));
+    refused("{\"network\": {\"bytes\": 1}}", "key \"network\" (line 1) lacks the key \"period\"");
+    refused("{\"network\": {\"period\": 1}}", "key \"network\" (line 1) lacks the key \"bytes\"");
+    refused("{\"network\": {\"bytes\": \"1GiB\", \"period\": 1}}", "has the key \"bytes\", which must be a whole number of bytes");
+    refused("{\"network\": {\"bytes\": 1, \"period\": \"1h\"}}", "has the key \"period\", which must be a whole number of microseconds");
+    refused("{\"network\": {\"bytes\": 1, \"period\": 1, \"interface\": \"a b\"}}", "has the key \"interface\", which must be a string");
+    refused("{\"units\": {\"count\": 1, \"interface\": \"eth0\"}}", "has the key \"interface\", which is unknown there");
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -408,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_json_is_told_with_its_place),
         cmocka_unit_test(arrays_and_scalars_are_no_object),
+        cmocka_unit_test(what_a_wire_carries_is_said_in_bytes_and_times),
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(unknown_keys_are_named_with_their_line),

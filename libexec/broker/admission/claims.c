@@ -21,7 +21,7 @@ static const struct charge *charged_already(const struct request *request, int p
 static bool may_be_asked(const struct claim *claim, int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    return line->resource == claim->resource && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
+    return line->resource == claim->resource && (claim->interface[0] == '\0' || strcmp(claim->interface, line->interface) == 0) && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
 enum next claims_ask(struct request *request)
@@ -38,7 +38,8 @@ enum next claims_ask(struct request *request)
                             &request->ceiling, &refusal, reason))
             return wait_for_plugin(request, STEP_CLAIM, plugin_accept(request->plugin, request->reservation->task, &request->spec, request->ceiling, false));
         refusal_keep_denial(request, &refusal, reason);
-        request->nearest = request->ceiling > request->nearest ? request->ceiling : request->nearest;
+        const uint64_t allowed = claim_within(claim, request->ceiling);
+        request->nearest = allowed > request->nearest ? allowed : request->nearest;
     }
     refusal_say(request, claim->resource);
     return ANSWER;
@@ -46,8 +47,9 @@ enum next claims_ask(struct request *request)
 
 static enum next turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)
 {
+    const uint64_t allowed = claim_within(request->claim, request->ceiling);
     acl_release(&request->hold);
-    refusal_note_no(request, request->plugin, answer, reason, nearest < request->ceiling ? nearest : request->ceiling, never);
+    refusal_note_no(request, request->plugin, answer, reason, nearest < allowed ? nearest : allowed, never);
     return ASK;
 }
 
@@ -85,7 +87,7 @@ enum next claim_answered(struct request *request, const struct plugin_event *eve
     holding->plugin = request->plugin;
     if (!ledger_hold(holding, request->reservation->grant, &left, reason)) {
         free(holding);
-        return turn_down(request, ANSWER_NO, reason, left, claim_amount(request->claim) > plugin_line(request->plugin)->capacity);
+        return turn_down(request, ANSWER_NO, reason, claim_within(request->claim, left), claim_amount(request->claim) > plugin_line(request->plugin)->capacity);
     }
     refusal_add_reply(request, request->plugin, event->answer, event->reason);
     hold(request, holding);

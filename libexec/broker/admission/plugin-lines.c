@@ -11,6 +11,7 @@
 #include "conf.h"
 #include "spec.h"
 #include "units.h"
+#include "wire.h"
 
 /* 98 and 99 stay for the plugins and the broker, which must outrank what they grant. */
 enum { HIGHEST_GRANTED = 97 };
@@ -45,14 +46,30 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
     return true;
 }
 
-/* The broker's own words of a line for another resource; both go to the plugin as well. False: it is none, or *reason says what is wrong. */
+/* The broker's own words of a line for another resource; all go to the plugin as well. False: it is none, or *reason says what is wrong. */
 static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line, char *reason)
 {
     if (strncmp(word, "resource=", 9) == 0)
         return (resource_from_name(value, &line->resource) && line->resource != RESOURCE_CPU) ||
                wrong(reason, line->line, "resource= takes the name of a resource, such as %s, not \"%.40s\"", resource_name(RESOURCE_UNITS), value);
+    if (strncmp(word, "rate=", 5) == 0)
+        return parse_rate(value, &line->rate) || wrong(reason, line->line, "rate= takes a rate such as 100Mbit, with bit, kbit, Mbit or Gbit, not \"%.40s\"", value);
+    if (strncmp(word, "interface=", 10) == 0) {
+        snprintf(line->interface, sizeof line->interface, "%s", value);
+        return name_is_valid(value, strlen(value), INTERFACE_BYTES - 1) || wrong(reason, line->line, "interface= takes the name of an interface, such as eth0, not \"%.40s\"", value);
+    }
     return (parse_number(value, INT64_MAX, &line->capacity) && line->capacity > 0) ||
            wrong(reason, line->line, "capacity= takes a whole number above 0, not \"%.40s\"", value);
+}
+
+/* What may be promised of a link follows from its rate. */
+static bool check_network(struct plugin_line *line, char *reason)
+{
+    if (line->capacity != 0 || line->interface[0] == '\0' || line->rate == 0)
+        return wrong(reason, line->line, "resource=network needs interface= and rate=, from which its capacity follows, and no capacity=");
+    line->capacity = wire_capacity(line->rate, line->promises ? line->threshold : WIRE_THRESHOLD);
+    line->threshold = ONE_CPU;
+    return line->capacity > 0 || wrong(reason, line->line, "rate= times threshold= is less than a byte a second");
 }
 
 /* Neither priorities nor CPUs, and a capacity; or the other way round. */
@@ -63,6 +80,8 @@ static bool check_resource(struct plugin_line *line, const char *priorities, con
                strcmp(cpus, "-") != 0 || wrong(reason, line->line, "a CPU list is written like 0-3,6, or all; - is for lines with resource=");
     if (strcmp(priorities, "-") != 0 || strcmp(cpus, "-") != 0)
         return wrong(reason, line->line, "a line with resource=%s has - for its priorities and - for its CPUs", resource_name(line->resource));
+    if (line->resource == RESOURCE_NETWORK && !check_network(line, reason))
+        return false;
     if (line->capacity == 0)
         return wrong(reason, line->line, "resource=%s needs capacity=, how much of it there is", resource_name(line->resource));
     if (line->domains || line->enforced || line->partition != PARTITION_GLOBAL || line->threshold != ONE_CPU)
@@ -84,6 +103,13 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
     }
     return parse_cpus(word, &line->cpus) ||
            wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
+}
+
+/* rate= and interface= are any plugin's own words where the line has not said resource=network before. */
+static bool is_resource_word(const char *word, const struct plugin_line *line)
+{
+    return strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0 ||
+           (line->resource == RESOURCE_NETWORK && (strncmp(word, "rate=", 5) == 0 || strncmp(word, "interface=", 10) == 0));
 }
 
 /* The broker's own words; every word but timeout=, confine= and enforce= goes to the plugin as well. */
@@ -124,7 +150,7 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
         line->enforced = value[0] == 'r';
         return true;
     }
-    if ((strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0) && !parse_resource_word(word, value, line, reason))
+    if (is_resource_word(word, line) && !parse_resource_word(word, value, line, reason))
         return false;
     if (strncmp(word, "threshold=", 10) == 0) {
         if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)

@@ -24,6 +24,8 @@ struct plugin_line {
     enum partition partition;
     bool domains;        /* its threads are put into a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
     bool enforced;       /* enforce=runtime: its threads are guarded (guard.h) */
+    char interface[INTERFACE_BYTES]; /* of resource=network: whose link this is */
+    uint64_t rate;      /* of it, bits a second */
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
     int64_t timeout;    /* ns */
     char *words;        /* as given, blank-separated */

@@ -1,0 +1,122 @@
+# Claims on a network: admitted by exact transmission time over period (rtf-spec(5), plugins.conf(5)).
+
+load helper
+
+WIRE="NET net - - resource=network interface=rtf0 rate=3553kbit threshold=1"
+
+prepare() {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "$WIRE"
+    rules_are "- NET max_amount 1000000000"
+}
+
+rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$@"; }
+pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json"; }
+uses() { [ "$(pool "$1")" = "$2" ]; }
+books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+
+# told EXPRESSION JSON: it holds.
+told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
+
+# stream BYTES [MORE]: a claim of so many each 20 ms.
+stream() { printf '{"network": {"bytes": %s, "period": "20ms"%s}}' "$1" "${2:-}"; }
+
+# 1024 bytes and 42 of headers, 50 times a second.
+stream_weighs=53300
+
+eight_streams() {
+    for number in 1 2 3 4 5 6 7 8; do
+        told '.result == "OK"' "$(spec $ALICE "s$number" "$(stream 1024)")"
+    done
+}
+
+@test "eight streams fit onto the wire of the paper, the ninth is refused with the nearest" {
+    broker_start
+    eight_streams
+    eventually uses NET $((8 * stream_weighs))
+    answer=$(spec $ALICE ninth "$(stream 1024)")
+    told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "NET" and .refusal.retry == "when-freed"' "$answer"
+    told '.reason == "NET refused: the wire has 17725 of 444125 bytes/s left, 53300 asked"' "$answer"
+    nearest=$(jq .refusal.nearest <<<"$answer")
+    [ "$nearest" = 312 ]
+    told '.grant == null' "$(spec $ALICE ninth "$(stream $((nearest + 1)))")"
+    told '.grant.claims == [{"resource": "network", "plugin": "NET", "bytes": 312, "period": 20000, "interface": "rtf0"}]' "$(spec $ALICE ninth "$(stream "$nearest")")"
+    books
+    as $ALICE sh -c "rm '$SPECS/$ALICE'/s*.json '$SPECS/$ALICE/ninth.json'"
+    eventually uses NET 0
+    books
+}
+
+@test "without a threshold 0.96 of the link is promised" {
+    configure_plugins 'EDF edf - 0 partition=unthrottled' 'NET net - - resource=network interface=rtf0 rate=100Mbit'
+    broker_start
+    is_promised() { [ "$(jq -r '.pools[] | select(.name == "NET") | "\(.unit) \(.capacity)"' "$SPOOL/status.json")" = 'network 12000000' ]; }
+    eventually is_promised
+}
+
+@test "CPU time and the wire are granted together or not at all, and a change that is refused keeps both" {
+    broker_start
+    told '.grant.plugin == "EDF" and .grant.claims[0].bytes == 1024' \
+        "$(spec $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "network": {"interface": "rtf0", "bytes": 1024, "period": "20ms"}}')"
+    answer=$(spec $ALICE cam '{"runtime": "6ms", "period": "10ms", "plugin": "EDF", "network": {"bytes": "2KiB", "period": "20ms"}}')
+    told '.result == "SCHEDULE_FAIL" and .refusal.by == "EDF" and .grant.claims[0].bytes == 1024' "$answer"
+    eventually uses NET $stream_weighs
+    answer=$(spec $ALICE cam '{"runtime": "3ms", "period": "10ms", "plugin": "EDF", "network": {"bytes": "64KiB", "period": "20ms"}}')
+    told '.refusal.by == "NET" and .refusal.retry == "never" and .grant.accepted_runtime == 2000' "$answer"
+    eventually uses 'CPU 0 under EDF' 0.2
+    books
+}
+
+@test "nobody claims anything of a wire before a rule opens it, and the nearest passes the rule" {
+    rules_are "$BOB NET max_user_amount $stream_weighs"
+    broker_start
+    told '.result == "ACL_FAIL" and .refusal.nearest == null' "$(spec $ALICE cam "$(stream 1)")"
+    told '.result == "ACL_FAIL" and .refusal.nearest == 1024' "$(spec $BOB cam "$(stream 1025)")"
+    told '.grant != null' "$(spec $BOB cam "$(stream 1024)")"
+    told '.result == "ACL_FAIL" and .refusal.nearest == null' "$(spec $BOB more "$(stream 1)")"
+}
+
+@test "a claim on an interface that no line has is refused, and so is what is no claim" {
+    broker_start
+    told '.result == "SCHEDULE_FAIL" and .refusal.code == "no-plugin"' "$(spec $ALICE cam "$(stream 1 ', "interface": "rtf1"')")"
+    for claim in '{"bytes": 1}' '{"period": "20ms"}' '{"bytes": 0, "period": "20ms"}' '{"bytes": "1GB", "period": "20ms"}' '{"bytes": 1, "period": 0}' \
+        '{"bytes": 1, "period": "20ms", "interface": "../etc"}' '{"bytes": 1, "period": "20ms", "interface": "0123456789abcdef"}' '5'; do
+        told '.result == "BAD_SPEC" and (.reason | contains("network"))' "$(spec $ALICE cam "{\"network\": $claim}")"
+    done
+}
+
+@test "kill -9 of broker or plugin loses no stream, and takes none twice" {
+    broker_start
+    eight_streams
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start
+    eventually uses NET $((8 * stream_weighs))
+    told '.refusal.nearest == 312' "$(spec $BOB cam "$(stream 1024)")"
+    pkill -KILL -P "$(starter)" -f 'name=NET'
+    restarted() { grep -q '"decision":"restarted".*"plugin":"NET"' "$EVENTS"; }
+    eventually restarted
+    told '.refusal.nearest == 312' "$(spec $BOB cam "$(stream 1024)")"
+    books
+}
+
+@test "what a dry run would be granted nobody holds" {
+    broker_start
+    told '.would_grant.claims[0].bytes == 1024' "$(spec $ALICE cam '{"network": {"bytes": 1024, "period": "20ms"}, "dry_run": true}')"
+    eight_streams
+    eventually uses NET $((8 * stream_weighs))
+}
+
+@test "a line that is no line for a network is refused with its place" {
+    refuses_line() {
+        configure_plugins 'FP fp 11-20 0' "$1"
+        run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+        [ "$status" = 78 ]
+        [[ "$output" == *"plugins.conf:2: $2"* ]] || { echo "$output" >&2; return 1; }
+    }
+    refuses_line 'X net - - resource=network interface=rtf0' 'resource=network needs interface= and rate='
+    refuses_line 'X net - - resource=network rate=1Mbit' 'resource=network needs interface= and rate='
+    refuses_line 'X net - - resource=network interface=rtf0 rate=1Mbit capacity=5' 'resource=network needs interface= and rate='
+    refuses_line 'X net - - resource=network interface=rtf0 rate=1Mb' 'rate= takes a rate such as 100Mbit'
+    refuses_line 'X net - - resource=network interface=a/b rate=1Mbit' 'interface= takes the name of an interface'
+    refuses_line 'X net - - resource=network interface=rtf0 rate=1Mbit partition=cpuset' 'partition=, confine=, enforce='
+}
