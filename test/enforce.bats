@@ -100,6 +100,7 @@ guard() { parts rtf-guard; }
     [ "$ms" -ge 500 ]
 }
 
+# bats test_tags=turn:0
 @test "other words are wrong" {
     for word in enforce=no enforce= enforce=runtimes; do
         configure_plugins "FP fp 11-20 1 $word"
@@ -113,6 +114,7 @@ guard() { parts rtf-guard; }
     [[ $output == *"under SCHED_DEADLINE the kernel enforces runtimes"* ]]
 }
 
+# bats test_tags=turn:1
 @test "one that keeps to its runtime is never suspended, however others delay it" {
     configure_plugins 'FP fp 1-20 1 enforce=runtime'
     cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
@@ -137,6 +139,7 @@ keeps_to_its_runtime() {
         jq -e --slurp --argjson tid "$jobs" 'map(select(.tid == $tid and (.reason // "" | test("used up")))) == []' "$EVENTS" >/dev/null
 }
 
+# bats test_tags=turn:2
 @test "a broker that is killed while a thread is suspended brings it back" {
     broker_start
     rival
@@ -153,6 +156,7 @@ keeps_to_its_runtime() {
     has_a_fifth "$HOG"
 }
 
+# bats test_tags=turn:0
 @test "a guard that is killed is started again, and goes on" {
     broker_start
     rival
@@ -171,6 +175,7 @@ keeps_to_its_runtime() {
 }
 is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
 
+# bats test_tags=turn:1
 @test "SIGTERM puts back one that is suspended, SIGINT leaves all in force, and a restart goes on" {
     broker_start
     rival
@@ -188,6 +193,7 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
     eventually is_suspended "$HOG"
 }
 
+# bats test_tags=turn:2
 @test "nothing is gained by changing the spec again and again" {
     broker_start
     rival
@@ -202,6 +208,7 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
     [ $((ran * 100)) -le $((took * 35)) ]
 }
 
+# bats test_tags=turn:0
 @test "nor by handing it on to a fresh thread" {
     broker_start
     rival
@@ -216,6 +223,7 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
     [ $(($(milliseconds) - from)) -ge 300 ]
 }
 
+# bats test_tags=turn:1
 @test "a program that nobody may read is held to it as any other" {
     cc -O2 -x c -o "$WORK/spin" - <<<'int main(void) { for (;;) ; }'
     broker_start
@@ -236,6 +244,7 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
 is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
 is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
 
+# bats test_tags=turn:2
 @test "the books, the journal and the kernel agree beside one that is suspended and in force in turn" {
     broker_start
     rival
@@ -249,6 +258,7 @@ is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
     [ "$(jq -r '.reservations[] | select(.name == "still").thread.enforcement' "$SPOOL/state/books.json")" = 'in force' ]
 }
 
+# bats test_tags=turn:0
 @test "a thread that sleeps wakes nobody" {
     broker_start
     sleeper $ALICE
@@ -260,6 +270,7 @@ is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
     [ "$(awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$(guard)/status")" -eq "$before" ]
 }
 
+# bats test_tags=turn:1
 @test "what was granted without a runtime is asked again when the line begins to enforce, and what has one is held to it" {
     configure_plugins 'FP fp 11-20 1'
     broker_start

@@ -84,6 +84,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     eventually are_on "$FIRST"
 }
 
+# bats test_tags=turn:1
 @test "a change to SCHED_DEADLINE and back counts, and so does a thread that has its runtime used up" {
     broker_start
     hog $ALICE
@@ -98,6 +99,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     eventually are_on "$FIRST"
 }
 
+# bats test_tags=turn:2
 @test "while the broker does not come to sleep they are apart, and a second later together again" {
     configure_plugins 'FP fp 11-20 all'
     broker_start --max-specs 100000
@@ -123,6 +125,7 @@ END
     eventually are_on "$FIRST"
 }
 
+# bats test_tags=turn:0
 @test "a broker that takes over a SCHED_DEADLINE thread knows of it" {
     broker_start
     reserve cam '{"runtime": "1ms", "period": "10ms"}'
@@ -134,6 +137,7 @@ END
     eventually are_on "$FIRST"
 }
 
+# bats test_tags=turn:1
 @test "a part that is started again is where the others are" {
     broker_start
     eventually are_on "$FIRST"
@@ -146,6 +150,7 @@ END
     done
 }
 
+# bats test_tags=turn:2
 @test "where no deadline plugin has a CPU they stay, whatever is attached" {
     configure_plugins "EDF edf - $FIRST partition=unthrottled" 'FP fp 11-20 all'
     broker_start
@@ -156,12 +161,14 @@ END
     eventually are_on "$SECOND"
 }
 
+# bats test_tags=turn:0
 @test "of several CPUs they take the one that the fewest plugins have" {
     configure_plugins "FP fp 11-20 all" "RR rr 1-10 $FIRST"
     broker_start
     eventually are_on "$SECOND"
 }
 
+# bats test_tags=turn:1
 @test "a broker that may run on one CPU only stays there" {
     taskset -pc "$SECOND" "$BASHPID" >/dev/null
     broker_start
@@ -176,6 +183,7 @@ END
     are_on "$SECOND"
 }
 
+# bats test_tags=turn:2
 @test "where somebody else has put them they stay" {
     broker_start
     eventually are_on "$FIRST"

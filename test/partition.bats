@@ -134,6 +134,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     [ "$(kernel "$WAKER")" = "$as_granted" ]
 }
 
+# bats test_tags=turn:0
 @test "rtf-run comes back from its wait real-time, in the domain" {
     broker_start
     run as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 10ms --plugin EDF -- sh -c '"$1" $$; grep -o "/rtf-1/t[0-9.]*" /proc/self/cgroup' \
@@ -144,6 +145,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     [[ ${lines[1]} == /rtf-1/t* ]]
 }
 
+# bats test_tags=turn:1
 @test "what an attached thread has started leaves the domain with it, and after its end" {
     broker_start
     become $ALICE sh -c 'sleep 100 & echo $! >"$1"; while [ -d "/proc/$2" ]; do :; done' sh "$WORK/out/child" $$ 3>&- &
@@ -172,6 +174,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     [ "$(kernel "$child")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]
 }
 
+# bats test_tags=turn:2
 @test "a FIFO thread under confine=cpuset cannot leave its CPU, and one under affinity can" {
     broker_start
     hog $ALICE
@@ -191,6 +194,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     [ "$(kernel "$HOG")" = "fifo 2 nice=0 0/0/0 cpus=$elsewhere reset=1" ]
 }
 
+# bats test_tags=turn:0
 @test "a thread that its owner has pinned elsewhere is noticed and pinned again at a hangup" {
     broker_start
     hog $ALICE
@@ -206,6 +210,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 
 is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
 
+# bats test_tags=turn:1
 @test "a spec that moves from one plugin to another takes its thread into the domain and out of it" {
     broker_start
     hog $ALICE
@@ -227,6 +232,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     [ "$(kernel "$HOG")" = 'other 0 nice=0 0/0/0 cpus=0 reset=0' ]
 }
 
+# bats test_tags=turn:2
 @test "what the kernel does not admit is refused with its numbers, and the thread is put back" {
     configure_plugins 'EDF edf - 1 partition=cpuset threshold=1'
     broker_start
@@ -239,6 +245,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     is_home "$HOG"
 }
 
+# bats test_tags=turn:0
 @test "the domains go with SIGTERM, stay over SIGINT and kill -9, and --put-back removes them" {
     before=$(machine)
     broker_start
@@ -268,6 +275,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     is_machine "$before"
 }
 
+# bats test_tags=turn:1
 @test "rtf-partition makes, shows and removes domains, and those of its own the broker uses and leaves" {
     before=$(machine)
     "$RTF_LIBEXEC/rtf-partition" setup 1
@@ -291,6 +299,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     is_machine "$before"
 }
 
+# bats test_tags=turn:2
 @test "a group that rtf did not make is neither entered nor removed" {
     before=$(machine)
     mkdir "$CPUSETS/rtf-1"
@@ -315,6 +324,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     is_machine "$before"
 }
 
+# bats test_tags=turn:0
 @test "partition=global beside domains, or on a part of a domain, does not start" {
     before=$(machine)
     configure_plugins 'EDF edf - 1 partition=cpuset' 'ALL edf - all partition=global'
@@ -328,6 +338,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     is_machine "$before"
 }
 
+# bats test_tags=turn:1
 @test "the key move takes thread or process and nothing else" {
     broker_start
     [ "$(spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "process"}' | jq -r .result)" = OK ]
@@ -357,6 +368,7 @@ END
     taskset -pc 0 "$SECOND" >/dev/null
 }
 
+# bats test_tags=turn:2
 @test "of a process with two threads one is attached: version 1 moves it alone, version 2 both, if the spec says so" {
     broker_start
     two_threads $ALICE
@@ -386,6 +398,7 @@ END
     [ "$(kernel "$SECOND")" = 'other 0 nice=0 0/0/0 cpus=0 reset=0' ]
 }
 
+# bats test_tags=turn:0
 @test "a thread whose scope systemd has removed meanwhile comes back beneath the slice, not to the root" {
     if has_v1 || [ ! -d /run/systemd/system ]; then skip 'no systemd with cgroup version 2'; fi
     broker_start
@@ -406,6 +419,7 @@ END
     eventually rmdir "$CPUSETS$returned"
 }
 
+# bats test_tags=turn:1
 @test "with cgroup version 2 a process that its cgroup limits is refused with the limit, and stays where it is" {
     if has_v1 || [ ! -d /run/systemd/system ]; then skip 'no systemd with cgroup version 2'; fi
     broker_start
@@ -465,15 +479,18 @@ balanced() {
     eventually is_machine "$before"
 }
 
+# bats test_tags=turn:2
 @test "attachments under partition=cpuset leave the machine's books as they were" {
     balanced
 }
 
+# bats test_tags=turn:0
 @test "attachments under partition=unthrottled leave the machine's books as they were" {
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     balanced
 }
 
+# bats test_tags=turn:1
 @test "attachments under partition=global leave the machine's books as they were" {
     configure_plugins 'EDF edf - all partition=global'
     balanced
@@ -481,6 +498,7 @@ balanced() {
 
 used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" = 1 ]; }
 
+# bats test_tags=turn:2
 @test "a thread that was detached with its runtime used up runs when it is attached again" {
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start
@@ -498,6 +516,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     done
 }
 
+# bats test_tags=turn:0
 @test "a thread that somebody else has made ordinary with its runtime used up runs when it is attached" {
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start
@@ -517,6 +536,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
 
 # The kernel counts the bandwidth of such a thread until it has paid back what it overran, and counts it where the thread is.
 
+# bats test_tags=turn:1
 @test "a thread that is detached with its runtime used up is ordinary at once, and leaves nothing behind in its domain" {
     broker_start
     hog $ALICE
@@ -569,6 +589,7 @@ END
 # Whatever timer of the kernel's there was for such a thread has fired by then.
 second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
 
+# bats test_tags=turn:2
 @test "SIGTERM waits until the kernel counts nothing of those whose runtime is used up, or the next domains would refuse every thread" {
     before=$(account)
     configure_plugins 'EDF edf - 1 partition=unthrottled'
@@ -604,16 +625,19 @@ spins_beside_the_broker() {
     eventually has_consumed "$HOG" $(($(consumed "$HOG") + 700))
 }
 
+# bats test_tags=turn:0
 @test "a thread that uses up its runtime before the helper comes to its CPU is attached" {
     hog $ALICE
     spins_beside_the_broker
 }
 
+# bats test_tags=turn:1
 @test "so is the second thread of a process" {
     busy_second $ALICE
     spins_beside_the_broker
 }
 
+# bats test_tags=turn:2
 @test "a thread with its runtime used up that another plugin gets is ordinary until that is paid back, and costs the broker no descriptor" {
     broker_start
     busy_second $ALICE
@@ -642,6 +666,7 @@ descriptors() { ls "/proc/$BROKER/fd" | wc -l; }
 has_descriptors() { [ "$(descriptors)" = "$1" ]; }
 has_pidfds() { [ "$(find "/proc/$BROKER/fd" -lname '*pidfd*' | wc -l)" = "$1" ]; }
 
+# bats test_tags=turn:0
 @test "a thread that was detached with its runtime used up, and then slept, runs when it is attached again" {
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start
@@ -671,6 +696,7 @@ has_pidfds() { [ "$(find "/proc/$BROKER/fd" -lname '*pidfd*' | wc -l)" = "$1" ];
 
 sleeps() { [[ $(<"/proc/$1/stat") == *") S "* ]]; }
 
+# bats test_tags=turn:1
 @test "an attached process that is replaced by execve of another thread of it is let go, and where it was" {
     for line in 'EDF edf - 1 partition=cpuset' 'EDF edf - all partition=global'; do
         configure_plugins "$line"
@@ -690,6 +716,7 @@ sleeps() { [[ $(<"/proc/$1/stat") == *") S "* ]]; }
 }
 is_as_before() { [ "$(kernel "$HOG")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]; }
 
+# bats test_tags=turn:2
 @test "an attached first thread that ends before the others of its process is told to have ended" {
     broker_start
     cat >"$WORK/first.py" <<'END'

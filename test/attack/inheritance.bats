@@ -82,6 +82,7 @@ is_logged() { grep -q 'lent its rank' "$EVENTS"; }
     eventually is_told
 }
 
+# bats test_tags=turn:0
 @test "nor to a stranger whom no rule knows" {
     broker_start
     holder 20099
@@ -90,6 +91,7 @@ is_logged() { grep -q 'lent its rank' "$EVENTS"; }
 }
 
 # Whoever makes it real-time, and the broker, which has that done, may be on the holder's CPU, and wait for it.
+# bats test_tags=turn:1
 @test "one that waited for the lock before it was attached lends no more, whatever CPU the holder is on" {
     broker_start
     ulimit -t $((20 * PATIENCE))
@@ -108,6 +110,7 @@ is_logged() { grep -q 'lent its rank' "$EVENTS"; }
 sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
 
 # Whoever is lent SCHED_DEADLINE comes before all that is FIFO, and is never throttled.
+# bats test_tags=turn:2
 @test "as many lenders at once as there are CPUs do not keep the guard from running" {
     configure_rules "$ALICE - max_utilization $(nproc)"
     broker_start
@@ -137,6 +140,7 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
     for HOLDER in "${holders[@]}"; do kill -0 "$HOLDER"; done
 }
 
+# bats test_tags=turn:0
 @test "one that a third one puts behind the lock lends no more" {
     broker_start
     holder $ALICE
@@ -147,6 +151,7 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
 
 switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/status"; }
 
+# bats test_tags=turn:1
 @test "a flood of boosts wakes the guard a thousand times a second, and not for each; and honest threads are served meanwhile" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 0'
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 1"
@@ -168,6 +173,7 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
 }
 
 # A host that stops a virtual machine's CPU, or a higher thread, does the same to the guard: 64 KiB of records for each CPU, and no more.
+# bats test_tags=turn:2
 @test "one that begins to lend when the kernel has no room to tell of it lends no more" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'RR rr 1-10 0'
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 1"
