@@ -90,7 +90,7 @@ older() { cat >"$SPOOL/log/events.ndjson.$1"; }
     spec $ALICE last '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     eventually followed last
     [ ! -s "$WORK/err" ]
-    pkill -P $FOLLOWER || true
+    pkill -KILL -f "front/rtf-log --spool $SPOOL -f|tail .*$SPOOL/log/events" || true
 }
 
 # bats test_tags=turn:2
@@ -191,6 +191,7 @@ END
     eventually followed huge
     spec $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     eventually followed next
+    pkill -KILL -f "front/rtf-log --spool $SPOOL -f|tail .*$SPOOL/specs/$ALICE/.events" || true
 }
 
 # bats test_tags=turn:1
