@@ -9,6 +9,7 @@ prepare() {
 }
 tidy() { [ -z "${FOLLOWER:-}" ] || kill "$FOLLOWER" 2>/dev/null || true; }
 
+nobody_follows() { ! pgrep -f "front/rtf-log --spool $SPOOL -f|tail .*$SPOOL/" >/dev/null; }
 rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
 
 something() {
@@ -90,7 +91,9 @@ older() { cat >"$SPOOL/log/events.ndjson.$1"; }
     spec $ALICE last '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     eventually followed last
     [ ! -s "$WORK/err" ]
-    pkill -KILL -f "front/rtf-log --spool $SPOOL -f|tail .*$SPOOL/log/events" || true
+    # Killed by its number, it leaves nobody behind.
+    pkill -TERM -o -f "front/rtf-log --spool $SPOOL -f"
+    eventually nobody_follows
 }
 
 # bats test_tags=turn:2
@@ -191,7 +194,9 @@ END
     eventually followed huge
     spec $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     eventually followed next
-    pkill -KILL -f "front/rtf-log --spool $SPOOL -f|tail .*$SPOOL/specs/$ALICE/.events" || true
+    # Killed by its number, it leaves nobody behind.
+    pkill -TERM -o -f "front/rtf-log --spool $SPOOL -f"
+    eventually nobody_follows
 }
 
 # bats test_tags=turn:1

@@ -73,10 +73,11 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     command -v rt-app >/dev/null || skip 'rt-app is not here'
     broker_start
     cat >"$WORK/load.json" <<'END'
-{"global": {"duration": 2, "calibration": 100, "default_policy": "SCHED_OTHER", "lock_pages": false, "logdir": "/tmp", "log_size": "disable"},
+{"global": {"duration": 2, "calibration": 100, "default_policy": "SCHED_OTHER", "lock_pages": false, "logdir": "@HOME@", "log_size": "disable"},
  "tasks": {"fixed": {"policy": "SCHED_FIFO", "priority": 15, "loop": -1, "run": 500, "timer": {"ref": "unique", "period": 20000}},
            "dead": {"policy": "SCHED_DEADLINE", "dl-runtime": 2000, "dl-period": 20000, "dl-deadline": 20000, "loop": -1, "run": 500, "timer": {"ref": "unique", "period": 20000}}}}
 END
+    sed -i "s,@HOME@,$WORK/home," "$WORK/load.json"
     chmod 644 "$WORK/load.json"
     become $ALICE env HOME="$WORK/home" USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms -- rt-app "$WORK/load.json" >"$WORK/out" 2>&1 3>&- &
     local pid=$!
