@@ -311,7 +311,7 @@ static void prepare_parts(const struct options *options)
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
     if (!order_prepare())
         die_errno(EX_OSERR, "timerfd");
-    helper_prepare(part("rtf-attach"), order_helper_event);
+    attach_prepare(part("rtf-attach"), order_helper_event);
     guard_prepare(part("rtf-guard"), &of_guard);
     names_prepare(part("rtf-names"), plugin_user, account_known);
     plugins_prepare(plugin_user, order_plugin_event);
@@ -329,7 +329,7 @@ static void stop_parts(void)
 {
     status_end();
     guard_stop();
-    helper_stop();
+    attach_stop();
     starter_stop(); /* ends the others */
 }
 
@@ -487,7 +487,7 @@ static void start(const struct options *options, int lock)
         die(EX_OSERR, reason);
     watchdog_open();
     privileges_drop(options->spool, options->config);
-    if (!helper_start(lock) || !guard_start() || !names_start())
+    if (!attach_start(lock) || !guard_start() || !names_start())
         die_errno(EX_OSERR, "the broker's parts");
     if (!start_plugins(reason)) {
         stop_parts();
@@ -621,11 +621,11 @@ static int put_back(const struct options *options)
     if (there == 0)
         return EX_OK; /* no broker has ever changed anything */
     place_find();
-    helper_prepare(part("rtf-attach"), NULL);
-    if (!starter_fork(false, &starter_source) || !helper_start(lock))
+    attach_prepare(part("rtf-attach"), NULL);
+    if (!starter_fork(false, &starter_source) || !attach_start(lock))
         die_errno(EX_OSERR, part("rtf-attach"));
     bool good = put_back_kernel(reason);
-    helper_stop();
+    attach_stop();
     starter_stop();
     if (!good)
         die(EX_OSERR, reason);

@@ -54,5 +54,5 @@ void moves_take(int plugin, const struct plugin_event *event)
     }
     if (is_being_detached(reservation))
         return;
-    adjusting_expect(reservation, helper_adjust(reservation->attachment, reservation->grant), news);
+    adjusting_expect(reservation, attach_adjust(reservation->attachment, reservation->grant), news);
 }

@@ -531,7 +531,7 @@ static void apply_again(struct reservation *reservation)
     reservation->recovery = NULL;
     reservation->attachment->state = attachment_is_pending(reservation->attachment) ? ATTACHMENT_ASLEEP : ATTACHMENT_IN_FORCE;
     (void)reservation_record(reservation);
-    (void)wait_for_helper(request, STEP_APPLY, helper_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+    (void)wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
 }
 
 void order_recover(struct reservation *reservation, enum kind kind, const char *reason)

@@ -1,6 +1,7 @@
 /* What the attach helper answers, should it have been taken over; and, by the first byte, what it is asked: for it reads
  * paragraphs, too. */
-#include "../../libexec/broker/activation/attach.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/helper.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/activation/attach.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "fuzz.h"
 #include "thread.h"
@@ -13,13 +14,13 @@ static void ask_something(unsigned which)
     CPU_SET(1, &cpus);
     for (; which != 0; which /= 2)
         if (which % 4 == 0)
-            (void)helper_restore(&attachment);
+            (void)attach_restore(&attachment);
         else if (which % 4 == 1)
-            (void)helper_watch(&attachment);
+            (void)attach_watch(&attachment);
         else if (which % 4 == 2)
-            (void)helper_probe(&cpus);
+            (void)attach_probe(&cpus);
         else
-            (void)helper_rt_runtime("-1");
+            (void)attach_rt_runtime("-1");
 }
 
 static void take_attributes(const uint8_t *bytes, size_t length)
@@ -43,12 +44,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     last_id = 0;
     ask_something(bytes[0]);
     take_attributes(bytes + 1, length - 1);
-    must(paragraph_feed(&helper.input, bytes + 1, length - 1));
-    for (int i = 0; i < 100 && receive(&event); i++)
+    must(paragraph_feed(&helper.process.input, bytes + 1, length - 1));
+    for (int i = 0; i < 100 && receive(&helper, &event); i++)
         must_be_text(event.reason, sizeof event.reason);
-    helper.input.taken = helper.input.length = 0;
-    while (!TAILQ_EMPTY(&messages))
-        forget(TAILQ_FIRST(&messages));
-    timer_end(&timer);
+    helper.process.input.taken = helper.process.input.length = 0;
+    while (!TAILQ_EMPTY(&helper.messages))
+        forget(&helper, TAILQ_FIRST(&helper.messages));
+    timer_end(&helper.timer);
     return 0;
 }

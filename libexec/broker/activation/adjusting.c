@@ -29,7 +29,7 @@ void adjusting_expect(const struct reservation *reservation, uint64_t id, bool t
 void adjusting_watch(struct reservation *reservation)
 {
     timer_end(&reservation->attachment->to_watch);
-    expect(reservation, helper_watch(reservation->attachment))->watch = true;
+    expect(reservation, attach_watch(reservation->attachment))->watch = true;
 }
 
 void adjusting_guard_again(struct reservation *reservation)
@@ -37,7 +37,7 @@ void adjusting_guard_again(struct reservation *reservation)
     if (reservation->attachment == NULL || reservation->grant == NULL || is_being_detached(reservation) || attachment_is_pending(reservation->attachment))
         return;
     if (guard_enforces(reservation->grant))
-        adjusting_expect(reservation, helper_budget(reservation->attachment, reservation->grant), false);
+        adjusting_expect(reservation, attach_budget(reservation->attachment, reservation->grant), false);
     else
         guard_begin(reservation->attachment, reservation->grant, -1, true);
 }

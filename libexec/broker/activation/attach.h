@@ -7,51 +7,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "helper.h"
 #include "reservation.h"
 
-enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO, HELPER_BUSY, HELPER_PENDING };
-
-struct helper_event {
-    uint64_t id;
-    enum helper_answer answer;
-    char reason[REASON_BYTES]; /* NO, BUSY */
-    int64_t after;             /* PENDING: ns until it can be said again; 0: when the thread runs. OK: so long the kernel counts what it had */
-    int watch;                 /* the receiver's; -1: none. OK to what is about a grant that guard_enforces: its budget */
-};
-
 /* Before the starter is forked: tells it about the program. What comes of what it is told is passed on. */
-void helper_prepare(char *path, void (*event)(const struct helper_event *event));
+void attach_prepare(char *path, void (*event)(const struct helper_event *event));
 
 /* `lock` is shared with it. False with errno. */
-bool helper_start(int lock);
-void helper_stop(void);
+bool attach_start(int lock);
+void attach_stop(void);
 
 /* Each returns the id that the answer will carry. reservation_fd stays the caller's and must stay open till then. */
-uint64_t helper_apply(struct attachment *attachment, const struct grant *grant, int reservation_fd);
-uint64_t helper_adjust(struct attachment *attachment, const struct grant *grant);
+uint64_t attach_apply(struct attachment *attachment, const struct grant *grant, int reservation_fd);
+uint64_t attach_adjust(struct attachment *attachment, const struct grant *grant);
 
 /* The grant once more, whatever the thread's policy is now: restore to what is granted. */
-uint64_t helper_apply_again(struct attachment *attachment, const struct grant *grant);
-uint64_t helper_restore(struct attachment *attachment);
-uint64_t helper_watch(const struct attachment *attachment);
+uint64_t attach_apply_again(struct attachment *attachment, const struct grant *grant);
+uint64_t attach_restore(struct attachment *attachment);
+uint64_t attach_watch(const struct attachment *attachment);
 
 /* Only what tells when its runtime is used up: that of apply, adjust and apply_again has been lost. */
-uint64_t helper_budget(const struct attachment *attachment, const struct grant *grant);
-uint64_t helper_sweep(const struct attachment *attachment);
-uint64_t helper_rt_runtime(const char *value);
+uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant);
+uint64_t attach_sweep(const struct attachment *attachment);
+uint64_t attach_rt_runtime(const char *value);
 
 /* Whether SCHED_DEADLINE threads can be on these CPUs, not pinned. */
-uint64_t helper_probe(const cpu_set_t *cpus);
+uint64_t attach_probe(const cpu_set_t *cpus);
 
 
 /* No CPUs: those of `by` are removed. */
-uint64_t helper_domains(const cpu_set_t *cpus, const char *by);
+uint64_t attach_domains(const cpu_set_t *cpus, const char *by);
 
 /* At start and at the end, when there is nothing else to do: waits until everything is answered, at most
  * `seconds`. Answers are dropped, but for the last one, in *last. */
-bool helper_drain(int seconds, struct helper_event *last);
+bool attach_drain(int seconds, struct helper_event *last);
 
 /* Of what was drained since the last call, some has to be said again, or is counted by the kernel, after so many ns; 0: nothing. */
-int64_t helper_owed(void);
+int64_t attach_owed(void);
 
 #endif

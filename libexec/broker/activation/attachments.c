@@ -201,6 +201,6 @@ void attachment_end(struct reservation *reservation)
     }
     reservation->attachment = NULL;
     if (attachment->group != NULL)
-        (void)helper_sweep(attachment); /* what it started may still be in its domain */
+        (void)attach_sweep(attachment); /* what it started may still be in its domain */
     attachment_bury(attachment);
 }

@@ -164,7 +164,7 @@ static enum next apply(struct request *request)
     request->target = NULL;
     /* Former attributes reach state/ before the call that changes them. */
     if (request_record(request))
-        return wait_for_helper(request, STEP_APPLY, helper_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+        return wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
     no(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
     if (request->fresh)
         attachment_end(reservation);
@@ -189,7 +189,7 @@ static enum next adopt_target(struct request *request)
 
 enum next detach_on(struct request *request)
 {
-    return wait_for_helper(request, STEP_DETACH, helper_restore(request->reservation->attachment));
+    return wait_for_helper(request, STEP_DETACH, attach_restore(request->reservation->attachment));
 }
 
 enum next detach(struct request *request)
@@ -228,7 +228,7 @@ enum next enforce(struct request *request)
     bool same = is_attached(now, wanted);
     if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && waiting_waits(request, ENFORCE)) {
         if (same)
-            (void)helper_restore(now); /* what it was granted before is in no books any more */
+            (void)attach_restore(now); /* what it was granted before is in no books any more */
         return WAIT;
     }
     if (same)
@@ -331,7 +331,7 @@ static enum next pending(struct request *request, const struct helper_event *eve
             return WAIT;
     }
     if (runs_by_now(reservation))
-        return wait_for_helper(request, STEP_APPLY, helper_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+        return wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
     reservation->attachment->state = ATTACHMENT_ASLEEP;
     size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "%sthread %d sleeps, and is real-time as soon as it wakes",
@@ -399,7 +399,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
     if (!uncommit(request))
         return lost_both(request);
     if (has_drifted(reservation)) /* putting back has failed, too */
-        adjusting_expect(reservation, helper_apply_again(reservation->attachment, reservation->grant), false);
+        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
     else
         adjusting_guard_again(reservation); /* in what it had before */
     return no_thread(request, "kernel", never);

@@ -75,7 +75,7 @@ void follow_put_back(const struct user *user, const char *name, struct attachmen
     char reason[REASON_BYTES];
     const bool is_told = is_lost(attachment->tid);
     struct lost *lost = allocate(sizeof *lost);
-    lost->id = helper_restore(attachment);
+    lost->id = attach_restore(attachment);
     lost->tid = attachment->tid;
     lost->former = attachment->former;
     HASH_ADD(hh, all_lost, id, sizeof lost->id, lost);
@@ -105,7 +105,7 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
     if (reservation->grant == NULL || is_being_detached(reservation))
         follow_put_back(reservation->user, reservation->name, leader);
     else if (!attributes_show(&reservation->grant->plan, now))
-        adjusting_expect(reservation, helper_apply_again(reservation->attachment, reservation->grant), false);
+        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
 }
 
 /* Whether `old`, whose id is over, goes on under the leader's: as far as can be told, and then *now. */

@@ -39,7 +39,7 @@ void threads_check(void)
 {
     for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
         if (reservation->attachment != NULL && reservation->request == NULL && has_drifted(reservation))
-            adjusting_expect(reservation, helper_apply_again(reservation->attachment, reservation->grant), false);
+            adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
 }
 
 void threads_guard(void)

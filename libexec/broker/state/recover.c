@@ -96,8 +96,8 @@ static bool read_rt_runtime(char text[static 24])
 static bool write_rt_runtime(const char *value, char *reason)
 {
     struct helper_event last = {.answer = HELPER_OK};
-    (void)helper_rt_runtime(value);
-    if (helper_drain(5, &last) && last.answer == HELPER_OK)
+    (void)attach_rt_runtime(value);
+    if (attach_drain(5, &last) && last.answer == HELPER_OK)
         return true;
     snprintf(reason, REASON_BYTES, "sched_rt_runtime_us could not be set to %s: %.300s", value, last.reason);
     return false;
@@ -118,8 +118,8 @@ static bool set_rt_runtime(const char *value, char *reason)
 static bool set_domains(const cpu_set_t *cpus, char *reason)
 {
     struct helper_event last = {.answer = HELPER_OK};
-    (void)helper_domains(cpus, spool.path);
-    if (helper_drain(10, &last) && last.answer == HELPER_OK)
+    (void)attach_domains(cpus, spool.path);
+    if (attach_drain(10, &last) && last.answer == HELPER_OK)
         return true;
     snprintf(reason, REASON_BYTES, "scheduling domains: %.400s", last.reason);
     return false;
@@ -141,8 +141,8 @@ static bool probe_global(char *reason)
         const struct plugin_line *line = plugin_line(i);
         if (!line->deadline || line->partition != PARTITION_GLOBAL)
             continue;
-        (void)helper_probe(&line->cpus);
-        if (helper_drain(5, &last) && last.answer == HELPER_OK)
+        (void)attach_probe(&line->cpus);
+        if (attach_drain(5, &last) && last.answer == HELPER_OK)
             continue;
         snprintf(reason, REASON_BYTES, "plugins.conf:%d: %s cannot have partition=global: %.300s", line->line, line->name, last.reason);
         return false;
@@ -213,8 +213,8 @@ static void restore_orphan(struct recorded_reservation *recorded)
     recorded->orphan = recorded->attached && !recorded->laid_down;
     if (!recorded->orphan || attachment_find(recorded->tid) != NULL || !thread_is(recorded->tid, recorded->started_by))
         return;
-    (void)helper_restore(&orphan);
-    (void)helper_drain(5, &last); /* before it is in no record any more, and before somebody else's reservation for it is looked at */
+    (void)attach_restore(&orphan);
+    (void)attach_drain(5, &last); /* before it is in no record any more, and before somebody else's reservation for it is looked at */
 }
 
 /* One that has called execve(2) is told from those of its process only when all are known that somebody answers for. */
@@ -226,7 +226,7 @@ static void follow_orphans(const struct recorded_state *state)
         if (state->reservations[i].orphan && orphan.tid != orphan.process && attachment_is_over(&orphan))
             follow_late(NULL, NULL, &orphan);
     }
-    (void)helper_drain(5, &last);
+    (void)attach_drain(5, &last);
     follow_drained();
 }
 
@@ -399,15 +399,15 @@ static bool restore_all(void)
             debt_begin(reservation, reservation->grant);
             debt_of_thread(reservation);
         }
-        (void)helper_restore(reservation->attachment);
+        (void)attach_restore(reservation->attachment);
         reservation->attachment->state = ATTACHMENT_LAID_DOWN;
     }
-    bool answered = helper_drain(10, &last);
+    bool answered = attach_drain(10, &last);
     /* By now each is ordinary, or its id is over. */
     for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
         if (reservation->attachment != NULL && reservation->attachment->tid != reservation->attachment->process && attachment_is_over(reservation->attachment))
             follow_to_the_end(reservation->user, reservation->name, reservation->attachment);
-    return helper_drain(10, &last) && answered;
+    return attach_drain(10, &last) && answered;
 }
 
 /* Whoever makes domains anew, us or the next broker, before the kernel has taken such bandwidth out of its account makes it
@@ -424,10 +424,10 @@ static void wait_for_kernel(int64_t owed)
 void lay_down(void)
 {
     struct helper_event last;
-    (void)helper_owed();          /* at the start */
-    (void)helper_drain(5, &last); /* what is under way comes first, or it would undo what follows */
+    (void)attach_owed();          /* at the start */
+    (void)attach_drain(5, &last); /* what is under way comes first, or it would undo what follows */
     bool answered = restore_all();
-    const int64_t owed = helper_owed();
+    const int64_t owed = attach_owed();
     wait_for_kernel(owed);
     if (answered && owed > 0)
         answered = restore_all(); /* those that had to stay in their domains until now */
@@ -446,7 +446,7 @@ void lay_down(void)
 void leave_in_force(void)
 {
     struct helper_event last;
-    (void)helper_drain(5, &last);
+    (void)attach_drain(5, &last);
     (void)state_left();
 }
 

@@ -1,0 +1,67 @@
+/* A helper: a small program that does one thing to the machine, as the broker sees it. It reads paragraphs from a socket and answers them in order
+ * (rtf-attach --serve, rtf-net --serve). All of them may be said twice, so when it dies or hangs it is started again and told what it had not
+ * answered. */
+#ifndef RTF_HELPER_H
+#define RTF_HELPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "coprocess.h"
+#include "starter.h"
+
+enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO, HELPER_BUSY, HELPER_PENDING };
+enum { HELPER_REASON = 512 };
+
+struct helper_event {
+    uint64_t id;
+    enum helper_answer answer;
+    char reason[HELPER_REASON]; /* NO, BUSY */
+    int64_t after;              /* PENDING: ns until it can be said again; 0: when the thread runs. OK: so long the kernel counts what it had */
+    int watch;                  /* the receiver's; -1: none. OK to what is about a grant that guard_enforces: its budget */
+};
+
+/* One that has not been sent yet, or not been answered. */
+struct message;
+TAILQ_HEAD(message_list, message);
+
+struct helper {
+    const char *name; /* "the attach helper" */
+    struct coprocess process;
+    struct timer timer; /* while it runs, the time for its next answer; else its start */
+    struct message_list messages;
+    struct message *unsent, *unanswered; /* the first; NULL: none */
+    int shared_lock;
+    int64_t started; /* not more often than once a second */
+    int64_t owed;
+    void (*tell)(const struct helper_event *event);
+    void (*again)(void); /* it has been started again, and comes to what it has not answered; NULL */
+};
+
+/* Before the starter is forked: tells it about the program. Then what is in *helper does not move. */
+void helper_prepare(struct helper *helper, const char *name, enum part_kind kind, char *const argv[], void (*tell)(const struct helper_event *event));
+
+/* `lock` is shared with it; -1: none. False with errno. */
+bool helper_start(struct helper *helper, int lock);
+void helper_stop(struct helper *helper);
+
+/* A message with op= and id=; over one of them the helper may die so many times, then it is answered by HELPER_NO. */
+struct message *helper_begin(const char *op, int tries);
+struct paragraph_output *helper_text(struct message *message);
+
+/* fd stays the caller's, open until the answer. */
+void helper_carry(struct message *message, int fd);
+
+/* Sends it, with one more descriptor, or -1, that goes along once only: said again, the helper looks for itself. Returns the id that the answer
+ * will carry. */
+uint64_t helper_finish(struct helper *helper, struct message *message, int pidfd);
+
+/* At start and at the end, when there is nothing else to do: waits until everything is answered, at most `seconds`. Answers are dropped,
+ * but for the last one, in *last. */
+bool helper_drain(struct helper *helper, int seconds, struct helper_event *last);
+
+/* Of what was drained since the last call, some has to be said again, or is counted by the kernel, after so many ns; 0: nothing. */
+int64_t helper_owed(struct helper *helper);
+
+#endif
