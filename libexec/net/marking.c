@@ -1,0 +1,321 @@
+#include "marking.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "thread.h"
+
+enum { PID_NAMESPACE_OF_ALL = 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */, OURS = 0x5254, LATE = 100 /* ms */ };
+
+static int map = -1, link_of_program = -1;
+
+/* What the map holds of a thread, by its id. */
+struct bound {
+    uint32_t mark, uid;
+};
+
+static int call(int what, union bpf_attr *attributes)
+{
+    return (int)syscall(SYS_bpf, what, attributes, sizeof *attributes);
+}
+
+/* ---- sockets to come ---- */
+
+static struct bpf_insn instruction(uint8_t code, uint8_t to, uint8_t from, int16_t offset, int32_t value)
+{
+    return (struct bpf_insn){.code = code, .dst_reg = to & 15, .src_reg = from & 15, .off = offset, .imm = value};
+}
+
+static int load_program(void)
+{
+    enum { OUT_FROM_LOOKUP = 7, OUT_FROM_UID = 2, KEY = -4 };
+    const struct bpf_insn code[] = {
+        instruction(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0),
+        instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid), /* below: the thread */
+        instruction(BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, KEY, 0),
+        instruction(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
+        instruction(0, 0, 0, 0, 0),
+        instruction(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0),
+        instruction(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, KEY),
+        instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem),
+        instruction(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, OUT_FROM_LOOKUP, 0),
+        instruction(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_7, BPF_REG_0, 0, 0),
+        instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_uid_gid),  /* below: the uid. Another thread may have the id by now. */
+        instruction(BPF_ALU | BPF_MOV | BPF_X, BPF_REG_0, BPF_REG_0, 0, 0),
+        instruction(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_1, BPF_REG_7, offsetof(struct bound, uid), 0),
+        instruction(BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_1, OUT_FROM_UID, 0),
+        instruction(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_1, BPF_REG_7, offsetof(struct bound, mark), 0),
+        instruction(BPF_STX | BPF_MEM | BPF_W, BPF_REG_6, BPF_REG_1, offsetof(struct bpf_sock, mark), 0),
+        instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1), /* the socket may be */
+        instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+    };
+    union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_CGROUP_SOCK, .expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE,
+                                 .insns = (uintptr_t)code, .insn_cnt = sizeof code / sizeof *code, .license = (uintptr_t) "MIT", .prog_name = "rtf_net"};
+    return call(BPF_PROG_LOAD, &attributes);
+}
+
+static int make_map(void)
+{
+    union bpf_attr attributes = {.map_type = BPF_MAP_TYPE_HASH, .key_size = sizeof(uint32_t), .value_size = sizeof(struct bound), .max_entries = BOUND_MOST,
+                                 .map_flags = BPF_F_NO_PREALLOC, .map_name = "rtf_net"};
+    return call(BPF_MAP_CREATE, &attributes);
+}
+
+/* The root of the unified hierarchy; -1: there is none. */
+static int open_cgroups(void)
+{
+    char line[4096], mount[4096];
+    int root = -1;
+    FILE *mounts = fopen("/proc/self/mounts", "re");
+    while (mounts != NULL && root < 0 && fgets(line, sizeof line, mounts) != NULL)
+        if (sscanf(line, "%*s %4095s cgroup2 ", mount) == 1 && strstr(line, " cgroup2 ") != NULL)
+            root = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (mounts != NULL)
+        (void)fclose(mounts);
+    return root;
+}
+
+static bool fails(char *reason, const char *what, int error)
+{
+    snprintf(reason, MARKING_REASON, "%s: %s", what, strerror(error));
+    return false;
+}
+
+bool marking_open(char reason[static MARKING_REASON])
+{
+    struct stat namespace;
+    if (stat("/proc/self/ns/pid", &namespace) != 0 || namespace.st_ino != (ino_t)PID_NAMESPACE_OF_ALL)
+        return fails(reason, "the broker runs in a pid namespace of its own, and the kernel's programs know threads by other ids", ENOTSUP);
+    map = make_map();
+    if (map < 0)
+        return fails(reason, "no BPF map", errno);
+    const int program = load_program();
+    if (program < 0)
+        return fails(reason, "no BPF program for new sockets", errno);
+    const int cgroups = open_cgroups();
+    if (cgroups < 0) {
+        close(program);
+        return fails(reason, "no unified cgroup hierarchy is mounted, to mark new sockets by", ENOENT);
+    }
+    union bpf_attr attributes = {.link_create = {.prog_fd = (unsigned)program, .target_fd = (unsigned)cgroups, .attach_type = BPF_CGROUP_INET_SOCK_CREATE}};
+    link_of_program = call(BPF_LINK_CREATE, &attributes);
+    const int error = errno;
+    close(cgroups);
+    close(program);
+    return link_of_program >= 0 || fails(reason, "no BPF program at the root of the cgroups", error);
+}
+
+/* ---- sockets that are there ---- */
+
+struct task {
+    int pidfd;
+    pid_t process;
+    uid_t owner;
+    uint32_t from, to; /* the mark that those have that are meant, and will have; from 0: none, or one of ours. Who was attached last has them. */
+};
+
+static bool is_markable(int fd, const struct task *task)
+{
+    struct stat found;
+    int domain;
+    uint32_t mark;
+    socklen_t domain_size = sizeof domain, mark_size = sizeof mark;
+    return fstat(fd, &found) == 0 && S_ISSOCK(found.st_mode) && (found.st_uid == task->owner || task->owner == 0) &&
+           getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 && (domain == AF_INET || domain == AF_INET6) &&
+           getsockopt(fd, SOL_SOCKET, SO_MARK, &mark, &mark_size) == 0 && (task->from == 0 ? mark == 0 || mark >> 16 == OURS : mark == task->from);
+}
+
+static bool is_socket(int directory, const char *name)
+{
+    char target[16];
+    return readlinkat(directory, name, target, sizeof target) > 8 && memcmp(target, "socket:[", 8) == 0;
+}
+
+enum { TOO_MANY = 2, NO_LOOK = 3, NO_MARK = 4, NO_CHILD = 5 }; /* how it ends */
+
+static void mark_one(const struct task *task, int number, int *refused)
+{
+    const int fd = (int)syscall(SYS_pidfd_getfd, task->pidfd, number, 0);
+    if (fd < 0)
+        return; /* closed since */
+    if (is_markable(fd, task) && setsockopt(fd, SOL_SOCKET, SO_MARK, &task->to, sizeof task->to) != 0)
+        (*refused)++;
+    close(fd);
+}
+
+struct entry { /* getdents64(2) */
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+/* Allocates nothing: it may be killed anywhere, in memory that goes on. */
+static int mark_all(const struct task *task)
+{
+    char path[64], buffer[8192] __attribute__((aligned(8)));
+    int seen = 0, refused = 0;
+    ssize_t got;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)task->process);
+    const int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return NO_LOOK;
+    while ((got = syscall(SYS_getdents64, directory, buffer, sizeof buffer)) > 0)
+        for (ssize_t at = 0; at < got; at += ((const struct entry *)(buffer + at))->length) {
+            const char *name = ((const struct entry *)(buffer + at))->name;
+            if (name[0] == '.')
+                continue;
+            if (++seen > DESCRIPTORS_MOST)
+                return TOO_MANY;
+            if (is_socket(directory, name))
+                mark_one(task, (int)strtol(name, NULL, 10), &refused);
+        }
+    return got == 0 && refused == 0 ? 0 : got != 0 ? NO_LOOK : NO_MARK;
+}
+
+static int run_child(void *task)
+{
+    _exit(mark_all(task));
+}
+
+/* Those that were late, and whose user has to wait until they end. */
+struct late {
+    pid_t pid;
+    uid_t owner;
+    void *stack;
+};
+enum { LATE_MOST = 256, STACK = 65536 };
+static struct late late[LATE_MOST];
+static int late_count;
+
+static bool is_late(uid_t owner)
+{
+    bool found = false;
+    for (int i = 0; i < late_count; i++)
+        if (waitpid(late[i].pid, NULL, WNOHANG) != 0) {
+            munmap(late[i].stack, STACK);
+            late[i--] = late[--late_count];
+        } else
+            found |= late[i].owner == owner;
+    return found || late_count == LATE_MOST;
+}
+
+static bool wait_for(pid_t child, int *status)
+{
+    const int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+    struct pollfd one = {.fd = pidfd, .events = POLLIN};
+    const bool ended = pidfd >= 0 && poll(&one, 1, LATE) == 1 && waitpid(child, status, 0) == child;
+    if (pidfd >= 0)
+        close(pidfd);
+    return ended;
+}
+
+/* In this process's memory, which need not be copied, but with descriptors and an end of its own. */
+static int mark_in_child(const struct task *task)
+{
+    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return NO_CHILD;
+    struct task *own = stack; /* at the end that it does not come to */
+    *own = *task;
+    int status = 0;
+    const pid_t child = clone(run_child, (char *)stack + STACK, CLONE_VM | SIGCHLD, own);
+    if (child > 0 && !wait_for(child, &status)) {
+        (void)kill(child, SIGKILL);
+        late[late_count++] = (struct late){child, task->owner, stack}; /* there is room: is_late */
+        return NO_CHILD;
+    }
+    munmap(stack, STACK);
+    return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : NO_CHILD;
+}
+
+static enum marking refuse(char *reason, pid_t tid, int ended)
+{
+    static const char *const sentences[] = {[TOO_MANY] = "it has more descriptors than are looked at (4096): attach it before it opens them",
+                                            [NO_LOOK] = "its descriptors cannot be looked at", [NO_MARK] = "a socket of it takes no mark",
+                                            [NO_CHILD] = "its sockets are in use for too long to be marked"};
+    snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, sentences[ended]);
+    return MARKING_REFUSED;
+}
+
+static bool remember(pid_t tid, uid_t uid, uint32_t mark)
+{
+    const uint32_t key = (uint32_t)tid;
+    const struct bound bound = {mark, uid};
+    union bpf_attr attributes = {.map_fd = (unsigned)map, .key = (uintptr_t)&key, .value = (uintptr_t)&bound};
+    return call(BPF_MAP_UPDATE_ELEM, &attributes) == 0;
+}
+
+static void forget(pid_t tid)
+{
+    const uint32_t key = (uint32_t)tid;
+    union bpf_attr attributes = {.map_fd = (unsigned)map, .key = (uintptr_t)&key};
+    (void)call(BPF_MAP_DELETE_ELEM, &attributes);
+}
+
+/* The thread, held by a pidfd of its process, if it is still the one that is meant. */
+static int hold(pid_t tid, uint64_t started_by, struct identity *identity)
+{
+    if (!thread_identify(tid, identity) || identity->ended || identity->kernel)
+        return -1;
+    const int pidfd = (int)syscall(SYS_pidfd_open, identity->process, 0);
+    if (pidfd >= 0 && thread_is(tid, started_by) && thread_identify(tid, identity))
+        return pidfd;
+    if (pidfd >= 0)
+        close(pidfd);
+    return -1;
+}
+
+static bool is_of(const struct identity *identity, uid_t owner)
+{
+    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner);
+}
+
+/* The program first: a socket that is opened meanwhile is marked by one or the other. */
+enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark, char reason[static MARKING_REASON])
+{
+    struct identity identity;
+    const int pidfd = hold(tid, started_by, &identity);
+    if (pidfd < 0)
+        return MARKING_GONE;
+    int ended = NO_LOOK;
+    if (!is_of(&identity, owner))
+        snprintf(reason, MARKING_REASON, "thread %d is not of uid %u", (int)tid, owner);
+    else if (is_late(owner))
+        snprintf(reason, MARKING_REASON, "thread %d: a socket of this user has been in use since it was to be marked, and none is marked before that ends", (int)tid);
+    else if (!remember(tid, identity.real_uid, mark))
+        snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, strerror(errno));
+    else if ((ended = mark_in_child(&(struct task){pidfd, identity.process, owner, 0, mark})) != 0) {
+        forget(tid);
+        (void)refuse(reason, tid, ended);
+    }
+    close(pidfd);
+    return ended == 0 ? MARKED : MARKING_REFUSED;
+}
+
+enum marking marking_unbind(pid_t tid, uint64_t started_by, uint32_t mark, char reason[static MARKING_REASON])
+{
+    struct identity identity;
+    forget(tid);
+    const int pidfd = hold(tid, started_by, &identity);
+    if (pidfd < 0)
+        return MARKING_GONE;
+    const int ended = is_late(identity.real_uid) ? NO_CHILD : mark_in_child(&(struct task){pidfd, identity.process, identity.real_uid, mark, 0});
+    close(pidfd);
+    return ended == 0 ? MARKED : refuse(reason, tid, ended);
+}

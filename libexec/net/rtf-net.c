@@ -1,0 +1,247 @@
+/* rtf-net - the network helper: gives reservations their share of an interface. It shapes what the interface sends (shaping.h) and marks the sockets
+ * of attached threads (marking.h); nobody else of rtf has the power to do either.
+ *
+ *     rtf-net --serve INTERFACE=CAPACITY...     the broker's, on standard input, a SOCK_SEQPACKET socket; CAPACITY in bytes a second
+ *     rtf-net --remove INTERFACE...             gives the interfaces back as the kernel makes them
+ *
+ *   op=check   id interface                          it is ours, or why not
+ *   op=class   id interface class rate               shaping_class; class= from 16 to 65520, rate= bytes a second
+ *   op=drop    id interface class
+ *   op=settle  id interface                          removes the classes that have not been said since it was started
+ *   op=bind    id class tid started_by owner         marking_bind
+ *   op=unbind  id class tid started_by
+ *   op=end     id interface                          gives it back
+ *
+ * Each is answered by id= and answer=ok|gone|no, reason=, and may be said twice. When the broker ends without a word, what is shaped stays; new sockets
+ * are marked no more. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "marking.h"
+#include "paragraph.h"
+#include "pass.h"
+#include "powers.h"
+#include "shaping.h"
+#include "units.h"
+
+enum { INTERFACES_MOST = 64, REASON = 512 };
+
+static struct wire {
+    const char *name;
+    uint64_t capacity;
+    char reason[REASON]; /* why it is not ours; "" */
+    bool said[CLASS_MOST + 1];
+} *wires[INTERFACES_MOST];
+static int wire_count;
+static char no_marks[MARKING_REASON]; /* why no socket can be marked; "" */
+
+enum done { DONE, GONE, REFUSED };
+
+static struct wire *settled; /* whose classes shaping_settle asks for */
+
+static bool is_said(uint16_t class)
+{
+    return settled->said[class];
+}
+
+static struct wire *wire_named(const struct paragraph *request)
+{
+    const char *name = paragraph_get(request, "interface");
+    for (int i = 0; name != NULL && i < wire_count; i++)
+        if (strcmp(wires[i]->name, name) == 0)
+            return wires[i];
+    return NULL;
+}
+
+static bool get_class(const struct paragraph *request, uint16_t *class)
+{
+    uint64_t number;
+    const bool got = paragraph_get_number(request, "class", CLASS_MOST, &number) == 1 && number >= CLASS_LEAST;
+    *class = got ? (uint16_t)number : 0;
+    return got;
+}
+
+static enum done refuse(char *reason, const char *sentence)
+{
+    snprintf(reason, REASON, "%s", sentence);
+    return REFUSED;
+}
+
+static enum done serve_wire(const char *op, const struct paragraph *request, char *reason)
+{
+    uint16_t class;
+    uint64_t rate;
+    struct wire *wire = wire_named(request);
+    if (wire == NULL)
+        return refuse(reason, "it names no interface that was given");
+    if (strcmp(op, "end") == 0)
+        return shaping_end(wire->name, reason) ? DONE : REFUSED;
+    if (wire->reason[0] != '\0' && !shaping_begin(wire->name, wire->capacity, wire->reason))
+        return refuse(reason, wire->reason);
+    wire->reason[0] = '\0';
+    if (strcmp(op, "check") == 0)
+        return DONE;
+    if (strcmp(op, "settle") == 0) {
+        settled = wire;
+        return shaping_settle(wire->name, is_said, reason) ? DONE : REFUSED;
+    }
+    if (!get_class(request, &class))
+        return refuse(reason, "no class=");
+    if (strcmp(op, "drop") == 0) {
+        wire->said[class] = false;
+        return shaping_drop(wire->name, class, reason) ? DONE : REFUSED;
+    }
+    if (paragraph_get_number(request, "rate", wire->capacity, &rate) != 1 || rate == 0)
+        return refuse(reason, "no rate=, or more than there is");
+    wire->said[class] = true;
+    return shaping_class(wire->name, class, rate, wire->capacity, reason) ? DONE : REFUSED;
+}
+
+static enum done serve_thread(const char *op, const struct paragraph *request, char *reason)
+{
+    uint16_t class;
+    uint64_t tid, started_by, owner;
+    if (no_marks[0] != '\0')
+        return refuse(reason, no_marks);
+    if (!get_class(request, &class) || paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 || tid == 0 ||
+        paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1)
+        return refuse(reason, "no class=, tid= or started_by=");
+    const uint32_t mark = (uint32_t)SHAPING_MAJOR << 16 | class;
+    enum marking marking;
+    if (strcmp(op, "unbind") == 0)
+        marking = marking_unbind((pid_t)tid, started_by, mark, reason);
+    else if (paragraph_get_number(request, "owner", UINT32_MAX - 1, &owner) == 1)
+        marking = marking_bind((pid_t)tid, started_by, (uid_t)owner, mark, reason);
+    else
+        return refuse(reason, "no owner=");
+    return marking == MARKED ? DONE : marking == MARKING_GONE ? GONE : REFUSED;
+}
+
+static enum done serve_one(const struct paragraph *request, char *reason)
+{
+    static const char *const of_wires[] = {"check", "class", "drop", "settle", "end"};
+    const char *op = paragraph_get(request, "op");
+    if (op == NULL)
+        return refuse(reason, "no op=");
+    for (size_t i = 0; i < sizeof of_wires / sizeof *of_wires; i++)
+        if (strcmp(op, of_wires[i]) == 0)
+            return serve_wire(op, request, reason);
+    return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
+}
+
+static bool answer(const char *id, enum done done, const char *reason)
+{
+    static struct paragraph_output output;
+    static const char *const answers[] = {[DONE] = "ok", [GONE] = "gone", [REFUSED] = "no"};
+    paragraph_add(&output, "id", id);
+    paragraph_add(&output, "answer", answers[done]);
+    if (done == REFUSED)
+        paragraph_add(&output, "reason", reason);
+    paragraph_close(&output);
+    const bool sent = send_with_fd(STDIN_FILENO, output.data, output.length, -1, MSG_NOSIGNAL);
+    paragraph_drop(&output, output.length);
+    return sent;
+}
+
+static int serve(void)
+{
+    static struct paragraph_input input;
+    char bytes[PARAGRAPH_BYTES];
+    for (;;) {
+        struct paragraph request;
+        const char *why, *id;
+        char reason[REASON] = "";
+        int fd;
+        const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
+        if (fd >= 0)
+            close(fd);
+        if (got == 0)
+            return EX_OK;
+        if (got < 0 || !paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1 ||
+            (id = paragraph_get(&request, "id")) == NULL)
+            return EX_DATAERR;
+        const enum done done = serve_one(&request, reason);
+        if (!answer(id, done, reason))
+            return EX_OK;
+    }
+}
+
+/* To shape and to mark, and to reach the sockets of others. No rules for files (landlock(7)): whoever is under them may take no socket from anybody. */
+static bool confine(void)
+{
+    static const int powers[] = {CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, -1};
+    static const char *const calls[] = {
+        "bpf", "pidfd_open", "pidfd_getfd", "setsockopt", "getsockopt", "clone", "wait4", "kill", "recvmsg", "sendmsg", "recvfrom", "sendto", "socket", "ioctl", "read",
+        "pread64", "open", "openat", "close", "fstat", "newfstatat", "readlink", "readlinkat", "getdents64", "poll", "ppoll", "clock_gettime", "lseek",
+        "mmap", "munmap", "mremap", "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group", "write", "writev", NULL};
+    return confine_for_good() && confine_powers(powers) && confine_calls(calls);
+}
+
+static bool take_wire(char *word)
+{
+    uint64_t capacity;
+    char *separator = strchr(word, '=');
+    if (separator == NULL || !parse_number(separator + 1, INT64_MAX, &capacity) || capacity == 0 || wire_count == INTERFACES_MOST)
+        return false;
+    struct wire *wire = calloc(1, sizeof *wire);
+    if (wire == NULL)
+        abort();
+    *separator = '\0';
+    wire->name = word;
+    wire->capacity = capacity;
+    wires[wire_count++] = wire;
+    return true;
+}
+
+static int start(int count, char **words)
+{
+    for (int i = 0; i < count; i++)
+        if (!take_wire(words[i])) {
+            fprintf(stderr, "rtf-net: INTERFACE=BYTES-A-SECOND is wanted, not \"%s\"\n", words[i]);
+            return EX_USAGE;
+        }
+    for (int i = 0; i < wire_count; i++)
+        (void)shaping_begin(wires[i]->name, wires[i]->capacity, wires[i]->reason);
+    if (!marking_open(no_marks) && no_marks[0] == '\0')
+        snprintf(no_marks, sizeof no_marks, "sockets cannot be marked");
+    (void)mlockall(MCL_CURRENT | MCL_FUTURE);
+    if (!confine()) {
+        fprintf(stderr, "rtf-net: it cannot give up what it does not need: %s\n", strerror(errno));
+        return EX_OSERR;
+    }
+    return serve();
+}
+
+static int remove_all(int count, char **names)
+{
+    char reason[REASON];
+    int code = EX_OK;
+    for (int i = 0; i < count; i++)
+        if (!shaping_end(names[i], reason)) {
+            fprintf(stderr, "rtf-net: %s\n", reason);
+            code = EX_OSERR;
+        }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    const bool is_removal = argc > 2 && strcmp(argv[1], "--remove") == 0;
+    if (!is_removal && (argc < 3 || strcmp(argv[1], "--serve") != 0)) {
+        fprintf(stderr, "usage: rtf-net --remove INTERFACE...\n");
+        return EX_USAGE;
+    }
+    if (!shaping_open()) {
+        fprintf(stderr, "rtf-net: the kernel's network cannot be asked: %s\n", strerror(errno));
+        return EX_OSERR;
+    }
+    return is_removal ? remove_all(argc - 2, argv + 2) : start(argc - 2, argv + 2);
+}

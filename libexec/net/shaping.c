@@ -1,0 +1,234 @@
+#include "shaping.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+#include <net/if.h>
+#include <netlink/netlink.h>
+#include <netlink/route/class.h>
+#include <netlink/route/qdisc.h>
+#include <netlink/route/qdisc/fifo.h>
+#include <netlink/route/qdisc/htb.h>
+#include <netlink/route/tc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLASS_ROOT = 1, CLASS_REST = 2, PRIORITY_REST = 7, PACKETS_REST = 100, FRAME = 1514 };
+
+/* A class gets by with so little, and never nothing: the kernel takes no rate of 0. */
+enum { REST_SHARE = 100, REST_LEAST = 125 };
+
+static struct nl_sock *kernel;
+
+bool shaping_open(void)
+{
+    kernel = nl_socket_alloc();
+    return kernel != NULL && nl_connect(kernel, NETLINK_ROUTE) == 0;
+}
+
+static bool no(char *reason, const char *interface, const char *what, int error)
+{
+    snprintf(reason, SHAPING_REASON, "interface %s: %s: %s", interface, what, nl_geterror(error));
+    return false;
+}
+
+static int find(const char *interface, char *reason)
+{
+    const int index = (int)if_nametoindex(interface);
+    if (index == 0)
+        snprintf(reason, SHAPING_REASON, "there is no interface %s", interface);
+    return index;
+}
+
+static uint32_t handle(uint16_t minor)
+{
+    return TC_HANDLE(SHAPING_MAJOR, minor);
+}
+
+/* ---- the root qdisc ---- */
+
+enum root { ROOT_DEFAULT, ROOT_OURS, ROOT_OTHERS, ROOT_UNKNOWN };
+
+/* What the kernel gives an interface by itself has no handle. */
+static enum root root_of(int index, char name[static IFNAMSIZ])
+{
+    struct nl_cache *cache;
+    enum root root = ROOT_DEFAULT;
+    if (rtnl_qdisc_alloc_cache(kernel, &cache) != 0)
+        return ROOT_UNKNOWN;
+    for (struct nl_object *object = nl_cache_get_first(cache); object != NULL; object = nl_cache_get_next(object)) {
+        struct rtnl_tc *qdisc = (struct rtnl_tc *)object;
+        if (rtnl_tc_get_ifindex(qdisc) != index || rtnl_tc_get_parent(qdisc) != TC_H_ROOT || rtnl_tc_get_handle(qdisc) == 0)
+            continue;
+        const char *kind = rtnl_tc_get_kind(qdisc);
+        root = rtnl_tc_get_handle(qdisc) == handle(0) && kind != NULL && strcmp(kind, "htb") == 0 ? ROOT_OURS : ROOT_OTHERS;
+        snprintf(name, IFNAMSIZ, "%s", kind == NULL ? "?" : kind);
+    }
+    nl_cache_free(cache);
+    return root;
+}
+
+static struct rtnl_qdisc *qdisc_of(int index, uint32_t parent, uint32_t name, const char *kind)
+{
+    struct rtnl_qdisc *qdisc = rtnl_qdisc_alloc();
+    if (qdisc == NULL)
+        abort();
+    rtnl_tc_set_ifindex(TC_CAST(qdisc), index);
+    rtnl_tc_set_parent(TC_CAST(qdisc), parent);
+    rtnl_tc_set_handle(TC_CAST(qdisc), name);
+    if (kind != NULL && rtnl_tc_set_kind(TC_CAST(qdisc), kind) != 0)
+        abort();
+    return qdisc;
+}
+
+static int add_root(int index)
+{
+    struct rtnl_qdisc *qdisc = qdisc_of(index, TC_H_ROOT, handle(0), "htb");
+    rtnl_htb_set_defcls(qdisc, CLASS_REST);
+    const int error = rtnl_qdisc_add(kernel, qdisc, NLM_F_CREATE | NLM_F_EXCL);
+    rtnl_qdisc_put(qdisc);
+    return error;
+}
+
+/* What waits behind everything does not wait long. */
+static int add_short_queue(int index)
+{
+    struct rtnl_qdisc *qdisc = qdisc_of(index, handle(CLASS_REST), 0, "pfifo");
+    int error = rtnl_qdisc_fifo_set_limit(qdisc, PACKETS_REST);
+    if (error == 0)
+        error = rtnl_qdisc_add(kernel, qdisc, NLM_F_CREATE | NLM_F_REPLACE);
+    rtnl_qdisc_put(qdisc);
+    return error;
+}
+
+/* The packet's mark is the class: two instructions of classic BPF. An unprivileged program cannot set a mark, and one that is set in another
+ * network namespace does not come along. */
+static int add_filter(int index)
+{
+    static const struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(SKF_AD_OFF + SKF_AD_MARK)), BPF_STMT(BPF_RET | BPF_A, 0)};
+    const struct tcmsg header = {.tcm_family = AF_UNSPEC, .tcm_ifindex = index, .tcm_handle = 1, .tcm_parent = handle(0),
+                                 .tcm_info = TC_H_MAKE(1U << 16, htons(ETH_P_ALL))};
+    struct nl_msg *message = nlmsg_alloc_simple(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_REPLACE);
+    struct nl_msg *filter = message;
+    if (message == NULL || nlmsg_append(filter, (void *)(uintptr_t)&header, sizeof header, NLMSG_ALIGNTO) != 0)
+        abort();
+    NLA_PUT_STRING(filter, TCA_KIND, "bpf");
+    struct nlattr *options = nla_nest_start(filter, TCA_OPTIONS);
+    NLA_PUT_U16(filter, TCA_BPF_OPS_LEN, sizeof code / sizeof *code);
+    NLA_PUT(filter, TCA_BPF_OPS, sizeof code, code);
+    nla_nest_end(filter, options);
+    return nl_send_sync(kernel, message); /* which frees it */
+nla_put_failure:
+    nlmsg_free(message);
+    return -NLE_NOMEM;
+}
+
+/* ---- classes ---- */
+
+static struct rtnl_class *class_of(int index, uint16_t minor, uint16_t parent)
+{
+    struct rtnl_class *class = rtnl_class_alloc();
+    if (class == NULL)
+        abort();
+    rtnl_tc_set_ifindex(TC_CAST(class), index);
+    rtnl_tc_set_handle(TC_CAST(class), handle(minor));
+    rtnl_tc_set_parent(TC_CAST(class), handle(parent));
+    if (rtnl_tc_set_kind(TC_CAST(class), "htb") != 0)
+        abort();
+    return class;
+}
+
+static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priority, uint64_t rate, uint64_t most)
+{
+    struct rtnl_class *class = class_of(index, minor, parent);
+    int error = rtnl_htb_set_rate64(class, rate);
+    error = error != 0 ? error : rtnl_htb_set_ceil64(class, most);
+    error = error != 0 ? error : rtnl_htb_set_prio(class, priority);
+    error = error != 0 ? error : rtnl_htb_set_quantum(class, FRAME);
+    error = error != 0 ? error : rtnl_class_add(kernel, class, NLM_F_CREATE);
+    rtnl_class_put(class);
+    return error;
+}
+
+bool shaping_begin(const char *interface, uint64_t capacity, char reason[static SHAPING_REASON])
+{
+    char name[IFNAMSIZ] = "";
+    const int index = find(interface, reason);
+    if (index == 0)
+        return false;
+    const enum root root = root_of(index, name);
+    if (root == ROOT_UNKNOWN)
+        return no(reason, interface, "its queueing discipline cannot be read", -NLE_FAILURE);
+    if (root == ROOT_OTHERS) {
+        snprintf(reason, SHAPING_REASON, "interface %s has a root qdisc that somebody has set (%s), and it is left alone: tc qdisc del dev %s root", interface, name,
+                 interface);
+        return false;
+    }
+    int error = root == ROOT_OURS ? 0 : add_root(index);
+    if (error != 0)
+        return no(reason, interface, "no qdisc htb (does the kernel have sch_htb?)", error);
+    const uint64_t rest = capacity / REST_SHARE > REST_LEAST ? capacity / REST_SHARE : REST_LEAST;
+    if ((error = set_class(index, CLASS_ROOT, 0, 0, capacity, capacity)) != 0 ||
+        (error = set_class(index, CLASS_REST, CLASS_ROOT, PRIORITY_REST, rest, capacity)) != 0 || (error = add_short_queue(index)) != 0)
+        return no(reason, interface, "no class", error);
+    error = add_filter(index);
+    return error == 0 || no(reason, interface, "no filter by mark (does the kernel have cls_bpf?)", error);
+}
+
+bool shaping_class(const char *interface, uint16_t class, uint64_t rate, uint64_t capacity, char reason[static SHAPING_REASON])
+{
+    const int index = find(interface, reason);
+    if (index == 0)
+        return false;
+    const int error = set_class(index, class, CLASS_ROOT, 0, rate, capacity);
+    return error == 0 || no(reason, interface, "no class for it", error);
+}
+
+static int remove_class(int index, uint16_t minor)
+{
+    struct rtnl_class *class = class_of(index, minor, CLASS_ROOT);
+    const int error = rtnl_class_delete(kernel, class);
+    rtnl_class_put(class);
+    return error == -NLE_OBJ_NOTFOUND || error == -NLE_NODEV || error == -NLE_INVAL ? 0 : error; /* INVAL: nor is the qdisc */
+}
+
+bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAPING_REASON])
+{
+    const int index = (int)if_nametoindex(interface);
+    const int error = index == 0 ? 0 : remove_class(index, class);
+    return error == 0 || no(reason, interface, "its class is not removed", error);
+}
+
+bool shaping_settle(const char *interface, bool (*keep)(uint16_t class), char reason[static SHAPING_REASON])
+{
+    struct nl_cache *cache;
+    const int index = find(interface, reason);
+    if (index == 0)
+        return false;
+    int error = rtnl_class_alloc_cache(kernel, index, &cache);
+    if (error != 0)
+        return no(reason, interface, "its classes cannot be read", error);
+    for (struct nl_object *object = nl_cache_get_first(cache); object != NULL; object = nl_cache_get_next(object)) {
+        const uint32_t name = rtnl_tc_get_handle((struct rtnl_tc *)object);
+        const uint16_t minor = (uint16_t)TC_H_MIN(name);
+        if (TC_H_MAJ(name) == handle(0) && minor >= CLASS_LEAST && !keep(minor) && error == 0)
+            error = remove_class(index, minor);
+    }
+    nl_cache_free(cache);
+    return error == 0 || no(reason, interface, "a class that nobody has any more is not removed", error);
+}
+
+bool shaping_end(const char *interface, char reason[static SHAPING_REASON])
+{
+    char name[IFNAMSIZ];
+    const int index = (int)if_nametoindex(interface);
+    if (index == 0 || root_of(index, name) != ROOT_OURS)
+        return true;
+    struct rtnl_qdisc *qdisc = qdisc_of(index, TC_H_ROOT, handle(0), NULL);
+    const int error = rtnl_qdisc_delete(kernel, qdisc);
+    rtnl_qdisc_put(qdisc);
+    return error == 0 || no(reason, interface, "its qdisc is not removed", error);
+}
