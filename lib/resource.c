@@ -137,3 +137,10 @@ bool claims_get(const struct paragraph *paragraph, struct claim **claims)
             return false;
     return true;
 }
+
+bool claims_have(const struct claim *claims, enum resource resource)
+{
+    while (claims != NULL && claims->resource != resource)
+        claims = claims->next;
+    return claims != NULL;
+}

@@ -59,5 +59,6 @@ bool claims_get(const struct paragraph *paragraph, struct claim **claims);
 /* A new one of that resource; they are kept in the order of the resources. */
 struct claim *claims_push(struct claim **claims, enum resource resource);
 void claims_free(struct claim **claims);
+bool claims_have(const struct claim *claims, enum resource resource);
 
 #endif

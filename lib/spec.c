@@ -312,8 +312,8 @@ static const char *check_relations(const struct spec *spec, char *why)
         fault(why, "cannot stand beside the key \"attach\": a dry run holds nothing that a thread could be attached to");
         return "dry_run";
     }
-    if (spec->attach != 0 && !spec_claims_cpu(spec)) {
-        fault(why, "needs a claim on CPU time beside it, such as runtime and period");
+    if (spec->attach != 0 && !spec_claims_cpu(spec) && !claims_have(spec->claims, RESOURCE_NETWORK)) {
+        fault(why, "needs a claim on CPU time beside it, such as runtime and period, or on a network");
         return "attach";
     }
     if (spec->desired_runtime == 0)

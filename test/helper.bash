@@ -82,7 +82,7 @@ configure_rules() { printf '%s\n' "$@" >"$CONFIG/acl.conf"; }
 
 # broker_start [OPTION...]: returns when clients can be served. Its output is in $WORK/broker.out.
 broker_start() {
-    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
+    ${RTF_NET:+nsenter --net="$RTF_NET"} "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
         ${RTF_STATE:+--state "$RTF_STATE"} ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} "$@" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"

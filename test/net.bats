@@ -2,7 +2,7 @@
 
 load helper
 
-WIRE="NET net - - resource=network interface=rtf0 rate=3553kbit threshold=1"
+WIRE="NET net - - resource=network interface=rtf0 rate=3553kbit threshold=1 enforce=none"
 
 prepare() {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "$WIRE"
@@ -47,7 +47,7 @@ eight_streams() {
 }
 
 @test "without a threshold 0.96 of the link is promised" {
-    configure_plugins 'EDF edf - 0 partition=unthrottled' 'NET net - - resource=network interface=rtf0 rate=100Mbit'
+    configure_plugins 'EDF edf - 0 partition=unthrottled' 'NET net - - resource=network interface=rtf0 rate=100Mbit enforce=none'
     broker_start
     is_promised() { [ "$(jq -r '.pools[] | select(.name == "NET") | "\(.unit) \(.capacity)"' "$SPOOL/status.json")" = 'network 12000000' ]; }
     eventually is_promised

@@ -52,6 +52,13 @@ struct grant {
     struct holding *holdings; /* NULL: none */
 };
 
+/* Its class on an interface: network.h. */
+struct shaped {
+    uint16_t class; /* 0: none */
+    int plugin;     /* whose interface it is on */
+    uint64_t rate;  /* bytes a second; 0: not known */
+};
+
 struct account;
 struct request;
 struct line;
@@ -120,6 +127,7 @@ struct reservation {
     struct open_file json;               /* that came with it */
     struct grant *grant;
     struct attachment *attachment;
+    struct shaped shaped;
     struct request *request;             /* at most one at a time */
     struct recovery *recovery;           /* order.c; NULL */
     struct account *counted;             /* whose number of reservations it is part of */

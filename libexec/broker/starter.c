@@ -106,7 +106,7 @@ static void be_ended_first(void)
 
 static bool confines_itself(enum part_kind kind)
 {
-    return kind == PART_HELPER || kind == PART_GUARD || kind == PART_ADOPTER;
+    return kind == PART_HELPER || kind == PART_NET || kind == PART_GUARD || kind == PART_ADOPTER;
 }
 
 static bool arrange(enum part_kind kind, int in, int out, int keep)
@@ -304,10 +304,10 @@ static void start(struct part *part, const int fds[DESCRIPTORS])
         place(part->pid, &anywhere);
 }
 
-static const struct part *reader_part(void)
+static const struct part *part_of_kind(enum part_kind kind)
 {
     for (int i = 0; i < parts_count; i++)
-        if (parts[i].kind == PART_READER)
+        if (parts[i].kind == kind)
             return &parts[i];
     return NULL;
 }
@@ -381,7 +381,7 @@ static bool have_slot(int slot)
 
 static void start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
 {
-    const struct part *part = reader_part();
+    const struct part *part = part_of_kind(PART_READER);
     if (!have_slot(slot))
         return;
     struct reader_part *reader = readers[slot];
@@ -428,10 +428,13 @@ static void reap(void)
 /* What parts get, or are started and ended with. */
 static bool keep_powers(void)
 {
-    enum { END_OF_LIST = -1 };
-    const int powers[] = {CAP_SYS_NICE, confine_perf_power(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
+    enum { END_OF_LIST = -1, MOST = 24 };
+    const bool has_net = part_of_kind(PART_NET) != NULL, sees = has_net || confine_proc_is_hidden();
+    const int powers[MOST] = {CAP_SYS_NICE, confine_perf_power(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
                           CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
-                          confine_proc_is_hidden() ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+                          /* the network helper's, and only where there is one: */
+                          has_net ? CAP_NET_ADMIN : CAP_SYS_NICE, has_net ? CAP_BPF : CAP_SYS_NICE, has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE,
+                          sees ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
     return confine_powers(powers);
 }
 
@@ -484,7 +487,7 @@ static void end_all(const sigset_t *children)
     const int64_t until = monotonic_now() + 1000000000;
     for (int i = 0; i < parts_count; i++) {
         const pid_t pid = parts[i].pid;
-        if (parts[i].kind == PART_HELPER || parts[i].kind == PART_GUARD || parts[i].kind == PART_LOG)
+        if (parts[i].kind == PART_HELPER || parts[i].kind == PART_NET || parts[i].kind == PART_GUARD || parts[i].kind == PART_LOG)
             continue;
         end(&parts[i]);
         wait_for_end(pid, children, until);

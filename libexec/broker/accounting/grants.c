@@ -10,6 +10,11 @@ const char *grant_plugin_name(const struct grant *grant)
     return grant == NULL ? NULL : plugin_line(grant->plugin == NO_PLUGIN ? grant->holdings->plugin : grant->plugin)->name;
 }
 
+bool grant_schedules(const struct grant *grant)
+{
+    return grant != NULL && grant->plugin != NO_PLUGIN;
+}
+
 void holdings_free(struct holding **holdings)
 {
     while (*holdings != NULL) {

@@ -7,6 +7,9 @@
 /* Of the plugin that granted its CPUs, or else the first claim; NULL of no grant. */
 const char *grant_plugin_name(const struct grant *grant);
 
+/* Has it CPU time, so that an attached thread is scheduled by it? */
+bool grant_schedules(const struct grant *grant);
+
 /* The grant itself, which is in no books any more. NULL is fine. */
 void grant_free(struct grant *grant);
 

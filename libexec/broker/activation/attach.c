@@ -70,6 +70,7 @@ static void budget(struct message *message, const struct grant *grant)
 
 static struct message *about_grant(const char *op, struct attachment *attachment, const struct grant *grant)
 {
+    attachment->scheduled = true;
     guard_end(attachment);
     guard_expect(attachment, grant);
     home_expect(&attachment->presence, &grant->plan);

@@ -37,6 +37,8 @@ struct attachment {
     pid_t tid, process;
     uint64_t started_by; /* thread.h */
     int pidfd;
+    bool scheduled; /* the helper has been told to make it real-time, at least once */
+    bool bound;     /* rtf-net has been told to mark its sockets */
     bool by_file;   /* asked for by NAME.tid, not by the key attach */
     bool died;      /* its watch has seen it end without an execve(2) */
     bool served;    /* it has been real-time, */

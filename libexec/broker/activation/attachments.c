@@ -10,6 +10,7 @@
 
 #include "attach.h"
 #include "guard.h"
+#include "network.h"
 #include "home.h"
 #include "memory.h"
 
@@ -199,6 +200,7 @@ void attachment_end(struct reservation *reservation)
         if (attachment->tid != attachment->process)
             RB_REMOVE(process_tree, &followers, attachment);
     }
+    network_unbind(attachment);
     reservation->attachment = NULL;
     if (attachment->group != NULL)
         (void)attach_sweep(attachment); /* what it started may still be in its domain */

@@ -15,7 +15,9 @@
 #include "cgroup.h"
 #include "drift.h"
 #include "follow.h"
+#include "grants.h"
 #include "guard.h"
+#include "network.h"
 #include "readers.h"
 #include "debts.h"
 #include "waiting.h"
@@ -89,6 +91,9 @@ static void no(struct request *request, enum why code, const char *format, ...)
     say(request, ATTACH_FAIL, "%s", sentence);
     request->outcome.refusal.code = code;
 }
+
+static enum next bind(struct request *request);
+static enum next detached(struct request *request, const struct helper_event *event);
 
 /* The thread the owner means, or why it is not to be had. */
 static struct attachment *look_at_target(struct request *request, pid_t tid, bool by_file)
@@ -164,13 +169,22 @@ static enum next apply(struct request *request)
     request->target = NULL;
     /* Former attributes reach state/ before the call that changes them. */
     if (request_record(request))
-        return wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+        return !grant_schedules(reservation->grant) ? bind(request) : wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
     no(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
     if (request->fresh)
         attachment_end(reservation);
     else if (request->old != NULL && !uncommit(request))
         return lost_both(request);
     return no_thread(request, "broker", false);
+}
+
+/* Whatever it is scheduled by, what it sends is part of the reservation. */
+static enum next bind(struct request *request)
+{
+    struct attachment *attachment = request->reservation->attachment;
+    if (!network_has(request->reservation->grant) || attachment->bound)
+        return ANSWER;
+    return wait_for_helper(request, STEP_BIND, network_bind(attachment));
 }
 
 static enum next adopt_target(struct request *request)
@@ -189,7 +203,9 @@ static enum next adopt_target(struct request *request)
 
 enum next detach_on(struct request *request)
 {
-    return wait_for_helper(request, STEP_DETACH, attach_restore(request->reservation->attachment));
+    static const struct helper_event nothing_to_restore = {.answer = HELPER_OK, .watch = -1};
+    struct attachment *attachment = request->reservation->attachment;
+    return attachment->scheduled ? wait_for_helper(request, STEP_DETACH, attach_restore(attachment)) : detached(request, &nothing_to_restore);
 }
 
 enum next detach(struct request *request)
@@ -223,8 +239,14 @@ enum next enforce(struct request *request)
     bool by_file = request->outcome.kind == ATTACH;
     pid_t by_key = reservation->grant->spec.attach;
     pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
+    if (network_is_due(reservation))
+        return wait_for_helper(request, STEP_SHAPE, network_shape(reservation));
     if (wanted == 0 && now == NULL)
         return grant_only(request);
+    if (wanted != 0 && !grant_schedules(reservation->grant) && !network_has(reservation->grant)) {
+        no(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network that is kept (enforce=htb)");
+        return no_thread(request, "broker", true);
+    }
     bool same = is_attached(now, wanted);
     if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && waiting_waits(request, ENFORCE)) {
         if (same)
@@ -355,6 +377,21 @@ static bool waits_for_the_guard(struct request *request)
     return waiting_waits(request, ENFORCE);
 }
 
+static enum next gone(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    no(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid, follow_exec(reservation) ? "called execve, and is not real-time as what it became" : "ended");
+    reservation->attachment->served = true; /* it may have ended after the call */
+    debt_begin(reservation, reservation->grant);
+    debt_of_thread(reservation);
+    attachment_end(reservation);
+    if (reservation->grant->spec.lifetime_thread) {
+        reservation->state = RESERVATION_ENDING;
+        reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
+    }
+    return no_thread(request, "broker", true);
+}
+
 static enum next applied(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
@@ -367,24 +404,14 @@ static enum next applied(struct request *request, const struct helper_event *eve
         attachment_watch_soon(reservation->attachment);
         reservation->attachment->served |= debt_applies(reservation->grant);
         request_event(request, "attach", "ok", reservation->grant->plugin, "attached: it runs as granted");
-        return ANSWER;
+        return bind(request);
     }
     if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {
         reservation->news |= NEWS_OF_THREAD;
         return LOOK_AGAIN;
     }
-    if (event->answer == HELPER_GONE) {
-        no(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid, follow_exec(reservation) ? "called execve, and is not real-time as what it became" : "ended");
-        reservation->attachment->served = true; /* it may have ended after the call */
-        debt_begin(reservation, reservation->grant);
-        debt_of_thread(reservation);
-        attachment_end(reservation);
-        if (reservation->grant->spec.lifetime_thread) {
-            reservation->state = RESERVATION_ENDING;
-            reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
-        }
-        return no_thread(request, "broker", true);
-    }
+    if (event->answer == HELPER_GONE)
+        return gone(request);
     if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
         return WAIT;
     no(request, WHY_KERNEL, "%.400s", event->reason);
@@ -405,9 +432,50 @@ static enum next applied(struct request *request, const struct helper_event *eve
     return no_thread(request, "kernel", never);
 }
 
+/* Its share of the interface is there, or nothing of what was granted with it is. */
+static enum next shaped(struct request *request, const struct helper_event *event)
+{
+    struct reservation *reservation = request->reservation;
+    if (event->answer == HELPER_OK)
+        return ENFORCE;
+    network_failed(reservation);
+    say(request, SCHEDULE_FAIL, "%.400s", event->reason);
+    request_event(request, "attach", "refused", -1, request->outcome.reason);
+    blame(request, "kernel", WHY_KERNEL, false);
+    if (request->old != NULL)
+        return uncommit(request) ? ANSWER : lost_both(request);
+    grant_unbook(reservation, true);
+    request->recorded = false;
+    return ANSWER;
+}
+
+static enum next bound(struct request *request, const struct helper_event *event)
+{
+    struct reservation *reservation = request->reservation;
+    if (event->answer == HELPER_GONE)
+        return gone(request);
+    if (event->answer == HELPER_OK) {
+        attachment_watch_soon(reservation->attachment);
+        request_event(request, "attach", "ok", network_plugin(reservation->grant), "attached: what it sends is as granted");
+        return ANSWER;
+    }
+    no(request, WHY_KERNEL, "%.400s", event->reason);
+    (void)no_thread(request, "kernel", false);
+    return detach(request);
+}
+
 enum next helper_answered(struct request *request, enum step step, const struct helper_event *event)
 {
     if (event->answer == HELPER_OK && event->after > 0)
         debt_in_kernel(monotonic_now() + event->after);
-    return step == STEP_DETACH ? detached(request, event) : applied(request, event);
+    switch ((int)step) {
+    case STEP_SHAPE:
+        return shaped(request, event);
+    case STEP_DETACH:
+        return detached(request, event);
+    case STEP_BIND:
+        return bound(request, event);
+    default:
+        return applied(request, event);
+    }
 }

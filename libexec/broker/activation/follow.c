@@ -102,6 +102,8 @@ bool follow_answered(const struct helper_event *event)
 static void hold_to(struct attachment *leader, const struct attributes *now)
 {
     struct reservation *reservation = leader->reservation;
+    if (!leader->scheduled)
+        return;
     if (reservation->grant == NULL || is_being_detached(reservation))
         follow_put_back(reservation->user, reservation->name, leader);
     else if (!attributes_show(&reservation->grant->plan, now))
@@ -152,7 +154,7 @@ bool follow_exec(const struct reservation *reservation)
 {
     const struct attachment *old = reservation->attachment;
     struct attributes now;
-    if (old->state == ATTACHMENT_LAID_DOWN || !is_elsewhere(old, &now))
+    if (!old->scheduled || old->state == ATTACHMENT_LAID_DOWN || !is_elsewhere(old, &now))
         return false; /* what the broker before had put back was ordinary when it ended */
     struct attachment first = leader_of(old), *ours = attachment_find(old->process);
     if (ours != NULL)

@@ -98,7 +98,7 @@ static bool is_watched_too_late(const struct reservation *reservation)
     struct attributes now;
     const struct attachment *attachment = reservation->attachment;
     return attachment_is_over(attachment) || (thread_look(attachment->tid, &identity) && identity.ended) ||
-           (attachment->tid == attachment->process && !attachment_is_pending(attachment) && reservation->request == NULL &&
+           (attachment->scheduled && attachment->tid == attachment->process && !attachment_is_pending(attachment) && reservation->request == NULL &&
             thread_attributes(attachment->tid, &now) && !policy_is_real_time(now.policy) && !now.reset_on_fork);
 }
 
@@ -159,6 +159,8 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
     char reason[120];
     struct attributes now;
     const pid_t tid = attachment->tid;
+    if (!attachment->scheduled)
+        return was_over ? REPLACED : GOES_ON;
     if (was_over || !thread_attributes(tid, &now) || !now.reset_on_fork || attachment_over_in(tid) != NULL)
         return REPLACED;
     snprintf(reason, sizeof reason, "thread %d called execve and has become a program that nobody may look into: it is attached anew", (int)tid);
@@ -194,7 +196,7 @@ static enum fate fate_of(struct attachment *attachment)
 static void let_go(const struct reservation *reservation, enum fate fate, char *reason, size_t size)
 {
     const struct attachment *attachment = reservation->attachment;
-    if (fate == REPLACED) {
+    if (fate == REPLACED && attachment->scheduled) {
         follow_replaced(reservation, is_adjusted(attachment));
         snprintf(reason, size, "another thread of process %d called execve and has its id: it is ordinary, and not attached", (int)attachment->tid);
     } else if (follow_exec(reservation))

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "names.h"
 #include "neighbours.h"
+#include "network.h"
 #include "plugins.h"
 #include "refusals.h"
 #include "debts.h"
@@ -435,7 +436,8 @@ static enum next schedule_answered(struct request *request, const struct plugin_
 static enum next grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;
-    if (attachment != NULL) {
+    const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->holdings};
+    if (attachment != NULL && (attachment->scheduled || !network_has(&left))) {
         say(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
         blame(request, "broker", WHY_STILL_ATTACHED, true);
         return ANSWER;

@@ -49,9 +49,11 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
 /* The broker's own words of a line for another resource; all go to the plugin as well. False: it is none, or *reason says what is wrong. */
 static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line, char *reason)
 {
-    if (strncmp(word, "resource=", 9) == 0)
+    if (strncmp(word, "resource=", 9) == 0) {
+        line->shaped = strcmp(value, "network") == 0;
         return (resource_from_name(value, &line->resource) && line->resource != RESOURCE_CPU) ||
                wrong(reason, line->line, "resource= takes the name of a resource, such as %s, not \"%.40s\"", resource_name(RESOURCE_UNITS), value);
+    }
     if (strncmp(word, "rate=", 5) == 0)
         return parse_rate(value, &line->rate) || wrong(reason, line->line, "rate= takes a rate such as 100Mbit, with bit, kbit, Mbit or Gbit, not \"%.40s\"", value);
     if (strncmp(word, "interface=", 10) == 0) {
@@ -67,6 +69,9 @@ static bool check_network(struct plugin_line *line, char *reason)
 {
     if (line->capacity != 0 || line->interface[0] == '\0' || line->rate == 0)
         return wrong(reason, line->line, "resource=network needs interface= and rate=, from which its capacity follows, and no capacity=");
+    for (int i = 0; i < count; i++)
+        if (strcmp(lines[i].interface, line->interface) == 0)
+            return wrong(reason, line->line, "interface %s is that of line %d already", line->interface, lines[i].line);
     line->capacity = wire_capacity(line->rate, line->promises ? line->threshold : WIRE_THRESHOLD);
     line->threshold = ONE_CPU;
     return line->capacity > 0 || wrong(reason, line->line, "rate= times threshold= is less than a byte a second");
@@ -140,6 +145,12 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
         if (strcmp(value, "affinity") != 0 && strcmp(value, "cpuset") != 0)
             return wrong(reason, line->line, "confine= takes affinity or cpuset, not \"%.40s\"", value);
         line->domains = value[0] == 'c';
+        return true;
+    }
+    if (strncmp(word, "enforce=", 8) == 0 && line->resource == RESOURCE_NETWORK) {
+        if (strcmp(value, "htb") != 0 && strcmp(value, "none") != 0)
+            return wrong(reason, line->line, "enforce= of a network takes htb or none, not \"%.40s\"", value);
+        line->shaped = value[0] == 'h';
         return true;
     }
     if (strncmp(word, "enforce=", 8) == 0) {

@@ -26,6 +26,7 @@ struct plugin_line {
     bool enforced;       /* enforce=runtime: its threads are guarded (guard.h) */
     char interface[INTERFACE_BYTES]; /* of resource=network: whose link this is */
     uint64_t rate;      /* of it, bits a second */
+    bool shaped;        /* enforce=htb: what is promised of it is kept (network.h) */
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
     int64_t timeout;    /* ns */
     char *words;        /* as given, blank-separated */

@@ -23,6 +23,7 @@
 #include "resource-cpu.h"
 #include "memory.h"
 #include "names.h"
+#include "network.h"
 #include "order.h"
 #include "place.h"
 #include "debts.h"
@@ -210,7 +211,7 @@ static void restore_orphan(struct recorded_reservation *recorded)
 {
     struct helper_event last;
     struct attachment orphan = recorded_attachment(recorded);
-    recorded->orphan = recorded->attached && !recorded->laid_down;
+    recorded->orphan = recorded->attached && !recorded->laid_down && strcmp(recorded->plugin, NO_PLUGIN_NAME) != 0;
     if (!recorded->orphan || attachment_find(recorded->tid) != NULL || !thread_is(recorded->tid, recorded->started_by))
         return;
     (void)attach_restore(&orphan);
@@ -246,11 +247,12 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
     reservation->attachment = attachment_new(reservation, &identity, pidfd, recorded->by_file, &recorded->former);
     if (!there && recorded->laid_down)
         reservation->attachment->state = ATTACHMENT_LAID_DOWN; /* then it ended as an ordinary thread */
+    reservation->attachment->scheduled = grant_schedules(reservation->grant);
     reservation->attachment->served = !recorded->laid_down;
     reservation->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
     if (!there || !attachment_watch(reservation->attachment))
         reservation->news |= NEWS_OF_THREAD;
-    else if (thread_attributes(recorded->tid, &now)) {
+    else if (reservation->attachment->scheduled && thread_attributes(recorded->tid, &now)) {
         home_expect(&reservation->attachment->presence, &reservation->grant->plan);
         if (reservation->attachment->group == NULL)
             (void)group_of(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when it was attached */
@@ -357,11 +359,16 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
     struct reservation *reservation = user == NULL ? NULL : reservation_find(user, recorded->name, false);
     if (reservation == NULL)
         return;
+    if (network_is_due(reservation))
+        (void)network_shape(reservation);
+    if (network_has(reservation->grant) && reservation->attachment != NULL)
+        (void)network_bind(reservation->attachment);
     if (apply)
         order_recover(reservation, RECOVER, "the thread is attached again");
     else if (reservation->attachment != NULL) {
         adjusting_watch(reservation);
-        adjusting_guard_again(reservation);
+        if (reservation->attachment->scheduled)
+            adjusting_guard_again(reservation);
     }
     if ((reservation->news & NEWS_OF_THREAD) != 0 || reservation->state == RESERVATION_RECOVERED)
         turns_add(reservation, turns_of_old()); /* before what is new: what it gives up can be theirs */
@@ -378,6 +385,7 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     bool good = set_kernel(state->same_boot ? state->rt_runtime : "", reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
+    network_settle();
     if (!good) {
         char ignored[REASON_BYTES];
         restore_kernel();
@@ -395,6 +403,10 @@ static bool restore_all(void)
     for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
         if (reservation->attachment == NULL)
             continue;
+        if (!reservation->attachment->scheduled) {
+            network_unbind(reservation->attachment);
+            continue;
+        }
         if (attachment_is_over(reservation->attachment)) {
             debt_begin(reservation, reservation->grant);
             debt_of_thread(reservation);
@@ -434,6 +446,7 @@ void lay_down(void)
     if (!answered)
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
     restore_kernel();
+    network_end();
     char reason[REASON_BYTES];
     if (!drop_domains(reason))
         event_broker("error", "%s", reason);
@@ -450,7 +463,7 @@ void leave_in_force(void)
     (void)state_left();
 }
 
-bool put_back_kernel(char reason[static REASON_BYTES])
+bool put_back_kernel(const char *net, char reason[static REASON_BYTES])
 {
     struct recorded_state state;
     if (!state_read(&state, reason))
@@ -459,7 +472,7 @@ bool put_back_kernel(char reason[static REASON_BYTES])
     if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
         good = set_rt_runtime(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
     if (!state.left_in_force)
-        good = drop_domains(reason) && good;
+        good = drop_domains(reason) && network_put_back(net, reason) && good;
     state_free(&state);
     return good;
 }

@@ -20,6 +20,6 @@ void lay_down(void);
 void leave_in_force(void);
 
 /* Only the kernel-wide setting, after a broker that did not come to it: rtf-brokerd --put-back. */
-bool put_back_kernel(char reason[static REASON_BYTES]);
+bool put_back_kernel(const char *net, char reason[static REASON_BYTES]);
 
 #endif

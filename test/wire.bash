@@ -1,0 +1,60 @@
+# A wire of 3553 kbit between two network namespaces, as in paper 002, section 5.3: near ── wire ── far. What is sent there waits before the wire
+# for up to 100 ms, or is lost.
+
+# wire_make: RTF_NET is the near end, whose interface is rtf0; the far end is 10.78.0.2.
+wire_make() {
+    local tool
+    for tool in ip tc nsenter unshare; do command -v "$tool" >/dev/null || { echo "no $tool" >&2; return 1; }; done
+    cp "$BATS_TEST_DIRNAME"/wire/*.py "$WORK" # where users may read them
+    near=$(wire_namespace) between=$(wire_namespace) far=$(wire_namespace)
+    RTF_NET=/proc/$near/ns/net
+    at "$near" ip link add rtf0 type veth peer name w0 netns "$between"
+    at "$far" ip link add far0 type veth peer name w1 netns "$between"
+    at "$near" sh -c 'ip link set lo up; ip addr add 10.77.0.1/24 dev rtf0; ip link set rtf0 up; ip route add default via 10.77.0.2'
+    at "$between" sh -c 'ip addr add 10.77.0.2/24 dev w0; ip addr add 10.78.0.1/24 dev w1; ip link set w0 up; ip link set w1 up
+        echo 1 >/proc/sys/net/ipv4/ip_forward; tc qdisc add dev w1 root tbf rate 3553kbit burst 1600 latency 100ms'
+    at "$far" sh -c 'ip link set lo up; ip addr add 10.78.0.2/24 dev far0; ip link set far0 up; ip route add default via 10.78.0.1'
+    at "$near" ping -c 1 -W 5 10.78.0.2 >/dev/null 2>&1 || true # neighbours know one another
+}
+
+# wire_namespace: prints the number of a process that has one for itself.
+wire_namespace() {
+    unshare --net sleep "$SLEEPS" >/dev/null 2>&1 3>&- &
+    local holder=$!
+    echo "$holder" >>"$WORK/pids"
+    eventually has_namespace "$holder"
+    echo "$holder"
+}
+
+has_namespace() { [ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ] && is_sleep "$1"; }
+
+# at HOLDER COMMAND...: there; from: the same for the background, where $! has to be the command itself.
+at() { nsenter --net="/proc/$1/ns/net" -- "${@:2}"; }
+from() { exec nsenter --net="/proc/$1/ns/net" -- "${@:2}"; }
+
+classes() { at "$near" tc class show dev rtf0 | sed -n 's/^class htb 5254:\([0-9a-f]*\) parent 5254:1 .*prio 0 .*rate \([^ ]*\) .*/\1 \2/p'; }
+has_classes() { [ "$(classes | wc -l)" = "$1" ]; }
+root_qdisc() { at "$near" tc qdisc show dev rtf0 root | cut -d ' ' -f 2; }
+
+# receiver PORT: what comes there goes to $WORK/got.PORT once nothing has come for a second.
+receiver() {
+    from "$far" /usr/bin/python3 "$WORK/receive.py" "$1" 1 >"$WORK/got.$1" 2>&1 3>&- &
+    RECEIVER=$!
+    echo "$RECEIVER" >>"$WORK/pids"
+    eventually grep -q ready "$WORK/got.$1"
+}
+
+# sender UID PORT STREAM COUNT [START]: 1024 bytes each 20 ms.
+sender() {
+    from "$near" setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- /usr/bin/python3 "$WORK/send.py" 10.78.0.2 "$2" "$3" 1024 20 "$4" ${5:+"$5"} >"$WORK/sender.out" 2>&1 3>&- &
+    SENDER=$!
+    echo "$SENDER" >>"$WORK/pids"
+    eventually is_sender "$SENDER" || { cat "$WORK/sender.out" >&2; ls -l "/proc/$SENDER/fd" >&2; return 1; }
+}
+is_sender() { grep -aqs send.py "/proc/$1/cmdline" && ls -l "/proc/$1/fd" 2>/dev/null | grep -q socket:; }
+
+flood() {
+    from "$near" setpriv --reuid "$1" --regid "$1" --clear-groups -- /usr/bin/python3 "$WORK/flood.py" 10.78.0.2 9 >/dev/null 2>&1 3>&- &
+    FLOOD=$!
+    echo "$FLOOD" >>"$WORK/pids"
+}

@@ -1,0 +1,190 @@
+# Reservations of a network that are kept: rtf-net(8), on a real interface with a real wire behind it (wire.bash).
+
+load helper
+load wire
+
+prepare() {
+    near=
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' 'NET net - - resource=network interface=rtf0 rate=3553kbit threshold=0.97'
+    configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" '- NET max_amount 1000000000'
+    wire_make
+}
+
+# told EXPRESSION JSON: it holds.
+told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
+
+stream='{"network": {"bytes": 1024, "period": "20ms"}}'
+reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
+
+# attach UID NAME TID: by NAME.tid.
+attach() {
+    as "$1" sh -c "echo $3 >'$SPECS/$1/.$2' && mv '$SPECS/$1/.$2' '$SPECS/$1/$2.tid'"
+    eventually is_attached "$1" "$2" "$3"
+}
+is_attached() { jq -e --argjson tid "$3" '.thread.tid == $tid and .thread.state == "attached"' "$SPECS/$1/$2.verdict" >/dev/null; }
+lets_go() { jq -e '.thread == null' "$SPECS/$1/$2.verdict" >/dev/null; }
+
+# sent CLASS: packets by now.
+sent() { at "$near" tc -s class show dev rtf0 classid "5254:$1" | sed -n 's/^ Sent .* bytes \([0-9]*\) pkt.*/\1/p'; }
+of_class() { classes | head -n 1 | cut -d ' ' -f 1; }
+
+# came PORT EXPRESSION: for each stream that has come there.
+came() {
+    eventually is_over
+    sed -n 's/^/# /p' "$WORK/got.$1" >&3
+    jq -se "$2" < <(grep '^{' "$WORK/got.$1") >/dev/null || { cat "$WORK/got.$1" >&2; return 1; }
+}
+is_over() { ! kill -0 "$RECEIVER" 2>/dev/null; }
+
+@test "a grant has a class with its rate, a change another rate, a refused change the same, and a release none" {
+    [ "$(root_qdisc)" = noqueue ]
+    broker_start
+    [ "$(root_qdisc)" = htb ]
+    reserve $ALICE cam
+    [ "$(classes | cut -d ' ' -f 2)" = 426400bit ]
+    class=$(of_class)
+    reserve $ALICE cam '{"network": {"bytes": 512, "period": "20ms"}}'
+    [ "$(classes)" = "$class 221600bit" ]
+    told '.result == "SCHEDULE_FAIL" and .grant.claims[0].bytes == 512' "$(spec $ALICE cam '{"network": {"bytes": 102400, "period": "20ms"}}')"
+    [ "$(classes)" = "$class 221600bit" ]
+    told '.would_grant != null' "$(spec $ALICE dry '{"network": {"bytes": 1, "period": "20ms"}, "dry_run": true}')"
+    has_classes 1
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually has_classes 0
+    broker_stop TERM
+    [ "$(root_qdisc)" = noqueue ]
+    [ ! -s "$SPOOL/state/interfaces" ]
+}
+
+@test "a running program's sockets, and those that it opens later, are reserved as long as it is attached" {
+    broker_start
+    reserve $ALICE cam
+    class=$(of_class)
+    receiver 5000
+    sender $ALICE 5000 1 10 "$WORK/go"
+    attach $ALICE cam "$SENDER"
+    [ "$(sent "$class")" = 0 ]
+    touch "$WORK/go"
+    came 5000 '.[0].came == 10'
+    [ "$(sent "$class")" = 10 ]
+    eventually lets_go $ALICE cam # it has ended
+    receiver 5001
+    rm "$WORK/go"
+    sender $ALICE 5001 1 10 "$WORK/go"
+    attach $ALICE cam "$SENDER"
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    eventually lets_go $ALICE cam
+    touch "$WORK/go"
+    came 5001 '.[0].came == 10'
+    [ "$(sent "$class")" = 10 ]
+}
+
+@test "eight streams fit onto the wire, beside a flood nothing of them is lost or late; the ninth is refused" {
+    broker_start
+    receiver 5000
+    for number in 1 2 3 4 5 6 7 8; do
+        reserve $ALICE "s$number"
+        sender $ALICE 5000 "$number" 150 "$WORK/go"
+        attach $ALICE "s$number" "$SENDER"
+    done
+    told '.refusal.by == "NET" and .refusal.nearest > 0' "$(spec $ALICE s9 "$stream")"
+    flood $BOB
+    touch "$WORK/go"
+    # A flood that waits on the wire keeps who is late in the scheduler for longer than the network does: nothing is lost is what is promised.
+    came 5000 'length == 8 and all(.[]; .came == 150)'
+}
+
+@test "without reservations the same streams lose beside the same flood" {
+    broker_start
+    receiver 5000
+    for number in 1 2 3 4; do sender $ALICE 5000 "$number" 150 "$WORK/go"; done
+    flood $BOB
+    touch "$WORK/go"
+    came 5000 'length < 4 or (map(.came) | add) < 580' # of 600
+}
+
+@test "CPU time and an interface together: a thread has both, and what the interface refuses nobody holds" {
+    broker_start
+    receiver 5000
+    sender $ALICE 5000 1 10 "$WORK/go"
+    told '.grant.plugin == "EDF" and .thread.state == "attached"' \
+        "$(spec $ALICE cam "{\"runtime\": \"2ms\", \"period\": \"10ms\", \"plugin\": \"EDF\", \"attach\": $SENDER, \"network\": {\"bytes\": 1024, \"period\": \"20ms\"}}")"
+    chrt -p "$SENDER" | grep -q SCHED_DEADLINE
+    touch "$WORK/go"
+    came 5000 '.[0].came == 10'
+    [ "$(sent "$(of_class)")" = 10 ]
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually has_classes 0
+    at "$near" ip link set rtf0 name rtf1
+    told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "kernel" and (.reason | contains("no interface rtf0"))' \
+        "$(spec $BOB cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "network": {"bytes": 1024, "period": "20ms"}}')"
+    nothing_is_used() { jq -e 'all(.pools[]; .used == 0 or .used == "0")' "$SPOOL/status.json" >/dev/null; }
+    eventually nothing_is_used
+    at "$near" ip link set rtf1 name rtf0
+    reserve $BOB cam
+}
+
+@test "what is granted of the CPU alone, then of the network alone, is each time what the thread has" {
+    broker_start
+    sleeper $ALICE
+    told '.thread.state == "attached"' "$(spec $ALICE job "{\"network\": {\"bytes\": 1024, \"period\": \"20ms\"}, \"attach\": $SLEEPER}")"
+    chrt -p "$SLEEPER" | grep -q SCHED_OTHER
+    as $ALICE sh -c "rm '$SPECS/$ALICE/job.json'"
+    eventually has_classes 0
+    [ -d "/proc/$SLEEPER" ]
+    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+}
+
+@test "kill -9 of broker or rtf-net: classes and marks are those of before, and what nobody has any more goes" {
+    broker_start
+    reserve $ALICE cam
+    reserve $ALICE gone
+    receiver 5000
+    sender $ALICE 5000 1 10 "$WORK/go"
+    attach $ALICE cam "$SENDER"
+    before=$(classes)
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    eventually none_of_ours
+    [ "$(classes)" = "$before" ] # in force, whoever is there
+    broker_start
+    [ "$(classes)" = "$before" ] || { diff <(echo "$before") <(classes) >&2; return 1; }
+    pkill -KILL -P "$(starter)" -f rtf-net
+    is_back() { [ -n "$(parts 'rtf-net --serve')" ]; }
+    eventually is_back
+    as $ALICE rm "$SPECS/$ALICE/gone.json"
+    eventually has_classes 1
+    touch "$WORK/go" # half of it is from a socket that is opened now
+    came 5000 '.[0].came == 10'
+    [ "$(sent "$(of_class)")" = 10 ]
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    eventually none_of_ours
+    nsenter --net="$RTF_NET" "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    [ "$(root_qdisc)" = noqueue ]
+}
+
+@test "SIGINT leaves it in force for the next, which gives back what its configuration does not name any more" {
+    broker_start
+    reserve $ALICE cam
+    broker_stop INT
+    [ "$(root_qdisc)" = htb ]
+    configure_rules "$ALICE - max_utilization 20"
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5'
+    broker_start
+    [ "$(root_qdisc)" = noqueue ]
+}
+
+@test "an interface that is not there, or whose root qdisc somebody has set, is refused at the start, and left alone" {
+    fails_to_start() {
+        run nsenter --net="$RTF_NET" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+        [ "$status" = 78 ]
+        [[ "$output" == *"plugins.conf:2: $1"* ]] || { echo "$output" >&2; return 1; }
+    }
+    at "$near" tc qdisc add dev rtf0 root handle 7: pfifo limit 33
+    fails_to_start 'interface rtf0 has a root qdisc that somebody has set (pfifo), and it is left alone'
+    at "$near" tc qdisc show dev rtf0 | grep -q 'pfifo 7: root .*limit 33p'
+    at "$near" tc qdisc del dev rtf0 root
+    at "$near" ip link set rtf0 name rtf1
+    fails_to_start 'there is no interface rtf0'
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+"""send.py ADDRESS PORT STREAM BYTES PERIOD-MS COUNT [START]: a stream of datagrams, each with its stream, its number and the time.
+
+Its socket is there from the start; it begins when the file START is there, at once without one. Ends with the second socket that it sends from,
+which it opens when it begins: half of the datagrams go from each.
+"""
+import os
+import socket
+import struct
+import sys
+import time
+
+address, port, stream, size, period, count = sys.argv[1], *map(int, sys.argv[2:7])
+start = sys.argv[7] if len(sys.argv) > 7 else None
+sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
+while start and not os.path.exists(start):
+    time.sleep(0.01)
+sockets.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+begin = time.monotonic()
+for number in range(count):
+    time.sleep(max(0, begin + number * period / 1000 - time.monotonic()))
+    head = struct.pack("!IIQ", stream, number, time.monotonic_ns())
+    sockets[number % 2].sendto(head.ljust(size, b"."), (address, port))
