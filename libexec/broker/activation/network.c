@@ -195,17 +195,31 @@ int network_plugin(const struct grant *grant)
     return holding == NULL ? -1 : holding->plugin;
 }
 
-/* 0: all are taken. */
-static uint16_t take_class(uint64_t task)
+static bool is_free(unsigned i)
 {
-    for (unsigned tried = 0; tried < CLASSES; tried++) {
-        const unsigned i = (unsigned)((task + tried) % CLASSES);
-        if ((used[i / 8] & 1 << i % 8) == 0) {
-            used[i / 8] |= (uint8_t)(1 << i % 8);
-            return (uint16_t)(CLASS_LEAST + i);
-        }
-    }
+    return (used[i / 8] & 1 << i % 8) == 0;
+}
+
+static uint16_t take(unsigned i)
+{
+    used[i / 8] |= (uint8_t)(1 << i % 8);
+    return (uint16_t)(CLASS_LEAST + i);
+}
+
+/* 0: all are taken. One that was given back comes last: a socket that a child has from its parent keeps the mark. */
+static uint16_t take_class(void)
+{
+    static unsigned next;
+    for (unsigned tried = 0; tried < CLASSES; tried++, next = (next + 1) % CLASSES)
+        if (is_free(next))
+            return take(next);
     return 0;
+}
+
+void network_take_up(struct reservation *reservation, uint16_t class)
+{
+    if (network_has(reservation->grant) && class >= CLASS_LEAST && class - CLASS_LEAST < CLASSES && is_free(class - CLASS_LEAST))
+        reservation->shaped = (struct shaped){.class = take(class - CLASS_LEAST), .plugin = network_plugin(reservation->grant)};
 }
 
 static void give_class(uint16_t class)
@@ -234,7 +248,7 @@ uint64_t network_shape(struct reservation *reservation)
     if (shaped->class != 0 && shaped->plugin != holding->plugin)
         drop(reservation);
     if (shaped->class == 0)
-        shaped->class = take_class(reservation->task);
+        shaped->class = take_class();
     shaped->plugin = holding->plugin;
     shaped->rate = claim_amount(&holding->claim);
     struct message *message = about("class", plugin_line(shaped->plugin));

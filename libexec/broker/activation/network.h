@@ -2,7 +2,7 @@
  * rate, and the sockets of its attached thread belong to that. The class is there before the verdict says so; what is given up goes without anybody
  * waiting.
  *
- * Which class a reservation has follows from its number towards plugins, which a restart does not change. Which interfaces are ours is written down
+ * A restart changes no class: it stands in the journal. Which interfaces are ours is written down
  * in state/ before the first is touched, so that they are given back even after kill -9. */
 #ifndef RTF_NETWORK_H
 #define RTF_NETWORK_H
@@ -15,6 +15,9 @@ void network_prepare(char *path, void (*tell)(const struct helper_event *event))
 
 /* After that: false, an interface is not to be had: *reason. No line with enforce=htb: there is nothing to do. */
 bool network_start(char reason[static REASON_BYTES]);
+
+/* Of a grant of before: the class that it has had. It is due. */
+void network_take_up(struct reservation *reservation, uint16_t class);
 
 /* Once all that was granted before is said again: other classes go. */
 void network_settle(void);

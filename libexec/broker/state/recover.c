@@ -342,6 +342,7 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
         return false;
     }
     reservation->decided = recorded->time;
+    network_take_up(reservation, (uint16_t)recorded->class);
     lease_until(reservation, recorded->lease);
     if (recorded->waits != 0)
         waiters_add(reservation, recorded->waits);

@@ -101,6 +101,8 @@ bool state_reservation(const struct reservation *reservation)
 {
     name_reservation("reservation", reservation);
     paragraph_add_number(&output, "time", (uint64_t)reservation->decided);
+    if (reservation->shaped.class != 0)
+        paragraph_add_number(&output, "class", reservation->shaped.class);
     add_stamp("judged", &reservation->judged);
     add_stamp("judged_tid", &reservation->judged_tid);
     paragraph_add_stated(&output, "lease", (uint64_t)reservation->lease);
@@ -325,7 +327,7 @@ static bool get_reservation(const struct paragraph *record, struct recorded_rese
 {
     uint64_t time, lease, waits;
     *reservation = (struct recorded_reservation){0};
-    if (!get(record, "task", UINT64_MAX, &reservation->task) || !get(record, "time", INT64_MAX, &time) ||
+    if (!get(record, "task", UINT64_MAX, &reservation->task) || !get(record, "class", UINT16_MAX, &reservation->class) || !get(record, "time", INT64_MAX, &time) ||
         !get_text(record, "user", reservation->user, sizeof reservation->user) || !get_text(record, "name", reservation->name, sizeof reservation->name) ||
         !get_text(record, "token", reservation->token, sizeof reservation->token) || !get_text(record, "plugin", reservation->plugin, sizeof reservation->plugin) ||
         !get(record, "lease", INT64_MAX, &lease) || !get(record, "waits", INT64_MAX, &waits) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
