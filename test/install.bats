@@ -82,6 +82,7 @@ prepare() {
 644 usr/libexec/rtf/rtf-lint.awk
 755 usr/libexec/rtf/rtf-logger
 755 usr/libexec/rtf/rtf-names
+755 usr/libexec/rtf/rtf-net
 755 usr/libexec/rtf/rtf-partition
 644 usr/libexec/rtf/rtf-preload.so
 755 usr/libexec/rtf/rtf-publisher
@@ -93,6 +94,7 @@ prepare() {
 777 usr/sbin/rtf-brokerd
 777 usr/sbin/rtf-invariants
 777 usr/sbin/rtf-lint
+777 usr/sbin/rtf-net
 777 usr/sbin/rtf-partition
 755 usr/share
 755 usr/share/bash-completion
@@ -145,6 +147,7 @@ prepare() {
 644 usr/share/man/man8/rtf-history.8
 644 usr/share/man/man8/rtf-invariants.8
 644 usr/share/man/man8/rtf-lint.8
+644 usr/share/man/man8/rtf-net.8
 644 usr/share/man/man8/rtf-partition.8
 644 usr/share/man/man8/rtf-resume.8
 644 usr/share/man/man8/rtf-revoke.8

@@ -5,16 +5,15 @@
 wire_make() {
     local tool
     for tool in ip tc nsenter unshare; do command -v "$tool" >/dev/null || { echo "no $tool" >&2; return 1; }; done
-    cp "$BATS_TEST_DIRNAME"/wire/*.py "$WORK" # where users may read them
+    cp "${BASH_SOURCE[0]%/*}"/wire/*.py "$WORK" # where users may read them
     near=$(wire_namespace) between=$(wire_namespace) far=$(wire_namespace)
-    RTF_NET=/proc/$near/ns/net
+    export RTF_NET=/proc/$near/ns/net
     at "$near" ip link add rtf0 type veth peer name w0 netns "$between"
     at "$far" ip link add far0 type veth peer name w1 netns "$between"
     at "$near" sh -c 'ip link set lo up; ip addr add 10.77.0.1/24 dev rtf0; ip link set rtf0 up; ip route add default via 10.77.0.2'
     at "$between" sh -c 'ip addr add 10.77.0.2/24 dev w0; ip addr add 10.78.0.1/24 dev w1; ip link set w0 up; ip link set w1 up
         echo 1 >/proc/sys/net/ipv4/ip_forward; tc qdisc add dev w1 root tbf rate 3553kbit burst 1600 latency 100ms'
     at "$far" sh -c 'ip link set lo up; ip addr add 10.78.0.2/24 dev far0; ip link set far0 up; ip route add default via 10.78.0.1'
-    at "$near" ping -c 1 -W 5 10.78.0.2 >/dev/null 2>&1 || true # neighbours know one another
 }
 
 # wire_namespace: prints the number of a process that has one for itself.
@@ -51,7 +50,7 @@ sender() {
     echo "$SENDER" >>"$WORK/pids"
     eventually is_sender "$SENDER" || { cat "$WORK/sender.out" >&2; ls -l "/proc/$SENDER/fd" >&2; return 1; }
 }
-is_sender() { grep -aqs send.py "/proc/$1/cmdline" && ls -l "/proc/$1/fd" 2>/dev/null | grep -q socket:; }
+is_sender() { grep -aqs send.py "/proc/$1/cmdline" && [ -n "$(find "/proc/$1/fd" -lname 'socket:*' 2>/dev/null)" ]; }
 
 flood() {
     from "$near" setpriv --reuid "$1" --regid "$1" --clear-groups -- /usr/bin/python3 "$WORK/flood.py" 10.78.0.2 9 >/dev/null 2>&1 3>&- &

@@ -43,6 +43,7 @@ static struct bpf_insn instruction(uint8_t code, uint8_t to, uint8_t from, int16
 static int load_program(void)
 {
     enum { OUT_FROM_LOOKUP = 7, OUT_FROM_UID = 2, KEY = -4 };
+    /* NOLINTBEGIN(misc-redundant-expression): BPF_LD, BPF_IMM and others are 0 */
     const struct bpf_insn code[] = {
         instruction(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0),
         instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid), /* below: the thread */
@@ -63,6 +64,7 @@ static int load_program(void)
         instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1), /* the socket may be */
         instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
     };
+    /* NOLINTEND(misc-redundant-expression) */
     union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_CGROUP_SOCK, .expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE,
                                  .insns = (uintptr_t)code, .insn_cnt = sizeof code / sizeof *code, .license = (uintptr_t) "MIT", .prog_name = "rtf_net"};
     return call(BPF_PROG_LOAD, &attributes);

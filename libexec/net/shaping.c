@@ -109,11 +109,11 @@ static int add_short_queue(int index)
 static int add_filter(int index)
 {
     static const struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(SKF_AD_OFF + SKF_AD_MARK)), BPF_STMT(BPF_RET | BPF_A, 0)};
-    const struct tcmsg header = {.tcm_family = AF_UNSPEC, .tcm_ifindex = index, .tcm_handle = 1, .tcm_parent = handle(0),
+    struct tcmsg header = {.tcm_family = AF_UNSPEC, .tcm_ifindex = index, .tcm_handle = 1, .tcm_parent = handle(0),
                                  .tcm_info = TC_H_MAKE(1U << 16, htons(ETH_P_ALL))};
     struct nl_msg *message = nlmsg_alloc_simple(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_REPLACE);
     struct nl_msg *filter = message;
-    if (message == NULL || nlmsg_append(filter, (void *)(uintptr_t)&header, sizeof header, NLMSG_ALIGNTO) != 0)
+    if (message == NULL || nlmsg_append(filter, &header, sizeof header, NLMSG_ALIGNTO) != 0)
         abort();
     NLA_PUT_STRING(filter, TCA_KIND, "bpf");
     struct nlattr *options = nla_nest_start(filter, TCA_OPTIONS);

@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "attachments.h"
 #include "plugin-lines.h"
 #include "reservations.h"
 #include "spool.h"

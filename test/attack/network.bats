@@ -1,0 +1,113 @@
+# What a user can do to others by the sockets that rtf-net marks for him.
+
+load ../helper
+load ../wire
+
+prepare() {
+    near=
+    configure_plugins 'NET net - - resource=network interface=rtf0 rate=100Mbit'
+    configure_rules '- NET max_amount 1000000000' "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
+    wire_make
+}
+
+tidy() {
+    if [ -n "${STUCK:-}" ]; then umount -l "$WORK/stuck" 2>/dev/null || true; fi
+}
+
+# A file of which no page ever comes. The server ends with the test, and then they come.
+mount_stuck() {
+    cat >"$WORK/stuck.py" <<'END'
+import ctypes, os, struct, sys
+fd = os.open("/dev/fuse", os.O_RDWR)
+options = "fd=%d,rootmode=100000,user_id=0,group_id=0,allow_other" % fd
+if ctypes.CDLL(None).mount(b"stuck", sys.argv[1].encode(), b"fuse", 6, options.encode()) != 0:
+    sys.exit(1)
+INIT, GETATTR, OPEN, READ, FORGET, INTERRUPT = 26, 3, 14, 15, 2, 36
+while True:
+    request = os.read(fd, 1 << 17)
+    _, what, unique, node = struct.unpack("<IIQQ", request[:24])
+    if what == INIT:
+        answer = struct.pack("<IIIIHHIIHHI7I", 7, 31, 0, 0, 12, 10, 4096, 1, 1, 0, 0, *7 * [0])
+    elif what == GETATTR:
+        answer = struct.pack("<QII6Q10I", 9, 0, 0, 1, 4096, 8, 0, 0, 0, 0, 0, 0, 0o100444, 1, 0, 0, 0, 4096, 0)
+    elif what == OPEN:
+        answer = struct.pack("<QII", 1, 0, 0)
+    elif what in (READ, FORGET, INTERRUPT):
+        continue
+    else:
+        answer = b""
+    os.write(fd, struct.pack("<IiQ", 16 + len(answer), 0 if answer else -38, unique) + answer)
+END
+    : >"$WORK/stuck"
+    STUCK=1
+    /usr/bin/python3 "$WORK/stuck.py" "$WORK/stuck" >/dev/null 2>"$WORK/stuck.err" 3>&- &
+    SERVER=$!
+    echo "$SERVER" >>"$WORK/pids"
+    eventually grep -q " $WORK/stuck fuse " /proc/mounts || { cat "$WORK/stuck.err" >&2; return 1; }
+}
+
+# A process of hers with a socket that the kernel holds locked, for what it is to send does not come.
+hold_socket() {
+    cat >"$WORK/hold.py" <<'END'
+import mmap, os, socket, sys, threading
+listener = socket.create_server(("127.0.0.1", 0))
+out = socket.create_connection(listener.getsockname())
+page = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 4096, prot=mmap.PROT_READ)
+threading.Thread(target=out.send, args=(page,)).start()
+print("ready", flush=True)
+END
+    from "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 "$WORK/hold.py" "$WORK/stuck" >"$WORK/held" 2>&1 3>&- &
+    HOLDER=$!
+    echo "$HOLDER" >>"$WORK/pids"
+    eventually grep -q ready "$WORK/held" || { cat "$WORK/held" >&2; return 1; }
+    eventually is_held
+}
+is_held() { grep -q request_wait_answer "/proc/$HOLDER"/task/*/wchan; } # of the file system, for the page
+
+stream='{"network": {"bytes": 1024, "period": "20ms"}}'
+attach() { # UID NAME TID: prints the answer
+    as "$1" sh -c "echo $3 >'$SPECS/$1/.$2' && mv '$SPECS/$1/.$2' '$SPECS/$1/$2.tid'"
+    verdict "$1" "$2"
+}
+says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" >&2; return 1; }; }
+
+@test "a socket that its owner keeps locked costs nobody else anything, and him his own attachments until he lets go" {
+    /usr/bin/python3 -c 'import os; os.open("/dev/fuse", os.O_RDWR)' 2>/dev/null || skip 'no FUSE in this kernel'
+    broker_start
+    mount_stuck
+    hold_socket
+    for uid in $ALICE $BOB; do spec "$uid" cam "$stream" >/dev/null; done
+    spec $ALICE two "$stream" >/dev/null
+    says 'ATTACH_FAIL: *its sockets are in use for too long to be marked' "$(attach $ALICE cam "$HOLDER")"
+    sleeper $BOB
+    says 'OK: *' "$(attach $BOB cam "$SLEEPER")"
+    sleeper $ALICE
+    says 'ATTACH_FAIL: *a socket of this user has been in use*' "$(attach $ALICE two "$SLEEPER")"
+    pgrep -f 'rtf-net --serve' >/dev/null # it was neither killed nor started again
+    ! grep -q 'network helper' "$EVENTS"
+    kill -KILL "$SERVER"
+    attaches() { says 'OK: *' "$(attach $ALICE two "$SLEEPER")" 2>/dev/null; }
+    eventually attaches
+}
+
+@test "descriptors are looked at up to a bound" {
+    broker_start
+    from "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 -c '
+import resource, socket, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (5000, 5000))
+all = [socket.socket() for _ in range(4500)]
+print("ready", flush=True)
+time.sleep(300)' >"$WORK/many" 2>&1 3>&- &
+    many=$!
+    echo "$many" >>"$WORK/pids"
+    eventually grep -q ready "$WORK/many"
+    spec $ALICE cam "$stream" >/dev/null
+    says 'ATTACH_FAIL: *more descriptors than are looked at (4096)*' "$(attach $ALICE cam "$many")"
+}
+
+@test "a thread of somebody else is neither attached nor marked" {
+    broker_start
+    sleeper $BOB
+    spec $ALICE cam "$stream" >/dev/null
+    says 'ATTACH_FAIL: thread * is not yours*' "$(attach $ALICE cam "$SLEEPER")"
+}
