@@ -35,6 +35,7 @@ enum { /* long options without a letter */
     KEY_ATTACH,
     KEY_REPLACE,
     KEY_CPUS,
+    KEY_NET,
     KEY_WAIT
 };
 
@@ -50,7 +51,7 @@ enum { LEASE = 30000000, RENEWAL = 10000 }; /* us; ms */
 struct options {
     uint64_t runtime, desired_runtime, period, deadline, priority, timeout; /* 0: not stated */
     uint64_t attach_after, wait_for; /* wait_for: with waits; 0: as long as it takes */
-    const char *plugin, *name, *comment, *spool, *thread, *cpus;
+    const char *plugin, *name, *comment, *spool, *thread, *cpus, *net;
     enum when when;
     bool ignore_admission, dry_run, fallback, verbose, says_when, replace, waits;
     char **command;
@@ -81,6 +82,7 @@ static const struct argp_option option_table[] = {
     {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
     {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
     {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6; or all (default: those of taskset(1), if that has left it fewer)", 1},
+    {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: so much in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone", 1},
     {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
     {"ignore-admission", KEY_IGNORE, NULL, 0, "Ask to be admitted even if the test fails", 1},
     {NULL, 0, NULL, 0, "How to ask", 2},
@@ -210,6 +212,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         if (argument != NULL)
             take_time(state, "--wait", argument, &options->wait_for);
         break;
+    case KEY_NET: take_text(state, "--net", argument, &options->net); break;
     case KEY_CPUS: take_cpus(state, argument, &options->cpus); break;
     case KEY_REPLACE: options->replace = true; break;
     case KEY_ATTACH: take_attach(state, argument, options); break;
@@ -244,6 +247,28 @@ static void add_text(json_t *spec, const char *key, const char *text)
         json_object_set_new(spec, key, json_string(text));
 }
 
+/* Sizes, rates and names are judged where all specs are. */
+static void add_network(json_t *spec, const char *text)
+{
+    if (text == NULL)
+        return;
+    json_t *claim = json_object();
+    const char *colon = strchr(text, ':'), *size = colon == NULL ? text : colon + 1, *slash = strchr(size, '/');
+    if (colon != NULL)
+        json_object_set_new(claim, "interface", json_stringn(text, (size_t)(colon - text)));
+    json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes", slash == NULL ? json_string(size) : json_stringn(size, (size_t)(slash - size)));
+    if (slash != NULL)
+        json_object_set_new(claim, "period", json_string(slash + 1));
+    json_object_set_new(spec, "network", claim);
+}
+
+/* Only of the network: then the CPUs that CMD may have anyway are no claim. */
+static bool claims_network_alone(const struct options *options)
+{
+    return options->net != NULL && options->runtime == 0 && options->desired_runtime == 0 && options->period == 0 && options->deadline == 0 &&
+           options->priority == 0 && options->plugin == NULL && options->cpus == NULL && !options->ignore_admission;
+}
+
 /* The spec as one line, to be freed; NULL without memory. thread: 0, as long as there is none to attach. */
 static char *make_spec(const struct options *options, const char *token, pid_t thread)
 {
@@ -255,6 +280,7 @@ static char *make_spec(const struct options *options, const char *token, pid_t t
     add_number(spec, "priority", options->priority);
     add_text(spec, "plugin", options->plugin);
     add_text(spec, "cpus", options->cpus);
+    add_network(spec, options->net);
     if (options->ignore_admission)
         json_object_set_new(spec, "ignore_admission", json_true());
     add_number(spec, "attach", (uint64_t)thread);
@@ -627,6 +653,6 @@ int main(int argc, char **argv)
     argp_err_exit_status = EXIT_OURS;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0)
         return EXIT_OURS;
-    options.cpus = options.cpus == NULL ? own_cpus(cpus) : strcmp(options.cpus, "all") == 0 ? NULL : options.cpus;
+    options.cpus = claims_network_alone(&options) ? NULL : options.cpus == NULL ? own_cpus(cpus) : strcmp(options.cpus, "all") == 0 ? NULL : options.cpus;
     return options.dry_run ? dry_run(&options) : run(&options);
 }

@@ -206,13 +206,41 @@ static bool take_claim_name(char *into, size_t size, const json_t *value, char *
     return true;
 }
 
-static bool take_claim_key(struct claim *claim, const char *key, const json_t *value, char *why)
+/* Bytes a second: a number, a size, or a rate as links have it. */
+static bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why)
 {
+    uint64_t bits;
+    if (json_is_string(value) && parse_rate(json_string_value(value), &bits) && bits / 8 < WIRE_BYTES_MAX) {
+        *bandwidth = (bits + 7) / 8;
+        return true;
+    }
+    return take_bytes(value, bandwidth, why) ||
+           fault(why, "must be bytes a second, as a whole number or a string such as \"640kB\", or a rate such as \"10Mbit\", from 1B to %lluB",
+                 (unsigned long long)WIRE_BYTES_MAX);
+}
+
+static bool take_claim_key(struct claim *claim, const char *key, const json_t *value, uint64_t *bandwidth, char *why)
+{
+    if (strcmp(key, "bandwidth") == 0 && claim->resource == RESOURCE_NETWORK)
+        return take_bandwidth(value, bandwidth, why);
     if (strcmp(key, "plugin") == 0)
         return take_claim_name(claim->plugin, sizeof claim->plugin, value, why);
     if (strcmp(key, "interface") == 0 && claim->resource == RESOURCE_NETWORK)
         return take_claim_name(claim->interface, sizeof claim->interface, value, why);
     return take_claim_value(claim, key, value, why);
+}
+
+/* So many bytes in each period; without one, in each second. */
+static bool settle_bandwidth(struct claim *claim, uint64_t bandwidth, char *why)
+{
+    static const uint64_t second = 1000000;
+    if (claim->values[0] != 0)
+        return fault(why, "has the key \"bandwidth\" beside \"bytes\": either says how much");
+    if (claim->values[1] == 0)
+        claim->values[1] = second;
+    const unsigned __int128 bytes = ((unsigned __int128)bandwidth * claim->values[1] + second - 1) / second;
+    claim->values[0] = bytes > WIRE_BYTES_MAX ? 0 : (uint64_t)bytes;
+    return claim->values[0] != 0 || fault(why, "has a bandwidth that is more than %lluB in a period", (unsigned long long)WIRE_BYTES_MAX);
 }
 
 static bool take_claim(enum resource resource, const json_t *value, struct claim **claims, char *why)
@@ -224,10 +252,13 @@ static bool take_claim(enum resource resource, const json_t *value, struct claim
     if (!json_is_object(value))
         return fault(why, "must be an object, such as {\"%s\": 1}", amount);
     struct claim *claim = claims_push(claims, resource);
+    uint64_t bandwidth = 0;
     json_object_foreach((json_t *)value, key, member) {
-        if (!take_claim_key(claim, key, member, wrong))
+        if (!take_claim_key(claim, key, member, &bandwidth, wrong))
             return fault(why, "has the key \"%s\", which %.300s", name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?", wrong);
     }
+    if (bandwidth != 0 && !settle_bandwidth(claim, bandwidth, why))
+        return false;
     const char *lacks = claim_lacks(claim);
     return lacks == NULL || fault(why, "lacks the key \"%s\"", lacks);
 }

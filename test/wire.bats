@@ -124,6 +124,31 @@ is_over() { ! kill -0 "$RECEIVER" 2>/dev/null; }
     reserve $BOB cam
 }
 
+@test "rtf-run --net: the command's sockets are reserved from the start, with CPU time or alone" {
+    broker_start
+    run_it() { # ARGUMENTS...
+        receiver 5000
+        at "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job "$@" -- \
+            /usr/bin/python3 "$WORK/send.py" 10.78.0.2 5000 1 1024 20 10 &
+        running=$!
+        eventually has_classes 1
+        class=$(of_class) rate=$(classes | cut -d ' ' -f 2)
+        other() { at "$near" tc -s class show dev rtf0 classid 5254:2 | sed -n 's/^ Sent .* bytes \([0-9]*\) pkt.*/\1/p'; }
+        before=$(other)
+        wait "$running"
+        came 5000 '.[0].came == 10'
+        [ $(($(other) - before)) -lt 5 ] # neighbour discovery
+        eventually has_classes 0
+    }
+    run_it --net rtf0:1024B/20ms
+    [ "$rate" = 426400bit ]
+    run_it --net 1Mbit -T 2ms -P 10ms
+    [ "$rate" = 1028Kbit ] # 125,000 bytes in 85 packets
+    run at "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- "$RTF_BIN/rtf-run" --spool "$SPOOL" --net rtf0:1024Bit true
+    [ "$status" = 125 ]
+    [[ "$output" == *'"bandwidth", which must be'* ]] || { echo "$output" >&2; return 1; }
+}
+
 @test "what is granted of the CPU alone, then of the network alone, is each time what the thread has" {
     broker_start
     sleeper $ALICE

@@ -79,7 +79,7 @@ void plugin_says(const char *name, const char *tests, bool judges, bool tested)
 
 /* ---- who else would be told ---- */
 
-uint64_t helper_sweep(const struct attachment *attachment)
+uint64_t attach_sweep(const struct attachment *attachment)
 {
     (void)attachment;
     return ++last_answer;
