@@ -294,7 +294,7 @@ $(B)/fuzz/obj/%.o: %.c
 
 # What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
 experiments: all $(B)/experiments/jobs
-	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway; do \
+	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway streams; do \
 	    test/experiments/$$experiment || status=1; done; exit $$status
 
 # Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md

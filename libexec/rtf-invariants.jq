@@ -124,7 +124,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 
 # ---- threads
 (
-    $attached[] | select((.busy | not) and (.thread.pending | not)) | . as $spec | $running["\(.thread.tid)"] as $thread
+    $attached[] | select(.grant.plugin != null and (.busy | not) and (.thread.pending | not)) | . as $spec | $running["\(.thread.tid)"] as $thread
     # One that is guarded is ordinary from when its runtime is used up until its next period, and may have become so since the books.
     | ($thread.policy == "other" and (.thread.enforcement == "suspended" or (.thread.enforcement == "in force" and .grant.policy != "deadline"))) as $suspended
     | if $thread == null or $thread.start > .thread.started_by then "kernel: \(place): thread \(.thread.tid) is not real-time"

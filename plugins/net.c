@@ -1,6 +1,6 @@
 /* net - what a link carries: the sum of all transmission times, each divided by its period, stays within a threshold (paper 002, section 4.3)
  *
- * rate= is that of the link, threshold= the part of it that may be promised (0.96: the paper's). A claim weighs the bytes that it puts on the
+ * rate= is that of the link, threshold= the part of it that may be promised (0.97: wire.h). A claim weighs the bytes that it puts on the
  * wire, headers counted, a second: lib/wire.h. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -46,10 +46,10 @@ eight_streams() {
     books
 }
 
-@test "without a threshold 0.96 of the link is promised" {
+@test "without a threshold 0.97 of the link is promised" {
     configure_plugins 'EDF edf - 0 partition=unthrottled' 'NET net - - resource=network interface=rtf0 rate=100Mbit enforce=none'
     broker_start
-    is_promised() { [ "$(jq -r '.pools[] | select(.name == "NET") | "\(.unit) \(.capacity)"' "$SPOOL/status.json")" = 'network 12000000' ]; }
+    is_promised() { [ "$(jq -r '.pools[] | select(.name == "NET") | "\(.unit) \(.capacity)"' "$SPOOL/status.json")" = 'network 12125000' ]; }
     eventually is_promised
 }
 

@@ -5,7 +5,7 @@ load wire
 
 prepare() {
     near=
-    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' 'NET net - - resource=network interface=rtf0 rate=3553kbit threshold=0.97'
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' 'NET net - - resource=network interface=rtf0 rate=3553kbit'
     configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" '- NET max_amount 1000000000'
     wire_make
 }
@@ -154,6 +154,14 @@ is_over() { ! kill -0 "$RECEIVER" 2>/dev/null; }
     sleeper $ALICE
     told '.thread.state == "attached"' "$(spec $ALICE job "{\"network\": {\"bytes\": 1024, \"period\": \"20ms\"}, \"attach\": $SLEEPER}")"
     chrt -p "$SLEEPER" | grep -q SCHED_OTHER
+    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" ls | grep -q 'job .*attached'
+    # With CPU time beside it the same thread has both; and that goes only with the thread.
+    told '.grant.plugin == "EDF" and .thread.state == "attached"' \
+        "$(spec $ALICE job '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "network": {"bytes": 1024, "period": "20ms"}}')"
+    chrt -p "$SLEEPER" | grep -q SCHED_DEADLINE
+    told '.result == "SCHEDULE_FAIL" and .refusal.code == "still-attached" and .grant.plugin == "EDF"' "$(spec $ALICE job "$stream")"
+    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
     as $ALICE sh -c "rm '$SPECS/$ALICE/job.json'"
     eventually has_classes 0
     [ -d "/proc/$SLEEPER" ]

@@ -41,6 +41,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct helper_event event;
     if (length == 0)
         return 0;
+    if (helper.name == NULL) {
+        helper = (struct helper){.name = "the helper", .process = {.in = -1, .out = -1}};
+        TAILQ_INIT(&helper.messages);
+    }
     last_id = 0;
     ask_something(bytes[0]);
     take_attributes(bytes + 1, length - 1);
