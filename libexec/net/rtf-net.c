@@ -101,8 +101,9 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
     }
     if (paragraph_get_number(request, "rate", wire->capacity, &rate) != 1 || rate == 0)
         return refuse(reason, "no rate=, or more than there is");
+    const bool is_new = !wire->said[class];
     wire->said[class] = true;
-    return shaping_class(wire->name, class, rate, wire->capacity, reason) ? DONE : REFUSED;
+    return shaping_class(wire->name, class, is_new, rate, wire->capacity, reason) ? DONE : REFUSED;
 }
 
 static enum done serve_thread(const char *op, const struct paragraph *request, char *reason)

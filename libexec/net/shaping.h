@@ -18,8 +18,9 @@ bool shaping_open(void);
  * somebody has set is left alone. */
 bool shaping_begin(const char *interface, uint64_t capacity, char reason[static SHAPING_REASON]);
 
-/* A class with `rate` bytes a second for certain, up to `capacity` where others leave something. One that is there is changed. */
-bool shaping_class(const char *interface, uint16_t class, uint64_t rate, uint64_t capacity, char reason[static SHAPING_REASON]);
+/* A class with `rate` bytes a second for certain, up to `capacity` where others leave something. One that is there is changed; `is_new`: it may have no
+ * queue of its own yet. */
+bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate, uint64_t capacity, char reason[static SHAPING_REASON]);
 
 /* Removes it; one that is not there is no error. */
 bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAPING_REASON]);
