@@ -390,7 +390,7 @@ static void describe_refusal(const json_t *verdict, char why[static CLIENT_WHY])
 {
     const json_t *refusal = json_object_get(verdict, "refusal");
     const json_t *nearest = json_object_get(refusal, "nearest");
-    const char *by = client_string(refusal, "by");
+    const char *by = client_string(refusal, "by"), *of = client_string(refusal, "nearest_of");
     const char *rule = client_string(refusal, "rule");
     const char *reason = client_string(verdict, "reason");
     if (reason == NULL)
@@ -399,7 +399,8 @@ static void describe_refusal(const json_t *verdict, char why[static CLIENT_WHY])
     if (strstr(reason, "refused") == NULL)
         snprintf(who, sizeof who, "%.40s%srefused: ", by != NULL ? by : "", by != NULL ? " " : "");
     if (json_is_integer(nearest))
-        snprintf(fits, sizeof fits, "; runtime %lldus would fit", (long long)json_integer_value(nearest));
+        snprintf(fits, sizeof fits, "; %.20s %lld%s would fit", of == NULL ? "runtime" : of, (long long)json_integer_value(nearest),
+                 of == NULL || strcmp(of, "runtime") == 0 ? "us" : "");
     bool show_rule = rule != NULL && strstr(reason, rule) == NULL;
     snprintf(why, CLIENT_WHY, "%s%s%s%s%s%s", who, reason, show_rule ? " (" : "", show_rule ? rule : "",
              show_rule ? ")" : "", fits);

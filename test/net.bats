@@ -39,6 +39,12 @@ eight_streams() {
     nearest=$(jq .refusal.nearest <<<"$answer")
     [ "$nearest" = 312 ]
     told '.grant == null' "$(spec $ALICE ninth "$(stream $((nearest + 1)))")"
+    for command in "rtf --spool $SPOOL declare tenth --net 1024B/20ms" "rtf-run --spool $SPOOL --net rtf0:1024B/20ms true"; do
+        # shellcheck disable=SC2086 # words
+        run as $ALICE env USER=$ALICE "$RTF_BIN"/$command
+        [ "$status" = 75 ] || [ "$status" = 125 ]
+        [[ "$output" == *': NET refused: the wire has 17725 of 444125 bytes/s left, 53300 asked; bytes 312 would fit' ]] || { echo "$output" >&2; return 1; }
+    done
     told '.grant.claims == [{"resource": "network", "plugin": "NET", "bytes": 312, "period": 20000, "interface": "rtf0"}]' "$(spec $ALICE ninth "$(stream "$nearest")")"
     books
     as $ALICE sh -c "rm '$SPECS/$ALICE'/s*.json '$SPECS/$ALICE/ninth.json'"

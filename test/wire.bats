@@ -36,6 +36,9 @@ came() {
 }
 is_over() { ! kill -0 "$RECEIVER" 2>/dev/null; }
 
+# Before Linux 6.2 only one that is down.
+rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip link set $2 up"; }
+
 @test "a grant has a class with its rate, a change another rate, a refused change the same, and a release none" {
     [ "$(root_qdisc)" = noqueue ]
     broker_start
@@ -115,12 +118,12 @@ is_over() { ! kill -0 "$RECEIVER" 2>/dev/null; }
     [ "$(sent "$(of_class)")" = 10 ]
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually has_classes 0
-    at "$near" ip link set rtf0 name rtf1
+    rename rtf0 rtf1
     told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "kernel" and (.reason | contains("no interface rtf0"))' \
         "$(spec $BOB cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "network": {"bytes": 1024, "period": "20ms"}}')"
     nothing_is_used() { jq -e 'all(.pools[]; .used == 0 or .used == "0")' "$SPOOL/status.json" >/dev/null; }
     eventually nothing_is_used
-    at "$near" ip link set rtf1 name rtf0
+    rename rtf1 rtf0
     reserve $BOB cam
 }
 
@@ -218,7 +221,7 @@ is_over() { ! kill -0 "$RECEIVER" 2>/dev/null; }
     fails_to_start 'interface rtf0 has a root qdisc that somebody has set (pfifo), and it is left alone'
     at "$near" tc qdisc show dev rtf0 | grep -q 'pfifo 7: root .*limit 33p'
     at "$near" tc qdisc del dev rtf0 root
-    at "$near" ip link set rtf0 name rtf1
+    rename rtf0 rtf1
     fails_to_start 'there is no interface rtf0'
 }
 

@@ -159,7 +159,8 @@ struct refusal {
     char by[PLUGIN_NAME_BYTES];  /* a plugin, "access", "kernel", "broker" or "spec"; "" is no refusal */
     char rule[256];              /* "acl.conf:7: @students EDF max_runtime 2000"; or "" */
     char asked[32], available[32];
-    uint64_t nearest;            /* us; 0 is none */
+    uint64_t nearest;            /* of the runtime, us, or of the first value of a claim on `of`; 0 is none */
+    enum resource of;
     const struct counter *counter; /* of the rule, whose sum it is; NULL. To be compared only: new rules have others */
     bool never;                  /* no other task's end can change the answer */
 };

@@ -12,6 +12,10 @@ def lay_over($lines):
         ($line | index("=")) as $at | $line[:$at] as $key | $line[$at + 1:] as $value |
         if $value == "" then del(.[$key]) else .[$key] = ($value | typed($key)) end);
 
+# eth0:1024B/20ms, or eth0:10Mbit: a claim on a network.
+def network($text): $text | capture("^((?<interface>[^:]*):)?(?<size>[^/]*)(/(?<period>.*))?$") |
+    (if .interface then {interface} else {} end) + (if .period then {bytes: .size, period} else {bandwidth: .size} end);
+
 # What other users, or programs, may have written, for a terminal: no control characters.
 def printable: explode | map(if . < 32 or (. >= 127 and . < 160) then 63 else . end) | implode;
 
@@ -20,7 +24,7 @@ def refusal:
     .refusal as $refusal | (.reason // "no reason given") as $reason |
     (if ($reason | contains("refused")) then "" else (if $refusal.by then $refusal.by + " " else "" end) + "refused: " end) + $reason +
     (if $refusal.rule and ($reason | contains($refusal.rule) | not) then " (" + $refusal.rule + ")" else "" end) +
-    (if $refusal.nearest then "; runtime \($refusal.nearest)us would fit" else "" end) | printable;
+    (if $refusal.nearest then "; \($refusal.nearest_of // "runtime") \($refusal.nearest)\(if ($refusal.nearest_of // "runtime") == "runtime" then "us" else "" end) would fit" else "" end) | printable;
 
 # 1500 is 1500us, 5000 is 5ms.
 def time: if . == null then "-" elif . % 1000000 == 0 then "\(. / 1000000)s" elif . % 1000 == 0 then "\(. / 1000)ms" else "\(.)us" end;

@@ -145,6 +145,7 @@ D|deadline|TIME|Time within which the runtime must be had (default: the period)
 -|plugin|NAME|Ask only this plugin
 -|ignore-admission||Ask to be admitted even if the test fails
 -|cpus|LIST|Only on CPUs of this list: 0-3,6
+-|net|[INTERFACE:]SIZE[/TIME]|What is sent: so much in each period, or a rate such as 10Mbit
 -|expires|TIME|End unless it is renewed in time, by touch or a change
 -|comment|TEXT|A note to put into the spec
 -|set|KEY=VALUE|Any key of rtf-spec(5)'
@@ -187,6 +188,10 @@ take_need() { # LONG VALUE
         add_need "$1" "$2"
         ;;
     ignore-admission) add_need ignore_admission true ;;
+    net)
+        check_value net "$2"
+        add_need network "$(query 'network($net)' -nc --arg net "$2")"
+        ;;
     set)
         case $2 in
         *=*) ;;

@@ -119,6 +119,7 @@ void refusal_say(struct request *request, enum resource resource)
         return;
     }
     refusal->nearest = request->nearest;
+    refusal->of = resource;
 }
 
 void refusal_clear(struct request *request)
