@@ -19,7 +19,7 @@
 
 #include "thread.h"
 
-enum { PID_NAMESPACE_OF_ALL = 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */, OURS = 0x5254, LATE = 100 /* ms */ };
+enum { PID_NAMESPACE_OF_ALL = 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */, OURS = 0x5254, LATE = 300 /* ms */ };
 
 static int map = -1, link_of_program = -1;
 
@@ -227,7 +227,8 @@ static bool wait_for(pid_t child, int *status)
     return ended;
 }
 
-/* In this process's memory, which need not be copied, but with descriptors and an end of its own. */
+/* In this process's memory, which need not be copied, but with descriptors and an end of its own. It is ordinary (reset-on-fork): how much it has to do
+ * its user decides, and that is not to cost others their reservations. */
 static int mark_in_child(const struct task *task)
 {
     void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -250,7 +251,7 @@ static enum marking refuse(char *reason, pid_t tid, int ended)
 {
     static const char *const sentences[] = {[TOO_MANY] = "it has more descriptors than are looked at (4096): attach it before it opens them",
                                             [NO_LOOK] = "its descriptors cannot be looked at", [NO_MARK] = "a socket of it takes no mark",
-                                            [NO_CHILD] = "its sockets are in use for too long to be marked"};
+                                            [NO_CHILD] = "its sockets are in use for too long to be marked, or the machine is too busy"};
     snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, sentences[ended]);
     return MARKING_REFUSED;
 }

@@ -5,7 +5,7 @@
  * The program ends with this process, by whatever that ends: the kernel holds it by a descriptor only (bpf_link).
  *
  * To mark a socket is to wait for whoever holds it: its owner can do that for as long as he likes, in a sendmsg(2) from a page that never comes; and
- * to close a descriptor that turns out to be a file of his own file system may take as long. So a child does it, which is left alone when it is late,
+ * to close a descriptor that turns out to be a file of his own file system may take as long. So a child does it, which is left alone when it is late (300 ms),
  * and as long as it has not ended nothing more is marked for its owner. */
 #ifndef RTF_MARKING_H
 #define RTF_MARKING_H

@@ -78,7 +78,7 @@ says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" 
     hold_socket
     for uid in $ALICE $BOB; do spec "$uid" cam "$stream" >/dev/null; done
     spec $ALICE two "$stream" >/dev/null
-    says 'ATTACH_FAIL: *its sockets are in use for too long to be marked' "$(attach $ALICE cam "$HOLDER")"
+    says 'ATTACH_FAIL: *its sockets are in use for too long to be marked*' "$(attach $ALICE cam "$HOLDER")"
     sleeper $BOB
     says 'OK: *' "$(attach $BOB cam "$SLEEPER")"
     sleeper $ALICE

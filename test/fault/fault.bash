@@ -20,6 +20,22 @@ is_a_transaction() {
     CAM='{"priority": 12, "plugin": "FP", "units": {"count": 2}}' OTHER='{"priority": 14, "plugin": "FP", "units": {"count": 3}}'
 }
 
+# And what it sends: each step is seen in the classes of a real interface, too.
+is_on_a_wire() {
+    . "$BATS_TEST_DIRNAME/../wire.bash"
+    wire_make
+    configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all' 'NET net - - resource=network interface=rtf0 rate=3553kbit'
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$ALICE NET max_amount 1000000"
+    CAM='{"priority": 12, "plugin": "FP", "network": {"bytes": 1024, "period": "20ms"}}'
+    OTHER='{"priority": 14, "plugin": "FP", "network": {"bytes": 512, "period": "20ms"}}'
+    sends() { [ "$(classes | cut -d ' ' -f 2)" = "$1" ]; }
+    is_create() { says $ALICE cam '.result == "OK" and .grant.priority == 12' && sends 426400bit; }
+    is_change() {
+        says $ALICE cam ".result == \"OK\" and .grant.priority == 14 and .thread.tid == $SLEEPER" && [[ $(kernel "$SLEEPER") == 'fifo 14 '*' reset=1' ]] && sends 221600bit
+    }
+    is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY" && has_classes 0; }
+}
+
 # sample COUNT STEP: the places, from 0 on, of those of so many faults that are tried. Of a sample, further ones are there in
 # case that none of them comes, as not each one does in every run.
 sample() {
