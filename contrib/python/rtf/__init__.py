@@ -276,11 +276,16 @@ class Reservation:
         params = _make_params(asked)
         await self._answered(_rtf.rtf_spec_change(self._at, ctypes.byref(params)))
 
+    async def release_async(self) -> None:
+        """As release: the thread is what it was before when this returns. Cancelled, the release goes on by itself."""
+        _rtf.rtf_set_blocking(ctypes.byref(self._connection), True)
+        await asyncio.get_running_loop().run_in_executor(None, self.release)
+
     async def __aenter__(self) -> Reservation:
         return await self.acquire_async()
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
-        self.release()
+        await self.release_async()
 
     def every(self) -> _Periods:
         """Periods without end, for `for` and `async for`: the first begins with the first turn."""
