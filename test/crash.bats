@@ -41,8 +41,9 @@ detach() {
     verdict "$1" "$2"
 }
 
-# left_of_edf MICROSECONDS: so much, and no more, is left for a period of one second
-left_of_edf() {
+# left_of_edf MICROSECONDS: so much, and no more, is left for a period of one second, once what was released has reached its 0-lag time
+left_of_edf() { eventually answers_left "$1"; }
+answers_left() {
     local answer
     answer=$(spec $CAROL whole '{"runtime": "1s", "period": "1s", "plugin": "EDF"}')
     echo "$answer"
@@ -481,7 +482,7 @@ eight_threads() {
     done
 }
 
-edf_is_up() { left_of_edf x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/whole.verdict")" = no ]; }
+edf_is_up() { answers_left x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/whole.verdict")" = no ]; }
 
 @test "a helper that is killed at rest is started again, and the next thread attached" {
     broker_start
