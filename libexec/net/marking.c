@@ -271,17 +271,31 @@ static void forget(pid_t tid)
     (void)call(BPF_MAP_DELETE_ELEM, &attributes);
 }
 
-/* The thread, held by a pidfd of its process, if it is still the one that is meant. */
+/* The thread, held by a pidfd of its process, if it is still the one that is meant. Else -1, and errno is ESRCH, or why that is not known: who cannot look
+ * (EMFILE, ENOMEM) must not say that it has ended. */
 static int hold(pid_t tid, uint64_t started_by, struct identity *identity)
 {
+    errno = ESRCH;
     if (!thread_identify(tid, identity) || identity->ended || identity->kernel)
         return -1;
     const int pidfd = (int)syscall(SYS_pidfd_open, identity->process, 0);
-    if (pidfd >= 0 && thread_is(tid, started_by) && thread_identify(tid, identity))
+    if (pidfd < 0)
+        return -1;
+    errno = ESRCH;
+    if (thread_is(tid, started_by) && thread_identify(tid, identity))
         return pidfd;
-    if (pidfd >= 0)
-        close(pidfd);
+    const int error = errno;
+    close(pidfd);
+    errno = error;
     return -1;
+}
+
+static enum marking not_held(char *reason, pid_t tid)
+{
+    if (errno == ESRCH || errno == ENOENT)
+        return MARKING_GONE;
+    snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, strerror(errno));
+    return MARKING_REFUSED;
 }
 
 static bool is_of(const struct identity *identity, uid_t owner)
@@ -295,7 +309,7 @@ enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t 
     struct identity identity;
     const int pidfd = hold(tid, started_by, &identity);
     if (pidfd < 0)
-        return MARKING_GONE;
+        return not_held(reason, tid);
     int ended = NO_LOOK;
     if (!is_of(&identity, owner))
         snprintf(reason, MARKING_REASON, "thread %d is not of uid %u", (int)tid, owner);
@@ -317,7 +331,7 @@ enum marking marking_unbind(pid_t tid, uint64_t started_by, uint32_t mark, char 
     forget(tid);
     const int pidfd = hold(tid, started_by, &identity);
     if (pidfd < 0)
-        return MARKING_GONE;
+        return not_held(reason, tid);
     const int ended = is_late(identity.real_uid) ? NO_CHILD : mark_in_child(&(struct task){pidfd, identity.process, identity.real_uid, mark, 0});
     close(pidfd);
     return ended == 0 ? MARKED : refuse(reason, tid, ended);

@@ -102,8 +102,9 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
     if (paragraph_get_number(request, "rate", wire->capacity, &rate) != 1 || rate == 0)
         return refuse(reason, "no rate=, or more than there is");
     const bool is_new = !wire->said[class];
-    wire->said[class] = true;
-    return shaping_class(wire->name, class, is_new, rate, wire->capacity, reason) ? DONE : REFUSED;
+    const bool done = shaping_class(wire->name, class, is_new, rate, wire->capacity, reason);
+    wire->said[class] = done || !is_new; /* of a class half made the rest is made the next time */
+    return done ? DONE : REFUSED;
 }
 
 static enum done serve_thread(const char *op, const struct paragraph *request, char *reason)
@@ -180,7 +181,7 @@ static bool confine(void)
 {
     static const int powers[] = {CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, -1};
     static const char *const calls[] = {
-        "bpf", "pidfd_open", "pidfd_getfd", "setsockopt", "getsockopt", "clone", "wait4", "kill", "recvmsg", "sendmsg", "recvfrom", "sendto", "socket", "ioctl", "read",
+        "bpf", "pidfd_open", "pidfd_getfd", "setsockopt", "getsockopt", "clone", "wait4", "kill", "recvmsg", "sendmsg", "recvfrom", "sendto", "socket", "bind", "getsockname", "ioctl", "read",
         "pread64", "open", "openat", "close", "fstat", "newfstatat", "readlink", "readlinkat", "getdents64", "poll", "ppoll", "clock_gettime", "lseek",
         "mmap", "munmap", "mremap", "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group", "write", "writev", NULL};
     return confine_for_good() && confine_powers(powers) && confine_calls(calls);

@@ -24,17 +24,35 @@ enum { CLASS_ROOT = 1, CLASS_REST = 2, PRIORITY_REST = 7, FRAME = 1514, QUEUE_RE
 /* A class gets by with so little, and never nothing: the kernel takes no rate of 0. */
 enum { REST_SHARE = 100, REST_LEAST = 125 };
 
-static struct nl_sock *kernel;
+static struct nl_sock *kernel; /* NULL after an error */
 
 bool shaping_open(void)
 {
+    if (kernel != NULL)
+        return true;
     kernel = nl_socket_alloc();
-    return kernel != NULL && nl_connect(kernel, NETLINK_ROUTE) == 0;
+    if (kernel != NULL && nl_connect(kernel, NETLINK_ROUTE) == 0)
+        return true;
+    nl_socket_free(kernel);
+    kernel = NULL;
+    return false;
 }
 
+/* libnl counts questions and answers: after a question that could not be sent, or an answer that could not be read, each later answer would be taken
+ * for another one's. So the next question has a socket of its own. */
 static bool no(char *reason, const char *interface, const char *what, int error)
 {
     snprintf(reason, SHAPING_REASON, "interface %s: %s: %s", interface, what, nl_geterror(error));
+    nl_socket_free(kernel);
+    kernel = NULL;
+    return false;
+}
+
+static bool is_open(const char *interface, char *reason)
+{
+    if (shaping_open())
+        return true;
+    snprintf(reason, SHAPING_REASON, "interface %s: the kernel cannot be asked: %s", interface, strerror(errno));
     return false;
 }
 
@@ -43,7 +61,7 @@ static int find(const char *interface, char *reason)
     const int index = (int)if_nametoindex(interface);
     if (index == 0)
         snprintf(reason, SHAPING_REASON, "there is no interface %s", interface);
-    return index;
+    return is_open(interface, reason) ? index : 0;
 }
 
 static uint32_t handle(uint16_t minor)
@@ -219,6 +237,8 @@ static int remove_class(int index, uint16_t minor)
 bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAPING_REASON])
 {
     const int index = (int)if_nametoindex(interface);
+    if (!is_open(interface, reason))
+        return false;
     const int error = index == 0 ? 0 : remove_class(index, class);
     return error == 0 || no(reason, interface, "its class is not removed", error);
 }
@@ -246,7 +266,14 @@ bool shaping_end(const char *interface, char reason[static SHAPING_REASON])
 {
     char name[IFNAMSIZ];
     const int index = (int)if_nametoindex(interface);
-    if (index == 0 || root_of(index, name) != ROOT_OURS)
+    if (index == 0)
+        return true;
+    if (!is_open(interface, reason))
+        return false;
+    const enum root root = root_of(index, name);
+    if (root == ROOT_UNKNOWN)
+        return no(reason, interface, "its queueing discipline cannot be read", -NLE_FAILURE);
+    if (root != ROOT_OURS)
         return true;
     struct rtnl_qdisc *qdisc = qdisc_of(index, TC_H_ROOT, handle(0), NULL);
     const int error = rtnl_qdisc_delete(kernel, qdisc);
