@@ -4,7 +4,7 @@
 #include "ledger.h"
 #include "timers.h"
 
-static TAILQ_HEAD(, account) ring = TAILQ_HEAD_INITIALIZER(ring); /* of those who have some */
+static TAILQ_HEAD(, account) ring = TAILQ_HEAD_INITIALIZER(ring); /* of those who have some; who was granted something last comes last */
 static uint64_t kicks;
 static uint64_t passed; /* then nobody was left to be asked */
 enum { NEVER = 0 };
@@ -61,11 +61,17 @@ void waiters_leave(struct reservation *reservation)
     TAILQ_REMOVE(&account->waiters, reservation, of_waiters);
     reservation->waits = 0;
     reservation->is_asked_again = false;
-    if (TAILQ_EMPTY(&account->waiters))
-        TAILQ_REMOVE(&ring, account, of_waiters);
-    else
-        TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
     passed = NEVER;
+    if (TAILQ_EMPTY(&account->waiters)) {
+        TAILQ_REMOVE(&ring, account, of_waiters);
+        return;
+    }
+    TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
+    /* Who was asked in vain keeps his place: else who comes next would depend on how many were asked in between. */
+    if (reservation->grant != NULL) {
+        TAILQ_REMOVE(&ring, account, of_waiters);
+        TAILQ_INSERT_TAIL(&ring, account, of_waiters);
+    }
 }
 
 const struct reservation *waits_behind(const struct reservation *reservation)
@@ -87,7 +93,6 @@ static void round_is_over(uint64_t now)
     taken = 0;
 }
 
-/* Whose turn it was is the last to have another. */
 struct reservation *waiters_next(void)
 {
     struct account *account;
@@ -101,8 +106,6 @@ struct reservation *waiters_next(void)
         first->is_asked_again = true;
         first->asked_at = now;
         taken += each_takes;
-        TAILQ_REMOVE(&ring, account, of_waiters);
-        TAILQ_INSERT_TAIL(&ring, account, of_waiters);
         return first;
     }
     round_is_over(now);

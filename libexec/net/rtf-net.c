@@ -134,8 +134,11 @@ static enum done serve_one(const struct paragraph *request, char *reason)
     if (op == NULL)
         return refuse(reason, "no op=");
     for (size_t i = 0; i < sizeof of_wires / sizeof *of_wires; i++)
-        if (strcmp(op, of_wires[i]) == 0)
-            return serve_wire(op, request, reason);
+        if (strcmp(op, of_wires[i]) == 0) {
+            const enum done done = serve_wire(op, request, reason);
+            /* Once more: what is to go, nobody asks for again. */
+            return done == REFUSED && shaping_is_lost() ? serve_wire(op, request, reason) : done;
+        }
     return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
 }
 

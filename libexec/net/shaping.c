@@ -38,6 +38,11 @@ bool shaping_open(void)
     return false;
 }
 
+bool shaping_is_lost(void)
+{
+    return kernel == NULL;
+}
+
 /* libnl counts questions and answers: after a question that could not be sent, or an answer that could not be read, each later answer would be taken
  * for another one's. So the next question has a socket of its own. */
 static bool no(char *reason, const char *interface, const char *what, int error)

@@ -14,6 +14,9 @@ enum { SHAPING_REASON = 256, SHAPING_MAJOR = 0x5254, CLASS_LEAST = 0x10, CLASS_M
 /* False with errno: nothing can be asked of the kernel. */
 bool shaping_open(void);
 
+/* Whether the kernel has not been heard as it should: what was asked last can be asked again. */
+bool shaping_is_lost(void);
+
 /* Makes the interface ours, in bytes a second: what may be promised of it. What is ours already stays as it is. False: *reason; one whose root qdisc
  * somebody has set is left alone. */
 bool shaping_begin(const char *interface, uint64_t capacity, char reason[static SHAPING_REASON]);
