@@ -1,12 +1,26 @@
-# SIGKILL at random moments of a stream of specs, attachments and removals: broker, starter, helper, lookup, plugins.
+# SIGKILL at random moments of a stream of specs, attachments and removals: broker, starter, helpers, lookup, plugins.
 # FAULT_KILLS: how many; FAULT_SEED.
 load fault
 
-@test "random kills under load: afterwards all agree and every thread gets back what it had" {
+@test "random kills under load: afterwards all agree and every thread gets back what it had" { storm; }
+
+@test "random kills under load with shares of an interface: afterwards it has no class, either" {
+    . "$BATS_TEST_DIRNAME/../wire.bash"
+    wire_make
+    storm 'NET net - - resource=network interface=rtf0 rate=3553kbit'
+    echo "# $(jq -r 'select(.plugin == "NET" and .stage == "attach") | .tid' "$EVENTS" | wc -l) threads attached to a share" >&3
+    eventually has_classes 0
+    [ "$(root_qdisc)" = htb ]
+    kill -TERM "$BROKER"
+    eventually is_gone "$BROKER"
+    [ "$(root_qdisc)" != htb ]
+}
+
+storm() { # [PLUGIN]
     local kills=${FAULT_KILLS:-40} seed=${FAULT_SEED:-1} threads=() n victim fatal
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all' \
-        "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=9"
-    configure_rules "$ALICE - max_utilization 100" "$ALICE CAMERA max_amount 9"
+        "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=9" "$@"
+    configure_rules "$ALICE - max_utilization 100" "$ALICE CAMERA max_amount 9" ${1:+"$ALICE NET max_amount 1000000"}
     broker_start
     for n in 1 2 3 4; do
         sleeper $ALICE
@@ -20,12 +34,13 @@ load fault
     for ((n = 0; n < kills; n++)); do
         sleep "0.0$((RANDOM % 60 + 10))"
         fatal= # to the broker, too: without its starter it ends by itself
-        case $((RANDOM % 6)) in
+        case $((RANDOM % ($# > 0 ? 8 : 6))) in
         0 | 1) victim=$BROKER fatal=1 ;;
         2) victim=$(starter || true) fatal=1 ;;
         3) victim=$(parts rtf-attach || true) ;;
         4) victim=$(parts ' name=' | shuf -n 1 --random-source=<(yes $n) || true) ;;
         5) victim=$(parts rtf-names || true) ;;
+        6 | 7) victim=$(parts rtf-net || true) ;;
         esac
         [ -n "$victim" ] || continue # it is being started again
         kill -KILL "$victim" 2>/dev/null || true
