@@ -126,3 +126,11 @@ eight_streams() {
     refuses_line 'X net - - resource=network interface=a/b rate=1Mbit' 'interface= takes the name of an interface'
     refuses_line 'X net - - resource=network interface=rtf0 rate=1Mbit partition=cpuset' 'partition=, confine=, enforce='
 }
+
+@test "10,000 streams that come, change and go on links of four rates: each answer is exact, and so is each nearest" {
+    run /usr/bin/python3 -B "$RTF_SOURCE/test/wire/streams-walk.py" "$RTF_LIBEXEC/plugins/net" 2500 1
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "${#lines[@]}" = 4 ]
+    printf '%s\n' "${lines[@]}" >&3
+}
