@@ -105,6 +105,24 @@ eight_streams() {
     books
 }
 
+@test "a rule may say a bandwidth, which is rounded down, and what is none is named" {
+    rules_are "$BOB NET max_user_bandwidth 426407bit" "$ALICE NET max_bandwidth 53299B" # a stream weighs 53300 bytes a second
+    broker_start
+    told '.grant != null' "$(spec $BOB cam "$(stream 1024)")"
+    told '.result == "ACL_FAIL"' "$(spec $BOB more "$(stream 1)")"
+    told '.result == "ACL_FAIL" and (.reason | contains("max_bandwidth 53299B"))' "$(spec $ALICE cam "$(stream 1024)")"
+    for value in fast -1 1.5Mbit 10Mb 10mbit 1TB 0x9; do
+        rules_are "- NET max_bandwidth $value"
+        run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+        [ "$status" = 78 ] # EX_CONFIG
+        [[ $output == *"max_bandwidth takes a rate such as 10Mbit or bytes a second such as 640kB, not \"$value\""* ]]
+    done
+    rules_are '- EDF max_bandwidth 1Mbit'
+    run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+    [ "$status" = 78 ] # EX_CONFIG
+    [[ $output == *'max_bandwidth is for a plugin'* ]]
+}
+
 @test "what a dry run would be granted nobody holds" {
     broker_start
     told '.would_grant.claims[0].bytes == 1024' "$(spec $ALICE cam '{"network": {"bytes": 1024, "period": "20ms"}, "dry_run": true}')"

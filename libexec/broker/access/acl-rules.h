@@ -19,6 +19,7 @@ struct rule {
     int plugin;
     enum property property;
     uint64_t value;
+    bool bandwidth; /* an amount that was written as one */
     bool tick; /* min_runtime tick: for plugins of which the kernel ends a runtime at a tick only */
     char text[160]; /* the line, blanks folded */
     struct counter *counter; /* of the subject, for max_utilization */

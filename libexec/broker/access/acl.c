@@ -12,6 +12,7 @@
 #include "spec.h"
 #include "tick.h"
 #include "units.h"
+#include "wire.h"
 
 struct acl *rules;
 
@@ -22,6 +23,9 @@ static const char *const property_names[PROPERTIES] = {
     [MAX_DEADLINE] = "max_deadline",       [MIN_PRIORITY] = "min_priority",                 [MAX_PRIORITY] = "max_priority",
     [IGNORE_ADM_TEST] = "ignore_adm_test", [MAX_AMOUNT] = "max_amount",                     [MAX_USER_AMOUNT] = "max_user_amount",
 };
+
+/* What a network has as an amount is bytes a second. */
+static const char *const bandwidth_names[PROPERTIES] = {[MAX_AMOUNT] = "max_bandwidth", [MAX_USER_AMOUNT] = "max_user_bandwidth"};
 
 /* ---- reading the file ---- */
 
@@ -53,6 +57,16 @@ static bool parse_least_runtime(const char *word, struct rule *rule)
     return rule->tick || (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value);
 }
 
+/* Rounded down: no more is opened than is written. */
+static bool parse_bandwidth(const char *word, uint64_t *bytes)
+{
+    uint64_t bits;
+    if (!parse_rate(word, &bits))
+        return parse_bytes(word, bytes);
+    *bytes = bits / 8;
+    return true;
+}
+
 /* Times are microseconds as in the paper's file, or carry a unit. */
 static bool parse_value(const char *word, struct rule *rule, char *reason)
 {
@@ -70,6 +84,9 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                conf_wrong(reason, "acl.conf", rule->line, "min_runtime takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, or the word tick, not \"%.40s\"", word);
     case MAX_AMOUNT:
     case MAX_USER_AMOUNT:
+        if (rule->bandwidth)
+            return parse_bandwidth(word, &rule->value) ||
+                   conf_wrong(reason, "acl.conf", rule->line, "%s takes a rate such as 10Mbit or bytes a second such as 640kB, not \"%.40s\"", bandwidth_names[rule->property], word);
         return parse_number(word, INT64_MAX, &rule->value) ||
                conf_wrong(reason, "acl.conf", rule->line, "%s takes a whole number in the unit of the plugin's resource, not \"%.40s\"", property_names[rule->property], word);
     case IGNORE_ADM_TEST:
@@ -89,6 +106,14 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                  property_names[rule->property], word);
 }
 
+static enum property find_property(const char *const names[PROPERTIES], const char *word)
+{
+    enum property property = 0;
+    while (property < PROPERTIES && (names[property] == NULL || strcmp(word, names[property]) != 0))
+        property++;
+    return property;
+}
+
 static bool parse_rule(char *const words[], struct rule *rule, char *reason)
 {
     if (!parse_domain(words[0], rule, reason))
@@ -96,15 +121,19 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     rule->plugin = strcmp(words[1], "-") == 0 ? ANY_PLUGIN : plugin_index(words[1]);
     if (rule->plugin == -1 && strcmp(words[1], "-") != 0)
         return conf_wrong(reason, "acl.conf", rule->line, "plugins.conf has no plugin \"%.40s\"; - means any", words[1]);
-    for (rule->property = 0; rule->property < PROPERTIES; rule->property++)
-        if (strcmp(words[2], property_names[rule->property]) == 0)
-            break;
+    rule->property = find_property(property_names, words[2]);
+    if (rule->property == PROPERTIES) {
+        rule->property = find_property(bandwidth_names, words[2]);
+        rule->bandwidth = rule->property != PROPERTIES;
+    }
     if (rule->property == PROPERTIES)
         return conf_wrong(reason, "acl.conf", rule->line, "unknown property \"%.40s\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, "
-                                         "max_period, min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount or max_user_amount", words[2]);
+                                         "max_period, min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth or max_user_bandwidth", words[2]);
     if (rule_is_of_amounts(rule) != (rule->plugin != ANY_PLUGIN && plugin_line(rule->plugin)->resource != RESOURCE_CPU))
         return conf_wrong(reason, "acl.conf", rule->line, rule_is_of_amounts(rule) ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none"
                                                                                    : "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount", words[2], words[1]);
+    if (rule->bandwidth && plugin_line(rule->plugin)->resource != RESOURCE_NETWORK)
+        return conf_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network, and \"%.40s\" is none", words[2], words[1]);
     snprintf(rule->text, sizeof rule->text, "%.40s %.32s %s %.24s", words[0], words[1], words[2], words[3]);
     return parse_value(words[3], rule, reason);
 }
