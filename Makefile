@@ -36,7 +36,7 @@ FRONT    = $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
 FRONT_C  = $(notdir $(basename $(wildcard libexec/front/rtf-*.c)))
 FRONT_DATA = admin.sh front.jq acl.jq commands
 FRONT_SED  = front.sh complete
-PLUGINS  = edf rm fp rr net
+PLUGINS  = edf rm fp rr net disk
 # rtf muse: a front in sh and programs of its own in a room beside it.
 MUSE     = analyse run
 MUSE_SH  = report sweep
@@ -84,12 +84,12 @@ $(B)/libexec/rtf-logger:     $(call objects,libexec/rtf-logger.c lib/confine.c l
 $(B)/libexec/rtf-publisher:  $(call objects,libexec/rtf-publisher.c lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-remove:     $(call objects,libexec/rtf-remove.c lib/clock.c lib/name.c lib/units.c)
-$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
-$(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c lib/wire.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
+$(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
 
 $(B)/libexec/muse/analyse:   $(call objects,libexec/muse/analyse.c libexec/muse/result.c $(MUSE_SRC) lib/units.c)
 $(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c command.c drain.c events.c experiment.c load.c phases.c remote.c reserve.c) $(CLIENT) lib/units.c)
@@ -189,7 +189,7 @@ check: all $(TOOLS) unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = timers units wire ledger debts acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
+UNITS = timers units wire disk ledger debts acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
 MUSE_UNITS = muse-supply muse-marks
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
@@ -276,7 +276,7 @@ fuzz: fuzzers
 FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g \
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call of_broker,conf.c $(1)) \
-    $(addprefix lib/,clock.c spec.c resource.c wire.c name.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
+    $(addprefix lib/,clock.c spec.c resource.c wire.c disk.c name.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
 $(B)/fuzz/plugins-conf: $(call fuzzed)
 $(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
 # What every resource is by, and what that needs of the ledger.

@@ -28,40 +28,48 @@ void online_cpus(cpu_set_t *cpus)
 
 /* A bind mount may show a part of the hierarchy. These files tell: every group of version 2 has the one, but the root;
  * only the root of version 1 has the other. */
-static bool is_whole(const char *mount, enum cpusets cpusets)
+static bool is_whole(const char *mount, enum cgroups cgroups)
 {
     char path[GROUP_BYTES + 32];
-    snprintf(path, sizeof path, "%s/%s", mount, cpusets == CPUSETS_V2 ? "cgroup.events" : "release_agent");
-    return (access(path, F_OK) == 0) == (cpusets == CPUSETS_V1);
+    snprintf(path, sizeof path, "%s/%s", mount, cgroups == CGROUPS_V2 ? "cgroup.events" : "release_agent");
+    return (access(path, F_OK) == 0) == (cgroups == CGROUPS_V1);
 }
 
-static bool has_cpusets(const char *mount)
+static bool is_among(const char *word, char *words, const char *separator)
 {
-    char path[GROUP_BYTES + 32], line[256];
+    for (char *rest = words, *one; (one = strsep(&rest, separator)) != NULL;)
+        if (strcmp(one, word) == 0)
+            return true;
+    return false;
+}
+
+static bool has_controller(const char *mount, const char *controller)
+{
+    char path[GROUP_BYTES + 32], line[256] = "";
     snprintf(path, sizeof path, "%s/cgroup.controllers", mount);
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;
-    bool found = fgets(line, sizeof line, file) != NULL && strstr(line, "cpuset") != NULL;
+    const bool found = fgets(line, sizeof line, file) != NULL && is_among(strcmp(controller, "blkio") == 0 ? "io" : controller, line, " \n");
     fclose(file);
     return found;
 }
 
-enum cpusets cpusets_find(char mount[static GROUP_BYTES])
+enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES])
 {
-    enum cpusets found = CPUSETS_NONE;
+    enum cgroups found = CGROUPS_NONE;
     const struct mntent *entry;
     FILE *mounts = setmntent("/proc/self/mounts", "re");
-    while (mounts != NULL && found == CPUSETS_NONE && (entry = getmntent(mounts)) != NULL) {
+    while (mounts != NULL && found == CGROUPS_NONE && (entry = getmntent(mounts)) != NULL) {
         if (strlen(entry->mnt_dir) >= GROUP_BYTES)
             continue;
-        if (strcmp(entry->mnt_type, "cgroup") == 0 && hasmntopt(entry, "cpuset") != NULL)
-            found = CPUSETS_V1;
-        else if (strcmp(entry->mnt_type, "cgroup2") == 0 && has_cpusets(entry->mnt_dir))
-            found = CPUSETS_V2;
-        if (found != CPUSETS_NONE && !is_whole(entry->mnt_dir, found))
-            found = CPUSETS_NONE;
-        if (found != CPUSETS_NONE)
+        if (strcmp(entry->mnt_type, "cgroup") == 0 && hasmntopt(entry, controller) != NULL)
+            found = CGROUPS_V1;
+        else if (strcmp(entry->mnt_type, "cgroup2") == 0 && has_controller(entry->mnt_dir, controller))
+            found = CGROUPS_V2;
+        if (found != CGROUPS_NONE && !is_whole(entry->mnt_dir, found))
+            found = CGROUPS_NONE;
+        if (found != CGROUPS_NONE)
             snprintf(mount, GROUP_BYTES, "%s", entry->mnt_dir);
     }
     if (mounts != NULL)
@@ -70,19 +78,16 @@ enum cpusets cpusets_find(char mount[static GROUP_BYTES])
 }
 
 /* "3:cpuset:/path", "2:cpu,cpuset:/path", and for version 2 "0::/path". Returns the path or NULL. */
-static const char *path_of(enum cpusets cpusets, char *line)
+static const char *path_of(enum cgroups cgroups, const char *controller, char *line)
 {
     char *controllers = strchr(line, ':');
     char *path = controllers == NULL ? NULL : strchr(++controllers, ':');
     if (path == NULL)
         return NULL;
     *path++ = '\0';
-    if (cpusets == CPUSETS_V2)
+    if (cgroups == CGROUPS_V2)
         return *controllers == '\0' ? path : NULL;
-    for (char *rest = controllers, *one; (one = strsep(&rest, ",")) != NULL;)
-        if (strcmp(one, "cpuset") == 0)
-            return path;
-    return NULL;
+    return is_among(controller, controllers, ",") ? path : NULL;
 }
 
 static bool can_be_written_down(const char *path)
@@ -95,7 +100,7 @@ static bool can_be_written_down(const char *path)
     return true;
 }
 
-bool thread_group(enum cpusets cpusets, pid_t tid, char group[static GROUP_BYTES])
+bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid, char group[static GROUP_BYTES])
 {
     char name[64], *line = NULL;
     const char *path = NULL;
@@ -106,7 +111,7 @@ bool thread_group(enum cpusets cpusets, pid_t tid, char group[static GROUP_BYTES
         return false;
     while (path == NULL && getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\n")] = '\0';
-        path = path_of(cpusets, line);
+        path = path_of(cgroups, controller, line);
     }
     fclose(file);
     errno = path == NULL ? ESRCH : ENAMETOOLONG;
@@ -179,9 +184,9 @@ static int move_members(int root, const char *path, const char *file, const char
     return members == NULL ? -1 : count;
 }
 
-bool group_empty(enum cpusets cpusets, int root, const char *path, const char *to)
+bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to)
 {
-    const char *file = cpusets == CPUSETS_V1 ? "tasks" : "cgroup.procs";
+    const char *file = cgroups == CGROUPS_V1 ? "tasks" : "cgroup.procs";
     const int64_t until = now() + patience;
     int moved = 1;
     while (moved > 0)
@@ -189,26 +194,26 @@ bool group_empty(enum cpusets cpusets, int root, const char *path, const char *t
     return moved == 0;
 }
 
-static bool empty_into(enum cpusets cpusets, int root, const char *path, const char *to)
+static bool empty_into(enum cgroups cgroups, int root, const char *path, const char *to)
 {
     char child[GROUP_BYTES + 32];
-    if (group_empty(cpusets, root, path, to))
+    if (group_empty(cgroups, root, path, to))
         return true;
-    if (cpusets != CPUSETS_V2 || (errno != EBUSY && errno != EOPNOTSUPP))
+    if (cgroups != CGROUPS_V2 || (errno != EBUSY && errno != EOPNOTSUPP))
         return false;
     snprintf(child, sizeof child, "%s/rtf-returned", to);
-    return (mkdirat(root, child, 0755) == 0 || errno == EEXIST) && group_empty(cpusets, root, path, child);
+    return (mkdirat(root, child, 0755) == 0 || errno == EEXIST) && group_empty(cgroups, root, path, child);
 }
 
-bool group_return(enum cpusets cpusets, int root, const char *path, const char *group)
+bool group_return(enum cgroups cgroups, int root, const char *path, const char *group)
 {
     char to[GROUP_BYTES + 1];
     if (strcmp(group, "/") == 0)
-        return group_empty(cpusets, root, path, ".");
+        return group_empty(cgroups, root, path, ".");
     snprintf(to, sizeof to, ".%s", group);
     for (;;) {
         bool there = faccessat(root, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-        if (there && empty_into(cpusets, root, path, to))
+        if (there && empty_into(cgroups, root, path, to))
             return true;
         if (there && errno == ETIMEDOUT)
             return false;

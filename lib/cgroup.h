@@ -1,4 +1,4 @@
-/* The machine's CPUs, and the hierarchy of cgroups that hands them out (cpuset): where a thread stands in it, and the
+/* The machine's CPUs, and the hierarchies of cgroups that hand out them (cpuset) and disks (blkio): where a thread stands in one, and the
  * files of a group. */
 #ifndef RTF_CGROUP_H
 #define RTF_CGROUP_H
@@ -11,16 +11,16 @@
 void online_cpus(cpu_set_t *cpus);
 
 /* V1: a hierarchy of its own, thread by thread. V2: the unified one, process by process. */
-enum cpusets { CPUSETS_NONE, CPUSETS_V1, CPUSETS_V2 };
+enum cgroups { CGROUPS_NONE, CGROUPS_V1, CGROUPS_V2 };
 
 enum { GROUP_BYTES = 2048 }; /* of a path below the mount, with its end; it has to fit a paragraph */
 
-/* Which of them this machine has, and where it is mounted. */
-enum cpusets cpusets_find(char mount[static GROUP_BYTES]);
+/* Which of them this machine has for "cpuset" or "blkio" (io in version 2), and where it is mounted. */
+enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]);
 
-/* The path below the mount, "/" for the root. False with errno; EILSEQ or ENAMETOOLONG when the path is none that
+/* The path below the mount of that hierarchy, "/" for the root. False with errno; EILSEQ or ENAMETOOLONG when the path is none that
  * can be written down. */
-bool thread_group(enum cpusets cpusets, pid_t tid, char group[static GROUP_BYTES]);
+bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid, char group[static GROUP_BYTES]);
 
 /* The value of a group's file, its first line. `path` is below `root`, a descriptor of the mount; "." is the root
  * itself. Each false with errno. */
@@ -28,11 +28,11 @@ bool group_read(int root, const char *path, const char *file, char *value, size_
 bool group_write(int root, const char *path, const char *file, const char *value);
 
 /* Moves all members of a group to another. Those that are started meanwhile are found, too, for 0.3 s. */
-bool group_empty(enum cpusets cpusets, int root, const char *path, const char *to);
+bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to);
 
 /* The same, to `group` ("/" is the root), or to the nearest one above it if that is gone. With version 2 a group that
  * has controllers for its children takes no processes itself, and gets a child for them: what limits the one limits the
  * other. Nobody comes to the root who was not there before: he would escape all limits. */
-bool group_return(enum cpusets cpusets, int root, const char *path, const char *group);
+bool group_return(enum cgroups cgroups, int root, const char *path, const char *group);
 
 #endif

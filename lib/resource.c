@@ -10,13 +10,17 @@
 enum { UNITS_MAX = 1000000000, KEY_BYTES = 32 };
 
 static const struct {
-    const char *name;
+    const char *name, *where;
+    size_t where_bytes; /* with its end */
     struct claim_key keys[CLAIM_VALUES];
 } resources[RESOURCES] = {
     [RESOURCE_CPU] = {.name = "cpu"},
     [RESOURCE_UNITS] = {.name = "units", .keys = {{.name = "count", .most = UNITS_MAX}}},
-    [RESOURCE_NETWORK] = {.name = "network", .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
+    [RESOURCE_NETWORK] = {.name = "network", .where = "interface", .where_bytes = INTERFACE_BYTES, .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
                                                       {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME}}},
+    [RESOURCE_DISK] = {.name = "disk", .where = "device", .where_bytes = DISK_NAME_BYTES, .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
+                                                   {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME},
+                                                   {.name = "block", .most = DISK_BLOCK_MAX, .form = CLAIM_BYTES, .preset = DISK_BLOCK}}},
 };
 
 const char *resource_name(enum resource resource)
@@ -39,22 +43,49 @@ const struct claim_key *resource_keys(enum resource resource)
     return resources[resource].keys;
 }
 
+const char *resource_where(enum resource resource)
+{
+    return resources[resource].where;
+}
+
+bool where_is_valid(enum resource resource, const char *name, size_t length)
+{
+    return resources[resource].where != NULL && name_is_valid(name, length, resources[resource].where_bytes - 1);
+}
+
 uint64_t claim_amount(const struct claim *claim)
 {
-    return claim->resource == RESOURCE_NETWORK ? wire_rate(claim->values[0], claim->values[1]) : claim->values[0];
+    if (claim->resource == RESOURCE_NETWORK)
+        return wire_rate(claim->values[0], claim->values[1]);
+    return claim->resource == RESOURCE_DISK ? disk_bandwidth(claim->values[0], claim->values[1]) : claim->values[0];
 }
 
 uint64_t claim_within(const struct claim *claim, uint64_t amount)
 {
-    return claim->resource == RESOURCE_NETWORK ? wire_bytes_within(amount, claim->values[1]) : amount;
+    if (claim->resource == RESOURCE_NETWORK)
+        return wire_bytes_within(amount, claim->values[1]);
+    return claim->resource == RESOURCE_DISK ? disk_bytes_at(amount, claim->values[1]) : amount;
 }
 
-const char *claim_lacks(const struct claim *claim)
+uint64_t claim_weight(const struct claim *claim, const struct disk_rates *rates)
+{
+    return claim->resource == RESOURCE_DISK ? disk_share(rates, claim->values[0], claim->values[1], claim->values[2]) : claim_amount(claim);
+}
+
+uint64_t claim_within_weight(const struct claim *claim, uint64_t weight, const struct disk_rates *rates)
+{
+    return claim->resource == RESOURCE_DISK ? disk_bytes_within(rates, weight, claim->values[1], claim->values[2]) : claim_within(claim, weight);
+}
+
+const char *claim_settle(struct claim *claim)
 {
     const struct claim_key *keys = resources[claim->resource].keys;
-    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
-        if (claim->values[i] == 0 && !keys[i].optional)
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++) {
+        if (claim->values[i] == 0)
+            claim->values[i] = keys[i].preset;
+        if (claim->values[i] == 0)
             return keys[i].name;
+    }
     return NULL;
 }
 
@@ -104,8 +135,8 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
                 paragraph_add_number(output, key_of(key, claim->resource, keys[i].name), claim->values[i]);
         if (claim->plugin[0] != '\0')
             paragraph_add(output, key_of(key, claim->resource, "plugin"), claim->plugin);
-        if (claim->interface[0] != '\0')
-            paragraph_add(output, key_of(key, claim->resource, "interface"), claim->interface);
+        if (claim->where[0] != '\0')
+            paragraph_add(output, key_of(key, claim->resource, resource_where(claim->resource)), claim->where);
     }
 }
 
@@ -120,11 +151,12 @@ static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
     if (plugin != NULL && !name_is_valid(plugin, strlen(plugin), PLUGIN_NAME_BYTES - 1))
         return false;
     snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin == NULL ? "" : plugin);
-    const char *interface = paragraph_get(paragraph, key_of(key, claim->resource, "interface"));
-    if (interface != NULL && (claim->resource != RESOURCE_NETWORK || !name_is_valid(interface, strlen(interface), INTERFACE_BYTES - 1)))
+    const char *key_where = resource_where(claim->resource);
+    const char *where = key_where == NULL ? NULL : paragraph_get(paragraph, key_of(key, claim->resource, key_where));
+    if (where != NULL && !where_is_valid(claim->resource, where, strlen(where)))
         return false;
-    snprintf(claim->interface, sizeof claim->interface, "%s", interface == NULL ? "" : interface);
-    return claim_lacks(claim) == NULL;
+    snprintf(claim->where, sizeof claim->where, "%s", where == NULL ? "" : where);
+    return claim_settle(claim) == NULL;
 }
 
 bool claims_get(const struct paragraph *paragraph, struct claim **claims)

@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "disk.h"
 #include "name.h"
 #include "paragraph.h"
 
-enum resource { RESOURCE_CPU, RESOURCE_UNITS, RESOURCE_NETWORK, RESOURCES };
-enum { CLAIM_VALUES = 4, INTERFACE_BYTES = 16 };
+enum resource { RESOURCE_CPU, RESOURCE_UNITS, RESOURCE_NETWORK, RESOURCE_DISK, RESOURCES };
+enum { CLAIM_VALUES = 4, WHERE_BYTES = DISK_NAME_BYTES, INTERFACE_BYTES = 16 };
 
 /* What the value behind a key of the claim may be: a whole number from 1 to `most`, or a string that says one in a unit of bytes or of time.
  * The first key of each resource is the one that a refusal names another value for. */
@@ -21,14 +22,14 @@ struct claim_key {
     const char *name;
     uint64_t most;
     enum claim_form form;
-    bool optional;
+    uint64_t preset; /* where a claim does not state it; 0: it must */
 };
 
 struct claim {
     struct claim *next;
     enum resource resource;
     char plugin[PLUGIN_NAME_BYTES]; /* the only one that may be asked; "": any */
-    char interface[INTERFACE_BYTES]; /* of a network, "": any */
+    char where[WHERE_BYTES];        /* the interface of a network, the device of a disk; "": any */
     uint64_t values[CLAIM_VALUES];  /* in the order of the keys; 0: not stated */
 };
 
@@ -39,14 +40,21 @@ bool resource_from_name(const char *name, enum resource *resource);
 /* CLAIM_VALUES of them; those after the last have no name. */
 const struct claim_key *resource_keys(enum resource resource);
 
-/* What the claim takes of a pool, in the resource's unit. */
-uint64_t claim_amount(const struct claim *claim);
+/* The key that says which one of several is meant, "interface" or "device", and how long a name may be; NULL: there is none. */
+const char *resource_where(enum resource resource);
+bool where_is_valid(enum resource resource, const char *name, size_t length);
 
-/* The largest first value with which it would take no more than this, all else equal. */
+/* What access rules bound: a count, or bytes a second; those on a wire with their headers. And the largest first value with which it would be no
+ * more than that, all else equal. */
+uint64_t claim_amount(const struct claim *claim);
 uint64_t claim_within(const struct claim *claim, uint64_t amount);
 
-/* The first key that it lacks; NULL: none. */
-const char *claim_lacks(const struct claim *claim);
+/* What it takes of a pool: of a disk billionths of its time, of all else its amount. `rates` are those of the disk. */
+uint64_t claim_weight(const struct claim *claim, const struct disk_rates *rates);
+uint64_t claim_within_weight(const struct claim *claim, uint64_t weight, const struct disk_rates *rates);
+
+/* Presets what is not stated and can be. Returns the first key that it lacks; NULL: none. */
+const char *claim_settle(struct claim *claim);
 
 /* The values alone, as a plugin is asked for them: count=2. */
 void claim_add_values(struct paragraph_output *output, const struct claim *claim);

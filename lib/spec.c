@@ -186,7 +186,8 @@ static bool take_claim_value(struct claim *claim, const char *name, const json_t
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
         if (strcmp(keys[i].name, name) == 0) {
             if (keys[i].form == CLAIM_BYTES)
-                return take_bytes(value, &claim->values[i], why);
+                return take_bytes(value, &claim->values[i], why) &&
+                       (claim->values[i] <= keys[i].most || fault(why, "must be from 1B to %lluB", (unsigned long long)keys[i].most));
             if (keys[i].form == CLAIM_TIME)
                 return take_time(value, &claim->values[i], why);
             if (!take_integer(value, (json_int_t)keys[i].most, &number, why))
@@ -206,6 +207,20 @@ static bool take_claim_name(char *into, size_t size, const json_t *value, char *
     return true;
 }
 
+/* Not a path: it would have to be looked up with its user's rights, and no program of the broker's follows one of a user's. */
+static bool take_where(struct claim *claim, const json_t *value, char *why)
+{
+    const char *text = json_string_value(value);
+    if (claim->resource == RESOURCE_DISK && text != NULL && strncmp(text, "/dev/", 5) == 0)
+        text += 5;
+    if (claim->resource == RESOURCE_DISK && text != NULL && strchr(text, '/') != NULL)
+        return fault(why, "must be the name of a whole disk, such as \"sda\", and no path: 'lsblk' shows which one a path is on");
+    if (text == NULL || !where_is_valid(claim->resource, text, strlen(text)))
+        return fault(why, "must be the name of %s", claim->resource == RESOURCE_DISK ? "a disk, such as \"sda\"" : "an interface, such as \"eth0\"");
+    snprintf(claim->where, sizeof claim->where, "%s", text);
+    return true;
+}
+
 /* Bytes a second: a number, a size, or a rate as links have it. */
 static bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why)
 {
@@ -221,12 +236,13 @@ static bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why)
 
 static bool take_claim_key(struct claim *claim, const char *key, const json_t *value, uint64_t *bandwidth, char *why)
 {
-    if (strcmp(key, "bandwidth") == 0 && claim->resource == RESOURCE_NETWORK)
+    const char *where = resource_where(claim->resource);
+    if (strcmp(key, "bandwidth") == 0 && where != NULL)
         return take_bandwidth(value, bandwidth, why);
     if (strcmp(key, "plugin") == 0)
         return take_claim_name(claim->plugin, sizeof claim->plugin, value, why);
-    if (strcmp(key, "interface") == 0 && claim->resource == RESOURCE_NETWORK)
-        return take_claim_name(claim->interface, sizeof claim->interface, value, why);
+    if (where != NULL && strcmp(key, where) == 0)
+        return take_where(claim, value, why);
     return take_claim_value(claim, key, value, why);
 }
 
@@ -259,7 +275,7 @@ static bool take_claim(enum resource resource, const json_t *value, struct claim
     }
     if (bandwidth != 0 && !settle_bandwidth(claim, bandwidth, why))
         return false;
-    const char *lacks = claim_lacks(claim);
+    const char *lacks = claim_settle(claim);
     return lacks == NULL || fault(why, "lacks the key \"%s\"", lacks);
 }
 
@@ -322,7 +338,7 @@ static bool take_key(const char *key, const json_t *value, struct spec *spec, ch
     if (resource_from_name(key, &resource) && resource != RESOURCE_CPU)
         return take_claim(resource, value, &spec->claims, why);
     return fault(why, "is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
-                         "ignore_admission, attach, lifetime, move, units, network, cpus, expires, on_refusal, dry_run, token and comment");
+                         "ignore_admission, attach, lifetime, move, units, network, disk, cpus, expires, on_refusal, dry_run, token and comment");
 }
 
 /* What follows from the definitions of Q, Qd, D and T, and of a dry run, whatever plugin is asked. NULL, or the key that is
@@ -343,8 +359,8 @@ static const char *check_relations(const struct spec *spec, char *why)
         fault(why, "cannot stand beside the key \"attach\": a dry run holds nothing that a thread could be attached to");
         return "dry_run";
     }
-    if (spec->attach != 0 && !spec_claims_cpu(spec) && !claims_have(spec->claims, RESOURCE_NETWORK)) {
-        fault(why, "needs a claim on CPU time beside it, such as runtime and period, or on a network");
+    if (spec->attach != 0 && !spec_claims_cpu(spec) && !claims_have(spec->claims, RESOURCE_NETWORK) && !claims_have(spec->claims, RESOURCE_DISK)) {
+        fault(why, "needs a claim on CPU time beside it, such as runtime and period, or on a network or disk");
         return "attach";
     }
     if (spec->desired_runtime == 0)

@@ -31,7 +31,7 @@ void leaf_find(char leaf[static LEAF_NAME], pid_t tid)
     pid_t owner;
     unsigned long long start;
     leaf[0] = '\0';
-    if (!thread_group(cpusets_find(mount), tid, group) || sscanf(group, "/rtf-%d/t%d.%llu%n", &cpu, &owner, &start, &length) != 3 ||
+    if (!thread_group(cgroups_find("cpuset", mount), "cpuset", tid, group) || sscanf(group, "/rtf-%d/t%d.%llu%n", &cpu, &owner, &start, &length) != 3 ||
         group[length] != '\0' || length >= LEAF_NAME)
         return;
     snprintf(leaf, LEAF_NAME, "%.60s", group + 1);
@@ -241,9 +241,9 @@ static bool prepare_v1(int root, const char *leaf, int cpu)
 static enum enforced enter(const struct domains *domains, const struct identity *identity, const char *leaf, int cpu, char *reason)
 {
     char group[GROUP_BYTES], id[16];
-    bool alone = domains->cpusets == CPUSETS_V1;
+    bool alone = domains->cgroups == CGROUPS_V1;
     snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
-    if (!thread_group(domains->cpusets, identity->tid, group))
+    if (!thread_group(domains->cgroups, "cpuset", identity->tid, group))
         return errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "the cgroup of thread %d: %s", (int)identity->tid, strerror(errno));
     if (!alone && !is_unlimited(domains->root, group, reason))
         return ENFORCE_REFUSED;
@@ -276,7 +276,7 @@ enum enforced leaf_enter(const struct identity *identity, int cpu, bool whole_pr
     enum enforced done = ENFORCED;
     if (!CPU_ISSET((size_t)cpu, &domains.made))
         done = enforce_refuse(reason, "CPU %d is no domain that rtf-partition has made", cpu);
-    else if (domains.cpusets == CPUSETS_V2)
+    else if (domains.cgroups == CGROUPS_V2)
         done = may_move(identity, whole_process, reason);
     if (done == ENFORCED)
         done = enter(&domains, identity, leaf_of(leaf, identity, cpu), cpu, reason);
@@ -290,7 +290,7 @@ static bool empty(const struct domains *domains, const char *leaf, const char *g
 {
     char affinities[AFFINITIES_BYTES];
     ssize_t others = read_affinities(domains->root, leaf, affinities);
-    if (!group_return(domains->cpusets, domains->root, leaf, group))
+    if (!group_return(domains->cgroups, domains->root, leaf, group))
         return false;
     if (others > 0)
         put_back_affinities(affinities);
@@ -301,7 +301,7 @@ static bool empty(const struct domains *domains, const char *leaf, const char *g
 static enum enforced leave_alone(const struct domains *domains, const struct identity *identity, const char *group, bool whole_process, char *reason)
 {
     char to[GROUP_BYTES + 1], id[16];
-    bool alone = domains->cpusets == CPUSETS_V1;
+    bool alone = domains->cgroups == CGROUPS_V1;
     enum enforced may = alone ? ENFORCED : may_move(identity, whole_process, reason);
     if (may != ENFORCED)
         return may;

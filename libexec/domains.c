@@ -77,7 +77,7 @@ static void take_record(struct domains *domains, const struct paragraph *record)
 static void read_root(struct domains *domains)
 {
     char value[512] = "";
-    if (domains->cpusets == CPUSETS_V1)
+    if (domains->cgroups == CGROUPS_V1)
         domains->was_balanced = group_read(domains->root, ".", "cpuset.sched_load_balance", value, sizeof value) && strcmp(value, "1") == 0;
     else
         domains->had_controller = group_read(domains->root, ".", "cgroup.subtree_control", value, sizeof value) && strstr(value, "cpuset") != NULL;
@@ -106,7 +106,7 @@ static bool read_record(struct domains *domains, char *reason)
 static bool write_record(const struct domains *domains, const cpu_set_t *coming, const char *by, char *reason)
 {
     struct paragraph_output output = {0};
-    if (domains->cpusets == CPUSETS_V1)
+    if (domains->cgroups == CGROUPS_V1)
         paragraph_add_format(&output, "was_balanced", "%d", domains->was_balanced);
     else
         paragraph_add_format(&output, "had_controller", "%d", domains->had_controller);
@@ -130,8 +130,8 @@ static bool write_record(const struct domains *domains, const cpu_set_t *coming,
 bool domains_read(struct domains *domains, char reason[static DOMAINS_REASON])
 {
     char mount[GROUP_BYTES];
-    *domains = (struct domains){.root = -1, .cpusets = cpusets_find(mount)};
-    if (domains->cpusets == CPUSETS_NONE)
+    *domains = (struct domains){.root = -1, .cgroups = cgroups_find("cpuset", mount)};
+    if (domains->cgroups == CGROUPS_NONE)
         return fault(reason, "this machine has no cgroups with the cpuset controller mounted");
     domains->root = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (domains->root < 0)
@@ -204,7 +204,7 @@ static bool make(struct domains *domains, int cpu, const char *by, char *reason)
     if (!make_group(domains, name, reason))
         return false;
     note_made(domains, cpu, by);
-    return domains->cpusets == CPUSETS_V1 ? make_v1(domains, name, number, reason) : make_v2(domains, name, number, reason);
+    return domains->cgroups == CGROUPS_V1 ? make_v1(domains, name, number, reason) : make_v2(domains, name, number, reason);
 }
 
 /* What keeps `cpus`, some of which there are already, from being domains. */
@@ -231,12 +231,12 @@ static bool make_missing(struct domains *domains, const cpu_set_t *missing, cons
     CPU_OR(&taken, &domains->made, missing);
     if (!write_record(domains, missing, by, reason))
         return false;
-    if (domains->cpusets == CPUSETS_V1 ? !set_rest(domains, &taken, reason) : !put(domains, ".", "cgroup.subtree_control", "+cpuset", reason))
+    if (domains->cgroups == CGROUPS_V1 ? !set_rest(domains, &taken, reason) : !put(domains, ".", "cgroup.subtree_control", "+cpuset", reason))
         return false;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, missing) && !make(domains, cpu, by, reason))
             return false;
-    return domains->cpusets != CPUSETS_V1 || put(domains, ".", "cpuset.sched_load_balance", "0", reason);
+    return domains->cgroups != CGROUPS_V1 || put(domains, ".", "cpuset.sched_load_balance", "0", reason);
 }
 
 /* ---- removing ---- */
@@ -253,7 +253,7 @@ bool group_has_real_time(const struct domains *domains, const char *group, pid_t
     char path[GROUP_BYTES + 16];
     int tid;
     bool found = false;
-    snprintf(path, sizeof path, "%s/%s", group, domains->cpusets == CPUSETS_V1 ? "tasks" : "cgroup.threads");
+    snprintf(path, sizeof path, "%s/%s", group, domains->cgroups == CGROUPS_V1 ? "tasks" : "cgroup.threads");
     int fd = openat(domains->root, path, O_RDONLY | O_CLOEXEC);
     FILE *members = fd < 0 ? NULL : fdopen(fd, "r");
     while (members != NULL && !found && fscanf(members, "%d", &tid) == 1)
@@ -315,7 +315,7 @@ static const char *noted_group(const struct domains *domains, const char *leaf, 
 static bool empty(const struct domains *domains, const char *leaf, char *reason)
 {
     char group[GROUP_BYTES];
-    return (group_return(domains->cpusets, domains->root, leaf, noted_group(domains, leaf, group)) && unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0) ||
+    return (group_return(domains->cgroups, domains->root, leaf, noted_group(domains, leaf, group)) && unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0) ||
            fault(reason, "cpuset group %s: %s", leaf, strerror(errno));
 }
 
@@ -334,7 +334,7 @@ static bool remove_one(struct domains *domains, int cpu, char *reason)
 /* After the last domain: the root as it was before the first. */
 static bool put_root_back(const struct domains *domains, char *reason)
 {
-    if (domains->cpusets == CPUSETS_V1) {
+    if (domains->cgroups == CGROUPS_V1) {
         if (domains->was_balanced && !put(domains, ".", "cpuset.sched_load_balance", "1", reason))
             return false;
         if (unlinkat(domains->root, rest_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
@@ -355,7 +355,7 @@ static bool remove_some(struct domains *domains, const cpu_set_t *surplus, char 
     if (CPU_COUNT(&domains->made) == 0)
         return put_root_back(domains, reason) && good;
     bool recorded = write_record(domains, &none, "", reason);
-    return (domains->cpusets != CPUSETS_V1 || set_rest(domains, &domains->made, reason)) && recorded && good;
+    return (domains->cgroups != CGROUPS_V1 || set_rest(domains, &domains->made, reason)) && recorded && good;
 }
 
 /* ---- both, and looking ---- */
@@ -371,7 +371,7 @@ static int count_members(const struct domains *domains, int cpu)
         if (entry->d_type != DT_DIR || strcmp(entry->d_name, "..") == 0)
             continue;
         snprintf(leaf, sizeof leaf, "%s/%s", name, entry->d_name);
-        snprintf(path, sizeof path, "%s/%s", leaf, domains->cpusets == CPUSETS_V1 ? "tasks" : "cgroup.threads");
+        snprintf(path, sizeof path, "%s/%s", leaf, domains->cgroups == CGROUPS_V1 ? "tasks" : "cgroup.threads");
         int members_fd = openat(domains->root, path, O_RDONLY | O_CLOEXEC);
         FILE *members = members_fd < 0 ? NULL : fdopen(members_fd, "r");
         while (members != NULL && fscanf(members, "%d", &tid) == 1)

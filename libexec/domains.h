@@ -29,7 +29,7 @@ struct maker {
 };
 
 struct domains {
-    enum cpusets cpusets;
+    enum cgroups cgroups;
     int root;                    /* descriptor of the mount */
     bool was_balanced;           /* version 1: the root's sched_load_balance before */
     bool had_controller;         /* version 2: cpuset was in the root's subtree_control before */

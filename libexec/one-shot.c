@@ -46,7 +46,7 @@ bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[stati
 {
     char mount[GROUP_BYTES];
     group[0] = '\0';
-    return !wanted->domain || thread_group(cpusets_find(mount), tid, group);
+    return !wanted->domain || thread_group(cgroups_find("cpuset", mount), "cpuset", tid, group);
 }
 
 bool one_shot_print(const struct identity *identity, const struct attributes *attributes, const char *group)

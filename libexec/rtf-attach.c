@@ -240,7 +240,7 @@ static bool confine(void)
         "clock_getres", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "getuid", "geteuid", "brk", "mmap", "munmap",
         "mremap", "mprotect", "madvise", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", NULL};
     char mount[GROUP_BYTES];
-    const bool has_cpusets = cpusets_find(mount) != CPUSETS_NONE;
+    const bool has_cpusets = cgroups_find("cpuset", mount) != CGROUPS_NONE;
     const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {RUN_DIRECTORY, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
     rt_runtime = open(rt_runtime_file, O_WRONLY | O_CLOEXEC);

@@ -4,19 +4,13 @@
  * wire, headers counted, a second: lib/wire.h. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "amounts.h"
 #include "plugin.h"
 #include "wire.h"
 
-struct stream {
-    struct stream *next;
-    uint64_t task, rate;
-};
-
 static struct {
-    uint64_t bits, capacity, promised; /* the last two in bytes a second */
-    struct stream *streams;
+    uint64_t bits, capacity; /* the last in bytes a second */
 } net;
 
 static const char *take_rate(const char *value)
@@ -48,22 +42,11 @@ static const char *setup(struct config *config)
     return net.capacity > 0 ? NULL : "rate= times threshold= is less than a byte a second";
 }
 
-/* Where the task is linked, or would be. */
-static struct stream **place_of(uint64_t task)
-{
-    struct stream **place = &net.streams;
-    while (*place != NULL && (*place)->task != task)
-        place = &(*place)->next;
-    return place;
-}
-
 static const char *net_accept(const struct request *request, struct paragraph_output *out)
 {
     if (request->bytes == 0 || request->period == 0)
         return "a claim without bytes or period";
-    const struct stream *old = *place_of(request->task);
-    const uint64_t others = net.promised - (old == NULL ? 0 : old->rate);
-    const uint64_t left = others < net.capacity ? net.capacity - others : 0;
+    const uint64_t left = amounts_left(net.capacity, request->task);
     const uint64_t asked = wire_rate(request->bytes, request->period);
     if (asked <= left) {
         paragraph_add(out, "answer", "ok");
@@ -77,24 +60,16 @@ static const char *net_accept(const struct request *request, struct paragraph_ou
 static const char *net_release(const struct request *request, struct paragraph_output *out)
 {
     (void)out;
-    struct stream **place = place_of(request->task), *gone = *place;
-    if (gone == NULL)
-        return NULL;
-    net.promised -= gone->rate;
-    *place = gone->next;
-    free(gone);
+    amounts_clear(request->task);
     return NULL;
 }
 
 static const char *net_schedule(const struct request *request, struct paragraph_output *out)
 {
+    (void)out;
     if (request->bytes == 0 || request->period == 0)
         return "a claim without bytes or period";
-    net_release(request, out);
-    struct stream *stream = plugin_allocate(1, sizeof *stream);
-    *stream = (struct stream){net.streams, request->task, wire_rate(request->bytes, request->period)};
-    net.streams = stream;
-    net.promised += stream->rate;
+    amounts_set(request->task, wire_rate(request->bytes, request->period));
     return NULL;
 }
 

@@ -222,6 +222,7 @@ static const struct {
     {"accepted_runtime", offsetof(struct request, accepted_runtime), 1, TIME_MAX},
     {"max_runtime", offsetof(struct request, max_runtime), 0, UINT64_MAX},
     {"bytes", offsetof(struct request, bytes), 1, UINT64_MAX},
+    {"block", offsetof(struct request, block), 1, UINT64_MAX},
     {"priority", offsetof(struct request, priority), 1, PRIORITY_MAX},
     {"requested_priority", offsetof(struct request, requested_priority), 1, PRIORITY_MAX},
 };

@@ -42,7 +42,8 @@ struct request {
     uint64_t task;
     uint64_t runtime, period, deadline, desired_runtime, accepted_runtime;
     uint64_t max_runtime;
-    uint64_t bytes; /* of a claim on a network, in each period */
+    uint64_t bytes; /* of a claim on a network or disk, in each period */
+    uint64_t block; /* bytes, of a claim on a disk */
     uint64_t priority, requested_priority;
     enum policy policy;
     bool ignore_admission, commit, has_cpus;

@@ -66,6 +66,7 @@ prepare() {
 755 usr/libexec/rtf/muse/run
 755 usr/libexec/rtf/muse/sweep
 755 usr/libexec/rtf/plugins
+755 usr/libexec/rtf/plugins/disk
 755 usr/libexec/rtf/plugins/edf
 755 usr/libexec/rtf/plugins/fp
 755 usr/libexec/rtf/plugins/net

@@ -81,10 +81,11 @@ bool guard_enforces(const struct grant *grant)
     return plugin_line(grant->plugin)->enforced && grant->plan.runtime != 0 && (grant->spec.period != 0 || grant->spec.deadline != 0);
 }
 
-enum cpusets cpusets_find(char mount[static GROUP_BYTES])
+enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES])
 {
+    (void)controller;
     mount[0] = '\0';
-    return CPUSETS_V2;
+    return CGROUPS_V2;
 }
 
 void online_cpus(cpu_set_t *cpus)

@@ -28,7 +28,7 @@
 #include "locked.h"
 #include "logging.h"
 #include "names.h"
-#include "network.h"
+#include "shares.h"
 #include "order.h"
 #include "place.h"
 #include "privileges.h"
@@ -313,7 +313,7 @@ static void prepare_parts(const struct options *options)
     if (!order_prepare())
         die_errno(EX_OSERR, "timerfd");
     attach_prepare(part("rtf-attach"), order_helper_event);
-    network_prepare(part("rtf-net"), order_network_event);
+    keepers_prepare(part, order_keeper_event, shares_bind_again);
     guard_prepare(part("rtf-guard"), &of_guard);
     names_prepare(part("rtf-names"), plugin_user, account_known);
     plugins_prepare(plugin_user, order_plugin_event);
@@ -332,7 +332,7 @@ static void stop_parts(void)
     status_end();
     guard_stop();
     attach_stop();
-    network_stop();
+    keepers_stop();
     starter_stop(); /* ends the others */
 }
 
@@ -492,7 +492,7 @@ static void start(const struct options *options, int lock)
     privileges_drop(options->spool, options->config);
     if (!attach_start(lock) || !guard_start() || !names_start())
         die_errno(EX_OSERR, "the broker's parts");
-    if (!start_plugins(reason) || !network_start(reason)) {
+    if (!start_plugins(reason) || !keepers_start(reason)) {
         stop_parts();
         die(EX_CONFIG, reason);
     }
@@ -627,7 +627,7 @@ static int put_back(const struct options *options)
     attach_prepare(part("rtf-attach"), NULL);
     if (!starter_fork(false, &starter_source) || !attach_start(lock))
         die_errno(EX_OSERR, part("rtf-attach"));
-    bool good = put_back_kernel(part("rtf-net"), reason);
+    bool good = put_back_kernel(part, reason);
     attach_stop();
     starter_stop();
     if (!good)

@@ -19,7 +19,7 @@
 #include "memory.h"
 #include "moves.h"
 #include "names.h"
-#include "network.h"
+#include "shares.h"
 #include "readers.h"
 #include "reload.h"
 #include "request.h"
@@ -195,7 +195,7 @@ static void answer(struct request *request)
         grant_unbook(reservation, true);
         request->recorded = false;
     }
-    network_follow(reservation);
+    shares_follow(reservation);
     settle_waiting(request);
     if (in_vain)
         end_sighting(reservation);
@@ -229,7 +229,7 @@ static void released(struct request *request)
                           .plugin = grant_plugin_name(reservation->grant), .token = reservation->token,
                           .microseconds = (monotonic_now() - request->started) / 1000, .grant = verdict_grant(reservation->grant)};
     grant_unbook(reservation, true);
-    network_follow(reservation);
+    shares_follow(reservation);
     reader_remove(reservation->user, reservation->name, "verdict", NULL);
     if (reservation->judged_tid.inode != 0 && reservation->sighting != NULL && reservation->sighting->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
         reservation->leaving_tid = reservation->judged_tid;
@@ -310,7 +310,7 @@ void order_plugin_event(int plugin, const struct plugin_event *event)
     }
 }
 
-void order_network_event(const struct helper_event *event)
+void order_keeper_event(const struct helper_event *event)
 {
     enum step step;
     struct request *request = take_waiting_for_helper(event->id, &step);
@@ -503,7 +503,7 @@ static void judge_tid(struct reservation *reservation)
         say(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", reservation->name, reservation->name);
     else if (reservation->grant == NULL)
         say(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", reservation->name);
-    else if (!grant_schedules(reservation->grant) && !network_has(reservation->grant))
+    else if (!grant_schedules(reservation->grant) && !shares_are_in(reservation->grant))
         say(request, ATTACH_FAIL, "%s.json claims no CPU time that a thread could be attached to", reservation->name);
     else if (reservation->grant->spec.attach != 0 && !reservation->grant->spec.attach_kept)
         say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);

@@ -24,7 +24,7 @@ void order_take_turn(void);
 
 /* What was waited for has come. */
 void order_plugin_event(int plugin, const struct plugin_event *event);
-void order_network_event(const struct helper_event *event);
+void order_keeper_event(const struct helper_event *event);
 void order_helper_event(const struct helper_event *event);
 void order_account_known(struct account *account);
 

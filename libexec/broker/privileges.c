@@ -62,7 +62,7 @@ void privileges_drop(const char *spool, const char *config)
     char mount[GROUP_BYTES] = "/sys", state[PATH_MAX], alive[PATH_MAX];
     snprintf(state, sizeof state, "%s/state", spool);
     snprintf(alive, sizeof alive, "%s/alive", spool);
-    (void)cpusets_find(mount);
+    (void)cgroups_find("cpuset", mount);
     const char *place = place_path()[0] == '\0' ? state : place_path(), *former = place_former_path()[0] == '\0' ? state : place_former_path();
     const struct confine_path files[] = {{state, MAY_CHANGE}, {alive, MAY_READ}, {place, MAY_CHANGE}, {former, MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config), MAY_READ}, {"/proc", MAY_READ},
                                          {"/sys", MAY_READ}, {mount, MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};

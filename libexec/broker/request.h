@@ -16,8 +16,8 @@
  *                                   └─────────────────► ZERO_LAG ◄──────────────┴──────────┘
  *
  * ACCOUNT: who is it? CLAIM, ACCEPT: can the plugin serve it? PROBE: or another runtime? JUDGE: can the neighbours bear it? SCHEDULE: the
- * plugin takes it into its books. DETACH, APPLY: the attach helper. SHAPE, BIND: the network helper, where a share of an interface is granted. ZERO_LAG: until use is paid back; then it goes on with `then`. */
-enum step { STEP_NOTHING, STEP_ACCOUNT, STEP_CLAIM, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_SHAPE, STEP_DETACH, STEP_APPLY, STEP_BIND, STEP_ZERO_LAG };
+ * plugin takes it into its books. DETACH, APPLY: the attach helper. SHARE, BIND: the helpers of networks and disks, where a share of one is granted. ZERO_LAG: until use is paid back; then it goes on with `then`. */
+enum step { STEP_NOTHING, STEP_ACCOUNT, STEP_CLAIM, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_SHARE, STEP_DETACH, STEP_APPLY, STEP_BIND, STEP_ZERO_LAG };
 
 /* What a stage wants to happen next; order.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more.
  * DETACH_ON: the thread is ordinary, and can leave its domain now. */

@@ -52,11 +52,11 @@ struct grant {
     struct holding *holdings; /* NULL: none */
 };
 
-/* Its class on an interface: network.h. */
-struct shaped {
-    uint16_t class; /* 0: none */
-    int plugin;     /* whose interface it is on */
-    uint64_t rate;  /* bytes a second; 0: not known */
+/* What is kept of an interface, or of a disk, as its class: shares.h. */
+struct share {
+    bool is_there;
+    int plugin;                    /* whose */
+    uint64_t values[CLAIM_VALUES]; /* of the claim; all 0: not known */
 };
 
 struct account;
@@ -127,7 +127,8 @@ struct reservation {
     struct open_file json;               /* that came with it */
     struct grant *grant;
     struct attachment *attachment;
-    struct shaped shaped;
+    uint16_t class;                      /* of its shares; 0: none */
+    struct share shares[KEPT];
     struct request *request;             /* at most one at a time */
     struct recovery *recovery;           /* order.c; NULL */
     struct account *counted;             /* whose number of reservations it is part of */

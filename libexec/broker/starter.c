@@ -106,7 +106,7 @@ static void be_ended_first(void)
 
 static bool confines_itself(enum part_kind kind)
 {
-    return kind == PART_HELPER || kind == PART_NET || kind == PART_GUARD || kind == PART_ADOPTER;
+    return kind == PART_HELPER || kind == PART_NET || kind == PART_DISK || kind == PART_GUARD || kind == PART_ADOPTER;
 }
 
 static bool arrange(enum part_kind kind, int in, int out, int keep)
@@ -487,7 +487,8 @@ static void end_all(const sigset_t *children)
     const int64_t until = monotonic_now() + 1000000000;
     for (int i = 0; i < parts_count; i++) {
         const pid_t pid = parts[i].pid;
-        if (parts[i].kind == PART_HELPER || parts[i].kind == PART_NET || parts[i].kind == PART_GUARD || parts[i].kind == PART_LOG)
+        const enum part_kind kind = parts[i].kind;
+        if (kind == PART_HELPER || kind == PART_NET || kind == PART_DISK || kind == PART_GUARD || kind == PART_LOG)
             continue;
         end(&parts[i]);
         wait_for_end(pid, children, until);

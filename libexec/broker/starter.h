@@ -22,6 +22,7 @@ enum part_kind {
     PART_HELPER, /* root, to confine itself; takes its end by end-of-file, for it may be in the middle of a step */
     PART_GUARD,  /* root, to confine itself; it runs wherever something happens, not where the broker is */
     PART_NET,    /* root, to confine itself; takes its end by end-of-file */
+    PART_DISK,   /* the same */
     PART_ADOPTER, /* root, to confine itself */
     PART_READER, /* the same; any number of them, one for a user's directory */
     PART_LOG,    /* root, to confine itself; ends at end-of-file, too, for there may be more to write */

@@ -39,11 +39,11 @@ static pid_t start_sleeper(void)
 }
 
 /* A group of the domain that the broker has made, to be moved into. */
-static void make_leaf(enum cpusets cpusets, int root)
+static void make_leaf(enum cgroups cgroups, int root)
 {
     char nodes[256];
     bool good = mkdirat(root, leaf, 0755) == 0 || errno == EEXIST;
-    if (good && cpusets == CPUSETS_V1)
+    if (good && cgroups == CGROUPS_V1)
         good = group_read(root, ".", "cpuset.mems", nodes, sizeof nodes) && group_write(root, leaf, "cpuset.sched_load_balance", "0") &&
                group_write(root, leaf, "cpuset.cpus", "1") && group_write(root, leaf, "cpuset.mems", nodes);
     if (!good)
@@ -130,9 +130,9 @@ static void serve(const struct broker *broker, pid_t thread, int ask, int told, 
     _exit(0);
 }
 
-static void measure(struct samples *samples, const struct broker *broker, enum cpusets cpusets, int root, int rounds)
+static void measure(struct samples *samples, const struct broker *broker, enum cgroups cgroups, int root, int rounds)
 {
-    const char *file = cpusets == CPUSETS_V1 ? "tasks" : "cgroup.procs";
+    const char *file = cgroups == CGROUPS_V1 ? "tasks" : "cgroup.procs";
     char group[GROUP_BYTES], former[GROUP_BYTES + 1];
     int asked[2], told[2];
     _Atomic int *what = mmap(NULL, sizeof *what, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -140,7 +140,7 @@ static void measure(struct samples *samples, const struct broker *broker, enum c
     *what = QUIET;
     pid_t one = start_sleeper(), other = start_sleeper();
     must(pipe2(asked, O_CLOEXEC) == 0 && pipe2(told, O_CLOEXEC) == 0, "pipe");
-    must(thread_group(cpusets, one, group), "the group");
+    must(thread_group(cgroups, "cpuset", one, group), "the group");
     snprintf(former, sizeof former, ".%s", strcmp(group, "/") == 0 ? "" : group);
     pid_t client = fork();
     if (client == 0) {
@@ -183,8 +183,8 @@ void bench_domain(struct bench *bench)
     struct broker broker;
     if (!is_wanted(bench, heading))
         return;
-    enum cpusets cpusets = cpusets_find(mount);
-    int root = cpusets == CPUSETS_NONE ? -1 : open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum cgroups cgroups = cgroups_find("cpuset", mount);
+    int root = cgroups == CGROUPS_NONE ? -1 : open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0 || sysconf(_SC_NPROCESSORS_ONLN) < 2) {
         printf("%s: no cpusets here, or only one CPU\n", heading);
         return;
@@ -192,8 +192,8 @@ void bench_domain(struct bench *bench)
     struct samples *samples = samples_shared(MEASURED);
     broker_make(&broker, bench->where, "EDF edf - 1 partition=cpuset\nFP fp 1-50 0\n");
     broker_start(&broker, bench->build);
-    make_leaf(cpusets, root);
-    measure(samples, &broker, cpusets, root, bench->quick ? 50 : 500);
+    make_leaf(cgroups, root);
+    measure(samples, &broker, cgroups, root, bench->quick ? 50 : 500);
     (void)unlinkat(root, leaf, AT_REMOVEDIR);
     broker_stop(&broker);
     broker_remove(&broker);

@@ -114,7 +114,7 @@ static void depth_and_length_are_bounded(void **state)
 
 static void unknown_keys_are_named_with_their_line(void **state)
 {
-#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, units, network, cpus, expires, on_refusal, dry_run, token and comment"
+#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, units, network, disk, cpus, expires, on_refusal, dry_run, token and comment"
     static const char *const wrong[] = {"Runtime", "RUNTIME", "runtime_", "uid", "plugins", "desired-runtime", "_"};
     static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\303\251e", "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
     (void)state;
@@ -365,7 +365,7 @@ static void lines_that_no_spec_has_are_refused(void **state)
                                         "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n", "period=10\nruntime=11\n\n", "desired_runtime=1\n\n", "attach=1\ndry_run=1\n\n", "dry_run=2\n\n", "units_count=0\n\n",
                                         "units_count=1000000001\n\n", "network_bytes=1\n\n", "network_bytes=0\nnetwork_period=1\n\n", "network_bytes=1073741825\nnetwork_period=1\n\n",
                                         "network_bytes=1\nnetwork_period=1\nnetwork_interface=a/b\n\n", "network_bytes=1\nnetwork_period=1\nnetwork_interface=0123456789abcdef\n\n",
-                                        "units_count=1\nunits_interface=a\n\n", "units_count=1\nunits_plugin=a/b\n\n", "units_count=1\nattach=1\n\n"};
+                                        "disk_bytes=1\ndisk_period=1\ndisk_device=a/b\n\n", "disk_bytes=1\ndisk_period=1\ndisk_block=16777217\n\n", "disk_bytes=1\n\n", "units_count=1\nunits_plugin=a/b\n\n", "units_count=1\nattach=1\n\n"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check(!lines_are_taken(wrong[i]), "%s", wrong[i]);
@@ -406,14 +406,31 @@ static void what_a_wire_carries_is_said_in_bytes_and_times(void **state)
     assert_int_equal(spec.claims->resource, RESOURCE_UNITS); /* in the order of the resources */
     assert_int_equal(spec.claims->next->values[0], 32768);
     assert_int_equal(spec.claims->next->values[1], 20000);
-    assert_string_equal(spec.claims->next->interface, "eth0");
+    assert_string_equal(spec.claims->next->where, "eth0");
     assert_false(spec_claims_cpu(&spec));
     refused("{\"network\": {\"bytes\": 1}}", "key \"network\" (line 1) lacks the key \"period\"");
     refused("{\"network\": {\"period\": 1}}", "key \"network\" (line 1) lacks the key \"bytes\"");
     refused("{\"network\": {\"bytes\": \"1GiB\", \"period\": 1}}", "has the key \"bytes\", which must be a whole number of bytes");
     refused("{\"network\": {\"bytes\": 1, \"period\": \"1h\"}}", "has the key \"period\", which must be a whole number of microseconds");
-    refused("{\"network\": {\"bytes\": 1, \"period\": 1, \"interface\": \"a b\"}}", "has the key \"interface\", which must be a string");
+    refused("{\"network\": {\"bytes\": 1, \"period\": 1, \"interface\": \"a b\"}}", "has the key \"interface\", which must be the name of an interface");
     refused("{\"units\": {\"count\": 1, \"interface\": \"eth0\"}}", "has the key \"interface\", which is unknown there");
+}
+
+static void what_a_disk_carries_has_a_block(void **state)
+{
+    (void)state;
+    taken("{\"disk\": {\"device\": \"/dev/sda\", \"bytes\": \"32KiB\", \"period\": \"50ms\", \"block\": \"32KiB\"}}");
+    assert_string_equal(spec.claims->where, "sda");
+    assert_int_equal(spec.claims->values[2], 32768);
+    assert_false(spec_claims_cpu(&spec));
+    taken("{\"disk\": {\"bandwidth\": \"640kB\"}}");
+    assert_int_equal(spec.claims->values[0], 640000);
+    assert_int_equal(spec.claims->values[1], 1000000);
+    assert_int_equal(spec.claims->values[2], 4096);
+    refused("{\"disk\": {\"bytes\": 1}}", "key \"disk\" (line 1) lacks the key \"period\"");
+    refused("{\"disk\": {\"bandwidth\": 1, \"block\": \"17MiB\"}}", "has the key \"block\", which must be from 1B to 16777216B");
+    refused("{\"disk\": {\"bandwidth\": 1, \"device\": \"/var/rec\"}}", "has the key \"device\", which must be the name of a whole disk, such as \"sda\", and no path");
+    refused("{\"disk\": {\"bandwidth\": 1, \"interface\": \"eth0\"}}", "has the key \"interface\", which is unknown there");
 }
 
 static int tear_down(void **state)
@@ -429,6 +446,7 @@ int main(void)
         cmocka_unit_test(what_is_not_json_is_told_with_its_place),
         cmocka_unit_test(arrays_and_scalars_are_no_object),
         cmocka_unit_test(what_a_wire_carries_is_said_in_bytes_and_times),
+        cmocka_unit_test(what_a_disk_carries_has_a_block),
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(unknown_keys_are_named_with_their_line),

@@ -132,8 +132,8 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     if (rule_is_of_amounts(rule) != (rule->plugin != ANY_PLUGIN && plugin_line(rule->plugin)->resource != RESOURCE_CPU))
         return conf_wrong(reason, "acl.conf", rule->line, rule_is_of_amounts(rule) ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none"
                                                                                    : "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount", words[2], words[1]);
-    if (rule->bandwidth && plugin_line(rule->plugin)->resource != RESOURCE_NETWORK)
-        return conf_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network, and \"%.40s\" is none", words[2], words[1]);
+    if (rule->bandwidth && resource_where(plugin_line(rule->plugin)->resource) == NULL)
+        return conf_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none", words[2], words[1]);
     snprintf(rule->text, sizeof rule->text, "%.40s %.32s %s %.24s", words[0], words[1], words[2], words[3]);
     return parse_value(words[3], rule, reason);
 }

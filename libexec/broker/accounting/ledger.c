@@ -113,7 +113,7 @@ static struct pool pool_of(const struct holding *holding)
 bool ledger_hold(struct holding *holding, const struct grant *old, uint64_t *left, char reason[static REASON_BYTES])
 {
     const struct pool pool = pool_of(holding);
-    const uint64_t has = amount_in(&pool, old), wants = claim_amount(&holding->claim);
+    const uint64_t has = amount_in(&pool, old), wants = plugin_weight(holding->plugin, &holding->claim);
     *left = ledger_left(&pool, old);
     if (wants > *left) {
         pool.of->overfull(&pool, *pool.used - has, reason);

@@ -30,6 +30,9 @@ struct presence {
     uint64_t mean, longest; /* ns, that it keeps another one waiting */
 };
 
+/* By which helper something is kept: keepers.h. */
+enum kept { KEPT_NETWORK, KEPT_DISK, KEPT };
+
 struct attachment {
     enum attachment_state state;
     struct source source;
@@ -38,7 +41,7 @@ struct attachment {
     uint64_t started_by; /* thread.h */
     int pidfd;
     bool scheduled; /* the helper has been told to make it real-time, at least once */
-    bool bound;     /* rtf-net has been told to mark its sockets */
+    bool bound[KEPT]; /* that helper has been told of it: shares.h */
     bool by_file;   /* asked for by NAME.tid, not by the key attach */
     bool died;      /* its watch has seen it end without an execve(2) */
     bool served;    /* it has been real-time, */

@@ -10,9 +10,9 @@
 
 #include "attach.h"
 #include "guard.h"
-#include "network.h"
 #include "home.h"
 #include "memory.h"
+#include "shares.h"
 
 static struct attachment *attachments; /* by tid */
 static const struct attachment_calls *calls;
@@ -200,7 +200,7 @@ void attachment_end(struct reservation *reservation)
         if (attachment->tid != attachment->process)
             RB_REMOVE(process_tree, &followers, attachment);
     }
-    network_unbind(attachment);
+    shares_unbind(attachment);
     reservation->attachment = NULL;
     if (attachment->group != NULL)
         (void)attach_sweep(attachment); /* what it started may still be in its domain */

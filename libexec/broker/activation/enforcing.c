@@ -17,7 +17,7 @@
 #include "follow.h"
 #include "grants.h"
 #include "guard.h"
-#include "network.h"
+#include "shares.h"
 #include "readers.h"
 #include "debts.h"
 #include "waiting.h"
@@ -65,7 +65,7 @@ bool group_of(pid_t tid, char **group)
     plugins_domains(&domains);
     if (CPU_COUNT(&domains) == 0)
         return true;
-    if (!thread_group(cpusets_find(mount), tid, path))
+    if (!thread_group(cgroups_find("cpuset", mount), "cpuset", tid, path))
         return false;
     if (sscanf(path, "/rtf-%d/t%d.%llu%n", &cpu, &parent, &started_by, &length) == 3 && path[length] == '\0') {
         const struct attachment *other = attachment_find(parent);
@@ -178,13 +178,11 @@ static enum next apply(struct request *request)
     return no_thread(request, "broker", false);
 }
 
-/* Whatever it is scheduled by, what it sends is part of the reservation. */
+/* Whatever it is scheduled by, what it sends, reads and writes is part of the reservation. */
 static enum next bind(struct request *request)
 {
     struct attachment *attachment = request->reservation->attachment;
-    if (!network_has(request->reservation->grant) || attachment->bound)
-        return ANSWER;
-    return wait_for_helper(request, STEP_BIND, network_bind(attachment));
+    return shares_bind_is_due(attachment) ? wait_for_helper(request, STEP_BIND, shares_bind(attachment)) : ANSWER;
 }
 
 static enum next adopt_target(struct request *request)
@@ -239,11 +237,11 @@ enum next enforce(struct request *request)
     bool by_file = request->outcome.kind == ATTACH;
     pid_t by_key = reservation->grant->spec.attach;
     pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
-    if (network_is_due(reservation))
-        return wait_for_helper(request, STEP_SHAPE, network_shape(reservation));
+    if (shares_are_due(reservation))
+        return wait_for_helper(request, STEP_SHARE, shares_keep(reservation));
     if (wanted == 0 && now == NULL)
         return grant_only(request);
-    if (wanted != 0 && !grant_schedules(reservation->grant) && !network_has(reservation->grant)) {
+    if (wanted != 0 && !grant_schedules(reservation->grant) && !shares_are_in(reservation->grant)) {
         no(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network that is kept (enforce=htb)");
         return no_thread(request, "broker", true);
     }
@@ -432,13 +430,13 @@ static enum next applied(struct request *request, const struct helper_event *eve
     return no_thread(request, "kernel", never);
 }
 
-/* Its share of the interface is there, or nothing of what was granted with it is. */
-static enum next shaped(struct request *request, const struct helper_event *event)
+/* Its share of an interface or disk is there, or nothing of what was granted with it is. */
+static enum next shared(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     if (event->answer == HELPER_OK)
         return ENFORCE;
-    network_failed(reservation);
+    shares_failed(reservation);
     say(request, SCHEDULE_FAIL, "%.400s", event->reason);
     request_event(request, "attach", "refused", -1, request->outcome.reason);
     blame(request, "kernel", WHY_KERNEL, false);
@@ -456,7 +454,9 @@ static enum next bound(struct request *request, const struct helper_event *event
         return gone(request);
     if (event->answer == HELPER_OK) {
         attachment_watch_soon(reservation->attachment);
-        request_event(request, "attach", "ok", network_plugin(reservation->grant), "attached: what it sends is as granted");
+        if (shares_bind_is_due(reservation->attachment))
+            return bind(request);
+        request_event(request, "attach", "ok", shares_plugin(reservation->grant), "attached: what it sends, reads and writes is as granted");
         return ANSWER;
     }
     no(request, WHY_KERNEL, "%.400s", event->reason);
@@ -469,8 +469,8 @@ enum next helper_answered(struct request *request, enum step step, const struct 
     if (event->answer == HELPER_OK && event->after > 0)
         debt_in_kernel(monotonic_now() + event->after);
     switch ((int)step) {
-    case STEP_SHAPE:
-        return shaped(request, event);
+    case STEP_SHARE:
+        return shared(request, event);
     case STEP_DETACH:
         return detached(request, event);
     case STEP_BIND:

@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "names.h"
 #include "neighbours.h"
-#include "network.h"
+#include "shares.h"
 #include "plugins.h"
 #include "refusals.h"
 #include "debts.h"
@@ -437,7 +437,7 @@ static enum next grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;
     const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->holdings};
-    if (attachment != NULL && (attachment->scheduled || !network_has(&left))) {
+    if (attachment != NULL && (attachment->scheduled || !shares_are_in(&left))) {
         say(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
         blame(request, "broker", WHY_STILL_ATTACHED, true);
         return ANSWER;

@@ -21,7 +21,7 @@ static const struct charge *charged_already(const struct request *request, int p
 static bool may_be_asked(const struct claim *claim, int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    return line->resource == claim->resource && (claim->interface[0] == '\0' || strcmp(claim->interface, line->interface) == 0) && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
+    return line->resource == claim->resource && (claim->where[0] == '\0' || strcmp(claim->where, line->where) == 0) && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
 enum next claims_ask(struct request *request)
@@ -87,7 +87,7 @@ enum next claim_answered(struct request *request, const struct plugin_event *eve
     holding->plugin = request->plugin;
     if (!ledger_hold(holding, request->reservation->grant, &left, reason)) {
         free(holding);
-        return turn_down(request, ANSWER_NO, reason, claim_within(request->claim, left), claim_amount(request->claim) > plugin_line(request->plugin)->capacity);
+        return turn_down(request, ANSWER_NO, reason, plugin_within(request->plugin, request->claim, left), plugin_weight(request->plugin, request->claim) > plugin_line(request->plugin)->capacity);
     }
     refusal_add_reply(request, request->plugin, event->answer, event->reason);
     hold(request, holding);

@@ -46,32 +46,62 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
     return true;
 }
 
+static bool is_where(const char *word, const struct plugin_line *line)
+{
+    const char *where = resource_where(line->resource);
+    return where != NULL && strncmp(word, where, strlen(where)) == 0 && word[strlen(where)] == '=';
+}
+
+static const char *const examples[RESOURCES] = {[RESOURCE_NETWORK] = "an interface, such as eth0", [RESOURCE_DISK] = "a disk, such as sda"};
+
 /* The broker's own words of a line for another resource; all go to the plugin as well. False: it is none, or *reason says what is wrong. */
 static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line, char *reason)
 {
     if (strncmp(word, "resource=", 9) == 0) {
-        line->shaped = strcmp(value, "network") == 0;
+        line->kept = strcmp(value, "network") == 0;
         return (resource_from_name(value, &line->resource) && line->resource != RESOURCE_CPU) ||
                wrong(reason, line->line, "resource= takes the name of a resource, such as %s, not \"%.40s\"", resource_name(RESOURCE_UNITS), value);
     }
     if (strncmp(word, "rate=", 5) == 0)
         return parse_rate(value, &line->rate) || wrong(reason, line->line, "rate= takes a rate such as 100Mbit, with bit, kbit, Mbit or Gbit, not \"%.40s\"", value);
-    if (strncmp(word, "interface=", 10) == 0) {
-        snprintf(line->interface, sizeof line->interface, "%s", value);
-        return name_is_valid(value, strlen(value), INTERFACE_BYTES - 1) || wrong(reason, line->line, "interface= takes the name of an interface, such as eth0, not \"%.40s\"", value);
+    if (strncmp(word, "throughput=", 11) == 0)
+        return parse_disk_rates(value, &line->rates) ||
+               wrong(reason, line->line, "throughput= takes bytes a second, for blocks of each size in growing order, such as 4KiB:900kB,32KiB:5400kB, or for "
+                                         "all, such as 900kB (rtf-probe measures them), not \"%.40s\"", value);
+    if (is_where(word, line)) {
+        snprintf(line->where, sizeof line->where, "%s", value);
+        return where_is_valid(line->resource, value, strlen(value)) ||
+               wrong(reason, line->line, "%s= takes the name of %s, not \"%.40s\"", resource_where(line->resource), examples[line->resource], value);
     }
     return (parse_number(value, INT64_MAX, &line->capacity) && line->capacity > 0) ||
            wrong(reason, line->line, "capacity= takes a whole number above 0, not \"%.40s\"", value);
 }
 
+static bool is_only_one(const struct plugin_line *line, char *reason)
+{
+    for (int i = 0; i < count; i++)
+        if (lines[i].resource == line->resource && strcmp(lines[i].where, line->where) == 0)
+            return wrong(reason, line->line, "%s %s is that of line %d already", resource_where(line->resource), line->where, lines[i].line);
+    return true;
+}
+
+/* What may be promised of a disk is its time. */
+static bool check_disk(struct plugin_line *line, char *reason)
+{
+    if (line->capacity != 0 || line->where[0] == '\0' || line->rates.count == 0)
+        return wrong(reason, line->line, "resource=disk needs device= and throughput=, and no capacity=: what may be promised is threshold=, a share of its time");
+    line->capacity = line->promises ? line->threshold : DISK_THRESHOLD;
+    line->threshold = ONE_CPU;
+    return is_only_one(line, reason) && (line->capacity > 0 || wrong(reason, line->line, "threshold=0 leaves nothing"));
+}
+
 /* What may be promised of a link follows from its rate. */
 static bool check_network(struct plugin_line *line, char *reason)
 {
-    if (line->capacity != 0 || line->interface[0] == '\0' || line->rate == 0)
+    if (line->capacity != 0 || line->where[0] == '\0' || line->rate == 0)
         return wrong(reason, line->line, "resource=network needs interface= and rate=, from which its capacity follows, and no capacity=");
-    for (int i = 0; i < count; i++)
-        if (strcmp(lines[i].interface, line->interface) == 0)
-            return wrong(reason, line->line, "interface %s is that of line %d already", line->interface, lines[i].line);
+    if (!is_only_one(line, reason))
+        return false;
     line->capacity = wire_capacity(line->rate, line->promises ? line->threshold : WIRE_THRESHOLD);
     line->threshold = ONE_CPU;
     return line->capacity > 0 || wrong(reason, line->line, "rate= times threshold= is less than a byte a second");
@@ -85,7 +115,7 @@ static bool check_resource(struct plugin_line *line, const char *priorities, con
                strcmp(cpus, "-") != 0 || wrong(reason, line->line, "a CPU list is written like 0-3,6, or all; - is for lines with resource=");
     if (strcmp(priorities, "-") != 0 || strcmp(cpus, "-") != 0)
         return wrong(reason, line->line, "a line with resource=%s has - for its priorities and - for its CPUs", resource_name(line->resource));
-    if (line->resource == RESOURCE_NETWORK && !check_network(line, reason))
+    if ((line->resource == RESOURCE_NETWORK && !check_network(line, reason)) || (line->resource == RESOURCE_DISK && !check_disk(line, reason)))
         return false;
     if (line->capacity == 0)
         return wrong(reason, line->line, "resource=%s needs capacity=, how much of it there is", resource_name(line->resource));
@@ -110,11 +140,12 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
            wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
 }
 
-/* rate= and interface= are any plugin's own words where the line has not said resource=network before. */
+/* What another resource has words for are any plugin's own where the line has not said resource= before. */
 static bool is_resource_word(const char *word, const struct plugin_line *line)
 {
     return strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0 ||
-           (line->resource == RESOURCE_NETWORK && (strncmp(word, "rate=", 5) == 0 || strncmp(word, "interface=", 10) == 0));
+           (line->resource == RESOURCE_NETWORK && strncmp(word, "rate=", 5) == 0) || (line->resource == RESOURCE_DISK && strncmp(word, "throughput=", 11) == 0) ||
+           is_where(word, line);
 }
 
 /* The broker's own words; every word but timeout=, confine= and enforce= goes to the plugin as well. */
@@ -147,11 +178,11 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
         line->domains = value[0] == 'c';
         return true;
     }
-    if (strncmp(word, "enforce=", 8) == 0 && line->resource == RESOURCE_NETWORK) {
-        if (strcmp(value, "htb") != 0 && strcmp(value, "none") != 0)
-            return wrong(reason, line->line, "enforce= of a network takes htb or none, not \"%.40s\"", value);
-        line->shaped = value[0] == 'h';
-        return true;
+    if (strncmp(word, "enforce=", 8) == 0 && resource_where(line->resource) != NULL) {
+        const bool can_be = line->resource == RESOURCE_NETWORK;
+        line->kept = can_be && strcmp(value, "htb") == 0;
+        return line->kept || strcmp(value, "none") == 0 ||
+               wrong(reason, line->line, "enforce= of a %s takes %snone, not \"%.40s\"", resource_name(line->resource), can_be ? "htb or " : "", value);
     }
     if (strncmp(word, "enforce=", 8) == 0) {
         if (line->deadline)
@@ -230,7 +261,7 @@ static bool check_domains(char *reason)
     char mount[GROUP_BYTES];
     cpu_set_t domains, both;
     plugins_domains(&domains);
-    if (CPU_COUNT(&domains) == 0 || cpusets_find(mount) != CPUSETS_V2)
+    if (CPU_COUNT(&domains) == 0 || cgroups_find("cpuset", mount) != CGROUPS_V2)
         return true;
     for (int i = 0; i < count; i++) {
         CPU_AND(&both, &lines[i].cpus, &domains);
@@ -274,6 +305,16 @@ int plugin_index(const char *name)
 const struct plugin_line *plugin_line(int plugin)
 {
     return &lines[plugin];
+}
+
+uint64_t plugin_weight(int plugin, const struct claim *claim)
+{
+    return claim_weight(claim, &lines[plugin].rates);
+}
+
+uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight)
+{
+    return claim_within_weight(claim, weight, &lines[plugin].rates);
 }
 
 int plugins_highest_priority(void)

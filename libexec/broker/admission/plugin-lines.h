@@ -24,9 +24,10 @@ struct plugin_line {
     enum partition partition;
     bool domains;        /* its threads are put into a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
     bool enforced;       /* enforce=runtime: its threads are guarded (guard.h) */
-    char interface[INTERFACE_BYTES]; /* of resource=network: whose link this is */
-    uint64_t rate;      /* of it, bits a second */
-    bool shaped;        /* enforce=htb: what is promised of it is kept (network.h) */
+    char where[WHERE_BYTES]; /* of resource=network: whose link this is; of resource=disk: which */
+    uint64_t rate;           /* of the link, bits a second */
+    struct disk_rates rates; /* of the disk: throughput= */
+    bool kept;               /* enforce=htb, enforce=cgroup: what is promised of it is kept (shares.h) */
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
     int64_t timeout;    /* ns */
     char *words;        /* as given, blank-separated */
@@ -37,6 +38,11 @@ bool plugins_load(const char *path, const char *directory, char reason[static RE
 
 int plugins_count(void);
 int plugin_index(const char *name); /* -1 */
+
+/* What the claim takes of the line's capacity; and the largest first value with which it would take no more than this. */
+uint64_t plugin_weight(int plugin, const struct claim *claim);
+uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight);
+
 const struct plugin_line *plugin_line(int plugin);
 int plugins_highest_priority(void);
 

@@ -42,7 +42,7 @@ static json_t *claims_as_json(const struct grant *grant)
     json_t *claims = json_object();
     for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
         add_charges(&holding->charge);
-        json_object_set_new(claims, plugin_line(holding->plugin)->name, json_integer((json_int_t)claim_amount(&holding->claim)));
+        json_object_set_new(claims, plugin_line(holding->plugin)->name, json_integer((json_int_t)plugin_weight(holding->plugin, &holding->claim)));
     }
     return claims;
 }

@@ -99,8 +99,9 @@ static json_t *claims_list(const struct grant *grant)
         json_t *claim = json_pack("{s:s, s:s}", "resource", resource_name(holding->claim.resource), "plugin", plugin_line(holding->plugin)->name);
         for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
             set(claim, keys[i].name, number_or_null(holding->claim.values[i]));
-        if (holding->claim.resource == RESOURCE_NETWORK)
-            set(claim, "interface", json_string(plugin_line(holding->plugin)->interface));
+        const char *where = resource_where(holding->claim.resource);
+        if (where != NULL)
+            set(claim, where, json_string(plugin_line(holding->plugin)->where));
         json_array_append_new(list, claim);
     }
     return list;

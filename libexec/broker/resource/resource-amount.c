@@ -1,4 +1,4 @@
-/* What is counted, and has no plan: a line's capacity= is its only pool. */
+/* What is counted, and has no plan: a line's capacity is its only pool, of a disk its time. */
 #include <stdio.h>
 
 #include "resource-kinds.h"
@@ -7,7 +7,7 @@ static uint64_t used[PLUGINS_MAX];
 
 static struct pool pool_of(int plugin)
 {
-    return (struct pool){.of = &resource_amount, .plugin = plugin, .cpu = -1, .capacity = plugin_line(plugin)->capacity, .used = &used[plugin]};
+    return (struct pool){.of = resource_kind_of(plugin), .plugin = plugin, .cpu = -1, .capacity = plugin_line(plugin)->capacity, .used = &used[plugin]};
 }
 
 static void ask(struct paragraph_output *output, int plugin, const struct spec *spec, uint64_t most)
@@ -60,7 +60,7 @@ static uint64_t amount_in(const struct pool *pool, const struct grant *grant)
 {
     for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
         if (holding->plugin == pool->plugin)
-            return claim_amount(&holding->claim);
+            return plugin_weight(holding->plugin, &holding->claim);
     return 0;
 }
 
@@ -83,11 +83,12 @@ static char *format(uint64_t value, char *text)
 
 static void overfull(const struct pool *pool, uint64_t promised, char *reason)
 {
-    snprintf(reason, REASON_BYTES, "%s has %llu in all, and %llu are promised", plugin_line(pool->plugin)->name, (unsigned long long)pool->capacity,
-             (unsigned long long)promised);
+    char all[POOL_TEXT], used_text[POOL_TEXT];
+    snprintf(reason, REASON_BYTES, "%s has %s in all, and %s are promised", plugin_line(pool->plugin)->name, pool->of->format(pool->capacity, all),
+             pool->of->format(promised, used_text));
 }
 
-const struct resource_kind resource_amount = {
-    .ask = ask, .tell = tell, .take_plan = take_plan, .of_grant = of_grant, .of_line = of_line, .of_all = of_all, .amount_in = amount_in,
-    .name = name, .cpus = cpus, .format = format, .overfull = overfull,
-};
+#define COUNTED .ask = ask, .tell = tell, .take_plan = take_plan, .of_grant = of_grant, .of_line = of_line, .of_all = of_all, .amount_in = amount_in, .name = name, .cpus = cpus, .overfull = overfull
+
+const struct resource_kind resource_amount = {COUNTED, .format = format};
+const struct resource_kind resource_disk = {COUNTED, .format = format_utilization};

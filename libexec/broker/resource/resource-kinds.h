@@ -32,7 +32,7 @@ struct resource_kind {
     void (*overfull)(const struct pool *pool, uint64_t used, char *reason);
 };
 
-extern const struct resource_kind resource_cpu, resource_amount;
+extern const struct resource_kind resource_cpu, resource_amount, resource_disk;
 
 const struct resource_kind *resource_kind(enum resource resource);
 const struct resource_kind *resource_kind_of(int plugin);

@@ -23,7 +23,7 @@
 #include "resource-cpu.h"
 #include "memory.h"
 #include "names.h"
-#include "network.h"
+#include "shares.h"
 #include "order.h"
 #include "place.h"
 #include "debts.h"
@@ -342,7 +342,7 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
         return false;
     }
     reservation->decided = recorded->time;
-    network_take_up(reservation, (uint16_t)recorded->class);
+    shares_take_up(reservation, (uint16_t)recorded->class);
     lease_until(reservation, recorded->lease);
     if (recorded->waits != 0)
         waiters_add(reservation, recorded->waits);
@@ -360,10 +360,10 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
     struct reservation *reservation = user == NULL ? NULL : reservation_find(user, recorded->name, false);
     if (reservation == NULL)
         return;
-    if (network_is_due(reservation))
-        (void)network_shape(reservation);
-    if (network_has(reservation->grant) && reservation->attachment != NULL)
-        (void)network_bind(reservation->attachment);
+    while (shares_are_due(reservation))
+        (void)shares_keep(reservation);
+    while (reservation->attachment != NULL && shares_bind_is_due(reservation->attachment))
+        (void)shares_bind(reservation->attachment);
     if (apply)
         order_recover(reservation, RECOVER, "the thread is attached again");
     else if (reservation->attachment != NULL) {
@@ -386,7 +386,7 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     bool good = set_kernel(state->same_boot ? state->rt_runtime : "", reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
-    network_settle();
+    keepers_settle();
     if (!good) {
         char ignored[REASON_BYTES];
         restore_kernel();
@@ -405,7 +405,7 @@ static bool restore_all(void)
         if (reservation->attachment == NULL)
             continue;
         if (!reservation->attachment->scheduled) {
-            network_unbind(reservation->attachment);
+            shares_unbind(reservation->attachment);
             continue;
         }
         if (attachment_is_over(reservation->attachment)) {
@@ -447,7 +447,7 @@ void lay_down(void)
     if (!answered)
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
     restore_kernel();
-    network_end();
+    keepers_end();
     char reason[REASON_BYTES];
     if (!drop_domains(reason))
         event_broker("error", "%s", reason);
@@ -464,7 +464,7 @@ void leave_in_force(void)
     (void)state_left();
 }
 
-bool put_back_kernel(const char *net, char reason[static REASON_BYTES])
+bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES])
 {
     struct recorded_state state;
     if (!state_read(&state, reason))
@@ -473,7 +473,7 @@ bool put_back_kernel(const char *net, char reason[static REASON_BYTES])
     if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
         good = set_rt_runtime(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
     if (!state.left_in_force)
-        good = drop_domains(reason) && network_put_back(net, reason) && good;
+        good = drop_domains(reason) && keepers_put_back(path, reason) && good;
     state_free(&state);
     return good;
 }

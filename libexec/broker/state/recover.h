@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "keepers.h"
 #include "reservation.h"
 
 /* Takes up the grants and threads of the broker before; the directories of their owners have been adopted. False: *reason. */
@@ -20,6 +21,6 @@ void lay_down(void);
 void leave_in_force(void);
 
 /* Only the kernel-wide setting, after a broker that did not come to it: rtf-brokerd --put-back. */
-bool put_back_kernel(const char *net, char reason[static REASON_BYTES]);
+bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES]);
 
 #endif

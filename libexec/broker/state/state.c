@@ -101,8 +101,8 @@ bool state_reservation(const struct reservation *reservation)
 {
     name_reservation("reservation", reservation);
     paragraph_add_number(&output, "time", (uint64_t)reservation->decided);
-    if (reservation->shaped.class != 0)
-        paragraph_add_number(&output, "class", reservation->shaped.class);
+    if (reservation->class != 0)
+        paragraph_add_number(&output, "class", reservation->class);
     add_stamp("judged", &reservation->judged);
     add_stamp("judged_tid", &reservation->judged_tid);
     paragraph_add_stated(&output, "lease", (uint64_t)reservation->lease);

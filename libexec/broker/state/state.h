@@ -39,7 +39,7 @@ struct recorded_reservation {
     uint64_t started_by;
     struct attributes former;
     char *group; /* NULL */
-    uint64_t class;       /* on its interface: network.h; 0: none */
+    uint64_t class;       /* of its shares: shares.h; 0: none */
     struct claim *claims; /* on other resources; `plugin` names who granted each */
 };
 

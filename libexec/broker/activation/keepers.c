@@ -1,0 +1,288 @@
+#include "keepers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "spool.h"
+
+enum { TRIES = 2, WORD_BYTES = WHERE_BYTES + 64, WORDS_BYTES = PLUGINS_MAX * WORD_BYTES };
+
+static void word_of_network(const struct plugin_line *line, char word[static WORD_BYTES])
+{
+    snprintf(word, WORD_BYTES, "%s=%" PRIu64, line->where, line->capacity);
+}
+
+static void word_of_disk(const struct plugin_line *line, char word[static WORD_BYTES])
+{
+    snprintf(word, WORD_BYTES, "%s", line->where);
+}
+
+/* An interface that is given back is as the kernel makes it: no other is taken. */
+static void former_network(const char *where, char word[static WORD_BYTES])
+{
+    snprintf(word, WORD_BYTES, "%s", where);
+}
+
+static void read_setting(const char *disk, const char *name, char text[static 80])
+{
+    char path[128];
+    snprintf(path, sizeof path, "/sys/block/%s/queue/%s", disk, name);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd < 0 ? 0 : read(fd, text, 79);
+    text[got < 0 ? 0 : got] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+/* sda=SCHEDULER, sda=bfq,LOW_LATENCY,STRICT_GUARANTEES, or sda alone where there is no such disk now. Of the schedulers that there are the one in
+ * force stands in brackets. */
+static void former_disk(const char *where, char word[static WORD_BYTES])
+{
+    char schedulers[80], low[80], strict[80], *rest = schedulers;
+    read_setting(where, "scheduler", schedulers);
+    read_setting(where, "iosched/low_latency", low);
+    read_setting(where, "iosched/strict_guarantees", strict);
+    const char *before = strsep(&rest, "["), *name = strsep(&rest, "]");
+    (void)before;
+    snprintf(word, WORD_BYTES, "%s%s%.24s%s%.4s%s%.4s", where, name == NULL ? "" : "=", name == NULL ? "" : name, low[0] == '\0' ? "" : ",", low,
+             strict[0] == '\0' ? "" : ",", strict);
+}
+
+static struct keeper {
+    const char *name, *program, *record;
+    enum part_kind part;
+    const char *remove, *remove_all; /* words of the program's: of what is ours no more, and of all that is */
+    void (*word)(const struct plugin_line *line, char *word);
+    void (*former)(const char *where, char *word); /* a word of the record, which is what the removal is told */
+    char path[4096];
+    struct helper helper;
+    int lines; /* 0: it does not run */
+    bool unrecorded;
+} keepers[KEPT] = {
+    [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .part = PART_NET, .remove = "--remove",
+                      .remove_all = "--remove", .word = word_of_network, .former = former_network},
+    [KEPT_DISK] = {.name = "the disk helper", .program = "rtf-disk", .record = "disks", .part = PART_DISK, .remove = "--remove",
+                   .remove_all = "--remove-all", .word = word_of_disk, .former = former_disk},
+};
+
+enum kept kept_by(const struct plugin_line *line)
+{
+    return !line->kept ? KEPT : line->resource == RESOURCE_DISK ? KEPT_DISK : KEPT_NETWORK;
+}
+
+/* ---- what is ours, written down ---- */
+
+/* A word a line; "" where nothing is written down. */
+static void read_record(const struct keeper *keeper, char words[static WORDS_BYTES])
+{
+    const int fd = openat(spool.lasting, keeper->record, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const ssize_t got = fd < 0 ? 0 : read(fd, words, WORDS_BYTES - 1);
+    words[got < 0 ? 0 : got] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+/* The broker may remove no file. */
+static bool write_record(const struct keeper *keeper, const char *words)
+{
+    const size_t length = strlen(words);
+    const int fd = openat(spool.lasting, keeper->record, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const bool good = fd >= 0 && write(fd, words, length) == (ssize_t)length;
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static bool is_of(const char *word, const char *where)
+{
+    const size_t length = strlen(where);
+    return strncmp(word, where, length) == 0 && (word[length] == '=' || word[length] == '\0');
+}
+
+static bool is_kept(const struct keeper *keeper, const char *word)
+{
+    for (int i = 0; i < plugins_count(); i++)
+        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers) && is_of(word, plugin_line(i)->where))
+            return true;
+    return false;
+}
+
+/* How it was before it became ours: what is ours already was that before. */
+static void word_for_record(const struct keeper *keeper, const char *where, const char *old, char word[static WORD_BYTES])
+{
+    char words[WORDS_BYTES], *rest = words;
+    snprintf(words, sizeof words, "%s", old);
+    for (const char *known = strsep(&rest, "\n"); known != NULL; known = strsep(&rest, "\n"))
+        if (is_of(known, where)) {
+            snprintf(word, WORD_BYTES, "%s", known);
+            return;
+        }
+    keeper->former(where, word);
+}
+
+static bool record(const struct keeper *keeper)
+{
+    char old[WORDS_BYTES], words[WORDS_BYTES] = "", word[WORD_BYTES];
+    size_t length = 0;
+    read_record(keeper, old);
+    for (int i = 0; i < plugins_count(); i++)
+        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers)) {
+            word_for_record(keeper, plugin_line(i)->where, old, word);
+            length += (size_t)snprintf(words + length, sizeof words - length, "%s\n", word);
+        }
+    return strcmp(words, old) == 0 || write_record(keeper, words);
+}
+
+static bool give_back(const struct keeper *keeper, bool all)
+{
+    char names[WORDS_BYTES], *rest = names, program[sizeof keeper->path], remove[16], *words[PLUGINS_MAX + 3] = {program, remove};
+    char *const environment[] = {NULL};
+    int count = 2, status;
+    pid_t child;
+    snprintf(program, sizeof program, "%s", keeper->path);
+    snprintf(remove, sizeof remove, "%s", all ? keeper->remove_all : keeper->remove);
+    read_record(keeper, names);
+    for (char *name = strsep(&rest, "\n"); name != NULL && count < PLUGINS_MAX + 2; name = strsep(&rest, "\n"))
+        if (name[0] != '\0' && (all || !is_kept(keeper, name)))
+            words[count++] = name;
+    return count == 2 || (posix_spawn(&child, program, NULL, NULL, words, environment) == 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+bool keepers_put_back(keepers_path *path, char reason[static REASON_BYTES])
+{
+    bool good = true;
+    for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++) {
+        snprintf(keeper->path, sizeof keeper->path, "%s", path(keeper->program));
+        if (give_back(keeper, true))
+            (void)write_record(keeper, "");
+        else {
+            snprintf(reason, REASON_BYTES, "%s has failed to give back what it kept", keeper->program);
+            good = false;
+        }
+    }
+    return good;
+}
+
+/* ---- the helpers ---- */
+
+struct message *keeper_begin(const char *op, const struct plugin_line *line)
+{
+    struct message *message = helper_begin(op, TRIES);
+    if (line != NULL)
+        paragraph_add(helper_text(message), resource_where(line->resource), line->where);
+    return message;
+}
+
+uint64_t keeper_finish(enum kept kept, struct message *message)
+{
+    return helper_finish(&keepers[kept].helper, message, -1);
+}
+
+static void (*say_again)(enum kept kept);
+
+static void say_networks_again(void)
+{
+    say_again(KEPT_NETWORK);
+}
+
+static void say_disks_again(void)
+{
+    say_again(KEPT_DISK);
+}
+
+static void prepare(struct keeper *keeper, void (*tell)(const struct helper_event *event))
+{
+    static char serve[] = "--serve";
+    char words[PLUGINS_MAX][WORD_BYTES], *argv[PLUGINS_MAX + 3] = {keeper->path, serve};
+    const bool given_back = give_back(keeper, false);
+    if (!given_back)
+        fprintf(stderr, "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n", keeper->program);
+    for (int i = 0; i < plugins_count(); i++)
+        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers)) {
+            keeper->word(plugin_line(i), words[keeper->lines]);
+            argv[2 + keeper->lines] = words[keeper->lines];
+            keeper->lines++;
+        }
+    if (given_back)
+        keeper->unrecorded = !record(keeper);
+    if (keeper->lines > 0)
+        helper_prepare(&keeper->helper, keeper->name, keeper->part, argv, tell);
+    keeper->helper.again = keeper == &keepers[KEPT_DISK] ? say_disks_again : say_networks_again;
+}
+
+void keepers_prepare(keepers_path *path, void (*tell)(const struct helper_event *event), void (*again)(enum kept kept))
+{
+    say_again = again;
+    for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++) {
+        snprintf(keeper->path, sizeof keeper->path, "%s", path(keeper->program));
+        prepare(keeper, tell);
+    }
+}
+
+static bool check(struct keeper *keeper, const struct plugin_line *line, char *reason)
+{
+    struct helper_event last;
+    (void)helper_finish(&keeper->helper, keeper_begin("check", line), -1);
+    if (helper_drain(&keeper->helper, 5, &last) && last.answer == HELPER_OK)
+        return true;
+    snprintf(reason, REASON_BYTES, "plugins.conf:%d: %.300s", line->line, last.reason[0] != '\0' ? last.reason : "its helper does not answer");
+    return false;
+}
+
+static bool start(struct keeper *keeper, char *reason)
+{
+    if (keeper->lines == 0)
+        return true;
+    if (keeper->unrecorded || !helper_start(&keeper->helper, -1)) {
+        snprintf(reason, REASON_BYTES, "%s: %s", keeper->program, keeper->unrecorded ? "what is to be kept cannot be written down in state/" : strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < plugins_count(); i++)
+        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers) && !check(keeper, plugin_line(i), reason))
+            return false;
+    return true;
+}
+
+bool keepers_start(char reason[static REASON_BYTES])
+{
+    for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
+        if (!start(keeper, reason))
+            return false;
+    return true;
+}
+
+static void tell_each(const char *op)
+{
+    for (int i = 0; i < plugins_count(); i++)
+        if (kept_by(plugin_line(i)) != KEPT)
+            (void)keeper_finish(kept_by(plugin_line(i)), keeper_begin(op, plugin_line(i)));
+}
+
+void keepers_settle(void)
+{
+    tell_each("settle");
+}
+
+void keepers_end(void)
+{
+    struct helper_event last;
+    tell_each("end");
+    for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
+        if (keeper->lines > 0 && helper_drain(&keeper->helper, 10, &last) && last.answer == HELPER_OK)
+            (void)write_record(keeper, "");
+}
+
+void keepers_stop(void)
+{
+    for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
+        if (keeper->lines > 0)
+            helper_stop(&keeper->helper);
+}

@@ -1,0 +1,36 @@
+/* Who keeps what is promised of other resources than CPU time: rtf-net that of interfaces (enforce=htb), rtf-disk that of disks (enforce=cgroup),
+ * the only programs that can. Of each there is one helper for all its lines; none where no line asks for it.
+ *
+ * Which interfaces and disks are ours, and how they were before, is written down in state/ before the first is touched, so that they are given back
+ * even after kill -9. */
+#ifndef RTF_KEEPERS_H
+#define RTF_KEEPERS_H
+
+#include "helper.h"
+#include "plugin-lines.h"
+
+/* By which of them the line's promises are kept; KEPT: by none. */
+enum kept kept_by(const struct plugin_line *line);
+
+/* Before the starter is forked: gives back what is ours no more since the last start. `again`: the helper knows no thread any more. */
+typedef char *keepers_path(const char *program);
+void keepers_prepare(keepers_path *path, void (*tell)(const struct helper_event *event), void (*again)(enum kept kept));
+
+/* After that: false, something is not to be had: *reason. */
+bool keepers_start(char reason[static REASON_BYTES]);
+
+/* Once all that was granted before is said again: other classes go. */
+void keepers_settle(void);
+
+/* All is given back; or they end, and leave it as it is. */
+void keepers_end(void);
+void keepers_stop(void);
+
+/* What a broker that is no more has left. False: *reason. Needs all privileges. */
+bool keepers_put_back(keepers_path *path, char reason[static REASON_BYTES]);
+
+/* What one of them is told: op=, and interface= or device= of the line, if there is one. Returns the id that the answer will carry. */
+struct message *keeper_begin(const char *op, const struct plugin_line *line);
+uint64_t keeper_finish(enum kept kept, struct message *message);
+
+#endif

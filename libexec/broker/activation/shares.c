@@ -1,0 +1,215 @@
+#include "shares.h"
+
+#include <string.h>
+
+#include "reservations.h"
+
+enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
+
+static uint8_t used[CLASSES / 8];
+
+static const struct holding *held(const struct grant *grant, enum kept kept)
+{
+    const struct holding *holding = grant == NULL ? NULL : grant->holdings;
+    while (holding != NULL && kept_by(plugin_line(holding->plugin)) != kept)
+        holding = holding->next;
+    return holding;
+}
+
+static enum kept first_in(const struct grant *grant)
+{
+    enum kept kept = 0;
+    while (kept < KEPT && held(grant, kept) == NULL)
+        kept++;
+    return kept;
+}
+
+bool shares_are_in(const struct grant *grant)
+{
+    return first_in(grant) < KEPT;
+}
+
+int shares_plugin(const struct grant *grant)
+{
+    const enum kept kept = first_in(grant);
+    return kept == KEPT ? -1 : held(grant, kept)->plugin;
+}
+
+/* ---- classes ---- */
+
+static bool is_free(unsigned i)
+{
+    return (used[i / 8] & 1 << i % 8) == 0;
+}
+
+static uint16_t take(unsigned i)
+{
+    used[i / 8] |= (uint8_t)(1 << i % 8);
+    return (uint16_t)(CLASS_LEAST + i);
+}
+
+/* 0: all are taken. One that was given back comes last: a socket that a child has from its parent keeps the mark. */
+static uint16_t take_class(void)
+{
+    static unsigned next;
+    for (unsigned tried = 0; tried < CLASSES; tried++, next = (next + 1) % CLASSES)
+        if (is_free(next))
+            return take(next);
+    return 0;
+}
+
+static void give_class(uint16_t class)
+{
+    const unsigned i = class - CLASS_LEAST;
+    used[i / 8] &= (uint8_t)~(1 << i % 8);
+}
+
+void shares_take_up(struct reservation *reservation, uint16_t class)
+{
+    if (!shares_are_in(reservation->grant) || class < CLASS_LEAST || class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
+        return;
+    reservation->class = take(class - CLASS_LEAST);
+    for (enum kept kept = 0; kept < KEPT; kept++) {
+        const struct holding *holding = held(reservation->grant, kept);
+        if (holding != NULL)
+            reservation->shares[kept] = (struct share){.is_there = true, .plugin = holding->plugin};
+    }
+}
+
+/* ---- what is kept of what is granted ---- */
+
+static bool is_due(const struct reservation *reservation, enum kept kept)
+{
+    const struct holding *holding = held(reservation->grant, kept);
+    const struct share *share = &reservation->shares[kept];
+    return holding != NULL && (!share->is_there || share->plugin != holding->plugin || memcmp(share->values, holding->claim.values, sizeof share->values) != 0);
+}
+
+static enum kept first_due(const struct reservation *reservation)
+{
+    enum kept kept = 0;
+    while (kept < KEPT && !is_due(reservation, kept))
+        kept++;
+    return kept;
+}
+
+bool shares_are_due(const struct reservation *reservation)
+{
+    return first_due(reservation) < KEPT;
+}
+
+static uint64_t say_thread(enum kept kept, const char *op, const struct attachment *attachment)
+{
+    struct message *message = keeper_begin(op, NULL);
+    struct paragraph_output *text = helper_text(message);
+    paragraph_add_number(text, "class", attachment->reservation->class);
+    paragraph_add_number(text, "tid", (uint64_t)attachment->tid);
+    paragraph_add_number(text, "started_by", attachment->started_by);
+    paragraph_add_number(text, "owner", attachment->reservation->user->uid);
+    return keeper_finish(kept, message);
+}
+
+static void unbind(enum kept kept, struct attachment *attachment)
+{
+    attachment->bound[kept] = false;
+    (void)say_thread(kept, "unbind", attachment);
+}
+
+static void drop(struct reservation *reservation, enum kept kept)
+{
+    struct share *share = &reservation->shares[kept];
+    struct attachment *attachment = reservation->attachment;
+    if (attachment != NULL && attachment->bound[kept])
+        unbind(kept, attachment);
+    struct message *message = keeper_begin("drop", plugin_line(share->plugin));
+    paragraph_add_number(helper_text(message), "class", reservation->class);
+    (void)keeper_finish(kept, message);
+    *share = (struct share){0};
+}
+
+static uint64_t keep(struct reservation *reservation, enum kept kept)
+{
+    const struct holding *holding = held(reservation->grant, kept);
+    struct share *share = &reservation->shares[kept];
+    if (share->is_there && share->plugin != holding->plugin)
+        drop(reservation, kept);
+    if (reservation->class == 0)
+        reservation->class = take_class();
+    *share = (struct share){.is_there = true, .plugin = holding->plugin};
+    memcpy(share->values, holding->claim.values, sizeof share->values);
+    struct message *message = keeper_begin("class", plugin_line(share->plugin));
+    struct paragraph_output *text = helper_text(message);
+    paragraph_add_number(text, "class", reservation->class); /* 0 is refused */
+    paragraph_add_number(text, "rate", claim_amount(&holding->claim));
+    if (kept == KEPT_DISK) {
+        paragraph_add_number(text, "block", holding->claim.values[2]);
+        paragraph_add_number(text, "share", plugin_weight(holding->plugin, &holding->claim));
+    }
+    return keeper_finish(kept, message);
+}
+
+uint64_t shares_keep(struct reservation *reservation)
+{
+    return keep(reservation, first_due(reservation));
+}
+
+void shares_follow(struct reservation *reservation)
+{
+    bool any = false;
+    for (enum kept kept = 0; kept < KEPT; kept++) {
+        const bool granted = held(reservation->grant, kept) != NULL;
+        any |= granted;
+        if (!reservation->shares[kept].is_there)
+            continue;
+        if (!granted)
+            drop(reservation, kept);
+        else if (is_due(reservation, kept))
+            (void)keep(reservation, kept);
+    }
+    if (any || reservation->class == 0)
+        return;
+    give_class(reservation->class);
+    reservation->class = 0;
+}
+
+void shares_failed(struct reservation *reservation)
+{
+    for (enum kept kept = 0; kept < KEPT; kept++)
+        memset(reservation->shares[kept].values, 0, sizeof reservation->shares[kept].values);
+}
+
+/* ---- threads ---- */
+
+static enum kept first_unbound(const struct attachment *attachment)
+{
+    enum kept kept = 0;
+    while (kept < KEPT && (attachment->bound[kept] || held(attachment->reservation->grant, kept) == NULL))
+        kept++;
+    return kept;
+}
+
+bool shares_bind_is_due(const struct attachment *attachment)
+{
+    return first_unbound(attachment) < KEPT;
+}
+
+uint64_t shares_bind(struct attachment *attachment)
+{
+    const enum kept kept = first_unbound(attachment);
+    attachment->bound[kept] = true;
+    return say_thread(kept, "bind", attachment);
+}
+
+void shares_unbind(struct attachment *attachment)
+{
+    for (enum kept kept = 0; kept < KEPT; kept++)
+        if (attachment->bound[kept])
+            unbind(kept, attachment);
+}
+
+void shares_bind_again(enum kept kept)
+{
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        if (reservation->attachment != NULL && reservation->attachment->bound[kept])
+            (void)say_thread(kept, "bind", reservation->attachment);
+}

@@ -1,0 +1,36 @@
+/* What a reservation has of interfaces and disks that are kept (keepers.h): it has a class with what it was promised, and its attached thread
+ * belongs to that, by the sockets of its process or by its process as such. The class is there before the verdict says so; what is given up goes
+ * without anybody waiting. A restart changes no class: it stands in the journal. */
+#ifndef RTF_SHARES_H
+#define RTF_SHARES_H
+
+#include "keepers.h"
+#include "reservation.h"
+
+/* Of a grant of before: the class that it has had. Its shares are due. */
+void shares_take_up(struct reservation *reservation, uint16_t class);
+
+/* Has the grant a share of anything that is kept? */
+bool shares_are_in(const struct grant *grant);
+
+/* Of which line the first is; -1: of none. */
+int shares_plugin(const struct grant *grant);
+
+/* Is there one that is not kept yet as it is granted? Then the id that the answer will carry, of the first; granted again with shares_follow, nobody
+ * waits. */
+bool shares_are_due(const struct reservation *reservation);
+uint64_t shares_keep(struct reservation *reservation);
+
+/* After a grant has gone, or is back to what it was: its class and its thread, too. The kernel has refused: nothing is known to be kept. */
+void shares_follow(struct reservation *reservation);
+void shares_failed(struct reservation *reservation);
+
+/* The attached thread belongs to the reservation's class, and what it starts or opens later; or no longer. One helper at a time. */
+bool shares_bind_is_due(const struct attachment *attachment);
+uint64_t shares_bind(struct attachment *attachment);
+void shares_unbind(struct attachment *attachment);
+
+/* The helper knows no thread any more. */
+void shares_bind_again(enum kept kept);
+
+#endif

@@ -1,0 +1,93 @@
+/* disk - the time of a disk: the sum of what each claim reads and writes, divided by what the disk does in blocks of that size at random places, and by
+ * its period, stays within a threshold (paper 002, section 4.2, equation (1))
+ *
+ * throughput= is what rtf-probe measures, threshold= the part of the disk's time that may be promised (0.8: disk.h). */
+#include <inttypes.h>
+
+#include "amounts.h"
+#include "disk.h"
+#include "plugin.h"
+
+static struct {
+    struct disk_rates rates;
+    uint64_t capacity; /* billionths of its time */
+} disk;
+
+static const char *take_throughput(const char *value)
+{
+    return parse_disk_rates(value, &disk.rates) ? NULL : "bytes a second, for blocks of each size in growing order, such as 4KiB:900kB,32KiB:5400kB";
+}
+
+/* The broker matches the claims' device with it: nothing here depends on its name. */
+static const char *take_device(const char *value)
+{
+    return value[0] != '\0' ? NULL : "the name of a disk, such as sda";
+}
+
+static const char *take_resource(const char *value)
+{
+    (void)value;
+    return NULL;
+}
+
+static const struct word words[] = {
+    {.key = "throughput", .take = take_throughput}, {.key = "device", .take = take_device}, {.key = "resource", .take = take_resource}, {0}};
+
+static const char *setup(struct config *config)
+{
+    if (disk.rates.count == 0)
+        return "throughput= is missing: the disk's, such as 4KiB:900kB,32KiB:5400kB";
+    disk.capacity = config->threshold == THRESHOLD_UNSET ? DISK_THRESHOLD : config->threshold;
+    config->tests = "sufficient";
+    return disk.capacity > 0 ? NULL : "threshold=0 leaves nothing";
+}
+
+static bool is_whole(const struct request *request)
+{
+    return request->bytes != 0 && request->period != 0 && request->block != 0;
+}
+
+static const char *disk_accept(const struct request *request, struct paragraph_output *out)
+{
+    char left_text[UTILIZATION_TEXT], all[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
+    if (!is_whole(request))
+        return "a claim without bytes, period or block";
+    const uint64_t left = amounts_left(disk.capacity, request->task), asked = disk_share(&disk.rates, request->bytes, request->period, request->block);
+    if (asked <= left) {
+        paragraph_add(out, "answer", "ok");
+        return NULL;
+    }
+    (asked > disk.capacity ? answer_never : answer_no)(out, "the disk has %s of %s of its time left, %s asked", format_utilization(left, left_text),
+                                                       format_utilization(disk.capacity, all), format_utilization(asked, asked_text));
+    answer_nearest(out, disk_bytes_within(&disk.rates, left, request->period, request->block));
+    return NULL;
+}
+
+static const char *disk_release(const struct request *request, struct paragraph_output *out)
+{
+    (void)out;
+    amounts_clear(request->task);
+    return NULL;
+}
+
+static const char *disk_schedule(const struct request *request, struct paragraph_output *out)
+{
+    (void)out;
+    if (!is_whole(request))
+        return "a claim without bytes, period or block";
+    amounts_set(request->task, disk_share(&disk.rates, request->bytes, request->period, request->block));
+    return NULL;
+}
+
+static const char *disk_load(const struct request *request)
+{
+    (void)request;
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct plugin plugin = {
+        .words = words, .setup = setup, .accept = disk_accept, .schedule = disk_schedule, .release = disk_release, .load = disk_load, .without_cpus = true};
+    return plugin_main(argc, argv, &plugin);
+}

@@ -1,0 +1,102 @@
+# Claims on a disk: admitted by the share of its time that they take (rtf-spec(5), plugins.conf(5)).
+
+load helper
+
+DISK="SDA disk - - resource=disk device=sda throughput=4KiB:900kB,32KiB:5400kB"
+
+prepare() {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "$DISK"
+    rules_are "- SDA max_bandwidth 100MB"
+}
+
+rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$@"; }
+pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name) | "\(.unit) \(.used) \(.capacity)"' "$SPOOL/status.json"; }
+shows() { [ "$(pool "$1")" = "$2" ]; }
+books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+
+# told EXPRESSION JSON: it holds.
+told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
+
+# stream BYTES [MORE]: a claim of so many each 50 ms, in blocks of 32 KiB.
+stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s}}' "$1" "${2:-}"; }
+
+# 32 KiB of 5,400,000 bytes a second each 50 ms are 0.121362963 of the disk's time, rounded up.
+
+@test "six streams fit into 0.8 of the disk, the seventh is refused with the nearest" {
+    broker_start
+    for number in 1 2 3 4 5 6; do
+        told '.result == "OK"' "$(spec $ALICE "s$number" "$(stream 32KiB)")"
+    done
+    eventually shows SDA 'disk 0.728177778 0.8'
+    answer=$(spec $ALICE more "$(stream 32KiB)")
+    told '.result == "SCHEDULE_FAIL" and .refusal.by == "SDA" and .refusal.retry == "when-freed" and .refusal.nearest == null' "$answer"
+    told '.reason == "SDA refused: the disk has 0.071822222 of 0.8 of its time left, 0.121362963 asked"' "$answer"
+    # Small blocks take longer: 4 KiB of 900 kB/s in 0.0718 of 200 ms is three.
+    answer=$(spec $ALICE more '{"disk": {"bytes": "16KiB", "period": "200ms"}}')
+    told '.refusal.nearest == 12288' "$answer"
+    told '.grant.claims == [{"resource": "disk", "plugin": "SDA", "bytes": 12288, "period": 200000, "block": 4096, "device": "sda"}]' \
+        "$(spec $ALICE more '{"disk": {"bytes": 12288, "period": "200ms"}}')"
+    books
+    as $ALICE sh -c "rm '$SPECS/$ALICE'/*.json"
+    eventually shows SDA 'disk 0 0.8'
+    books
+}
+
+@test "a disk, a network and CPU time are granted together or not at all" {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "$DISK" 'NET net - - resource=network interface=rtf0 rate=1Mbit enforce=none'
+    rules_are "- SDA max_bandwidth 100MB" "- NET max_bandwidth 10Mbit"
+    broker_start
+    task() { printf '{"runtime": "10ms", "period": "100ms", "disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"}, "network": {"bytes": %s, "period": "20ms"}}' "$1" "$2"; }
+    told '.result == "OK" and [.grant.claims[].resource] == ["network", "disk"]' "$(spec $ALICE first "$(task 64KiB 1024)")"
+    eventually shows SDA 'disk 0.242725926 0.8'
+    before=$(jq -S .pools "$SPOOL/status.json")
+    told '.grant == null and .refusal.by == "SDA"' "$(spec $ALICE second "$(task 192KiB 1024)")"
+    told '.grant == null and .refusal.by == "NET"' "$(spec $ALICE second "$(task 32KiB 4096)")"
+    told '.grant == null and .refusal.by == "EDF"' "$(spec $ALICE second "$(task 32KiB 512 | jq -c '.runtime = "90ms"')")"
+    told '.grant == null' "$(spec $BOB dry "$(task 32KiB 512 | jq -c '.dry_run = true')")"
+    books
+    [ "$(jq -S .pools "$SPOOL/status.json")" = "$before" ]
+    # A change that is refused leaves what there was.
+    told '.grant.claims[1].bytes == 65536' "$(spec $ALICE first "$(task 320KiB 1024)")"
+    told '.grant.claims[1].bytes == 98304' "$(spec $ALICE first "$(task 96KiB 512)")"
+    books
+    kill -KILL "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    broker_start
+    eventually shows SDA 'disk 0.364088889 0.8'
+    books
+}
+
+@test "what rules bound is bytes a second, of all that a user claims" {
+    rules_are "$ALICE SDA max_user_bandwidth 1MB"
+    broker_start
+    told '.result == "ACL_FAIL" and .refusal.nearest == 50000' "$(spec $ALICE one "$(stream 64KiB)")"
+    told '.result == "OK"' "$(spec $ALICE one "$(stream 32KiB)")"
+    told '.result == "ACL_FAIL" and .refusal.nearest == 17232' "$(spec $ALICE two "$(stream 32KiB)")"
+    told '.result == "ACL_FAIL" and .refusal.nearest == null' "$(spec $BOB one "$(stream 1)")"
+}
+
+@test "a disk that no line has, a path, and what is no claim are refused" {
+    broker_start
+    told '.refusal.code == "no-plugin"' "$(spec $ALICE cam "$(stream 1 ', "device": "sdb"')")"
+    told '.grant != null' "$(spec $ALICE cam "$(stream 1 ', "device": "/dev/sda"')")"
+    told '.result == "BAD_SPEC" and (.reason | contains("must be the name of a whole disk"))' "$(spec $ALICE cam "$(stream 1 ', "device": "/var/rec"')")"
+    for claim in '{"bytes": 1}' '{"period": "20ms"}' '{"bytes": 1, "period": "20ms", "block": 0}' '{"bytes": 1, "period": "20ms", "block": "17MiB"}' \
+        '{"bytes": 1, "period": "20ms", "device": "../etc"}' '{"bytes": 1, "period": "20ms", "interface": "eth0"}' '5'; do
+        told '.result == "BAD_SPEC" and (.reason | contains("disk"))' "$(spec $ALICE cam "{\"disk\": $claim}")"
+    done
+    told '.result == "OK" and .grant != null' "$(spec $ALICE cam "$(stream 1)")"
+    told '.result == "ATTACH_FAIL" and .refusal.code == "no-cpu-claim"' "$(spec $ALICE cam "$(stream 1 | jq -c '.attach = 1')")"
+}
+
+@test "a line of a disk says which one and how fast it is" {
+    for line in 'SDA disk - - resource=disk throughput=1MB' 'SDA disk - - resource=disk device=sda' 'SDA disk - - resource=disk device=a/b throughput=1MB' \
+        'SDA disk - - resource=disk device=sda throughput=32KiB:1MB,4KiB:2MB' 'SDA disk - - resource=disk device=sda throughput=1MB capacity=5' \
+        'SDA disk - - resource=disk device=sda throughput=1MB enforce=cgroup' 'SDA disk - 0 resource=disk device=sda throughput=1MB' \
+        'SDA disk - - resource=disk device=sda throughput=1MB threshold=0'; do
+        configure_plugins 'EDF edf - 0 partition=unthrottled' "$line"
+        run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+        [ "$status" != 0 ] || { echo "$line" >&2; return 1; }
+        [[ "$output" == *plugins.conf:2:* ]] || { echo "$line: $output" >&2; return 1; }
+    done
+}
