@@ -25,11 +25,12 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 # Which headers a source file sees, besides those beside it: nobody reaches into another program. Tests see everything.
 BROKER  = libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
 NL_CFLAGS = $(shell pkg-config --cflags libnl-route-3.0)
-sees    = -Ilib $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
+FUSE_CFLAGS = $(shell pkg-config --cflags fuse3)
+sees    = -Ilib $(if $(filter test/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove rtf-rtkit rtf-net
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove rtf-rtkit rtf-net rtf-disk
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): shell, C, and what those in shell share.
 FRONT    = $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
@@ -47,10 +48,11 @@ BROKER_SRC = $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 READER_SRC = $(wildcard libexec/reader/*.c)
 NET_SRC    = $(wildcard libexec/net/*.c)
+DISK_SRC   = $(wildcard libexec/disk/*.c)
 RTKIT_SRC  = $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c test/library/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
+SOURCES    = $(wildcard bin/*.c test/library/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
@@ -86,7 +88,8 @@ $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c l
 $(B)/libexec/rtf-remove:     $(call objects,libexec/rtf-remove.c lib/clock.c lib/name.c lib/units.c)
 $(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/units.c)
-$(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) libexec/serve.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) libexec/serve.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
@@ -105,6 +108,7 @@ $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-reader: LDLIBS = -ljansson -lseccomp
 $(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-logger $(B)/libexec/rtf-publisher $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-names: LDLIBS = -lcap-ng
+$(B)/libexec/rtf-disk: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-net: LDLIBS = -lcap-ng -lseccomp -lnl-route-3 -lnl-3
 $(B)/libexec/rtf-rtkit: LDLIBS = -ljansson -lcap-ng -lseccomp -lsystemd
 # One is started whenever a user comes back: without a dynamic linker in half the time. STATIC= for one with it; sanitizers need it.
@@ -121,10 +125,11 @@ $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
 # What the tests look with, and attacks that are made on other kernels, too (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-TOOLS = $(B)/test/kernel-view $(B)/test/field $(B)/test/rtkit-client $(ATTACKS)
+TOOLS = $(B)/test/kernel-view $(B)/test/field $(B)/test/rtkit-client $(B)/test/slow-disk $(ATTACKS)
 $(filter-out $(ATTACKS),$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o
 $(B)/test/field: LDLIBS = -ljansson
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
+$(B)/test/slow-disk: LDLIBS = -lfuse3
 
 $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
@@ -318,7 +323,7 @@ $(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h li
 	@touch $@
 
 # What administrators type; its parts are found where the program itself is.
-SBIN = rtf-brokerd rtf-invariants rtf-lint rtf-net rtf-partition
+SBIN = rtf-brokerd rtf-invariants rtf-disk rtf-lint rtf-net rtf-partition
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)

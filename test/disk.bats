@@ -2,7 +2,7 @@
 
 load helper
 
-DISK="SDA disk - - resource=disk device=sda throughput=4KiB:900kB,32KiB:5400kB"
+DISK="SDA disk - - resource=disk device=sda throughput=4KiB:900kB,32KiB:5400kB enforce=none"
 
 prepare() {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "$DISK"
@@ -92,7 +92,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
 @test "a line of a disk says which one and how fast it is" {
     for line in 'SDA disk - - resource=disk throughput=1MB' 'SDA disk - - resource=disk device=sda' 'SDA disk - - resource=disk device=a/b throughput=1MB' \
         'SDA disk - - resource=disk device=sda throughput=32KiB:1MB,4KiB:2MB' 'SDA disk - - resource=disk device=sda throughput=1MB capacity=5' \
-        'SDA disk - - resource=disk device=sda throughput=1MB enforce=cgroup' 'SDA disk - 0 resource=disk device=sda throughput=1MB' \
+        'SDA disk - - resource=disk device=sda throughput=1MB enforce=htb' 'SDA disk - 0 resource=disk device=sda throughput=1MB' \
         'SDA disk - - resource=disk device=sda throughput=1MB threshold=0'; do
         configure_plugins 'EDF edf - 0 partition=unthrottled' "$line"
         run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"

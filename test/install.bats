@@ -76,6 +76,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-attach
 755 usr/libexec/rtf/rtf-brokerd
 755 usr/libexec/rtf/rtf-detach
+755 usr/libexec/rtf/rtf-disk
 755 usr/libexec/rtf/rtf-guard
 755 usr/libexec/rtf/rtf-invariants
 644 usr/libexec/rtf/rtf-invariants.jq
@@ -93,6 +94,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-threads
 755 usr/sbin
 777 usr/sbin/rtf-brokerd
+777 usr/sbin/rtf-disk
 777 usr/sbin/rtf-invariants
 777 usr/sbin/rtf-lint
 777 usr/sbin/rtf-net
@@ -144,6 +146,7 @@ prepare() {
 644 usr/share/man/man8/rtf-acl.8
 644 usr/share/man/man8/rtf-attach.8
 644 usr/share/man/man8/rtf-brokerd.8
+644 usr/share/man/man8/rtf-disk.8
 644 usr/share/man/man8/rtf-drain.8
 644 usr/share/man/man8/rtf-history.8
 644 usr/share/man/man8/rtf-invariants.8

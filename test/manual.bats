@@ -205,7 +205,7 @@ session() {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
-    [ "$keys" = 'attach comment cpus deadline desired_runtime dry_run expires ignore_admission lifetime move network on_refusal period plugin priority runtime token units' ]
+    [ "$keys" = 'attach comment cpus deadline desired_runtime disk dry_run expires ignore_admission lifetime move network on_refusal period plugin priority runtime token units' ]
     blocks rtf-spec.5 SYNOPSIS
     [ "$(jq -r 'keys[]' "$WORK/block.01" | xargs)" = "$keys" ]
     answer=$(spec $ALICE cam '{"no_such_key": 1}')

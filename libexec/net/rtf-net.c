@@ -1,7 +1,7 @@
 /* rtf-net - the network helper: gives reservations their share of an interface. It shapes what the interface sends (shaping.h) and marks the sockets
  * of attached threads (marking.h); nobody else of rtf has the power to do either.
  *
- *     rtf-net --serve INTERFACE=CAPACITY...     the broker's, on standard input, a SOCK_SEQPACKET socket; CAPACITY in bytes a second
+ *     rtf-net --serve INTERFACE=CAPACITY...     the broker's, on standard input, as serve.h says; CAPACITY in bytes a second
  *     rtf-net --remove INTERFACE...             gives the interfaces back as the kernel makes them
  *
  *   op=check   id interface                          it is ours, or why not
@@ -12,7 +12,7 @@
  *   op=unbind  id class tid started_by
  *   op=end     id interface                          gives it back
  *
- * Each is answered by id= and answer=ok|gone|no, reason=, and may be said twice. When the broker ends without a word, what is shaped stays; new sockets
+ * Each may be said twice. When the broker ends without a word, what is shaped stays; new sockets
  * are marked no more. */
 #include <errno.h>
 #include <linux/capability.h>
@@ -20,30 +20,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include "confine.h"
 #include "marking.h"
-#include "paragraph.h"
-#include "pass.h"
 #include "powers.h"
+#include "serve.h"
 #include "shaping.h"
 #include "units.h"
 
-enum { INTERFACES_MOST = 64, REASON = 512 };
+enum { INTERFACES_MOST = 64 };
 
 static struct wire {
     const char *name;
     uint64_t capacity;
-    char reason[REASON]; /* why it is not ours; "" */
+    char reason[SERVE_REASON]; /* why it is not ours; "" */
     bool said[CLASS_MOST + 1];
 } *wires[INTERFACES_MOST];
 static int wire_count;
 static char no_marks[MARKING_REASON]; /* why no socket can be marked; "" */
-
-enum done { DONE, GONE, REFUSED };
 
 static struct wire *settled; /* whose classes shaping_settle asks for */
 
@@ -67,12 +62,6 @@ static bool get_class(const struct paragraph *request, uint16_t *class)
     const bool got = paragraph_get_number(request, "class", CLASS_MOST, &number) == 1 && number >= CLASS_LEAST;
     *class = got ? (uint16_t)number : 0;
     return got;
-}
-
-static enum done refuse(char *reason, const char *sentence)
-{
-    snprintf(reason, REASON, "%s", sentence);
-    return REFUSED;
 }
 
 static enum done serve_wire(const char *op, const struct paragraph *request, char *reason)
@@ -127,12 +116,9 @@ static enum done serve_thread(const char *op, const struct paragraph *request, c
     return marking == MARKED ? DONE : marking == MARKING_GONE ? GONE : REFUSED;
 }
 
-static enum done serve_one(const struct paragraph *request, char *reason)
+static enum done serve_op(const char *op, const struct paragraph *request, char reason[static SERVE_REASON])
 {
     static const char *const of_wires[] = {"check", "class", "drop", "settle", "end"};
-    const char *op = paragraph_get(request, "op");
-    if (op == NULL)
-        return refuse(reason, "no op=");
     for (size_t i = 0; i < sizeof of_wires / sizeof *of_wires; i++)
         if (strcmp(op, of_wires[i]) == 0) {
             const enum done done = serve_wire(op, request, reason);
@@ -140,43 +126,6 @@ static enum done serve_one(const struct paragraph *request, char *reason)
             return done == REFUSED && shaping_is_lost() ? serve_wire(op, request, reason) : done;
         }
     return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
-}
-
-static bool answer(const char *id, enum done done, const char *reason)
-{
-    static struct paragraph_output output;
-    static const char *const answers[] = {[DONE] = "ok", [GONE] = "gone", [REFUSED] = "no"};
-    paragraph_add(&output, "id", id);
-    paragraph_add(&output, "answer", answers[done]);
-    if (done == REFUSED)
-        paragraph_add(&output, "reason", reason);
-    paragraph_close(&output);
-    const bool sent = send_with_fd(STDIN_FILENO, output.data, output.length, -1, MSG_NOSIGNAL);
-    paragraph_drop(&output, output.length);
-    return sent;
-}
-
-static int serve(void)
-{
-    static struct paragraph_input input;
-    char bytes[PARAGRAPH_BYTES];
-    for (;;) {
-        struct paragraph request;
-        const char *why, *id;
-        char reason[REASON] = "";
-        int fd;
-        const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
-        if (fd >= 0)
-            close(fd);
-        if (got == 0)
-            return EX_OK;
-        if (got < 0 || !paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1 ||
-            (id = paragraph_get(&request, "id")) == NULL)
-            return EX_DATAERR;
-        const enum done done = serve_one(&request, reason);
-        if (!answer(id, done, reason))
-            return EX_OK;
-    }
 }
 
 /* To shape and to mark, and to reach the sockets of others. No rules for files (landlock(7)): whoever is under them may take no socket from anybody. */
@@ -222,12 +171,12 @@ static int start(int count, char **words)
         fprintf(stderr, "rtf-net: it cannot give up what it does not need: %s\n", strerror(errno));
         return EX_OSERR;
     }
-    return serve();
+    return serve(serve_op);
 }
 
 static int remove_all(int count, char **names)
 {
-    char reason[REASON];
+    char reason[SERVE_REASON];
     int code = EX_OK;
     for (int i = 0; i < count; i++)
         if (!shaping_end(names[i], reason)) {

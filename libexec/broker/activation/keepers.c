@@ -19,11 +19,6 @@ static void word_of_network(const struct plugin_line *line, char word[static WOR
     snprintf(word, WORD_BYTES, "%s=%" PRIu64, line->where, line->capacity);
 }
 
-static void word_of_disk(const struct plugin_line *line, char word[static WORD_BYTES])
-{
-    snprintf(word, WORD_BYTES, "%s", line->where);
-}
-
 /* An interface that is given back is as the kernel makes it: no other is taken. */
 static void former_network(const char *where, char word[static WORD_BYTES])
 {
@@ -60,7 +55,7 @@ static struct keeper {
     const char *name, *program, *record;
     enum part_kind part;
     const char *remove, *remove_all; /* words of the program's: of what is ours no more, and of all that is */
-    void (*word)(const struct plugin_line *line, char *word);
+    void (*word)(const struct plugin_line *line, char *word); /* what it is started with; NULL: a word of the record */
     void (*former)(const char *where, char *word); /* a word of the record, which is what the removal is told */
     char path[4096];
     struct helper helper;
@@ -70,7 +65,7 @@ static struct keeper {
     [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .part = PART_NET, .remove = "--remove",
                       .remove_all = "--remove", .word = word_of_network, .former = former_network},
     [KEPT_DISK] = {.name = "the disk helper", .program = "rtf-disk", .record = "disks", .part = PART_DISK, .remove = "--remove",
-                   .remove_all = "--remove-all", .word = word_of_disk, .former = former_disk},
+                   .remove_all = "--remove-all", .former = former_disk},
 };
 
 enum kept kept_by(const struct plugin_line *line)
@@ -201,13 +196,17 @@ static void say_disks_again(void)
 static void prepare(struct keeper *keeper, void (*tell)(const struct helper_event *event))
 {
     static char serve[] = "--serve";
-    char words[PLUGINS_MAX][WORD_BYTES], *argv[PLUGINS_MAX + 3] = {keeper->path, serve};
+    char words[PLUGINS_MAX][WORD_BYTES], old[WORDS_BYTES], *argv[PLUGINS_MAX + 3] = {keeper->path, serve};
+    read_record(keeper, old);
     const bool given_back = give_back(keeper, false);
     if (!given_back)
         fprintf(stderr, "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n", keeper->program);
     for (int i = 0; i < plugins_count(); i++)
         if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers)) {
-            keeper->word(plugin_line(i), words[keeper->lines]);
+            if (keeper->word != NULL)
+                keeper->word(plugin_line(i), words[keeper->lines]);
+            else
+                word_for_record(keeper, plugin_line(i)->where, old, words[keeper->lines]);
             argv[2 + keeper->lines] = words[keeper->lines];
             keeper->lines++;
         }

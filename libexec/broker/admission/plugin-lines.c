@@ -58,7 +58,7 @@ static const char *const examples[RESOURCES] = {[RESOURCE_NETWORK] = "an interfa
 static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line, char *reason)
 {
     if (strncmp(word, "resource=", 9) == 0) {
-        line->kept = strcmp(value, "network") == 0;
+        line->kept = strcmp(value, "network") == 0 || strcmp(value, "disk") == 0;
         return (resource_from_name(value, &line->resource) && line->resource != RESOURCE_CPU) ||
                wrong(reason, line->line, "resource= takes the name of a resource, such as %s, not \"%.40s\"", resource_name(RESOURCE_UNITS), value);
     }
@@ -179,10 +179,10 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
         return true;
     }
     if (strncmp(word, "enforce=", 8) == 0 && resource_where(line->resource) != NULL) {
-        const bool can_be = line->resource == RESOURCE_NETWORK;
-        line->kept = can_be && strcmp(value, "htb") == 0;
+        const char *how = line->resource == RESOURCE_DISK ? "cgroup" : "htb";
+        line->kept = strcmp(value, how) == 0;
         return line->kept || strcmp(value, "none") == 0 ||
-               wrong(reason, line->line, "enforce= of a %s takes %snone, not \"%.40s\"", resource_name(line->resource), can_be ? "htb or " : "", value);
+               wrong(reason, line->line, "enforce= of a %s takes %s or none, not \"%.40s\"", resource_name(line->resource), how, value);
     }
     if (strncmp(word, "enforce=", 8) == 0) {
         if (line->deadline)

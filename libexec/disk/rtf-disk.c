@@ -1,0 +1,236 @@
+/* rtf-disk - the disk helper: gives reservations their share of a disk. It sets how disks hand out their time (scheduler.h) and puts processes into
+ * groups (groups.h); nobody else of rtf has the power to do either.
+ *
+ *     rtf-disk --serve DISK...           the broker's, on standard input, as serve.h says
+ *     rtf-disk --remove DISK=FORMER...   gives the disks back as they were, scheduler_end
+ *     rtf-disk --remove-all DISK=FORMER...   and leaves no group
+ *
+ *   op=check   id device                               it is ours, or why not
+ *   op=class   id device class rate block share        groups_class; class= from 16 to 65535
+ *   op=drop    id device class
+ *   op=settle  id device                               removes the classes that have not been said since it was started
+ *   op=bind    id class tid started_by owner           groups_bind
+ *   op=unbind  id class tid started_by owner           groups_unbind
+ *   op=end     id device                               gives it back, but for its scheduler; the last one: no group is left
+ *
+ * Each may be said twice. When the broker ends without a word, all stays as it is. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sysexits.h>
+
+#include "confine.h"
+#include "groups.h"
+#include "powers.h"
+#include "scheduler.h"
+#include "serve.h"
+#include "units.h"
+
+enum { DISKS_MOST = 64 };
+
+static struct disk {
+    const char *former; /* scheduler_end */
+    char name[64], number[DISK_NUMBER];
+    bool is_ours;
+} disks[DISKS_MOST];
+static int disk_count;
+static bool said[CLASS_MOST + 1];  /* of any disk: a class is a reservation's, and that has one */
+static bool stuck[CLASS_MOST + 1]; /* dropped, but it could not be emptied: nobody else may have it until it can */
+
+static bool is_said(uint16_t class)
+{
+    return said[class];
+}
+
+static struct disk *disk_named(const struct paragraph *request)
+{
+    const char *name = paragraph_get(request, "device");
+    for (int i = 0; name != NULL && i < disk_count; i++)
+        if (strcmp(disks[i].name, name) == 0)
+            return &disks[i];
+    return NULL;
+}
+
+/* A disk that was taken out and put in again has another number, and forgets what it was told. */
+static bool begin(struct disk *disk, char *reason)
+{
+    char number[DISK_NUMBER];
+    if (!scheduler_number(disk->name, number)) {
+        snprintf(reason, SERVE_REASON, "there is no disk %s", disk->name);
+        return false;
+    }
+    if (disk->is_ours && strcmp(number, disk->number) == 0)
+        return true;
+    memcpy(disk->number, number, sizeof disk->number);
+    disk->is_ours = scheduler_begin(disk->name, reason) && groups_begin(disk->number, reason);
+    return disk->is_ours;
+}
+
+static bool end(struct disk *disk, char *reason)
+{
+    char ignored[DISK_NUMBER];
+    disk->is_ours = false;
+    if (scheduler_number(disk->name, ignored))
+        groups_end(disk->number);
+    bool good = scheduler_end(disk->former, reason);
+    for (int i = 0; i < disk_count; i++)
+        if (disks[i].is_ours)
+            return good;
+    return groups_dissolve(reason) && good;
+}
+
+static bool get_class(const struct paragraph *request, uint16_t *class)
+{
+    uint64_t number;
+    const bool got = paragraph_get_number(request, "class", CLASS_MOST, &number) == 1 && number >= CLASS_LEAST;
+    *class = got ? (uint16_t)number : 0;
+    return got;
+}
+
+static enum done serve_class(const struct disk *disk, uint16_t class, const struct paragraph *request, char *reason)
+{
+    uint64_t rate, block, share;
+    if (paragraph_get_number(request, "rate", INT64_MAX / 2, &rate) != 1 || paragraph_get_number(request, "block", INT64_MAX, &block) != 1 || block == 0 ||
+        paragraph_get_number(request, "share", ONE_CPU, &share) != 1)
+        return refuse(reason, "no rate=, block= or share=");
+    if (stuck[class] && !groups_drop(class, reason))
+        return REFUSED;
+    stuck[class] = false;
+    said[class] = true;
+    return groups_class(class, disk->number, rate, block, share, reason) ? DONE : REFUSED;
+}
+
+static enum done serve_disk(const char *op, const struct paragraph *request, char *reason)
+{
+    uint16_t class;
+    struct disk *disk = disk_named(request);
+    if (disk == NULL)
+        return refuse(reason, "it names no disk that was given");
+    if (strcmp(op, "end") == 0)
+        return end(disk, reason) ? DONE : REFUSED;
+    if (!begin(disk, reason))
+        return REFUSED;
+    if (strcmp(op, "check") == 0)
+        return DONE;
+    if (strcmp(op, "settle") == 0)
+        return groups_settle(is_said, reason) ? DONE : REFUSED;
+    if (!get_class(request, &class))
+        return refuse(reason, "no class=");
+    if (strcmp(op, "class") == 0)
+        return serve_class(disk, class, request, reason);
+    said[class] = false;
+    stuck[class] = !groups_drop(class, reason);
+    return stuck[class] ? REFUSED : DONE;
+}
+
+static enum done serve_thread(const char *op, const struct paragraph *request, char *reason)
+{
+    uint16_t class;
+    uint64_t tid, started_by, owner;
+    if (!get_class(request, &class) || paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 || tid == 0 ||
+        paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1 || paragraph_get_number(request, "owner", UINT32_MAX - 1, &owner) != 1)
+        return refuse(reason, "no class=, tid=, started_by= or owner=");
+    const enum binding binding = strcmp(op, "bind") == 0 ? groups_bind(class, (pid_t)tid, started_by, (uid_t)owner, reason) : groups_unbind(class, reason);
+    return binding == BOUND ? DONE : binding == BINDING_GONE ? GONE : REFUSED;
+}
+
+static enum done serve_op(const char *op, const struct paragraph *request, char reason[static SERVE_REASON])
+{
+    static const char *const of_disks[] = {"check", "class", "drop", "settle", "end"};
+    for (size_t i = 0; i < sizeof of_disks / sizeof *of_disks; i++)
+        if (strcmp(op, of_disks[i]) == 0)
+            return serve_disk(op, request, reason);
+    return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
+}
+
+/* No power but over the files of cgroups that are their users' own, where processes come from and go back to. */
+static const char *confine(const char *mount)
+{
+    static const int powers[] = {CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, -1};
+    static const char *const calls[] = {
+        "recvmsg", "sendmsg", "read", "pread64", "write", "writev", "open", "openat", "close", "fstat", "newfstatat", "statx", "faccessat", "faccessat2", "mkdirat", "unlinkat",
+        "fgetxattr", "fsetxattr", "fremovexattr", "getdents64", "lseek", "readlink", "readlinkat", "pidfd_open", "poll", "ppoll", "clock_gettime", "sched_getattr", "mmap", "munmap",
+        "mremap", "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group", NULL};
+    static char queues[DISKS_MOST][96];
+    struct confine_path paths[DISKS_MOST + 4] = {{"/proc", MAY_READ}, {"/sys/devices", MAY_READ}, {mount, MAY_CHANGE}};
+    for (int i = 0; i < disk_count; i++) {
+        snprintf(queues[i], sizeof queues[i], "/sys/block/%s/queue", disks[i].name);
+        paths[3 + i] = (struct confine_path){queues[i], MAY_WRITE};
+    }
+    if (!confine_for_good() || !confine_powers(powers))
+        return strerror(errno);
+    const char *why = confine_files(paths);
+    if (why != NULL)
+        fprintf(stderr, "rtf-disk: it is not confined to its files: %s\n", why);
+    return confine_calls(calls) ? NULL : strerror(errno);
+}
+
+static bool take_disk(const char *word)
+{
+    struct disk *disk = &disks[disk_count];
+    const size_t length = strcspn(word, "=");
+    if (disk_count == DISKS_MOST || length == 0 || length >= sizeof disk->name)
+        return false;
+    snprintf(disk->name, sizeof disk->name, "%.*s", (int)length, word);
+    disk->former = word;
+    (void)scheduler_number(disk->name, disk->number);
+    disk_count++;
+    return true;
+}
+
+static int start(const char *mount)
+{
+    char ignored[SERVE_REASON];
+    for (int i = 0; i < disk_count; i++)
+        (void)begin(&disks[i], ignored); /* op=check says it again */
+    (void)mlockall(MCL_CURRENT | MCL_FUTURE);
+    const char *why = confine(mount);
+    if (why != NULL) {
+        fprintf(stderr, "rtf-disk: it cannot give up what it does not need: %s\n", why);
+        return EX_OSERR;
+    }
+    return serve(serve_op);
+}
+
+static int give_back(bool all)
+{
+    char reason[SERVE_REASON];
+    int code = EX_OK;
+    for (int i = 0; i < disk_count; i++) {
+        if (disks[i].number[0] != '\0')
+            groups_end(disks[i].number);
+        if (!scheduler_end(disks[i].former, reason)) {
+            fprintf(stderr, "rtf-disk: %s\n", reason);
+            code = EX_OSERR;
+        }
+    }
+    if (all && !groups_dissolve(reason)) {
+        fprintf(stderr, "rtf-disk: %s\n", reason);
+        code = EX_OSERR;
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    char mount[GROUP_BYTES], reason[SERVE_REASON];
+    const char *op = argc > 2 ? argv[1] : "";
+    const bool serves = strcmp(op, "--serve") == 0, all = strcmp(op, "--remove-all") == 0;
+    if (!serves && !all && strcmp(op, "--remove") != 0) {
+        fprintf(stderr, "usage: rtf-disk --remove|--remove-all DISK=SCHEDULER...\n");
+        return EX_USAGE;
+    }
+    for (int i = 2; i < argc; i++)
+        if (!take_disk(argv[i])) {
+            fprintf(stderr, "rtf-disk: DISK=SCHEDULER is wanted, not \"%s\"\n", argv[i]);
+            return EX_USAGE;
+        }
+    if (!groups_open(mount, reason)) {
+        fprintf(stderr, "rtf-disk: %s\n", reason);
+        return EX_CONFIG;
+    }
+    return serves ? start(mount) : give_back(all);
+}

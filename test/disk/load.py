@@ -1,0 +1,83 @@
+"""Reads a disk past the page cache, as a user.
+
+    load.py UID DISK stream BYTES PERIOD-MS SECONDS    so many bytes at random places each period; prints how much of that, in hundredths, and the late ones
+    load.py UID DISK greedy BYTES SECONDS              at random places as fast as it can; prints bytes a second
+    load.py UID DISK sequential                        until it is killed, 128 KiB after 128 KiB
+    load.py UID DISK deep                              until it is killed, 16 threads with 64 KiB at random places
+"""
+
+import mmap
+import os
+import random
+import sys
+import threading
+import time
+
+uid, path, kind, *words = sys.argv[1:]
+fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+size = os.lseek(fd, 0, os.SEEK_END)
+if uid != "0":
+    os.setgroups([])
+    os.setgid(int(uid))
+    os.setuid(int(uid))
+print("ready", flush=True)
+if kind in ("stream", "greedy"):
+    sys.stdin.readline()
+
+
+def read(buffer, offset):
+    os.preadv(fd, [buffer], offset)
+
+
+def anywhere(count):
+    return random.randrange(size // count) * count
+
+
+def for_ever(count, places):
+    buffer = mmap.mmap(-1, count)
+    for place in places:
+        read(buffer, place)
+
+
+def random_places(count):
+    while True:
+        yield anywhere(count)
+
+
+def places_in_turn(count):
+    place = anywhere(count)
+    while True:
+        yield place
+        place = (place + count) % (size - size % count)
+
+
+if kind == "stream":
+    count, period, seconds = int(words[0]), int(words[1]) / 1000, float(words[2])
+    buffer = mmap.mmap(-1, count)
+    begin = time.monotonic()
+    jobs = int(seconds / period)
+    done = late = 0
+    for job in range(jobs):
+        release = begin + job * period
+        while (left := release - time.monotonic()) > 0:
+            time.sleep(left)
+        if time.monotonic() > begin + seconds:
+            break
+        read(buffer, anywhere(count))
+        done += 1
+        late += time.monotonic() > release + period
+    print(100 * done // jobs, late, flush=True)
+elif kind == "greedy":
+    count, seconds = int(words[0]), float(words[1])
+    buffer = mmap.mmap(-1, count)
+    end = time.monotonic() + seconds
+    done = 0
+    while time.monotonic() < end:
+        read(buffer, anywhere(count))
+        done += count
+    print(int(done / seconds), flush=True)
+elif kind == "sequential":
+    for_ever(131072, places_in_turn(131072))
+else:
+    for _ in range(16):
+        threading.Thread(target=for_ever, args=(65536, random_places(65536))).start()

@@ -1,0 +1,165 @@
+# Reservations of a disk that are kept: rtf-disk(8), on a disk of known speed (slow-disk.bash).
+
+load helper
+load slow-disk
+
+prepare() {
+    disk_make
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "DISK disk - - resource=disk device=$DISK throughput=4KiB:950kB,32KiB:5800kB"
+    configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" '- DISK max_bandwidth 100MB'
+}
+
+# The broker ends before its disk does.
+tidy() {
+    if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then broker_stop TERM; fi
+    while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$WORK/pids"
+    eventually none_of_ours
+    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" || true
+    disk_remove
+    has_groups 0 && [ ! -d "$blkio/rtf-disk" ] && [ ! -d "$blkio/rtf-disk-rest" ]
+}
+
+# told EXPRESSION JSON: it holds.
+told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
+
+# Each has CPU time, too: what is late for want of that is not the disk's fault.
+stream='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}}'
+reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
+
+# attach UID NAME TID: by NAME.tid.
+attach() {
+    as "$1" sh -c "echo $3 >'$SPECS/$1/.$2' && mv '$SPECS/$1/.$2' '$SPECS/$1/$2.tid'"
+    eventually is_attached "$1" "$2" "$3"
+}
+is_attached() { jq -e --argjson tid "$3" '.thread.tid == $tid and .thread.state == "attached"' "$SPECS/$1/$2.verdict" >/dev/null; }
+
+@test "a grant has a group with its bounds, a change others, a release none, and all is as before in the end" {
+    [ "$(scheduler)" = mq-deadline ]
+    before=$(group_of self)
+    broker_start
+    [ "$(scheduler)" = bfq ]
+    [ "$(cat "/sys/block/$DISK/queue/iosched/strict_guarantees" "/sys/block/$DISK/queue/iosched/low_latency" | tr '\n' ' ')" = '1 0 ' ]
+    helper=$(parts 'rtf-disk --serve')
+    [ $((0x$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status") & ~0x80002)) = 0 ]
+    grep -q '^Seccomp:.2' "/proc/$helper/status"
+    [ "$(group_of $$)" = /rtf-disk-rest ] || [ "$(group_of $$)" = "$(group_of 1)" ]
+    reserve $ALICE cam
+    has_groups 1
+    load_begins "$WORK/one" $ALICE stream 32768 50 60
+    attach $ALICE cam "$LOAD"
+    [[ $(group_of "$LOAD") == /rtf-disk/c* ]]
+    bound() { cat "$blkio/$(group_of "$LOAD")"/{blkio.throttle.read_bps_device,io.max} 2>/dev/null | tr -s ' =' '\n' | sed -n '/rbps/{n;p;q}; 2p'; }
+    [ "$(bound)" = 819201 ] # a quarter more than 655360
+    reserve $ALICE cam '{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "16KiB", "period": "50ms", "block": "16KiB"}}'
+    [ "$(bound)" = 409601 ]
+    told '.result == "SCHEDULE_FAIL" and .grant.claims[0].bytes == 16384' "$(spec $ALICE cam '{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "1MiB", "period": "50ms", "block": "32KiB"}}')"
+    [ "$(bound)" = 409601 ]
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually has_groups 0
+    [ "$(group_of "$LOAD")" = "$(group_of $$)" ]
+    broker_stop TERM
+    [ "$(scheduler)" = mq-deadline ]
+    [ "$(group_of self)" = "$before" ]
+    [ ! -s "$SPOOL/state/disks" ]
+}
+
+@test "six reserved streams beside eight that read without end have what they asked for; without a reservation they have not" {
+    broker_start
+    for _ in 1 2 3 4; do
+        load_begins "$WORK/sequential" $BOB sequential
+        load_begins "$WORK/deep" $BOB deep
+    done
+    load_begins "$WORK/bare" $ALICE stream 32768 50 5
+    go "$WORK/bare"
+    is_over() { ! kill -0 "$1" 2>/dev/null; }
+    PATIENCE=6 eventually is_over "$LOAD"
+    read -r percent late < <(tail -n 1 "$WORK/bare")
+    echo "# without: $percent % of its bytes, $late late" >&3
+    [ "$percent" -lt 85 ]
+    for n in 1 2 3 4 5 6; do
+        reserve $ALICE "s$n"
+        load_begins "$WORK/s$n" $ALICE stream 32768 50 5
+        attach $ALICE "s$n" "$LOAD"
+    done
+    for n in 1 2 3 4 5 6; do go "$WORK/s$n"; done
+    for n in 1 2 3 4 5 6; do
+        said() { [ "$(wc -l <"$WORK/s$n")" = 2 ]; }
+        eventually said
+        read -r percent late < <(tail -n 1 "$WORK/s$n")
+        echo "# stream $n: $percent % of its bytes, $late of 100 late" >&3
+        [ "$percent" -ge 90 ] # 100 where nothing else runs; other tests may run beside
+    done
+}
+
+@test "one that is greedy has no more than 1.4 times what was granted, and the others all of theirs" {
+    broker_start
+    for n in 1 2 3; do
+        reserve $ALICE "s$n"
+        load_begins "$WORK/s$n" $ALICE stream 32768 50 5
+        attach $ALICE "s$n" "$LOAD"
+    done
+    reserve $BOB greedy
+    load_begins "$WORK/greedy" $BOB greedy 32768 5
+    attach $BOB greedy "$LOAD"
+    for n in s1 s2 s3 greedy; do go "$WORK/$n"; done
+    said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; }
+    for n in s1 s2 s3 greedy; do eventually said "$n"; done
+    for n in s1 s2 s3; do
+        read -r percent _ < <(tail -n 1 "$WORK/$n")
+        [ "$percent" -ge 90 ]
+    done
+    took=$(tail -n 1 "$WORK/greedy")
+    echo "# greedy: $took of 655360 bytes/s" >&3
+    [ "$took" -le $((655360 * 14 / 10)) ]
+    # Small blocks take longer than their bytes: 4.186 ms each, as against 5.489 of those that were granted. They are counted, too.
+    load_begins "$WORK/small" $BOB greedy 4096 3
+    attach $BOB greedy "$LOAD"
+    go "$WORK/small"
+    eventually said small
+    took=$(tail -n 1 "$WORK/small")
+    echo "# greedy with 4 KiB: $took bytes/s" >&3
+    [ $((took / 4096 * 4186)) -le $((20 * 5489 * 14 / 10)) ]
+}
+
+@test "kill -9 of broker or rtf-disk: groups and members are those of before, and what nobody has any more goes" {
+    broker_start
+    reserve $ALICE cam
+    reserve $ALICE gone
+    load_begins "$WORK/one" $ALICE stream 32768 50 60
+    attach $ALICE cam "$LOAD"
+    before=$(group_of "$LOAD")
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    eventually none_of_ours
+    [ "$(group_of "$LOAD")" = "$before" ]
+    broker_start
+    [ "$(group_of "$LOAD")" = "$before" ]
+    has_groups 2
+    pkill -KILL -P "$(starter)" -f rtf-disk
+    is_back() { [ -n "$(parts 'rtf-disk --serve')" ]; }
+    eventually is_back
+    as $ALICE rm "$SPECS/$ALICE/gone.json"
+    eventually has_groups 1
+    [ "$(group_of "$LOAD")" = "$before" ]
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    eventually none_of_ours
+    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    [ "$(scheduler)" = mq-deadline ]
+    has_groups 0
+}
+
+@test "a disk that is not there is named, and nobody else's process comes into a group" {
+    broker_start
+    reserve $ALICE cam
+    load_begins "$WORK/bob" $BOB stream 32768 50 60
+    as $ALICE sh -c "echo $LOAD >'$SPECS/$ALICE/cam.tid'"
+    refused() { jq -e '.result == "ATTACH_FAIL"' "$SPECS/$ALICE/cam.verdict" >/dev/null; }
+    eventually refused
+    [[ $(group_of "$LOAD") != /rtf-disk/* ]]
+    broker_stop TERM
+    configure_plugins 'EDF edf - 0 partition=unthrottled' 'DISK disk - - resource=disk device=nosuchdisk throughput=1MB'
+    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    [ "$status" = 78 ]
+    [[ "$output" == *'plugins.conf:2: there is no disk nosuchdisk'* ]]
+}

@@ -1,0 +1,91 @@
+/* A disk that takes its time: a file system (FUSE) with one file, _disk_, of which each read and write takes a seek, if it does not begin where the one before
+ * ended, and its bytes at a fixed rate. One at a time, as a disk has one arm. What is written is gone.
+ *
+ *     slow-disk SEEK RATE SIZE MOUNT-POINT      microseconds, bytes a second, bytes */
+#define FUSE_USE_VERSION 31
+#include <errno.h>
+#include <fuse.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static long long seek_time, rate, size; /* ns, bytes a second, bytes */
+static pthread_mutex_t arm = PTHREAD_MUTEX_INITIALIZER;
+static struct timespec free_at;
+static off_t position;
+
+/* Until when it takes stands in `free_at`, not how long: who oversleeps does not make the disk slower. */
+static void work(size_t bytes, off_t offset)
+{
+    struct timespec now;
+    pthread_mutex_lock(&arm);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const long long a_second = 1000000000, takes = (offset == position ? 0 : seek_time) + (long long)bytes * a_second / rate;
+    long long until = free_at.tv_sec * a_second + free_at.tv_nsec, is = now.tv_sec * a_second + now.tv_nsec;
+    if (is - until > 1000000) /* it was idle */
+        until = is;
+    until += takes;
+    free_at = (struct timespec){.tv_sec = until / a_second, .tv_nsec = until % a_second};
+    position = offset + (off_t)bytes;
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &free_at, NULL);
+    pthread_mutex_unlock(&arm);
+}
+
+static int slow_getattr(const char *path, struct stat *status, struct fuse_file_info *info)
+{
+    (void)info;
+    memset(status, 0, sizeof *status);
+    const int is_file = strcmp(path, "/disk") == 0;
+    status->st_mode = is_file ? S_IFREG | 0600 : S_IFDIR | 0700;
+    status->st_nlink = 1;
+    status->st_size = is_file ? size : 0;
+    return is_file || strcmp(path, "/") == 0 ? 0 : -ENOENT;
+}
+
+static int slow_open(const char *path, struct fuse_file_info *info)
+{
+    info->direct_io = 1;
+    return strcmp(path, "/disk") == 0 ? 0 : -ENOENT;
+}
+
+static int slow_read(const char *path, char *into, size_t bytes, off_t offset, struct fuse_file_info *info)
+{
+    (void)path;
+    (void)info;
+    memset(into, 0, bytes);
+    work(bytes, offset);
+    return (int)bytes;
+}
+
+static int slow_write(const char *path, const char *from, size_t bytes, off_t offset, struct fuse_file_info *info)
+{
+    (void)path;
+    (void)from;
+    (void)info;
+    work(bytes, offset);
+    return (int)bytes;
+}
+
+static int slow_fsync(const char *path, int only_data, struct fuse_file_info *info)
+{
+    (void)path;
+    (void)only_data;
+    (void)info;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct fuse_operations operations = {.getattr = slow_getattr, .open = slow_open, .read = slow_read, .write = slow_write, .fsync = slow_fsync};
+    char foreground[] = "-f";
+    if (argc != 5)
+        return 64;
+    seek_time = atoll(argv[1]) * 1000;
+    rate = atoll(argv[2]);
+    size = atoll(argv[3]);
+    char *words[] = {argv[0], foreground, argv[4], NULL};
+    return fuse_main(3, words, &operations, NULL);
+}
