@@ -8,7 +8,7 @@
 uint64_t amounts_left(uint64_t capacity, uint64_t task);
 
 /* The task has this from now on, instead of what it had; or nothing. */
-void amounts_set(uint64_t task, uint64_t amount);
+void amounts_set(uint64_t task, uint64_t is);
 void amounts_clear(uint64_t task);
 
 #endif
