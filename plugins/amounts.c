@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "plugin.h"
-
 struct amount {
     struct amount *next;
     uint64_t task, is;
@@ -28,7 +26,7 @@ uint64_t amounts_left(uint64_t capacity, uint64_t task)
     return others < capacity ? capacity - others : 0;
 }
 
-void amounts_clear(uint64_t task)
+static void clear(uint64_t task)
 {
     struct amount **place = place_of(task), *gone = *place;
     if (gone == NULL)
@@ -40,9 +38,28 @@ void amounts_clear(uint64_t task)
 
 void amounts_set(uint64_t task, uint64_t is)
 {
-    amounts_clear(task);
+    clear(task);
     struct amount *amount = plugin_allocate(1, sizeof *amount);
     *amount = (struct amount){amounts, task, is};
     amounts = amount;
     promised += is;
+}
+
+const char *amounts_release(const struct request *request, struct paragraph_output *out)
+{
+    (void)out;
+    clear(request->task);
+    return NULL;
+}
+
+const char *amounts_load(const struct request *request)
+{
+    (void)request;
+    return NULL;
+}
+
+const char *amounts_take_resource(const char *value)
+{
+    (void)value;
+    return NULL;
 }

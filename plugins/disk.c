@@ -24,14 +24,8 @@ static const char *take_device(const char *value)
     return value[0] != '\0' ? NULL : "the name of a disk, such as sda";
 }
 
-static const char *take_resource(const char *value)
-{
-    (void)value;
-    return NULL;
-}
-
 static const struct word words[] = {
-    {.key = "throughput", .take = take_throughput}, {.key = "device", .take = take_device}, {.key = "resource", .take = take_resource}, {0}};
+    {.key = "throughput", .take = take_throughput}, {.key = "device", .take = take_device}, {.key = "resource", .take = amounts_take_resource}, {0}};
 
 static const char *setup(struct config *config)
 {
@@ -63,13 +57,6 @@ static const char *disk_accept(const struct request *request, struct paragraph_o
     return NULL;
 }
 
-static const char *disk_release(const struct request *request, struct paragraph_output *out)
-{
-    (void)out;
-    amounts_clear(request->task);
-    return NULL;
-}
-
 static const char *disk_schedule(const struct request *request, struct paragraph_output *out)
 {
     (void)out;
@@ -79,15 +66,9 @@ static const char *disk_schedule(const struct request *request, struct paragraph
     return NULL;
 }
 
-static const char *disk_load(const struct request *request)
-{
-    (void)request;
-    return NULL;
-}
-
 int main(int argc, char **argv)
 {
     static const struct plugin plugin = {
-        .words = words, .setup = setup, .accept = disk_accept, .schedule = disk_schedule, .release = disk_release, .load = disk_load, .without_cpus = true};
+        .words = words, .setup = setup, .accept = disk_accept, .schedule = disk_schedule, .release = amounts_release, .load = amounts_load, .without_cpus = true};
     return plugin_main(argc, argv, &plugin);
 }

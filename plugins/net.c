@@ -24,14 +24,8 @@ static const char *take_interface(const char *value)
     return value[0] != '\0' ? NULL : "the name of an interface, such as eth0";
 }
 
-static const char *take_resource(const char *value)
-{
-    (void)value;
-    return NULL;
-}
-
 static const struct word words[] = {
-    {.key = "rate", .take = take_rate}, {.key = "interface", .take = take_interface}, {.key = "resource", .take = take_resource}, {0}};
+    {.key = "rate", .take = take_rate}, {.key = "interface", .take = take_interface}, {.key = "resource", .take = amounts_take_resource}, {0}};
 
 static const char *setup(struct config *config)
 {
@@ -57,13 +51,6 @@ static const char *net_accept(const struct request *request, struct paragraph_ou
     return NULL;
 }
 
-static const char *net_release(const struct request *request, struct paragraph_output *out)
-{
-    (void)out;
-    amounts_clear(request->task);
-    return NULL;
-}
-
 static const char *net_schedule(const struct request *request, struct paragraph_output *out)
 {
     (void)out;
@@ -73,15 +60,9 @@ static const char *net_schedule(const struct request *request, struct paragraph_
     return NULL;
 }
 
-static const char *net_load(const struct request *request)
-{
-    (void)request;
-    return NULL;
-}
-
 int main(int argc, char **argv)
 {
     static const struct plugin plugin = {
-        .words = words, .setup = setup, .accept = net_accept, .schedule = net_schedule, .release = net_release, .load = net_load, .without_cpus = true};
+        .words = words, .setup = setup, .accept = net_accept, .schedule = net_schedule, .release = amounts_release, .load = amounts_load, .without_cpus = true};
     return plugin_main(argc, argv, &plugin);
 }

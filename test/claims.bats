@@ -17,9 +17,6 @@ pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/
 uses() { [ "$(pool "$1")" = "$2" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 
-# told EXPRESSION JSON: it holds.
-told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
-
 both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2}}'
 
 @test "CPU time and units are granted together, and change and go together" {

@@ -14,9 +14,6 @@ pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name) | "\(.unit) \(
 shows() { [ "$(pool "$1")" = "$2" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 
-# told EXPRESSION JSON: it holds.
-told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
-
 # stream BYTES [MORE]: a claim of so many each 50 ms, in blocks of 32 KiB.
 stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s}}' "$1" "${2:-}"; }
 

@@ -19,19 +19,10 @@ tidy() {
     has_groups 0 && [ ! -d "$blkio/rtf-disk" ] && [ ! -d "$blkio/rtf-disk-rest" ]
 }
 
-# told EXPRESSION JSON: it holds.
-told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
-
 # Each has CPU time, too: what is late for want of that is not the disk's fault.
 stream='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}}'
 reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 
-# attach UID NAME TID: by NAME.tid.
-attach() {
-    as "$1" sh -c "echo $3 >'$SPECS/$1/.$2' && mv '$SPECS/$1/.$2' '$SPECS/$1/$2.tid'"
-    eventually is_attached "$1" "$2" "$3"
-}
-is_attached() { jq -e --argjson tid "$3" '.thread.tid == $tid and .thread.state == "attached"' "$SPECS/$1/$2.verdict" >/dev/null; }
 
 @test "a grant has a group with its bounds, a change others, a release none, and all is as before in the end" {
     [ "$(scheduler)" = mq-deadline ]
@@ -141,6 +132,19 @@ is_attached() { jq -e --argjson tid "$3" '.thread.tid == $tid and .thread.state 
     as $ALICE rm "$SPECS/$ALICE/gone.json"
     eventually has_groups 1
     [ "$(group_of "$LOAD")" = "$before" ]
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    eventually none_of_ours
+    # One that keeps no disk any more leaves nothing, either.
+    cp "$CONFIG/plugins.conf" "$WORK/kept"
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "DISK disk - - resource=disk device=$DISK throughput=4KiB:950kB,32KiB:5800kB enforce=none"
+    broker_start
+    [ "$(scheduler)" = mq-deadline ]
+    has_groups 0
+    [ ! -d "$blkio/rtf-disk-rest" ]
+    broker_stop TERM
+    cp "$WORK/kept" "$CONFIG/plugins.conf"
+    broker_start
     kill -KILL "$BROKER"
     wait "$BROKER" || true
     eventually none_of_ours

@@ -14,9 +14,6 @@ pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/
 uses() { [ "$(pool "$1")" = "$2" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 
-# told EXPRESSION JSON: it holds.
-told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
-
 # stream BYTES [MORE]: a claim of so many each 20 ms.
 stream() { printf '{"network": {"bytes": %s, "period": "20ms"%s}}' "$1" "${2:-}"; }
 

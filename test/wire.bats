@@ -10,18 +10,9 @@ prepare() {
     wire_make
 }
 
-# told EXPRESSION JSON: it holds.
-told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
-
 stream='{"network": {"bytes": 1024, "period": "20ms"}}'
 reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 
-# attach UID NAME TID: by NAME.tid.
-attach() {
-    as "$1" sh -c "echo $3 >'$SPECS/$1/.$2' && mv '$SPECS/$1/.$2' '$SPECS/$1/$2.tid'"
-    eventually is_attached "$1" "$2" "$3"
-}
-is_attached() { jq -e --argjson tid "$3" '.thread.tid == $tid and .thread.state == "attached"' "$SPECS/$1/$2.verdict" >/dev/null; }
 lets_go() { jq -e '.thread == null' "$SPECS/$1/$2.verdict" >/dev/null; }
 
 # sent CLASS: packets by now.

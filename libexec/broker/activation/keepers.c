@@ -198,9 +198,6 @@ static void prepare(struct keeper *keeper, void (*tell)(const struct helper_even
     static char serve[] = "--serve";
     char words[PLUGINS_MAX][WORD_BYTES], old[WORDS_BYTES], *argv[PLUGINS_MAX + 3] = {keeper->path, serve};
     read_record(keeper, old);
-    const bool given_back = give_back(keeper, false);
-    if (!given_back)
-        fprintf(stderr, "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n", keeper->program);
     for (int i = 0; i < plugins_count(); i++)
         if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers)) {
             if (keeper->word != NULL)
@@ -210,8 +207,10 @@ static void prepare(struct keeper *keeper, void (*tell)(const struct helper_even
             argv[2 + keeper->lines] = words[keeper->lines];
             keeper->lines++;
         }
-    if (given_back)
+    if (give_back(keeper, keeper->lines == 0))
         keeper->unrecorded = !record(keeper);
+    else
+        fprintf(stderr, "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n", keeper->program);
     if (keeper->lines > 0)
         helper_prepare(&keeper->helper, keeper->name, keeper->part, argv, tell);
     keeper->helper.again = keeper == &keepers[KEPT_DISK] ? say_disks_again : say_networks_again;
