@@ -5,7 +5,7 @@ load helper
 DISK="SDA disk - - resource=disk device=sda throughput=4KiB:900kB,32KiB:5400kB enforce=none"
 
 prepare() {
-    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "$DISK"
+    configure_plugins 'EDF edf - all partition=global threshold=0.5' "$DISK"
     rules_are "- SDA max_bandwidth 100MB"
 }
 
@@ -40,16 +40,16 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
 }
 
 @test "a disk, a network and CPU time are granted together or not at all" {
-    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "$DISK" 'NET net - - resource=network interface=rtf0 rate=1Mbit enforce=none'
+    configure_plugins 'EDF edf - all partition=global threshold=0.1' "$DISK" 'NET net - - resource=network interface=rtf0 rate=1Mbit enforce=none'
     rules_are "- SDA max_bandwidth 100MB" "- NET max_bandwidth 10Mbit"
     broker_start
-    task() { printf '{"runtime": "10ms", "period": "100ms", "disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"}, "network": {"bytes": %s, "period": "20ms"}}' "$1" "$2"; }
+    task() { printf '{"runtime": "5ms", "period": "100ms", "disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"}, "network": {"bytes": %s, "period": "20ms"}}' "$1" "$2"; }
     told '.result == "OK" and [.grant.claims[].resource] == ["network", "disk"]' "$(spec $ALICE first "$(task 64KiB 1024)")"
     eventually shows SDA 'disk 0.242725926 0.8'
     before=$(jq -S .pools "$SPOOL/status.json")
     told '.grant == null and .refusal.by == "SDA"' "$(spec $ALICE second "$(task 192KiB 1024)")"
     told '.grant == null and .refusal.by == "NET"' "$(spec $ALICE second "$(task 32KiB 4096)")"
-    told '.grant == null and .refusal.by == "EDF"' "$(spec $ALICE second "$(task 32KiB 512 | jq -c '.runtime = "90ms"')")"
+    told '.grant == null and .refusal.by == "EDF"' "$(spec $ALICE second "$(task 32KiB 512 | jq -c '.runtime = "99ms"')")"
     told '.grant == null' "$(spec $BOB dry "$(task 32KiB 512 | jq -c '.dry_run = true')")"
     books
     [ "$(jq -S .pools "$SPOOL/status.json")" = "$before" ]
@@ -91,7 +91,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
         'SDA disk - - resource=disk device=sda throughput=32KiB:1MB,4KiB:2MB' 'SDA disk - - resource=disk device=sda throughput=1MB capacity=5' \
         'SDA disk - - resource=disk device=sda throughput=1MB enforce=htb' 'SDA disk - 0 resource=disk device=sda throughput=1MB' \
         'SDA disk - - resource=disk device=sda throughput=1MB threshold=0'; do
-        configure_plugins 'EDF edf - 0 partition=unthrottled' "$line"
+        configure_plugins 'EDF edf - all partition=global' "$line"
         run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
         [ "$status" != 0 ] || { echo "$line" >&2; return 1; }
         [[ "$output" == *plugins.conf:2:* ]] || { echo "$line: $output" >&2; return 1; }

@@ -5,7 +5,7 @@ load slow-disk
 
 prepare() {
     disk_make
-    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "DISK disk - - resource=disk device=$DISK throughput=4KiB:950kB,32KiB:5800kB"
+    configure_plugins 'EDF edf - all partition=global threshold=0.5' "DISK disk - - resource=disk device=$DISK throughput=4KiB:950kB,32KiB:5800kB"
     configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" '- DISK max_bandwidth 100MB'
 }
 
@@ -137,7 +137,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     eventually none_of_ours
     # One that keeps no disk any more leaves nothing, either.
     cp "$CONFIG/plugins.conf" "$WORK/kept"
-    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' "DISK disk - - resource=disk device=$DISK throughput=4KiB:950kB,32KiB:5800kB enforce=none"
+    configure_plugins 'EDF edf - all partition=global threshold=0.5' "DISK disk - - resource=disk device=$DISK throughput=4KiB:950kB,32KiB:5800kB enforce=none"
     broker_start
     [ "$(scheduler)" = mq-deadline ]
     has_groups 0
@@ -162,7 +162,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     eventually refused
     [[ $(group_of "$LOAD") != /rtf-disk/* ]]
     broker_stop TERM
-    configure_plugins 'EDF edf - 0 partition=unthrottled' 'DISK disk - - resource=disk device=nosuchdisk throughput=1MB'
+    configure_plugins 'EDF edf - all partition=global' 'DISK disk - - resource=disk device=nosuchdisk throughput=1MB'
     run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     [ "$status" = 78 ]
     [[ "$output" == *'plugins.conf:2: there is no disk nosuchdisk'* ]]
