@@ -194,7 +194,7 @@ check: all $(TOOLS) unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = timers units wire disk ledger debts acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
+UNITS = timers units wire disk ledger debts desires acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
 MUSE_UNITS = muse-supply muse-marks
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)

@@ -205,7 +205,7 @@ session() {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
-    [ "$keys" = 'attach comment cpus deadline desired_runtime disk dry_run expires ignore_admission lifetime move network on_refusal period plugin priority runtime token units' ]
+    [ "$keys" = 'attach comment cpus deadline desired_runtime disk dry_run expires ignore_admission importance lifetime move network on_refusal period plugin priority runtime token units weight' ]
     blocks rtf-spec.5 SYNOPSIS
     [ "$(jq -r 'keys[]' "$WORK/block.01" | xargs)" = "$keys" ]
     answer=$(spec $ALICE cam '{"no_such_key": 1}')
@@ -411,6 +411,7 @@ session() {
     [ "$(jq -r .grant.runtime "$WORK/out")" = 5000 ]
     # Takes what there is.
     as $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 16ms -P 20ms -- sleep 300 >/dev/null 2>&1 3>&- &
+    eventually is_policy "$!" deadline
     echo '{"runtime": "19ms", "period": "20ms"}' | as $ALICE tee "$SPECS/$ALICE/cam.json" >/dev/null
     { echo "cd $SPECS/$ALICE"; grep -l 'fit=' "$WORK"/block.* | xargs cat; } >"$WORK/script"
     session $ALICE "$WORK/script"

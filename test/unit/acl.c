@@ -552,7 +552,7 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - min_priority 101", "min_priority takes a priority from 1 to 100, not \"101\""},
         {"@rtf - ignore_adm_test yes", "ignore_adm_test takes true or false, not \"yes\""},
         {"@rtf - max_utilisation 1", "unknown property \"max_utilisation\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, max_period, "
-                                     "min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth or max_user_bandwidth"},
+                                     "min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth, max_user_bandwidth or max_importance"},
         {"@rtf EDF max_amount 1", "max_amount is for a plugin that plugins.conf gives a resource= of its own, and \"EDF\" is none"},
         {"@rtf CAMERA max_utilization 1", "max_utilization is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
         {"@rtf CAMERA max_amount few", "max_amount takes a whole number in the unit of the plugin's resource, not \"few\""},

@@ -237,6 +237,7 @@ void rule_judge(struct question *question, const struct rule *rule)
         break;
     case MAX_AMOUNT: /* acl_check_claim */
     case MAX_USER_AMOUNT:
+    case MAX_IMPORTANCE: /* acl_importance_passes */
     case PROPERTIES:
         break;
     }
@@ -313,6 +314,7 @@ static void judge_amount(struct question *question, const struct rule *rule, uin
     const bool first = !question->denied;
     deny(question, rule, asked <= rule->value ? WHEN_FREED : NONE, "%llu used, %llu asked", (unsigned long long)used, (unsigned long long)asked);
     if (first) {
+        question->refusal->counter = rule_counter(question->acl, rule, question->account);
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu", (unsigned long long)asked);
         snprintf(question->refusal->available, sizeof question->refusal->available, "%llu", (unsigned long long)room);
     }
@@ -345,6 +347,24 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
     acl_charge(acl, account, plugin, asked, hold);
     leave_out(hold, own, NULL);
     return true;
+}
+
+bool acl_importance_passes(struct acl *acl, const struct account *account, int importance, struct refusal *refusal, char reason[static REASON_BYTES])
+{
+    struct question question = {.acl = acl, .account = account, .refusal = refusal, .reason = reason};
+    bool opens = account->uid == 0;
+    for (int i = 0; account->uid != 0 && i < acl->count; i++) {
+        const struct rule *rule = &acl->rules[i];
+        if (rule->property != MAX_IMPORTANCE || !rule_is_of(rule, account))
+            continue;
+        opens = true;
+        if ((uint64_t)importance > rule->value)
+            deny(&question, rule, NONE, "%d asked", importance);
+    }
+    if (!opens)
+        deny_by_default(&question, "any plugin", "allows an importance (max_importance)");
+    refusal->never = question.never;
+    return !question.denied;
 }
 
 bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,
