@@ -252,8 +252,9 @@ END
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     as $ALICE sh -c 'cd "$1" && touch "my cam.json" Cam.JSON "$(printf "a\nb\033[2Jc.json")" .hidden 4 5' sh "$SPECS/$ALICE"
-    finds ignored "in $SPECS/$ALICE the broker ignores *my cam.json*rename it." as_alice
-    finds ignored "in $SPECS/$ALICE the broker ignores * and 2 more. *"
+    finds ignored "in $SPECS/$ALICE the broker ignores \"4\", \"5\", \"Cam.JSON\" and 2 more. *rename it." as_alice
+    as $ALICE rm "$SPECS/$ALICE/4" "$SPECS/$ALICE/5" "$SPECS/$ALICE/Cam.JSON"
+    finds ignored "in $SPECS/$ALICE the broker ignores *\"my cam.json\". *"
     ! grep -q "$(printf '\033')" "$WORK/said"
     [ "$(grep -c '^ignored' "$WORK/said")" -eq 1 ]
     ! grep -E 'hidden|"cam.json"' "$WORK/said"
