@@ -137,6 +137,26 @@ is_raised_in_time() {
     books
 }
 
+@test "who needs something and gives it back all the time changes what others have twice a second at most, and never what they need" {
+    broker_start
+    spec $ALICE cam "$(units 2 8)" >/dev/null
+    eventually has $ALICE cam 8
+    local began rounds
+    began=$(milliseconds)
+    for ((rounds = 0; $(milliseconds) - began < 3000; rounds++)); do
+        told '.result == "OK"' "$(spec $BOB five '{"units": {"count": 5}}')"
+        remove $BOB five
+        eventually test ! -e "$SPECS/$BOB/five.verdict"
+    done
+    local seconds=$((($(milliseconds) - began) / 1000 + 1)) changes
+    changes=$(jq -s '[.[] | select(.name == "cam" and .request == "update")] | length' "$EVENTS")
+    echo "# $rounds rounds, $changes changes in $seconds s" >&3
+    [ "$changes" -ge 2 ]
+    [ "$changes" -le $((2 * seconds + 1)) ]
+    [ "$(jq -s '[.[] | select(.name == "cam" and .grant != null).grant.claims[0].accepted_count] | min' "$EVENTS")" -ge 2 ]
+    books
+}
+
 @test "random arrivals and departures: no minimum is refused that the minima alone would admit" {
     broker_start
     cat >"$WORK/walk.py" <<'END'
