@@ -118,6 +118,15 @@ is_number() { # TEXT
     [ "${#1}" -le 15 ]
 }
 
+# "1.5ms" is 1500us, perhaps; nothing where nobody can tell.
+guess_time() { # TEXT
+    printf '%s\n' "$1" | awk '/^[ +]*([0-9]+\.?[0-9]*|\.[0-9]+)([eE]\+?[0-9])? *[uUmM]?[sS]$/ {
+        unit = tolower($0)
+        sub(/^[ +0-9.]*(e\+?[0-9])? */, "", unit)
+        us = ($0 + 0) * (unit == "us" ? 1 : unit == "ms" ? 1000 : 1000000)
+        if (us >= 1 && us <= 3600000000 && us % 1 == 0) printf "%.0fus", us }'
+}
+
 # A whole number and a unit. chrt(1) means ns by a bare number, systemd seconds: nobody knows.
 check_time() { # OPTION TEXT
     if is_number "$2"; then fail 64 "$1 $2: a time needs a unit (us, ms or s)"; fi
@@ -128,7 +137,9 @@ check_time() { # OPTION TEXT
     *s) ;;
     *) front_number='' ;;
     esac
-    is_number "$front_number" || fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms or s), 1us to 3600s"
+    is_number "$front_number" && return
+    front_guess=$(guess_time "$2")
+    fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms or s), ${front_guess:+such as }${front_guess:-1us to 3600s}"
 }
 
 check_number() { # OPTION TEXT
