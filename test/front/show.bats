@@ -91,7 +91,11 @@ TEXT
     eventually less
     fails 77 "rtf plugins: you are not in group *" stranger $CAROL "$RTF_BIN/rtf" --spool "$SPOOL" plugins
     fails 64 'rtf plugins: there is nothing that x could mean here *' rtf plugins x
+    prints 0 rtf show cam
     broker_stop TERM
+    rtf show cam >"$WORK/out" 2>"$WORK/err"
+    grep -q '^granted' "$WORK/out"
+    [ "$(cat "$WORK/err")" = "rtf show: no broker is running on $SPOOL: this is what was in force last" ]
     run -69 rtf plugins
     [[ $output == *"this is what was in force last"* && $output == *EDF* ]]
 }
