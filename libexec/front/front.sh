@@ -284,9 +284,13 @@ enter_own() {
     fail 71 "cannot make $own"
 }
 
+# Who may not has no directory that he could see: he is told that, and not that his specs are not there.
+may_search() { [ -x "$spool/specs" ] || front_denied; }
+
 # One's own directory, which has to be there; and so has this spec.
 enter_spec() { # NAME
     find_own
+    may_search
     if [ -z "$own" ] || [ ! -f "$own/$1.json" ]; then fail 66 "there is no spec $1${own:+ in $own}"; fi
 }
 
@@ -315,7 +319,7 @@ inode() { # FILE
 # NAME.json appears in one instant, and never over another one: false if there is one.
 put_new() { # NAME TOKEN TEXT
     aside=$own/.$1.json.$2
-    printf '%s\n' "$3" >"$aside" || front_full "$aside"
+    { printf '%s\n' "$3" >"$aside"; } 2>/dev/null || front_full "$aside" # the shell would tell its own line of the script
     mv -n "$aside" "$own/$1.json" 2>/dev/null || :
     [ -e "$aside" ] || return 0
     rm -f "$aside"
@@ -325,7 +329,7 @@ put_new() { # NAME TOKEN TEXT
 # The same, in place of what is there.
 put_over() { # NAME TOKEN TEXT
     aside=$own/.$1.json.$2
-    printf '%s\n' "$3" >"$aside" || front_full "$aside"
+    { printf '%s\n' "$3" >"$aside"; } 2>/dev/null || front_full "$aside" # the shell would tell its own line of the script
     mv -f "$aside" "$own/$1.json"
 }
 
