@@ -4,7 +4,8 @@ load ../command
 load front
 
 prepare() {
-    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=3"
+    cp "$RTF_SOURCE/contrib/plugins/units" "$WORK" # where plugins can reach it
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' "CAMERA $WORK/units - - resource=units capacity=3"
     configure_rules "$ALICE - max_utilization 0.5 # a comment" "$ALICE EDF max_user_utilization 0.25" "$ALICE - max_runtime 20ms" "$BOB FP max_utilization 0" \
         "$BOB EDF max_utilization 0.3" "$ALICE CAMERA max_amount 3" "- - max_period 1s"
     OWN=$SPECS/$ALICE
@@ -59,6 +60,38 @@ END
     out "uid $CAROL on EDF: nothing, for not in the group of the spool*"
     prints 0 acl explain root EDF
     out 'root on EDF: anything: root is not restricted'
+}
+
+# bats test_tags=turn:0
+@test "explain: what groups and users have of their sums, by name and by number, and of bandwidths" {
+    cp /etc/group "$WORK/group"
+    cp /etc/passwd "$WORK/passwd"
+    echo "rtftest:x:$GROUP:rtfann" >>"$WORK/group"
+    echo "rtfann:x:$ALICE:$ALICE::/:/bin/sh" >>"$WORK/passwd"
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'NET net - - resource=network interface=rtf0 rate=100Mbit threshold=1 enforce=none'
+    configure_rules '@rtftest - max_utilization 0.5' "@$GROUP - max_utilization 0.4" 'rtfann EDF max_utilization 0.3' "$ALICE EDF max_utilization 0.25" \
+        '- NET max_bandwidth 10Mbit' '@rtftest NET max_user_bandwidth 640kB'
+    cat >"$WORK/script" <<'END'
+mount --bind "$WORK/group" /etc/group
+mount --bind "$WORK/passwd" /etc/passwd
+"$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >"$WORK/broker.out" 2>&1 &
+trap 'kill $!; wait $!' EXIT
+until dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc,nocreat 2>/dev/null; do kill -0 $!; sleep 0.01; done
+setpriv --reuid "$ALICE" --regid "$ALICE" --groups "$GROUP" env USER=rtfann "$RTF_BIN/rtf" --spool "$SPOOL" declare cam -T 2ms -P 20ms --net rtf0:1208B/20ms
+"$RTF_BIN/rtf" --spool "$SPOOL" acl --config "$CONFIG" explain rtfann
+END
+    export WORK SPOOL CONFIG GROUP ALICE
+    prints 0 unshare --mount --propagation private sh -eu "$WORK/script" 3>&-
+    diff "$WORK/out" - <<END
+rtfann on EDF: up to 0.25 in all, 0.15 left
+  acl.conf:1: @rtftest - max_utilization 0.5: opens, 0.1 used, 0.4 left
+  acl.conf:2: @$GROUP - max_utilization 0.4: opens, 0.1 used, 0.3 left
+  acl.conf:3: rtfann EDF max_utilization 0.3: opens, 0.1 used, 0.2 left
+  acl.conf:4: $ALICE EDF max_utilization 0.25: opens, 0.1 used, 0.15 left
+rtfann on NET: up to 640000 in all, 577500 left
+  acl.conf:5: - NET max_bandwidth 10Mbit: opens, 62500 used, 1187500 left
+  acl.conf:6: @rtftest NET max_user_bandwidth 640kB: opens, 62500 used, 577500 left
+END
 }
 
 # bats test_tags=turn:2
