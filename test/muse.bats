@@ -470,6 +470,44 @@ END_OF_RELAY
     [ "$(cat err)" = 'rtf-muse: thread n: /nonexistent: No such file or directory' ]
 }
 
+# bats test_tags=turn:1
+@test "muse: less than granted, and a longer silence than that allows, are told, and whose doing it was" {
+    experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "10ms", "period": "20ms"' >e.json
+    server 1 5000 20000 0 1000 2500 >marks.csv
+    "$MUSE" import e.json marks.csv -o out >said
+    grep -q '^a: granted 10ms/20ms; got 0.2500 of a CPU, never silent for more than 15ms$' said
+    grep -q '^a: that is 50.0 % less than granted$' said
+    run grep 'that is longer than' said
+    [ "$status" -eq 1 ]
+    jq -n '{tick: 0.004, threads: {a: {cpu_time: 4.5}}}' >out/run.json
+    "$MUSE" analyse out | grep -q '^a: that is 50.0 % less than granted$'
+    jq -n '{tick: 0.004, threads: {a: {cpu_time: 5}}}' >out/run.json
+    "$MUSE" analyse out >said
+    grep -q '^a: the kernel gave it the time that was granted; in some of that it got less work done than in the best$' said
+    run grep -e 'less than granted' -e 'that is longer than' said
+    [ "$status" -eq 1 ]
+    experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "5ms", "period": "9ms"' >out/experiment.json
+    "$MUSE" analyse out | grep -q '^a: that is longer than 2 (P - Q) = 8ms and a tick of 4ms$'
+    experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "5ms", "period": "20ms"' >out/experiment.json
+    [ "$("$MUSE" analyse out | grep -c '^a: ')" -eq 1 ]
+}
+
+# bats test_tags=machine
+@test "muse run: five reservations beside hogs: each has its share within 1 %, and no longer delay than 2 (P - Q) and a tick" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.85'
+    broker_start
+    mkdir -m 777 user
+    cd user
+    for pair in 5:20 10:40 10:100 20:80 30:100; do
+        jq -n --arg q "${pair%:*}ms" --arg p "${pair#*:}ms" '{key: "t\($p)-\($q)", value:
+            {reservation: {runtime: $q, period: $p}, phases: {w0: {duration: "100us"}}, analysis: {supply: true}}}'
+    done | jq -s '{global: {duration: 10, horizon: 5}, threads: (from_entries + ({phases: {c0: {loops: 100000}}} | {hog1: ., hog2: ., hog3: ., hog4: .}))}' >e.json
+    as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
+    jq -r '.threads | to_entries[] | select(.value.analysed) | .key as $name | .value | [$name, .granted.share, .supply.lower.alpha, .granted.period, .granted.runtime, .supply.lower.delta] | @tsv' out/result.json >five
+    [ "$(wc -l <five)" -eq 5 ]
+    awk -v tick="$(jq .tick out/run.json)" '$3 < 0.99 * $2 || $3 > 1.01 * $2 || $6 > 2 * ($4 - $5) + tick { print; bad = 1 } END { exit bad }' five >&2
+}
+
 # bats test_tags=turn:2
 @test "muse run: jobs that are not as long as they were, or not of one length, are told" {
     experiment 0.3 a b='"nominal": "cpu-time"' >e.json

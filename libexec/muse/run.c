@@ -363,8 +363,10 @@ static json_t *run_json(const struct experiment *experiment, const struct load *
     uname(&system);
     getrusage(RUSAGE_SELF, &own);
     const double watching = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) + (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:f, s:f, s:s, s:o}", "version", 1, "ended_at", moment, "host", system.nodename, "kernel", system.release,
-                     "machine", system.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "compat", experiment->compat, "duration",
+    struct timespec tick = {0}; /* what this clock goes by */
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:f, s:b, s:f, s:f, s:s, s:o}", "version", 1, "ended_at", moment, "host", system.nodename, "kernel", system.release,
+                     "machine", system.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "tick", (double)tick.tv_nsec / 1e9, "compat", experiment->compat, "duration",
                      (double)experiment->duration / 1e9, "watching", watching, "ended", ending_name(ending), "threads", threads);
 }
 
