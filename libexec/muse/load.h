@@ -26,6 +26,7 @@ struct load_thread {
     char grant[GRANT_TEXT];    /* JSON; "": none */
     int64_t asleep;            /* of a command, by itself, ns */
     uint64_t gaps;             /* in the events about a command */
+    int64_t apart;             /* the most between two looks at its CPU time, ns; 0: its events were seen */
 };
 
 struct load {

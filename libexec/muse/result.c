@@ -209,11 +209,17 @@ static void say(json_t *sentences, const char *text)
 
 static void say_command(json_t *sentences, const char *name, const json_t *run)
 {
-    char text[SENTENCE];
+    char text[SENTENCE], every[32];
+    const double apart = json_number_value(json_object_get(run, "looked_every"));
     const double asleep = json_number_value(json_object_get(run, "asleep"));
     const json_int_t lost = json_integer_value(json_object_get(run, "events_lost"));
     if (asleep > 0.01) {
         snprintf(text, sizeof text, "%.64s: was asleep by itself for %.3gs: this is what it used, not what it could have had", name, asleep);
+        say(sentences, text);
+    }
+    if (apart > 0) {
+        snprintf(text, sizeof text, "%.64s: its CPU time was looked at, every %s at worst, and times are as good as that; root sees the scheduler's events", name,
+                 span_text(apart, every));
         say(sentences, text);
     }
     if (lost > 0) {
