@@ -344,6 +344,9 @@ no_specs() { [ -z "$(ls "$SPECS/$ALICE")" ]; }
         [ "$(head -c 4 "out/$name.png" | tail -c 3)" = PNG ]
     done
     grep -q '<td>a</td><td>2000</td>' out/report.html
+    jq -n '{ended_at: "", host: "", kernel: "", processors: 2, threads: {a: {calibrated_job: 0, jobs: 0, cpu_time: 0, dropped: 0}}}' >out/run.json
+    "$MUSE" report out
+    grep -q '<td>a</td><td>–</td><td>[0-9.]*</td><td>–</td><td>0</td>' out/report.html
     [ "$(grep -c '<svg' out/report.html)" -eq 7 ]
     run grep -nE '(src|href)="?https?:|<script|<link|@import' out/report.html
     [ "$status" -eq 1 ]
