@@ -522,8 +522,11 @@ END_OF_RELAY
     grep -q '^c: granted 20ms/100ms; got 0\.\(19\|20\)[0-9]* of a CPU, never silent for more than [0-9.]*ms$' said
     grep -q "^c: its CPU time was looked at, every [0-9.]*ms at worst, and times are as good as that; root sees the scheduler's events$" said
     grep -q '^s: was asleep by itself for [34]' said
-    [ "$(of '.threads.c | .supply.lower.alpha >= 0.198 and .supply.upper.alpha <= 0.202')" = true ]
+    [ "$(of '.threads.c | .supply.lower.alpha >= 0.19 and .supply.upper.alpha <= 0.21')" = true ]
+    run grep '^c: that is' said
+    [ "$status" -eq 1 ]
     [ "$(of '.threads.c.runmap | length > 0 and add == 1')" = true ]
+    [ "$(jq '.threads.c.cpu_time | . > 0.75 and . < 0.85' out/run.json)" = true ]
     [ "$(jq '.threads.c.looked_every > 0 and .threads.h1.looked_every == 0' out/run.json)" = true ]
 }
 

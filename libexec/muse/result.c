@@ -148,11 +148,12 @@ static void got_sentence(const json_t *thread, const struct measured *measured, 
         snprintf(text, SENTENCE, "%.64s: %snothing is sure within the horizon: it was silent for %s", name, promised, blackout);
 }
 
-/* Whether the kernel itself has counted so much for it. A window that begins or ends within a period may count one runtime too many. */
-static bool had_its_time(const json_t *run, const struct window *window, double share, double period)
+/* Whether the kernel itself has counted so much for it. A window that begins or ends within a period may count one runtime too many or too
+ * few: of a command, whose bounds are not more exact than it was looked at, less is said only if it is so in any case. */
+static bool had_its_time(const struct member *member, const json_t *run, const struct window *window, double share, double period)
 {
     const double had = json_number_value(json_object_get(run, "cpu_time")), time = (double)(window->end - window->start) / 1e9;
-    return had >= share * PROMISED * (time + period);
+    return had >= share * PROMISED * (member->command == NULL ? time + period : time - period);
 }
 
 static void less_sentence(const json_t *granted, const struct measured *measured, const struct window *window, const struct member *member, const json_t *run,
@@ -160,9 +161,10 @@ static void less_sentence(const json_t *granted, const struct measured *measured
 {
     const double share = json_number_value(json_object_get(granted, "share")), period = json_number_value(json_object_get(granted, "period"));
     text[0] = '\0';
-    if (measured->lower.alpha >= share * PROMISED)
+    const bool had = had_its_time(member, run, window, share, period);
+    if (measured->lower.alpha >= share * PROMISED || (had && member->command != NULL)) /* how exactly a command was seen is said beside */
         return;
-    if (had_its_time(run, window, share, period))
+    if (had)
         snprintf(text, SENTENCE, "%.64s: the kernel gave it the time that was granted; in some of that it got less work done than in the best", member->name);
     else
         snprintf(text, SENTENCE, "%.64s: that is %.1f %% less than granted", member->name, (1 - measured->lower.alpha / share) * 100);

@@ -272,8 +272,12 @@ static void take_events(struct watch *watch)
     else
         (void)events_drain(&watch->events, watch->followed, watch->followed_count, atomic_load(&watch->load->start), mark_command, watch->load);
     for (size_t i = 0; i < watch->followed_count; i++) {
-        watch->load->thread[watch->followed[i].thread].asleep = watch->followed[i].asleep;
-        watch->load->thread[watch->followed[i].thread].gaps = watch->followed[i].gaps;
+        const struct followed *followed = &watch->followed[i];
+        struct load_thread *thread = &watch->load->thread[followed->thread];
+        thread->asleep = followed->asleep;
+        thread->gaps = followed->gaps;
+        atomic_store(&thread->cpu_time, followed->supplied);
+        atomic_store(&thread->jobs, followed->jobs);
     }
 }
 
