@@ -464,10 +464,11 @@ END_OF_RELAY
     grep -q '^s: was asleep by itself for [23]' said
     run find /sys/kernel/tracing/instances -name 'rtf-muse-*'
     [ -z "$output" ]
-    [ "$(jq ".threads.c.looked_every == 0" out/run.json)" = true ]
+    [ "$(jq ".threads.c.looked_every == 0 and .threads.c.exited == false" out/run.json)" = true ]
     jq '.threads |= {n: {command: ["/nonexistent"], analysis: {supply: true}}}' e.json >n.json
     "$MUSE" run --duration 300ms n.json -o out >said 2>err
     [ "$(cat err)" = 'rtf-muse: thread n: /nonexistent: No such file or directory' ]
+    grep -q '^n: its program ended before the experiment did$' said
 }
 
 # bats test_tags=turn:1

@@ -215,6 +215,10 @@ static void say_command(json_t *sentences, const char *name, const json_t *run)
     const double apart = json_number_value(json_object_get(run, "looked_every"));
     const double asleep = json_number_value(json_object_get(run, "asleep"));
     const json_int_t lost = json_integer_value(json_object_get(run, "events_lost"));
+    if (json_is_true(json_object_get(run, "exited"))) {
+        snprintf(text, sizeof text, "%.64s: its program ended before the experiment did", name);
+        say(sentences, text);
+    }
     if (asleep > 0.01) {
         snprintf(text, sizeof text, "%.64s: was asleep by itself for %.3gs: this is what it used, not what it could have had", name, asleep);
         say(sentences, text);
