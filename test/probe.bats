@@ -2,27 +2,13 @@
 
 load helper
 load slow-disk
+load loop-disk
 
 probe() { "$RTF_LIBEXEC/rtf-probe" "$1"; }
 
 tidy() {
-    if mountpoint -q "$WORK/mounted"; then umount "$WORK/mounted"; fi
-    if [ -n "${LOOP:-}" ]; then
-        delpart "$LOOP" 1 2>/dev/null || true
-        losetup -d "$LOOP"
-    fi
+    loop_remove
     disk_remove
-}
-
-# partitioned: LOOP is a loop device with a file system on its only partition, which is at $WORK/mounted.
-partitioned() {
-    truncate -s 32M "$WORK/image"
-    LOOP=$(losetup --partscan --find --show "$WORK/image")
-    addpart "$LOOP" 1 2048 40960
-    eventually [ -b "${LOOP}p1" ]
-    mkfs.ext4 -q "${LOOP}p1"
-    mkdir "$WORK/mounted"
-    mount "${LOOP}p1" "$WORK/mounted"
 }
 
 # within RATE PERCENT OF: of a rate as it is printed.
@@ -49,12 +35,12 @@ within() {
 
 # Who may not open it is told which one it would have been.
 @test "a disk may be named by its name, its device, a partition or a path of something on it" {
-    partitioned
-    ln -s "${LOOP}p1" "$WORK/link"
+    loop_make
+    ln -s "/dev/${LOOP}p1" "$WORK/link"
     mkdir "$WORK/mounted/rec"
-    for word in "${LOOP#/dev/}" "${LOOP#/dev/}p1" "$LOOP" "${LOOP}p1" "$WORK/mounted" "$WORK/mounted/rec/../rec" "$WORK/link"; do
+    for word in "$LOOP" "${LOOP}p1" "/dev/$LOOP" "/dev/${LOOP}p1" "$WORK/mounted" "$WORK/mounted/rec/../rec" "$WORK/link"; do
         run stranger $ALICE "$RTF_LIBEXEC/rtf-probe" "$word"
-        [ "$status" = 77 ] && [ "$output" = "rtf-probe: $LOOP: Permission denied" ] || { echo "$word: $status $output" >&2; return 1; }
+        [ "$status" = 77 ] && [ "$output" = "rtf-probe: /dev/$LOOP: Permission denied" ] || { echo "$word: $status $output" >&2; return 1; }
     done
 }
 
