@@ -4,9 +4,13 @@ include "front";
 # "0.25" exactly.
 def sum: split(".") | (.[0] | tonumber) * 1000000000 + (((.[1] // "") + "000000000")[:9] | tonumber);
 
-def opens: .property | test("^max_(user_)?(utilization|amount)$");
-def is_amount: .property | test("amount$");
-def value: if is_amount then .value | tonumber else .value | sum end;
+# "640kB" or "10Mbit" in bytes a second, rounded down as the broker does.
+def bytes: capture("^(?<number>[0-9]+)(?<unit>[a-zA-Z]*)$") | (.number | tonumber) *
+    ({"": 1, B: 1, kB: 1000, MB: 1000000, KiB: 1024, MiB: 1048576, bit: 0.125, kbit: 125, Mbit: 125000, Gbit: 125000000}[.unit] // 1) | floor;
+
+def opens: .property | test("^max_(user_)?(utilization|amount|bandwidth)$");
+def is_amount: .property | test("(amount|bandwidth)$");
+def value: if is_amount then .value | bytes else .value | sum end;
 def amount($rule): if ($rule | is_amount) then tostring else cpus end;
 
 # Whose rule, as the broker reads it.
