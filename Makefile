@@ -30,7 +30,7 @@ sees    = -Ilib $(if $(filter test/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filt
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove rtf-rtkit rtf-net rtf-disk
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): shell, C, and what those in shell share.
 FRONT    = $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
@@ -69,9 +69,10 @@ programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
 CLIENT  = lib/client.c lib/inotify-let-go.c
+DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c $(CLIENT) lib/notify.c lib/units.c)
+$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c $(CLIENT) $(DISK_OPTION) lib/notify.c lib/units.c)
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c) $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c)
@@ -90,6 +91,8 @@ $(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighti
 $(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) libexec/serve.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) libexec/serve.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-probe:      $(call objects,libexec/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
+$(B)/libexec/rtf-claim:      $(call objects,libexec/rtf-claim.c $(CLIENT) $(DISK_OPTION) lib/units.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
@@ -101,7 +104,7 @@ $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 
-$(BIN:%=$(B)/bin/%) $(FRONT_C:%=$(B)/libexec/front/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
+$(BIN:%=$(B)/bin/%) $(FRONT_C:%=$(B)/libexec/front/%) $(B)/libexec/rtf-threads $(B)/libexec/rtf-claim: LDLIBS = -ljansson
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
 $(MUSE:%=$(B)/libexec/muse/%): LDLIBS = -ljansson -lm
 $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
@@ -194,7 +197,7 @@ check: all $(TOOLS) unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = timers units wire disk ledger debts desires acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
+UNITS = timers units wire disk disk-place ledger debts desires acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
 MUSE_UNITS = muse-supply muse-marks
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
@@ -323,7 +326,7 @@ $(B)/lint/%.c: %.c .clang-tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h li
 	@touch $@
 
 # What administrators type; its parts are found where the program itself is.
-SBIN = rtf-brokerd rtf-invariants rtf-disk rtf-lint rtf-net rtf-partition
+SBIN = rtf-brokerd rtf-invariants rtf-disk rtf-lint rtf-net rtf-partition rtf-probe
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)

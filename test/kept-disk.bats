@@ -153,6 +153,25 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     has_groups 0
 }
 
+@test "rtf-run --disk: the command is in its group from the start, with CPU time or alone, and nothing is left" {
+    broker_start
+    run_it() { # OPTION...
+        become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job "$@" -- sleep 300 3>&- &
+        running=$!
+        echo "$running" >>"$WORK/pids"
+        has_begun() { [ "$(cat "/proc/$running/comm")" = sleep ]; }
+        eventually has_begun
+        [[ $(group_of "$running") == /rtf-disk/c* ]]
+        chrt -p "$running" >"$WORK/policy"
+        kill -KILL "$running"
+        eventually has_groups 0
+    }
+    run_it --disk "/dev/$DISK:32KiB/50ms,block=32KiB"
+    grep -q SCHED_OTHER "$WORK/policy"
+    run_it --disk "$DISK:100kB" -T 2ms -P 20ms
+    grep -q SCHED_DEADLINE "$WORK/policy"
+}
+
 @test "a disk that is not there is named, and nobody else's process comes into a group" {
     broker_start
     reserve $ALICE cam

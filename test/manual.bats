@@ -279,7 +279,7 @@ session() {
 }
 
 @test "every example of acl.conf(5) is correct" {
-    configure_plugins 'EDF edf - all' 'FP fp 11-20 all' 'P1 fp 1-10 all'
+    configure_plugins 'EDF edf - all' 'FP fp 11-20 all' 'P1 fp 1-10 all' 'SDA disk - - resource=disk device=sda throughput=1MB enforce=none'
     for heading in SYNOPSIS EXAMPLES SECURITY; do
         blocks acl.conf.5 "$heading"
         for block in "$WORK"/block.*; do

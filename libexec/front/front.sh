@@ -157,10 +157,12 @@ D|deadline|TIME|Time within which the runtime must be had (default: the period)
 -|ignore-admission||Ask to be admitted even if the test fails
 -|cpus|LIST|Only on CPUs of this list: 0-3,6
 -|net|[INTERFACE:]SIZE[/TIME]|What is sent: so much in each period, or a rate such as 10Mbit
+-|disk|[DISK:]SIZE[/TIME][,block=SIZE]|What is read and written: so much in each period, or a second
 -|expires|TIME|End unless it is renewed in time, by touch or a change
 -|comment|TEXT|A note to put into the spec
 -|set|KEY=VALUE|Any key of rtf-spec(5)'
 needs='' # a line for each: KEY=VALUE
+disk=''  # what --disk says
 
 add_need() { # KEY VALUE
     needs="$needs$1=$2
@@ -203,6 +205,10 @@ take_need() { # LONG VALUE
         check_value net "$2"
         add_need network "$(query 'network($net)' -nc --arg net "$2")"
         ;;
+    disk)
+        check_value disk "$2"
+        disk=$2
+        ;;
     set)
         case $2 in
         *=*) ;;
@@ -213,6 +219,12 @@ take_need() { # LONG VALUE
         ;;
     *) return 1 ;;
     esac
+}
+
+# A path is looked up with the rights of who has typed it. After all options: the spool is one of them.
+add_disk() {
+    claim=$("$libexec/rtf-claim" "$spool" "$disk" 2>&1) || fail 64 "--disk $(printable "$disk"): $claim"
+    add_need disk "$claim"
 }
 
 # jq with our definitions.
@@ -471,3 +483,4 @@ while [ "$front_left" -gt 0 ]; do
     *) set -- "$@" "$front_word" ;;
     esac
 done
+[ -z "$disk" ] || add_disk

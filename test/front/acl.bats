@@ -33,6 +33,32 @@ acl() { rtf_root acl --config "$CONFIG" "$@"; }
     fails 66 'rtf acl: * cannot be read' acl check "$WORK/none"
 }
 
+@test "explain and lint: a bandwidth opens, a block and a period of a claim bound" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'SDA disk - - resource=disk device=sda throughput=5MB enforce=none' \
+        'NET net - - resource=network interface=rtf0 rate=100Mbit enforce=none'
+    configure_rules "$ALICE SDA max_bandwidth 2MB" "$ALICE SDA max_user_bandwidth 1MB" "$ALICE SDA min_block 16KiB" "$ALICE SDA max_period 1s" "$ALICE NET max_bandwidth 1234567bit"
+    silent acl check
+    broker_start
+    claim() { printf '{"disk": {"bytes": "32KiB", "period": "%s", "block": "%s"}}' "$1" "$2"; }
+    told '.grant != null' "$(spec $ALICE rec "$(claim 50ms 32KiB)")"
+    told '.result == "ACL_FAIL" and .refusal.retry == "never" and .refusal.nearest == null and (.reason | endswith("SDA min_block 16KiB: 4096B asked"))' \
+        "$(spec $ALICE small '{"disk": {"bytes": "8KiB", "period": "50ms"}}')"
+    told '.result == "ACL_FAIL" and (.reason | endswith("SDA max_period 1s: 1000001us asked"))' "$(spec $ALICE long "$(claim 1000001us 16KiB)")"
+    prints 0 acl explain $ALICE SDA
+    diff "$WORK/out" - <<END
+uid $ALICE on SDA: up to 1000000 in all, 344640 left
+  acl.conf:1: $ALICE SDA max_bandwidth 2MB: opens, 655360 used, 1344640 left
+  acl.conf:2: $ALICE SDA max_user_bandwidth 1MB: opens, 655360 used, 344640 left
+  acl.conf:3: $ALICE SDA min_block 16KiB: bounds
+  acl.conf:4: $ALICE SDA max_period 1s: bounds
+END
+    prints 0 acl explain $ALICE NET
+    out "uid $ALICE on NET: up to 154320 in all, 154320 left*"
+    printf '%s\n' "$ALICE SDA max_block 1MiB" >"$WORK/new"
+    prints 1 acl check "$WORK/new"
+    out '*max_block 1MiB: this bounds, but no rule opens anything there (max_amount or max_bandwidth)*'
+}
+
 # bats test_tags=turn:1
 @test "explain: each rule that is for a user and a plugin, what is used and what is left" {
     broker_start

@@ -33,6 +33,30 @@ bool rule_is_of_amounts(const struct rule *rule)
     return rule->property == MAX_AMOUNT || rule->property == MAX_USER_AMOUNT;
 }
 
+/* Which value of a claim a rule bounds, by its key; NULL: none. */
+static const char *bounded_key(const struct rule *rule)
+{
+    const bool block = rule->property == MIN_BLOCK || rule->property == MAX_BLOCK;
+    return block ? "block" : rule->property == MIN_PERIOD || rule->property == MAX_PERIOD ? "period" : NULL;
+}
+
+/* Where a claim on the resource has it; -1: nowhere. */
+static int place_of_key(enum resource resource, const char *name)
+{
+    const struct claim_key *keys = resource_keys(resource);
+    for (int i = 0; name != NULL && i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        if (strcmp(keys[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+bool rule_concerns(const struct rule *rule, enum resource resource)
+{
+    if (resource == RESOURCE_CPU)
+        return !rule_is_of_amounts(rule) && rule->property != MIN_BLOCK && rule->property != MAX_BLOCK;
+    return rule_is_of_amounts(rule) || place_of_key(resource, bounded_key(rule)) >= 0;
+}
+
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin)
 {
     return (rule->plugin == plugin || (rule->plugin == ANY_PLUGIN && plugin_line(plugin)->resource == RESOURCE_CPU)) && rule_is_of(rule, account);
@@ -238,6 +262,8 @@ void rule_judge(struct question *question, const struct rule *rule)
     case MAX_AMOUNT: /* acl_check_claim */
     case MAX_USER_AMOUNT:
     case MAX_IMPORTANCE: /* acl_importance_passes */
+    case MIN_BLOCK:
+    case MAX_BLOCK:
     case PROPERTIES:
         break;
     }
@@ -320,12 +346,28 @@ static void judge_amount(struct question *question, const struct rule *rule, uin
     }
 }
 
+/* The period or the block of a claim. */
+static bool judge_value(struct question *question, const struct rule *rule, const struct claim *claim)
+{
+    const bool least = rule->property == MIN_PERIOD || rule->property == MIN_BLOCK, period = rule->property == MIN_PERIOD || rule->property == MAX_PERIOD;
+    const uint64_t asked = claim->values[place_of_key(claim->resource, bounded_key(rule))];
+    if (least ? asked >= rule->value : asked <= rule->value)
+        return true;
+    const bool first = !question->denied;
+    deny(question, rule, NONE, "%llu%s asked", (unsigned long long)asked, period ? "us" : "B");
+    if (first) {
+        snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu%s", (unsigned long long)asked, period ? "us" : "B");
+        snprintf(question->refusal->available, sizeof question->refusal->available, "%llu%s", (unsigned long long)rule->value, period ? "us" : "B");
+    }
+    return false;
+}
+
 bool acl_check_claim(struct acl *acl, const struct account *account, int plugin, const struct claim *claim, const struct charge *own, struct charge *hold,
                      uint64_t *left, struct refusal *refusal, char reason[static REASON_BYTES])
 {
     struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
     const uint64_t asked = claim_amount(claim);
-    bool opens = false;
+    bool opens = false, holds = true;
     *left = UINT64_MAX;
     *hold = (struct charge){0};
     if (account->uid == 0)
@@ -334,13 +376,17 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
         const struct rule *rule = &acl->rules[i];
         if (!rule_matches(rule, account, plugin))
             continue;
+        if (!rule_is_of_amounts(rule)) {
+            holds &= judge_value(&question, rule, claim);
+            continue;
+        }
         const struct counter *counter = rule_counter(acl, rule, account);
         opens = true;
         judge_amount(&question, rule, asked, counter->used - (own == NULL ? 0 : part_of(own, counter)), left);
     }
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name, "opens anything (max_amount or max_user_amount)");
-    *left = opens ? *left : 0;
+    *left = opens && holds ? *left : 0; /* no amount helps where another value is wrong */
     refusal->never = question.never;
     if (question.denied)
         return false;
