@@ -176,6 +176,21 @@ property() {
     [ "$(switches)" = "$before" ]
 }
 
+@test "who reads the properties has a worker that waits for his call, and nothing in the spool yet" {
+    broker_start
+    serves
+    as $BOB rmdir "$SPECS/$BOB"
+    client $BOB properties
+    [ "$SAID" = ok ]
+    waits() { worker=$(pgrep -P "$RTKIT" -U $BOB) && [ -n "$(find "/proc/$worker/fd" -lname '*inotify')" ] && [ "$(cut -d ' ' -f 3 "/proc/$worker/stat")" = S ]; }
+    eventually waits
+    [ -z "$(find "$SPECS" -mindepth 1 -uid $BOB)" ]
+    as $BOB mkdir "$SPECS/$BOB"
+    client $BOB 7
+    [ "$SAID" = ok ]
+    [ "$(pgrep -P "$RTKIT")" = "$worker" ]
+}
+
 # bats test_tags=turn:1
 @test "a worker that is killed is an error for who waits, and the next call has another; a stopped one keeps nobody else waiting" {
     broker_start
