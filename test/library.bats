@@ -99,6 +99,15 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     [ "$(readelf -d "$RTF_STAGE/usr/lib/librtf.so.0" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" = librtf.so.0 ]
 }
 
+# A name that goes, or is of another version, needs another number in the library's name, and so in the package's; one that comes needs a line there.
+@test "the binary interface is the stored one: names, versions, numbers, sizes and types" {
+    local symbols=$RTF_SOURCE/contrib/debian/librtf0.symbols library=$RTF_STAGE/usr/lib/librtf.so.0
+    [ "$(head -n 1 "$symbols")" = "$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p') librtf0 #MINVER#" ]
+    diff <(sed -n 's/^ \(rtf_[^ ]*\) [0-9.]*$/\1/p' "$symbols" | sort) <(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 == "T" { sub(/@@/, "@", $3); print $3 }' | sort) >&2
+    compile "$RTF_SOURCE/test/library/abi.c" abi
+    ! command -v dpkg-gensymbols >/dev/null || dpkg-gensymbols -plibrtf0 -v0.1 -e"$library" -I"$symbols" -c4 -O"$WORK/symbols" >&2
+}
+
 @test "a program is linked with the library that is not shared, and with none other of its names" {
     printf '#include <rtf.h>\n#include <stdio.h>\nint client_open = 1;\nint main(void) { struct rtf_connection c; rtf_connect(&c, "/nonexistent"); puts(rtf_reason(&c)); rtf_disconnect(&c); return client_open - 1; }\n' >"$WORK/own.c"
     # shellcheck disable=SC2046 # flags
