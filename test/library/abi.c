@@ -20,7 +20,7 @@ IS(512, sizeof(struct rtf_params));
 IS(1, _Alignof(struct rtf_params));
 
 /* A call's result and what it is given, of each kind that there is. */
-#define TYPE(call, type) _Static_assert(_Generic(&(call), type: 1, default: 0), #call)
+#define TYPE(call, type) _Static_assert(_Generic(&(call), type: 1, default: 0), #call) /* NOLINT(bugprone-macro-parentheses): a type has none */
 
 TYPE(rtf_connect, enum rtf_result (*)(struct rtf_connection *, const char *));
 TYPE(rtf_disconnect, void (*)(struct rtf_connection *));
