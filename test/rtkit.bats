@@ -269,3 +269,8 @@ has_real_time() {
     ! has_real_time pipewire
     pgrep -u $ALICE -x pipewire
 }
+
+@test "its AppArmor profile is one" {
+    command -v apparmor_parser >/dev/null || skip 'apparmor_parser is not here'
+    apparmor_parser --skip-kernel-load --skip-cache --skip-read-cache "$RTF_SOURCE/contrib/apparmor/usr.libexec.rtf.rtf-rtkit"
+}
