@@ -76,13 +76,23 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     eventually test -z "$(ls -A "$SPECS/$ALICE")"
 }
 
-@test "64 threads create, attach, change, detach and release under ThreadSanitizer" {
+@test "64 threads create, attach, change, detach and release under ThreadSanitizer, also over a broker that is killed" {
     local sources
     mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/rtf-*.c lib/client.c lib/inotify-let-go.c lib/units.c)
     (cd "$RTF_SOURCE" && cc -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Ilib -o "$WORK/storm" test/library/storm.c "${sources[@]}" -ljansson -pthread)
     broker_start --max-specs 200
     TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-4}" >"$WORK/out"
     [[ $(cat "$WORK/out") =~ ^[1-9][0-9]*\ rounds$ ]]
+    nothing_is_left
+    TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" 4 killed >"$WORK/out" 2>"$WORK/err" 3>&- &
+    local storm=$!
+    rounds_are_done() { [ "$(grep -c '"decision":"ok"' "$EVENTS")" -gt "$((already + 100))" ]; }
+    already=$(grep -c '"decision":"ok"' "$EVENTS")
+    eventually rounds_are_done
+    broker_stop KILL
+    eventually none_of_ours
+    broker_start --max-specs 200
+    wait "$storm" || { cat "$WORK/out" "$WORK/err" >&2; false; }
     nothing_is_left
 }
 
