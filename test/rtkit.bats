@@ -270,6 +270,18 @@ has_real_time() {
     pgrep -u $ALICE -x pipewire
 }
 
+@test "it ends with its bus, so that it is started anew" {
+    broker_start
+    serves
+    client $ALICE 7
+    pkill -KILL -f -- "--config-file=$WORK/bus.conf"
+    wait "$RTKIT" || status=$?
+    [ "$status" -eq 71 ]
+    grep -q '^rtf-rtkit: the bus: ' "$WORK/rtkit.err"
+    no_worker() { no pgrep -f "^$RTF_LIBEXEC/rtf-rtkit"; }
+    eventually no_worker
+}
+
 @test "its AppArmor profile is one" {
     command -v apparmor_parser >/dev/null || skip 'apparmor_parser is not here'
     apparmor_parser --skip-kernel-load --skip-cache --skip-read-cache "$RTF_SOURCE/contrib/apparmor/usr.libexec.rtf.rtf-rtkit"

@@ -451,6 +451,7 @@ static sd_bus *take_bus(void)
     int error = sd_bus_open_system(&bus);
     if (error < 0)
         die(EX_UNAVAILABLE, "the system bus", -error);
+    (void)sd_bus_set_exit_on_disconnect(bus, true); /* a bus that is started anew does not know us: nor shall a supervisor believe that we serve */
     error = sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_NAME, methods, NULL);
     if (error < 0)
         die(EX_SOFTWARE, BUS_PATH, -error);
