@@ -275,6 +275,8 @@ has_real_time() {
     serves
     client $ALICE 7
     pkill -KILL -f -- "--config-file=$WORK/bus.conf"
+    has_ended() { no kill -0 "$RTKIT" 2>/dev/null; }
+    eventually has_ended
     wait "$RTKIT" || status=$?
     [ "$status" -eq 71 ]
     grep -q '^rtf-rtkit: the bus: ' "$WORK/rtkit.err"
