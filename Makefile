@@ -62,7 +62,7 @@ LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # What rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
 
-.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit deb deb-check uninstall clean
+.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit deb deb-check uninstall clean
 all: programs library man
 library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
@@ -155,7 +155,7 @@ $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: l
 	install $< $@
 OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
 
-$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
+$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -242,6 +242,11 @@ bench-paper: programs $(B)/bench/paper
 	cd $(B)/bench/figures && gnuplot $(CURDIR)/test/bench/paper.gnuplot
 $(B)/bench/paper:   $(call objects,$(addprefix test/bench/,paper.c broker.c client.c samples.c))
 $(B)/bench/paper:   LDLIBS = -lcap-ng
+# rtf_spec_create against bench's own client.
+bench-library: programs $(B)/bench/library
+	$(B)/bench/library $(B) $(if $(QUICK),200)
+$(B)/bench/library: $(call objects,$(addprefix test/bench/,library.c broker.c client.c samples.c)) $(B)/lib/librtf.a
+$(B)/bench/library: LDLIBS = -ljansson -pthread
 $(B)/bench/clients: $(call objects,test/bench/clients.c)
 $(B)/bench/users:   $(call objects,test/bench/users.c)
 $(B)/bench/flood:   $(call objects,test/attack/flood.c)
@@ -257,6 +262,10 @@ acceptance: programs $(B)/test/acceptance
 
 man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
 	gnuplot -e 'set terminal svg size 1150,520 dynamic background "white" font "sans,13"' $< > $@.new && mv $@.new $@
+
+# MakeThreadRealtime of rtf-rtkit against RealtimeKit's. Needs Debian's dbus, rtkit and polkitd.
+bench-rtkit: programs $(B)/test/rtkit-client
+	BUILD=$(B) test/bench/rtkit
 
 # How long an analysis takes, what a mark costs, and whether one is lost. QUICK=1: without the million, and half a minute of marks.
 bench-muse: programs $(B)/bench/muse-mark
