@@ -20,6 +20,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
+BED = f"{TOP}/contrib/bed"
 OUT = f"{TOP}/build/experiments"
 JOBS = f"{OUT}/jobs"
 CPU = 1          # everything that is measured runs here

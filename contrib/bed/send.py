@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-address, port, stream, size, period, count = sys.argv[1], *map(int, sys.argv[2:7])
+address, port, stream, size, period, count = sys.argv[1], *map(int, sys.argv[2:5]), float(sys.argv[5]), int(sys.argv[6])
 start = sys.argv[7] if len(sys.argv) > 7 else None
 sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
 while start and not os.path.exists(start):
