@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """send.py ADDRESS PORT STREAM BYTES PERIOD-MS COUNT [START]: a stream of datagrams, each with its stream, its number and the time.
 
-Its socket is there from the start; it begins when the file START is there, at once without one. Ends with the second socket that it sends from,
+Its socket is there from the start, and it says that it is ready; it begins when the file START is there, at once without one. Ends with the second socket that it sends from,
 which it opens when it begins: half of the datagrams go from each.
 """
 import os
@@ -13,6 +13,7 @@ import time
 address, port, stream, size, period, count = sys.argv[1], *map(int, sys.argv[2:5]), float(sys.argv[5]), int(sys.argv[6])
 start = sys.argv[7] if len(sys.argv) > 7 else None
 sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
+print("ready", flush=True)
 while start and not os.path.exists(start):
     time.sleep(0.01)
 sockets.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
