@@ -100,6 +100,7 @@ $(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c comm
 $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
+$(B)/experiments/negotiation: $(call objects,$(addprefix test/bench/,negotiation.c client.c samples.c))
 
 $(BIN:%=$(B)/bin/%) $(FRONT_C:%=$(B)/libexec/front/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
@@ -153,7 +154,7 @@ $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: l
 	install $< $@
 OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
 
-$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
+$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -299,8 +300,8 @@ $(B)/fuzz/obj/%.o: %.c
 	clang $(FUZZ_FLAGS) $(call sees,test/$<) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
 # What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
-experiments: all $(B)/experiments/jobs
-	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway streams; do \
+experiments: all $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bed/slow-disk
+	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway negotiation readers streams case-study; do \
 	    test/experiments/$$experiment || status=1; done; exit $$status
 
 # Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
