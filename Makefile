@@ -26,7 +26,7 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 BROKER  = libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
 NL_CFLAGS = $(shell pkg-config --cflags libnl-route-3.0)
 FUSE_CFLAGS = $(shell pkg-config --cflags fuse3)
-sees    = -Ilib $(if $(filter test/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
+sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
@@ -52,7 +52,7 @@ DISK_SRC   = $(wildcard libexec/disk/*.c)
 RTKIT_SRC  = $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c test/library/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
+SOURCES    = $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
@@ -103,6 +103,7 @@ $(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c comm
 $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
+$(B)/experiments/negotiation: $(call objects,$(addprefix test/bench/,negotiation.c client.c samples.c))
 
 $(BIN:%=$(B)/bin/%) $(FRONT_C:%=$(B)/libexec/front/%) $(B)/libexec/rtf-threads $(B)/libexec/rtf-claim: LDLIBS = -ljansson
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
@@ -128,11 +129,12 @@ $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
 # What the tests look with, and attacks that are made on other kernels, too (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-TOOLS = $(B)/test/kernel-view $(B)/test/field $(B)/test/rtkit-client $(B)/test/slow-disk $(ATTACKS)
-$(filter-out $(ATTACKS),$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o
+TOOLS = $(B)/test/kernel-view $(B)/test/field $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
+$(filter-out $(ATTACKS) $(B)/bed/%,$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o
+$(B)/bed/slow-disk: $(call objects,contrib/bed/slow-disk.c)
 $(B)/test/field: LDLIBS = -ljansson
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
-$(B)/test/slow-disk: LDLIBS = -lfuse3
+$(B)/bed/slow-disk: LDLIBS = -lfuse3
 
 $(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
 	@mkdir -p $(@D)
@@ -155,7 +157,7 @@ $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: l
 	install $< $@
 OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
 
-$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
+$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -310,8 +312,8 @@ $(B)/fuzz/obj/%.o: %.c
 	clang $(FUZZ_FLAGS) $(call sees,test/$<) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
 # What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
-experiments: all $(B)/experiments/jobs
-	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway streams; do \
+experiments: all $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bed/slow-disk
+	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway negotiation readers streams case-study; do \
 	    test/experiments/$$experiment || status=1; done; exit $$status
 
 # Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
@@ -322,7 +324,7 @@ lateness: programs $(B)/test/periodic $(B)/test/kernel-view
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/init/* contrib/muse/* contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/muse/* contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck -x $(SCRIPTS)

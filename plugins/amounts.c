@@ -1,38 +1,38 @@
 #include "amounts.h"
 
 #include <stdlib.h>
+#define uthash_fatal(message) plugin_out_of_memory()
+#include <uthash.h>
 
 struct amount {
-    struct amount *next;
     uint64_t task, is;
+    UT_hash_handle hh;
 };
 
 static struct amount *amounts;
 static uint64_t promised;
 
-/* Where the task is linked, or would be. */
-static struct amount **place_of(uint64_t task)
+static struct amount *find(uint64_t task)
 {
-    struct amount **place = &amounts;
-    while (*place != NULL && (*place)->task != task)
-        place = &(*place)->next;
-    return place;
+    struct amount *amount;
+    HASH_FIND(hh, amounts, &task, sizeof task, amount);
+    return amount;
 }
 
 uint64_t amounts_left(uint64_t capacity, uint64_t task)
 {
-    const struct amount *own = *place_of(task);
+    const struct amount *own = find(task);
     const uint64_t others = promised - (own == NULL ? 0 : own->is);
     return others < capacity ? capacity - others : 0;
 }
 
 static void clear(uint64_t task)
 {
-    struct amount **place = place_of(task), *gone = *place;
+    struct amount *gone = find(task);
     if (gone == NULL)
         return;
     promised -= gone->is;
-    *place = gone->next;
+    HASH_DEL(amounts, gone);
     free(gone);
 }
 
@@ -40,8 +40,9 @@ void amounts_set(uint64_t task, uint64_t is)
 {
     clear(task);
     struct amount *amount = plugin_allocate(1, sizeof *amount);
-    *amount = (struct amount){amounts, task, is};
-    amounts = amount;
+    amount->task = task;
+    amount->is = is;
+    HASH_ADD(hh, amounts, task, sizeof amount->task, amount);
     promised += is;
 }
 

@@ -1,6 +1,8 @@
 # A disk of known speed: a file that takes its time (slow-disk.c), behind a loop device. A seek is 4 ms, then 22 MB/s: at random places 0.98 MB/s in blocks of
 # 4 KiB, 5.97 in blocks of 32 KiB, 13.2 in blocks of 128 KiB.
 
+bed=${BASH_SOURCE[0]%/*}/../contrib/bed
+
 # disk_make: DISK is its name.
 disk_make() {
     mkdir "$WORK/fuse"
@@ -8,22 +10,16 @@ disk_make() {
     SLOW_DISK=$!
     eventually [ -e "$WORK/fuse/disk" ]
     chrt -a -f -p 50 "$SLOW_DISK" # a disk has its own processor
-    DISK=$(losetup --find --show --direct-io=on "$WORK/fuse/disk")
-    DISK=${DISK#/dev/}
-    FORMER=$(cat "/sys/block/$DISK/queue/scheduler" "/sys/block/$DISK/queue/rotational")
-    echo mq-deadline >"/sys/block/$DISK/queue/scheduler"
-    echo 1 >"/sys/block/$DISK/queue/rotational"
-    cp "${BASH_SOURCE[0]%/*}/disk/load.py" "$WORK" # where users may read it
+    FORMER=$("$bed/disk" attach "$WORK/fuse/disk")
+    DISK=${FORMER%% *}
+    cp "$bed/load.py" "$WORK" # where users may read it
 }
 
 # The device stays, as what it was.
 disk_remove() {
-    local scheduler
     [ -n "${DISK:-}" ] || return 0
-    scheduler=${FORMER%%]*}
-    echo "${FORMER##*$'\n'}" >"/sys/block/$DISK/queue/rotational"
-    echo "${scheduler#*[}" >"/sys/block/$DISK/queue/scheduler"
-    losetup -d "/dev/$DISK"
+    # shellcheck disable=SC2086 # three words
+    "$bed/disk" detach $FORMER
     eventually umount "$WORK/fuse"
     wait "$SLOW_DISK" 2>/dev/null || true
 }

@@ -1,19 +1,17 @@
 # A wire of 3553 kbit between two network namespaces, as in paper 002, section 5.3: near ── wire ── far. What is sent there waits before the wire
 # for up to 100 ms, or is lost.
 
+bed=${BASH_SOURCE[0]%/*}/../contrib/bed
+
 # wire_make: RTF_NET is the near end, whose interface is rtf0; the far end is 10.78.0.2.
 wire_make() {
     local tool
     for tool in ip tc nsenter unshare; do command -v "$tool" >/dev/null || { echo "no $tool" >&2; return 1; }; done
-    cp "${BASH_SOURCE[0]%/*}"/wire/*.py "$WORK" # where users may read them
+    cp "$bed"/*.py "$WORK" # where users may read them
     near=$(wire_namespace) between=$(wire_namespace) far=$(wire_namespace)
     export RTF_NET=/proc/$near/ns/net
-    at "$near" ip link add rtf0 type veth peer name w0 netns "$between"
-    at "$far" ip link add far0 type veth peer name w1 netns "$between"
-    at "$near" sh -c 'ip link set lo up; ip addr add 10.77.0.1/24 dev rtf0; ip link set rtf0 up; ip route add default via 10.77.0.2'
-    at "$between" sh -c 'ip addr add 10.77.0.2/24 dev w0; ip addr add 10.78.0.1/24 dev w1; ip link set w0 up; ip link set w1 up
-        echo 1 >/proc/sys/net/ipv4/ip_forward; tc qdisc add dev w1 root tbf rate 3553kbit burst 1600 latency 100ms'
-    at "$far" sh -c 'ip link set lo up; ip addr add 10.78.0.2/24 dev far0; ip link set far0 up; ip route add default via 10.78.0.1'
+    "$bed/wire" join "$near" "$between" "$far"
+    "$bed/wire" carries "$between" 3553kbit
 }
 
 # wire_namespace: prints the number of a process that has one for itself.

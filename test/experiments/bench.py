@@ -20,6 +20,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
+BED = f"{TOP}/contrib/bed"
 OUT = f"{TOP}/build/experiments"
 JOBS = f"{OUT}/jobs"
 CPU = 1          # everything that is measured runs here
@@ -162,8 +163,9 @@ def end_on_signal(number, _):
 class Machine:
     """A broker with these plugins, and a user; as a context manager."""
 
-    def __init__(self, *plugins, rules=()):
+    def __init__(self, *plugins, rules=(), options=()):
         self.rules = rules    # "PLUGIN PROPERTY VALUE", beside those that open the CPUs
+        self.options = options    # of the broker
         self.plugins, self.processes, self.starting, self.broker = plugins, [], [], None
 
     def __enter__(self):
@@ -206,7 +208,7 @@ class Machine:
         with open(f"{self.scratch}/broker.log", "wb") as log:
             self.broker = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "TERM", f"{stage}/usr/libexec/rtf/rtf-brokerd", "--foreground", "--spool", self.spool,
-                 "--config", f"{self.scratch}/etc", "--group", str(self.user)], stderr=log)
+                 "--config", f"{self.scratch}/etc", "--group", str(self.user), *map(str, self.options)], stderr=log)
         wait_until("the broker opens its spool", self.broker_serves)
         self.as_user("mkdir", self.specs)
 

@@ -2,7 +2,9 @@
 
     load.py UID DISK stream BYTES PERIOD-MS SECONDS    so many bytes at random places each period; prints how much of that, in hundredths, and the late ones
     load.py UID DISK greedy BYTES SECONDS              at random places as fast as it can; prints bytes a second
-    load.py UID DISK sequential                        until it is killed, 128 KiB after 128 KiB
+    load.py UID DISK row BYTES SECONDS                 the same at one place after another
+    load.py UID DISK thinker BYTES THINK-MS SECONDS    at random places, with a pause after each; prints how long each took, in microseconds, a line each
+    load.py UID DISK sequential [BYTES]                until it is killed, 128 KiB after 128 KiB, or so many
     load.py UID DISK deep                              until it is killed, 16 threads with 64 KiB at random places
 """
 
@@ -21,7 +23,7 @@ if uid != "0":
     os.setgid(int(uid))
     os.setuid(int(uid))
 print("ready", flush=True)
-if kind in ("stream", "greedy"):
+if kind in ("stream", "greedy", "row", "thinker"):
     sys.stdin.readline()
 
 
@@ -67,17 +69,28 @@ if kind == "stream":
         done += 1
         late += time.monotonic() > release + period
     print(100 * done // jobs, late, flush=True)
-elif kind == "greedy":
+elif kind in ("greedy", "row"):
     count, seconds = int(words[0]), float(words[1])
-    buffer = mmap.mmap(-1, count)
+    buffer, places = mmap.mmap(-1, count), (random_places if kind == "greedy" else places_in_turn)(count)
     end = time.monotonic() + seconds
     done = 0
     while time.monotonic() < end:
-        read(buffer, anywhere(count))
+        read(buffer, next(places))
         done += count
     print(int(done / seconds), flush=True)
+elif kind == "thinker":
+    count, think, seconds = int(words[0]), int(words[1]) / 1000, float(words[2])
+    buffer = mmap.mmap(-1, count)
+    end = time.monotonic() + seconds
+    took = []
+    while (begin := time.monotonic()) < end:
+        read(buffer, anywhere(count))
+        took.append(int(1e6 * (time.monotonic() - begin)))
+        time.sleep(think)
+    print(*took, sep="\n", flush=True)
 elif kind == "sequential":
-    for_ever(131072, places_in_turn(131072))
+    count = int(words[0]) if words else 131072
+    for_ever(count, places_in_turn(count))
 else:
     for _ in range(16):
         threading.Thread(target=for_ever, args=(65536, random_places(65536))).start()

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""recorder.py PORT WORK-MS BYTES PLACE: what comes at the port is a frame: so much work for the CPU, then so many bytes to the disk that is its
+descriptor 3, past the page cache, from that place on.
+
+Says that it is ready; when it is ended (SIGTERM), for each frame when it was on the disk, in seconds of CLOCK_BOOTTIME, a line each.
+"""
+import fcntl
+import mmap
+import os
+import signal
+import socket
+import sys
+import time
+
+DISK, MOST = 3, 64 << 20
+port, work, size, place = int(sys.argv[1]), float(sys.argv[2]) / 1000, int(sys.argv[3]), int(sys.argv[4])
+into = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+into.bind(("", port))
+fcntl.fcntl(DISK, fcntl.F_SETFL, fcntl.fcntl(DISK, fcntl.F_GETFL) | os.O_DIRECT)
+buffer = mmap.mmap(-1, size)
+frames = []
+
+
+def end(*_):
+    sys.exit()
+
+
+def record():
+    into.recv(65536)
+    until = time.thread_time() + work
+    while time.thread_time() < until:
+        pass
+    os.pwrite(DISK, buffer, place + len(frames) * size % MOST)
+    frames.append(time.clock_gettime(time.CLOCK_BOOTTIME))
+
+
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+try:
+    while True:
+        record()
+finally:
+    print(*frames, sep="\n", flush=True)

@@ -1,0 +1,14 @@
+# contrib/resources-demo in its short form: a wire, a disk and CPUs, reserved together, beside all that loads them.
+
+load helper
+
+@test "cameras are recorded beside a flood, loops and readers; a fourth one is refused; nothing is left behind" {
+    run "$RTF_SOURCE/contrib/resources-demo" --quick --root "$RTF_STAGE"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    read -r _ _ _ mean slowest gap < <(grep '^all of these' <<<"$output")
+    echo "# $mean frames a second, $slowest of the slowest camera, $gap ms between two" >&3
+    [ "${slowest%.*}" -ge 25 ] # 1 to 3 without
+    grep -q '^  ok      it is refused by the network, and holds no CPU time either' <<<"$output"
+    grep -q '^  ok      no process, file, mount, cgroup or kernel setting is left behind or changed$' <<<"$output"
+}
