@@ -25,7 +25,7 @@ goes_on_after_kill() { # as kill_at
     [ "$hit" = yes ] || return 1
     is_another "$1" || begins_anew "$1" || return 2
 }
-is_another() { [[ broker\ helper\ net\ plugin\ counter == *"$1"* ]]; }
+is_another() { [[ broker\ helper\ net\ disk\ plugin\ counter == *"$1"* ]]; }
 
 # Without being asked again: it is done, once, and Alice has her files.
 has_lost_nothing() { # PROCESS OPERATION
@@ -125,6 +125,21 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
 @test "the broker is killed at each system call of a create with a share of an interface" { is_on_a_wire; killed_everywhere broker create; }
 # bats test_tags=turn:2
 @test "the broker is killed at each system call of a release with a share of an interface" { is_on_a_wire; killed_everywhere broker release; }
+
+# bats test_tags=turn:2
+@test "rtf-disk is killed at each system call of a create" { is_on_a_disk; killed_everywhere disk create; }
+# bats test_tags=turn:0
+@test "rtf-disk is killed at each system call of an attach" { is_on_a_disk; killed_everywhere disk attach; }
+# bats test_tags=turn:1
+@test "rtf-disk is killed at each system call of a change" { is_on_a_disk; killed_everywhere disk change; }
+# bats test_tags=turn:2
+@test "rtf-disk is killed at each system call of a detach" { is_on_a_disk; killed_everywhere disk detach; }
+# bats test_tags=turn:0
+@test "rtf-disk is killed at each system call of a release" { is_on_a_disk; killed_everywhere disk release; }
+# bats test_tags=turn:1
+@test "the broker is killed at each system call of a create with a share of a disk" { is_on_a_disk; killed_everywhere broker create; }
+# bats test_tags=turn:0
+@test "the broker is killed at each system call of a release with a share of a disk" { is_on_a_disk; killed_everywhere broker release; }
 
 # bats test_tags=turn:0
 @test "a reader is killed at each system call of a create" { killed_everywhere reader create; }
