@@ -207,9 +207,13 @@ void shares_unbind(struct attachment *attachment)
             unbind(kept, attachment);
 }
 
-void shares_bind_again(enum kept kept)
+void shares_say_again(enum kept kept)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
+        if (reservation->shares[kept].is_there && held(reservation->grant, kept) != NULL)
+            (void)keep(reservation, kept);
         if (reservation->attachment != NULL && reservation->attachment->bound[kept])
             (void)say_thread(kept, "bind", reservation->attachment);
+    }
+    keeper_settle_again(kept);
 }
