@@ -394,6 +394,8 @@ session() {
     [ "$status" -ne 0 ]
 }
 
+# The kernel's bandwidth has to be there.
+# bats test_tags=machine
 @test "the examples of rtf-run(1) and rtf-wait(1) that need nothing else work" {
     broker_start
     with_tools
