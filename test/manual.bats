@@ -412,7 +412,7 @@ session() {
     session $ALICE "$WORK/script"
     [ "$(jq -r .grant.runtime "$WORK/out")" = 5000 ]
     # Takes what there is.
-    as $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 16ms -P 20ms -- sleep 300 >/dev/null 2>&1 3>&- &
+    become $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 16ms -P 20ms -- sleep 300 >/dev/null 2>&1 3>&- &
     eventually is_policy "$!" deadline
     echo '{"runtime": "19ms", "period": "20ms"}' | as $ALICE tee "$SPECS/$ALICE/cam.json" >/dev/null
     { echo "cd $SPECS/$ALICE"; grep -l 'fit=' "$WORK"/block.* | xargs cat; } >"$WORK/script"
