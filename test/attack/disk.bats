@@ -123,7 +123,7 @@ end_storm() {
 }
 
 @test "a process that is hidden in /proc is attached and let go" {
-    unshare --mount sh -c 'mount -t proc -o hidepid=invisible proc /proc && exec "$@"' sh \
+    unshare --mount sh -c 'mount -t proc -o hidepid=ptraceable proc /proc && exec "$@"' sh \
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
         ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
