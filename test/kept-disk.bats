@@ -11,6 +11,9 @@ prepare() {
 
 tidy() { disk_tidy; }
 
+# Of its bytes, in hundredths: 100 where nothing else runs; other tests may run beside, and an emulated machine is late by itself.
+LEAST=$((PATIENCE > 1 ? 50 : 90))
+
 # Each has CPU time, too: what is late for want of that is not the disk's fault.
 stream='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}}'
 reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
@@ -25,7 +28,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     helper=$(parts 'rtf-disk --serve')
     [ $((0x$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status") & ~0x80002)) = 0 ]
     grep -q '^Seccomp:.2' "/proc/$helper/status"
-    [ "$(group_of $$)" = /rtf-disk-rest ] || [ "$(group_of $$)" = "$(group_of 1)" ]
+    [ "$(group_of $$)" = /rtf-disk-rest ] || { [ "$before" != / ] && [ "$(group_of $$)" = "$before" ]; }
     reserve $ALICE cam
     has_groups 1
     load_begins "$WORK/one" $ALICE stream 32768 50 60
@@ -70,7 +73,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
         eventually said
         read -r percent late < <(tail -n 1 "$WORK/s$n")
         echo "# stream $n: $percent % of its bytes, $late of 100 late" >&3
-        [ "$percent" -ge 90 ] # 100 where nothing else runs; other tests may run beside
+        [ "$percent" -ge "$LEAST" ]
     done
 }
 
@@ -89,7 +92,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     for n in s1 s2 s3 greedy; do eventually said "$n"; done
     for n in s1 s2 s3; do
         read -r percent _ < <(tail -n 1 "$WORK/$n")
-        [ "$percent" -ge 90 ]
+        [ "$percent" -ge "$LEAST" ]
     done
     took=$(tail -n 1 "$WORK/greedy")
     echo "# greedy: $took of 655360 bytes/s" >&3

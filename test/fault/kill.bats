@@ -280,7 +280,8 @@ kill_at_restart() { # as kill_at
     is_attach && agree || return 2
     [ "$hit" = yes ]
 }
-has_another() { ! is_gone "$TRACED" || { [ -n "$(parts rtf-disk)" ] && [ "$(parts rtf-disk)" != "$TRACED" ] && has_share first attached; }; }
+# Another one, which has done all that it was told: it waits for more.
+has_another() { ! is_gone "$TRACED" || { [ "$(parts rtf-disk)" != "$TRACED" ] && [[ $(cat "/proc/$(parts rtf-disk)/wchan") == *wait_for_more_packets ]]; }; }
 
 killed_while_starting() {
     broker_start

@@ -48,13 +48,17 @@ static uint16_t take(unsigned i)
     return (uint16_t)(CLASS_LEAST + i);
 }
 
-/* 0: all are taken. One that was given back comes last: a socket that a child has from its parent keeps the mark. */
+/* 0: all are taken. One that was given back comes last: a socket that a child has from its parent keeps the mark, and
+ * a group that could not be emptied is another's no sooner than it must be. */
 static uint16_t take_class(void)
 {
     static unsigned next;
-    for (unsigned tried = 0; tried < CLASSES; tried++, next = (next + 1) % CLASSES)
-        if (is_free(next))
-            return take(next);
+    for (unsigned tried = 0; tried < CLASSES; tried++) {
+        const unsigned i = next;
+        next = (next + 1) % CLASSES;
+        if (is_free(i))
+            return take(i);
+    }
     return 0;
 }
 
