@@ -176,11 +176,12 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
         [ ! -s "$SPOOL/state/current/journal.other" ] || break
     done
     [ -s "$SPOOL/state/current/journal.other" ]
-    descriptors_before=$(descriptors)
+    is_steady() { descriptors_before=$(descriptors) && [ "$(descriptors)" = "$descriptors_before" ]; }
+    eventually is_steady # the adopter may be looking at a directory
     memory_before=$(memory)
     cycles 10000 "$SLEEPER" || { jq -c 'select(.name == "w0-0" or .stage == "plugin" or .stage == "broker")' "$EVENTS" | tail -n 12; false; }
     are_as_before() { [ "$(descriptors)" = "$descriptors_before" ]; }
-    eventually are_as_before # the adopter may be looking at a directory
+    eventually are_as_before
     echo "$descriptors_before / $(descriptors)"
     echo "# memory: $(echo $memory_before) / $(memory | xargs)" >&3
     # Sanitizers keep what was freed for a time, and look for leaks themselves; there the bounds are set aside.

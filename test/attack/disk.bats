@@ -93,6 +93,8 @@ end_storm() {
     STORM=
 }
 
+# A hundred processes want each CPU.
+# bats test_tags=machine
 @test "who starts processes faster than they can be moved keeps others waiting for a moment, and has nothing of a disk; the group goes when they have ended" {
     broker_start
     reserve $ALICE cam
