@@ -176,16 +176,17 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
         [ ! -s "$SPOOL/state/current/journal.other" ] || break
     done
     [ -s "$SPOOL/state/current/journal.other" ]
-    is_steady() { descriptors_before=$(descriptors) && [ "$(descriptors)" = "$descriptors_before" ]; }
-    eventually is_steady # the adopter may be looking at a directory
     memory_before=$(memory)
+    eventually readers_have_ended # when they do is their affair
+    descriptors_before=$(descriptors)
     cycles 10000 "$SLEEPER" || { jq -c 'select(.name == "w0-0" or .stage == "plugin" or .stage == "broker")' "$EVENTS" | tail -n 12; false; }
+    memory_after=$(memory)
+    echo "# memory: $(echo $memory_before) / $(echo $memory_after)" >&3
+    eventually readers_have_ended
     are_as_before() { [ "$(descriptors)" = "$descriptors_before" ]; }
-    eventually are_as_before
-    echo "$descriptors_before / $(descriptors)"
-    echo "# memory: $(echo $memory_before) / $(memory | xargs)" >&3
+    eventually are_as_before # the adopter may be looking at a directory
     # Sanitizers keep what was freed for a time, and look for leaks themselves; there the bounds are set aside.
-    paste <(echo "$memory_before") <(memory) | {
+    paste <(echo "$memory_before") <(echo "$memory_after") | {
         read -r before after
         [ $((after - before)) -le $((${RTF_MEMORY_SLACK:-64} * 1024)) ] # 7 bytes a cycle would be seen
         while read -r before after; do
