@@ -13,6 +13,7 @@
 
 #include "child.h"
 #include "client.h"
+#include "disk-option.h"
 #include "names.h"
 #include "ready.h"
 #include "units.h"
@@ -36,6 +37,7 @@ enum { /* long options without a letter */
     KEY_REPLACE,
     KEY_CPUS,
     KEY_NET,
+    KEY_DISK,
     KEY_WAIT
 };
 
@@ -51,7 +53,8 @@ enum { LEASE = 30000000, RENEWAL = 10000 }; /* us; ms */
 struct options {
     uint64_t runtime, desired_runtime, period, deadline, priority, timeout; /* 0: not stated */
     uint64_t attach_after, wait_for; /* wait_for: with waits; 0: as long as it takes */
-    const char *plugin, *name, *comment, *spool, *thread, *cpus, *net;
+    const char *plugin, *name, *comment, *spool, *thread, *cpus, *net, *disk;
+    json_t *claim; /* that on the disk */
     enum when when;
     bool ignore_admission, dry_run, fallback, verbose, says_when, replace, waits;
     char **command;
@@ -83,6 +86,8 @@ static const struct argp_option option_table[] = {
     {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
     {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6; or all (default: those of taskset(1), if that has left it fewer)", 1},
     {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: so much in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone", 1},
+    {"disk", KEY_DISK, "[DISK:]SIZE[/TIME]", 0, "What CMD reads and writes: so much in each period, sda:32KiB/50ms, or a second, on the disk of a path, /var/rec:640kB; "
+     "in blocks of that size with ,block=SIZE behind it; with CPU time or alone", 1},
     {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
     {"ignore-admission", KEY_IGNORE, NULL, 0, "Ask to be admitted even if the test fails", 1},
     {NULL, 0, NULL, 0, "How to ask", 2},
@@ -213,6 +218,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
             take_time(state, "--wait", argument, &options->wait_for);
         break;
     case KEY_NET: take_text(state, "--net", argument, &options->net); break;
+    case KEY_DISK: take_text(state, "--disk", argument, &options->disk); break;
     case KEY_CPUS: take_cpus(state, argument, &options->cpus); break;
     case KEY_REPLACE: options->replace = true; break;
     case KEY_ATTACH: take_attach(state, argument, options); break;
@@ -262,10 +268,10 @@ static void add_network(json_t *spec, const char *text)
     json_object_set_new(spec, "network", claim);
 }
 
-/* Only of the network: then the CPUs that CMD may have anyway are no claim. */
-static bool claims_network_alone(const struct options *options)
+/* Then the CPUs that CMD may have anyway are no claim. */
+static bool claims_no_cpu(const struct options *options)
 {
-    return options->net != NULL && options->runtime == 0 && options->desired_runtime == 0 && options->period == 0 && options->deadline == 0 &&
+    return (options->net != NULL || options->disk != NULL) && options->runtime == 0 && options->desired_runtime == 0 && options->period == 0 && options->deadline == 0 &&
            options->priority == 0 && options->plugin == NULL && options->cpus == NULL && !options->ignore_admission;
 }
 
@@ -281,6 +287,8 @@ static char *make_spec(const struct options *options, const char *token, pid_t t
     add_text(spec, "plugin", options->plugin);
     add_text(spec, "cpus", options->cpus);
     add_network(spec, options->net);
+    if (options->claim != NULL)
+        json_object_set(spec, "disk", options->claim);
     if (options->ignore_admission)
         json_object_set_new(spec, "ignore_admission", json_true());
     add_number(spec, "attach", (uint64_t)thread);
@@ -639,6 +647,16 @@ static int run(const struct options *options)
     return status;
 }
 
+/* After all options: the spool is one of them. */
+static bool take_disk(struct options *options)
+{
+    char why[DISK_OPTION_WHY];
+    options->claim = disk_option(options->disk, options->spool, why);
+    if (options->claim == NULL)
+        fprintf(stderr, "rtf-run: --disk %s: %s\n", options->disk, why);
+    return options->claim != NULL;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -654,6 +672,8 @@ int main(int argc, char **argv)
     argp_err_exit_status = EXIT_OURS;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0)
         return EXIT_OURS;
-    options.cpus = claims_network_alone(&options) ? NULL : options.cpus == NULL ? own_cpus(cpus) : strcmp(options.cpus, "all") == 0 ? NULL : options.cpus;
+    if (options.disk != NULL && !take_disk(&options))
+        return EXIT_OURS;
+    options.cpus = claims_no_cpu(&options) ? NULL : options.cpus == NULL ? own_cpus(cpus) : strcmp(options.cpus, "all") == 0 ? NULL : options.cpus;
     return options.dry_run ? dry_run(&options) : run(&options);
 }

@@ -501,16 +501,32 @@ static bool answers(const json_t *json, const struct stat *spec, const struct st
     return tid != NULL ? stamped(json_object_get(json, "tid"), tid) : answers_no_tid(json);
 }
 
+/* The files as they are, looked at only if somebody asks, and then once. */
+struct files {
+    bool seen, has_spec, has_tid;
+    struct stat spec, tid;
+};
+
+static void see(const struct client *client, const char *name, struct files *files)
+{
+    if (files->seen)
+        return;
+    files->has_spec = entry(client, name, "json", &files->spec);
+    files->has_tid = entry(client, name, "tid", &files->tid);
+    files->seen = true;
+}
+
 /* What the broker could not read it answers without a token: then, too, the stamps tell. */
-static bool wanted(const json_t *json, const char *ours, const struct stat *spec, const struct stat *tid)
+static bool wanted(const struct client *client, const struct client_wait *wait, const json_t *json, struct files *files)
 {
     const char *token = client_string(json, "token");
     const char *result = client_string(json, "result");
-    if (ours != NULL && token != NULL)
-        return strcmp(token, ours) == 0;
-    if (ours != NULL && (result == NULL || strcmp(result, "BAD_SPEC") != 0))
+    if (wait->token != NULL && token != NULL)
+        return strcmp(token, wait->token) == 0;
+    if (wait->token != NULL && (result == NULL || strcmp(result, "BAD_SPEC") != 0))
         return false;
-    return answers(json, spec, tid);
+    see(client, wait->name, files);
+    return answers(json, files->has_spec ? &files->spec : NULL, files->has_tid ? &files->tid : NULL);
 }
 
 static bool is_pending(const json_t *json)
@@ -550,30 +566,37 @@ static bool is_enough(const struct client_wait *wait, const json_t *json)
 
 enum client_outcome client_look(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
 {
-    struct stat spec, tid;
+    struct files files = {.seen = false};
     bool has_verdict = read_verdict(client, wait->name, verdict);
-    bool has_spec = entry(client, wait->name, "json", &spec);
-    bool has_tid = entry(client, wait->name, "tid", &tid);
-    if (has_verdict && wanted(verdict->json, wait->token, has_spec ? &spec : NULL, has_tid ? &tid : NULL) && !(is_waiting(client, verdict->json) && wait->goal == CLIENT_ANSWER) &&
+    if (has_verdict && wanted(client, wait, verdict->json, &files) && !(is_waiting(client, verdict->json) && wait->goal == CLIENT_ANSWER) &&
         is_enough(wait, verdict->json))
         return CLIENT_OK;
     client_free_verdict(verdict);
+    see(client, wait->name, &files);
     if (wait->goal == CLIENT_END)
-        return has_spec || has_tid || (has_verdict && !client_has_moved(client)) ? CLIENT_PENDING : CLIENT_OK;
+        return files.has_spec || files.has_tid || (has_verdict && !client_has_moved(client)) ? CLIENT_PENDING : CLIENT_OK;
     if (client_has_moved(client))
         return fail(client, CLIENT_GONE, "the broker has not accepted the directory %s/specs/%s", client->spool,
                     client->user);
-    if (wait->inode != 0 && (!has_spec || spec.st_ino != wait->inode))
+    if (wait->inode != 0 && (!files.has_spec || files.spec.st_ino != wait->inode))
         return fail(client, CLIENT_GONE, "the spec %s was removed or replaced", wait->name);
-    if (!has_spec && !has_tid)
+    if (!files.has_spec && !files.has_tid)
         return fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", wait->name, client->spool,
                     client->user);
     return CLIENT_PENDING;
 }
 
+static void drain(int fd)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    while (read(fd, events, sizeof events) > 0)
+        ;
+}
+
 /* What one wait looks at: watches on an inotify instance, which may be another's. */
 struct sight {
     int events, directory, spec; /* -1: none */
+    bool of_self; /* the directory is watched for its own end alone */
 };
 
 static void stop_watch(const struct client *client, const struct sight *sight)
@@ -582,7 +605,7 @@ static void stop_watch(const struct client *client, const struct sight *sight)
         inotify_let_go(sight->events);
         return;
     }
-    if (sight->directory >= 0)
+    if (sight->directory >= 0 && !sight->of_self) /* what hardly ever happens may be heard until the next wait, which needs it again */
         inotify_rm_watch(sight->events, sight->directory);
     if (sight->spec >= 0)
         inotify_rm_watch(sight->events, sight->spec);
@@ -595,10 +618,10 @@ static bool start_watch(struct client *client, const struct client_wait *wait, s
     const uint32_t self = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF;
     const uint32_t all = self | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
     char path[PATH_MAX];
-    *sight = (struct sight){.events = client->events, .directory = -1, .spec = -1};
-    if (sight->events < 0)
-        sight->events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (sight->events < 0)
+    *sight = (struct sight){.events = client->events, .directory = -1, .spec = -1, .of_self = wait->inode != 0};
+    if (sight->events >= 0)
+        drain(sight->events); /* that the last wait's watch has gone is an event, too */
+    else if ((sight->events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) < 0)
         return false;
     snprintf(path, sizeof path, "/proc/self/fd/%d", client->directory);
     sight->directory = inotify_add_watch(sight->events, path, wait->inode != 0 ? self : all);
@@ -615,11 +638,16 @@ static bool start_watch(struct client *client, const struct client_wait *wait, s
     return false;
 }
 
-static void drain(int fd)
+/* NULL: for ever. */
+static const struct timespec *time_left(int64_t until, struct timespec *left)
 {
-    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-    while (read(fd, events, sizeof events) > 0)
-        ;
+    struct timespec now;
+    if (until == 0)
+        return NULL;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t us = until - ((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    *left = us <= 0 ? (struct timespec){0} : (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    return left;
 }
 
 /* What has not come true when the time is over. */
@@ -632,27 +660,24 @@ static enum client_outcome no_answer(struct client *client, const struct client_
 }
 
 /* Sleeps. CLIENT_PENDING: look again, something happened; anything else: look for the last time. */
-static enum client_outcome doze(struct client *client, const struct client_wait *wait, int events, int timer)
+static enum client_outcome doze(struct client *client, const struct client_wait *wait, int events)
 {
-    struct pollfd fds[] = {{.fd = events, .events = POLLIN},
-                           {.fd = client->alive},
-                           {.fd = timer, .events = POLLIN},
-                           {.fd = wait->interrupt, .events = POLLIN}};
-    if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
+    struct pollfd fds[] = {{.fd = events, .events = POLLIN}, {.fd = client->alive}, {.fd = wait->interrupt, .events = POLLIN}};
+    struct timespec left;
+    const int ready = ppoll(fds, sizeof fds / sizeof *fds, time_left(wait->until, &left), NULL);
+    if (ready < 0)
         return errno == EINTR ? CLIENT_PENDING : fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
     drain(events);
-    if (fds[3].revents != 0)
+    if (fds[2].revents != 0)
         return fail(client, CLIENT_INTERRUPTED, "interrupted");
     if (fds[1].revents != 0)
         return fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered", client->spool);
-    if (fds[2].revents != 0)
-        return no_answer(client, wait);
-    return CLIENT_PENDING;
+    /* Who hears of something all the time has no more of it than others. */
+    return time_left(wait->until, &left) != NULL && left.tv_sec == 0 && left.tv_nsec == 0 ? no_answer(client, wait) : CLIENT_PENDING;
 }
 
 /* The watches are set, so an answer that comes between a look and the sleep after it ends that sleep. */
-static enum client_outcome watch(struct client *client, const struct client_wait *wait, int events, int timer,
-                              struct client_verdict *verdict)
+static enum client_outcome watch(struct client *client, const struct client_wait *wait, int events, struct client_verdict *verdict)
 {
     enum client_outcome end = CLIENT_PENDING;
     for (;;) {
@@ -663,30 +688,28 @@ static enum client_outcome watch(struct client *client, const struct client_wait
             return no_answer(client, wait);
         if (end != CLIENT_PENDING)
             return end;
-        end = doze(client, wait, events, timer);
+        end = doze(client, wait, events);
         if (end == CLIENT_INTERRUPTED)
             return end;
     }
 }
 
+/* A broker on the same CPU, which runs above us, may have answered already. */
 enum client_outcome client_wait(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
 {
-    enum client_outcome outcome = client_look(client, wait, verdict);
+    struct stat status;
+    struct sight sight;
+    enum client_outcome outcome = entry(client, wait->name, "verdict", &status) ? client_look(client, wait, verdict) : CLIENT_PENDING;
     if (outcome != CLIENT_PENDING)
         return outcome;
-    struct sight sight;
-    int timer = start_timer(wait->until);
-    bool sees = start_watch(client, wait, &sight);
-    int reason = errno;
-    if (sees && timer >= 0)
-        outcome = watch(client, wait, sight.events, timer, verdict);
-    else
-        outcome = fail(client, CLIENT_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
-    if (sees)
+    if (start_watch(client, wait, &sight)) {
+        outcome = watch(client, wait, sight.events, verdict);
         stop_watch(client, &sight);
-    if (timer >= 0)
-        close(timer);
-    return outcome;
+        return outcome;
+    }
+    const int reason = errno;
+    outcome = client_look(client, wait, verdict); /* what is gone cannot be watched */
+    return outcome != CLIENT_PENDING ? outcome : fail(client, CLIENT_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
 }
 
 void client_free_verdict(struct client_verdict *verdict)

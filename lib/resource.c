@@ -15,12 +15,14 @@ static const struct {
     struct claim_key keys[CLAIM_VALUES];
 } resources[RESOURCES] = {
     [RESOURCE_CPU] = {.name = "cpu"},
-    [RESOURCE_UNITS] = {.name = "units", .keys = {{.name = "count", .most = UNITS_MAX}}},
+    [RESOURCE_UNITS] = {.name = "units", .keys = {{.name = "count", .most = UNITS_MAX}, {.name = "desired_count", .most = UNITS_MAX, .desired = true}}},
     [RESOURCE_NETWORK] = {.name = "network", .where = "interface", .where_bytes = INTERFACE_BYTES, .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
-                                                      {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME}}},
+                                                      {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME},
+                                                      {.name = "desired_bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES, .desired = true}}},
     [RESOURCE_DISK] = {.name = "disk", .where = "device", .where_bytes = DISK_NAME_BYTES, .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
                                                    {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME},
-                                                   {.name = "block", .most = DISK_BLOCK_MAX, .form = CLAIM_BYTES, .preset = DISK_BLOCK}}},
+                                                   {.name = "block", .most = DISK_BLOCK_MAX, .form = CLAIM_BYTES, .preset = DISK_BLOCK},
+                                                   {.name = "desired_bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES, .desired = true}}},
 };
 
 const char *resource_name(enum resource resource)
@@ -77,13 +79,36 @@ uint64_t claim_within_weight(const struct claim *claim, uint64_t weight, const s
     return claim->resource == RESOURCE_DISK ? disk_bytes_within(rates, weight, claim->values[1], claim->values[2]) : claim_within(claim, weight);
 }
 
+uint64_t claim_least(const struct claim *claim)
+{
+    return claim->least != 0 ? claim->least : claim->values[0];
+}
+
+static int desired_key(enum resource resource)
+{
+    int i = 0;
+    while (!resources[resource].keys[i].desired)
+        i++;
+    return i;
+}
+
+uint64_t claim_desired(const struct claim *claim)
+{
+    return claim->values[desired_key(claim->resource)];
+}
+
+uint64_t *claim_desired_value(struct claim *claim)
+{
+    return &claim->values[desired_key(claim->resource)];
+}
+
 const char *claim_settle(struct claim *claim)
 {
     const struct claim_key *keys = resources[claim->resource].keys;
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++) {
         if (claim->values[i] == 0)
             claim->values[i] = keys[i].preset;
-        if (claim->values[i] == 0)
+        if (claim->values[i] == 0 && !keys[i].desired)
             return keys[i].name;
     }
     return NULL;
@@ -115,7 +140,7 @@ void claim_add_values(struct paragraph_output *output, const struct claim *claim
 {
     const struct claim_key *keys = resources[claim->resource].keys;
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
-        if (claim->values[i] != 0)
+        if (claim->values[i] != 0 && !keys[i].desired)
             paragraph_add_number(output, keys[i].name, claim->values[i]);
 }
 
@@ -133,6 +158,8 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
         for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
             if (claim->values[i] != 0)
                 paragraph_add_number(output, key_of(key, claim->resource, keys[i].name), claim->values[i]);
+        if (claim->least != 0)
+            paragraph_add_number(output, key_of(key, claim->resource, "least"), claim->least);
         if (claim->plugin[0] != '\0')
             paragraph_add(output, key_of(key, claim->resource, "plugin"), claim->plugin);
         if (claim->where[0] != '\0')
@@ -147,6 +174,9 @@ static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
         if (paragraph_get_number(paragraph, key_of(key, claim->resource, keys[i].name), keys[i].most, &claim->values[i]) < 0)
             return false;
+    if (paragraph_get_number(paragraph, key_of(key, claim->resource, "least"), claim->values[0], &claim->least) < 0 ||
+        (claim_desired(claim) != 0 && claim_desired(claim) < claim->values[0]))
+        return false;
     const char *plugin = paragraph_get(paragraph, key_of(key, claim->resource, "plugin"));
     if (plugin != NULL && !name_is_valid(plugin, strlen(plugin), PLUGIN_NAME_BYTES - 1))
         return false;

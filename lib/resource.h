@@ -23,6 +23,7 @@ struct claim_key {
     uint64_t most;
     enum claim_form form;
     uint64_t preset; /* where a claim does not state it; 0: it must */
+    bool desired;    /* how much of the first key's it would rather have; need not be stated, and no plugin is asked for it */
 };
 
 struct claim {
@@ -31,6 +32,7 @@ struct claim {
     char plugin[PLUGIN_NAME_BYTES]; /* the only one that may be asked; "": any */
     char where[WHERE_BYTES];        /* the interface of a network, the device of a disk; "": any */
     uint64_t values[CLAIM_VALUES];  /* in the order of the keys; 0: not stated */
+    uint64_t least;                 /* of what is granted: the first value that was asked for, where more is; 0: that is it */
 };
 
 /* "cpu", "units": a key of specs, and the value of resource=. */
@@ -52,6 +54,11 @@ uint64_t claim_within(const struct claim *claim, uint64_t amount);
 /* What it takes of a pool: of a disk billionths of its time, of all else its amount. `rates` are those of the disk. */
 uint64_t claim_weight(const struct claim *claim, const struct disk_rates *rates);
 uint64_t claim_within_weight(const struct claim *claim, uint64_t weight, const struct disk_rates *rates);
+
+/* The first value that its owner needs, and the one that he would rather have: 0, he has not said so. */
+uint64_t claim_least(const struct claim *claim);
+uint64_t claim_desired(const struct claim *claim);
+uint64_t *claim_desired_value(struct claim *claim);
 
 /* Presets what is not stated and can be. Returns the first key that it lacks; NULL: none. */
 const char *claim_settle(struct claim *claim);

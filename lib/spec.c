@@ -19,6 +19,11 @@ uint64_t spec_window(const struct spec *spec)
     return spec->period;
 }
 
+int spec_weight(const struct spec *spec)
+{
+    return spec->weight == 0 ? 1 : spec->weight;
+}
+
 bool spec_claims_cpu(const struct spec *spec)
 {
     return spec->claims == NULL || spec->runtime != 0 || spec->desired_runtime != 0 || spec->period != 0 || spec->deadline != 0 || spec->priority != 0 ||
@@ -64,13 +69,28 @@ static bool take_integer(const json_t *value, json_int_t max, json_int_t *into, 
     return true;
 }
 
-static bool take_priority(const json_t *value, void *into, char *reason)
+static bool take_int(const json_t *value, int max, void *into, char *reason)
 {
     json_int_t number = 0;
-    if (!take_integer(value, PRIORITY_MAX, &number, reason))
+    if (!take_integer(value, max, &number, reason))
         return false;
     *(int *)into = (int)number;
     return true;
+}
+
+static bool take_priority(const json_t *value, void *into, char *reason)
+{
+    return take_int(value, PRIORITY_MAX, into, reason);
+}
+
+static bool take_importance(const json_t *value, void *into, char *reason)
+{
+    return take_int(value, IMPORTANCE_MAX, into, reason);
+}
+
+static bool take_weight(const json_t *value, void *into, char *reason)
+{
+    return take_int(value, WEIGHT_MAX, into, reason);
 }
 
 static struct spec *spec_of(void *into, size_t offset)
@@ -234,11 +254,18 @@ static bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why)
                  (unsigned long long)WIRE_BYTES_MAX);
 }
 
-static bool take_claim_key(struct claim *claim, const char *key, const json_t *value, uint64_t *bandwidth, char *why)
+/* Bytes a second, as the claim says them; 0: it does not. */
+struct bandwidths {
+    uint64_t needed, desired;
+};
+
+static bool take_claim_key(struct claim *claim, const char *key, const json_t *value, struct bandwidths *bandwidths, char *why)
 {
     const char *where = resource_where(claim->resource);
     if (strcmp(key, "bandwidth") == 0 && where != NULL)
-        return take_bandwidth(value, bandwidth, why);
+        return take_bandwidth(value, &bandwidths->needed, why);
+    if (strcmp(key, "desired_bandwidth") == 0 && where != NULL)
+        return take_bandwidth(value, &bandwidths->desired, why);
     if (strcmp(key, "plugin") == 0)
         return take_claim_name(claim->plugin, sizeof claim->plugin, value, why);
     if (where != NULL && strcmp(key, where) == 0)
@@ -246,17 +273,27 @@ static bool take_claim_key(struct claim *claim, const char *key, const json_t *v
     return take_claim_value(claim, key, value, why);
 }
 
-/* So many bytes in each period; without one, in each second. */
-static bool settle_bandwidth(struct claim *claim, uint64_t bandwidth, char *why)
+static const uint64_t second = 1000000; /* us */
+
+static bool bytes_in_period(const struct claim *claim, uint64_t bandwidth, uint64_t *bytes, char *why)
 {
-    static const uint64_t second = 1000000;
-    if (claim->values[0] != 0)
+    const unsigned __int128 all = ((unsigned __int128)bandwidth * claim->values[1] + second - 1) / second;
+    *bytes = all > WIRE_BYTES_MAX ? 0 : (uint64_t)all;
+    return *bytes != 0 || fault(why, "has a bandwidth that is more than %lluB in a period", (unsigned long long)WIRE_BYTES_MAX);
+}
+
+/* So many bytes in each period; without one, in each second. */
+static bool settle_bandwidths(struct claim *claim, const struct bandwidths *bandwidths, char *why)
+{
+    uint64_t *const desired = claim_desired_value(claim);
+    if (bandwidths->needed != 0 && claim->values[0] != 0)
         return fault(why, "has the key \"bandwidth\" beside \"bytes\": either says how much");
-    if (claim->values[1] == 0)
+    if (bandwidths->desired != 0 && *desired != 0)
+        return fault(why, "has the key \"desired_bandwidth\" beside \"desired_bytes\": either says how much");
+    if (claim->values[1] == 0 && (bandwidths->needed != 0 || bandwidths->desired != 0))
         claim->values[1] = second;
-    const unsigned __int128 bytes = ((unsigned __int128)bandwidth * claim->values[1] + second - 1) / second;
-    claim->values[0] = bytes > WIRE_BYTES_MAX ? 0 : (uint64_t)bytes;
-    return claim->values[0] != 0 || fault(why, "has a bandwidth that is more than %lluB in a period", (unsigned long long)WIRE_BYTES_MAX);
+    return (bandwidths->needed == 0 || bytes_in_period(claim, bandwidths->needed, &claim->values[0], why)) &&
+           (bandwidths->desired == 0 || bytes_in_period(claim, bandwidths->desired, desired, why));
 }
 
 static bool take_claim(enum resource resource, const json_t *value, struct claim **claims, char *why)
@@ -268,15 +305,17 @@ static bool take_claim(enum resource resource, const json_t *value, struct claim
     if (!json_is_object(value))
         return fault(why, "must be an object, such as {\"%s\": 1}", amount);
     struct claim *claim = claims_push(claims, resource);
-    uint64_t bandwidth = 0;
+    struct bandwidths bandwidths = {0};
     json_object_foreach((json_t *)value, key, member) {
-        if (!take_claim_key(claim, key, member, &bandwidth, wrong))
+        if (!take_claim_key(claim, key, member, &bandwidths, wrong))
             return fault(why, "has the key \"%s\", which %.300s", name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?", wrong);
     }
-    if (bandwidth != 0 && !settle_bandwidth(claim, bandwidth, why))
+    if (!settle_bandwidths(claim, &bandwidths, why))
         return false;
     const char *lacks = claim_settle(claim);
-    return lacks == NULL || fault(why, "lacks the key \"%s\"", lacks);
+    if (lacks != NULL)
+        return fault(why, "lacks the key \"%s\"", lacks);
+    return claim_desired(claim) == 0 || claim_desired(claim) >= claim->values[0] || fault(why, "desires less than it needs");
 }
 
 static const struct {
@@ -289,6 +328,8 @@ static const struct {
     {"deadline", take_time, offsetof(struct spec, deadline)},
     {"desired_runtime", take_time, offsetof(struct spec, desired_runtime)},
     {"priority", take_priority, offsetof(struct spec, priority)},
+    {"importance", take_importance, offsetof(struct spec, importance)},
+    {"weight", take_weight, offsetof(struct spec, weight)},
     {"plugin", take_plugin, offsetof(struct spec, plugin)},
     {"ignore_admission", take_flag, offsetof(struct spec, ignore_admission)},
     {"attach", take_tid, offsetof(struct spec, attach)},
@@ -338,7 +379,7 @@ static bool take_key(const char *key, const json_t *value, struct spec *spec, ch
     if (resource_from_name(key, &resource) && resource != RESOURCE_CPU)
         return take_claim(resource, value, &spec->claims, why);
     return fault(why, "is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
-                         "ignore_admission, attach, lifetime, move, units, network, disk, cpus, expires, on_refusal, dry_run, token and comment");
+                         "ignore_admission, attach, lifetime, move, units, network, disk, importance, weight, cpus, expires, on_refusal, dry_run, token and comment");
 }
 
 /* What follows from the definitions of Q, Qd, D and T, and of a dry run, whatever plugin is asked. NULL, or the key that is
@@ -447,6 +488,8 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     paragraph_add_stated(output, "period", spec->period);
     paragraph_add_stated(output, "deadline", spec->deadline);
     paragraph_add_stated(output, "priority", (uint64_t)spec->priority);
+    paragraph_add_stated(output, "importance", (uint64_t)spec->importance);
+    paragraph_add_stated(output, "weight", (uint64_t)spec->weight);
     paragraph_add_stated(output, "attach", (uint64_t)spec->attach);
     paragraph_add_stated(output, "ignore_admission", spec->ignore_admission);
     paragraph_add_stated(output, "lifetime_thread", spec->lifetime_thread);
@@ -484,10 +527,18 @@ static bool get_name(const struct paragraph *paragraph, const char *key, size_t 
     return true;
 }
 
+/* What is granted beyond what was asked for no spec can say. */
+static bool claims_are_asked(const struct claim *claims)
+{
+    while (claims != NULL && claims->least == 0)
+        claims = claims->next;
+    return claims == NULL;
+}
+
 bool spec_get(const struct paragraph *paragraph, struct spec *spec)
 {
     char why[REASON_BYTES];
-    uint64_t priority, attach, none, ignore, thread, life, process, waits, dry;
+    uint64_t priority, importance, weight, attach, none, ignore, thread, life, process, waits, dry;
     const char *cpus = paragraph_get(paragraph, "cpus");
     *spec = (struct spec){0};
     /* The token first, as above: it belongs to the answer even if the rest is wrong. */
@@ -495,12 +546,14 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) || !get_number(paragraph, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
         !get_number(paragraph, "period", TIME_MAX, &spec->period) || !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
         (cpus != NULL && !parse_cpus(cpus, &spec->cpus)) || !get_number(paragraph, "expires", TIME_MAX, &spec->expires) || !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
-        !get_number(paragraph, "ignore_admission", 1, &ignore) || !get_number(paragraph, "lifetime_thread", 1, &thread) ||
+        !get_number(paragraph, "importance", IMPORTANCE_MAX, &importance) || !get_number(paragraph, "weight", WEIGHT_MAX, &weight) || !get_number(paragraph, "ignore_admission", 1, &ignore) || !get_number(paragraph, "lifetime_thread", 1, &thread) ||
         !get_number(paragraph, "attach_none", 1, &none) || !get_number(paragraph, "lifetime_spec", 1, &life) ||
         !get_number(paragraph, "move_process", 1, &process) || !get_number(paragraph, "waits", 1, &waits) || !get_number(paragraph, "dry_run", 1, &dry) ||
         !claims_get(paragraph, &spec->claims))
         return false;
     spec->priority = (int)priority;
+    spec->importance = (int)importance;
+    spec->weight = (int)weight;
     spec->attach = (pid_t)attach;
     spec->ignore_admission = ignore != 0;
     spec->lifetime_thread = thread != 0;
@@ -511,7 +564,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
     spec->move_process = process != 0;
     spec->waits = waits != 0;
     spec->dry_run = dry != 0;
-    return check_relations(spec, why) == NULL;
+    return claims_are_asked(spec->claims) && check_relations(spec, why) == NULL;
 }
 
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid)

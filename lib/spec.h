@@ -14,6 +14,7 @@
 #include "paragraph.h"
 #include "resource.h"
 
+enum { IMPORTANCE_MAX = 100, WEIGHT_MAX = 100 };
 enum { TOKEN_BYTES = 65, REASON_BYTES = 512, SPEC_BYTES_MAX = 64 * 1024 };
 
 struct spec {
@@ -21,6 +22,7 @@ struct spec {
     cpu_set_t cpus;   /* it may have these only; empty: any */
     uint64_t expires; /* it ends so long after it was last written, or touched; 0: it does not */
     int priority; /* 1..99 */
+    int importance, weight; /* of what it would rather have beyond what it needs: who comes first, and in which proportion; 0: not stated */
     pid_t attach;
     bool ignore_admission, lifetime_thread;
     bool attach_none, lifetime_spec; /* it says so: "attach": null, "lifetime": "spec"; what it does not say a thread that is attached keeps */
@@ -47,6 +49,9 @@ bool spec_parse_tid(const char *text, size_t length, pid_t *tid);
 
 /* Does it ask for CPU time? One that claims something else need not. */
 bool spec_claims_cpu(const struct spec *spec);
+
+/* What its weight is where it does not say so. */
+int spec_weight(const struct spec *spec);
 
 /* The window over which a reservation's runtime is spread: min(T, D) of those stated; 0 if neither is. */
 uint64_t spec_window(const struct spec *spec);

@@ -63,6 +63,8 @@ function read_plugin(    i, ends, threshold, unthrottled, cpus, cpu) {
     for (i = 5; i <= NF; i++) {
         if ($i ~ /^threshold=/)
             threshold = substr($i, 11) + 0
+        if ($i ~ /^resource=/)
+            is_amount[$1]
         if ($i ~ /^partition=/)
             unthrottled = $i == "partition=unthrottled"
     }
@@ -95,8 +97,8 @@ function read_rule(    number) {
     plugin[count] = $2
     property[count] = $3
     value[count] = $4
-    closes[count] = $3 ~ /^max_(user_)?(utilization|amount)$/ && $4 ~ /^0+(\.0*)?$/ # for nobody there is room
-    opens[count] = !closes[count] && $3 ~ /^max_(user_)?(utilization|amount)$/
+    closes[count] = $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/ && $4 ~ /^0+(\.0*)?$/ # for nobody there is room
+    opens[count] = !closes[count] && $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/
     number = $1
     sub(/^@/, "", number)
     if (number !~ /^(-|[0-9]+)$/ && !($1 in known) && !named[$1]++)
@@ -164,8 +166,9 @@ function judge_rule(rule,    below) {
     if (!is_first_of_subject(rule))
         return
     if (!opens[rule] && !closes[rule] && !something_opens(rule))
-        say("acl.conf", rule_line[rule], rule_text[rule] ": this bounds, but no rule opens anything there (max_utilization or max_user_utilization)")
-    else if (opens[rule] && !something_bounds(rule))
+        say("acl.conf", rule_line[rule], rule_text[rule] ": this bounds, but no rule opens anything there (" \
+            (plugin[rule] in is_amount ? "max_amount or max_bandwidth" : "max_utilization or max_user_utilization") ")")
+    else if (opens[rule] && property[rule] ~ /utilization$/ && !something_bounds(rule))
         say("acl.conf", rule_line[rule], rule_text[rule] ": this opens, and nothing bounds runtime, period, deadline or priority")
 }
 

@@ -19,7 +19,7 @@ prepare() {
     printf '%s::/:/bin/sh\n' rtfann:x:$ANN:$ANN rtfben:x:$BEN:$TEAM rtfcat:x:$CAT:$CAT rtfdan:x:$DAN:$DAN >>"$ACCOUNTS/passwd"
     groups_are rtfann,rtfben,rtfcat rtfann
     # No test here is about a plugin that is late.
-    configure_plugins 'EDF edf - all partition=global threshold=0.9 timeout=10s' 'FP fp 1-60 all timeout=10s'
+    configure_plugins 'EDF edf - all partition=global threshold=0.9 timeout=10s desired=kept' 'FP fp 1-60 all timeout=10s'
 }
 
 # groups_are MEMBERS MEMBERS: of rtf and rtfteam; written into the same file, for it is mounted.
@@ -906,7 +906,7 @@ is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
 
 # bats test_tags=machine
 @test "10,000 random operations are answered as a model says, and leave every sum exact" {
-    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.9 timeout=10s' 'RM rm 1-90 1 admission=necessary timeout=10s' \
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.9 timeout=10s desired=kept' 'RM rm 1-90 1 admission=necessary timeout=10s desired=kept' \
         'FP fp 1-90 2 timeout=10s' 'RR rr 1-90 3 timeout=10s'
     broker
     run "$RTF_SOURCE/test/acl-storm" --spool "$SPOOL" --config "$CONFIG" --etc "$ACCOUNTS" --broker "$BROKER" --steps "${ACL_STEPS:-10000}"

@@ -22,7 +22,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
 @test "CPU time and units are granted together, and change and go together" {
     broker_start
     answer=$(spec $ALICE cam "$both")
-    told '.result == "OK" and .grant.plugin == "EDF" and .grant.claims == [{"resource": "units", "plugin": "CAMERA", "count": 2}]' "$answer"
+    told '.result == "OK" and .grant.plugin == "EDF" and .grant.claims == [{"resource": "units", "plugin": "CAMERA", "count": 2, "accepted_count": 2, "desired_count": null}]' "$answer"
     told '[.replies[] | [.plugin, .answer]] == [["CAMERA", "ok"], ["EDF", "ok"]]' "$answer"
     eventually uses CAMERA 2
     eventually uses 'CPU 0 under EDF' 0.2

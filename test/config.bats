@@ -207,7 +207,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 # bats test_tags=turn:0
 @test "a property that is none, and the list of those that are" {
     known='max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, max_period, min_deadline, max_deadline, min_priority, '
-    known+='max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth or max_user_bandwidth'
+    known+='max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth, max_user_bandwidth, min_block, max_block or max_importance'
     for property in utilization MAX_RUNTIME max-runtime min_utilization '*' -; do
         is_wrong acl.conf 1 "unknown property \"$property\": $known" "- - $property 1"
     done

@@ -79,7 +79,8 @@ refused() {
     done
 }
 
-# bats test_tags=turn:1
+# The kernel's limit has to stay lifted.
+# bats test_tags=machine
 @test "rtf-run takes the affinity that taskset has left it, unless --cpus says otherwise" {
     configure_plugins 'EDF edf - all partition=unthrottled'
     broker_start

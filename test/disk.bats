@@ -31,7 +31,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
     # Small blocks take longer: 4 KiB of 900 kB/s in 0.0718 of 200 ms is three.
     answer=$(spec $ALICE more '{"disk": {"bytes": "16KiB", "period": "200ms"}}')
     told '.refusal.nearest == 12288' "$answer"
-    told '.grant.claims == [{"resource": "disk", "plugin": "SDA", "bytes": 12288, "period": 200000, "block": 4096, "device": "sda"}]' \
+    told '.grant.claims == [{"resource": "disk", "plugin": "SDA", "bytes": 12288, "accepted_bytes": 12288, "desired_bytes": null, "period": 200000, "block": 4096, "device": "sda"}]' \
         "$(spec $ALICE more '{"disk": {"bytes": 12288, "period": "200ms"}}')"
     books
     as $ALICE sh -c "rm '$SPECS/$ALICE'/*.json"

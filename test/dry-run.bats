@@ -195,7 +195,7 @@ run_dry() {
 @test "what a dry run says of a random spec that spec gets: plugins that judge one another's plans" {
     cp "$BATS_TEST_DIRNAME/fixtures/plugins/judge" "$WORK/judge"
     chmod 755 "$WORK/judge"
-    configure_plugins "HIGH $WORK/judge 31-40 0 timeout=5s limit=0.5" "LOW $WORK/judge 21-30 0 timeout=5s limit=0.8" "LOWER $WORK/judge 11-20 0 timeout=5s limit=0.7" 'RR rr 1-5 0'
+    configure_plugins "HIGH $WORK/judge 31-40 0 timeout=5s desired=kept limit=0.5" "LOW $WORK/judge 21-30 0 timeout=5s desired=kept limit=0.8" "LOWER $WORK/judge 11-20 0 timeout=5s desired=kept limit=0.7" 'RR rr 1-5 0'
     configure_rules "$ALICE - max_utilization 0.4" "$BOB - max_utilization 1" "$ALICE HIGH max_priority 39" '- - max_runtime 30ms'
     broker_start
     for seed in ${DRY_SEEDS:-2}; do run_dry "$seed" HIGH,LOW,LOWER,RR; done
@@ -203,7 +203,7 @@ run_dry() {
 
 # bats test_tags=machine
 @test "what a dry run says of a random spec that spec gets: exact tests, EDF above RM above FP" {
-    configure_plugins 'EDF edf - 0 partition=unthrottled admission=demand fair_server=0us timeout=5s' 'RM rm 21-40 0 admission=rta fair_server=0us timeout=5s' 'FP fp 1-20 0'
+    configure_plugins 'EDF edf - 0 partition=unthrottled admission=demand fair_server=0us timeout=5s desired=kept' 'RM rm 21-40 0 admission=rta fair_server=0us timeout=5s desired=kept' 'FP fp 1-20 0'
     configure_rules "$ALICE - max_utilization 0.5" "$BOB - max_utilization 1" "$ALICE RM max_priority 30" '- - max_runtime 30ms'
     broker_start
     for seed in ${DRY_SEEDS:-3}; do run_dry "$seed" EDF,RM,FP; done

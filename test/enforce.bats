@@ -254,8 +254,8 @@ is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
     granted still "$SLEEPER"
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
     kill -USR1 "$BROKER"
-    eventually [ -e "$SPOOL/state/books.json" ]
-    [ "$(jq -r '.reservations[] | select(.name == "still").thread.enforcement' "$SPOOL/state/books.json")" = 'in force' ]
+    eventually [ -e "$SPOOL/state/current/books.json" ]
+    [ "$(jq -r '.reservations[] | select(.name == "still").thread.enforcement' "$SPOOL/state/current/books.json")" = 'in force' ]
 }
 
 # bats test_tags=turn:0

@@ -56,6 +56,19 @@ fresh() {
     grep -q '^  ok      no process, file, mount, cgroup or kernel setting is left behind or changed$' <<<"$output"
 }
 
+@test "a checkout that nobody but root can enter is tested, too" {
+    mkdir "$WORK/closed"
+    tar -C "$RTF_SOURCE" --exclude ./.git --exclude ./build/obj --exclude ./build/unit -cf - . | tar -C "$WORK/closed" -xf -
+    chmod 700 "$WORK/closed"
+    # shellcheck disable=SC2016 # the other file's
+    printf '%s\n' 'load helper' '@''test "a user of the tests reads the checkout" { as $ALICE test -x "$RTF_SOURCE/contrib/plugins/units"; }' >"$WORK/closed/test/one.bats"
+    run env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$WORK/closed/test/run" "$WORK/closed/test/one.bats"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'1 passed, 0 failed' ]]
+    [ -z "$(find /tmp -maxdepth 1 -name 'rtf-checkout.*' -newer "$WORK/closed/test/one.bats")" ]
+}
+
 @test "the demo finds what is left behind, and does not take for it what others make meanwhile" {
     fresh '
         tree=$WORK/tree/usr

@@ -192,7 +192,7 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
         done
     }
     [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
-    run spec $ALICE whole '{"runtime": "1ms", "desired_runtime": "1s", "period": "1s"}'
+    run spec $ALICE whole '{"runtime": "1s", "period": "1s"}'
     [ "$(field .grant.accepted_runtime "$output")" = 1000000 ]
     run spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'
     eventually says_rest 800000 # of 1.8: when all is paid back, the sums are exactly what they were

@@ -75,6 +75,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-adopter
 755 usr/libexec/rtf/rtf-attach
 755 usr/libexec/rtf/rtf-brokerd
+755 usr/libexec/rtf/rtf-claim
 755 usr/libexec/rtf/rtf-detach
 755 usr/libexec/rtf/rtf-disk
 755 usr/libexec/rtf/rtf-guard
@@ -87,6 +88,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-net
 755 usr/libexec/rtf/rtf-partition
 644 usr/libexec/rtf/rtf-preload.so
+755 usr/libexec/rtf/rtf-probe
 755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-remove
@@ -99,6 +101,7 @@ prepare() {
 777 usr/sbin/rtf-lint
 777 usr/sbin/rtf-net
 777 usr/sbin/rtf-partition
+777 usr/sbin/rtf-probe
 755 usr/share
 755 usr/share/bash-completion
 755 usr/share/bash-completion/completions
@@ -153,6 +156,7 @@ prepare() {
 644 usr/share/man/man8/rtf-lint.8
 644 usr/share/man/man8/rtf-net.8
 644 usr/share/man/man8/rtf-partition.8
+644 usr/share/man/man8/rtf-probe.8
 644 usr/share/man/man8/rtf-resume.8
 644 usr/share/man/man8/rtf-revoke.8
 644 usr/share/man/man8/rtf-rtkit.8

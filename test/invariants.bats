@@ -106,7 +106,7 @@ left_over() {
     eventually rmdir "$SPECS/$ALICE"
     broker_stop INT
     broker_start
-    [ "$(grep -c "^tid=$SLEEPER\$" "$SPOOL/state/journal")" = 0 ]
+    [ "$(grep -c "^tid=$SLEEPER\$" "$SPOOL/state/current/journal")" = 0 ]
     finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
     # Another thread of that number would have started later.
     sed -i 's/"time":"20[0-9][0-9]/"time":"1999/' "$EVENTS"

@@ -9,15 +9,10 @@ prepare() {
     configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" '- DISK max_bandwidth 100MB'
 }
 
-# The broker ends before its disk does.
-tidy() {
-    if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then broker_stop TERM; fi
-    while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$WORK/pids"
-    eventually none_of_ours
-    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" || true
-    disk_remove
-    has_groups 0 && [ ! -d "$blkio/rtf-disk" ] && [ ! -d "$blkio/rtf-disk-rest" ]
-}
+tidy() { disk_tidy; }
+
+# Of its bytes, in hundredths: 100 where nothing else runs; other tests may run beside, and an emulated machine is late by itself.
+LEAST=$((PATIENCE > 1 ? 50 : 90))
 
 # Each has CPU time, too: what is late for want of that is not the disk's fault.
 stream='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}}'
@@ -33,18 +28,18 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     helper=$(parts 'rtf-disk --serve')
     [ $((0x$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status") & ~0x80002)) = 0 ]
     grep -q '^Seccomp:.2' "/proc/$helper/status"
-    [ "$(group_of $$)" = /rtf-disk-rest ] || [ "$(group_of $$)" = "$(group_of 1)" ]
+    [ "$(group_of $$)" = /rtf-disk-rest ] || { [ "$before" != / ] && [ "$(group_of $$)" = "$before" ]; }
     reserve $ALICE cam
     has_groups 1
     load_begins "$WORK/one" $ALICE stream 32768 50 60
     attach $ALICE cam "$LOAD"
     [[ $(group_of "$LOAD") == /rtf-disk/c* ]]
-    bound() { cat "$blkio/$(group_of "$LOAD")"/{blkio.throttle.read_bps_device,io.max} 2>/dev/null | tr -s ' =' '\n' | sed -n '/rbps/{n;p;q}; 2p'; }
-    [ "$(bound)" = 819201 ] # a quarter more than 655360
+    has_bounds() { [ "$(bounds "$(group_of "$LOAD")")" = "$1" ]; }
+    has_bounds '819201 35 112' # a quarter more than 655360, in blocks of 32 KiB ten more
     reserve $ALICE cam '{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "16KiB", "period": "50ms", "block": "16KiB"}}'
-    [ "$(bound)" = 409601 ]
+    has_bounds '409601 35 108'
     told '.result == "SCHEDULE_FAIL" and .grant.claims[0].bytes == 16384' "$(spec $ALICE cam '{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "1MiB", "period": "50ms", "block": "32KiB"}}')"
-    [ "$(bound)" = 409601 ]
+    has_bounds '409601 35 108'
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually has_groups 0
     [ "$(group_of "$LOAD")" = "$(group_of $$)" ]
@@ -78,7 +73,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
         eventually said
         read -r percent late < <(tail -n 1 "$WORK/s$n")
         echo "# stream $n: $percent % of its bytes, $late of 100 late" >&3
-        [ "$percent" -ge 90 ] # 100 where nothing else runs; other tests may run beside
+        [ "$percent" -ge "$LEAST" ]
     done
 }
 
@@ -97,7 +92,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     for n in s1 s2 s3 greedy; do eventually said "$n"; done
     for n in s1 s2 s3; do
         read -r percent _ < <(tail -n 1 "$WORK/$n")
-        [ "$percent" -ge 90 ]
+        [ "$percent" -ge "$LEAST" ]
     done
     took=$(tail -n 1 "$WORK/greedy")
     echo "# greedy: $took of 655360 bytes/s" >&3
@@ -151,6 +146,25 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     [ "$(scheduler)" = mq-deadline ]
     has_groups 0
+}
+
+@test "rtf-run --disk: the command is in its group from the start, with CPU time or alone, and nothing is left" {
+    broker_start
+    run_it() { # OPTION...
+        become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job "$@" -- sleep 300 3>&- &
+        running=$!
+        echo "$running" >>"$WORK/pids"
+        has_begun() { [ "$(cat "/proc/$running/comm")" = sleep ]; }
+        eventually has_begun
+        [[ $(group_of "$running") == /rtf-disk/c* ]]
+        chrt -p "$running" >"$WORK/policy"
+        kill -KILL "$running"
+        eventually has_groups 0
+    }
+    run_it --disk "/dev/$DISK:32KiB/50ms,block=32KiB"
+    grep -q SCHED_OTHER "$WORK/policy"
+    run_it --disk "$DISK:100kB" -T 2ms -P 20ms
+    grep -q SCHED_DEADLINE "$WORK/policy"
 }
 
 @test "a disk that is not there is named, and nobody else's process comes into a group" {

@@ -76,13 +76,23 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     eventually test -z "$(ls -A "$SPECS/$ALICE")"
 }
 
-@test "64 threads create, attach, change, detach and release under ThreadSanitizer" {
+@test "64 threads create, attach, change, detach and release under ThreadSanitizer, also over a broker that is killed" {
     local sources
     mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/rtf-*.c lib/client.c lib/inotify-let-go.c lib/units.c)
     (cd "$RTF_SOURCE" && cc -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Ilib -o "$WORK/storm" test/library/storm.c "${sources[@]}" -ljansson -pthread)
     broker_start --max-specs 200
     TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-4}" >"$WORK/out"
     [[ $(cat "$WORK/out") =~ ^[1-9][0-9]*\ rounds$ ]]
+    nothing_is_left
+    TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" 4 killed >"$WORK/out" 2>"$WORK/err" 3>&- &
+    local storm=$!
+    rounds_are_done() { [ "$(grep -c '"decision":"ok"' "$EVENTS")" -gt "$((already + 100))" ]; }
+    already=$(grep -c '"decision":"ok"' "$EVENTS")
+    eventually rounds_are_done
+    broker_stop KILL
+    eventually none_of_ours
+    broker_start --max-specs 200
+    wait "$storm" || { cat "$WORK/out" "$WORK/err" >&2; false; }
     nothing_is_left
 }
 
@@ -97,6 +107,15 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     for name in $declared; do sed 's/\\//g' "$RTF_SOURCE/man/rtf.3.scd" | grep -q "\b$name\b" || { echo "$name is not on rtf(3)" >&2; false; }; done
     # What was once offered stays: the number in the file's name goes up with a name that goes.
     [ "$(readelf -d "$RTF_STAGE/usr/lib/librtf.so.0" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" = librtf.so.0 ]
+}
+
+# A name that goes, or is of another version, needs another number in the library's name, and so in the package's; one that comes needs a line there.
+@test "the binary interface is the stored one: names, versions, numbers, sizes and types" {
+    local symbols=$RTF_SOURCE/contrib/debian/librtf0.symbols library=$RTF_STAGE/usr/lib/librtf.so.0
+    [ "$(head -n 1 "$symbols")" = "$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p') librtf0 #MINVER#" ]
+    diff <(sed -n 's/^ \(rtf_[^ ]*\) [0-9.]*$/\1/p' "$symbols" | sort) <(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 == "T" { sub(/@@/, "@", $3); print $3 }' | sort) >&2
+    compile "$RTF_SOURCE/test/library/abi.c" abi
+    ! command -v dpkg-gensymbols >/dev/null || dpkg-gensymbols -plibrtf0 -v0.1 -e"$library" -I"$symbols" -c4 -O"$WORK/symbols" >&2
 }
 
 @test "a program is linked with the library that is not shared, and with none other of its names" {

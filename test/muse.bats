@@ -344,6 +344,9 @@ no_specs() { [ -z "$(ls "$SPECS/$ALICE")" ]; }
         [ "$(head -c 4 "out/$name.png" | tail -c 3)" = PNG ]
     done
     grep -q '<td>a</td><td>2000</td>' out/report.html
+    jq -n '{ended_at: "", host: "", kernel: "", processors: 2, threads: {a: {calibrated_job: 0, jobs: 0, cpu_time: 0, dropped: 0}}}' >out/run.json
+    "$MUSE" report out
+    grep -q '<td>a</td><td>–</td><td>[0-9.]*</td><td>–</td><td>0</td>' out/report.html
     [ "$(grep -c '<svg' out/report.html)" -eq 7 ]
     run grep -nE '(src|href)="?https?:|<script|<link|@import' out/report.html
     [ "$status" -eq 1 ]
@@ -461,13 +464,98 @@ END_OF_RELAY
     grep -q '^s: was asleep by itself for [23]' said
     run find /sys/kernel/tracing/instances -name 'rtf-muse-*'
     [ -z "$output" ]
-    mkdir -m 777 user && cd user
-    jq -n '{threads: {c: {command: ["sleep", "5"]}}}' >e.json
-    fails 77 "rtf-muse: a command is measured by the scheduler's events, which only root may read, in *" as $ALICE "$MUSE" run e.json -o out
-    cd ..
+    [ "$(jq ".threads.c.looked_every == 0 and .threads.c.exited == false" out/run.json)" = true ]
     jq '.threads |= {n: {command: ["/nonexistent"], analysis: {supply: true}}}' e.json >n.json
     "$MUSE" run --duration 300ms n.json -o out >said 2>err
     [ "$(cat err)" = 'rtf-muse: thread n: /nonexistent: No such file or directory' ]
+    grep -q '^n: its program ended before the experiment did$' said
+}
+
+# bats test_tags=turn:1
+@test "muse: less than granted, and a longer silence than that allows, are told, and whose doing it was" {
+    experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "10ms", "period": "20ms"' >e.json
+    server 1 5000 20000 0 1000 2500 >marks.csv
+    "$MUSE" import e.json marks.csv -o out >said
+    grep -q '^a: granted 10ms/20ms; got 0.2500 of a CPU, never silent for more than 15ms$' said
+    grep -q '^a: that is 50.0 % less than granted$' said
+    run grep 'that is longer than' said
+    [ "$status" -eq 1 ]
+    jq -n '{tick: 0.004, threads: {a: {cpu_time: 4.5}}}' >out/run.json
+    "$MUSE" analyse out | grep -q '^a: that is 50.0 % less than granted$'
+    jq -n '{tick: 0.004, threads: {a: {cpu_time: 5}}}' >out/run.json
+    "$MUSE" analyse out >said
+    grep -q '^a: the kernel gave it the time that was granted; in some of that it got less work done than in the best$' said
+    run grep -e 'less than granted' -e 'that is longer than' said
+    [ "$status" -eq 1 ]
+    experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "5ms", "period": "9ms"' >out/experiment.json
+    "$MUSE" analyse out | grep -q '^a: that is longer than 2 (P - Q) = 8ms and a tick of 4ms$'
+    experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "5ms", "period": "20ms"' >out/experiment.json
+    [ "$("$MUSE" analyse out | grep -c '^a: ')" -eq 1 ]
+}
+
+# measured LINE Q:P...: reservations under this plugin, all at once and beside hogs. A line for each in the file `each`: its share, alpha, period, runtime,
+# delta and longest blackout.
+measured() {
+    local line=$1 pair
+    shift
+    configure_plugins "$line"
+    broker_start
+    mkdir -m 777 user
+    cd user
+    for pair; do
+        jq -n --arg q "${pair%:*}ms" --arg p "${pair#*:}ms" '{key: "t\($p)-\($q)", value:
+            {reservation: {runtime: $q, period: $p}, phases: {w0: {duration: "100us"}}, analysis: {supply: true}}}'
+    done | jq -s '{global: {duration: 6, horizon: 3}, threads: (from_entries + ({phases: {c0: {loops: 100000}}} | {hog1: ., hog2: ., hog3: ., hog4: .}))}' >e.json
+    as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
+    jq -r '.threads | to_entries[] | select(.value.analysed) | .key as $name | .value | [$name, .granted.share, .supply.lower.alpha, .granted.period, .granted.runtime,
+        .supply.lower.delta, .longest_blackout] | @tsv' out/result.json >each
+    [ "$(wc -l <each)" -eq $# ]
+}
+
+# Within 1 %, and no longer delay than 2 (P - Q) and a tick; the sentences have nothing to add.
+kept() {
+    measured "$@"
+    awk -v tick="$(jq .tick out/run.json)" '$3 < 0.99 * $2 || $3 > 1.01 * $2 || $6 > 2 * ($4 - $5) + tick { print; bad = 1 } END { exit bad }' each >&2
+    run grep -e ': that is' -e ': the kernel gave' said
+    [ "$status" -eq 1 ]
+}
+
+# bats test_tags=machine
+@test "muse run: five reservations beside hogs: each has its share within 1 %, and no longer delay than 2 (P - Q) and a tick" {
+    kept 'EDF edf - all partition=global threshold=0.85' 5:20 10:40 10:100 20:80 30:100
+}
+
+# bats test_tags=machine,turn:0
+@test "muse run: so it is with reservations in a domain of one CPU" {
+    kept "EDF edf - $(($(nproc) - 1)) partition=cpuset threshold=0.85" 5:20 20:80
+}
+
+# bats test_tags=machine,turn:1
+@test "muse run: reservations under RM have their share beside hogs, or more, and are never silent for two periods" {
+    measured 'RM rm 21-40 all enforce=runtime' 5:20 10:40 20:100
+    awk '$3 < 0.99 * $2 || $7 > 2 * $4 { print; bad = 1 } END { exit bad }' each >&2
+}
+
+# bats test_tags=turn:2
+@test "muse run: who may not read the scheduler's events has his program measured by its CPU time, and is told" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.3'
+    broker_start
+    mkdir -m 777 user
+    cd user
+    jq -n '{global: {duration: 4, horizon: 2}, threads: {
+        c: {reservation: {runtime: "20ms", period: "100ms"}, command: ["sh", "-c", "while :; do :; done"], analysis: {supply: true, runmap: true}},
+        s: {command: ["sh", "-c", "while :; do sleep 0.1; done"], analysis: {supply: true}},
+        h1: {phases: {c0: {loops: 20000}}}, h2: {phases: {c0: {loops: 20000}}}}}' >e.json
+    as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
+    grep -q '^c: granted 20ms/100ms; got 0\.\(19\|20\)[0-9]* of a CPU, never silent for more than [0-9.]*ms$' said
+    grep -q "^c: its CPU time was looked at, every [0-9.]*ms at worst, and times are as good as that; root sees the scheduler's events$" said
+    grep -q '^s: was asleep by itself for [34]' said
+    [ "$(of '.threads.c | .supply.lower.alpha >= 0.19 and .supply.upper.alpha <= 0.21')" = true ]
+    run grep '^c: that is' said
+    [ "$status" -eq 1 ]
+    [ "$(of '.threads.c.runmap | length > 0 and add == 1')" = true ]
+    [ "$(jq '.threads.c.cpu_time | . > 0.75 and . < 0.85' out/run.json)" = true ]
+    [ "$(jq '.threads.c.looked_every > 0 and .threads.h1.looked_every == 0' out/run.json)" = true ]
 }
 
 # bats test_tags=turn:2

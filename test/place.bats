@@ -8,11 +8,12 @@ prepare() {
     configure_rules "$ALICE - max_utilization 100"
     MEMORY=$(mktemp -d /dev/shm/rtf-test.XXXXXX)
     RTF_STATE=$MEMORY
+    DISK=$(mktemp -d /var/tmp/rtf-test.XXXXXX) # no memory, wherever TMPDIR is
 }
 tidy() {
     if [ -n "$BROKER" ]; then broker_stop TERM; fi
     if [ -n "${SECOND:-}" ]; then kill "$SECOND" 2>/dev/null || true; wait "$SECOND" 2>/dev/null || true; fi
-    rm -rf "$MEMORY"
+    rm -rf "$MEMORY" "$DISK"
 }
 
 place() { readlink "$SPOOL/state/current"; }
@@ -66,12 +67,12 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
 }
 
 @test "where /run is no memory it is in state/, and the log says so" {
-    unshare --mount sh -c 'mkdir "$1" && mount --bind "$1" /run && shift && exec "$@"' sh "$WORK/run" \
+    unshare --mount sh -c 'mount --bind "$1" /run && shift && exec "$@"' sh "$DISK" \
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
-    [ "$(stat -f -c %T "$WORK/run")" != tmpfs ] || skip "$WORK is in memory"
+    [ "$(stat -f -c %T "$DISK")" != tmpfs ] || skip "$DISK is in memory"
     [ "$(place)" = . ]
     [ -s "$SPOOL/state/journal" ]
     eventually grep -q 'the journal is in state/, and the broker may have to wait for its disk: /run/rtf: it is not in memory' "$EVENTS"
@@ -120,7 +121,7 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
     agree
     broker_stop INT
     # As where /run has become unwritable.
-    unshare --mount sh -c 'mkdir "$1" && mount --bind "$1" /run && shift && exec "$@"' sh "$WORK/run" \
+    unshare --mount sh -c 'mount --bind "$1" /run && shift && exec "$@"' sh "$DISK" \
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"

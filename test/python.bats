@@ -140,6 +140,8 @@ END
 # is waits until that is paid back.
 all_is_free() { as $ALICE env USER=$ALICE "$RTF_LIBEXEC/front/rtf-what-if" --spool "$SPOOL" -T 90ms -P 100ms >/dev/null 2>&1; }
 
+# The kernel's bandwidth has to be there.
+# bats test_tags=machine
 @test "the examples of contrib/python/README.md do what it says" {
     broker_start
     local count=0 block

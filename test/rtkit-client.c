@@ -1,10 +1,18 @@
 /* rtkit-client PRIORITY [COUNT]: asks org.freedesktop.RealtimeKit1 for its own thread, as PipeWire does, prints its id and what the answer was, and ends
- * with its standard input. With COUNT, asks so often, one after another, and prints the median of how long an answer took, in us. */
+ * with its standard input; for the word `properties` it only reads those. With COUNT, asks so often, one after another, and prints the median of how long
+ * an answer took, in us.
+ * rtkit-client first|next COUNT: the same for so many threads that each ask once, on a new connection that has read the properties, or all on one. */
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <systemd/sd-bus.h>
 #include <time.h>
 #include <unistd.h>
+
+#define BUS_NAME "org.freedesktop.RealtimeKit1"
+#define BUS_PATH "/org/freedesktop/RealtimeKit1"
 
 static long long now(void)
 {
@@ -15,8 +23,7 @@ static long long now(void)
 
 static int ask(sd_bus *bus, unsigned priority, sd_bus_error *error)
 {
-    return sd_bus_call_method(bus, "org.freedesktop.RealtimeKit1", "/org/freedesktop/RealtimeKit1", "org.freedesktop.RealtimeKit1", "MakeThreadRealtime", error,
-                              NULL, "tu", (uint64_t)gettid(), priority);
+    return sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", error, NULL, "tu", (uint64_t)gettid(), priority);
 }
 
 static int by_value(const void *one, const void *other)
@@ -26,19 +33,53 @@ static int by_value(const void *one, const void *other)
 }
 
 enum { CALLS_MOST = 10000 };
+static long long took[CALLS_MOST];
+static int calls;
 
-static int measure(sd_bus *bus, int count)
+/* False: it was refused, which has been said. */
+static bool time_one(sd_bus *bus, unsigned priority)
 {
-    static long long took[CALLS_MOST];
-    for (int i = 0; i < count; i++) {
-        sd_bus_error error = SD_BUS_ERROR_NULL;
-        const long long began = now();
-        if (ask(bus, 1 + (unsigned)i % 2, &error) < 0) {
-            printf("%s\n", error.message);
+    sd_bus_error error = SD_BUS_ERROR_NULL;
+    const long long began = now();
+    const int answer = ask(bus, priority, &error);
+    took[calls++] = now() - began;
+    if (answer < 0)
+        printf("%s\n", error.message);
+    sd_bus_error_free(&error);
+    return answer >= 0;
+}
+
+static bool read_properties(sd_bus *bus)
+{
+    int highest;
+    int64_t rttime;
+    return sd_bus_get_property_trivial(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MaxRealtimePriority", NULL, 'i', &highest) >= 0 &&
+           sd_bus_get_property_trivial(bus, BUS_NAME, BUS_PATH, BUS_NAME, "RTTimeUSecMax", NULL, 'x', &rttime) >= 0;
+}
+
+/* A thread of its own; NULL: refused. */
+static void *play(void *shared)
+{
+    sd_bus *own = NULL;
+    if (shared == NULL && (sd_bus_open_system(&own) < 0 || !read_properties(own)))
+        return NULL;
+    const bool done = time_one(own != NULL ? own : shared, 5);
+    sd_bus_flush_close_unref(own);
+    return done ? took : NULL;
+}
+
+static bool time_thread(sd_bus *shared)
+{
+    pthread_t thread;
+    void *done = NULL;
+    return pthread_create(&thread, NULL, play, shared) == 0 && pthread_join(thread, &done) == 0 && done != NULL;
+}
+
+static int measure(sd_bus *bus, const char *what, int count)
+{
+    while (calls < count)
+        if (!(what[0] == 'f' ? time_thread(NULL) : what[0] == 'n' ? time_thread(bus) : time_one(bus, 1 + (unsigned)calls % 2)))
             return 1;
-        }
-        took[i] = now() - began;
-    }
     qsort(took, (size_t)count, sizeof *took, by_value);
     printf("%lld\n", took[count / 2] / 1000);
     return 0;
@@ -51,8 +92,8 @@ int main(int argc, char **argv)
     if (argc < 2 || sd_bus_open_system(&bus) < 0)
         return 1;
     if (argc > 2)
-        return atoi(argv[2]) <= 0 || atoi(argv[2]) > CALLS_MOST ? 1 : measure(bus, atoi(argv[2]));
-    if (ask(bus, (unsigned)atoi(argv[1]), &error) < 0)
+        return atoi(argv[2]) <= 0 || atoi(argv[2]) > CALLS_MOST ? 1 : measure(bus, argv[1], atoi(argv[2]));
+    if (strcmp(argv[1], "properties") == 0 ? !read_properties(bus) : ask(bus, (unsigned)atoi(argv[1]), &error) < 0)
         printf("%d %s: %s\n", (int)gettid(), error.name, error.message);
     else
         printf("%d ok\n", (int)gettid());

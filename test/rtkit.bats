@@ -176,6 +176,21 @@ property() {
     [ "$(switches)" = "$before" ]
 }
 
+@test "who reads the properties has a worker that waits for his call, and nothing in the spool yet" {
+    broker_start
+    serves
+    as $BOB rmdir "$SPECS/$BOB"
+    client $BOB properties
+    [ "$SAID" = ok ]
+    waits() { worker=$(pgrep -P "$RTKIT" -U $BOB) && [ -n "$(find "/proc/$worker/fd" -lname '*inotify')" ] && [ "$(cut -d ' ' -f 3 "/proc/$worker/stat")" = S ]; }
+    eventually waits
+    [ -z "$(find "$SPECS" -mindepth 1 -uid $BOB)" ]
+    as $BOB mkdir "$SPECS/$BOB"
+    client $BOB 7
+    [ "$SAID" = ok ]
+    [ "$(pgrep -P "$RTKIT")" = "$worker" ]
+}
+
 # bats test_tags=turn:1
 @test "a worker that is killed is an error for who waits, and the next call has another; a stopped one keeps nobody else waiting" {
     broker_start
@@ -253,4 +268,23 @@ has_real_time() {
     eventually grep -q 'mod.rt.*RTKit' "$WORK/session.out"
     ! has_real_time pipewire
     pgrep -u $ALICE -x pipewire
+}
+
+@test "it ends with its bus, so that it is started anew" {
+    broker_start
+    serves
+    client $ALICE 7
+    pkill -KILL -f -- "--config-file=$WORK/bus.conf"
+    has_ended() { no kill -0 "$RTKIT" 2>/dev/null; }
+    eventually has_ended
+    wait "$RTKIT" || status=$?
+    [ "$status" -eq 71 ]
+    grep -q '^rtf-rtkit: the bus: ' "$WORK/rtkit.err"
+    no_worker() { no pgrep -f "^$RTF_LIBEXEC/rtf-rtkit"; }
+    eventually no_worker
+}
+
+@test "its AppArmor profile is one" {
+    command -v apparmor_parser >/dev/null || skip 'apparmor_parser is not here'
+    apparmor_parser --skip-kernel-load --skip-cache --skip-read-cache "$RTF_SOURCE/contrib/apparmor/usr.libexec.rtf.rtf-rtkit"
 }

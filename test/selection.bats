@@ -442,6 +442,7 @@ at_random_fills() {
 @test "a desired runtime gets the most that fits, and never more than the rules allow" {
     configure_rules "$DAVE - max_utilization 100" "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$BOB - max_runtime 3ms" \
         "$CAROL - max_utilization 0.123456789"
+    configure_plugins 'EDF edf - all partition=global threshold=0.9 desired=kept' 'FP fp 11-20 all' 'RR rr 1-10 all'
     broker_start
     # All CPUs but 0.35: the sum may be 0.9 for each.
     specs=(last '{"runtime": "55ms", "period": "100ms"}')

@@ -1,18 +1,25 @@
-# A disk of known speed: a file that takes its time (slow-disk.c), behind a loop device. A seek is 4 ms, then 22 MB/s: at random places 0.98 MB/s in blocks of
-# 4 KiB, 5.97 in blocks of 32 KiB, 13.2 in blocks of 128 KiB.
+# Disks of files behind loop devices, and what rtf-disk makes of them. Where the kernel has no such thing the test is skipped.
 
 bed=${BASH_SOURCE[0]%/*}/../contrib/bed
 
-# disk_make: DISK is its name.
+# disk_make: one of known speed, of a file that takes its time (slow-disk.c); DISK is its name. A seek is 4 ms, then 22 MB/s: at random places 0.98 MB/s in
+# blocks of 4 KiB, 5.97 in blocks of 32 KiB, 13.2 in blocks of 128 KiB.
 disk_make() {
+    (: <>/dev/fuse) 2>/dev/null || skip 'no FUSE in this kernel'
     mkdir "$WORK/fuse"
     "$RTF_STAGE/slow-disk" 4000 22000000 $((256 << 20)) "$WORK/fuse" >"$WORK/slow-disk.out" 2>&1 3>&- &
     SLOW_DISK=$!
     eventually [ -e "$WORK/fuse/disk" ]
     chrt -a -f -p 50 "$SLOW_DISK" # a disk has its own processor
-    FORMER=$("$bed/disk" attach "$WORK/fuse/disk")
-    DISK=${FORMER%% *}
+    disk_of "$WORK/fuse/disk" --direct-io=on
     cp "$bed/load.py" "$WORK" # where users may read it
+}
+
+# disk_of FILE [OPTION...]: the same of any file.
+disk_of() {
+    FORMER=$("$bed/disk" attach "$@") || skip 'no loop devices in this kernel'
+    DISK=${FORMER%% *}
+    grep -q bfq "/sys/block/$DISK/queue/scheduler" || skip 'no bfq in this kernel'
 }
 
 # The device stays, as what it was.
@@ -20,8 +27,19 @@ disk_remove() {
     [ -n "${DISK:-}" ] || return 0
     # shellcheck disable=SC2086 # three words
     "$bed/disk" detach $FORMER
+    [ -n "${SLOW_DISK:-}" ] || return 0
     eventually umount "$WORK/fuse"
     wait "$SLOW_DISK" 2>/dev/null || true
+}
+
+# The broker ends before its disk does, and neither leaves anything.
+disk_tidy() {
+    if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then broker_stop TERM; fi
+    while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$WORK/pids"
+    eventually none_of_ours
+    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" || true
+    disk_remove
+    has_groups 0 && [ ! -d "$blkio/rtf-disk" ] && [ ! -d "$blkio/rtf-disk-rest" ]
 }
 
 scheduler() { sed 's/.*\[\(.*\)\].*/\1/' "/sys/block/$DISK/queue/scheduler"; }
@@ -40,5 +58,16 @@ go() { echo >"$1.go"; }
 blkio=/sys/fs/cgroup/blkio
 [ -d $blkio ] || blkio=/sys/fs/cgroup
 group_of() { sed -n 's/^[0-9]*:\(blkio\|\):\(.*\)/\2/p' "/proc/$1/cgroup" | head -n 1; }
-groups_of_ours() { find "$blkio" -maxdepth 2 -type d -name 'c[0-9]*' -path '*/rtf-disk/*' | wc -l; }
-has_groups() { [ "$(groups_of_ours)" = "$1" ]; }
+groups_of_ours() { find "$blkio" -maxdepth 2 -type d -name 'c[0-9]*' -path '*/rtf-disk/*' -printf '/%P\n'; }
+has_groups() { [ "$(groups_of_ours | wc -l)" = "$1" ]; }
+
+# bounds GROUP: bytes and blocks that it may read a second, and its weight.
+bounds() {
+    local group=$blkio$1
+    if [ -e "$group/io.max" ]; then
+        sed -n 's/.* rbps=\([0-9]*\) .* riops=\([0-9]*\) .*/\1 \2/p' "$group/io.max"
+        sed -n '/:/s/.* //p' "$group/io.bfq.weight"
+    else
+        sed -n '/:/s/.* //p' "$group"/blkio.{throttle.read_bps,throttle.read_iops,bfq.weight}_device
+    fi | paste -sd ' '
+}

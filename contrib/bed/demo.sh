@@ -122,7 +122,9 @@ list_traces() (
     find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$ours/*" -printf 'process %h %l\n'
     awk -v ours="$ours/" 'index($5, ours) == 1 { print "mount", $5 }' /proc/self/mountinfo
     grep -l "^$ours/" /sys/block/loop*/loop/backing_file | sed 's/^/loop device /'
-    find /sys/fs/cgroup -type d -name 'rtf-disk*' -printf 'cgroup %p\n' # no demo has domains of CPUs
+    # Where no disk is kept, whose groups those of rtf-disk are another broker knows.
+    find /sys/fs/cgroup -type d -name '*rtf*' -printf 'cgroup %p\n' |
+        grep -Ev "(\.(service|scope|slice|mount|socket|swap)${others_groups:+|$others_groups})(/|\$)"
     grep -r '' /proc/sys/kernel/sched_* /sys/fs/cgroup/cpuset.sched_load_balance \
         /sys/fs/cgroup/*/cpuset.sched_load_balance /sys/fs/cgroup/*/cpu.rt_runtime_us | sed 's/^/setting /'
 )

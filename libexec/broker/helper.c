@@ -42,6 +42,8 @@ static bool restart(struct helper *helper)
     struct message *message;
     coprocess_kill(&helper->process);
     TAILQ_FOREACH(message, &helper->messages, next) {
+        if (message->most == 1)
+            message->tries = 1;
         message->sent = false;
         drop_watch(message);
     }

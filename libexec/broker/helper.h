@@ -46,7 +46,8 @@ void helper_prepare(struct helper *helper, const char *name, enum part_kind kind
 bool helper_start(struct helper *helper, int lock);
 void helper_stop(struct helper *helper);
 
-/* A message with op= and id=; over one of them the helper may die so many times, then it is answered by HELPER_NO. */
+/* A message with op= and id=; over one of them the helper may die so many times, then it is answered by HELPER_NO. With one try it is for the process
+ * that runs now: another one is not told, even if that one has not got so far. */
 struct message *helper_begin(const char *op, int tries);
 struct paragraph_output *helper_text(struct message *message);
 

@@ -313,7 +313,7 @@ static void prepare_parts(const struct options *options)
     if (!order_prepare())
         die_errno(EX_OSERR, "timerfd");
     attach_prepare(part("rtf-attach"), order_helper_event);
-    keepers_prepare(part, order_keeper_event, shares_bind_again);
+    keepers_prepare(part, order_keeper_event, shares_say_again);
     guard_prepare(part("rtf-guard"), &of_guard);
     names_prepare(part("rtf-names"), plugin_user, account_known);
     plugins_prepare(plugin_user, order_plugin_event);

@@ -31,6 +31,8 @@ static void move(const struct plugin_event *event, struct grant *grant, const st
         tell_neighbours(event->task, &before, grant);
 }
 
+static const char moved_by_plugin[] = "the plugin moved it to make room";
+
 void moves_take(int plugin, const struct plugin_event *event)
 {
     struct reservation *reservation = reservation_of_task(event->task);
@@ -49,10 +51,10 @@ void moves_take(int plugin, const struct plugin_event *event)
     bool news = reservation->request == NULL && (event->move.has_cpus || reservation->grant->spec.priority != 0);
     if (reservation->attachment == NULL) {
         if (news)
-            verdict_again(reservation, UPDATE, "the plugin moved it to make room");
+            verdict_again(reservation, UPDATE, moved_by_plugin);
         return;
     }
     if (is_being_detached(reservation))
         return;
-    adjusting_expect(reservation, attach_adjust(reservation->attachment, reservation->grant), news);
+    adjusting_expect(reservation, attach_adjust(reservation->attachment, reservation->grant), news ? moved_by_plugin : NULL);
 }

@@ -20,6 +20,7 @@
 #include "moves.h"
 #include "names.h"
 #include "shares.h"
+#include "spare.h"
 #include "readers.h"
 #include "reload.h"
 #include "request.h"
@@ -80,7 +81,7 @@ static void forget_if_empty(struct reservation *reservation)
 
 bool order_has_queue(void)
 {
-    return turns_are_due() || turn_is_due() || waiters_are_due();
+    return turns_are_due() || turn_is_due() || waiters_are_due() || spare_is_due();
 }
 
 void order_take_turn(void)
@@ -89,6 +90,8 @@ void order_take_turn(void)
     struct request *request;
     while ((reservation = waiters_next()) != NULL)
         reservation_queue(reservation);
+    if (spare_is_due())
+        spare_share_out();
     for (int taken = 0; taken < TURN_RESERVATIONS && (request = turn_next()) != NULL; taken++)
         advance(request, ASK);
     for (int taken = 0; taken < TURN_RESERVATIONS && (reservation = turns_next()) != NULL; taken++)
@@ -112,7 +115,7 @@ static void lease_is_over(struct reservation *reservation)
 
 static bool is_to_be_applied_again(const struct reservation *reservation)
 {
-    return reservation->recovery != NULL || (reservation->attachment != NULL && attachment_is_to_be_applied(reservation->attachment));
+    return reservation->recovery != NULL || reservation->raises || (reservation->attachment != NULL && attachment_is_to_be_applied(reservation->attachment));
 }
 
 /* A digest tells only where the times of files do not. */
@@ -186,20 +189,21 @@ static void tell_answer(struct request *request)
 static void answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    const bool in_vain = was_in_vain(request);
+    const bool in_vain = was_in_vain(request) || (request->for_more && !spare_is_news(request));
     const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->news & NEWS_OF_FILES) == 0 && reservation->grant == NULL &&
                             reservation->attachment == NULL;
     /* A reservation whose thread could not be attached, and that would end with it, must not hold anything. */
-    const bool revoked = request->outcome.kind == UPDATE && request->outcome.result == ACL_FAIL;
+    const bool revoked = request->outcome.kind == UPDATE && request->outcome.result == ACL_FAIL && !request->for_more;
     if (reservation->grant != NULL && reservation->attachment == NULL && (revoked || (request->outcome.result == ATTACH_FAIL && reservation->grant->spec.lifetime_thread))) {
         grant_unbook(reservation, true);
         request->recorded = false;
     }
     shares_follow(reservation);
     settle_waiting(request);
-    if (in_vain)
+    if (in_vain) {
+        (void)request_record(request);
         end_sighting(reservation);
-    else
+    } else
         tell_answer(request);
     request_drop(request);
     if (over_limit && reservation->expected == EXPECT_NOTHING)
@@ -355,6 +359,21 @@ static void say_no_member(struct request *request)
     blame(request, "access", WHY_NOT_A_MEMBER, true);
 }
 
+static void begin_asking(struct request *request)
+{
+    struct refusal *refusal = &request->outcome.refusal;
+    char reason[REASON_BYTES];
+    request->outcome.judged = &request->spec;
+    request->claim = request->spec.claims;
+    if (request->spec.importance == 0 || acl_importance_passes(rules, request->reservation->user->account, request->spec.importance, refusal, reason)) {
+        advance(request, ASK);
+        return;
+    }
+    say(request, ACL_FAIL, "%s", reason);
+    request_event(request, "acl", "refused", -1, reason);
+    advance(request, ANSWER);
+}
+
 static void judge_identity(struct request *request)
 {
     struct account *account = request->reservation->user->account;
@@ -370,9 +389,7 @@ static void judge_identity(struct request *request)
         say_no_member(request);
         advance(request, ANSWER);
     } else {
-        request->outcome.judged = &request->spec;
-        request->claim = request->spec.claims;
-        advance(request, ASK);
+        begin_asking(request);
     }
 }
 
@@ -547,6 +564,16 @@ static void apply_again(struct reservation *reservation)
     (void)wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
 }
 
+/* There is room for more of what it desires than it has. */
+static void ask_for_more(struct reservation *reservation)
+{
+    struct request *request = request_begin(reservation, UPDATE);
+    reservation->raises = false;
+    request->json = reservation->sighting->json;
+    spare_ask_for_more(request);
+    advance(request, ASK);
+}
+
 void order_recover(struct reservation *reservation, enum kind kind, const char *reason)
 {
     if (reservation->recovery == NULL)
@@ -606,9 +633,11 @@ static bool judge(struct reservation *reservation)
             ask_for_whole(reservation);
     } else if (is_another(&sighting->tid, &reservation->judged_tid))
         judge_tid(reservation);
+    else if (reservation->raises && reservation->grant != NULL && shows_owner(reservation) && (reservation->attachment == NULL || reservation->json.fd >= 0))
+        ask_for_more(reservation);
     else if (!is_to_be_applied_again(reservation) || reservation->grant == NULL || reservation->attachment == NULL || !shows_owner(reservation))
         return false;
-    else if (reservation->json.fd >= 0)
+    else if (reservation->json.fd >= 0 && !reservation->raises)
         apply_again(reservation);
     else
         ask_for_whole(reservation);
@@ -635,6 +664,7 @@ void reservation_examine(struct reservation *reservation)
     if (!has_sighting(reservation) || judge(reservation))
         return;
     reservation->news &= ~NEWS_OF_FILES;
+    reservation->raises = false;
     free(reservation->recovery); /* there is nothing to be made again */
     reservation->recovery = NULL;
     end_sighting(reservation);

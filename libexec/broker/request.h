@@ -52,6 +52,12 @@ struct request {
     int tries;                  /* of other runtimes */
     TAILQ_ENTRY(request) of_turn;
 
+    /* spare capacity: spare.h */
+    bool for_more;              /* nobody but the broker asks: it is to have more than it needs, */
+    uint64_t most;              /* but no larger runtime than this; 0: no bound */
+    enum { TOOK_NOTHING, TOOK_PART, TOOK_ALL } took_back; /* of what others do not need */
+    int moments;                /* that it has waited for that */
+
     /* asking the neighbours of the plugin that offered */
     struct grant *offer;
     int judge;                  /* the one that is asked */

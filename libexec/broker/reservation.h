@@ -36,6 +36,7 @@ struct holding {
     struct claim claim;
     int plugin;
     uint64_t ahead; /* before it is granted: what the ledger holds for it beyond what the reservation has already */
+    uint64_t aim;   /* desires.h: the first value that it is to have */
     struct charge charge;
 };
 
@@ -48,6 +49,7 @@ struct grant {
     struct attributes plan;
     struct spec spec;
     uint64_t utilization;
+    uint64_t aim; /* desires.h: the runtime that it is to have */
     struct charge charge;
     struct holding *holdings; /* NULL: none */
 };
@@ -141,6 +143,9 @@ struct reservation {
     bool is_asked_again;
     enum why waits_for;
     TAILQ_ENTRY(reservation) of_waiters;
+    bool desires, raises;                /* desires.c: it would rather have more; and there is room for that, as the grant's aims say */
+    int64_t shared_out;                  /* CLOCK_MONOTONIC: when what it has was last made more or less for others' sake */
+    TAILQ_ENTRY(reservation) of_desires;
     int64_t zero_lag;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     enum reservation_state state;

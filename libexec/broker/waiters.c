@@ -15,6 +15,20 @@ static const int64_t each_takes = 10000000;
 static int64_t taken;
 static struct timer pause;
 
+/* One at a time, or whose reader is quicker would come first. A reader that does not answer in time holds up its own user alone. */
+static const int64_t patience = 100000000; /* ns */
+static struct reservation *asked;
+static struct timer awaited;
+
+static bool is_awaited(void)
+{
+    if (asked != NULL && (!asked->is_asked_again || awaited.at == 0)) {
+        asked = NULL;
+        timer_end(&awaited);
+    }
+    return asked != NULL;
+}
+
 /* What has happened that may have made room. */
 static uint64_t occasion(void)
 {
@@ -62,6 +76,7 @@ void waiters_leave(struct reservation *reservation)
     reservation->waits = 0;
     reservation->is_asked_again = false;
     passed = NEVER;
+    (void)is_awaited();
     if (TAILQ_EMPTY(&account->waiters)) {
         TAILQ_REMOVE(&ring, account, of_waiters);
         return;
@@ -82,7 +97,7 @@ const struct reservation *waits_behind(const struct reservation *reservation)
 
 bool waiters_are_due(void)
 {
-    return !TAILQ_EMPTY(&ring) && passed != occasion() && pause.at == 0;
+    return !TAILQ_EMPTY(&ring) && passed != occasion() && pause.at == 0 && !is_awaited();
 }
 
 static void round_is_over(uint64_t now)
@@ -106,6 +121,8 @@ struct reservation *waiters_next(void)
         first->is_asked_again = true;
         first->asked_at = now;
         taken += each_takes;
+        asked = first;
+        timer_set(&awaited, monotonic_now() + patience);
         return first;
     }
     round_is_over(now);

@@ -14,18 +14,22 @@
 #include "thread.h"
 #include "units.h"
 
-enum { WEIGHT_MOST = 1000, WEIGHT_REST = 1, PATH_BYTES = 64, VALUE_BYTES = 160, ROUNDS = 16 };
+enum { WEIGHT_MOST = 1000, WEIGHT_REST = 1, PATH_BYTES = 64, VALUE_BYTES = 160, ROUNDS = 16, TRIES = 2, THREADS_MOST = 4096 };
 
 /* The kernel counts in slices of a tenth of a second and allows whole blocks in each: so much more, or what is left of one is lost in each of them. */
 enum { SLICES = 10 };
 
-static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user.rtf.former", enabled[] = "user.rtf.enabled";
+/* Notes on groups are extended attributes: where its first process came from; that its controller is there because of us; that it is to go. */
+static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user.rtf.former", enabled[] = "user.rtf.enabled", leaving[] = "user.rtf.leaving";
 static enum cgroups version;
 static int root = -1;
 
 static bool no(char *reason, const char *what)
 {
-    snprintf(reason, GROUPS_REASON, "cgroup %s: %s", what, strerror(errno));
+    const int error = errno;
+    snprintf(reason, GROUPS_REASON, "cgroup %s: %s", what,
+             error == ETIMEDOUT ? "its processes multiply faster than they can be moved, and stay" : strerror(error));
+    errno = error;
     return false;
 }
 
@@ -36,6 +40,32 @@ bool groups_open(char mount[static GROUP_BYTES], char reason[static GROUPS_REASO
     if (root < 0)
         snprintf(reason, GROUPS_REASON, "this machine has no cgroups for disks mounted (blkio, or io with version 2)");
     return root >= 0;
+}
+
+/* ---- notes ---- */
+
+/* -1: there is none (ENODATA), no group (ENOENT), or it cannot be read. */
+static ssize_t get_note(const char *group, const char *name, char value[static GROUP_BYTES])
+{
+    const int fd = openat(root, group, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const ssize_t got = fd < 0 ? -1 : fgetxattr(fd, name, value, GROUP_BYTES - 1);
+    const int error = errno;
+    if (fd >= 0)
+        close(fd);
+    value[got < 0 ? 0 : got] = '\0';
+    errno = error;
+    return got;
+}
+
+static bool set_note(const char *group, const char *name, const char *value)
+{
+    const int fd = openat(root, group, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const bool good = fd >= 0 && fsetxattr(fd, name, value, strlen(value), 0) == 0;
+    const int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return good;
 }
 
 /* ---- values ---- */
@@ -66,20 +96,60 @@ static void clear_weight(const char *group, const char *number)
     (void)group_write(root, group, weight_file(), value);
 }
 
+static FILE *open_to_read(const char *group, const char *name)
+{
+    char path[PATH_BYTES + 256];
+    snprintf(path, sizeof path, "%s/%s", group, name);
+    const int fd = openat(root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (file == NULL && fd >= 0)
+        close(fd);
+    return file;
+}
+
+static DIR *open_to_list(const char *group)
+{
+    const int fd = openat(root, group, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (directory == NULL && fd >= 0)
+        close(fd);
+    return directory;
+}
+
+/* The next that is of one disk alone. */
+static bool next_weight(FILE *file, char device[static 32], unsigned *weight)
+{
+    char line[64];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "%31s %u", device, weight) == 2 && strchr(device, ':') != NULL)
+            return true;
+    return false;
+}
+
 /* The group's own for this disk; 0: none. */
 static unsigned weight_of(const char *group, const char *number)
 {
-    char name[PATH_BYTES + 256], device[32], line[64];
+    char device[32];
     unsigned weight, found = 0;
-    snprintf(name, sizeof name, "%s/%s", group, weight_file());
-    const int fd = openat(root, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "%31s %u", device, &weight) == 2 && strcmp(device, number) == 0)
+    FILE *file = open_to_read(group, weight_file());
+    while (next_weight(file, device, &weight))
+        if (strcmp(device, number) == 0)
             found = weight;
     if (file != NULL)
         fclose(file);
     return found;
+}
+
+/* Nobody is promised anything by it any more. The bounds stay: beneath the group of weight 1000 there may be nobody else just now. */
+static void belittle(const char *group)
+{
+    char device[32], ignored[GROUPS_REASON];
+    unsigned weight;
+    FILE *file = open_to_read(group, weight_file());
+    while (next_weight(file, device, &weight))
+        (void)put_weight(group, device, WEIGHT_REST, ignored);
+    if (file != NULL)
+        fclose(file);
 }
 
 static bool put_limits(const char *group, const char *number, uint64_t bytes, uint64_t blocks, char *reason)
@@ -112,8 +182,7 @@ static bool make(const char *group, char *reason)
 /* All groups beside ours that have no weight of their own there. */
 static bool each_rival(const char *number, void (*do_with)(const char *group, const char *number, unsigned weight))
 {
-    const int fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    DIR *directory = open_to_list(".");
     if (directory == NULL)
         return false;
     for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
@@ -139,8 +208,7 @@ static void step_forth(const char *group, const char *number, unsigned weight)
 /* How many have been moved: the kernel's own threads stay, and so does who cannot be. */
 static int move_from_root(void)
 {
-    const int fd = openat(root, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-    FILE *members = fd < 0 ? NULL : fdopen(fd, "r");
+    FILE *members = open_to_read(".", "cgroup.procs");
     char text[16];
     int id, moved = 0;
     while (members != NULL && fscanf(members, "%d", &id) == 1) {
@@ -158,14 +226,12 @@ static int move_from_root(void)
 static bool make_top(char *reason)
 {
     char value[VALUE_BYTES];
-    if (version == CGROUPS_V2 && (!group_read(root, ".", "cgroup.subtree_control", value, sizeof value) || strstr(value, "io") == NULL)) {
-        if (!put(".", "cgroup.subtree_control", "+io", reason) || !make(top, reason))
-            return false;
-        const int fd = openat(root, top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        (void)fsetxattr(fd, enabled, "1", 1, 0);
-        close(fd);
-    }
-    return make(top, reason) && (version != CGROUPS_V2 || put(top, "cgroup.subtree_control", "+io", reason)) && make(rest, reason);
+    if (!make(top, reason))
+        return false;
+    if (version == CGROUPS_V2 && (!group_read(root, ".", "cgroup.subtree_control", value, sizeof value) || strstr(value, "io") == NULL) &&
+        ((!set_note(top, enabled, "1") && !no(reason, top)) || !put(".", "cgroup.subtree_control", "+io", reason)))
+        return false;
+    return (version != CGROUPS_V2 || put(top, "cgroup.subtree_control", "+io", reason)) && make(rest, reason);
 }
 
 bool groups_begin(const char *number, char reason[static GROUPS_REASON])
@@ -191,85 +257,97 @@ static char *path_of(uint16_t class, char path[static PATH_BYTES])
     return path;
 }
 
-bool groups_class(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static GROUPS_REASON])
-{
-    char path[PATH_BYTES];
-    const uint64_t bytes = rate + rate / 4 + 1, blocks = bytes / block + SLICES, weight = share / (ONE_CPU / WEIGHT_MOST);
-    (void)each_rival(number, step_back); /* there may be new ones */
-    return make(path_of(class, path), reason) && put_limits(path, number, bytes, blocks, reason) &&
-           put_weight(path, number, weight == 0 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : (unsigned)weight, reason);
-}
-
-static bool get_former(const char *path, char group[static GROUP_BYTES])
-{
-    const int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const ssize_t got = fd < 0 ? -1 : fgetxattr(fd, former, group, GROUP_BYTES - 1);
-    if (fd >= 0)
-        close(fd);
-    group[got < 0 ? 0 : got] = '\0';
-    return got > 0;
-}
-
-static bool set_former(const char *path, const char *group)
-{
-    const int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const bool good = fd >= 0 && fsetxattr(fd, former, group, strlen(group), 0) == 0;
-    const int error = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = error;
-    return good;
-}
-
-/* Whoever came from nowhere that is known is one of everything else. */
+/* A process starts others: it is let go with them, to where it came from. Whoever came from nowhere that is known is one of everything else. */
 static bool empty(const char *path)
 {
     char group[GROUP_BYTES];
-    if (get_former(path, group) && group_return(version, root, path, group))
-        return true;
-    return group_empty(version, root, path, rest);
+    if (get_note(path, former, group) <= 0)
+        return errno == ENODATA && group_empty(version, root, path, rest);
+    const char *to = group[1] == '\0' ? "." : group + 1;
+    for (int i = 0; i < TRIES; i++) {
+        if (group_empty(version, root, path, to))
+            return true;
+        if (errno == ETIMEDOUT)
+            return false;
+    }
+    return group_return(version, root, path, group) || (errno != ETIMEDOUT && group_empty(version, root, path, rest));
 }
 
-static bool drop(const char *path, char *reason)
+static bool is_there(const char *path)
 {
-    if (faccessat(root, path, F_OK, 0) != 0 && errno == ENOENT)
-        return true;
-    return (empty(path) && unlinkat(root, path, AT_REMOVEDIR) == 0) || no(reason, path);
+    return faccessat(root, path, F_OK, 0) == 0 || errno != ENOENT;
+}
+
+/* Those that could not be emptied: they go when their processes have ended. Further ones go with the next settlement. */
+static uint16_t left[64];
+static unsigned left_count;
+
+static void sweep(void)
+{
+    char path[PATH_BYTES], note[GROUP_BYTES];
+    for (unsigned i = left_count; i-- > 0;)
+        if (get_note(path_of(left[i], path), leaving, note) < 0 || unlinkat(root, path, AT_REMOVEDIR) == 0)
+            left[i] = left[--left_count];
 }
 
 bool groups_drop(uint16_t class, char reason[static GROUPS_REASON])
 {
     char path[PATH_BYTES];
-    return drop(path_of(class, path), reason);
+    sweep();
+    if (!is_there(path_of(class, path)) || (set_note(path, leaving, "1") && empty(path) && unlinkat(root, path, AT_REMOVEDIR) == 0))
+        return true;
+    const int error = errno;
+    belittle(path);
+    if (left_count < sizeof left / sizeof *left)
+        left[left_count++] = class;
+    errno = error;
+    return no(reason, path);
+}
+
+/* Nobody may have one with somebody else still in it. */
+static bool make_class(uint16_t class, const char *path, char *reason)
+{
+    char note[GROUP_BYTES];
+    if (get_note(path, leaving, note) >= 0)
+        return groups_drop(class, reason) && make(path, reason);
+    return errno == ENODATA || errno == ENOENT ? make(path, reason) : no(reason, path);
+}
+
+bool groups_class(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static GROUPS_REASON])
+{
+    char path[PATH_BYTES];
+    const uint64_t bytes = rate + rate / 4 + 1, blocks = bytes / block + SLICES, weight = share / (ONE_CPU / WEIGHT_MOST);
+    sweep();
+    (void)each_rival(number, step_back); /* there may be new ones */
+    return make_class(class, path_of(class, path), reason) && put_limits(path, number, bytes, blocks, reason) &&
+           put_weight(path, number, weight == 0 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : (unsigned)weight, reason);
 }
 
 bool groups_settle(bool (*keep)(uint16_t class), char reason[static GROUPS_REASON])
 {
     bool good = true;
-    const int fd = openat(root, top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    DIR *directory = open_to_list(top);
     if (directory == NULL)
         return errno == ENOENT || no(reason, top);
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+    while (errno = 0, (entry = readdir(directory)) != NULL) {
         uint64_t class;
         if (entry->d_name[0] == 'c' && parse_number(entry->d_name + 1, CLASS_MOST, &class) && (keep == NULL || !keep((uint16_t)class)))
             good = groups_drop((uint16_t)class, reason) && good;
     }
+    good = (errno == 0 || no(reason, top)) && good;
     closedir(directory);
     return good;
 }
 
 bool groups_dissolve(char reason[static GROUPS_REASON])
 {
-    const int fd = openat(root, top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char value[4];
-    const bool was_enabled = fd >= 0 && fgetxattr(fd, enabled, value, sizeof value) > 0;
-    if (fd >= 0)
-        close(fd);
+    char note[GROUP_BYTES];
+    const bool was_enabled = get_note(top, enabled, note) > 0;
     bool good = groups_settle(NULL, reason);
-    if (faccessat(root, rest, F_OK, 0) == 0)
+    if (is_there(rest))
         good = ((group_empty(version, root, rest, ".") && unlinkat(root, rest, AT_REMOVEDIR) == 0) || no(reason, rest)) && good;
-    good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || no(reason, top)) && good;
+    good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || !good || no(reason, top)) && good;
     if (was_enabled)
         (void)group_write(root, ".", "cgroup.subtree_control", "-io"); /* others may use it by now */
     return good;
@@ -277,46 +355,97 @@ bool groups_dissolve(char reason[static GROUPS_REASON])
 
 /* ---- processes ---- */
 
-/* A process of another reservation comes from where that one's came from. */
+/* What stands on an empty group is of one who has gone. A process of another reservation comes from where that one's came from. */
 static bool note_former(const char *path, const char *now)
 {
-    char there[GROUP_BYTES], prefix[PATH_BYTES];
-    if (get_former(path, there))
-        return true;
+    char member[16], there[GROUP_BYTES], prefix[PATH_BYTES];
+    if (!group_read(root, path, "cgroup.procs", member, sizeof member))
+        return false;
+    if (member[0] != '\0' && (get_note(path, former, there) > 0 || errno != ENODATA))
+        return there[0] != '\0';
     const int length = snprintf(prefix, sizeof prefix, "/%s/c", top);
-    if (strncmp(now, prefix, (size_t)length) == 0)
-        return set_former(path, get_former(now + 1, there) ? there : "/rtf-disk-rest");
-    return set_former(path, now);
+    if (strncmp(now, prefix, (size_t)length) != 0)
+        return set_note(path, former, now);
+    if (get_note(now + 1, former, there) <= 0 && errno != ENODATA)
+        return false;
+    return set_note(path, former, there[0] != '\0' ? there : "/rtf-disk-rest");
+}
+
+static enum binding refuse_binding(char *reason, const char *why)
+{
+    snprintf(reason, GROUPS_REASON, "%s", why);
+    return BINDING_REFUSED;
+}
+
+/* Who cannot look does not say that it has ended. */
+static enum binding not_had(char *reason, const char *what)
+{
+    if (errno == ESRCH || errno == ENOENT)
+        return BINDING_GONE;
+    (void)no(reason, what);
+    return BINDING_REFUSED;
+}
+
+static bool is_of(const struct identity *identity, uid_t owner)
+{
+    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner);
+}
+
+/* A process moves as a whole, and a thread of it may be somebody else's: a server's that works for this user, say. */
+static enum binding check_threads(pid_t process, uid_t owner, char *reason)
+{
+    char path[32];
+    enum binding all = BOUND;
+    unsigned looked = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    DIR *threads = opendir(path);
+    if (threads == NULL)
+        return not_had(reason, path);
+    for (const struct dirent *entry; all == BOUND && (entry = readdir(threads)) != NULL;) {
+        struct identity identity = {0};
+        uint64_t tid;
+        if (!parse_number(entry->d_name, INT32_MAX, &tid))
+            continue;
+        if (looked++ == THREADS_MOST)
+            all = refuse_binding(reason, "its process has more threads than are looked at (4096)");
+        else if (!thread_owner(-1, (pid_t)tid, &identity))
+            all = errno == ESRCH || errno == ENOENT ? BOUND : not_had(reason, path); /* it ended meanwhile */
+        else if (!is_of(&identity, owner))
+            all = refuse_binding(reason, "its process has a thread that is not its user's own");
+    }
+    closedir(threads);
+    return all;
+}
+
+static enum binding move(const char *path, const char *now, pid_t process, char *reason)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", (int)process);
+    if (!note_former(path, now) || !group_write(root, path, "cgroup.procs", text))
+        return errno == ENOENT ? refuse_binding(reason, "its group is gone") : not_had(reason, path);
+    return BOUND;
 }
 
 enum binding groups_bind(uint16_t class, pid_t tid, uint64_t started_by, uid_t owner, char reason[static GROUPS_REASON])
 {
-    char path[PATH_BYTES], now[GROUP_BYTES], own[PATH_BYTES + 1], text[16];
+    char path[PATH_BYTES], now[GROUP_BYTES], own[PATH_BYTES + 1];
     struct identity identity;
-    if (!thread_identify(tid, &identity) || identity.ended || !thread_is(tid, started_by))
+    if (!thread_identify(tid, &identity))
+        return not_had(reason, "of the thread");
+    if (identity.ended || identity.start > started_by)
         return BINDING_GONE;
-    if (identity.kernel || identity.real_uid != owner || identity.effective_uid != owner || identity.saved_uid != owner) {
-        snprintf(reason, GROUPS_REASON, "thread %d is not its user's own", (int)tid);
-        return BINDING_REFUSED;
-    }
+    if (identity.kernel || !is_of(&identity, owner))
+        return refuse_binding(reason, "the thread is not its user's own");
     snprintf(own, sizeof own, "/%s", path_of(class, path));
-    if (!thread_group(version, "blkio", identity.process, now)) {
-        if (errno == ESRCH || errno == ENOENT)
-            return BINDING_GONE;
-        (void)no(reason, "of the process");
-        return BINDING_REFUSED;
-    }
+    if (!thread_group(version, "blkio", identity.process, now))
+        return not_had(reason, "of the process");
     if (strcmp(now, own) == 0)
         return BOUND;
-    snprintf(text, sizeof text, "%d", (int)identity.process);
-    if (!note_former(path, now) || !group_write(root, path, "cgroup.procs", text)) {
-        if (errno == ESRCH)
-            return BINDING_GONE;
-        (void)no(reason, path);
-        return BINDING_REFUSED;
-    }
-    if (thread_is(tid, started_by))
-        return BOUND;
+    enum binding binding = owner == 0 ? BOUND : check_threads(identity.process, owner, reason);
+    if (binding == BOUND)
+        binding = move(path, now, identity.process, reason);
+    if (binding != BOUND || thread_is(tid, started_by))
+        return binding;
     (void)empty(path); /* the id may be somebody else's by now */
     return BINDING_GONE;
 }
@@ -324,16 +453,8 @@ enum binding groups_bind(uint16_t class, pid_t tid, uint64_t started_by, uid_t o
 enum binding groups_unbind(uint16_t class, char reason[static GROUPS_REASON])
 {
     char path[PATH_BYTES];
-    if (faccessat(root, path_of(class, path), F_OK, 0) != 0)
+    if (!is_there(path_of(class, path)) || empty(path))
         return BOUND;
-    if (!empty(path)) {
-        (void)no(reason, path);
-        return BINDING_REFUSED;
-    }
-    const int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fremovexattr(fd, former);
-        close(fd);
-    }
-    return BOUND;
+    (void)no(reason, path);
+    return BINDING_REFUSED;
 }

@@ -5,7 +5,8 @@
  * Everything else means what is in the root, where each process would be a rival of its own: that goes into a group, too, but for the kernel's
  * threads; and the other groups there get the weight 1 on this disk, those that have none of their own.
  *
- * Where a process came from stands on its reservation's group, as an extended attribute: it is there before the process is, for as long as the group. */
+ * Where a process came from stands on its reservation's group, as an extended attribute: it is there before the process is. So does, before anybody
+ * leaves it, that a group is to go: one that could not be emptied is nobody else's, though rtf-disk is another by then. */
 #ifndef RTF_GROUPS_H
 #define RTF_GROUPS_H
 
@@ -27,14 +28,16 @@ void groups_end(const char *number);
 /* A group with so much of the disk: rate in bytes a second, block in bytes, share in billionths. */
 bool groups_class(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static GROUPS_REASON]);
 
-/* Whoever is in it goes back to where the first came from, and it goes. */
+/* Whoever is in it goes back to where the first came from, and it goes. False with errno, ETIMEDOUT if processes are started there faster than they
+ * can be moved: it stays until they have ended, without a weight. */
 bool groups_drop(uint16_t class, char reason[static GROUPS_REASON]);
 bool groups_settle(bool (*keep)(uint16_t class), char reason[static GROUPS_REASON]);
 
 /* No group of ours is left. */
 bool groups_dissolve(char reason[static GROUPS_REASON]);
 
-/* The thread's process belongs to it, if it is its user's own; with whom it starts later. Or nobody does. */
+/* The thread's process belongs to it, if it is its user's own in all its threads (root's may be anybody's); with whom it starts later. Or nobody
+ * does; ETIMEDOUT as above. */
 enum binding { BOUND, BINDING_GONE, BINDING_REFUSED };
 enum binding groups_bind(uint16_t class, pid_t tid, uint64_t started_by, uid_t owner, char reason[static GROUPS_REASON]);
 enum binding groups_unbind(uint16_t class, char reason[static GROUPS_REASON]);

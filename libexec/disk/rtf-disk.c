@@ -37,8 +37,7 @@ static struct disk {
     bool is_ours;
 } disks[DISKS_MOST];
 static int disk_count;
-static bool said[CLASS_MOST + 1];  /* of any disk: a class is a reservation's, and that has one */
-static bool stuck[CLASS_MOST + 1]; /* dropped, but it could not be emptied: nobody else may have it until it can */
+static bool said[CLASS_MOST + 1]; /* of any disk: a class is a reservation's, and that has one */
 
 static bool is_said(uint16_t class)
 {
@@ -96,13 +95,17 @@ static enum done serve_class(const struct disk *disk, uint16_t class, const stru
     if (paragraph_get_number(request, "rate", INT64_MAX / 2, &rate) != 1 || paragraph_get_number(request, "block", INT64_MAX, &block) != 1 || block == 0 ||
         paragraph_get_number(request, "share", ONE_CPU, &share) != 1)
         return refuse(reason, "no rate=, block= or share=");
-    if (stuck[class] && !groups_drop(class, reason))
-        return REFUSED;
-    stuck[class] = false;
     said[class] = true;
     return groups_class(class, disk->number, rate, block, share, reason) ? DONE : REFUSED;
 }
 
+static enum done serve_drop(uint16_t class, char *reason)
+{
+    said[class] = false;
+    return groups_drop(class, reason) ? DONE : REFUSED;
+}
+
+/* What goes, goes even if the disk is not there any more. */
 static enum done serve_disk(const char *op, const struct paragraph *request, char *reason)
 {
     uint16_t class;
@@ -111,19 +114,15 @@ static enum done serve_disk(const char *op, const struct paragraph *request, cha
         return refuse(reason, "it names no disk that was given");
     if (strcmp(op, "end") == 0)
         return end(disk, reason) ? DONE : REFUSED;
+    if (strcmp(op, "drop") == 0)
+        return get_class(request, &class) ? serve_drop(class, reason) : refuse(reason, "no class=");
     if (!begin(disk, reason))
         return REFUSED;
     if (strcmp(op, "check") == 0)
         return DONE;
     if (strcmp(op, "settle") == 0)
         return groups_settle(is_said, reason) ? DONE : REFUSED;
-    if (!get_class(request, &class))
-        return refuse(reason, "no class=");
-    if (strcmp(op, "class") == 0)
-        return serve_class(disk, class, request, reason);
-    said[class] = false;
-    stuck[class] = !groups_drop(class, reason);
-    return stuck[class] ? REFUSED : DONE;
+    return get_class(request, &class) ? serve_class(disk, class, request, reason) : refuse(reason, "no class=");
 }
 
 static enum done serve_thread(const char *op, const struct paragraph *request, char *reason)
@@ -137,13 +136,26 @@ static enum done serve_thread(const char *op, const struct paragraph *request, c
     return binding == BOUND ? DONE : binding == BINDING_GONE ? GONE : REFUSED;
 }
 
+static bool is_in(const char *op, const char *const ops[])
+{
+    while (*ops != NULL && strcmp(op, *ops) != 0)
+        ops++;
+    return *ops != NULL;
+}
+
+static enum done serve_once(const char *op, const struct paragraph *request, char *reason)
+{
+    static const char *const of_disks[] = {"check", "class", "drop", "settle", "end", NULL}, *const of_threads[] = {"bind", "unbind", NULL};
+    return is_in(op, of_disks) ? serve_disk(op, request, reason) : is_in(op, of_threads) ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
+}
+
+/* What is to go, nobody asks for again. But who is beaten by those who start processes would be so once more, and others wait. */
 static enum done serve_op(const char *op, const struct paragraph *request, char reason[static SERVE_REASON])
 {
-    static const char *const of_disks[] = {"check", "class", "drop", "settle", "end"};
-    for (size_t i = 0; i < sizeof of_disks / sizeof *of_disks; i++)
-        if (strcmp(op, of_disks[i]) == 0)
-            return serve_disk(op, request, reason);
-    return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
+    static const char *const go[] = {"drop", "settle", "unbind", "end", NULL};
+    errno = 0;
+    const enum done done = serve_once(op, request, reason);
+    return done == REFUSED && errno != ETIMEDOUT && is_in(op, go) ? serve_once(op, request, reason) : done;
 }
 
 /* No power but over the files of cgroups that are their users' own, where processes come from and go back to. */
@@ -152,7 +164,7 @@ static const char *confine(const char *mount)
     static const int powers[] = {CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, -1};
     static const char *const calls[] = {
         "recvmsg", "sendmsg", "read", "pread64", "write", "writev", "open", "openat", "close", "fstat", "newfstatat", "statx", "faccessat", "faccessat2", "mkdirat", "unlinkat",
-        "fgetxattr", "fsetxattr", "fremovexattr", "getdents64", "lseek", "readlink", "readlinkat", "pidfd_open", "poll", "ppoll", "clock_gettime", "sched_getattr", "mmap", "munmap",
+        "fgetxattr", "fsetxattr", "getdents64", "lseek", "readlink", "readlinkat", "pidfd_open", "poll", "ppoll", "clock_gettime", "sched_getattr", "mmap", "munmap",
         "mremap", "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group", NULL};
     static char queues[DISKS_MOST][96];
     struct confine_path paths[DISKS_MOST + 4] = {{"/proc", MAY_READ}, {"/sys/devices", MAY_READ}, {mount, MAY_CHANGE}};
@@ -162,7 +174,7 @@ static const char *confine(const char *mount)
     }
     if (!confine_for_good() || !confine_powers(powers))
         return strerror(errno);
-    const char *why = confine_files(paths);
+    const char *why = confine_proc_is_hidden() ? "/proc is mounted with hidepid" : confine_files(paths);
     if (why != NULL)
         fprintf(stderr, "rtf-disk: it is not confined to its files: %s\n", why);
     return confine_calls(calls) ? NULL : strerror(errno);

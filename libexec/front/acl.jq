@@ -4,9 +4,14 @@ include "front";
 # "0.25" exactly.
 def sum: split(".") | (.[0] | tonumber) * 1000000000 + (((.[1] // "") + "000000000")[:9] | tonumber);
 
-def opens: .property | test("^max_(user_)?(utilization|amount)$");
-def is_amount: .property | test("amount$");
-def value: if is_amount then .value | tonumber else .value | sum end;
+# "10Mbit" or "640kB": whole bytes a second, no more than is written.
+def bandwidth: capture("^(?<number>[0-9]+)(?<unit>[A-Za-z]*)$") | (.number | tonumber) *
+    ({bit: 1, kbit: 1000, Mbit: 1000000, Gbit: 1000000000, B: 8, kB: 8000, MB: 8000000, KiB: 8192, MiB: 8388608}[.unit] // 8) / 8 | floor;
+
+def opens: .property | test("^max_(user_)?(utilization|amount|bandwidth)$");
+def is_amount: .property | test("(amount|bandwidth)$");
+def value: .property as $property | .value |
+    if $property | test("utilization$") then sum elif $property | test("amount$") then tonumber else bandwidth end;
 def amount($rule): if ($rule | is_amount) then tostring else cpus end;
 
 # Whose rule, as the broker reads it.
@@ -20,7 +25,7 @@ def matches($account; $plugin): is_for($account) and (.plugin == $plugin.name or
 # What is in use of its sum: from the broker's books, whose words for a subject these are; or as a dry run was told, by line. null where nobody has
 # told.
 def key($plugins): (if .plugin == "-" then -1 else .plugin as $name | $plugins | map(.name) | index($name) end) as $index |
-    (if .domain == "-" then "0 " elif .domain[:1] == "@" then (if .domain[1:] | test("^[0-9]+$") then "3 " else "4 " end) + .domain[1:]
+    (if .domain == "-" then "0 " elif .domain[:1] == "@" then (if .domain[1:] | test("^[0-9]+$") then "4 " else "3 " end) + .domain[1:]
      elif .domain | test("^[0-9]+$") then "2 " + .domain else "1 " + .domain end) + " \($index)";
 def used($account; $plugins; $sums): if $sums == null then null
     elif $sums.told then $sums.told["\(.line)"] // null | if . == null then null else sum end

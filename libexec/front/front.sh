@@ -118,6 +118,15 @@ is_number() { # TEXT
     [ "${#1}" -le 15 ]
 }
 
+# "1.5ms" is 1500us, perhaps; nothing where nobody can tell.
+guess_time() { # TEXT
+    printf '%s\n' "$1" | awk '/^[ +]*([0-9]+\.?[0-9]*|\.[0-9]+)([eE]\+?[0-9])? *[uUmM]?[sS]$/ {
+        unit = tolower($0)
+        sub(/^[ +0-9.]*(e\+?[0-9])? */, "", unit)
+        us = ($0 + 0) * (unit == "us" ? 1 : unit == "ms" ? 1000 : 1000000)
+        if (us >= 1 && us <= 3600000000 && us % 1 == 0) printf "%.0fus", us }'
+}
+
 # A whole number and a unit. chrt(1) means ns by a bare number, systemd seconds: nobody knows.
 check_time() { # OPTION TEXT
     if is_number "$2"; then fail 64 "$1 $2: a time needs a unit (us, ms or s)"; fi
@@ -128,7 +137,9 @@ check_time() { # OPTION TEXT
     *s) ;;
     *) front_number='' ;;
     esac
-    is_number "$front_number" || fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms or s), 1us to 3600s"
+    is_number "$front_number" && return
+    front_guess=$(guess_time "$2")
+    fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms or s), ${front_guess:+such as }${front_guess:-1us to 3600s}"
 }
 
 check_number() { # OPTION TEXT
@@ -146,10 +157,12 @@ D|deadline|TIME|Time within which the runtime must be had (default: the period)
 -|ignore-admission||Ask to be admitted even if the test fails
 -|cpus|LIST|Only on CPUs of this list: 0-3,6
 -|net|[INTERFACE:]SIZE[/TIME]|What is sent: so much in each period, or a rate such as 10Mbit
+-|disk|[DISK:]SIZE[/TIME][,block=SIZE]|What is read and written: so much in each period, or a second
 -|expires|TIME|End unless it is renewed in time, by touch or a change
 -|comment|TEXT|A note to put into the spec
 -|set|KEY=VALUE|Any key of rtf-spec(5)'
 needs='' # a line for each: KEY=VALUE
+disk=''  # what --disk says
 
 add_need() { # KEY VALUE
     needs="$needs$1=$2
@@ -192,6 +205,10 @@ take_need() { # LONG VALUE
         check_value net "$2"
         add_need network "$(query 'network($net)' -nc --arg net "$2")"
         ;;
+    disk)
+        check_value disk "$2"
+        disk=$2
+        ;;
     set)
         case $2 in
         *=*) ;;
@@ -202,6 +219,12 @@ take_need() { # LONG VALUE
         ;;
     *) return 1 ;;
     esac
+}
+
+# A path is looked up with the rights of who has typed it. After all options: the spool is one of them.
+add_disk() {
+    claim=$("$libexec/rtf-claim" "$spool" "$disk" 2>&1) || fail 64 "--disk $(printable "$disk"): $claim"
+    add_need disk "$claim"
 }
 
 # jq with our definitions.
@@ -273,9 +296,13 @@ enter_own() {
     fail 71 "cannot make $own"
 }
 
+# Who may not has no directory that he could see: he is told that, and not that his specs are not there.
+may_search() { [ -x "$spool/specs" ] || front_denied; }
+
 # One's own directory, which has to be there; and so has this spec.
 enter_spec() { # NAME
     find_own
+    may_search
     if [ -z "$own" ] || [ ! -f "$own/$1.json" ]; then fail 66 "there is no spec $1${own:+ in $own}"; fi
 }
 
@@ -304,7 +331,7 @@ inode() { # FILE
 # NAME.json appears in one instant, and never over another one: false if there is one.
 put_new() { # NAME TOKEN TEXT
     aside=$own/.$1.json.$2
-    printf '%s\n' "$3" >"$aside" || front_full "$aside"
+    { printf '%s\n' "$3" >"$aside"; } 2>/dev/null || front_full "$aside" # the shell would tell its own line of the script
     mv -n "$aside" "$own/$1.json" 2>/dev/null || :
     [ -e "$aside" ] || return 0
     rm -f "$aside"
@@ -314,7 +341,7 @@ put_new() { # NAME TOKEN TEXT
 # The same, in place of what is there.
 put_over() { # NAME TOKEN TEXT
     aside=$own/.$1.json.$2
-    printf '%s\n' "$3" >"$aside" || front_full "$aside"
+    { printf '%s\n' "$3" >"$aside"; } 2>/dev/null || front_full "$aside" # the shell would tell its own line of the script
     mv -f "$aside" "$own/$1.json"
 }
 
@@ -456,3 +483,4 @@ while [ "$front_left" -gt 0 ]; do
     *) set -- "$@" "$front_word" ;;
     esac
 done
+[ -z "$disk" ] || add_disk

@@ -436,6 +436,22 @@ static void print_table(void)
     }
 }
 
+/* What is listed may hold no more. Who may not look says nothing, and a broker that starts takes it up. */
+static void tell_no_broker(void)
+{
+    static const char *const fifos[] = {"alive", "starting"};
+    for (size_t i = 0; i < sizeof fifos / sizeof *fifos; i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s", options.spool, fifos[i]);
+        int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0)
+            close(fd);
+        if (fd >= 0 || errno != ENXIO)
+            return;
+    }
+    fprintf(stderr, "rtf ls: no broker is running on %s: this is what was in force last\n", options.spool);
+}
+
 /* ---- what was typed ---- */
 
 static const struct argp_option option_table[] = {
@@ -501,7 +517,9 @@ int main(int argc, char **argv)
     if (row_count > 1)
         qsort(rows, row_count, sizeof *rows, compare_rows);
     options.json ? print_json() : print_table();
-    if (fflush(stdout) == 0 && ferror(stdout) == 0)
-        return EX_OK;
-    die(EX_IOERR, "cannot print the list: %s", strerror(errno));
+    if (fflush(stdout) != 0 || ferror(stdout) != 0)
+        die(EX_IOERR, "cannot print the list: %s", strerror(errno));
+    if (row_count > 0)
+        tell_no_broker();
+    return EX_OK;
 }

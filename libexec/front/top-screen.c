@@ -165,12 +165,12 @@ static void draw_pools(const json_t *status, struct place *place)
 enum column { NAME, USER, STATE, PLUGIN, PRIORITY, BUDGET, SHARE, USED, RATIO, WAIT, OVER, TID, COMMAND, COLUMNS };
 static const struct {
     const char *heading;
-    int width, from; /* shown where the screen has so many columns */
+    int width, from; /* shown where the screen has so many columns: a name has eight at least */
     bool right;
 } columns[COLUMNS] = {
-    [NAME] = {"NAME", 16, 0, false},  [USER] = {"USER", 8, 0, false},   [STATE] = {"STATE", 8, 100, false},   [PLUGIN] = {"PLUGIN", 6, 0, false},
-    [PRIORITY] = {"PR", 2, 90, true}, [BUDGET] = {"BUDGET", 13, 0, true}, [SHARE] = {"SHARE", 6, 0, true},    [USED] = {"USED", 6, 0, true},
-    [RATIO] = {"%GRNT", 5, 0, true},   [WAIT] = {"WAIT", 6, 110, true},  [OVER] = {"OVER", 4, 0, true},        [TID] = {"TID", 7, 0, true},
+    [NAME] = {"NAME", 16, 0, false},  [USER] = {"USER", 8, 71, false},   [STATE] = {"STATE", 8, 100, false},  [PLUGIN] = {"PLUGIN", 6, 57, false},
+    [PRIORITY] = {"PR", 2, 90, true}, [BUDGET] = {"BUDGET", 13, 22, true}, [SHARE] = {"SHARE", 6, 29, true},   [USED] = {"USED", 6, 36, true},
+    [RATIO] = {"%GRNT", 5, 50, true},  [WAIT] = {"WAIT", 6, 110, true},  [OVER] = {"OVER", 4, 62, true},       [TID] = {"TID", 7, 44, true},
     [COMMAND] = {"COMMAND", 15, 100, false}};
 
 static bool is_shown(enum column column)
@@ -244,6 +244,8 @@ static const char *cell(const struct row *row, enum column column, char text[sta
 static void put(const char *text, int width, bool right)
 {
     const int length = (int)strlen(text);
+    if (width <= 0)
+        return;
     if (length > width)
         printw("%.*s~", width - 1, text);
     else
@@ -328,9 +330,9 @@ static void draw_head(const char *spool, const json_t *status, bool served)
         const char *name = client_string(plugin, "name"), *state = client_string(plugin, "state");
         snprintf(plugins + length, sizeof plugins - length, " %s%s", name == NULL ? "?" : name, state != NULL && strcmp(state, "restarting") == 0 ? "(restarting)" : "");
     }
-    snprintf(line, sizeof line, "rtf top %s  %s%lld reservations, %lld attached  plugins%s  %s", now, served ? "" : "NO BROKER  ",
-             (long long)json_integer_value(json_object_get(status, "reservations")), (long long)json_integer_value(json_object_get(status, "attached")),
-             plugins[0] == '\0' ? " -" : plugins, spool);
+    const long long reservations = json_integer_value(json_object_get(status, "reservations"));
+    snprintf(line, sizeof line, "rtf top %s  %s%lld reservation%s, %lld attached  plugins%s  %s", now, served ? "" : "NO BROKER  ", reservations,
+             reservations == 1 ? "" : "s", (long long)json_integer_value(json_object_get(status, "attached")), plugins[0] == '\0' ? " -" : plugins, spool);
     attron(A_BOLD);
     mvaddnstr(0, 0, line, COLS);
     attroff(A_BOLD);

@@ -55,8 +55,7 @@ static bool parse_change(const char *line, struct change *change)
     return true;
 }
 
-/* Between two switches: a mark whenever another quantum is full, and one at the very beginning. */
-static bool supply(struct followed *followed, int64_t until, int64_t start, take_mark *take, void *argument)
+bool events_supply(struct followed *followed, int64_t until, int64_t start, take_mark *take, void *argument)
 {
     int64_t begun = followed->since < start ? start : followed->since;
     if (until <= begun)
@@ -79,7 +78,7 @@ bool events_take_line(const char *line, struct followed *followed, int64_t start
         return true;
     followed->last = change.time;
     if (change.from == followed->tid) {
-        bool good = !followed->running || supply(followed, change.time, start, take, argument);
+        bool good = !followed->running || events_supply(followed, change.time, start, take, argument);
         followed->gaps += !followed->running && change.time >= start;
         followed->running = false;
         followed->sleeps = change.state != 'R';

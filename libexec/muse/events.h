@@ -35,6 +35,9 @@ typedef bool take_mark(void *argument, struct mark mark);
  * mark could not be taken. */
 bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take, void *argument);
 
+/* It had its CPU since `since` until then: a mark whenever another quantum is full, and one at the very beginning. */
+bool events_supply(struct followed *followed, int64_t until, int64_t start, take_mark *take, void *argument);
+
 struct events {
     char instance[128];
     int pipe; /* trace_pipe, not blocking; -1: not open */

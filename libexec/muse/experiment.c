@@ -276,7 +276,8 @@ static const struct {
     enum phase_kind kind;
     const struct key *keys;
 } phase_kinds[] = {{'c', PHASE_COMPUTE, compute_keys}, {'l', PHASE_LOCK, lock_keys},   {'m', PHASE_MEMORY, memory_keys},
-                   {'s', PHASE_SHARED, compute_keys},  {'z', PHASE_SLEEP, sleep_keys}, {'b', PHASE_BUSY, sleep_keys}, {'u', PHASE_USER, user_keys}};
+                   {'s', PHASE_SHARED, compute_keys},  {'z', PHASE_SLEEP, sleep_keys}, {'b', PHASE_BUSY, sleep_keys},
+                   {'w', PHASE_WATCH, sleep_keys},     {'u', PHASE_USER, user_keys}};
 
 static bool check_phase(struct reading *reading, const struct phase *phase)
 {
@@ -292,6 +293,7 @@ static bool check_phase(struct reading *reading, const struct phase *phase)
             return fault(reading, "lacks the key \"%s\"", phase->loops == 0 ? "loops" : "memory");
         return true;
     case PHASE_BUSY:
+    case PHASE_WATCH:
     case PHASE_SLEEP: return phase->duration != 0 || fault(reading, "lacks the key \"duration\"");
     case PHASE_USER: return phase->library != NULL || fault(reading, "lacks the key \"library\"");
     }
@@ -306,7 +308,7 @@ static bool take_phase(struct reading *reading, const json_t *value, struct phas
             *phase = (struct phase){.kind = phase_kinds[i].kind, .resource = -1, .name = name};
             return take_object(reading, value, phase_kinds[i].keys, phase) && check_phase(reading, phase);
         }
-    return fault(reading, "is no phase: names begin with c (compute), l (lock), m (memory), s (shared), b (busy), z (sleep) or u (user)");
+    return fault(reading, "is no phase: names begin with c (compute), l (lock), m (memory), s (shared), b (busy), w (watch), z (sleep) or u (user)");
 }
 
 static bool take_phases(struct reading *reading, const json_t *value, void *into)

@@ -15,7 +15,7 @@ enum { COMMAND_QUANTUM = 100000, COMMAND_WORDS = 1024 };
 
 enum policy { POLICY_OTHER, POLICY_BATCH, POLICY_IDLE, POLICY_FIFO, POLICY_RR, POLICY_DEADLINE };
 
-enum phase_kind { PHASE_COMPUTE, PHASE_LOCK, PHASE_MEMORY, PHASE_SHARED, PHASE_SLEEP, PHASE_BUSY, PHASE_USER };
+enum phase_kind { PHASE_COMPUTE, PHASE_LOCK, PHASE_MEMORY, PHASE_SHARED, PHASE_SLEEP, PHASE_BUSY, PHASE_WATCH, PHASE_USER };
 
 enum module { MODULE_SUPPLY = 1, MODULE_RUNMAP = 2, MODULE_MIGRATIONS = 4, MODULE_STATISTICAL = 8 };
 
@@ -26,7 +26,7 @@ struct phase {
     int64_t loops;
     int64_t resource; /* of a lock phase */
     int64_t doubles;  /* of a memory phase */
-    int64_t duration; /* of a sleep phase; CPU time of a busy one */
+    int64_t duration; /* of a sleep phase; CPU time of a busy or a watch one */
     char *library;    /* of a user phase */
     const char *name;
 };

@@ -282,7 +282,9 @@ static void wait_for_end(const struct load *load)
 static void end_commands(const struct run *run, const struct worker *workers)
 {
     for (size_t i = 0; i < run->experiment->thread_count; i++)
-        if (workers[i].process > 0) {
+        if (workers[i].process > 0 && waitpid(workers[i].process, NULL, WNOHANG) == workers[i].process)
+            atomic_store(&workers[i].shared->exited, 1);
+        else if (workers[i].process > 0) {
             kill(workers[i].process, SIGKILL);
             waitpid(workers[i].process, NULL, 0);
         }

@@ -24,8 +24,10 @@ struct load_thread {
     _Atomic int64_t cpu_time;  /* of all its jobs, ns; 0: it did not come to their end */
     _Atomic uint32_t jobs;     /* how many those were */
     char grant[GRANT_TEXT];    /* JSON; "": none */
+    _Atomic int exited;        /* a command, by itself */
     int64_t asleep;            /* of a command, by itself, ns */
     uint64_t gaps;             /* in the events about a command */
+    int64_t apart;             /* the most between two looks at its CPU time, ns; 0: its events were seen */
 };
 
 struct load {

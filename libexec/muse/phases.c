@@ -7,6 +7,7 @@
 
 enum { TRIES = 7 };
 #define TRY_FOR INT64_C(100000000) /* ns for all tries of a thread's job */
+#define GAP INT64_C(100000)        /* ns between two looks at the clock: a thread was away; for an interrupt alone, less */
 
 bool resources_make(const struct experiment *experiment, struct resources *resources)
 {
@@ -84,6 +85,13 @@ static void use_memory(const struct phase *phase)
     free(own);
 }
 
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
 static void sleep_for(int64_t duration)
 {
     struct timespec time;
@@ -105,6 +113,18 @@ static void be_busy(int64_t duration)
     while (time.tv_sec * INT64_C(1000000000) + time.tv_nsec < end);
 }
 
+/* The same without a word to the kernel, whose scheduler would take the time at each of them, and not at its tick as it does of any other
+ * program. The clock tells: where nothing came between, it is looked at every some ns. */
+static void watch_clock(int64_t duration)
+{
+    int64_t before = now();
+    for (int64_t had = 0; had < duration;) {
+        const int64_t time = now();
+        had += time - before < GAP ? time - before : 0;
+        before = time;
+    }
+}
+
 static void step_run(const struct step *step, int thread, struct resources *resources)
 {
     const struct phase *phase = step->phase;
@@ -123,6 +143,7 @@ static void step_run(const struct step *step, int thread, struct resources *reso
         break;
     case PHASE_SLEEP: sleep_for(phase->duration); break;
     case PHASE_BUSY: be_busy(phase->duration); break;
+    case PHASE_WATCH: watch_clock(phase->duration); break;
     case PHASE_USER: step->user(thread + 1, (long)phase->loops); break;
     }
 }
@@ -131,13 +152,6 @@ void body_run(const struct body *body, struct resources *resources)
 {
     for (size_t i = 0; i < body->count; i++)
         step_run(&body->steps[i], body->thread, resources);
-}
-
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
 /* Alone, before anybody else runs: the least of some tries is what it takes when nothing comes between. */

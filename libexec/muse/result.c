@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 enum { LISTED_JOBS = 10, LISTED_PER_TENFOLD = 10 };
+#define PROMISED 0.99 /* of what was granted: less is said */
 
 static json_t *seconds(double nanoseconds)
 {
@@ -147,6 +148,38 @@ static void got_sentence(const json_t *thread, const struct measured *measured, 
         snprintf(text, SENTENCE, "%.64s: %snothing is sure within the horizon: it was silent for %s", name, promised, blackout);
 }
 
+/* Whether the kernel itself has counted so much for it. A window that begins or ends within a period may count one runtime too many or too
+ * few: of a command, whose bounds are not more exact than it was looked at, less is said only if it is so in any case. */
+static bool had_its_time(const struct member *member, const json_t *run, const struct window *window, double share, double period)
+{
+    const double had = json_number_value(json_object_get(run, "cpu_time")), time = (double)(window->end - window->start) / 1e9;
+    return had >= share * PROMISED * (member->command == NULL ? time + period : time - period);
+}
+
+static void less_sentence(const json_t *granted, const struct measured *measured, const struct window *window, const struct member *member, const json_t *run,
+                          char text[static SENTENCE])
+{
+    const double share = json_number_value(json_object_get(granted, "share")), period = json_number_value(json_object_get(granted, "period"));
+    text[0] = '\0';
+    const bool had = had_its_time(member, run, window, share, period);
+    if (measured->lower.alpha >= share * PROMISED || (had && member->command != NULL)) /* how exactly a command was seen is said beside */
+        return;
+    if (had)
+        snprintf(text, SENTENCE, "%.64s: the kernel gave it the time that was granted; in some of that it got less work done than in the best", member->name);
+    else
+        snprintf(text, SENTENCE, "%.64s: that is %.1f %% less than granted", member->name, (1 - measured->lower.alpha / share) * 100);
+}
+
+/* A reservation may be served at the beginning of one period and at the end of the next; the kernel enforces it when its timer ticks. */
+static void silence_sentence(const json_t *granted, const struct measured *measured, const char *name, double tick, char text[static SENTENCE])
+{
+    char allowed[32], ticking[32];
+    const double longest = 2 * (json_number_value(json_object_get(granted, "period")) - json_number_value(json_object_get(granted, "runtime")));
+    text[0] = '\0';
+    if (tick > 0 && (double)measured->blackout / 1e9 > longest + tick)
+        snprintf(text, SENTENCE, "%.64s: that is longer than 2 (P - Q) = %s and a tick of %s", name, span_text(longest, allowed), span_text(tick, ticking));
+}
+
 static void starved_sentence(const struct measured *measured, const char *name, char text[static SENTENCE])
 {
     char silence[32];
@@ -178,11 +211,21 @@ static void say(json_t *sentences, const char *text)
 
 static void say_command(json_t *sentences, const char *name, const json_t *run)
 {
-    char text[SENTENCE];
+    char text[SENTENCE], every[32];
+    const double apart = json_number_value(json_object_get(run, "looked_every"));
     const double asleep = json_number_value(json_object_get(run, "asleep"));
     const json_int_t lost = json_integer_value(json_object_get(run, "events_lost"));
+    if (json_is_true(json_object_get(run, "exited"))) {
+        snprintf(text, sizeof text, "%.64s: its program ended before the experiment did", name);
+        say(sentences, text);
+    }
     if (asleep > 0.01) {
         snprintf(text, sizeof text, "%.64s: was asleep by itself for %.3gs: this is what it used, not what it could have had", name, asleep);
+        say(sentences, text);
+    }
+    if (apart > 0) {
+        snprintf(text, sizeof text, "%.64s: its CPU time was looked at, every %s at worst, and times are as good as that; root sees the scheduler's events", name,
+                 span_text(apart, every));
         say(sentences, text);
     }
     if (lost > 0) {
@@ -224,7 +267,22 @@ static void say_calibration(json_t *sentences, const struct member *member, cons
     }
 }
 
-static void say_thread(json_t *sentences, const json_t *thread, const struct member *member, const struct measured *measured, const json_t *run)
+/* What it got, and whether that is what it was promised. */
+static void say_supply(json_t *sentences, const json_t *thread, const struct member *member, const struct measured *measured, const struct window *window, const json_t *run)
+{
+    char text[SENTENCE];
+    const json_t *granted = json_object_get(thread, "granted");
+    got_sentence(thread, measured, member->name, text);
+    say(sentences, text);
+    if (!json_is_object(granted))
+        return;
+    less_sentence(granted, measured, window, member, run_of(run, member->name), text);
+    say(sentences, text);
+    silence_sentence(granted, measured, member->name, json_number_value(json_object_get(run, "tick")), text);
+    say(sentences, text);
+}
+
+static void say_thread(json_t *sentences, const json_t *thread, const struct member *member, const struct measured *measured, const struct window *window, const json_t *run)
 {
     char text[SENTENCE];
     if (member->command != NULL)
@@ -235,10 +293,8 @@ static void say_thread(json_t *sentences, const json_t *thread, const struct mem
         starved_sentence(measured, member->name, text);
         say(sentences, text);
     }
-    if (measured->supply.rate > 0) {
-        got_sentence(thread, measured, member->name, text);
-        say(sentences, text);
-    }
+    if (measured->supply.rate > 0)
+        say_supply(sentences, thread, member, measured, window, run);
     say_calibration(sentences, member, measured, run_of(run, member->name));
     if (measured->sequence.lost > 0) {
         snprintf(text, sizeof text, "%.64s: %zu of %zu marks were lost, and interpolated", member->name, measured->sequence.lost, measured->sequence.count);
@@ -298,7 +354,7 @@ json_t *result_make(const struct experiment *experiment, const struct measuremen
         json_t *thread = thread_json(member, &measurement->threads[i], run);
         json_object_set_new(threads, member->name, thread);
         if (member->analysed)
-            say_thread(sentences, thread, member, &measurement->threads[i], run);
+            say_thread(sentences, thread, member, &measurement->threads[i], &measurement->window, run);
     }
     json_t *global = global_json(measurement, sentences);
     return json_pack("{s:i, s:[o, o], s:o, s:o, s:o, s:o, s:o}", "version", 1, "window", seconds((double)measurement->window.start),

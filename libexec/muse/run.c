@@ -26,6 +26,7 @@
 #include "experiment.h"
 #include "load.h"
 #include "remote.h"
+#include "samples.h"
 #include "units.h"
 #include "version.h"
 
@@ -54,7 +55,7 @@ struct watch {
     struct events events; /* about commands */
     struct followed *followed;
     size_t followed_count;
-    char events_why[EVENTS_WHY]; /* "": all is well */
+    struct samples samples; /* if there are no events to be had */
     int64_t deadline; /* s of CLOCK_MONOTONIC; 0: not known yet */
 };
 
@@ -238,6 +239,7 @@ static bool mark_command(void *argument, struct mark mark)
 
 static bool follow(const struct experiment *experiment, struct watch *watch)
 {
+    char why[EVENTS_WHY]; /* no events are to be had: then it is done without */
     pid_t *tids = calloc(experiment->thread_count, sizeof *tids);
     watch->followed = calloc(experiment->thread_count, sizeof *watch->followed);
     for (size_t i = 0; i < experiment->thread_count && tids != NULL && watch->followed != NULL; i++)
@@ -246,19 +248,36 @@ static bool follow(const struct experiment *experiment, struct watch *watch)
             watch->followed[watch->followed_count] = (struct followed){.tid = tids[watch->followed_count], .thread = (uint16_t)i};
             watch->followed_count++;
         }
-    bool good = watch->followed_count == 0 || events_open(tids, watch->followed_count, &watch->events, watch->events_why);
+    bool good = watch->followed_count == 0 || events_open(tids, watch->followed_count, &watch->events, why) ||
+                samples_open(watch->followed, watch->followed_count, &watch->samples);
     free(tids);
     return good;
 }
 
+static void take_samples(struct watch *watch)
+{
+    if (watch->samples.threads == NULL)
+        return;
+    samples_take(&watch->samples, watch->followed, watch->followed_count, atomic_load(&watch->load->start), mark_command, watch->load);
+    for (size_t i = 0; i < watch->followed_count; i++)
+        watch->load->thread[watch->followed[i].thread].apart = watch->samples.threads[i].apart;
+}
+
 static void take_events(struct watch *watch)
 {
-    if (watch->events.pipe < 0 || watch->followed_count == 0)
+    if (watch->followed_count == 0)
         return;
-    (void)events_drain(&watch->events, watch->followed, watch->followed_count, atomic_load(&watch->load->start), mark_command, watch->load);
+    if (watch->events.pipe < 0)
+        take_samples(watch);
+    else
+        (void)events_drain(&watch->events, watch->followed, watch->followed_count, atomic_load(&watch->load->start), mark_command, watch->load);
     for (size_t i = 0; i < watch->followed_count; i++) {
-        watch->load->thread[watch->followed[i].thread].asleep = watch->followed[i].asleep;
-        watch->load->thread[watch->followed[i].thread].gaps = watch->followed[i].gaps;
+        const struct followed *followed = &watch->followed[i];
+        struct load_thread *thread = &watch->load->thread[followed->thread];
+        thread->asleep = followed->asleep;
+        thread->gaps = followed->gaps;
+        atomic_store(&thread->cpu_time, followed->supplied);
+        atomic_store(&thread->jobs, followed->jobs);
     }
 }
 
@@ -273,10 +292,6 @@ static void drain(struct watch *watch)
 
 static enum ending ending_of(const struct watch *watch, bool stuck)
 {
-    if (watch->events_why[0] != '\0' && atomic_load(&watch->load->failed) == 0) {
-        snprintf(watch->load->why, sizeof watch->load->why, "%s", watch->events_why);
-        atomic_store(&watch->load->failed, EX_NOPERM);
-    }
     if (atomic_load(&watch->load->failed) != 0)
         return ENDED_REFUSED;
     if (watch->error != 0)
@@ -288,35 +303,63 @@ static enum ending ending_of(const struct watch *watch, bool stuck)
     return WIFSIGNALED(watch->status) || WEXITSTATUS(watch->status) != 0 ? ENDED_KILLED : ENDED_WELL;
 }
 
+/* All are set up, and those that are commands wait until somebody looks at them. */
+static void follow_all(const struct experiment *experiment, struct watch *watch)
+{
+    if (!follow(experiment, watch)) {
+        snprintf(watch->load->why, sizeof watch->load->why, "the commands cannot be looked at: %s", strerror(errno));
+        atomic_store(&watch->load->failed, EX_OSERR);
+        stop(watch);
+    }
+    sem_post(&watch->load->watched);
+}
+
+/* Threads that other load keeps from their CPU end late, and those in a lock whose holder does not run, or in a job that is too long, never. */
+static bool is_stuck(const struct experiment *experiment, struct watch *watch)
+{
+    if (watch->deadline == 0 && atomic_load(&watch->load->start) != 0)
+        watch->deadline = seconds_now() + experiment->duration / 1000000000 + PATIENCE_S;
+    return watch->deadline != 0 && seconds_now() > watch->deadline;
+}
+
+/* Until something is to be done besides looking at commands. */
+static void wait_for_work(struct watch *watch, struct pollfd *fds)
+{
+    enum { INPUT = 2, SAMPLES, COUNT };
+    do {
+        fds[SAMPLES].fd = watch->samples.threads == NULL ? -1 : watch->samples.timer;
+        (void)poll(fds, COUNT, -1);
+        if (fds[SAMPLES].revents != 0)
+            take_samples(watch);
+    } while (fds[0].revents == 0 && fds[1].revents == 0 && fds[INPUT].revents == 0);
+    if (fds[INPUT].revents != 0 && watch->signal == 0) {
+        watch->signal = SIGHUP;
+        fds[INPUT].fd = -1;
+        stop(watch);
+    }
+}
+
 static enum ending watch_load(const struct experiment *experiment, struct watch *watch)
 {
-    struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN}, {.fd = watch->timer, .events = POLLIN}, {.fd = watch->input, .events = POLLIN}};
+    struct pollfd fds[] = {
+        {.fd = watch->signals, .events = POLLIN}, {.fd = watch->timer, .events = POLLIN}, {.fd = watch->input, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
     bool stuck = false, ended = false;
     while (!ended) {
         uint64_t expired;
-        (void)poll(fds, 3, -1);
-        if (fds[2].revents != 0 && watch->signal == 0) {
-            watch->signal = SIGHUP;
-            fds[2].fd = -1;
-            stop(watch);
-        }
+        wait_for_work(watch, fds);
         (void)!read(watch->timer, &expired, sizeof expired);
         take_signals(watch);
         ended = child_has_ended(watch);
         drain(watch);
-        if (watch->followed == NULL && atomic_load(&watch->load->ready) != 0) {
-            if (!follow(experiment, watch))
-                stop(watch);
-            sem_post(&watch->load->watched);
-        }
-        if (watch->deadline == 0 && atomic_load(&watch->load->start) != 0)
-            watch->deadline = seconds_now() + experiment->duration / 1000000000 + PATIENCE_S;
-        if (!ended && watch->deadline != 0 && seconds_now() > watch->deadline) {
-            stuck = true; /* in a lock whose holder does not run, or in a job that is longer than that */
+        if (watch->followed == NULL && atomic_load(&watch->load->ready) != 0)
+            follow_all(experiment, watch);
+        if (!ended && is_stuck(experiment, watch)) {
+            stuck = true;
             kill(watch->child, SIGKILL);
         }
     }
     drain(watch);
+    samples_close(&watch->samples, watch->followed_count);
     if (watch->followed_count > 0)
         events_close(&watch->events);
     free(watch->followed);
@@ -341,11 +384,11 @@ static const char *ending_name(enum ending ending)
 static json_t *thread_json(const struct member *member, const struct load_thread *thread)
 {
     json_t *grant = thread->grant[0] == '\0' ? json_null() : json_loads(thread->grant, 0, NULL);
-    return json_pack("{s:i, s:s, s:I, s:f, s:f, s:I, s:f, s:I, s:o}", "tid", (int)atomic_load(&thread->tid), "policy",
+    return json_pack("{s:i, s:s, s:I, s:f, s:f, s:I, s:b, s:f, s:I, s:f, s:o}", "tid", (int)atomic_load(&thread->tid), "policy",
                      member->reservation != NULL ? "reservation" : policy_name(member->policy), "dropped", (json_int_t)atomic_load(&thread->dropped),
                      "calibrated_job", (double)thread->calibrated / 1e9, "cpu_time", (double)atomic_load(&thread->cpu_time) / 1e9, "jobs", (json_int_t)atomic_load(&thread->jobs),
-                     "asleep", (double)thread->asleep / 1e9, "events_lost", (json_int_t)thread->gaps,
-                     "grant", grant == NULL ? json_null() : grant);
+                     "exited", atomic_load(&thread->exited), "asleep", (double)thread->asleep / 1e9, "events_lost", (json_int_t)thread->gaps,
+                     "looked_every", (double)thread->apart / 1e9, "grant", grant == NULL ? json_null() : grant);
 }
 
 static json_t *run_json(const struct experiment *experiment, const struct load *load, enum ending ending)
@@ -363,8 +406,10 @@ static json_t *run_json(const struct experiment *experiment, const struct load *
     uname(&system);
     getrusage(RUSAGE_SELF, &own);
     const double watching = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) + (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:f, s:f, s:s, s:o}", "version", 1, "ended_at", moment, "host", system.nodename, "kernel", system.release,
-                     "machine", system.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "compat", experiment->compat, "duration",
+    struct timespec tick = {0}; /* what this clock goes by */
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:f, s:b, s:f, s:f, s:s, s:o}", "version", 1, "ended_at", moment, "host", system.nodename, "kernel", system.release,
+                     "machine", system.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "tick", (double)tick.tv_nsec / 1e9, "compat", experiment->compat, "duration",
                      (double)experiment->duration / 1e9, "watching", watching, "ended", ending_name(ending), "threads", threads);
 }
 

@@ -41,20 +41,28 @@ static pid_t number_inside(pid_t process, pid_t thread, bool *is_nested)
     return inside;
 }
 
-pid_t caller_thread(const struct caller *caller, uint64_t thread)
+bool caller_look(struct caller *caller)
+{
+    return number_inside(caller->process, caller->process, &caller->is_nested) != 0;
+}
+
+static bool has_thread(pid_t process, pid_t thread)
 {
     char path[64];
-    bool is_nested = false;
+    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)process, (int)thread);
+    return access(path, F_OK) == 0;
+}
+
+static pid_t find_nested(pid_t process, pid_t thread)
+{
+    char path[64];
+    bool is_nested;
     pid_t found = 0;
-    if (thread == 0 || thread > PID_MOST || number_inside(caller->process, caller->process, &is_nested) == 0)
-        return 0;
-    if (!is_nested)
-        return number_inside(caller->process, (pid_t)thread, &is_nested) == (pid_t)thread ? (pid_t)thread : 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)caller->process);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
     DIR *tasks = opendir(path);
     for (const struct dirent *entry; found == 0 && tasks != NULL && (entry = readdir(tasks)) != NULL;) {
         const pid_t task = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (task > 0 && number_inside(caller->process, task, &is_nested) == (pid_t)thread)
+        if (task > 0 && number_inside(process, task, &is_nested) == thread)
             found = task;
     }
     if (tasks != NULL)
@@ -62,13 +70,22 @@ pid_t caller_thread(const struct caller *caller, uint64_t thread)
     return found;
 }
 
+pid_t caller_thread(const struct caller *caller, uint64_t thread)
+{
+    if (thread == 0 || thread > PID_MOST)
+        return 0;
+    if (caller->is_nested)
+        return find_nested(caller->process, (pid_t)thread);
+    return has_thread(caller->process, (pid_t)thread) ? (pid_t)thread : 0;
+}
+
 pid_t caller_thread_of(const struct caller *caller, uint64_t process, uint64_t thread)
 {
-    bool is_nested = false;
+    struct caller other = {.process = (pid_t)process};
+    bool is_nested;
     if (process == 0 || process > PID_MOST)
         return 0;
-    if (number_inside(caller->process, caller->process, &is_nested) == (pid_t)process)
+    if ((caller->is_nested ? number_inside(caller->process, caller->process, &is_nested) : caller->process) == (pid_t)process)
         return caller_thread(caller, thread);
-    const struct caller other = {.process = (pid_t)process};
-    return is_nested ? 0 : caller_thread(&other, thread);
+    return !caller->is_nested && caller_look(&other) ? caller_thread(&other, thread) : 0;
 }

@@ -10,7 +10,11 @@ struct caller {
     uid_t uid;
     gid_t gid;
     pid_t process;
+    bool is_nested; /* in a pid namespace of its own, which a process stays in */
 };
+
+/* Fills is_nested. False: there is no such process. */
+bool caller_look(struct caller *caller);
 
 /* The number that this process's thread has here; 0: it has no such thread. */
 pid_t caller_thread(const struct caller *caller, uint64_t thread);

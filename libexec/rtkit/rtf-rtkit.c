@@ -66,6 +66,7 @@ struct worker {
     uid_t uid;
     int socket;
     struct call *calls;
+    uint64_t used; /* CLOCK_MONOTONIC, us */
     sd_event_source *answers, *idle;
     UT_hash_handle hh;
 };
@@ -96,7 +97,7 @@ static int ask_bus(sd_bus_message *message, struct caller *caller)
     if (error >= 0)
         caller->gid = (gid_t)caller->uid; /* of a uid without an account: it has no group */
     sd_bus_creds_unref(creds);
-    return error;
+    return error >= 0 && !caller_look(caller) ? -ESRCH : error;
 }
 
 static int find_caller(sd_bus_message *message, struct caller *caller)
@@ -157,18 +158,19 @@ static void end_worker(struct worker *worker)
     free(worker);
 }
 
-static int is_idle(sd_event_source *source, uint64_t time, void *argument)
+static void use(struct worker *worker)
 {
-    (void)source;
-    (void)time;
-    end_worker(argument);
-    return 0;
+    (void)sd_event_now(event, CLOCK_MONOTONIC, &worker->used);
 }
 
-static void rest(struct worker *worker)
+/* One timer for all calls of ten seconds: it is set anew only when it has come. */
+static int is_idle(sd_event_source *source, uint64_t time, void *argument)
 {
-    if (HASH_COUNT(worker->calls) == 0 && sd_event_source_set_time_relative(worker->idle, idle_after) >= 0)
-        (void)sd_event_source_set_enabled(worker->idle, SD_EVENT_ONESHOT);
+    struct worker *worker = argument;
+    const uint64_t until = (HASH_COUNT(worker->calls) > 0 ? time : worker->used) + idle_after;
+    if (until <= time || sd_event_source_set_time(source, until) < 0 || sd_event_source_set_enabled(source, SD_EVENT_ONESHOT) < 0)
+        end_worker(worker);
+    return 0;
 }
 
 static int take_answer(sd_event_source *source, int fd, uint32_t events, void *argument)
@@ -186,7 +188,7 @@ static int take_answer(sd_event_source *source, int fd, uint32_t events, void *a
     HASH_FIND(hh, worker->calls, &answer.id, sizeof answer.id, call);
     if (call != NULL)
         end_call(worker, call, answer.result, answer.why);
-    rest(worker);
+    use(worker);
     return 0;
 }
 
@@ -200,6 +202,7 @@ static struct worker *add_worker(const struct caller *caller)
     if (worker->socket >= 0 && sd_event_add_io(event, &worker->answers, worker->socket, EPOLLIN, take_answer, worker) >= 0 &&
         sd_event_add_time_relative(event, &worker->idle, CLOCK_MONOTONIC, idle_after, 0, is_idle, worker) >= 0) {
         HASH_ADD(hh, workers, uid, sizeof worker->uid, worker);
+        use(worker);
         return worker;
     }
     sd_event_source_disable_unref(worker->answers);
@@ -227,7 +230,6 @@ static int give_job(struct worker *worker, sd_bus_message *message, pid_t tid, u
     call->id = job.id;
     call->message = sd_bus_message_ref(message);
     HASH_ADD(hh, worker->calls, id, sizeof call->id, call);
-    (void)sd_event_source_set_enabled(worker->idle, SD_EVENT_OFF);
     return 1;
 }
 
@@ -282,6 +284,29 @@ static int make_high_priority(sd_bus_message *message, void *unused, sd_bus_erro
     return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: nobody is given a nice level here: ask for real time");
 }
 
+/* Who reads the properties is about to ask: until he does, it is known who he is, and his worker waits for him. */
+static int make_ready(sd_event_source *source, void *message)
+{
+    struct caller caller;
+    if (find_caller(message, &caller) >= 0 && caller.uid != 0)
+        (void)find_worker(&caller);
+    sd_bus_message_unref(message);
+    sd_event_source_unref(source);
+    return 0;
+}
+
+/* After the answer, which is not to wait for that. */
+static void expect_call(sd_bus *bus)
+{
+    sd_bus_message *message = sd_bus_get_current_message(bus);
+    struct known *one = NULL;
+    if (message == NULL || sd_bus_message_get_sender(message) == NULL)
+        return;
+    HASH_FIND_STR(known, sd_bus_message_get_sender(message), one);
+    if (one == NULL && sd_event_add_defer(event, &(sd_event_source *){NULL}, make_ready, sd_bus_message_ref(message)) < 0)
+        sd_bus_message_unref(message);
+}
+
 static int get_rttime(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *answer, void *unused, sd_bus_error *error)
 {
     (void)bus, (void)path, (void)interface, (void)property, (void)unused, (void)error;
@@ -290,7 +315,8 @@ static int get_rttime(sd_bus *bus, const char *path, const char *interface, cons
 
 static int get_highest(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *answer, void *unused, sd_bus_error *error)
 {
-    (void)bus, (void)path, (void)interface, (void)property, (void)unused, (void)error;
+    (void)path, (void)interface, (void)property, (void)unused, (void)error;
+    expect_call(bus);
     return sd_bus_message_append(answer, "i", (int32_t)options.highest);
 }
 
@@ -425,6 +451,7 @@ static sd_bus *take_bus(void)
     int error = sd_bus_open_system(&bus);
     if (error < 0)
         die(EX_UNAVAILABLE, "the system bus", -error);
+    (void)sd_bus_set_exit_on_disconnect(bus, true); /* a bus that is started anew does not know us: nor shall a supervisor believe that we serve */
     error = sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_NAME, methods, NULL);
     if (error < 0)
         die(EX_SOFTWARE, BUS_PATH, -error);

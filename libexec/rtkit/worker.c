@@ -24,7 +24,7 @@ static struct client client;
 static bool is_open;
 static int events = -1; /* one inotify instance for all calls: the end of one costs the kernel more than a call */
 
-static enum client_outcome open_spool(const struct terms *terms)
+static enum client_outcome open_spool(const struct terms *terms, bool create)
 {
     if (is_open)
         return CLIENT_OK;
@@ -33,7 +33,7 @@ static enum client_outcome open_spool(const struct terms *terms)
     client.events = events;
     if (outcome == CLIENT_OK)
         outcome = client_connect(&client, client_until(answer_within));
-    return outcome == CLIENT_OK ? client_enter(&client, true) : outcome;
+    return outcome == CLIENT_OK ? client_enter(&client, create) : outcome;
 }
 
 static void close_spool(void)
@@ -87,7 +87,7 @@ static enum client_outcome ask(const struct terms *terms, const struct job *job,
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
     struct client_wait wait = {.name = name, .token = token, .until = client_until(answer_within), .interrupt = -1};
     struct client_verdict verdict;
-    enum client_outcome outcome = open_spool(terms);
+    enum client_outcome outcome = open_spool(terms, true);
     if (outcome != CLIENT_OK)
         return outcome;
     snprintf(name, sizeof name, "rtkit-%d", (int)job->tid);
@@ -150,6 +150,8 @@ static void work(const struct terms *terms, int socket)
     struct job job;
     ssize_t got;
     events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (open_spool(terms, false) != CLIENT_OK) /* nothing is asked yet */
+        close_spool();
     while ((got = recv(socket, &job, sizeof job, 0)) == sizeof job || (got < 0 && errno == EINTR)) {
         struct job_answer answer = {.id = job.id};
         if (got < 0)

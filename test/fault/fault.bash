@@ -20,20 +20,46 @@ is_a_transaction() {
     CAM='{"priority": 12, "plugin": "FP", "units": {"count": 2}}' OTHER='{"priority": 14, "plugin": "FP", "units": {"count": 3}}'
 }
 
-# And what it sends: each step is seen in the classes of a real interface, too.
+# And more that is kept: each step is seen there, too (has_share).
+claims_more() { # PLUGIN RULE CLAIM OTHER
+    configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all' "$1"
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$ALICE $2"
+    CAM="{\"priority\": 12, \"plugin\": \"FP\", $3}" OTHER="{\"priority\": 14, \"plugin\": \"FP\", $4}"
+}
+# has_share [SHARE [attached]]: as CAM has it (first), or OTHER (second)
+has_share() { :; }
+
+# What it sends, by the classes of a real interface.
 is_on_a_wire() {
     . "$BATS_TEST_DIRNAME/../wire.bash"
     wire_make
-    configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all' 'NET net - - resource=network interface=rtf0 rate=3553kbit'
-    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$ALICE NET max_amount 1000000"
-    CAM='{"priority": 12, "plugin": "FP", "network": {"bytes": 1024, "period": "20ms"}}'
-    OTHER='{"priority": 14, "plugin": "FP", "network": {"bytes": 512, "period": "20ms"}}'
-    sends() { [ "$(classes | cut -d ' ' -f 2)" = "$1" ]; }
-    is_create() { says $ALICE cam '.result == "OK" and .grant.priority == 12' && sends 426400bit; }
-    is_change() {
-        says $ALICE cam ".result == \"OK\" and .grant.priority == 14 and .thread.tid == $SLEEPER" && [[ $(kernel "$SLEEPER") == 'fifo 14 '*' reset=1' ]] && sends 221600bit
+    claims_more 'NET net - - resource=network interface=rtf0 rate=3553kbit' 'NET max_amount 1000000' '"network": {"bytes": 1024, "period": "20ms"}' '"network": {"bytes": 512, "period": "20ms"}'
+    has_share() {
+        case ${1:-} in
+        first) [ "$(classes | cut -d ' ' -f 2)" = 426400bit ] ;;
+        second) [ "$(classes | cut -d ' ' -f 2)" = 221600bit ] ;;
+        *) has_classes 0 ;;
+        esac
     }
-    is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY" && has_classes 0; }
+}
+
+# What it reads and writes, by the groups of a real disk and who is in them.
+is_on_a_disk() {
+    . "$BATS_TEST_DIRNAME/../slow-disk.bash"
+    truncate -s 64M "$WORK/image"
+    disk_of "$WORK/image"
+    tidy() { disk_tidy; }
+    claims_more "DISK disk - - resource=disk device=$DISK throughput=5800kB" 'DISK max_bandwidth 100MB' '"disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}' \
+        '"disk": {"bytes": "16KiB", "period": "50ms", "block": "16KiB"}'
+    has_share() {
+        [ "$(scheduler)" = bfq ] || return 1
+        case ${1:-} in
+        first) has_groups 1 && [ "$(bounds "$(groups_of_ours)")" = '819201 35 112' ] ;;
+        second) has_groups 1 && [ "$(bounds "$(groups_of_ours)")" = '409601 35 56' ] ;;
+        *) has_groups 0 ;;
+        esac || return 1
+        if [ "${2:-}" = attached ]; then [[ $(group_of "$SLEEPER") == /rtf-disk/c* ]]; else [ "$(group_of "$SLEEPER")" = "$(group_of $$)" ]; fi
+    }
 }
 
 # sample COUNT STEP: the places, from 0 on, of those of so many faults that are tried. Of a sample, further ones are there in
@@ -50,23 +76,23 @@ kernel_says() { [ "$(kernel "$SLEEPER")" = "$1" ]; }
 # Each operation: what it finds, what is done, what is true when it has been answered.
 before_create() { :; }
 do_create() { put $ALICE cam "$CAM"; }
-is_create() { says $ALICE cam '.result == "OK" and .grant.priority == 12'; }
+is_create() { says $ALICE cam '.result == "OK" and .grant.priority == 12' && has_share first; }
 
 before_attach() { eventually ask create; }
 do_attach() { as $ALICE sh -c 'echo "$2" >"$1/.tid" && mv "$1/.tid" "$1/cam.tid"' sh "$SPECS/$ALICE" "$SLEEPER"; }
-is_attach() { says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER" && [[ $(kernel "$SLEEPER") == 'fifo 12 '*' reset=1' ]]; }
+is_attach() { says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER" && [[ $(kernel "$SLEEPER") == 'fifo 12 '*' reset=1' ]] && has_share first attached; }
 
 before_change() { before_attach; eventually ask attach; }
 do_change() { put $ALICE cam "$OTHER"; }
-is_change() { says $ALICE cam ".result == \"OK\" and .grant.priority == 14 and .thread.tid == $SLEEPER" && [[ $(kernel "$SLEEPER") == 'fifo 14 '*' reset=1' ]]; }
+is_change() { says $ALICE cam ".result == \"OK\" and .grant.priority == 14 and .thread.tid == $SLEEPER" && [[ $(kernel "$SLEEPER") == 'fifo 14 '*' reset=1' ]] && has_share second attached; }
 
 before_detach() { before_change; }
 do_detach() { as $ALICE rm "$SPECS/$ALICE/cam.tid"; }
-is_detach() { says $ALICE cam '.thread == null and .grant != null' && kernel_says "$ORDINARY"; }
+is_detach() { says $ALICE cam '.thread == null and .grant != null' && kernel_says "$ORDINARY" && has_share first; }
 
 before_release() { before_change; }
 do_release() { as $ALICE rm "$SPECS/$ALICE/cam.json"; }
-is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY"; }
+is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY" && has_share; }
 
 # What the publisher does.
 before_tell() { eventually is_told 0; }

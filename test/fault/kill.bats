@@ -25,7 +25,7 @@ goes_on_after_kill() { # as kill_at
     [ "$hit" = yes ] || return 1
     is_another "$1" || begins_anew "$1" || return 2
 }
-is_another() { [[ broker\ helper\ net\ plugin\ counter == *"$1"* ]]; }
+is_another() { [[ broker\ helper\ net\ disk\ plugin\ counter == *"$1"* ]]; }
 
 # Without being asked again: it is done, once, and Alice has her files.
 has_lost_nothing() { # PROCESS OPERATION
@@ -126,6 +126,21 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
 # bats test_tags=turn:2
 @test "the broker is killed at each system call of a release with a share of an interface" { is_on_a_wire; killed_everywhere broker release; }
 
+# bats test_tags=turn:2
+@test "rtf-disk is killed at each system call of a create" { is_on_a_disk; killed_everywhere disk create; }
+# bats test_tags=turn:0
+@test "rtf-disk is killed at each system call of an attach" { is_on_a_disk; killed_everywhere disk attach; }
+# bats test_tags=turn:1
+@test "rtf-disk is killed at each system call of a change" { is_on_a_disk; killed_everywhere disk change; }
+# bats test_tags=turn:2
+@test "rtf-disk is killed at each system call of a detach" { is_on_a_disk; killed_everywhere disk detach; }
+# bats test_tags=turn:0
+@test "rtf-disk is killed at each system call of a release" { is_on_a_disk; killed_everywhere disk release; }
+# bats test_tags=turn:1
+@test "the broker is killed at each system call of a create with a share of a disk" { is_on_a_disk; killed_everywhere broker create; }
+# bats test_tags=turn:0
+@test "the broker is killed at each system call of a release with a share of a disk" { is_on_a_disk; killed_everywhere broker release; }
+
 # bats test_tags=turn:0
 @test "a reader is killed at each system call of a create" { killed_everywhere reader create; }
 # bats test_tags=turn:1
@@ -220,7 +235,55 @@ has_died_twice() { [ "$(grep -c 'attach helper ended' "$EVENTS")" -ge 2 ]; }
 is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAIL"'; }
 
 # bats test_tags=turn:2
-@test "the broker is killed at each system call of a start with a grant and a thread" {
+@test "the broker is killed at each system call of a start with a grant and a thread" { killed_while_starting; }
+# bats test_tags=turn:1
+@test "the broker is killed at each system call of a start with a share of a disk and a thread" { is_on_a_disk; killed_while_starting; }
+
+# What is in force when a broker starts is in force for good, though its helper dies meanwhile, before or after it has been told all of it.
+# bats test_tags=turn:0
+@test "rtf-disk is killed at each system call of a broker's start with a grant and a thread" {
+    is_on_a_disk
+    held rtf-disk
+    broker_start
+    sleeper $ALICE
+    before_change
+    broker_starts_traced
+    eventually broker_serves
+    eventually is_attach
+    untrace
+    calls_traced >"$WORK/calls"
+    kill_at_each "$((STEP > 1 ? STEP * 3 : 1))" kill_at_restart disk start
+    echo "# rtf-disk killed $kills times while a broker started: it makes ${#calls[@]} system calls" >&3
+}
+broker_starts_traced() { # [STRACE-OPTION...]: rtf-disk is, from its beginning
+    : >"$WORK/hold"
+    kill -KILL "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    eventually none_of_ours
+    eventually no pgrep -f "$WORK/programs/" >/dev/null
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} \
+        >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually is_stopped rtf-disk || return 1
+    TRACED=$(parts rtf-disk)
+    trace "$TRACED" "$@" || return 1
+    kill -CONT "$TRACED"
+}
+kill_at_restart() { # as kill_at
+    local hit=no
+    broker_starts_traced -e "trace=$3" -e "inject=$3:signal=KILL:when=$4" || return 2
+    eventually broker_serves && ! is_gone "$BROKER" || return 2
+    eventually is_attach && eventually has_another || return 2
+    if is_gone "$TRACED"; then hit=yes; fi
+    untrace
+    is_attach && agree || return 2
+    [ "$hit" = yes ]
+}
+# Another one, which has done all that it was told: it waits for more.
+has_another() { ! is_gone "$TRACED" || { [ "$(parts rtf-disk)" != "$TRACED" ] && [[ $(cat "/proc/$(parts rtf-disk)/wchan") == *wait_for_more_packets ]]; }; }
+
+killed_while_starting() {
     broker_start
     sleeper $ALICE
     before_change

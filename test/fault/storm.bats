@@ -7,7 +7,7 @@ load fault
 @test "random kills under load with shares of an interface: afterwards it has no class, either" {
     . "$BATS_TEST_DIRNAME/../wire.bash"
     wire_make
-    storm 'NET net - - resource=network interface=rtf0 rate=3553kbit'
+    storm net 'NET net - - resource=network interface=rtf0 rate=3553kbit' 'NET max_amount 1000000'
     echo "# $(jq -r 'select(.plugin == "NET" and .stage == "attach") | .tid' "$EVENTS" | wc -l) threads attached to a share" >&3
     eventually has_classes 0
     [ "$(root_qdisc)" = htb ]
@@ -16,11 +16,28 @@ load fault
     [ "$(root_qdisc)" != htb ]
 }
 
-storm() { # [PLUGIN]
-    local kills=${FAULT_KILLS:-40} seed=${FAULT_SEED:-1} threads=() n victim fatal
+@test "random kills under load with shares of a disk: afterwards it has no group, either" {
+    . "$BATS_TEST_DIRNAME/../slow-disk.bash"
+    truncate -s 64M "$WORK/image"
+    disk_of "$WORK/image"
+    tidy() { disk_tidy; }
+    export RTF_DISK=$DISK
+    storm disk "DISK disk - - resource=disk device=$DISK throughput=5800kB" 'DISK max_bandwidth 100MB'
+    echo "# $(jq -r 'select(.plugin == "DISK" and .stage == "attach") | .tid' "$EVENTS" | wc -l) threads attached to a share" >&3
+    eventually has_groups 0
+    for n in "${threads[@]}"; do [ "$(group_of "$n")" = "$(group_of $$)" ]; done
+    [ "$(scheduler)" = bfq ]
+    kill -TERM "$BROKER"
+    eventually is_gone "$BROKER"
+    [ "$(scheduler)" = mq-deadline ]
+}
+
+storm() { # [HELPER PLUGIN RULE]
+    local kills=${FAULT_KILLS:-40} seed=${FAULT_SEED:-1} n victim fatal
+    threads=()
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all' \
-        "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=9" "$@"
-    configure_rules "$ALICE - max_utilization 100" "$ALICE CAMERA max_amount 9" ${1:+"$ALICE NET max_amount 1000000"}
+        "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=9" "${@:2:1}"
+    configure_rules "$ALICE - max_utilization 100" "$ALICE CAMERA max_amount 9" ${3:+"$ALICE $3"}
     broker_start
     for n in 1 2 3 4; do
         sleeper $ALICE
@@ -40,7 +57,7 @@ storm() { # [PLUGIN]
         3) victim=$(parts rtf-attach || true) ;;
         4) victim=$(parts ' name=' | shuf -n 1 --random-source=<(yes $n) || true) ;;
         5) victim=$(parts rtf-names || true) ;;
-        6 | 7) victim=$(parts rtf-net || true) ;;
+        6 | 7) victim=$(parts "rtf-$1" || true) ;;
         esac
         [ -n "$victim" ] || continue # it is being started again
         kill -KILL "$victim" 2>/dev/null || true

@@ -4,7 +4,8 @@ load ../command
 load front
 
 prepare() {
-    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=3"
+    cp "$RTF_SOURCE/contrib/plugins/units" "$WORK" # where plugins can reach it
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' "CAMERA $WORK/units - - resource=units capacity=3"
     configure_rules "$ALICE - max_utilization 0.5 # a comment" "$ALICE EDF max_user_utilization 0.25" "$ALICE - max_runtime 20ms" "$BOB FP max_utilization 0" \
         "$BOB EDF max_utilization 0.3" "$ALICE CAMERA max_amount 3" "- - max_period 1s"
     OWN=$SPECS/$ALICE
@@ -30,6 +31,32 @@ acl() { rtf_root acl --config "$CONFIG" "$@"; }
     chmod 666 "$WORK/new"
     fails 78 "rtf acl: $WORK/new: must be a regular file of root's that nobody else can write*" acl check "$WORK/new"
     fails 66 'rtf acl: * cannot be read' acl check "$WORK/none"
+}
+
+@test "explain and lint: a bandwidth opens, a block and a period of a claim bound" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'SDA disk - - resource=disk device=sda throughput=5MB enforce=none' \
+        'NET net - - resource=network interface=rtf0 rate=100Mbit enforce=none'
+    configure_rules "$ALICE SDA max_bandwidth 2MB" "$ALICE SDA max_user_bandwidth 1MB" "$ALICE SDA min_block 16KiB" "$ALICE SDA max_period 1s" "$ALICE NET max_bandwidth 1234567bit"
+    silent acl check
+    broker_start
+    claim() { printf '{"disk": {"bytes": "32KiB", "period": "%s", "block": "%s"}}' "$1" "$2"; }
+    told '.grant != null' "$(spec $ALICE rec "$(claim 50ms 32KiB)")"
+    told '.result == "ACL_FAIL" and .refusal.retry == "never" and .refusal.nearest == null and (.reason | endswith("SDA min_block 16KiB: 4096B asked"))' \
+        "$(spec $ALICE small '{"disk": {"bytes": "8KiB", "period": "50ms"}}')"
+    told '.result == "ACL_FAIL" and (.reason | endswith("SDA max_period 1s: 1000001us asked"))' "$(spec $ALICE long "$(claim 1000001us 16KiB)")"
+    prints 0 acl explain $ALICE SDA
+    diff "$WORK/out" - <<END
+uid $ALICE on SDA: up to 1000000 in all, 344640 left
+  acl.conf:1: $ALICE SDA max_bandwidth 2MB: opens, 655360 used, 1344640 left
+  acl.conf:2: $ALICE SDA max_user_bandwidth 1MB: opens, 655360 used, 344640 left
+  acl.conf:3: $ALICE SDA min_block 16KiB: bounds
+  acl.conf:4: $ALICE SDA max_period 1s: bounds
+END
+    prints 0 acl explain $ALICE NET
+    out "uid $ALICE on NET: up to 154320 in all, 154320 left*"
+    printf '%s\n' "$ALICE SDA max_block 1MiB" >"$WORK/new"
+    prints 1 acl check "$WORK/new"
+    out '*max_block 1MiB: this bounds, but no rule opens anything there (max_amount or max_bandwidth)*'
 }
 
 # bats test_tags=turn:1
@@ -59,6 +86,38 @@ END
     out "uid $CAROL on EDF: nothing, for not in the group of the spool*"
     prints 0 acl explain root EDF
     out 'root on EDF: anything: root is not restricted'
+}
+
+# bats test_tags=turn:0
+@test "explain: what groups and users have of their sums, by name and by number, and of bandwidths" {
+    cp /etc/group "$WORK/group"
+    cp /etc/passwd "$WORK/passwd"
+    echo "rtftest:x:$GROUP:rtfann" >>"$WORK/group"
+    echo "rtfann:x:$ALICE:$ALICE::/:/bin/sh" >>"$WORK/passwd"
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'NET net - - resource=network interface=rtf0 rate=100Mbit threshold=1 enforce=none'
+    configure_rules '@rtftest - max_utilization 0.5' "@$GROUP - max_utilization 0.4" 'rtfann EDF max_utilization 0.3' "$ALICE EDF max_utilization 0.25" \
+        '- NET max_bandwidth 10Mbit' '@rtftest NET max_user_bandwidth 640kB'
+    cat >"$WORK/script" <<'END'
+mount --bind "$WORK/group" /etc/group
+mount --bind "$WORK/passwd" /etc/passwd
+"$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >"$WORK/broker.out" 2>&1 &
+trap 'kill $!; wait $!' EXIT
+until dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc,nocreat 2>/dev/null; do kill -0 $!; sleep 0.01; done
+setpriv --reuid "$ALICE" --regid "$ALICE" --groups "$GROUP" env USER=rtfann "$RTF_BIN/rtf" --spool "$SPOOL" declare cam -T 2ms -P 20ms --net rtf0:1208B/20ms
+"$RTF_BIN/rtf" --spool "$SPOOL" acl --config "$CONFIG" explain rtfann
+END
+    export WORK SPOOL CONFIG GROUP ALICE
+    prints 0 unshare --mount --propagation private sh -eu "$WORK/script" 3>&-
+    diff "$WORK/out" - <<END
+rtfann on EDF: up to 0.25 in all, 0.15 left
+  acl.conf:1: @rtftest - max_utilization 0.5: opens, 0.1 used, 0.4 left
+  acl.conf:2: @$GROUP - max_utilization 0.4: opens, 0.1 used, 0.3 left
+  acl.conf:3: rtfann EDF max_utilization 0.3: opens, 0.1 used, 0.2 left
+  acl.conf:4: $ALICE EDF max_utilization 0.25: opens, 0.1 used, 0.15 left
+rtfann on NET: up to 640000 in all, 577500 left
+  acl.conf:5: - NET max_bandwidth 10Mbit: opens, 62500 used, 1187500 left
+  acl.conf:6: @rtftest NET max_user_bandwidth 640kB: opens, 62500 used, 577500 left
+END
 }
 
 # bats test_tags=turn:2

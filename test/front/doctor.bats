@@ -44,7 +44,9 @@ finds_not() {
 as_alice() { as $ALICE "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" "$@"; }
 
 @test "a machine where nothing is wrong gets one line, and nothing else" {
+    mkdir -m 777 "$WORK/here"
     cat >"$WORK/script" <<'END'
+cd "$WORK/here"
 "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" --state "$WORK" >"$WORK/broker.out" 2>&1 &
 broker=$!
 until dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc,nocreat 2>/dev/null; do kill -0 $broker; sleep 0.01; done
@@ -59,6 +61,7 @@ wait $broker
 END
     export SPOOL CONFIG GROUP ALICE WORK
     once_of 5 gets_a_clean_bill # tests beside this one may set what the whole machine has
+    nothing_in "$WORK/here"
 }
 
 gets_a_clean_bill() {
@@ -208,19 +211,78 @@ END
     ! grep -E "\b$SLEEPER\b" "$WORK/said"
 }
 
+# made_up ROOT FILE CONTENT: a machine that is made up has that in /proc or /sys.
+made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
+
 # bats test_tags=turn:1
-@test "a clock, sleeps and books of a machine that has such trouble" {
+@test "a clock, timers, sleeps and books of a machine that has such trouble" {
     broker_start
     root=$WORK/root
-    mkdir -p "$root/sys/devices/system/clocksource/clocksource0" "$root/sys/devices/system/cpu" "$root/sys/power/suspend_stats" "$root/sys/kernel/debug/sched"
-    ln -s /proc "$root/proc"
-    echo 0 >"$root/sys/devices/system/cpu/online"
-    echo hpet >"$root/sys/devices/system/clocksource/clocksource0/current_clocksource"
-    echo 3 >"$root/sys/power/suspend_stats/success"
+    made_up "$root" sys/devices/system/cpu/online 0
+    made_up "$root" sys/devices/system/clocksource/clocksource0/current_clocksource tsc
+    made_up "$root" sys/power/suspend_stats/success 0
+    made_up "$root" proc/timer_list '  .resolution: 1 nsecs'
+    made_up "$root" sys/kernel/debug/sched/debug $'dl_rq[0]:\n  .dl_bw->bw                     : 996147\n  .dl_bw->total_bw               : 0'
+    for code in clock suspend leaked; do finds_not $code doctor --root "$root"; done
+    made_up "$root" sys/devices/system/clocksource/clocksource0/current_clocksource hpet
     finds clock "the kernel's clock is hpet, which takes a microsecond*" doctor --root "$root"
+    made_up "$root" sys/devices/system/clocksource/clocksource0/current_clocksource kvm-clock
+    made_up "$root" proc/timer_list '  .resolution: 4000000 nsecs'
+    finds clock 'timers have a resolution of 4000000ns: *highres=off*' doctor --root "$root"
+    made_up "$root" sys/power/suspend_stats/success 3
     finds suspend 'the machine was suspended 3 times since it was booted*' doctor --root "$root"
-    printf '%s\n' 'dl_rq[0]:' '  .dl_bw->bw                     : 996147' '  .dl_bw->total_bw               : 996147' >"$root/sys/kernel/debug/sched/debug"
+    made_up "$root" sys/kernel/debug/sched/debug $'dl_rq[0]:\n  .dl_bw->bw                     : 996147\n  .dl_bw->total_bw               : 996147'
     finds leaked 'the kernel counts 0.* of a CPU for SCHED_DEADLINE threads that are no more*' doctor --root "$root"
+}
+
+# bats test_tags=turn:2
+@test "what the kernel leaves to real-time threads, and the periods that it takes" {
+    broker_start
+    root=$WORK/root
+    made_up "$root" sys/devices/system/cpu/online 0
+    made_up "$root" proc/sys/kernel/sched_rt_period_us 1000000
+    made_up "$root" proc/sys/kernel/sched_rt_runtime_us 950000
+    made_up "$root" proc/sys/kernel/sched_deadline_period_min_us 100
+    made_up "$root" proc/sys/kernel/sched_deadline_period_max_us 4194304
+    for code in rt-runtime periods; do finds_not $code doctor --root "$root"; done
+    made_up "$root" proc/sys/kernel/sched_rt_runtime_us 500000
+    finds rt-runtime 'real-time threads have 50 % of each CPU (sched_rt_runtime_us is 500000 of 1000000). Sysctl *' doctor --root "$root"
+    made_up "$root" proc/sys/kernel/sched_rt_runtime_us 0
+    finds rt-runtime 'the kernel gives real-time threads no time at all (*is 0). Sysctl *=950000.' doctor --root "$root"
+    made_up "$root" proc/sys/kernel/sched_rt_runtime_us -1
+    finds rt-runtime 'sched_rt_runtime_us is -1, *and no line of plugins.conf asks for that. *--put-back*' doctor --root "$root"
+    echo 'OTHER edf - 0 partition=unthrottled' >>"$CONFIG/plugins.conf"
+    finds_not rt-runtime doctor --root "$root"
+    made_up "$root" proc/sys/kernel/sched_deadline_period_min_us 200
+    made_up "$root" proc/sys/kernel/sched_deadline_period_max_us 500000
+    finds periods 'the kernel takes no SCHED_DEADLINE period below 200us, and the rules allow 100us. *' doctor --root "$root"
+    finds periods 'the kernel takes no SCHED_DEADLINE period above 500000us, and the rules allow 1000000us. *' doctor --root "$root"
+}
+
+# bats test_tags=turn:0
+@test "a cgroup without real-time runtime, a cpuset, and a container, as a process has them elsewhere" {
+    broker_start
+    root=$WORK/root
+    made_up "$root" sys/devices/system/cpu/online 0-3
+    made_up "$root" proc/self/status $'Name:\tsh\nCpus_allowed_list:\t0-3'
+    made_up "$root" proc/self/uid_map '0 0 4294967295'
+    made_up "$root" proc/self/mounts "cgroup $WORK/cgroup cgroup rw,cpu,cpuacct 0 0"
+    made_up "$root" proc/self/cgroup $'4:cpuset:/jail\n3:cpu,cpuacct:/user.slice'
+    made_up "$WORK" cgroup/user.slice/cpu.rt_runtime_us 10000
+    for code in rt-group affinity namespace; do finds_not $code doctor --root "$root"; done
+    made_up "$WORK" cgroup/user.slice/cpu.rt_runtime_us 0
+    finds rt-group "this shell is in the cpu cgroup $WORK/cgroup/user.slice, which has no real-time runtime: *rt_group_sched=0*" doctor --root "$root"
+    made_up "$root" proc/self/status $'Name:\tsh\nCpus_allowed_list:\t0,2'
+    finds affinity 'this shell may run on CPU 0,2 only, not on 1,3; *Taskset -pc 0-3 *' doctor --root "$root"
+    made_up "$root" proc/self/cpuset /jail
+    finds affinity 'this shell may run on CPU 0,2 only, not on 1,3, and is in the cpuset /jail. Move it *' doctor --root "$root"
+    made_up "$root" proc/self/uid_map '0 100000 65536'
+    finds namespace 'this shell is in a user namespace, and its uids are others outside. *' doctor --root "$root"
+    mkdir "$root/proc/self/ns"
+    ln -s 'pid:[4026532567]' "$root/proc/self/ns/pid"
+    mkdir -p "$root/proc/$BROKER/ns"
+    ln -s 'pid:[4026531836]' "$root/proc/$BROKER/ns/pid"
+    finds namespace 'this shell is in another pid namespace than the broker: *' doctor --root "$root"
 }
 
 # bats test_tags=turn:2
@@ -236,6 +298,22 @@ END
     finds namespace "process $inside (sleep) is in another pid namespace than the broker*" doctor -p "$inside"
 }
 
+# bats test_tags=turn:1
+@test "a process in a user namespace, whose uids are others outside" {
+    broker_start
+    finds namespace 'this shell is in a user namespace, and its uids are others outside. *' as $ALICE unshare --user --map-current-user \
+        "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
+    # Whose files and threads the others are cannot be seen there, so nothing is said of them.
+    lacks '65534' "$WORK/said"
+    lacks '^spool: \|^config: \|^foreign: ' "$WORK/said"
+    become $ALICE unshare --user --map-current-user sleep "$SLEEPS" 3>&- &
+    inside=$!
+    echo $inside >>"$WORK/pids"
+    eventually is_sleep $inside
+    finds namespace "process $inside (sleep) is in a user namespace*" doctor -p $inside
+    finds_not namespace as_alice
+}
+
 # bats test_tags=turn:0
 @test "rules that match nobody, and files that are wrong" {
     broker_start
@@ -248,12 +326,27 @@ END
 }
 
 # bats test_tags=turn:1
+@test "a directory that was removed while somebody is in it is no word about the rules" {
+    broker_start
+    mkdir "$WORK/removed"
+    cd "$WORK/removed"
+    rmdir "$WORK/removed"
+    as_alice >"$WORK/said" 2>"$WORK/err" || true
+    grep -q getcwd "$WORK/err" # the shell has said so itself
+    lacks '^rule: ' "$WORK/said"
+    "$RTF_BIN/rtf" acl check --config "$CONFIG" >"$WORK/out" 2>"$WORK/err"
+    [ ! -s "$WORK/out" ]
+    cd /
+}
+
+# bats test_tags=turn:1
 @test "files whose names the broker ignores, whatever is in them" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     as $ALICE sh -c 'cd "$1" && touch "my cam.json" Cam.JSON "$(printf "a\nb\033[2Jc.json")" .hidden 4 5' sh "$SPECS/$ALICE"
-    finds ignored "in $SPECS/$ALICE the broker ignores *my cam.json*rename it." as_alice
-    finds ignored "in $SPECS/$ALICE the broker ignores * and 2 more. *"
+    finds ignored "in $SPECS/$ALICE the broker ignores \"4\", \"5\", \"Cam.JSON\" and 2 more. *rename it." as_alice
+    as $ALICE rm "$SPECS/$ALICE/4" "$SPECS/$ALICE/5" "$SPECS/$ALICE/Cam.JSON"
+    finds ignored "in $SPECS/$ALICE the broker ignores *\"my cam.json\". *"
     ! grep -q "$(printf '\033')" "$WORK/said"
     [ "$(grep -c '^ignored' "$WORK/said")" -eq 1 ]
     ! grep -E 'hidden|"cam.json"' "$WORK/said"

@@ -33,8 +33,14 @@ older() { cat >"$SPOOL/log/events.ndjson.$1"; }
     sed -n 1p "$WORK/out" | grep -qxE "[0-9]{4}-[0-9-]+T[0-9:.]+Z verdict ok $ALICE/cam create: .*\(EDF grants 2ms of each 20ms on CPUs? [0-9-]+, 0.1 of a CPU\)"
     sed -n 2p "$WORK/out" | grep -qE "verdict refused $ALICE/huge create: EDF refused: "
     prints 0 rtf_root log
-    grep -qE ' plugin started EDF: no reason given$' "$WORK/out"
+    grep -qE ' plugin started EDF$' "$WORK/out"
+    grep -qE " accept refused $ALICE/huge create for EDF: " "$WORK/out"
     grep -qE ' broker started -: spool ' "$WORK/out"
+    silent rtf release cam
+    eventually released cam
+    prints 0 rtf_root log --stage release
+    grep -qE " release ok $ALICE/cam release\$" "$WORK/out"
+    lacks 'no reason given' "$WORK/out"
 }
 
 # bats test_tags=turn:2

@@ -169,8 +169,9 @@ TEXT
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     broker_stop INT
-    prints 0 rtf ls --noheadings -o name,state
+    rtf ls --noheadings -o name,state >"$WORK/out" 2>"$WORK/err"
     out 'cam  granted'
+    [ "$(cat "$WORK/err")" = "rtf ls: no broker is running on $SPOOL: this is what was in force last" ]
     status=0
     rtf ls --json >/dev/full 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]

@@ -88,6 +88,49 @@ END
     nothing_is_left
 }
 
+# jackd_starts COMMAND...: JACK's server with the dummy driver and a thread that has to be on time, started by this; its process in $JACKD, what it
+# says in $WORK/out.
+jackd_starts() {
+    become $ALICE env HOME="$WORK/home" USER=$ALICE JACK_NO_AUDIO_RESERVATION=1 "$@" jackd -n "rtf$ALICE" -R -P 15 -d dummy >"$WORK/out" 2>&1 3>&- &
+    JACKD=$!
+    echo "$JACKD" >>"$WORK/pids"
+}
+jackd_ends() {
+    kill "$JACKD"
+    wait "$JACKD" || true
+    [ "$(tail -n 1 "$WORK/out")" = 'Jack main caught signal 15' ] || { cat "$WORK/out" >&2; false; }
+}
+# A server that was killed leaves its shared memory, and each the registry of it, which may have been there before.
+tidy() {
+    [ -n "${JACKD:-}" ] || return 0
+    pkill -KILL -u $ALICE -x jackd || true
+    rm -rf /dev/shm/jack*"$ALICE"*
+    [ -n "$had_registry" ] || rm -f /dev/shm/jack-shm-registry
+}
+
+@test "jackd -R with the dummy driver; refused, it runs on as without rights" {
+    command -v jackd >/dev/null || skip 'jackd is not here'
+    had_registry=$(find /dev/shm -name jack-shm-registry)
+    broker_start
+    jackd_starts "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms --
+    eventually has_threads "$JACKD" 'fifo 15' 1 || { cat "$WORK/out" >&2; false; }
+    [ "$(jq -c '[.grant.priority, .grant.runtime, .thread.state]' "$OWN"/preload-*.verdict)" = '[15,1000,"attached"]' ]
+    [ "$(threads "$JACKD" | grep -vc '^fifo 15$')" -gt 0 ]
+    jackd_ends
+    nothing_is_left
+    broker_stop TERM
+    jackd_starts "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms --
+    eventually grep -q '^AcquireSelfRealTime error' "$WORK/out"
+    no has_threads "$JACKD" fifo 1
+    jackd_ends
+    grep -q '^rtf-preload: jackd ([0-9]*) does not get SCHED_FIFO: no broker is running' "$WORK/out"
+    grep -v '^rtf-preload' "$WORK/out" >"$WORK/refused"
+    jackd_starts
+    eventually grep -q '^AcquireSelfRealTime error' "$WORK/out"
+    jackd_ends
+    diff "$WORK/refused" "$WORK/out"
+}
+
 @test "what the rules refuse fails as without rights, with one line why" {
     broker_start
     configure_rules "$BOB - max_utilization 1"
@@ -119,6 +162,31 @@ END
     chmod -R a+rX "$WORK/profiles"
     run -125 preloaded --profiles "$WORK/profiles" -- true
     [ "$output" = "rtf preload: $WORK/profiles/a.conf:1: a word is none of runtime=TIME, period=TIME, plugin=NAME" ]
+}
+
+# with_profile WORDS [VARIABLE=VALUE]: what becomes of chrt on a sleeper, with this line in /etc/rtf/preload.d; its verdict is printed.
+with_profile() {
+    mkdir -p "$WORK/above/rtf/preload.d"
+    echo "$1" >"$WORK/above/rtf/preload.d/50-site.conf"
+    sleeper $ALICE
+    # shellcheck disable=SC2016 # it is for the other shell
+    unshare --mount sh -c 'mount -t overlay overlay -o "lowerdir=$1:/etc" /etc && shift && exec "$@"' sh "$WORK/above" \
+        setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" env -u XDG_CONFIG_HOME HOME="$WORK/home" USER=$ALICE ${2:+"$2"} \
+        "$RTF_BIN/rtf" --spool "$SPOOL" preload -- chrt -f -p 12 "$SLEEPER" && jq -c '[.grant.runtime, .grant.period]' "$OWN/preload-$SLEEPER.verdict"
+}
+
+@test "profiles: the system's, by the name of the thread, and the user's before them" {
+    broker_start
+    [ "$(with_profile 'chrt sl??p runtime=2ms period=20ms')" = '[2000,20000]' ]
+    mkdir -p "$WORK/home/.config/rtf/preload.d" "$WORK/elsewhere/rtf/preload.d"
+    echo 'chrt slee runtime=5ms period=50ms' >"$WORK/home/.config/rtf/preload.d/a.conf"
+    [ "$(with_profile 'chrt sleep runtime=2ms period=20ms')" = '[2000,20000]' ]
+    echo 'chrt sleep runtime=5ms period=50ms' >"$WORK/home/.config/rtf/preload.d/a.conf"
+    [ "$(with_profile 'chrt sleep runtime=2ms period=20ms')" = '[5000,50000]' ]
+    echo 'chrt sleep runtime=4ms period=40ms' >"$WORK/elsewhere/rtf/preload.d/a.conf"
+    [ "$(with_profile 'chrt sleep runtime=2ms period=20ms' "XDG_CONFIG_HOME=$WORK/elsewhere")" = '[4000,40000]' ]
+    run -125 with_profile 'chrt sleep runtime=2ms priority=9'
+    [ "$output" = 'rtf preload: /etc/rtf/preload.d/50-site.conf:1: a word is none of runtime=TIME, period=TIME, plugin=NAME' ]
 }
 
 @test "a program with set-user-ID does not load it" {

@@ -27,6 +27,24 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     fails 66 'rtf release: there is no spec cam' rtf_of $CAROL release cam
 }
 
+# bats test_tags=turn:0
+@test "patterns: those whose names are like them, and no file beside" {
+    broker_start
+    put_all $ALICE app-9 '{"runtime": "1ms", "period": "20ms"}' app-10 '{"runtime": "1ms", "period": "20ms"}' cam '{}' dog '{}'
+    verdicts $ALICE app-9 app-10 cam dog >"$WORK/verdicts"
+    as $ALICE touch "$OWN/app my.json" "$OWN/.app-1.json" "$WORK/app-0.json" || true
+    cd "$WORK"
+    silent rtf release 'app*'
+    [ "$(cd "$OWN" && echo *.json)" = 'app my.json cam.json dog.json' ]
+    [ -e "$OWN/.app-1.json" ]
+    fails 66 "rtf release: there is no spec a* in $OWN" rtf release 'a*' 'd?g.json'
+    [ "$(cd "$OWN" && echo [b-z]*.json)" = cam.json ]
+    fails 66 "rtf release: there is no spec ../*/* in $OWN" rtf release '../*/*'
+    fails 66 'rtf release: there is no spec c*' rtf_of $CAROL release 'c*'
+    silent rtf release '[b-d]*'
+    [ "$(cd "$OWN" && echo *.json)" = 'app my.json' ]
+}
+
 # bats test_tags=turn:2
 @test "--all: everything of one's own, also a refused spec; and nothing of another's" {
     broker_start

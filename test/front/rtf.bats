@@ -85,6 +85,55 @@ prepare() { front_prepare; }
     setsid --wait bash -c 'exec </dev/null >/dev/null 2>&1; exec "$@"' bash "$RTF_BIN/rtf" --spool "$SPOOL" ls
 }
 
+# The status for wrong usage: 125 of those that become another command.
+usage_status() { case $1 in run | every | preload) echo 125 ;; *) echo 64 ;; esac; }
+
+# help_of COMMAND SECTION STATUS: --help and --version, and an option that is none, without a spool or a terminal; and the page has the headings of all.
+help_of() {
+    local page=$RTF_SOURCE/man/rtf-$1.$2.scd
+    prints 0 rtf "$1" --help && prints 0 rtf "$1" --version && [ "$(wc -l <"$WORK/out")" -eq 1 ] || return 1
+    NO_COLOR=1 LC_ALL=C rtf "$1" --help </dev/null | cat >"$WORK/out"
+    lacks "[^ -~]" "$WORK/out" || return 1
+    run rtf "$1" --no-such-option
+    [ "$status" -eq "$3" ] || return 1
+    for heading in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do grep -qx "# $heading" "$page" || { echo "$page: $heading" >&2; return 1; }; done
+}
+
+# bats test_tags=turn:1
+@test "each command has --help, --version, a sentence for a wrong option, and a page with its exit status and examples" {
+    while read -r name section _; do
+        help_of "$name" "$section" "$(usage_status "$name")" || { echo "rtf $name: $output" >&2; false; }
+    done <"$RTF_LIBEXEC/front/commands"
+}
+
+# bats test_tags=turn:2
+@test "data as JSON: the same in a pipe, in any locale, with and without colours, with nothing and with names of 64 characters" {
+    broker_start
+    long=$(printf 'n%.0s' $(seq 64))
+    as $ALICE mkdir "$OWN"
+    for round in nothing something; do
+        if [ "$round" = something ]; then
+            silent rtf declare "$long" -T 2ms -P 20ms --comment 'grün'
+            prints 0 rtf show "$long" --json
+            says ".name == \"$long\" and .spec.comment == \"grün\""
+        fi
+        for command in ls plugins history log 'what-if -T 2ms -P 20ms' "acl --config $CONFIG explain" "acl --config $CONFIG who" "acl --config $CONFIG check" "doctor --config $CONFIG"; do
+            # shellcheck disable=SC2086 # words
+            for locale in C C.UTF-8; do
+                for colour in '' 1; do
+                    LC_ALL=$locale NO_COLOR=$colour rtf $command --json </dev/null 2>"$WORK/err" | cat >"$WORK/out"
+                    jq -e . "$WORK/out" >/dev/null || [ ! -s "$WORK/out" ] || { echo "rtf $command: $(cat "$WORK/out")" >&2; false; }
+                    if grep -vE '^rtf (log|history): what you are told is kept' "$WORK/err" >&2; then false; fi
+                done
+            done
+        done
+    done
+    prints 0 rtf ls --json
+    says ".reservations[0].name == \"$long\""
+    prints 0 rtf history --json
+    says ".name == \"$long\""
+}
+
 @test "page, --help and --version agree" {
     page=$(awk '/^# / { inside = $0 == "# OPTIONS" } inside && /^\*-/' "$RTF_SOURCE/man/rtf.1.scd" | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u)
     help=$("$RTF_BIN/rtf" --help | grep -E '^ {1,8}-' | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u)

@@ -86,12 +86,17 @@ TEXT
     lacks NAME "$WORK/out"
     prints 0 rtf plugins --json
     says '(.plugins | length) == 3 and .pools[0].plugin == "EDF"'
-    silent rtf declare cam -T 2ms -P 20ms
+    put $ALICE cam '{"runtime": 2000, "period": 20000, "priority": 7}'
     less() { rtf plugins --json | jq -e '.pools[0].used == "0.1"'; }
     eventually less
     fails 77 "rtf plugins: you are not in group *" stranger $CAROL "$RTF_BIN/rtf" --spool "$SPOOL" plugins
     fails 64 'rtf plugins: there is nothing that x could mean here *' rtf plugins x
+    prints 0 rtf show cam
     broker_stop TERM
+    rtf show cam >"$WORK/out" 2>"$WORK/err"
+    grep -q '^granted' "$WORK/out"
+    grep -qx 'asked       runtime=2ms period=20ms priority=7' "$WORK/out"
+    [ "$(cat "$WORK/err")" = "rtf show: no broker is running on $SPOOL: this is what was in force last" ]
     run -69 rtf plugins
     [[ $output == *"this is what was in force last"* && $output == *EDF* ]]
 }

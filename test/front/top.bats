@@ -50,6 +50,9 @@ top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
     eventually sees '^ended with 0'
 }
 
+# The name begins the one line that it is in, and nothing but a blank or the end of the screen follows it.
+in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~?( |$)'; }
+
 # bats test_tags=turn:0
 @test "200x50, and resized: names of 64 characters are whole where there is room, and nothing breaks where there is none" {
     broker_start
@@ -57,9 +60,9 @@ top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
     top 200x50
     eventually sees "^$LONG +$ALICE +granted +(EDF|FP) +(15)? "
     sees '^NAME +USER +STATE +PLUGIN +PR +BUDGET +SHARE +USED +%GRNT +WAIT +OVER +TID +COMMAND'
-    for size in 80x24 40x10 12x4 1x1 120x30 200x50; do
+    for size in 80x24 71x24 60x12 40x10 24x8 12x8 12x4 1x1 120x30 200x50; do
         tmux -L rtf resize-window -t top -x "${size%x*}" -y "${size#*x}"
-        if [ "${size%x*}" -ge 40 ]; then eventually sees '^n+~? '; fi
+        if [ "${size#*x}" -ge 8 ]; then eventually in_lines_of_their_own; fi
     done
     eventually sees "^$LONG +$ALICE "
     type_key q

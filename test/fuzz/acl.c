@@ -9,21 +9,20 @@
 /* The plugins that rules can name. */
 static void prepare(void)
 {
-    static const char lines[] = "EDF true - 0-1\nRM true 1-40 0-1\nCAMERA true - - resource=units capacity=4\n";
+    static const char lines[] = "EDF true - 0-1\nRM true 1-40 0-1\nCAMERA true - - resource=units capacity=4\nSDA true - - resource=disk device=sda throughput=1MB\n";
     static char reason[REASON_BYTES];
     if (plugins_count() == 0)
         must(plugins_load(fuzz_file((const uint8_t *)lines, sizeof lines - 1), "/bin", reason));
 }
 
-static void claim(struct acl *acl, const struct account *account)
+static void claim(struct acl *acl, const struct account *account, int plugin, const struct claim *asked)
 {
     static char reason[REASON_BYTES];
     struct charge hold = {0};
     struct refusal refusal = {0};
-    const struct claim two = {.resource = RESOURCE_UNITS, .values = {2}};
     uint64_t left = 0;
-    if (acl_check_claim(acl, account, 2, &two, NULL, &hold, &left, &refusal, reason))
-        must(left >= 2);
+    if (acl_check_claim(acl, account, plugin, asked, NULL, &hold, &left, &refusal, reason))
+        must(left >= claim_amount(asked));
     else
         must_be_text(reason, sizeof reason);
     acl_release(&hold);
@@ -68,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     ask(acl, &account, &(struct spec){.runtime = 1000, .period = 10000, .deadline = 10000});
     ask(acl, &account, &(struct spec){.runtime = 1, .desired_runtime = TIME_MAX, .period = TIME_MAX, .deadline = 1});
     ask(acl, &account, &(struct spec){.priority = 99, .ignore_admission = true});
-    claim(acl, &account);
+    claim(acl, &account, 2, &(struct claim){.resource = RESOURCE_UNITS, .values = {2}});
+    claim(acl, &account, 3, &(struct claim){.resource = RESOURCE_DISK, .values = {32768, 50000, 4096}});
     acl_free(acl);
     return 0;
 }

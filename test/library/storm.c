@@ -1,8 +1,10 @@
-/* storm SECONDS: 64 threads create, attach, change, detach and release for so long, half of them over one connection, each other one over its own. What
- * is no result that the calls can have there ends it with 1. RTF_SPOOL: the spool. */
+/* storm SECONDS [killed]: 64 threads create, attach, change, detach and release for so long, half of them over one connection, each other one over its own. What
+ * is no result that the calls can have there ends it with 1. With `killed` the broker may end meanwhile, but at the end one has to be there again, which each
+ * thread finds. RTF_SPOOL: the spool. */
 #include <pthread.h>
 #include <rtf.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -11,7 +13,8 @@ enum { THREADS = 64 };
 
 static struct rtf_connection shared = RTF_CONNECTION_INIT;
 static struct timespec end;
-static atomic_ulong rounds, wrong;
+static atomic_ulong rounds, wrong, unanswered;
+static bool is_killed;
 
 static bool is_over(void)
 {
@@ -26,6 +29,12 @@ static void expect(const struct rtf_spec *spec, enum rtf_result result, const ch
         return;
     if (result == RTF_ATTACH_FAIL && rtf_spec_code(spec)[0] == 'k') /* the kernel's own sums are behind for a moment */
         return;
+    if (result == RTF_ATTACH_FAIL && is_killed) /* what was attached when the broker ended is let go by the next one */
+        return;
+    if (result == RTF_CONNECTION_ERR && is_killed && !is_over()) {
+        atomic_fetch_add(&unanswered, 1);
+        return;
+    }
     fprintf(stderr, "%s: %s, %s: %s\n", call, rtf_result_name(result), rtf_spec_code(spec), rtf_spec_reason(spec));
     atomic_fetch_add(&wrong, 1);
 }
@@ -48,40 +57,54 @@ static void one_round(struct rtf_connection *connection, struct rtf_spec *spec, 
     atomic_fetch_add(&rounds, 1);
 }
 
+struct player {
+    unsigned number;
+    struct rtf_connection own, *connection;
+    pthread_t thread;
+};
+
 static void *play(void *argument)
 {
-    const unsigned *number = argument;
-    struct rtf_connection own = RTF_CONNECTION_INIT;
+    const struct player *player = argument;
     struct rtf_spec spec = RTF_SPEC_INIT;
-    struct rtf_connection *connection = *number % 2 == 0 ? &shared : &own;
-    if (connection == &own && rtf_connect(&own, NULL) != RTF_OK) {
-        fprintf(stderr, "connect: %s\n", rtf_reason(&own));
-        atomic_fetch_add(&wrong, 1);
-    }
     while (!is_over() && atomic_load(&wrong) == 0)
-        one_round(connection, &spec, *number);
-    rtf_disconnect(&own);
+        one_round(player->connection, &spec, player->number);
+    if (is_killed)
+        one_round(player->connection, &spec, player->number);
     return NULL;
+}
+
+static bool begin(struct player *player, unsigned number)
+{
+    player->number = number;
+    player->connection = number % 2 == 0 ? &shared : &player->own;
+    if (number % 2 == 0 || rtf_connect(&player->own, NULL) == RTF_OK)
+        return true;
+    fprintf(stderr, "connect: %s\n", rtf_reason(&player->own));
+    return false;
 }
 
 int main(int argc, char **argv)
 {
-    static pthread_t threads[THREADS];
-    static unsigned numbers[THREADS];
+    static struct player players[THREADS];
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += argc > 1 ? strtol(argv[1], NULL, 10) : 5;
+    is_killed = argc > 2;
     if (rtf_connect(&shared, NULL) != RTF_OK) {
         fprintf(stderr, "connect: %s\n", rtf_reason(&shared));
         return 1;
     }
-    for (unsigned i = 0; i < THREADS; i++) {
-        numbers[i] = i;
-        if (pthread_create(&threads[i], NULL, play, &numbers[i]) != 0)
-            return 1;
-    }
     for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+        if (!begin(&players[i], i))
+            return 1;
+    for (unsigned i = 0; i < THREADS; i++)
+        if (pthread_create(&players[i].thread, NULL, play, &players[i]) != 0)
+            return 1;
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(players[i].thread, NULL);
+    for (unsigned i = 0; i < THREADS; i++)
+        rtf_disconnect(&players[i].own);
     rtf_disconnect(&shared);
     printf("%lu rounds\n", atomic_load(&rounds));
-    return atomic_load(&wrong) != 0;
+    return atomic_load(&wrong) != 0 || (is_killed && atomic_load(&unanswered) == 0);
 }

@@ -11,7 +11,7 @@
 #include "unit.h"
 #include "units.h"
 
-enum { EDF, FP, CAMERA };
+enum { EDF, FP, CAMERA, DISK, NET };
 enum { ANN = 20021, BEN, CAT, TEAM = 20050, RTF = 20060 };
 
 /* ann: rtf and, as a supplementary group, rtfteam. ben: rtf and, as his primary group, rtfteam. cat: rtf. The stranger has no account. */
@@ -32,7 +32,8 @@ static uint64_t least, ceiling;
 static int set_up(void **state)
 {
     (void)state;
-    plugins_are("EDF sh - 0-1 partition=global threshold=0.9\nFP sh 1-60 0-1\nCAMERA sh - - resource=units capacity=4\n");
+    plugins_are("EDF sh - 0-1 partition=global threshold=0.9\nFP sh 1-60 0-1\nCAMERA sh - - resource=units capacity=4\n"
+                "DISK sh - - resource=disk device=sda throughput=1MB\nNET sh - - resource=network interface=eth0 rate=100Mbit\n");
     return 0;
 }
 
@@ -552,9 +553,18 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - min_priority 101", "min_priority takes a priority from 1 to 100, not \"101\""},
         {"@rtf - ignore_adm_test yes", "ignore_adm_test takes true or false, not \"yes\""},
         {"@rtf - max_utilisation 1", "unknown property \"max_utilisation\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, max_period, "
-                                     "min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth or max_user_bandwidth"},
+                                     "min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth, max_user_bandwidth, min_block, max_block or max_importance"},
         {"@rtf EDF max_amount 1", "max_amount is for a plugin that plugins.conf gives a resource= of its own, and \"EDF\" is none"},
         {"@rtf CAMERA max_utilization 1", "max_utilization is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
+        {"@rtf CAMERA min_period 1ms", "min_period is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
+        {"@rtf DISK max_runtime 1ms", "max_runtime is about CPU time, and the plugin DISK has another resource: max_amount or max_user_amount"},
+        {"@rtf DISK min_deadline 1ms", "min_deadline is about CPU time, and the plugin DISK has another resource: max_amount or max_user_amount"},
+        {"@rtf NET min_block 4KiB", "min_block is for a plugin with resource=disk, and \"NET\" is none"},
+        {"@rtf EDF max_block 4KiB", "max_block is for a plugin with resource=disk, and \"EDF\" is none"},
+        {"- - max_block 4KiB", "max_block is for a plugin with resource=disk, and \"-\" is none"},
+        {"@rtf DISK max_block 17MiB", "max_block takes a size from 1B to 16MiB, such as 32KiB, not \"17MiB\""},
+        {"@rtf DISK min_block 0", "min_block takes a size from 1B to 16MiB, such as 32KiB, not \"0\""},
+        {"@rtf DISK max_period 0", "max_period" TIMES "\"0\""},
         {"@rtf CAMERA max_amount few", "max_amount takes a whole number in the unit of the plugin's resource, not \"few\""},
     };
     char text[200], expected[400];
@@ -775,6 +785,84 @@ static void amounts_are_closed_by_default(void **state)
     denied(&cat, EDF, (struct spec){.runtime = 1, .period = 1000}, "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfcat (uid 20023) on EDF");
 }
 
+/* ---- periods and blocks of claims ---- */
+
+static bool claims(const struct account *who, const struct claim *claim, uint64_t *left)
+{
+    struct charge hold;
+    reason[0] = '\0';
+    refusal = (struct refusal){0};
+    const bool may = acl_check_claim(rules_now, who, claim->resource == RESOURCE_DISK ? DISK : NET, claim, NULL, &hold, left, &refusal, reason);
+    if (may)
+        acl_release(&hold);
+    return may;
+}
+
+static const struct value_bound {
+    const char *rule;
+    struct claim below, at, above;
+    const char *asked, *available;
+} value_bounds[] = {
+    {"DISK min_block 4KiB", {.resource = RESOURCE_DISK, .values = {8192, 50000, 4097}}, {.resource = RESOURCE_DISK, .values = {8192, 50000, 4096}},
+     {.resource = RESOURCE_DISK, .values = {8192, 50000, 4095}}, "4095B", "4096B"},
+    {"DISK max_block 128KiB", {.resource = RESOURCE_DISK, .values = {8192, 50000, 131071}}, {.resource = RESOURCE_DISK, .values = {8192, 50000, 131072}},
+     {.resource = RESOURCE_DISK, .values = {8192, 50000, 131073}}, "131073B", "131072B"},
+    {"DISK min_period 20ms", {.resource = RESOURCE_DISK, .values = {1, 20001, 4096}}, {.resource = RESOURCE_DISK, .values = {1, 20000, 4096}},
+     {.resource = RESOURCE_DISK, .values = {1, 19999, 4096}}, "19999us", "20000us"},
+    {"DISK max_period 1s", {.resource = RESOURCE_DISK, .values = {1, 999999, 4096}}, {.resource = RESOURCE_DISK, .values = {1, 1000000, 4096}},
+     {.resource = RESOURCE_DISK, .values = {1, 1000001, 4096}}, "1000001us", "1000000us"},
+    {"NET min_period 5000", {.resource = RESOURCE_NETWORK, .values = {1, 5001}}, {.resource = RESOURCE_NETWORK, .values = {1, 5000}},
+     {.resource = RESOURCE_NETWORK, .values = {1, 4999}}, "4999us", "5000us"},
+    {"NET max_period 2s", {.resource = RESOURCE_NETWORK, .values = {1, 1999999}}, {.resource = RESOURCE_NETWORK, .values = {1, 2000000}},
+     {.resource = RESOURCE_NETWORK, .values = {1, 2000001}}, "2000001us", "2000000us"},
+};
+
+static void value_binds(const struct value_bound *bound, const struct domain *domain)
+{
+    char text[300], rule[100], expected[200];
+    uint64_t left;
+    snprintf(rule, sizeof rule, "%s %s", domain->name, bound->rule);
+    snprintf(text, sizeof text, "- DISK max_bandwidth 1MB\n- NET max_bandwidth 1MB\n%s\n", rule);
+    snprintf(expected, sizeof expected, "acl.conf:3: %s: %s asked", rule, bound->asked);
+    rules_are(text);
+    for (int i = 0; i < 3; i++) {
+        assert_true(claims(people[i], &bound->below, &left) && claims(people[i], &bound->at, &left));
+        assert_int_equal(left, 1000000);
+        if (!domain->binds[i]) {
+            assert_true(claims(people[i], &bound->above, &left));
+            continue;
+        }
+        check(!claims(people[i], &bound->above, &left) && strcmp(reason, expected) == 0, "\"%s\" instead of \"%s\"", reason, expected);
+        assert_string_equal(refusal.asked, bound->asked);
+        assert_string_equal(refusal.available, bound->available);
+        assert_true(refusal.never);
+        assert_int_equal(left, 0); /* no other amount would do */
+    }
+    assert_true(claims(&root, &bound->above, &left));
+}
+
+static void periods_and_blocks_of_claims_are_bounded_for_each_domain(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof value_bounds / sizeof *value_bounds; i++)
+        for (int j = 0; j < DOMAINS; j++)
+            value_binds(&value_bounds[i], &domains[j]);
+}
+
+/* A bound of a claim opens nothing, and binds nothing but claims of that line. */
+static void bounds_of_claims_open_nothing(void **state)
+{
+    const struct claim small = {.resource = RESOURCE_DISK, .values = {1, 1000, 512}};
+    uint64_t left;
+    (void)state;
+    rules_are("- - max_utilization 1\n- DISK min_block 1B\n- DISK max_period 1s\n");
+    assert_false(claims(&ann, &small, &left));
+    assert_string_equal(reason, "no rule in acl.conf opens anything (max_amount or max_user_amount) for rtfann (uid 20021) on DISK");
+    rules_are("- - max_utilization 1\n- - min_period 10ms\n- DISK max_amount 1000000\n- NET max_amount 1\n- NET min_period 1s\n");
+    assert_true(claims(&ann, &small, &left));
+    gone(granted(&ann, EDF, (struct spec){.runtime = 100, .period = 10000}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -798,6 +886,8 @@ int main(void)
         cmocka_unit_test(each_wrong_line_is_named_with_what_is_allowed),
         cmocka_unit_test(amounts_are_bounded_for_all_and_for_each),
         cmocka_unit_test(amounts_are_closed_by_default),
+        cmocka_unit_test(periods_and_blocks_of_claims_are_bounded_for_each_domain),
+        cmocka_unit_test(bounds_of_claims_open_nothing),
         cmocka_unit_test(whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact),
     };
     return cmocka_run_group_tests_name("acl", tests, set_up, tear_down);

@@ -92,6 +92,7 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"A sh - 0 confine=cpuset", "confine= is for plugins with priorities; the others have partition="},
         {"A sh 5 0 confine=none", "confine= takes affinity or cpuset, not \"none\""},
         {"A sh - 0 enforce=runtime", "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes"},
+        {"A sh 5 0 desired=more", "desired= takes shared or kept, not \"more\""},
         {"A sh 5 0 enforce=yes", "enforce= takes runtime or none, not \"yes\""},
         {"A sh - 0 threshold=1.1", "threshold= takes a share of a CPU from 0 to 1, not \"1.1\""},
         {"FIRST sh - 0", "the name FIRST stands in line 1 already"},

@@ -33,6 +33,30 @@ bool rule_is_of_amounts(const struct rule *rule)
     return rule->property == MAX_AMOUNT || rule->property == MAX_USER_AMOUNT;
 }
 
+/* Which value of a claim a rule bounds, by its key; NULL: none. */
+static const char *bounded_key(const struct rule *rule)
+{
+    const bool block = rule->property == MIN_BLOCK || rule->property == MAX_BLOCK;
+    return block ? "block" : rule->property == MIN_PERIOD || rule->property == MAX_PERIOD ? "period" : NULL;
+}
+
+/* Where a claim on the resource has it; -1: nowhere. */
+static int place_of_key(enum resource resource, const char *name)
+{
+    const struct claim_key *keys = resource_keys(resource);
+    for (int i = 0; name != NULL && i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        if (strcmp(keys[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+bool rule_concerns(const struct rule *rule, enum resource resource)
+{
+    if (resource == RESOURCE_CPU)
+        return !rule_is_of_amounts(rule) && rule->property != MIN_BLOCK && rule->property != MAX_BLOCK;
+    return rule_is_of_amounts(rule) || place_of_key(resource, bounded_key(rule)) >= 0;
+}
+
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin)
 {
     return (rule->plugin == plugin || (rule->plugin == ANY_PLUGIN && plugin_line(plugin)->resource == RESOURCE_CPU)) && rule_is_of(rule, account);
@@ -237,6 +261,9 @@ void rule_judge(struct question *question, const struct rule *rule)
         break;
     case MAX_AMOUNT: /* acl_check_claim */
     case MAX_USER_AMOUNT:
+    case MAX_IMPORTANCE: /* acl_importance_passes */
+    case MIN_BLOCK:
+    case MAX_BLOCK:
     case PROPERTIES:
         break;
     }
@@ -313,9 +340,26 @@ static void judge_amount(struct question *question, const struct rule *rule, uin
     const bool first = !question->denied;
     deny(question, rule, asked <= rule->value ? WHEN_FREED : NONE, "%llu used, %llu asked", (unsigned long long)used, (unsigned long long)asked);
     if (first) {
+        question->refusal->counter = rule_counter(question->acl, rule, question->account);
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu", (unsigned long long)asked);
         snprintf(question->refusal->available, sizeof question->refusal->available, "%llu", (unsigned long long)room);
     }
+}
+
+/* The period or the block of a claim. */
+static bool judge_value(struct question *question, const struct rule *rule, const struct claim *claim)
+{
+    const bool least = rule->property == MIN_PERIOD || rule->property == MIN_BLOCK, period = rule->property == MIN_PERIOD || rule->property == MAX_PERIOD;
+    const uint64_t asked = claim->values[place_of_key(claim->resource, bounded_key(rule))];
+    if (least ? asked >= rule->value : asked <= rule->value)
+        return true;
+    const bool first = !question->denied;
+    deny(question, rule, NONE, "%llu%s asked", (unsigned long long)asked, period ? "us" : "B");
+    if (first) {
+        snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu%s", (unsigned long long)asked, period ? "us" : "B");
+        snprintf(question->refusal->available, sizeof question->refusal->available, "%llu%s", (unsigned long long)rule->value, period ? "us" : "B");
+    }
+    return false;
 }
 
 bool acl_check_claim(struct acl *acl, const struct account *account, int plugin, const struct claim *claim, const struct charge *own, struct charge *hold,
@@ -323,7 +367,7 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
 {
     struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
     const uint64_t asked = claim_amount(claim);
-    bool opens = false;
+    bool opens = false, holds = true;
     *left = UINT64_MAX;
     *hold = (struct charge){0};
     if (account->uid == 0)
@@ -332,19 +376,41 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
         const struct rule *rule = &acl->rules[i];
         if (!rule_matches(rule, account, plugin))
             continue;
+        if (!rule_is_of_amounts(rule)) {
+            holds &= judge_value(&question, rule, claim);
+            continue;
+        }
         const struct counter *counter = rule_counter(acl, rule, account);
         opens = true;
         judge_amount(&question, rule, asked, counter->used - (own == NULL ? 0 : part_of(own, counter)), left);
     }
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name, "opens anything (max_amount or max_user_amount)");
-    *left = opens ? *left : 0;
+    *left = opens && holds ? *left : 0; /* no amount helps where another value is wrong */
     refusal->never = question.never;
     if (question.denied)
         return false;
     acl_charge(acl, account, plugin, asked, hold);
     leave_out(hold, own, NULL);
     return true;
+}
+
+bool acl_importance_passes(struct acl *acl, const struct account *account, int importance, struct refusal *refusal, char reason[static REASON_BYTES])
+{
+    struct question question = {.acl = acl, .account = account, .refusal = refusal, .reason = reason};
+    bool opens = account->uid == 0;
+    for (int i = 0; account->uid != 0 && i < acl->count; i++) {
+        const struct rule *rule = &acl->rules[i];
+        if (rule->property != MAX_IMPORTANCE || !rule_is_of(rule, account))
+            continue;
+        opens = true;
+        if ((uint64_t)importance > rule->value)
+            deny(&question, rule, NONE, "%d asked", importance);
+    }
+    if (!opens)
+        deny_by_default(&question, "any plugin", "allows an importance (max_importance)");
+    refusal->never = question.never;
+    return !question.denied;
 }
 
 bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,

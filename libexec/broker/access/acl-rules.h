@@ -3,10 +3,11 @@
 #define RTF_ACL_RULES_H
 
 #include "account.h"
+#include "resource.h"
 
 enum property {
     MAX_UTILIZATION, MAX_USER_UTILIZATION, MIN_RUNTIME, MAX_RUNTIME, MIN_PERIOD, MAX_PERIOD, MIN_DEADLINE, MAX_DEADLINE,
-    MIN_PRIORITY, MAX_PRIORITY, IGNORE_ADM_TEST, MAX_AMOUNT, MAX_USER_AMOUNT, PROPERTIES
+    MIN_PRIORITY, MAX_PRIORITY, IGNORE_ADM_TEST, MAX_AMOUNT, MAX_USER_AMOUNT, MIN_BLOCK, MAX_BLOCK, MAX_IMPORTANCE, PROPERTIES
 };
 enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };
 enum { ANY_PLUGIN = -1 };
@@ -44,8 +45,11 @@ struct acl {
 bool rule_is_of(const struct rule *rule, const struct account *account);
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin);
 
-/* Is it a bound on a sum of amounts of another resource than CPU time? Those are for one plugin each, and no other rules are for that. */
+/* Is it a bound on a sum of amounts of another resource than CPU time? Those are for one plugin each. */
 bool rule_is_of_amounts(const struct rule *rule);
+
+/* Has that resource what the rule bounds? */
+bool rule_concerns(const struct rule *rule, enum resource resource);
 
 /* Whose use a rule bounds: NULL where it is none of a sum. */
 struct counter *rule_counter(struct acl *acl, const struct rule *rule, const struct account *account);

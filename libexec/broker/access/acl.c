@@ -22,6 +22,8 @@ static const char *const property_names[PROPERTIES] = {
     [MIN_PERIOD] = "min_period",           [MAX_PERIOD] = "max_period",                     [MIN_DEADLINE] = "min_deadline",
     [MAX_DEADLINE] = "max_deadline",       [MIN_PRIORITY] = "min_priority",                 [MAX_PRIORITY] = "max_priority",
     [IGNORE_ADM_TEST] = "ignore_adm_test", [MAX_AMOUNT] = "max_amount",                     [MAX_USER_AMOUNT] = "max_user_amount",
+    [MAX_IMPORTANCE] = "max_importance",
+    [MIN_BLOCK] = "min_block",             [MAX_BLOCK] = "max_block",
 };
 
 /* What a network has as an amount is bytes a second. */
@@ -89,6 +91,13 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                    conf_wrong(reason, "acl.conf", rule->line, "%s takes a rate such as 10Mbit or bytes a second such as 640kB, not \"%.40s\"", bandwidth_names[rule->property], word);
         return parse_number(word, INT64_MAX, &rule->value) ||
                conf_wrong(reason, "acl.conf", rule->line, "%s takes a whole number in the unit of the plugin's resource, not \"%.40s\"", property_names[rule->property], word);
+    case MAX_IMPORTANCE:
+        return (parse_number(word, IMPORTANCE_MAX, &rule->value) && rule->value > 0) ||
+               conf_wrong(reason, "acl.conf", rule->line, "max_importance takes a number from 1 to %d, not \"%.40s\"", IMPORTANCE_MAX, word);
+    case MIN_BLOCK:
+    case MAX_BLOCK:
+        return (parse_bytes(word, &rule->value) && rule->value <= DISK_BLOCK_MAX) ||
+               conf_wrong(reason, "acl.conf", rule->line, "%s takes a size from 1B to 16MiB, such as 32KiB, not \"%.40s\"", property_names[rule->property], word);
     case IGNORE_ADM_TEST:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||
@@ -114,6 +123,14 @@ static enum property find_property(const char *const names[PROPERTIES], const ch
     return property;
 }
 
+static bool is_elsewhere(char *const words[], const struct rule *rule, char *reason)
+{
+    return conf_wrong(reason, "acl.conf", rule->line,
+                      rule->property == MIN_BLOCK || rule->property == MAX_BLOCK ? "%s is for a plugin with resource=disk, and \"%.40s\" is none" :
+                      rule_is_of_amounts(rule) ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none" :
+                      "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount", words[2], words[1]);
+}
+
 static bool parse_rule(char *const words[], struct rule *rule, char *reason)
 {
     if (!parse_domain(words[0], rule, reason))
@@ -128,10 +145,11 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     }
     if (rule->property == PROPERTIES)
         return conf_wrong(reason, "acl.conf", rule->line, "unknown property \"%.40s\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, "
-                                         "max_period, min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth or max_user_bandwidth", words[2]);
-    if (rule_is_of_amounts(rule) != (rule->plugin != ANY_PLUGIN && plugin_line(rule->plugin)->resource != RESOURCE_CPU))
-        return conf_wrong(reason, "acl.conf", rule->line, rule_is_of_amounts(rule) ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none"
-                                                                                   : "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount", words[2], words[1]);
+                                         "max_period, min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth, max_user_bandwidth, min_block, max_block or max_importance", words[2]);
+    if (rule->property == MAX_IMPORTANCE && rule->plugin != ANY_PLUGIN)
+        return conf_wrong(reason, "acl.conf", rule->line, "max_importance is about no plugin: write - in place of \"%.40s\"", words[1]);
+    if (!rule_concerns(rule, rule->plugin == ANY_PLUGIN ? RESOURCE_CPU : plugin_line(rule->plugin)->resource))
+        return is_elsewhere(words, rule, reason);
     if (rule->bandwidth && resource_where(plugin_line(rule->plugin)->resource) == NULL)
         return conf_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none", words[2], words[1]);
     snprintf(rule->text, sizeof rule->text, "%.40s %.32s %s %.24s", words[0], words[1], words[2], words[3]);

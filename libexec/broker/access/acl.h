@@ -47,6 +47,9 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
 bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,
                          char reason[static REASON_BYTES]);
 
+/* May `account` say that its spec is so important? That is about no plugin. False: refusal and reason say why. */
+bool acl_importance_passes(struct acl *acl, const struct account *account, int importance, struct refusal *refusal, char reason[static REASON_BYTES]);
+
 /* What a grant weighs against max_utilization: its runtime over min(T, D); a whole CPU without either. */
 uint64_t acl_weight(const struct spec *spec, uint64_t runtime);
 

@@ -18,6 +18,9 @@ struct grant *grant_rebook(struct reservation *reservation, struct grant *grant,
 /* The kernel refuses it: back to `old` in all books. False when its place has been taken meanwhile: then nothing is left. Takes `old` over. */
 bool grant_roll_back(struct reservation *reservation, struct grant *old, uint64_t debt);
 
+/* `less`, a copy with less of what it has, without charges, takes the place of the reservation's. Nobody has to agree. */
+void grant_lessen(struct reservation *reservation, struct grant *less);
+
 /* Charges it under these rules; of those that it was charged under before nothing is given back. */
 void grant_charge(struct acl *acl, const struct account *account, struct grant *grant);
 

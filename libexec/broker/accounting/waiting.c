@@ -56,6 +56,16 @@ bool waiting_may_help(struct request *request)
     return true;
 }
 
+bool waiting_for_a_moment(struct request *request)
+{
+    enum { MOMENTS = 100 };
+    const int64_t moment = 10000000; /* ns */
+    if (request->moments++ >= MOMENTS)
+        return false;
+    wait_until(request, monotonic_now() + moment, ASK);
+    return true;
+}
+
 bool waiting_cancel(struct request *request)
 {
     if (request->step != STEP_ZERO_LAG || request->then == DETACH_ON || (request->then != ASK && request->outcome.kind != ATTACH))

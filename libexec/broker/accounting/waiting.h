@@ -14,6 +14,9 @@ bool waiting_waits(struct request *request, enum next then);
  * waits for that, once. */
 bool waiting_may_help(struct request *request);
 
+/* Others are being changed, and the request waits for them: it is asked again. False: it has waited for long enough. */
+bool waiting_for_a_moment(struct request *request);
+
 /* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
 bool waiting_cancel(struct request *request);
 

@@ -21,9 +21,9 @@ static struct adjusting *expect(const struct reservation *reservation, uint64_t 
     return adjusting;
 }
 
-void adjusting_expect(const struct reservation *reservation, uint64_t id, bool tell)
+void adjusting_expect(const struct reservation *reservation, uint64_t id, const char *told)
 {
-    expect(reservation, id)->tell = tell;
+    expect(reservation, id)->told = told;
 }
 
 void adjusting_watch(struct reservation *reservation)
@@ -37,7 +37,7 @@ void adjusting_guard_again(struct reservation *reservation)
     if (reservation->attachment == NULL || reservation->grant == NULL || is_being_detached(reservation) || attachment_is_pending(reservation->attachment))
         return;
     if (guard_enforces(reservation->grant))
-        adjusting_expect(reservation, attach_budget(reservation->attachment, reservation->grant), false);
+        adjusting_expect(reservation, attach_budget(reservation->attachment, reservation->grant), NULL);
     else
         guard_begin(reservation->attachment, reservation->grant, -1, true);
 }

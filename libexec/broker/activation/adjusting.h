@@ -4,19 +4,19 @@
 
 #include "reservation.h"
 
-/* A priority or CPU that moved on a plugin's word (the owner is told when the
- * thread has followed), and a watch. */
+/* A priority or CPU that moved on a plugin's word, less runtime, and a watch. */
 struct adjusting {
     uint64_t id, task, started_by;
     pid_t tid, process;
-    bool tell, watch;
+    const char *told; /* to its owner, when it has followed; NULL: nothing */
+    bool watch;
     struct attributes former;
     UT_hash_handle hh;
 };
 
-/* The helper has been told, with this id, what a thread has to follow: what a plugin has moved (tell: its owner hears of it when it has), or what it
- * has drifted from. */
-void adjusting_expect(const struct reservation *reservation, uint64_t id, bool tell);
+/* The helper has been told, with this id, what a thread has to follow: what a plugin has moved, less of what it had, or what it
+ * has drifted from. `told` stays. */
+void adjusting_expect(const struct reservation *reservation, uint64_t id, const char *told);
 
 /* From the answer on, the end of the thread is told, and its execve, whatever it did before. */
 void adjusting_watch(struct reservation *reservation);

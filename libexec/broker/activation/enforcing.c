@@ -424,7 +424,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
     if (!uncommit(request))
         return lost_both(request);
     if (has_drifted(reservation)) /* putting back has failed, too */
-        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
+        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
     else
         adjusting_guard_again(reservation); /* in what it had before */
     return no_thread(request, "kernel", never);

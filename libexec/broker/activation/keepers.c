@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "event.h"
 #include "spool.h"
 
-enum { TRIES = 2, WORD_BYTES = WHERE_BYTES + 64, WORDS_BYTES = PLUGINS_MAX * WORD_BYTES };
+enum { ONCE = 1, TRIES = 2, WORD_BYTES = WHERE_BYTES + 64, WORDS_BYTES = PLUGINS_MAX * WORD_BYTES };
 
 static void word_of_network(const struct plugin_line *line, char word[static WORD_BYTES])
 {
@@ -60,7 +62,7 @@ static struct keeper {
     char path[4096];
     struct helper helper;
     int lines; /* 0: it does not run */
-    bool unrecorded;
+    bool unrecorded, settles;
 } keepers[KEPT] = {
     [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .part = PART_NET, .remove = "--remove",
                       .remove_all = "--remove", .word = word_of_network, .former = former_network},
@@ -75,24 +77,33 @@ enum kept kept_by(const struct plugin_line *line)
 
 /* ---- what is ours, written down ---- */
 
-/* A word a line; "" where nothing is written down. */
-static void read_record(const struct keeper *keeper, char words[static WORDS_BYTES])
+/* A word a line; "" where nothing is written down. False: it cannot be read, which does not mean that there is none. */
+static bool read_record(const struct keeper *keeper, char words[static WORDS_BYTES])
 {
     const int fd = openat(spool.lasting, keeper->record, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    const ssize_t got = fd < 0 ? 0 : read(fd, words, WORDS_BYTES - 1);
+    const bool is_none = fd < 0 && errno == ENOENT;
+    const ssize_t got = fd < 0 ? -1 : read(fd, words, WORDS_BYTES - 1);
     words[got < 0 ? 0 : got] = '\0';
     if (fd >= 0)
         close(fd);
+    return got >= 0 || is_none;
 }
 
-/* The broker may remove no file. */
+/* The broker may remove no file, and kill -9 must not find one that has lost what was in it: the new words go over the old ones, in one piece, and
+ * empty lines over what is left of those. */
 static bool write_record(const struct keeper *keeper, const char *words)
 {
-    const size_t length = strlen(words);
-    const int fd = openat(spool.lasting, keeper->record, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    const bool good = fd >= 0 && write(fd, words, length) == (ssize_t)length;
-    if (fd >= 0)
-        close(fd);
+    char text[WORDS_BYTES];
+    const int fd = openat(spool.lasting, keeper->record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat old;
+    if (fd < 0)
+        return false;
+    const size_t length = strlen(words), before = fstat(fd, &old) == 0 && old.st_size < WORDS_BYTES ? (size_t)old.st_size : sizeof text;
+    const size_t whole = length > before ? length : before;
+    memset(text, '\n', sizeof text);
+    memcpy(text, words, length);
+    const bool good = write(fd, text, whole) == (ssize_t)whole && ftruncate(fd, (off_t)length) == 0;
+    close(fd);
     return good;
 }
 
@@ -123,17 +134,37 @@ static void word_for_record(const struct keeper *keeper, const char *where, cons
     keeper->former(where, word);
 }
 
-static bool record(const struct keeper *keeper)
+static bool add_word(char words[static WORDS_BYTES], const char *word)
 {
-    char old[WORDS_BYTES], words[WORDS_BYTES] = "", word[WORD_BYTES];
-    size_t length = 0;
-    read_record(keeper, old);
+    const size_t length = strlen(words), more = strlen(word) + 1;
+    if (length + more >= WORDS_BYTES)
+        return false;
+    snprintf(words + length, WORDS_BYTES - length, "%s\n", word);
+    return true;
+}
+
+/* What could not be given back is ours as before. */
+static bool record_rest(const struct keeper *keeper, const char *old, char words[static WORDS_BYTES])
+{
+    char text[WORDS_BYTES], *rest = text;
+    bool good = true;
+    snprintf(text, sizeof text, "%s", old);
+    for (const char *word = strsep(&rest, "\n"); word != NULL; word = strsep(&rest, "\n"))
+        if (word[0] != '\0' && !is_kept(keeper, word))
+            good = add_word(words, word) && good;
+    return good;
+}
+
+static bool record(const struct keeper *keeper, const char *old, bool given_back)
+{
+    char words[WORDS_BYTES] = "", word[WORD_BYTES];
+    bool good = given_back || record_rest(keeper, old, words);
     for (int i = 0; i < plugins_count(); i++)
         if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers)) {
             word_for_record(keeper, plugin_line(i)->where, old, word);
-            length += (size_t)snprintf(words + length, sizeof words - length, "%s\n", word);
+            good = add_word(words, word) && good;
         }
-    return strcmp(words, old) == 0 || write_record(keeper, words);
+    return good && (strcmp(words, old) == 0 || write_record(keeper, words));
 }
 
 static bool give_back(const struct keeper *keeper, bool all)
@@ -144,7 +175,8 @@ static bool give_back(const struct keeper *keeper, bool all)
     pid_t child;
     snprintf(program, sizeof program, "%s", keeper->path);
     snprintf(remove, sizeof remove, "%s", all ? keeper->remove_all : keeper->remove);
-    read_record(keeper, names);
+    if (!read_record(keeper, names))
+        return false;
     for (char *name = strsep(&rest, "\n"); name != NULL && count < PLUGINS_MAX + 2; name = strsep(&rest, "\n"))
         if (name[0] != '\0' && (all || !is_kept(keeper, name)))
             words[count++] = name;
@@ -170,7 +202,8 @@ bool keepers_put_back(keepers_path *path, char reason[static REASON_BYTES])
 
 struct message *keeper_begin(const char *op, const struct plugin_line *line)
 {
-    struct message *message = helper_begin(op, TRIES);
+    /* Another process does not know what has been said. */
+    struct message *message = helper_begin(op, strcmp(op, "settle") == 0 ? ONCE : TRIES);
     if (line != NULL)
         paragraph_add(helper_text(message), resource_where(line->resource), line->where);
     return message;
@@ -197,7 +230,7 @@ static void prepare(struct keeper *keeper, void (*tell)(const struct helper_even
 {
     static char serve[] = "--serve";
     char words[PLUGINS_MAX][WORD_BYTES], old[WORDS_BYTES], *argv[PLUGINS_MAX + 3] = {keeper->path, serve};
-    read_record(keeper, old);
+    keeper->unrecorded = !read_record(keeper, old);
     for (int i = 0; i < plugins_count(); i++)
         if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers)) {
             if (keeper->word != NULL)
@@ -207,10 +240,10 @@ static void prepare(struct keeper *keeper, void (*tell)(const struct helper_even
             argv[2 + keeper->lines] = words[keeper->lines];
             keeper->lines++;
         }
-    if (give_back(keeper, keeper->lines == 0))
-        keeper->unrecorded = !record(keeper);
-    else
+    const bool given_back = give_back(keeper, keeper->lines == 0);
+    if (!given_back)
         fprintf(stderr, "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n", keeper->program);
+    keeper->unrecorded = keeper->unrecorded || !record(keeper, old, given_back);
     if (keeper->lines > 0)
         helper_prepare(&keeper->helper, keeper->name, keeper->part, argv, tell);
     keeper->helper.again = keeper == &keepers[KEPT_DISK] ? say_disks_again : say_networks_again;
@@ -225,13 +258,15 @@ void keepers_prepare(keepers_path *path, void (*tell)(const struct helper_event 
     }
 }
 
-static bool check(struct keeper *keeper, const struct plugin_line *line, char *reason)
+/* When there is nothing else to do: the answer is waited for. */
+static bool ask(struct keeper *keeper, const char *op, const struct plugin_line *line, int seconds, char *reason)
 {
-    struct helper_event last;
-    (void)helper_finish(&keeper->helper, keeper_begin("check", line), -1);
-    if (helper_drain(&keeper->helper, 5, &last) && last.answer == HELPER_OK)
+    struct helper_event last = {.answer = HELPER_OK};
+    (void)helper_finish(&keeper->helper, keeper_begin(op, line), -1);
+    const bool answered = helper_drain(&keeper->helper, seconds, &last);
+    if (answered && last.answer == HELPER_OK)
         return true;
-    snprintf(reason, REASON_BYTES, "plugins.conf:%d: %.300s", line->line, last.reason[0] != '\0' ? last.reason : "its helper does not answer");
+    snprintf(reason, REASON_BYTES, "plugins.conf:%d: %.300s", line->line, answered ? last.reason : "its helper does not answer");
     return false;
 }
 
@@ -244,7 +279,7 @@ static bool start(struct keeper *keeper, char *reason)
         return false;
     }
     for (int i = 0; i < plugins_count(); i++)
-        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers) && !check(keeper, plugin_line(i), reason))
+        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers) && !ask(keeper, "check", plugin_line(i), 5, reason))
             return false;
     return true;
 }
@@ -257,24 +292,44 @@ bool keepers_start(char reason[static REASON_BYTES])
     return true;
 }
 
-static void tell_each(const char *op)
+static void settle(enum kept kept)
 {
     for (int i = 0; i < plugins_count(); i++)
-        if (kept_by(plugin_line(i)) != KEPT)
-            (void)keeper_finish(kept_by(plugin_line(i)), keeper_begin(op, plugin_line(i)));
+        if (kept_by(plugin_line(i)) == kept)
+            (void)keeper_finish(kept, keeper_begin("settle", plugin_line(i)));
 }
 
 void keepers_settle(void)
 {
-    tell_each("settle");
+    for (enum kept kept = 0; kept < KEPT; kept++) {
+        keepers[kept].settles = true;
+        settle(kept);
+    }
+}
+
+void keeper_settle_again(enum kept kept)
+{
+    if (keepers[kept].settles)
+        settle(kept);
+}
+
+/* One at a time: one that is not given back stays written down, whatever is said of the next. */
+static bool end_lines(struct keeper *keeper)
+{
+    char reason[REASON_BYTES];
+    bool good = true;
+    for (int i = 0; i < plugins_count(); i++)
+        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers) && !ask(keeper, "end", plugin_line(i), 10, reason)) {
+            event_broker("error", "%s is not given back: %.400s", plugin_line(i)->where, reason);
+            good = false;
+        }
+    return good;
 }
 
 void keepers_end(void)
 {
-    struct helper_event last;
-    tell_each("end");
     for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
-        if (keeper->lines > 0 && helper_drain(&keeper->helper, 10, &last) && last.answer == HELPER_OK)
+        if (keeper->lines > 0 && end_lines(keeper))
             (void)write_record(keeper, "");
 }
 

@@ -12,15 +12,16 @@
 /* By which of them the line's promises are kept; KEPT: by none. */
 enum kept kept_by(const struct plugin_line *line);
 
-/* Before the starter is forked: gives back what is ours no more since the last start. `again`: the helper knows no thread any more. */
+/* Before the starter is forked: gives back what is ours no more since the last start. `again`: the helper knows no class and no thread any more. */
 typedef char *keepers_path(const char *program);
 void keepers_prepare(keepers_path *path, void (*tell)(const struct helper_event *event), void (*again)(enum kept kept));
 
 /* After that: false, something is not to be had: *reason. */
 bool keepers_start(char reason[static REASON_BYTES]);
 
-/* Once all that was granted before is said again: other classes go. */
+/* Once all that was granted before is said: other classes go. And once it is said again, to a helper that has been started again. */
 void keepers_settle(void);
+void keeper_settle_again(enum kept kept);
 
 /* All is given back; or they end, and leave it as it is. */
 void keepers_end(void);

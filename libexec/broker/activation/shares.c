@@ -48,13 +48,17 @@ static uint16_t take(unsigned i)
     return (uint16_t)(CLASS_LEAST + i);
 }
 
-/* 0: all are taken. One that was given back comes last: a socket that a child has from its parent keeps the mark. */
+/* 0: all are taken. One that was given back comes last: a socket that a child has from its parent keeps the mark, and
+ * a group that could not be emptied is another's no sooner than it must be. */
 static uint16_t take_class(void)
 {
     static unsigned next;
-    for (unsigned tried = 0; tried < CLASSES; tried++, next = (next + 1) % CLASSES)
-        if (is_free(next))
-            return take(next);
+    for (unsigned tried = 0; tried < CLASSES; tried++) {
+        const unsigned i = next;
+        next = (next + 1) % CLASSES;
+        if (is_free(i))
+            return take(i);
+    }
     return 0;
 }
 
@@ -207,9 +211,13 @@ void shares_unbind(struct attachment *attachment)
             unbind(kept, attachment);
 }
 
-void shares_bind_again(enum kept kept)
+void shares_say_again(enum kept kept)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
+        if (reservation->shares[kept].is_there && held(reservation->grant, kept) != NULL)
+            (void)keep(reservation, kept);
         if (reservation->attachment != NULL && reservation->attachment->bound[kept])
             (void)say_thread(kept, "bind", reservation->attachment);
+    }
+    keeper_settle_again(kept);
 }

@@ -30,7 +30,7 @@ bool shares_bind_is_due(const struct attachment *attachment);
 uint64_t shares_bind(struct attachment *attachment);
 void shares_unbind(struct attachment *attachment);
 
-/* The helper knows no thread any more. */
-void shares_bind_again(enum kept kept);
+/* The helper knows no class and no thread any more. */
+void shares_say_again(enum kept kept);
 
 #endif

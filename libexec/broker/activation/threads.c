@@ -39,7 +39,7 @@ void threads_check(void)
 {
     for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
         if (reservation->attachment != NULL && reservation->request == NULL && has_drifted(reservation))
-            adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
+            adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
 }
 
 void threads_guard(void)
@@ -139,8 +139,8 @@ void threads_adjusted(const struct helper_event *event)
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL && reservation->grant != NULL) {
         attachment->state = attachment_is_pending(attachment) ? ATTACHMENT_AWAKE : ATTACHMENT_ASTRAY; /* an apply makes good, or tells the owner, what this could not */
         reservation_queue(reservation);
-    } else if (reservation != NULL && adjusting->tell && reservation->request == NULL)
-        verdict_again(reservation, UPDATE, "the plugin moved it to make room");
+    } else if (reservation != NULL && adjusting->told != NULL && reservation->request == NULL)
+        verdict_again(reservation, UPDATE, adjusting->told);
     free(adjusting);
 }
 

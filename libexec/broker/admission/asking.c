@@ -19,6 +19,7 @@
 #include "refusals.h"
 #include "debts.h"
 #include "waiting.h"
+#include "spare.h"
 #include "spec.h"
 #include "tasks.h"
 #include "units.h"
@@ -59,7 +60,7 @@ static enum next commit(struct request *request, struct grant *grant)
     grant->holdings = request->holdings;
     request->holdings = NULL;
     request->old = grant_rebook(request->reservation, grant, &request->debt);
-    say(request, RESULT_OK, "%s grants it", grant->plugin == NO_PLUGIN ? plugin_line(grant->holdings->plugin)->name : plugin_line(grant->plugin)->name);
+    say(request, RESULT_OK, request->for_more ? "%s has room for more of what it desires" : "%s grants it", grant_plugin_name(grant));
     return ENFORCE;
 }
 
@@ -162,7 +163,10 @@ static enum next refuse(struct request *request)
 {
     if (!refusal_is_final(request) && something_came_free(request))
         return ask_again(request);
-    if (!refusal_is_final(request) && waiting_may_help(request))
+    const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_take_back(request);
+    if (taken != TAKEN_NOTHING)
+        return taken == TAKEN ? ask_again(request) : WAIT;
+    if (!refusal_is_final(request) && !request->for_more && waiting_may_help(request))
         return WAIT;
     refusal_say(request, RESOURCE_CPU);
     return ANSWER;
@@ -208,6 +212,8 @@ static enum next ask_for_cpu(struct request *request)
         const struct grant *const own[2] = {reservation->grant, request->partial};
         if (acl_check(rules, reservation->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->least, &request->ceiling,
                       &refusal, reason)) {
+            if (request->most != 0 && request->most < request->ceiling)
+                request->ceiling = request->most;
             if (request->spec.dry_run)
                 acl_release(&request->hold); /* nobody is refused for what is only asked */
             /* A plan that others have to judge must not be in the plugin's books before they have. */

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "names.h"
 #include "refusals.h"
+#include "spare.h"
 
 static const struct charge *charged_already(const struct request *request, int plugin)
 {
@@ -22,6 +23,19 @@ static bool may_be_asked(const struct claim *claim, int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
     return line->resource == claim->resource && (claim->where[0] == '\0' || strcmp(claim->where, line->where) == 0) && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
+}
+
+static enum next refuse(struct request *request)
+{
+    const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_take_back(request);
+    if (taken == TAKEN_LATER)
+        return WAIT;
+    if (taken == TAKEN_NOTHING) {
+        refusal_say(request, request->claim->resource);
+        return ANSWER;
+    }
+    refusal_clear(request);
+    return ASK;
 }
 
 enum next claims_ask(struct request *request)
@@ -41,8 +55,7 @@ enum next claims_ask(struct request *request)
         const uint64_t allowed = claim_within(claim, request->ceiling);
         request->nearest = allowed > request->nearest ? allowed : request->nearest;
     }
-    refusal_say(request, claim->resource);
-    return ANSWER;
+    return refuse(request);
 }
 
 static enum next turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)

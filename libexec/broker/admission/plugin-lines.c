@@ -148,63 +148,105 @@ static bool is_resource_word(const char *word, const struct plugin_line *line)
            is_where(word, line);
 }
 
-/* The broker's own words; every word but timeout=, confine= and enforce= goes to the plugin as well. */
-static bool parse_word(const char *word, struct plugin_line *line, char *reason)
+/* ---- the broker's own words ---- */
+
+static bool parse_timeout(const char *value, struct plugin_line *line, char *reason)
 {
-    const char *value = strchr(word, '=');
     uint64_t number;
-    if (value == NULL || value == word || strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
-        return wrong(reason, line->line, "a word is KEY=VALUE, not \"%.40s\"", word);
-    value++;
-    if (strncmp(word, "timeout=", 8) == 0) {
-        if (!parse_time(value, &number))
-            return wrong(reason, line->line, "timeout= takes a time such as 50ms, not \"%.40s\"", value);
-        line->timeout = (int64_t)number * 1000;
-        return true;
-    }
-    if (strncmp(word, "partition=", 10) == 0) {
-        if (!line->deadline)
-            return wrong(reason, line->line, "partition= is for plugins with the range -");
-        if (strcmp(value, "unthrottled") != 0 && strcmp(value, "cpuset") != 0 && strcmp(value, "global") != 0)
-            return wrong(reason, line->line, "partition= takes global, unthrottled or cpuset, not \"%.40s\"", value);
-        line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : value[0] == 'c' ? PARTITION_CPUSET : PARTITION_GLOBAL;
-        line->domains = value[0] == 'c';
-    }
-    if (strncmp(word, "confine=", 8) == 0) {
-        if (line->deadline)
-            return wrong(reason, line->line, "confine= is for plugins with priorities; the others have partition=");
-        if (strcmp(value, "affinity") != 0 && strcmp(value, "cpuset") != 0)
-            return wrong(reason, line->line, "confine= takes affinity or cpuset, not \"%.40s\"", value);
-        line->domains = value[0] == 'c';
-        return true;
-    }
-    if (strncmp(word, "enforce=", 8) == 0 && resource_where(line->resource) != NULL) {
+    if (!parse_time(value, &number))
+        return wrong(reason, line->line, "timeout= takes a time such as 50ms, not \"%.40s\"", value);
+    line->timeout = (int64_t)number * 1000;
+    return true;
+}
+
+static bool parse_partition(const char *value, struct plugin_line *line, char *reason)
+{
+    if (!line->deadline)
+        return wrong(reason, line->line, "partition= is for plugins with the range -");
+    if (strcmp(value, "unthrottled") != 0 && strcmp(value, "cpuset") != 0 && strcmp(value, "global") != 0)
+        return wrong(reason, line->line, "partition= takes global, unthrottled or cpuset, not \"%.40s\"", value);
+    line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : value[0] == 'c' ? PARTITION_CPUSET : PARTITION_GLOBAL;
+    line->domains = value[0] == 'c';
+    return true;
+}
+
+static bool parse_confine(const char *value, struct plugin_line *line, char *reason)
+{
+    if (line->deadline)
+        return wrong(reason, line->line, "confine= is for plugins with priorities; the others have partition=");
+    if (strcmp(value, "affinity") != 0 && strcmp(value, "cpuset") != 0)
+        return wrong(reason, line->line, "confine= takes affinity or cpuset, not \"%.40s\"", value);
+    line->domains = value[0] == 'c';
+    return true;
+}
+
+static bool parse_enforce(const char *value, struct plugin_line *line, char *reason)
+{
+    if (resource_where(line->resource) != NULL) {
         const char *how = line->resource == RESOURCE_DISK ? "cgroup" : "htb";
         line->kept = strcmp(value, how) == 0;
         return line->kept || strcmp(value, "none") == 0 ||
                wrong(reason, line->line, "enforce= of a %s takes %s or none, not \"%.40s\"", resource_name(line->resource), how, value);
     }
-    if (strncmp(word, "enforce=", 8) == 0) {
-        if (line->deadline)
-            return wrong(reason, line->line, "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes");
-        if (strcmp(value, "runtime") != 0 && strcmp(value, "none") != 0)
-            return wrong(reason, line->line, "enforce= takes runtime or none, not \"%.40s\"", value);
-        line->enforced = value[0] == 'r';
-        return true;
-    }
-    if (is_resource_word(word, line) && !parse_resource_word(word, value, line, reason))
-        return false;
-    if (strncmp(word, "threshold=", 10) == 0) {
-        if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)
-            return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
-        line->promises = true;
-    }
-    size_t length = line->words == NULL ? 0 : strlen(line->words);
+    if (line->deadline)
+        return wrong(reason, line->line, "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes");
+    if (strcmp(value, "runtime") != 0 && strcmp(value, "none") != 0)
+        return wrong(reason, line->line, "enforce= takes runtime or none, not \"%.40s\"", value);
+    line->enforced = value[0] == 'r';
+    return true;
+}
+
+static bool parse_desired(const char *value, struct plugin_line *line, char *reason)
+{
+    line->keeps_desired = strcmp(value, "kept") == 0;
+    return line->keeps_desired || strcmp(value, "shared") == 0 || wrong(reason, line->line, "desired= takes shared or kept, not \"%.40s\"", value);
+}
+
+static bool parse_threshold(const char *value, struct plugin_line *line, char *reason)
+{
+    if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)
+        return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
+    line->promises = true;
+    return true;
+}
+
+/* Those of them that the plugin hears as well. */
+static const struct {
+    const char *key;
+    bool (*parse)(const char *value, struct plugin_line *line, char *reason);
+    bool is_plugins;
+} broker_words[] = {
+    {"timeout=", parse_timeout, false},       {"partition=", parse_partition, true}, {"confine=", parse_confine, false}, {"enforce=", parse_enforce, false},
+    {"threshold=", parse_threshold, true},    {"desired=", parse_desired, false},
+};
+
+static void keep_word(struct plugin_line *line, const char *word)
+{
+    const size_t length = line->words == NULL ? 0 : strlen(line->words);
     char *words = realloc(line->words, length + strlen(word) + 2);
     if (words == NULL)
         abort();
     snprintf(words + length, strlen(word) + 2, "%s%s", length == 0 ? "" : " ", word);
     line->words = words;
+}
+
+static bool parse_word(const char *word, struct plugin_line *line, char *reason)
+{
+    const char *value = strchr(word, '=');
+    if (value == NULL || value == word || strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
+        return wrong(reason, line->line, "a word is KEY=VALUE, not \"%.40s\"", word);
+    value++;
+    for (size_t i = 0; i < sizeof broker_words / sizeof *broker_words; i++)
+        if (strncmp(word, broker_words[i].key, (size_t)(value - word)) == 0) {
+            if (!broker_words[i].parse(value, line, reason))
+                return false;
+            if (broker_words[i].is_plugins)
+                keep_word(line, word);
+            return true;
+        }
+    if (is_resource_word(word, line) && !parse_resource_word(word, value, line, reason))
+        return false;
+    keep_word(line, word);
     return true;
 }
 

@@ -77,8 +77,8 @@ static json_t *plugins_as_json(bool running)
         const struct plugin_line *line = plugin_line(i);
         const char *is = !running ? "ended" : plugin_is_serving(i) ? "serving" : "restarting";
         const bool schedules = line->resource == RESOURCE_CPU;
-        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:o, s:s, s:s, s:s}", "name", line->name, "program", program_of(line),
-                                                 "resource", resource_name(line->resource), "policy",
+        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s}", "name", line->name, "program", program_of(line),
+                                                 "resource", resource_name(line->resource), "where", line->where[0] == '\0' ? NULL : line->where, "policy",
                                                  !schedules ? NULL : line->deadline ? "deadline" : "fixed-priority", "priorities", priorities_of(line),
                                                  "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is));
     }

@@ -13,6 +13,7 @@
 #include "plugins.h"
 #include "readers.h"
 #include "resource-cpu.h"
+#include "spec.h"
 #include "units.h"
 
 /* Objects stay from one verdict to the next, with their keys and the order of these: to make them anew took a third of the time. */
@@ -93,12 +94,15 @@ static json_t *replies_list(const struct outcome *outcome)
 
 static json_t *claims_list(const struct grant *grant)
 {
+    char accepted[64];
     json_t *list = json_array();
     for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
         const struct claim_key *keys = resource_keys(holding->claim.resource);
         json_t *claim = json_pack("{s:s, s:s}", "resource", resource_name(holding->claim.resource), "plugin", plugin_line(holding->plugin)->name);
         for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
-            set(claim, keys[i].name, number_or_null(holding->claim.values[i]));
+            set(claim, keys[i].name, number_or_null(i == 0 ? claim_least(&holding->claim) : holding->claim.values[i]));
+        snprintf(accepted, sizeof accepted, "accepted_%.40s", keys[0].name);
+        set(claim, accepted, number_or_null(holding->claim.values[0]));
         const char *where = resource_where(holding->claim.resource);
         if (where != NULL)
             set(claim, where, json_string(plugin_line(holding->plugin)->where));
@@ -113,6 +117,8 @@ static json_t *grant_or_null(json_t *object, const struct grant *grant)
         return json_null();
     cpu_show(object, grant);
     set(object, "expires", number_or_null(grant->spec.expires));
+    set(object, "importance", number_or_null((uint64_t)grant->spec.importance));
+    set(object, "weight", json_integer(spec_weight(&grant->spec)));
     set(object, "claims", claims_list(grant));
     return json_incref(object);
 }

@@ -386,8 +386,9 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     bool good = set_kernel(state->same_boot ? state->rt_runtime : "", reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
-    keepers_settle();
-    if (!good) {
+    if (good)
+        keepers_settle();
+    else {
         char ignored[REASON_BYTES];
         restore_kernel();
         (void)drop_domains(ignored);

@@ -84,6 +84,8 @@ static void add_grant(const struct grant *grant)
     add_claims(grant->holdings);
     paragraph_add_stated(&output, "lifetime_thread", grant->spec.lifetime_thread);
     paragraph_add_stated(&output, "expires", grant->spec.expires);
+    paragraph_add_stated(&output, "importance", (uint64_t)grant->spec.importance);
+    paragraph_add_stated(&output, "weight", (uint64_t)grant->spec.weight);
     paragraph_add_stated(&output, "move_process", grant->spec.move_process);
     paragraph_add_stated(&output, "attach", (uint64_t)grant->spec.attach);
     paragraph_add_stated(&output, "attach_kept", grant->spec.attach_kept);
@@ -311,7 +313,8 @@ static bool get_grant(const struct paragraph *record, struct recorded_reservatio
     const bool has_plan = strcmp(reservation->plugin, NO_PLUGIN_NAME) != 0;
     return (!has_plan || cpu_take_up(record, grant)) && get_int(record, "attach", INT32_MAX, &spec->attach) &&
            get_bool(record, "lifetime_thread", &spec->lifetime_thread) && get_bool(record, "move_process", &spec->move_process) &&
-           get_bool(record, "attach_kept", &spec->attach_kept) && get(record, "expires", TIME_MAX, &spec->expires);
+           get_bool(record, "attach_kept", &spec->attach_kept) && get(record, "expires", TIME_MAX, &spec->expires) &&
+           get_int(record, "importance", IMPORTANCE_MAX, &spec->importance) && get_int(record, "weight", WEIGHT_MAX, &spec->weight);
 }
 
 static bool get_thread(const struct paragraph *record, struct recorded_reservation *reservation)

@@ -1,0 +1,98 @@
+#include "disk-option.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+
+static bool no(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool no(char *why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, DISK_OPTION_WHY, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* Whether the administrator has given that device a line of its own. */
+static bool has_line(const char *spool, const char *disk)
+{
+    const int directory = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    json_t *status = directory < 0 ? NULL : client_read_object(directory, "status.json", NULL);
+    const json_t *line;
+    size_t i;
+    bool found = false;
+    json_array_foreach(json_object_get(status, "plugins"), i, line) {
+        const char *resource = client_string(line, "resource"), *where = client_string(line, "where");
+        found |= resource != NULL && where != NULL && strcmp(resource, "disk") == 0 && strcmp(where, disk) == 0;
+    }
+    json_decref(status);
+    if (directory >= 0)
+        close(directory);
+    return found;
+}
+
+/* A name is the user's own word, as in a spec; what is no path is asked for as it is. */
+static bool add_place(json_t *claim, const char *place, const char *spool, char *why)
+{
+    char disk[DISK_NAME_BYTES], reason[DISK_PLACE_REASON];
+    if (strchr(place, '/') == NULL && place[0] != '.') {
+        json_object_set_new(claim, "device", json_string(place));
+        return true;
+    }
+    const enum disk_place is = disk_place(place, disk, reason);
+    if (is == DISK_PLACE_NONE || (is == DISK_PLACE_STACKED && !has_line(spool, disk)))
+        return no(why, "%s", reason);
+    json_object_set_new(claim, "device", json_string(disk));
+    return true;
+}
+
+/* SIZE/TIME, or SIZE a second. */
+static bool add_size(json_t *claim, const char *size, char *why)
+{
+    const char *slash = strchr(size, '/');
+    if (!isdigit((unsigned char)size[0]))
+        return no(why, "this does not say how much: a size such as 640kB, after a colon where the disk is named");
+    json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes", slash == NULL ? json_string(size) : json_stringn(size, (size_t)(slash - size)));
+    if (slash != NULL)
+        json_object_set_new(claim, "period", json_string(slash + 1));
+    return true;
+}
+
+static bool add_block(json_t *claim, const char *word, char *why)
+{
+    static const char block[] = "block=";
+    if (strncmp(word, block, strlen(block)) != 0)
+        return no(why, "after the comma stands block= and a size, such as block=32KiB");
+    json_object_set_new(claim, "block", json_string(word + strlen(block)));
+    return true;
+}
+
+/* The parts of a text that is cut up here. A path may have colons and commas, what follows the last colon has no other. */
+static bool add_all(json_t *claim, char *text, const char *spool, char *why)
+{
+    char *colon = strrchr(text, ':'), *size = colon == NULL ? text : colon + 1, *comma = strchr(size, ',');
+    if (colon != NULL)
+        *colon = '\0';
+    if (comma != NULL)
+        *comma = '\0';
+    return add_size(claim, size, why) && (comma == NULL || add_block(claim, comma + 1, why)) && (colon == NULL || add_place(claim, text, spool, why));
+}
+
+json_t *disk_option(const char *text, const char *spool, char why[static DISK_OPTION_WHY])
+{
+    char *words = strdup(text);
+    json_t *claim = json_object();
+    const bool good = words == NULL ? no(why, "out of memory") : add_all(claim, words, spool, why);
+    free(words);
+    if (good)
+        return claim;
+    json_decref(claim);
+    return NULL;
+}

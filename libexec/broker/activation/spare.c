@@ -1,0 +1,392 @@
+#include "spare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account.h"
+#include "accounting.h"
+#include "adjusting.h"
+#include "attach.h"
+#include "attachments.h"
+#include "debts.h"
+#include "desires.h"
+#include "grants.h"
+#include "ledger.h"
+#include "memory.h"
+#include "plugin-lines.h"
+#include "reservations.h"
+#include "resource-cpu.h"
+#include "shares.h"
+#include "spec.h"
+#include "units.h"
+#include "verdict.h"
+#include "waiting.h"
+
+static const int64_t between_changes = 1000000000, between_rounds = 20000000, while_it_changes = 10000000; /* ns */
+
+/* ---- less ---- */
+
+static const char taken_back[] = "what it had beyond what it needs is needed elsewhere";
+
+static struct holding *copy_holdings(const struct holding *from)
+{
+    struct holding *first = NULL, **last = &first;
+    for (; from != NULL; from = from->next) {
+        struct holding *holding = allocate(sizeof *holding);
+        *holding = *from;
+        holding->charge = (struct charge){0};
+        holding->ahead = 0;
+        holding->next = NULL;
+        *last = holding;
+        last = &holding->next;
+    }
+    return first;
+}
+
+/* A claim with so much of what it is a claim on. */
+static struct claim claim_with(const struct claim *of, uint64_t first)
+{
+    struct claim claim = *of;
+    claim.least = claim_least(of);
+    claim.values[0] = first;
+    if (claim.least == first)
+        claim.least = 0;
+    return claim;
+}
+
+/* The grant with no more than its aims. */
+static struct grant *lessened(const struct grant *grant)
+{
+    struct grant *less = allocate(sizeof *less);
+    *less = *grant;
+    less->charge = (struct charge){0};
+    less->holdings = copy_holdings(grant->holdings);
+    for (struct holding *holding = less->holdings; holding != NULL; holding = holding->next)
+        if (holding->aim < holding->claim.values[0])
+            holding->claim = claim_with(&holding->claim, holding->aim);
+    if (grant->aim < grant->plan.runtime)
+        less->plan.runtime = grant->aim;
+    less->utilization = cpu_utilization(less);
+    return less;
+}
+
+/* The verdict says of a thread only what the helper has done. */
+static void follow(struct reservation *reservation, bool has_less_time)
+{
+    shares_follow(reservation);
+    if (has_less_time && reservation->attachment != NULL && reservation->attachment->scheduled && !attachment_is_pending(reservation->attachment))
+        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), taken_back);
+    else
+        verdict_again(reservation, UPDATE, taken_back);
+}
+
+static void lessen(struct reservation *reservation)
+{
+    const uint64_t runtime = reservation->grant->plan.runtime;
+    grant_lessen(reservation, lessened(reservation->grant));
+    reservation->shared_out = monotonic_now();
+    (void)reservation_record(reservation);
+    follow(reservation, reservation->grant->plan.runtime < runtime);
+}
+
+/* ---- aims ---- */
+
+/* As it stands, but for what desires say. */
+static void aim_at_what_is(struct reservation *reservation)
+{
+    reservation->grant->aim = reservation->grant->plan.runtime;
+    for (struct holding *holding = reservation->grant->holdings; holding != NULL; holding = holding->next)
+        holding->aim = holding->claim.values[0];
+}
+
+static uint64_t within(uint64_t least, uint64_t value, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static void aim(const struct desire *desire)
+{
+    struct grant *grant = desire->reservation->grant;
+    struct holding *holding = desire_holding(desire);
+    if (holding == NULL)
+        grant->aim = within(grant->spec.runtime, runtime_within(desire->aim, cpu_window(grant)), grant->spec.desired_runtime);
+    else
+        holding->aim = within(claim_least(&holding->claim), plugin_within(holding->plugin, &holding->claim, desire->aim), claim_desired(&holding->claim));
+}
+
+static bool aims_lower(const struct grant *grant)
+{
+    bool lower = grant->aim < grant->plan.runtime;
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
+        lower |= holding->aim < holding->claim.values[0];
+    return lower;
+}
+
+static bool aims_higher(const struct grant *grant)
+{
+    bool higher = grant->aim > grant->plan.runtime;
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
+        higher |= holding->aim > holding->claim.values[0];
+    return higher;
+}
+
+/* Nobody is about to change it. */
+static bool is_settled(const struct reservation *reservation)
+{
+    return reservation->request == NULL && !reservation->raises && reservation->state == RESERVATION_OPEN;
+}
+
+/* ---- sharing out ---- */
+
+static uint64_t shared_at; /* occasion() then; nothing has changed since */
+static struct timer pause;
+enum { NEVER = 0 };
+
+static uint64_t occasion(void)
+{
+    return 1 + ledger_additions() + ledger_removals();
+}
+
+bool spare_is_due(void)
+{
+    return desires_first() != NULL && pause.at == 0 && shared_at != occasion();
+}
+
+/* Returns when it is to be looked at again; 0: that is not to be known. */
+static int64_t settle(struct reservation *reservation, int64_t now)
+{
+    if (!aims_lower(reservation->grant) && !aims_higher(reservation->grant))
+        return 0;
+    if (!is_settled(reservation))
+        return now + while_it_changes;
+    if (reservation->shared_out != 0 && now < reservation->shared_out + between_changes)
+        return reservation->shared_out + between_changes;
+    if (aims_lower(reservation->grant))
+        lessen(reservation);
+    if (aims_higher(reservation->grant)) {
+        reservation->shared_out = now;
+        reservation->raises = true;
+        reservation_queue(reservation);
+    }
+    return 0;
+}
+
+static void set_aims(void)
+{
+    struct desire *desires;
+    for (struct reservation *reservation = desires_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires))
+        aim_at_what_is(reservation);
+    const size_t count = desires_list(&desires);
+    desires_share_out(desires, count);
+    for (size_t i = 0; i < count; i++)
+        aim(&desires[i]);
+    free(desires);
+}
+
+/* First who is to have less: what is taken back may be what others are to have. */
+void spare_share_out(void)
+{
+    const int64_t now = monotonic_now();
+    int64_t again = 0;
+    set_aims();
+    for (int lower = 1; lower >= 0; lower--)
+        for (struct reservation *reservation = desires_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires)) {
+            if (aims_lower(reservation->grant) != (lower == 1))
+                continue;
+            const int64_t then = settle(reservation, now);
+            again = then != 0 && (again == 0 || then < again) ? then : again;
+        }
+    shared_at = again != 0 ? NEVER : occasion();
+    timer_set(&pause, again > now + between_rounds ? again : now + between_rounds);
+}
+
+/* ---- more ---- */
+
+void spare_ask_for_more(struct request *request)
+{
+    const struct grant *grant = request->reservation->grant;
+    request->for_more = true;
+    request->most = grant->aim > grant->plan.runtime ? grant->aim : grant->plan.runtime;
+    request->spec = grant->spec;
+    request->spec.plugin = grant->plugin == NO_PLUGIN ? NULL : strdup(plugin_line(grant->plugin)->name);
+    if (grant->plugin != NO_PLUGIN && request->spec.plugin == NULL)
+        abort(); /* as memory.h does */
+    request->spec.claims = NULL;
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
+        struct claim *claim = claims_push(&request->spec.claims, holding->claim.resource), *const next = claim->next;
+        *claim = claim_with(&holding->claim, holding->aim > holding->claim.values[0] ? holding->aim : holding->claim.values[0]);
+        claim->next = next;
+        snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin_line(holding->plugin)->name);
+    }
+    request->claim = request->spec.claims;
+}
+
+bool spare_is_news(const struct request *request)
+{
+    const struct grant *now = request->reservation->grant, *before = request->old;
+    if (now == NULL || before == NULL)
+        return now == NULL;
+    bool is_other = now->plan.runtime != before->plan.runtime || !CPU_EQUAL(&now->plan.cpus, &before->plan.cpus);
+    const struct holding *is = now->holdings, *was = before->holdings;
+    for (; is != NULL && was != NULL; is = is->next, was = was->next)
+        is_other |= is->claim.values[0] != was->claim.values[0];
+    return is_other;
+}
+
+/* ---- what somebody needs ---- */
+
+struct need {
+    const struct request *request;
+    const struct desire *desires;
+    size_t count;
+    const uint64_t *pool; /* the one that would do */
+    uint64_t lacks, best;
+};
+
+static uint64_t surplus_in(const struct need *need, const uint64_t *pool)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < need->count; i++)
+        if (need->desires[i].pool == pool && need->desires[i].reservation != need->request->reservation)
+            sum += need->desires[i].now - need->desires[i].least;
+    return sum;
+}
+
+/* It would be had of this pool if others gave up some of it. Of several it is the one that would have most left: worst fit. */
+static void weigh_pool(struct need *need, const struct pool *pool, uint64_t weight)
+{
+    const uint64_t left = ledger_left(pool, need->request->reservation->grant), all = left + surplus_in(need, pool->used);
+    if (weight > left && weight <= all && all - weight >= need->best) {
+        need->pool = pool->used;
+        need->lacks = weight - left;
+        need->best = all - weight;
+    }
+}
+
+static bool of_claim(const struct pool *pool, const struct grant *grant, void *context)
+{
+    struct need *need = context;
+    (void)grant;
+    weigh_pool(need, pool, plugin_weight(pool->plugin, need->request->claim));
+    return true;
+}
+
+static bool of_cpu(const struct pool *pool, const struct grant *grant, void *context)
+{
+    struct need *need = context;
+    const struct spec *spec = &need->request->spec;
+    struct grant wanted = {.plugin = pool->plugin, .spec = *spec, .plan.runtime = spec->runtime};
+    (void)grant;
+    if (pool->cpu >= 0 && CPU_COUNT(&spec->cpus) != 0 && !CPU_ISSET((size_t)pool->cpu, &spec->cpus))
+        return true;
+    wanted.utilization = cpu_utilization(&wanted);
+    weigh_pool(need, pool, cpu_weight(&wanted));
+    return true;
+}
+
+static bool may_serve(const struct request *request, int plugin)
+{
+    const struct plugin_line *line = plugin_line(plugin);
+    const char *wanted = request->claim == NULL ? request->spec.plugin : request->claim->plugin[0] == '\0' ? NULL : request->claim->plugin;
+    return line->resource == (request->claim == NULL ? RESOURCE_CPU : request->claim->resource) && (wanted == NULL || strcmp(wanted, line->name) == 0);
+}
+
+static void find_pool(struct need *need)
+{
+    for (int i = 0; i < plugins_count(); i++)
+        if (may_serve(need->request, i))
+            (void)resource_kind_of(i)->of_line(i, need->request->claim == NULL ? of_cpu : of_claim, need);
+}
+
+static bool is_charged_to(const struct charge *charge, const struct counter *counter)
+{
+    for (int i = 0; i < charge->count; i++)
+        if (charge->parts[i].counter == counter)
+            return true;
+    return false;
+}
+
+/* Not what is lacking in a pool decided, but a rule's sum, or a test that is no sum: each surplus that is part of it may help. */
+static bool may_help(const struct need *need, const struct desire *desire)
+{
+    const struct request *request = need->request;
+    const struct grant *grant = desire->reservation->grant;
+    const struct holding *holding = desire_holding(desire);
+    if (request->denied && request->no_plugin < 0)
+        return request->denial.counter != NULL && is_charged_to(holding == NULL ? &grant->charge : &holding->charge, request->denial.counter);
+    return may_serve(request, holding == NULL ? grant->plugin : holding->plugin);
+}
+
+/* So much of it as is lacking; all that may help, where that is not known. */
+static uint64_t part_of(const struct need *need, const struct desire *desire)
+{
+    const uint64_t surplus = desire->now - desire->least;
+    if (desire->reservation == need->request->reservation || (need->pool == NULL ? !may_help(need, desire) : desire->pool != need->pool))
+        return 0;
+    return need->pool != NULL && need->lacks < surplus ? need->lacks : surplus;
+}
+
+static void take_part(const struct desire *desire, uint64_t part)
+{
+    const struct desire less = {.reservation = desire->reservation, .resource = desire->resource, .aim = desire->now - part};
+    aim_at_what_is(desire->reservation);
+    aim(&less);
+    lessen(desire->reservation);
+}
+
+/* Within a pool they are sorted by importance, the least important last. */
+static enum taken take(struct need *need)
+{
+    enum taken taken = TAKEN_NOTHING;
+    for (size_t i = need->count; i-- > 0;) {
+        const struct desire *desire = &need->desires[i];
+        const uint64_t part = part_of(need, desire);
+        if (part == 0)
+            continue;
+        if (!is_settled(desire->reservation)) {
+            taken = TAKEN_LATER;
+            continue;
+        }
+        need->lacks -= need->pool == NULL ? 0 : part;
+        take_part(desire, part);
+        taken = taken == TAKEN_LATER ? taken : TAKEN;
+    }
+    return taken;
+}
+
+/* What is taken back of CPU time may have to be paid back first: that is waited for before anything else is tried. */
+static bool is_to_come_free(const struct request *request)
+{
+    return request->took_back != TOOK_NOTHING && !request->patient && debt_count() != 0;
+}
+
+/* Where it is not known how much would help, others are not to give up all that they have again and again for somebody who is refused all the same. */
+static bool may_take_all(struct request *request)
+{
+    const int64_t now = monotonic_now(), for_the_next = 10000000000;
+    struct account *account = request->reservation->user->account;
+    if (request->took_back == TOOK_ALL || now < account->took_all + for_the_next)
+        return false;
+    account->took_all = now;
+    request->took_back = TOOK_ALL;
+    return true;
+}
+
+enum taken spare_take_back(struct request *request)
+{
+    struct desire *desires;
+    if (request->for_more || desires_first() == NULL || is_to_come_free(request))
+        return TAKEN_NOTHING;
+    struct need need = {.request = request, .count = desires_list(&desires)};
+    desires_share_out(desires, need.count);
+    need.desires = desires;
+    find_pool(&need);
+    enum taken taken = TAKEN_NOTHING;
+    if (need.pool != NULL)
+        request->took_back = TOOK_PART;
+    if (need.pool != NULL || may_take_all(request))
+        taken = take(&need);
+    free(desires);
+    return taken == TAKEN_LATER && !waiting_for_a_moment(request) ? TAKEN_NOTHING : taken;
+}

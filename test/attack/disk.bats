@@ -1,0 +1,176 @@
+# What a user can do to others by the groups that rtf-disk puts processes into.
+
+load ../helper
+load ../slow-disk
+
+prepare() {
+    truncate -s 64M "$WORK/image"
+    disk_of "$WORK/image"
+    configure_plugins "DISK disk - - resource=disk device=$DISK throughput=5800kB"
+    configure_rules '- DISK max_bandwidth 100MB' "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
+}
+
+tidy() {
+    if [ -n "${STORM:-}" ]; then end_storm; fi
+    disk_tidy
+    [ ! -d "$blkio/rtf-test-alice" ] || rmdir "$blkio/rtf-test-alice"
+}
+
+stream='{"disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}}'
+reserve() { told '.result == "OK"' "$(spec "$1" "$2" "$stream")"; }
+attach() { # UID NAME TID: prints the answer
+    as "$1" sh -c "echo $3 >'$SPECS/$1/.$2' && mv '$SPECS/$1/.$2' '$SPECS/$1/$2.tid'"
+    verdict "$1" "$2"
+}
+is_in_group() { [[ $(group_of "$1") == $2 ]]; }
+
+@test "who is attached is moved with what he starts, and nobody else, when he comes and when he goes" {
+    broker_start
+    sleeper $BOB
+    bobs=$SLEEPER
+    before=$(group_of "$bobs")
+    sleeper $ALICE
+    reserve $ALICE cam
+    told '.result == "OK"' "$(attach $ALICE cam "$SLEEPER")"
+    is_in_group "$SLEEPER" '/rtf-disk/c*'
+    [ "$(cat "$blkio$(group_of "$SLEEPER")/cgroup.procs")" = "$SLEEPER" ]
+    [ "$(group_of "$bobs")" = "$before" ]
+    told '.result == "ATTACH_FAIL"' "$(attach $ALICE cam "$bobs")"
+    [ "$(group_of "$bobs")" = "$before" ]
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually has_groups 0
+    [ "$(group_of "$bobs")" = "$before" ] && [ "$(group_of "$SLEEPER")" = "$before" ]
+}
+
+@test "a process with a thread of somebody else stays where it is" {
+    broker_start
+    cat >"$WORK/server.py" <<'END'
+import ctypes, sys, threading, time
+libc = ctypes.CDLL(None)
+def work():
+    libc.syscall(117, *3 * [int(sys.argv[1])])  # setresuid, of this thread alone
+    print(threading.get_native_id(), flush=True)
+    time.sleep(300)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(300)
+END
+    /usr/bin/python3 "$WORK/server.py" $ALICE >"$WORK/server" 2>&1 3>&- &
+    server=$!
+    echo "$server" >>"$WORK/pids"
+    eventually [ -s "$WORK/server" ]
+    before=$(group_of "$server")
+    reserve $ALICE cam
+    told '.result == "ATTACH_FAIL" and (.reason | contains("thread that is not its user'"'"'s own"))' "$(attach $ALICE cam "$(cat "$WORK/server")")"
+    [ "$(group_of "$server")" = "$before" ]
+}
+
+# Each process starts another and ends: there is always one that has not been seen.
+begin_storm() { # COUNT
+    cat >"$WORK/storm.py" <<'END'
+import os, sys
+for _ in range(int(sys.argv[2])):
+    if os.fork() == 0:
+        while os.path.exists(sys.argv[1]):
+            if os.fork() != 0:
+                os._exit(0)
+        os._exit(0)
+while os.path.exists(sys.argv[1]):
+    try:
+        os.wait()
+    except ChildProcessError:
+        pass
+END
+    : >"$WORK/storming"
+    become $ALICE sh -c 'while [ ! -e "$1.go" ]; do sleep 0.01; done; exec /usr/bin/python3 "$2" "$1" "$3"' sh "$WORK/storming" "$WORK/storm.py" "$1" >/dev/null 2>&1 3>&- &
+    STORM=$!
+    echo "$STORM" >>"$WORK/pids"
+    eventually is_sh "$STORM"
+}
+end_storm() {
+    rm -f "$WORK/storming"
+    has_no_storm() { ! pgrep -f "$WORK/storm.py" >/dev/null; }
+    eventually has_no_storm
+    STORM=
+}
+
+@test "who starts processes faster than they can be moved keeps others waiting for a moment, and has nothing of a disk; the group goes when they have ended" {
+    broker_start
+    reserve $ALICE cam
+    begin_storm 100
+    told '.result == "OK"' "$(attach $ALICE cam "$STORM")"
+    group=$(group_of "$STORM")
+    : >"$WORK/storming.go"
+    many() { [ "$(wc -l <"$blkio$group/cgroup.procs")" -ge 10 ]; }
+    eventually many
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    begin=$(milliseconds)
+    reserve $BOB cam
+    took=$(($(milliseconds) - begin))
+    echo "# Bob's claim took $took ms beside it" >&3
+    [ "$took" -lt $((5000 * PATIENCE)) ]
+    is_told() { grep -q 'processes multiply faster than they can be moved' "$EVENTS"; }
+    is_over() { [ ! -d "$blkio$group" ] || is_told; }
+    eventually is_over
+    if [ -d "$blkio$group" ]; then # it was faster
+        echo '# it was faster' >&3
+        has_no_weight() { [ ! -d "$blkio$group" ] || [ "$(bounds "$group" | cut -d ' ' -f 3)" = 1 ]; }
+        eventually has_no_weight
+    fi
+    end_storm
+    reserve $BOB other
+    as $BOB rm "$SPECS/$BOB/cam.json" "$SPECS/$BOB/other.json"
+    eventually has_groups 0
+}
+
+@test "a process that is hidden in /proc is attached and let go" {
+    unshare --mount sh -c 'mount -t proc -o hidepid=ptraceable proc /proc && exec "$@"' sh \
+        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
+        ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves
+    sleeper $ALICE
+    before=$(group_of "$SLEEPER")
+    reserve $ALICE cam
+    told '.result == "OK"' "$(attach $ALICE cam "$SLEEPER")"
+    is_in_group "$SLEEPER" '/rtf-disk/c*'
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually has_groups 0
+    [ "$(group_of "$SLEEPER")" = "$before" ]
+}
+
+@test "a name that means another disk, a link or a path means none" {
+    broker_start
+    as $ALICE ln -s "/dev/$DISK" "$WORK/spool/specs/disk" 2>/dev/null || true
+    for name in "../$DISK" "/dev/../dev/$DISK" "$WORK/image" "$DISK/queue" "/dev/block/../$DISK" "/proc/self/fd/0" .; do
+        told '.grant == null' "$(spec $ALICE cam "$(jq -c --arg name "$name" '.disk.device = $name' <<<"$stream")")"
+    done
+    has_groups 0
+    told '.grant.claims[0].device == "'"$DISK"'"' "$(spec $ALICE cam "$(jq -c --arg name "/dev/$DISK" '.disk.device = $name' <<<"$stream")")"
+    has_groups 1
+}
+
+@test "a process that its owner moves into a group of his has no share there, brings nobody in, and stays where it is" {
+    broker_start
+    mkdir "$blkio/rtf-test-alice"
+    chown $ALICE "$blkio/rtf-test-alice" "$blkio/rtf-test-alice"/{cgroup.procs,tasks} 2>/dev/null || true
+    sleeper $ALICE
+    one=$SLEEPER
+    sleeper $ALICE
+    reserve $ALICE cam
+    told '.result == "OK"' "$(attach $ALICE cam "$one")"
+    group=$(group_of "$one")
+    no as $ALICE sh -c "echo $SLEEPER >'$blkio$group/cgroup.procs'" 2>/dev/null
+    no as $ALICE sh -c "echo 1000 >'$blkio$group'/*bfq.weight" 2>/dev/null
+    no as $ALICE mkdir "$blkio$group/more" 2>/dev/null
+    [[ $(group_of "$SLEEPER") != /rtf-disk/* ]]
+    left=no
+    if as $ALICE sh -c "echo $one >'$blkio/rtf-test-alice/cgroup.procs'" 2>/dev/null; then left=yes; fi # with version 2 it may not
+    reserve $ALICE other
+    [ "$(bounds /rtf-test-alice 2>/dev/null | awk '{ print $NF }')" = 1 ]
+    as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/other.json"
+    eventually has_groups 0
+    [ "$left" = no ] || [ "$(group_of "$one")" = /rtf-test-alice ]
+    kill "$one"
+    eventually has_ended "$one"
+}

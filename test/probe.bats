@@ -1,0 +1,69 @@
+# rtf-probe(8): what a disk reads at random places, on one of known speed (slow-disk.bash); and which disk something lies on.
+
+load helper
+load slow-disk
+load loop-disk
+
+probe() { "$RTF_LIBEXEC/rtf-probe" "$1"; }
+
+tidy() {
+    loop_remove
+    disk_remove
+}
+
+# within RATE PERCENT OF: of a rate as it is printed.
+within() {
+    local bytes=${1%kB}
+    [ "$bytes" != "$1" ] && bytes=$((bytes * 1000)) && [ $((bytes * 100)) -ge $(($3 * (100 - $2))) ] && [ $((bytes * 100)) -le $(($3 * (100 + $2))) ]
+}
+
+@test "what is measured of a disk of 4 ms and 22 MB/s is within 10 % of that, in 5 s, and a line of plugins.conf takes it" {
+    disk_make
+    measured() {
+        local begin=${EPOCHREALTIME/./} took
+        line=$(probe "/dev/$DISK")
+        took=$((${EPOCHREALTIME/./} - begin))
+        echo "# $line in $((took / 1000)) ms" >&3
+        [[ $line =~ ^throughput=4KiB:([0-9]+kB),32KiB:([0-9]+kB),128KiB:([0-9]+kB)$ ]] || return 1
+        within "${BASH_REMATCH[1]}" 10 978473 && within "${BASH_REMATCH[2]}" 10 5969000 && within "${BASH_REMATCH[3]}" 10 13169000 && [ "$took" -lt 5000000 ]
+    }
+    once_of 3 measured
+    configure_plugins 'EDF edf - all partition=global' "DISK disk - - resource=disk device=$DISK $line"
+    configure_rules '- DISK max_bandwidth 1MB'
+    "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+}
+
+# Who may not open it is told which one it would have been.
+@test "a disk may be named by its name, its device, a partition or a path of something on it" {
+    loop_make
+    ln -s "/dev/${LOOP}p1" "$WORK/link"
+    mkdir "$WORK/mounted/rec"
+    for word in "$LOOP" "${LOOP}p1" "/dev/$LOOP" "/dev/${LOOP}p1" "$WORK/mounted" "$WORK/mounted/rec/../rec" "$WORK/link"; do
+        run stranger $ALICE "$RTF_LIBEXEC/rtf-probe" "$word"
+        [ "$status" = 77 ] && [ "$output" = "rtf-probe: /dev/$LOOP: Permission denied" ] || { echo "$word: $status $output" >&2; return 1; }
+    done
+}
+
+@test "what is no disk is refused with the reason, and so is who may not read it" {
+    refused() { # STATUS SENTENCE WORD
+        run probe "$3"
+        [ "$status" = "$1" ] && [ "$output" = "rtf-probe: $3: $2" ] || { echo "$status $output" >&2; return 1; }
+    }
+    refused 66 'there is no disk of that name' nosuchdisk
+    refused 66 'No such file or directory' "$WORK/nothing"
+    refused 66 'this is in memory (tmpfs), and on no disk' /dev/shm
+    refused 66 'this is on a file system that has no disk' /proc
+    refused 66 'this is a device, but no disk' /dev/null
+    refused 66 'this is neither the name of a disk, such as sda, nor a path' 'a b'
+    disk_make
+    refused 66 'this is on the file system of a program (FUSE), which has no disk' "$WORK/fuse/disk"
+    mkdir -m 700 "$WORK/closed"
+    run stranger $ALICE "$RTF_LIBEXEC/rtf-probe" "$WORK/closed/rec"
+    [ "$status" = 66 ]
+    [ "$output" = "rtf-probe: $WORK/closed/rec: Permission denied" ]
+    for words in '' '--help' "$DISK $DISK"; do
+        # shellcheck disable=SC2086 # words
+        run "$RTF_LIBEXEC/rtf-probe" $words
+        [ "$status" = 64 ]
+    done
+}
