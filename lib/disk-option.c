@@ -2,23 +2,15 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "client.h"
+#include "fault.h"
 
-static bool no(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool no(char *why, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why, DISK_OPTION_WHY, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define no(why, ...) fault_in(why, DISK_OPTION_WHY, __VA_ARGS__)
 
 /* Whether the administrator has given that device a line of its own. */
 static bool has_line(const char *spool, const char *disk)
