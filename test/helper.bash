@@ -34,7 +34,9 @@ teardown() {
         broker_stop TERM
     fi
     while read -r pid; do
-        kill -CONT "$pid" 2>/dev/null || true
+        # A function in the background is a shell, and the program that it runs is a child of that.
+        kill -STOP "$pid" 2>/dev/null || true
+        pkill -KILL -P "$pid" || true
         kill -KILL "$pid" 2>/dev/null || true
     done <"$WORK/pids"
     # A broker that a test killed leaves its parts, which end at end-of-file.
@@ -42,7 +44,8 @@ teardown() {
     # Tests of other lanes (test/run) do not set it, but those of the main one do.
     [ -n "${RTF_UIDS:-}" ] || [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
     forget_places
-    rm -rf "$WORK"
+    # Whoever wrote there ends in a moment; whoever does not is a fault of the test.
+    eventually rm -rf "$WORK" 2>/dev/null
 }
 
 # What a spool had in force stays in memory when the spool is removed, for a day.
