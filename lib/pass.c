@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "moment.h"
+
 union control {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(PASS_MAX * sizeof(int))];
@@ -36,11 +38,12 @@ ssize_t receive_with_fds(int socket, void *bytes, size_t size, int fds[], int co
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
                              .msg_controllen = CMSG_SPACE((size_t)count * sizeof *fds)};
     ssize_t got;
+    int tries = 0;
     for (int i = 0; i < count; i++)
         fds[i] = -1;
     do
         got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
+    while (got < 0 && (errno == EINTR || (errno != EAGAIN && is_of_the_moment(errno) && ++tries < MOMENT_TRIES)));
     const struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
     if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
         return got;

@@ -46,6 +46,7 @@
 #include "files.h"
 #include "kept.h"
 #include "locked.h"
+#include "moment.h"
 #include "pass.h"
 #include "rights.h"
 #include "talk.h"
@@ -156,6 +157,8 @@ static void take_messages(void)
     const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
     if (fd >= 0)
         close(fd);
+    if (got < 0 && is_of_the_moment(errno))
+        return;
     if (got <= 0)
         exit(EX_OK); /* the broker is gone; what is unread the next reader finds */
     if (!paragraph_feed(&input, bytes, (size_t)got))
