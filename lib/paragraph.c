@@ -209,6 +209,14 @@ void paragraph_add_number(struct paragraph_output *output, const char *key, uint
     add_line(output, key, digits, strlen(digits));
 }
 
+const char *paragraph_key(char joined[static KEY_BYTES], const char *about, const char *what)
+{
+    char *end = stpcpy(joined, about);
+    *end = '_';
+    memcpy(end + 1, what, strlen(what) + 1);
+    return joined;
+}
+
 void paragraph_add_stated(struct paragraph_output *output, const char *key, uint64_t value)
 {
     if (value != 0)

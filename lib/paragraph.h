@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PARAGRAPH_PAIRS = 40, PARAGRAPH_BYTES = 8192 };
+enum { PARAGRAPH_PAIRS = 40, PARAGRAPH_BYTES = 8192, KEY_BYTES = 32 };
 
 /* Keys and values point into the input's buffer: valid until the next paragraph_fill or paragraph_feed. */
 struct paragraph {
@@ -37,6 +37,9 @@ const char *paragraph_get(const struct paragraph *paragraph, const char *key);
 
 /* 1: present and a plain decimal within [0, max]; 0: absent; -1: present and not that. */
 int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max, uint64_t *value);
+
+/* "ABOUT_WHAT": a key for one of several things that have the same. Both are words of the caller's, and fit. Returns joined. */
+const char *paragraph_key(char joined[static KEY_BYTES], const char *about, const char *what);
 
 /* One read(2). Returns what read returned; -1 with ENOBUFS when a paragraph exceeds PARAGRAPH_BYTES. */
 ssize_t paragraph_fill(struct paragraph_input *input, int fd);

@@ -7,7 +7,7 @@
 #include "units.h"
 #include "wire.h"
 
-enum { UNITS_MAX = 1000000000, KEY_BYTES = 32 };
+enum { UNITS_MAX = 1000000000 };
 
 static const struct {
     const char *name, *where;
@@ -146,8 +146,7 @@ void claim_add_values(struct paragraph_output *output, const struct claim *claim
 
 static const char *key_of(char joined[static KEY_BYTES], enum resource resource, const char *what)
 {
-    snprintf(joined, KEY_BYTES, "%s_%s", resources[resource].name, what);
-    return joined;
+    return paragraph_key(joined, resources[resource].name, what);
 }
 
 void claims_add(struct paragraph_output *output, const struct claim *claims)

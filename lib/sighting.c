@@ -7,37 +7,29 @@
 #include "units.h"
 
 static const char *const states[] = {[FILE_ABSENT] = "absent", [FILE_BAD] = "bad", [FILE_SAME] = "same", [FILE_READ] = "read"};
-enum { KEY_BYTES = 32, TID_MAX = 4194304 };
+enum { TID_MAX = 4194304 };
 
 bool stamp_equal(const struct stamp *one, const struct stamp *other)
 {
     return one->inode == other->inode && one->changed == other->changed;
 }
 
-static const char *key_of(char joined[static KEY_BYTES], const char *file, const char *what)
-{
-    char *end = stpcpy(joined, file);
-    *end = '_';
-    memcpy(end + 1, what, strlen(what) + 1);
-    return joined;
-}
-
 static bool get_number(const struct paragraph *paragraph, const char *file, const char *what, uint64_t max, uint64_t *number)
 {
     char key[KEY_BYTES];
     *number = 0;
-    return paragraph_get_number(paragraph, key_of(key, file, what), max, number) >= 0;
+    return paragraph_get_number(paragraph, paragraph_key(key, file, what), max, number) >= 0;
 }
 
 void stamp_add(struct paragraph_output *output, const char *key, const struct stamp *stamp)
 {
     char joined[KEY_BYTES];
-    paragraph_add_number(output, key_of(joined, key, "inode"), stamp->inode);
-    paragraph_add_number(output, key_of(joined, key, "changed"), stamp->changed < 0 ? 0 : (uint64_t)stamp->changed);
+    paragraph_add_number(output, paragraph_key(joined, key, "inode"), stamp->inode);
+    paragraph_add_number(output, paragraph_key(joined, key, "changed"), stamp->changed < 0 ? 0 : (uint64_t)stamp->changed);
     if (stamp->digest != 0)
-        paragraph_add_number(output, key_of(joined, key, "digest"), stamp->digest);
+        paragraph_add_number(output, paragraph_key(joined, key, "digest"), stamp->digest);
     if (stamp->fresh)
-        paragraph_add(output, key_of(joined, key, "fresh"), "1");
+        paragraph_add(output, paragraph_key(joined, key, "fresh"), "1");
 }
 
 bool stamp_get(const struct paragraph *paragraph, const char *key, struct stamp *stamp)
@@ -61,7 +53,7 @@ static void add_file(struct paragraph_output *output, const char *key, const str
     paragraph_add(output, key, states[file->state]);
     stamp_add(output, key, &file->stamp);
     if (file->state == FILE_BAD)
-        paragraph_add(output, key_of(joined, key, "reason"), file->reason);
+        paragraph_add(output, paragraph_key(joined, key, "reason"), file->reason);
 }
 
 static bool get_file(const struct paragraph *paragraph, const char *key, struct file *file)
@@ -78,7 +70,7 @@ static bool get_file(const struct paragraph *paragraph, const char *key, struct 
         return false;
     if (file->state != FILE_BAD)
         return true;
-    reason = paragraph_get(paragraph, key_of(joined, key, "reason"));
+    reason = paragraph_get(paragraph, paragraph_key(joined, key, "reason"));
     if (reason == NULL || reason[0] == '\0')
         return false;
     snprintf(file->reason, sizeof file->reason, "%s", reason);

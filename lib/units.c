@@ -133,17 +133,29 @@ char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]
     return text;
 }
 
+/* For thirty numbers and times that are written for each request; by printf(3) a create took 5 us longer. */
+static char *digits_before(char *end, uint64_t number)
+{
+    do
+        *--end = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    return end;
+}
+
 char *format_number(uint64_t number, char text[static NUMBER_TEXT])
 {
-    snprintf(text, NUMBER_TEXT, "%llu", (unsigned long long)number);
-    return text;
+    text[NUMBER_TEXT - 1] = '\0';
+    return digits_before(text + NUMBER_TEXT - 1, number);
 }
 
 char *format_seconds(int64_t nanoseconds, char text[static SECONDS_TEXT])
 {
-    const long long second = 1000000000, time = nanoseconds < 0 ? 0 : nanoseconds;
-    snprintf(text, SECONDS_TEXT, "%lld.%09lld", time / second, time % second);
-    return text;
+    const uint64_t second = 1000000000, time = nanoseconds < 0 ? 0 : (uint64_t)nanoseconds;
+    char *end = text + SECONDS_TEXT - 1, *point = end - 10;
+    *end = '\0';
+    (void)digits_before(end, second + time % second); /* with its zeros */
+    *point = '.';
+    return digits_before(point, time / second);
 }
 
 uint64_t utilization(uint64_t runtime, uint64_t window)
