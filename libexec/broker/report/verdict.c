@@ -184,10 +184,10 @@ static json_t *filled(const struct reservation *reservation, const struct outcom
     return is_whole ? verdict : NULL;
 }
 
-static bool verdict_write(const struct reservation *reservation, const struct outcome *outcome, bool answers, bool more)
+static bool verdict_write(const struct reservation *reservation, const struct outcome *outcome, json_t *verdict, bool answers, bool more)
 {
     size_t length;
-    const char *text = json_as_line(filled(reservation, outcome), &length);
+    const char *text = json_as_line(verdict, &length);
     if (text == NULL) {
         errno = ENOMEM;
         return false;
@@ -199,19 +199,19 @@ static bool verdict_write(const struct reservation *reservation, const struct ou
 
 void verdict_tell(struct reservation *reservation, const struct outcome *outcome, int64_t microseconds, bool answers, bool more)
 {
-    bool written = verdict_write(reservation, outcome, answers, more);
+    json_t *const verdict = filled(reservation, outcome);
+    bool written = verdict_write(reservation, outcome, verdict, answers, more);
     int error = errno;
     struct event event = {.stage = "verdict", .user = reservation->user, .name = reservation->name, .request = kind_name(outcome->kind),
                           .decision = outcome->result == RESULT_OK ? "ok" : outcome->result == RESULT_WAITING ? "waiting" : "refused", .reason = outcome->reason,
                           .plugin = grant_plugin_name(reservation->grant),
                           .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,
-                          .token = reservation->token, .microseconds = microseconds, .grant = verdict_grant(reservation->grant)};
+                          .token = reservation->token, .microseconds = microseconds, .grant = json_object_get(verdict, "grant")};
     event_write(&event);
     event.decision = "error";
     event.reason = strerror(error);
     if (!written)
         event_write(&event);
-    json_decref(event.grant);
 }
 
 void verdict_again(struct reservation *reservation, enum kind kind, const char *reason)
