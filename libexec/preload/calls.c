@@ -166,36 +166,51 @@ long syscall(long sysno, ...)
 
 /* ---- a thread that is to be real-time from its start on ---- */
 
+/* The creator asks, and the new thread waits: it may have been created by the constructor of a library, which holds the loader's lock, and to ask for
+ * the user's name may load another library. */
 struct start {
     void *(*routine)(void *);
     void *argument;
-    int policy, priority, error;
-    sem_t decided; /* from then on this belongs to the creator, whose stack it is on */
+    pid_t thread;
+    int error;
+    sem_t is_there, decided, is_read; /* after the last this belongs to the creator, whose stack it is on */
 };
+
+static void wait_for(sem_t *sem)
+{
+    while (sem_wait(sem) != 0)
+        ;
+}
 
 static void *begin(void *argument)
 {
     struct start *start = argument;
-    const struct start own = {.routine = start->routine, .argument = start->argument};
-    const int error = reserve_fixed(gettid(), start->policy, start->priority);
-    start->error = error;
-    sem_post(&start->decided);
-    return error == 0 ? own.routine(own.argument) : NULL;
+    start->thread = gettid();
+    sem_post(&start->is_there);
+    wait_for(&start->decided);
+    void *(*const routine)(void *) = start->routine;
+    void *const own = start->argument;
+    const int error = start->error;
+    sem_post(&start->is_read);
+    return error == 0 ? routine(own) : NULL;
 }
 
-static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes, struct start *start)
+static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes, struct start *start, int policy, int priority)
 {
     pthread_attr_t ordinary = *attributes; /* a copy that shares what it points to, and is not destroyed */
     int detached = PTHREAD_CREATE_JOINABLE;
     pthread_attr_setinheritsched(&ordinary, PTHREAD_INHERIT_SCHED);
     pthread_attr_getdetachstate(attributes, &detached);
+    sem_init(&start->is_there, 0, 0);
     sem_init(&start->decided, 0, 0);
+    sem_init(&start->is_read, 0, 0);
     const int error = LIBC(pthread_create)(thread, &ordinary, begin, start);
     if (error != 0)
         return error;
-    while (sem_wait(&start->decided) != 0)
-        ;
-    sem_destroy(&start->decided);
+    wait_for(&start->is_there);
+    start->error = reserve_fixed(start->thread, policy, priority);
+    sem_post(&start->decided);
+    wait_for(&start->is_read);
     if (start->error != 0 && detached == PTHREAD_CREATE_JOINABLE)
         pthread_join(*thread, NULL);
     return start->error;
@@ -210,6 +225,6 @@ int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*sta
         inherits = PTHREAD_INHERIT_SCHED;
     if (inherits != PTHREAD_EXPLICIT_SCHED || !is_fixed(policy))
         return LIBC(pthread_create)(newthread, attr, start_routine, arg);
-    struct start start = {.routine = start_routine, .argument = arg, .policy = policy, .priority = param.sched_priority};
-    return create_and_decide(newthread, attr, &start);
+    struct start start = {.routine = start_routine, .argument = arg};
+    return create_and_decide(newthread, attr, &start, policy, param.sched_priority);
 }

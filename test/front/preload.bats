@@ -131,6 +131,41 @@ tidy() {
     diff "$WORK/refused" "$WORK/out"
 }
 
+# That of one that is opened while the program runs is called under the lock of the loader, and who has this module loaded for the user's name wants that, too.
+@test "a thread that is created by a library's constructor, where names of users come by another library" {
+    cat >"$WORK/early.c" <<'END'
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+static void *begin(void *is_real_time)
+{
+    *(int *)is_real_time = (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+    return NULL;
+}
+__attribute__((constructor)) static void early(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int is_real_time = 0;
+    pthread_attr_init(&attributes);
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
+    pthread_attr_setschedparam(&attributes, &(struct sched_param){15});
+    if (pthread_create(&thread, &attributes, begin, &is_real_time) != 0 || pthread_join(thread, NULL) != 0 || !is_real_time)
+        _exit(1);
+}
+END
+    cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -shared -fPIC -o "$WORK/early.so" "$WORK/early.c" -pthread
+    printf '#include <dlfcn.h>\nint main(int argc, char **argv) { return dlopen(argv[argc - 1], RTLD_NOW) == 0; }\n' >"$WORK/late.c"
+    cc -o "$WORK/late" "$WORK/late.c"
+    broker_start
+    echo 'passwd: compat' >"$WORK/nsswitch.conf"
+    # Nobody's name is looked up who says the right one.
+    unshare --mount --propagation private sh -c 'mount --bind "$1" /etc/nsswitch.conf && shift && exec "$@"' sh "$WORK/nsswitch.conf" \
+        setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- env -u USER HOME="$WORK/home" timeout 20 "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms -- "$WORK/late" "$WORK/early.so"
+    nothing_is_left
+}
+
 @test "what the rules refuse fails as without rights, with one line why" {
     broker_start
     configure_rules "$BOB - max_utilization 1"
