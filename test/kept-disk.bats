@@ -167,6 +167,25 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     grep -q SCHED_DEADLINE "$WORK/policy"
 }
 
+@test "a second broker that would keep disks does not start, and the groups of the first stay" {
+    broker_start
+    reserve $ALICE cam
+    has_groups 1
+    group=$(groups_of_ours)
+    mkdir "$WORK/other"
+    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/other/spool" --config "$CONFIG" --group "$GROUP"
+    [ "$status" = 78 ]
+    [[ "$output" == *'plugins.conf:2: another broker keeps disks on this machine'* ]] || { echo "$output" >&2; false; }
+    [ "$(groups_of_ours)" = "$group" ]
+    [ "$(scheduler)" = bfq ]
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start # at once: the helper of the one before may still be there
+    [ "$(groups_of_ours)" = "$group" ]
+    agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
+    agree
+}
+
 @test "a disk that is not there is named, and nobody else's process comes into a group" {
     broker_start
     reserve $ALICE cam

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -14,7 +16,7 @@
 #include "thread.h"
 #include "units.h"
 
-enum { WEIGHT_MOST = 1000, WEIGHT_REST = 1, PATH_BYTES = 64, VALUE_BYTES = 160, ROUNDS = 16, TRIES = 2, THREADS_MOST = 4096 };
+enum { WEIGHT_MOST = 1000, WEIGHT_REST = 1, PATH_BYTES = 64, VALUE_BYTES = 160, ROUNDS = 16, TRIES = 2, THREADS_MOST = 4096, HOLD_TRIES = 150, HOLD_PAUSE = 20 /* ms */ };
 
 /* The kernel counts in slices of a tenth of a second and allows whole blocks in each: so much more, or what is left of one is lost in each of them. */
 enum { SLICES = 10 };
@@ -40,6 +42,21 @@ bool groups_open(char mount[static GROUP_BYTES], char reason[static GROUPS_REASO
     if (root < 0)
         snprintf(reason, GROUPS_REASON, "this machine has no cgroups for disks mounted (blkio, or io with version 2)");
     return root >= 0;
+}
+
+/* The lock is on the hierarchy, which is what two would share; it ends with its holder. One who is just ending may be emptying a group, and is waited
+ * for once. */
+bool groups_hold(char reason[static GROUPS_REASON])
+{
+    static int tries;
+    for (; flock(root, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (errno != EWOULDBLOCK || tries >= HOLD_TRIES) {
+            snprintf(reason, GROUPS_REASON, "another broker keeps disks on this machine, and its groups are there");
+            return false;
+        }
+        (void)poll(NULL, 0, HOLD_PAUSE);
+    }
+    return true;
 }
 
 /* ---- notes ---- */

@@ -21,6 +21,9 @@ enum { GROUPS_REASON = 256, CLASS_LEAST = 0x10, CLASS_MOST = 0xffff };
 /* Finds the hierarchy. False: *reason. *mount is where it is. */
 bool groups_open(char mount[static GROUP_BYTES], char reason[static GROUPS_REASON]);
 
+/* From here on no other process can; false: one does, and *reason. All that is below is for who holds them. */
+bool groups_hold(char reason[static GROUPS_REASON]);
+
 /* This disk, by its number, is divided by the groups' weights from now on; its scheduler is bfq. */
 bool groups_begin(const char *number, char reason[static GROUPS_REASON]);
 void groups_end(const char *number);

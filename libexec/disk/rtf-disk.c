@@ -64,7 +64,7 @@ static bool begin(struct disk *disk, char *reason)
     if (disk->is_ours && strcmp(number, disk->number) == 0)
         return true;
     memcpy(disk->number, number, sizeof disk->number);
-    disk->is_ours = scheduler_begin(disk->name, reason) && groups_begin(disk->number, reason);
+    disk->is_ours = groups_hold(reason) && scheduler_begin(disk->name, reason) && groups_begin(disk->number, reason);
     return disk->is_ours;
 }
 
@@ -164,7 +164,7 @@ static const char *confine(const char *mount)
     static const int powers[] = {CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, -1};
     static const char *const calls[] = {
         "recvmsg", "sendmsg", "read", "pread64", "write", "writev", "open", "openat", "close", "fstat", "newfstatat", "statx", "faccessat", "faccessat2", "mkdirat", "unlinkat",
-        "fgetxattr", "fsetxattr", "getdents64", "lseek", "readlink", "readlinkat", "pidfd_open", "poll", "ppoll", "clock_gettime", "sched_getattr", "mmap", "munmap",
+        "fgetxattr", "fsetxattr", "flock", "getdents64", "lseek", "readlink", "readlinkat", "pidfd_open", "poll", "ppoll", "clock_gettime", "sched_getattr", "mmap", "munmap",
         "mremap", "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group", NULL};
     static char queues[DISKS_MOST][96];
     struct confine_path paths[DISKS_MOST + 4] = {{"/proc", MAY_READ}, {"/sys/devices", MAY_READ}, {mount, MAY_CHANGE}};
@@ -211,6 +211,10 @@ static int give_back(bool all)
 {
     char reason[SERVE_REASON];
     int code = EX_OK;
+    if (!groups_hold(reason)) {
+        fprintf(stderr, "rtf-disk: %s\n", reason);
+        return EX_TEMPFAIL;
+    }
     for (int i = 0; i < disk_count; i++) {
         if (disks[i].number[0] != '\0')
             groups_end(disks[i].number);
