@@ -160,7 +160,7 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
 @test "the adopter is killed at each system call for a directory of a wrong name" { killed_everywhere adopter aside; }
 
 # bats test_tags=turn:2
-@test "the log is killed at each system call of a create" { killed_everywhere log create; }
+@test "the log is killed at each system call of a create" { killed_everywhere logger create; }
 
 # bats test_tags=turn:0
 @test "the publisher is killed at each system call of a create that is told" { killed_everywhere publisher tell; }
@@ -204,7 +204,7 @@ kill_at_start() { # as kill_at
 # bats test_tags=turn:1
 @test "the adopter is killed at each system call from its start to a new directory" { killed_from_start adopter adopt; }
 # bats test_tags=turn:2
-@test "the log is killed at each system call from its start to a create" { killed_from_start log create; }
+@test "the log is killed at each system call from its start to a create" { killed_from_start logger create; }
 # bats test_tags=turn:1
 @test "the publisher is killed at each system call from its start to a create that is told" { killed_from_start publisher tell; }
 # bats test_tags=turn:0
