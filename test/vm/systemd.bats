@@ -65,6 +65,9 @@ first_session() { awk '/^## / { inside = $0 == "## A first session" } inside && 
     grep -q 'policy: SCHED_DEADLINE' "$WORK/out"
 }
 
+# The program that rtf-run has started, and waits for.
+program_of_camera() { pgrep -u camera -x sleep; }
+
 # camera: contrib/examples/camera.service, as it is, and a program that says that it is ready, and waits.
 camera() {
     getent passwd camera >/dev/null || useradd --system --groups rtf camera
@@ -80,8 +83,8 @@ camera() {
     systemctl start camera
     is_active rtf
     is_active camera
-    is_policy "$(main_of camera)" SCHED_DEADLINE
-    program=$(main_of camera)
+    program=$(program_of_camera)
+    is_policy "$program" SCHED_DEADLINE
     systemctl stop camera
     has_ended "$program"
     eventually test ! -e /var/spool/rtf/specs/camera/camera.json
@@ -90,7 +93,7 @@ camera() {
 @test "a restart of the broker changes nothing for it; a stop makes it ordinary, the next start real-time again" {
     camera
     systemctl start camera
-    program=$(main_of camera)
+    program=$(program_of_camera)
     systemctl restart rtf
     is_policy "$program" SCHED_DEADLINE
     systemctl stop rtf
@@ -98,13 +101,13 @@ camera() {
     is_active camera
     systemctl start rtf
     eventually is_policy "$program" SCHED_DEADLINE
-    [ "$(main_of camera)" = "$program" ]
+    [ "$(program_of_camera)" = "$program" ]
 }
 
 @test "a broker that is killed is started again, and the grant stays" {
     camera
     systemctl start camera
-    program=$(main_of camera) before=$(main_of rtf)
+    program=$(program_of_camera) before=$(main_of rtf)
     kill -KILL "$before"
     eventually is_another "$before"
     is_policy "$program" SCHED_DEADLINE
