@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PARAGRAPH_PAIRS = 40, PARAGRAPH_BYTES = 8192, KEY_BYTES = 32 };
+enum { PARAGRAPH_PAIRS = 64, PARAGRAPH_BYTES = 8192, KEY_BYTES = 32 };
 
 /* Keys and values point into the input's buffer: valid until the next paragraph_fill or paragraph_feed. */
 struct paragraph {

@@ -79,6 +79,14 @@ uint64_t claim_within_weight(const struct claim *claim, uint64_t weight, const s
     return claim->resource == RESOURCE_DISK ? disk_bytes_within(rates, weight, claim->values[1], claim->values[2]) : claim_within(claim, weight);
 }
 
+struct claim claim_in_mode(const struct claim *claim)
+{
+    struct claim kept = *claim;
+    if (claim->in_mode != 0)
+        kept.values[0] = claim->in_mode;
+    return kept;
+}
+
 uint64_t claim_least(const struct claim *claim)
 {
     return claim->least != 0 ? claim->least : claim->values[0];
@@ -159,6 +167,8 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
                 paragraph_add_number(output, key_of(key, claim->resource, keys[i].name), claim->values[i]);
         if (claim->least != 0)
             paragraph_add_number(output, key_of(key, claim->resource, "least"), claim->least);
+        if (claim->in_mode != 0)
+            paragraph_add_number(output, key_of(key, claim->resource, "in_mode"), claim->in_mode);
         if (claim->plugin[0] != '\0')
             paragraph_add(output, key_of(key, claim->resource, "plugin"), claim->plugin);
         if (claim->where[0] != '\0')
@@ -174,6 +184,7 @@ static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
         if (paragraph_get_number(paragraph, key_of(key, claim->resource, keys[i].name), keys[i].most, &claim->values[i]) < 0)
             return false;
     if (paragraph_get_number(paragraph, key_of(key, claim->resource, "least"), claim->values[0], &claim->least) < 0 ||
+        paragraph_get_number(paragraph, key_of(key, claim->resource, "in_mode"), claim->values[0], &claim->in_mode) < 0 ||
         (claim_desired(claim) != 0 && claim_desired(claim) < claim->values[0]))
         return false;
     const char *plugin = paragraph_get(paragraph, key_of(key, claim->resource, "plugin"));

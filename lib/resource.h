@@ -33,6 +33,7 @@ struct claim {
     char where[WHERE_BYTES];        /* the interface of a network, the device of a disk; "": any */
     uint64_t values[CLAIM_VALUES];  /* in the order of the keys; 0: not stated */
     uint64_t least;                 /* of what is granted: the first value that was asked for, where more is; 0: that is it */
+    uint64_t in_mode;               /* the first value in the mode that is on, where another one needs more; 0: that is it */
 };
 
 /* "cpu", "units": a key of specs, and the value of resource=. */
@@ -54,6 +55,9 @@ uint64_t claim_within(const struct claim *claim, uint64_t amount);
 /* What it takes of a pool: of a disk billionths of its time, of all else its amount. `rates` are those of the disk. */
 uint64_t claim_weight(const struct claim *claim, const struct disk_rates *rates);
 uint64_t claim_within_weight(const struct claim *claim, uint64_t weight, const struct disk_rates *rates);
+
+/* As it is kept: with the first value of the mode that is on. */
+struct claim claim_in_mode(const struct claim *claim);
 
 /* The first value that its owner needs, and the one that he would rather have: 0, he has not said so. */
 uint64_t claim_least(const struct claim *claim);

@@ -15,10 +15,13 @@
 #include "resource.h"
 
 enum { IMPORTANCE_MAX = 100, WEIGHT_MAX = 100 };
-enum { TOKEN_BYTES = 65, REASON_BYTES = 512, SPEC_BYTES_MAX = 64 * 1024 };
+enum { MODES_MAX = 8, MODE_BYTES = 32, TOKEN_BYTES = 65, REASON_BYTES = 512, SPEC_BYTES_MAX = 64 * 1024 };
 
 struct spec {
     uint64_t runtime, desired_runtime, period, deadline;
+    uint64_t runtime_in_mode; /* where another mode needs more, which `runtime` is; 0: that is it */
+    uint64_t runtime_least;   /* of all modes; 0: that is `runtime` */
+    char mode[MODE_BYTES];    /* the one that is on; "": there are none */
     cpu_set_t cpus;   /* it may have these only; empty: any */
     uint64_t expires; /* it ends so long after it was last written, or touched; 0: it does not */
     int priority; /* 1..99 */
@@ -44,11 +47,18 @@ void spec_free(struct spec *spec);
 void spec_add(struct paragraph_output *output, const struct spec *spec);
 bool spec_get(const struct paragraph *paragraph, struct spec *spec);
 
+/* Of these lines the mode alone; to be taken after the runtime. */
+void spec_add_mode(struct paragraph_output *output, const struct spec *spec);
+bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec);
+
 /* The content of NAME.tid: one decimal thread id and perhaps a newline. */
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid);
 
 /* Does it ask for CPU time? One that claims something else need not. */
 bool spec_claims_cpu(const struct spec *spec);
+
+/* Of all its modes. */
+uint64_t spec_least_runtime(const struct spec *spec);
 
 /* What its weight is where it does not say so. */
 int spec_weight(const struct spec *spec);

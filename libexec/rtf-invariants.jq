@@ -105,6 +105,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
       else
           [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["claims", (.grant.claims | keys), ([$verdict[place].grant.claims[].plugin] | sort)],
            ["runtime", .grant.runtime // 0, $verdict[place].grant.accepted_runtime // 0],
+           ["runtime in its mode", .grant.runtime_in_mode // 0, ($verdict[place].grant | .runtime_in_mode // .accepted_runtime // 0)],
            ["period", .grant.period // 0, $verdict[place].grant.period // 0], ["thread", .thread.tid, $verdict[place].thread.tid]][]
           | select(.[1] != .[2]) | "files: \($spec | place): \(.[0]) is \(.[1]), and its owner was told \(.[2])"
       end
@@ -131,7 +132,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
       else
           (if $suspended then [] else [["policy", .grant.policy, $thread.policy], ["priority", .grant.priority, $thread.priority]] end) + [["CPUs", .grant.cpus, $thread.cpus],
            ["reset-on-fork", true, $thread.reset_on_fork]]
-          + (if .grant.policy == "deadline" and ($suspended | not) then [["runtime", .grant.runtime, $thread.runtime], ["period", .grant.period, $thread.period],
+          + (if .grant.policy == "deadline" and ($suspended | not) then [["runtime", .grant.runtime_in_mode, $thread.runtime], ["period", .grant.period, $thread.period],
                                                  ["deadline", .grant.deadline, $thread.deadline]] else [] end)
           | .[] | select(.[1] != .[2]) | "kernel: \($spec | place): thread \($spec.thread.tid): \(.[0]) is \(.[2]), granted is \(.[1])"
       end

@@ -9,7 +9,7 @@ from collections import namedtuple
 GREETING_SECONDS = 5.0
 ANSWER_SECONDS = 3.0  # the broker waits BROKER_SECONDS; a loaded machine shall not look like a hang
 BROKER_SECONDS = 0.1
-PARAGRAPH_BYTES, PARAGRAPH_PAIRS = 8192, 40
+PARAGRAPH_BYTES, PARAGRAPH_PAIRS = 8192, 64
 PARAGRAPH = re.compile(rb"([a-z][a-z0-9_]*=[\x20-\x7e]*(\n|\Z))+\Z")
 ENDS_EARLY = "a plugin ends at the end of its input only, and this one {}"
 UNASKED = "each request has one answer, and nothing comes unasked"

@@ -195,7 +195,7 @@ static void judge_runtime(struct question *question, const struct rule *rule)
 
 static void judge_least_runtime(struct question *question, const struct rule *rule)
 {
-    uint64_t asked = question->spec->runtime;
+    const uint64_t asked = spec_least_runtime(question->spec);
     char tick[40] = "";
     if (!rule_bounds_least(rule, question->plugin))
         return;
@@ -209,7 +209,8 @@ static void judge_least_runtime(struct question *question, const struct rule *ru
         return;
     if (rule->tick)
         snprintf(tick, sizeof tick, ", a tick is %lluus", (unsigned long long)rule->value);
-    deny(question, rule, OTHER_RUNTIME, "%lluus asked%s", (unsigned long long)asked, tick);
+    const bool of_a_mode = asked < question->spec->runtime; /* which another runtime of the spec would not help */
+    deny(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s", (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
     tell_time(question->refusal, asked, rule->value);
 }
 

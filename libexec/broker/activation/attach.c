@@ -5,6 +5,7 @@
 #include "guard.h"
 #include "home.h"
 #include "plugin-lines.h"
+#include "resource-cpu.h"
 #include "starter.h"
 #include "units.h"
 
@@ -65,7 +66,7 @@ static struct message *about(const char *op, const struct attachment *attachment
 static void budget(struct message *message, const struct grant *grant)
 {
     if (guard_enforces(grant))
-        paragraph_add_number(helper_text(message), "budget", grant->plan.runtime);
+        paragraph_add_number(helper_text(message), "budget", cpu_in_mode(grant).runtime);
 }
 
 static struct message *about_grant(const char *op, struct attachment *attachment, const struct grant *grant)
@@ -76,7 +77,7 @@ static struct message *about_grant(const char *op, struct attachment *attachment
     home_expect(&attachment->presence, &grant->plan);
     struct message *message = about(op, attachment);
     budget(message, grant);
-    struct attributes wanted = grant->plan;
+    struct attributes wanted = cpu_in_mode(grant);
     wanted.reset_on_fork = true;
     wanted.domain = plugin_line(grant->plugin)->domains;
     attributes_add(helper_text(message), "", &wanted);

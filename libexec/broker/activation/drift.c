@@ -7,6 +7,7 @@
 #include "event.h"
 #include "plugin-lines.h"
 #include "request.h"
+#include "resource-cpu.h"
 #include "units.h"
 
 enum enforcement attachment_enforcement(const struct attachment *attachment, const struct attributes *now)
@@ -24,7 +25,7 @@ bool has_drifted(const struct reservation *reservation)
     char cpus[CPU_LIST_TEXT], reason[REASON_BYTES];
     const struct attachment *attachment = reservation->attachment;
     if (!attachment->scheduled || attachment_is_pending(attachment) || (reservation->news & NEWS_OF_THREAD) != 0 || is_being_detached(reservation) || reservation->grant == NULL || !thread_attributes(attachment->tid, &now) ||
-        attributes_show(&reservation->grant->plan, &now) || attachment_enforcement(attachment, &now) == SUSPENDED)
+        cpu_is_shown(reservation->grant, &now) || attachment_enforcement(attachment, &now) == SUSPENDED)
         return false;
     snprintf(reason, sizeof reason, "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted", (int)attachment->tid,
              policy_name(now.policy), now.priority, format_cpus(&now.cpus, cpus));

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "moment.h"
 #include "request.h"
+#include "resource-cpu.h"
 
 /* Told to be put back, and in no books any more; until the helper has answered, what it shows is not its own. */
 struct lost {
@@ -106,7 +107,7 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
         return;
     if (reservation->grant == NULL || is_being_detached(reservation))
         follow_put_back(reservation->user, reservation->name, leader);
-    else if (!attributes_show(&reservation->grant->plan, now))
+    else if (!cpu_is_shown(reservation->grant, now))
         adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
 }
 

@@ -159,7 +159,7 @@ void guard_part(const struct guarded_part *guarded, bool again)
 
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
 {
-    struct guarded_part guarded = {.pid = attachment->tid, .started_by = attachment->started_by, .rank = grant->plan, .runtime = grant->plan.runtime,
+    struct guarded_part guarded = {.pid = attachment->tid, .started_by = attachment->started_by, .rank = cpu_in_mode(grant), .runtime = cpu_in_mode(grant).runtime,
                                    .period = cpu_window(grant), .pidfd = attachment->pidfd, .event = event};
     guarded.rank.reset_on_fork = true;
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {

@@ -80,13 +80,16 @@ void shares_take_up(struct reservation *reservation, uint16_t class)
     }
 }
 
-/* ---- what is kept of what is granted ---- */
+/* ---- what is kept of what is granted: of the mode that is on ---- */
 
 static bool is_due(const struct reservation *reservation, enum kept kept)
 {
     const struct holding *holding = held(reservation->grant, kept);
     const struct share *share = &reservation->shares[kept];
-    return holding != NULL && (!share->is_there || share->plugin != holding->plugin || memcmp(share->values, holding->claim.values, sizeof share->values) != 0);
+    if (holding == NULL)
+        return false;
+    const struct claim claim = claim_in_mode(&holding->claim);
+    return !share->is_there || share->plugin != holding->plugin || memcmp(share->values, claim.values, sizeof share->values) != 0;
 }
 
 static enum kept first_due(const struct reservation *reservation)
@@ -140,14 +143,15 @@ static uint64_t keep(struct reservation *reservation, enum kept kept)
     if (reservation->class == 0)
         reservation->class = take_class();
     *share = (struct share){.is_there = true, .plugin = holding->plugin};
-    memcpy(share->values, holding->claim.values, sizeof share->values);
+    const struct claim claim = claim_in_mode(&holding->claim);
+    memcpy(share->values, claim.values, sizeof share->values);
     struct message *message = keeper_begin("class", plugin_line(share->plugin));
     struct paragraph_output *text = helper_text(message);
     paragraph_add_number(text, "class", reservation->class); /* 0 is refused */
-    paragraph_add_number(text, "rate", claim_amount(&holding->claim));
+    paragraph_add_number(text, "rate", claim_amount(&claim));
     if (kept == KEPT_DISK) {
-        paragraph_add_number(text, "block", holding->claim.values[2]);
-        paragraph_add_number(text, "share", plugin_weight(holding->plugin, &holding->claim));
+        paragraph_add_number(text, "block", claim.values[2]);
+        paragraph_add_number(text, "share", plugin_weight(holding->plugin, &claim));
     }
     return keeper_finish(kept, message);
 }

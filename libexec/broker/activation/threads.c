@@ -57,7 +57,7 @@ static void tell_lent(struct reservation *reservation, uint64_t times)
     char reason[256];
     snprintf(reason, sizeof reason, "thread %d waits for a lock and lent its rank to who holds it for all of its %lluus: it was ordinary until the next %lluus "
                                     "(%llu times since this was last told)",
-             (int)reservation->attachment->tid, (unsigned long long)reservation->grant->plan.runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
+             (int)reservation->attachment->tid, (unsigned long long)cpu_in_mode(reservation->grant).runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
     struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
                           .plugin = plugin_line(reservation->grant->plugin)->name, .tid = reservation->attachment->tid, .microseconds = -1};
     event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
@@ -69,7 +69,7 @@ static void tell_suspended(const struct reservation *reservation, uint64_t times
 {
     char reason[160];
     snprintf(reason, sizeof reason, "thread %d used up its %lluus before %lluus were over, and was ordinary until then (%llu times since the last warning)",
-             (int)reservation->attachment->tid, (unsigned long long)reservation->grant->plan.runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
+             (int)reservation->attachment->tid, (unsigned long long)cpu_in_mode(reservation->grant).runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
     struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
                           .plugin = plugin_line(reservation->grant->plugin)->name, .tid = reservation->attachment->tid, .microseconds = -1};
     event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);

@@ -103,12 +103,28 @@ static json_t *claims_list(const struct grant *grant)
             set(claim, keys[i].name, number_or_null(i == 0 ? claim_least(&holding->claim) : holding->claim.values[i]));
         snprintf(accepted, sizeof accepted, "accepted_%.40s", keys[0].name);
         set(claim, accepted, number_or_null(holding->claim.values[0]));
+        if (grant->spec.mode[0] != '\0') {
+            snprintf(accepted, sizeof accepted, "%.40s_in_mode", keys[0].name);
+            set(claim, accepted, number_or_null(claim_in_mode(&holding->claim).values[0]));
+        }
         const char *where = resource_where(holding->claim.resource);
         if (where != NULL)
             set(claim, where, json_string(plugin_line(holding->plugin)->where));
         json_array_append_new(list, claim);
     }
     return list;
+}
+
+/* The last keys, for most grants do not have them. */
+static void show_mode(json_t *object, const struct grant *grant)
+{
+    if (grant->spec.mode[0] == '\0') {
+        if (json_object_del(object, "mode") == 0)
+            (void)json_object_del(object, "runtime_in_mode");
+        return;
+    }
+    set(object, "mode", json_string(grant->spec.mode));
+    set(object, "runtime_in_mode", number_or_null(cpu_in_mode(grant).runtime));
 }
 
 static json_t *grant_or_null(json_t *object, const struct grant *grant)
@@ -120,6 +136,7 @@ static json_t *grant_or_null(json_t *object, const struct grant *grant)
     set(object, "importance", number_or_null((uint64_t)grant->spec.importance));
     set(object, "weight", json_integer(spec_weight(&grant->spec)));
     set(object, "claims", claims_list(grant));
+    show_mode(object, grant);
     return json_incref(object);
 }
 

@@ -200,6 +200,20 @@ static void set_number(json_t *object, const char *key, uint64_t number)
     json_object_set_new(object, key, number == 0 ? json_null() : json_integer((json_int_t)number));
 }
 
+struct attributes cpu_in_mode(const struct grant *grant)
+{
+    struct attributes plan = grant->plan;
+    if (grant->spec.runtime_in_mode != 0 && grant->spec.runtime_in_mode < plan.runtime)
+        plan.runtime = grant->spec.runtime_in_mode;
+    return plan;
+}
+
+bool cpu_is_shown(const struct grant *grant, const struct attributes *now)
+{
+    const struct attributes plan = cpu_in_mode(grant);
+    return attributes_show(&plan, now);
+}
+
 void cpu_show(json_t *object, const struct grant *grant)
 {
     char cpus[CPU_LIST_TEXT];
@@ -222,8 +236,8 @@ json_t *cpu_book(const struct grant *grant)
     char cpus[CPU_LIST_TEXT];
     const struct attributes *plan = &grant->plan;
     const struct plugin_line *line = plugin_line(grant->plugin);
-    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "plugin", line->name, "policy", policy_name(plan->policy), "cpus",
-                     format_cpus(&plan->cpus, cpus), "priority", plan->priority, "runtime", (json_int_t)plan->runtime, "period", (json_int_t)plan->period,
+    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "plugin", line->name, "policy", policy_name(plan->policy), "cpus",
+                     format_cpus(&plan->cpus, cpus), "priority", plan->priority, "runtime", (json_int_t)plan->runtime, "runtime_in_mode", (json_int_t)cpu_in_mode(grant).runtime, "period", (json_int_t)plan->period,
                      "deadline", (json_int_t)plan->deadline, "weight", (json_int_t)cpu_weight(grant), "rate", (json_int_t)cpu_rate(grant), "domain",
                      line->domains, "untested", grant->spec.ignore_admission);
 }

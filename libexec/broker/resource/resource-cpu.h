@@ -30,6 +30,12 @@ void cpu_record(struct paragraph_output *output, const struct grant *grant);
 bool cpu_take_up(const struct paragraph *record, struct grant *grant);
 
 /* As a verdict says it, into `object`; all null where there is none. */
+/* The plan as the kernel has it: with the runtime of the mode that is on. */
+struct attributes cpu_in_mode(const struct grant *grant);
+
+/* Whether a thread that is so runs as granted. */
+bool cpu_is_shown(const struct grant *grant, const struct attributes *now);
+
 void cpu_show(json_t *object, const struct grant *grant);
 /* As books.json says it. */
 json_t *cpu_book(const struct grant *grant);

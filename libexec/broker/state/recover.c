@@ -256,7 +256,7 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
         home_expect(&reservation->attachment->presence, &reservation->grant->plan);
         if (reservation->attachment->group == NULL)
             (void)group_of(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when it was attached */
-        *apply = !attributes_show(&reservation->grant->plan, &now) || plugin_line(reservation->grant->plugin)->domains;
+        *apply = !cpu_is_shown(reservation->grant, &now) || plugin_line(reservation->grant->plugin)->domains;
         /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
         if (*apply && recorded->laid_down)
             reservation->attachment->former = now;

@@ -82,6 +82,7 @@ static void add_grant(const struct grant *grant)
         cpu_record(&output, grant);
     }
     add_claims(grant->holdings);
+    spec_add_mode(&output, &grant->spec);
     paragraph_add_stated(&output, "lifetime_thread", grant->spec.lifetime_thread);
     paragraph_add_stated(&output, "expires", grant->spec.expires);
     paragraph_add_stated(&output, "importance", (uint64_t)grant->spec.importance);
@@ -311,7 +312,7 @@ static bool get_grant(const struct paragraph *record, struct recorded_reservatio
     struct grant *grant = &reservation->grant;
     struct spec *spec = &grant->spec;
     const bool has_plan = strcmp(reservation->plugin, NO_PLUGIN_NAME) != 0;
-    return (!has_plan || cpu_take_up(record, grant)) && get_int(record, "attach", INT32_MAX, &spec->attach) &&
+    return (!has_plan || cpu_take_up(record, grant)) && spec_get_mode(record, spec) && get_int(record, "attach", INT32_MAX, &spec->attach) &&
            get_bool(record, "lifetime_thread", &spec->lifetime_thread) && get_bool(record, "move_process", &spec->move_process) &&
            get_bool(record, "attach_kept", &spec->attach_kept) && get(record, "expires", TIME_MAX, &spec->expires) &&
            get_int(record, "importance", IMPORTANCE_MAX, &spec->importance) && get_int(record, "weight", WEIGHT_MAX, &spec->weight);
