@@ -302,14 +302,17 @@ static bool put_renamed(int directory, const char *aside, const char *file, unsi
 enum client_outcome client_put(struct client *client, const char *name, const char *text, ino_t *inode)
 {
     char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN];
-    if (!client_make_token(token))
-        return fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
     snprintf(file, sizeof file, "%s.json", name);
-    /* A name of our own: what a killed client left behind must not stop the next one. */
-    snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
-    if (put_unnamed(client->directory, file, text, inode) ||
-        (errno != EEXIST && put_renamed(client->directory, aside, file, RENAME_NOREPLACE, text, inode)))
+    if (put_unnamed(client->directory, file, text, inode))
         return CLIENT_OK;
+    if (errno != EEXIST) {
+        if (!client_make_token(token))
+            return fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
+        /* A name of our own: what a killed client left behind must not stop the next one. */
+        snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
+        if (put_renamed(client->directory, aside, file, RENAME_NOREPLACE, text, inode))
+            return CLIENT_OK;
+    }
     if (errno == EEXIST)
         return fail(client, CLIENT_TAKEN, "%s/specs/%s/%s exists", client->spool, client->user, file);
     return fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
