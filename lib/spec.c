@@ -703,8 +703,10 @@ bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec)
     if (mode != NULL && !name_is_valid(mode, strlen(mode), MODE_BYTES - 1))
         return false;
     snprintf(spec->mode, sizeof spec->mode, "%s", mode == NULL ? "" : mode);
-    return get_number(paragraph, "runtime_in_mode", spec->runtime, &spec->runtime_in_mode) &&
-           get_number(paragraph, "runtime_least", spec->runtime, &spec->runtime_least);
+    if (!get_number(paragraph, "runtime_in_mode", spec->runtime, &spec->runtime_in_mode) || !get_number(paragraph, "runtime_least", spec->runtime, &spec->runtime_least))
+        return false;
+    /* The rule on the least runtime looks at that one. */
+    return spec->runtime_in_mode == 0 || (spec->runtime_least != 0 && spec->runtime_least <= spec->runtime_in_mode);
 }
 
 bool spec_get(const struct paragraph *paragraph, struct spec *spec)

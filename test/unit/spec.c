@@ -114,7 +114,7 @@ static void depth_and_length_are_bounded(void **state)
 
 static void unknown_keys_are_named_with_their_line(void **state)
 {
-#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, units, network, disk, importance, weight, cpus, expires, on_refusal, dry_run, token and comment"
+#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, units, network, disk, importance, weight, cpus, expires, on_refusal, modes, mode, dry_run, token and comment"
     static const char *const wrong[] = {"Runtime", "RUNTIME", "runtime_", "uid", "plugins", "desired-runtime", "_"};
     static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\303\251e", "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
     (void)state;
@@ -365,12 +365,16 @@ static void lines_that_no_spec_has_are_refused(void **state)
                                         "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n", "period=10\nruntime=11\n\n", "desired_runtime=1\n\n", "attach=1\ndry_run=1\n\n", "dry_run=2\n\n", "units_count=0\n\n",
                                         "units_count=1000000001\n\n", "network_bytes=1\n\n", "network_bytes=0\nnetwork_period=1\n\n", "network_bytes=1073741825\nnetwork_period=1\n\n",
                                         "network_bytes=1\nnetwork_period=1\nnetwork_interface=a/b\n\n", "network_bytes=1\nnetwork_period=1\nnetwork_interface=0123456789abcdef\n\n",
-                                        "disk_bytes=1\ndisk_period=1\ndisk_device=a/b\n\n", "disk_bytes=1\ndisk_period=1\ndisk_block=16777217\n\n", "disk_bytes=1\n\n", "units_count=1\nunits_plugin=a/b\n\n", "units_count=1\nattach=1\n\n"};
+                                        "disk_bytes=1\ndisk_period=1\ndisk_device=a/b\n\n", "disk_bytes=1\ndisk_period=1\ndisk_block=16777217\n\n", "disk_bytes=1\n\n", "units_count=1\nunits_plugin=a/b\n\n", "units_count=1\nattach=1\n\n",
+                                        "runtime=10\nperiod=10\nmode=a b\n\n", "runtime=10\nperiod=10\nmode=a\nruntime_in_mode=11\nruntime_least=10\n\n",
+                                        "runtime=10\nperiod=10\nmode=a\nruntime_in_mode=5\n\n", "runtime=10\nperiod=10\nmode=a\nruntime_in_mode=5\nruntime_least=6\n\n",
+                                        "runtime=10\nperiod=10\nmode=a\nruntime_least=11\n\n", "units_count=1\nunits_in_mode=2\n\n"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check(!lines_are_taken(wrong[i]), "%s", wrong[i]);
     assert_true(lines_are_taken("runtime=10\nperiod=10\nplugin=EDF\ntoken=x\n\n"));
     assert_true(lines_are_taken("units_count=1\nunits_plugin=CAMERA\n\n"));
+    assert_true(lines_are_taken("runtime=10\nperiod=10\nmode=a\nruntime_in_mode=5\nruntime_least=2\nunits_count=3\nunits_in_mode=2\n\n"));
     assert_true(lines_are_taken("network_bytes=1024\nnetwork_period=20000\nnetwork_interface=eth0.5\n\n"));
 }
 
@@ -397,6 +401,30 @@ static void claims_are_told_with_their_key(void **state)
     refused("{\"units\": {\"count\": 1, \"plugin\": \"a b\"}}", "has the key \"plugin\", which must be a string");
     refused("{\"units\": {\"count\": 1},\n\"attach\": 5}", "key \"attach\" (line 2) needs a claim on CPU time beside it");
     refused("{\"cpu\": {\"count\": 1}}", "is unknown");
+}
+
+static void of_modes_the_most_is_asked_for(void **state)
+{
+    (void)state;
+    taken("{\"mode\": \"b\", \"modes\": {\"a\": {\"runtime\": 7}, \"b\": {\"units\": {\"count\": 2}}, \"c\": {\"runtime\": 3, \"units\": {\"count\": 1}}},"
+          " \"runtime\": 5, \"period\": 9, \"units\": {\"count\": 4}}");
+    assert_string_equal(spec.mode, "b");
+    assert_int_equal(spec.runtime, 7);
+    assert_int_equal(spec.runtime_in_mode, 5);
+    assert_int_equal(spec_least_runtime(&spec), 3);
+    assert_int_equal(spec.claims->values[0], 4);
+    assert_int_equal(spec.claims->in_mode, 2);
+    /* The one that is on needs the most. */
+    taken("{\"modes\": {\"a\": {\"runtime\": 7}, \"b\": {\"runtime\": 2}}, \"mode\": \"a\", \"period\": 9}");
+    assert_int_equal(spec.runtime, 7);
+    assert_int_equal(spec.runtime_in_mode, 0);
+    assert_int_equal(spec_least_runtime(&spec), 2);
+    taken("{\"runtime\": 4, \"period\": 9}");
+    assert_string_equal(spec.mode, "");
+    assert_int_equal(spec_least_runtime(&spec), 4);
+    refused("{\"runtime\": 4, \"period\": 9,\n\"modes\": {\"a\": {\"runtime\": 10}}, \"mode\": \"a\"}", "key \"runtime\" (line 1) must not exceed the period");
+    refused("{\"runtime\": 4, \"period\": 9,\n\"modes\": {\"a\": {}}, \"mode\": \"b\"}", "key \"mode\" (line 2) must be the name of one of the modes");
+    refused("{\"runtime\": 4, \"period\": 9,\n\"modes\": {\"\\u001b\": {}}, \"mode\": \"b\"}", "key \"modes\" (line 2) must have names");
 }
 
 static void what_a_wire_carries_is_said_in_bytes_and_times(void **state)
@@ -445,6 +473,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_json_is_told_with_its_place),
         cmocka_unit_test(arrays_and_scalars_are_no_object),
+        cmocka_unit_test(of_modes_the_most_is_asked_for),
         cmocka_unit_test(what_a_wire_carries_is_said_in_bytes_and_times),
         cmocka_unit_test(what_a_disk_carries_has_a_block),
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
