@@ -205,9 +205,9 @@ session() {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
-    [ "$keys" = 'attach comment cpus deadline desired_runtime disk dry_run expires ignore_admission importance lifetime move network on_refusal period plugin priority runtime token units weight' ]
+    [ "$keys" = 'attach comment cpus deadline desired_runtime disk dry_run expires ignore_admission importance lifetime mode modes move network on_refusal period plugin priority runtime token units weight' ]
     blocks rtf-spec.5 SYNOPSIS
-    [ "$(jq -r 'keys[]' "$WORK/block.01" | xargs)" = "$keys" ]
+    [ "$(jq -rs 'map(keys) | add | unique | .[]' "$WORK"/block.* | xargs)" = "$keys" ]
     answer=$(spec $ALICE cam '{"no_such_key": 1}')
     for key in $keys; do [[ $(field .reason "$answer") == *"$key"* ]] || { echo "$answer" >&2; false; }; done
 }
@@ -223,6 +223,8 @@ session() {
     [ "$(names FIELDS refusal)" = "$(jq -r '.refusal | keys_unsorted[]' <<<"$answer")" ]
     dry=$(spec $ALICE dry '{"runtime": "1ms", "period": "20ms", "dry_run": true}')
     [ "$(names FIELDS 'A dry run')" = "$(jq -r --argjson answer "$answer" '(keys_unsorted - ($answer | keys))[], (.rules[0] | keys_unsorted[])' <<<"$dry")" ]
+    modes=$(spec $ALICE modes '{"period": "20ms", "modes": {"a": {"runtime": "1ms"}}, "mode": "a"}')
+    [ "$(names FIELDS 'A grant with modes')" = "$(jq -r --argjson answer "$dry" '.grant | keys_unsorted - ($answer.would_grant | keys) | .[]' <<<"$modes")" ]
     # The examples on the page have them too, and rtf-wait's sort of stamp.
     blocks rtf-verdict.5 EXAMPLES
     for block in "$WORK/block.01" "$WORK/block.02"; do
