@@ -184,7 +184,8 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
     echo "# memory: $(echo $memory_before) / $(echo $memory_after)" >&3
     eventually readers_have_ended
     are_as_before() { [ "$(descriptors)" = "$descriptors_before" ]; }
-    eventually are_as_before # the adopter may be looking at a directory
+    # The adopter may be looking at a directory.
+    eventually are_as_before || { diff <(echo "$descriptors_before") <(descriptors) >&2; false; }
     # Sanitizers keep what was freed for a time, and look for leaks themselves; there the bounds are set aside.
     paste <(echo "$memory_before") <(echo "$memory_after") | {
         read -r before after
