@@ -369,7 +369,7 @@ static void take_message(void)
     int fd;
     const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
     if (got < 0 && is_of_the_moment(errno))
-        return;
+        return; /* what has come is there at the next poll */
     if (got <= 0)
         exit(EX_OK); /* the broker is gone */
     if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1)

@@ -122,11 +122,7 @@ broker_stop() {
 # told EXPRESSION JSON: it holds.
 told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
 
-# attach UID NAME TID: its thread is attached, by NAME.tid.
-attach() {
-    as "$1" sh -c "echo $3 >'$SPECS/$1/.$2' && mv '$SPECS/$1/.$2' '$SPECS/$1/$2.tid'"
-    eventually is_attached "$1" "$2" "$3"
-}
+# is_attached UID NAME TID
 is_attached() { jq -e --argjson tid "$3" '.thread.tid == $tid and .thread.state == "attached"' "$SPECS/$1/$2.verdict" >/dev/null; }
 
 milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }

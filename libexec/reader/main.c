@@ -158,7 +158,7 @@ static void take_messages(void)
     if (fd >= 0)
         close(fd);
     if (got < 0 && is_of_the_moment(errno))
-        return;
+        return; /* what has come is there at the next poll */
     if (got <= 0)
         exit(EX_OK); /* the broker is gone; what is unread the next reader finds */
     if (!paragraph_feed(&input, bytes, (size_t)got))

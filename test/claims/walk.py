@@ -19,9 +19,9 @@ def claims(dice):
     return spec or claims(dice)
 
 
-def until(what, true):
+def wait(condition, what):
     end = time.monotonic() + PATIENCE
-    while not true():
+    while not condition():
         if time.monotonic() > end:
             sys.exit("no answer to " + what)
         time.sleep(0.0001)
@@ -44,14 +44,14 @@ def walk(directory, operations, seed):
         name = "w%d" % dice.randrange(NAMES)
         if os.path.exists(name + ".json") and dice.random() < 0.3:
             os.remove(name + ".json")
-            until("the removal of " + name, lambda: not os.path.exists(name + ".verdict"))
+            wait(lambda: not os.path.exists(name + ".verdict"), "the removal of " + name)
             counts["released"] += 1
             continue
         token = "t%d-%d" % (seed, number)
         with open(".new", "w") as file:
             json.dump(dict(claims(dice), token=token), file)
         os.rename(".new", name + ".json")
-        until(token, lambda: answered(name, token))
+        wait(lambda: answered(name, token), token)
         with open(name + ".verdict") as file:
             counts["granted" if json.load(file)["result"] == "OK" else "refused"] += 1
     print(counts["granted"], counts["refused"], counts["released"])

@@ -2,8 +2,8 @@
 # for the virtual machines of test/vm/check, with /checkout as test/vm/check lays it out.
 
 bats_require_minimum_version 1.5.0
+load ../helper
 HERE=/checkout
-PATIENCE=${RTF_PATIENCE:-1}
 
 setup_file() { [ "$(cat /proc/1/comm)" = systemd ] && [ -d "$HERE/packages.old" ]; }
 
@@ -23,15 +23,6 @@ teardown() {
     rm -rf "$WORK"
 }
 
-eventually() {
-    local deadline=$((SECONDS + 20 * PATIENCE))
-    until "$@"; do
-        [ "$SECONDS" -lt "$deadline" ] || { echo "did not come true: $*" >&2; return 1; }
-        sleep 0.1
-    done
-}
-
-is_policy() { chrt -p "$1" 2>/dev/null | grep -q "policy: $2"; } # TID SCHED_...
 main_of() { systemctl show --property MainPID --value "$1"; }
 is_active() { [ "$(systemctl is-active "$1")" = active ]; }
 is_another() { is_active rtf && [ "$(main_of rtf)" != 0 ] && [ "$(main_of rtf)" != "$1" ]; } # PID: of a broker before
@@ -87,7 +78,7 @@ camera() {
     is_active rtf
     is_active camera
     program=$(program_of_camera)
-    is_policy "$program" SCHED_DEADLINE
+    is_policy "$program" deadline
     systemctl stop camera
     has_ended "$program"
     eventually test ! -e /var/spool/rtf/specs/camera/camera.json
@@ -98,12 +89,12 @@ camera() {
     systemctl start camera
     program=$(program_of_camera)
     systemctl restart rtf
-    is_policy "$program" SCHED_DEADLINE
+    is_policy "$program" deadline
     systemctl stop rtf
-    is_policy "$program" SCHED_OTHER
+    is_policy "$program" other
     is_active camera
     systemctl start rtf
-    eventually is_policy "$program" SCHED_DEADLINE
+    eventually is_policy "$program" deadline
     [ "$(program_of_camera)" = "$program" ]
 }
 
@@ -113,7 +104,7 @@ camera() {
     program=$(program_of_camera) before=$(main_of rtf)
     kill -KILL "$before"
     eventually is_another "$before"
-    is_policy "$program" SCHED_DEADLINE
+    is_policy "$program" deadline
     eventually is_served
 }
 
@@ -155,7 +146,7 @@ user_systemctl() { as_ann env XDG_RUNTIME_DIR="/run/user/$(id -u ann)" systemctl
     user_systemctl daemon-reload
     user_systemctl start loop
     program=$(user_systemctl show --property MainPID --value loop)
-    eventually is_policy "$program" SCHED_DEADLINE
+    eventually is_policy "$program" deadline
     [ "$(ps -o comm= -p "$program")" = sleep ]
     user_systemctl stop loop
     has_ended "$program"
@@ -163,7 +154,7 @@ user_systemctl() { as_ann env XDG_RUNTIME_DIR="/run/user/$(id -u ann)" systemctl
     systemctl stop "user@$(id -u ann)"
 }
 
-sleeps() { is_policy "$(pgrep -u ann -x sleep)" SCHED_DEADLINE; }
+sleeps() { is_policy "$(pgrep -u ann -x sleep)" deadline; }
 
 # The last: these put other files where those of the tests were, and purge them.
 @test "packages: installed, renewed while a thread is attached, purged" {
@@ -179,7 +170,7 @@ sleeps() { is_policy "$(pgrep -u ann -x sleep)" SCHED_DEADLINE; }
     dpkg --install --force-overwrite "$HERE"/packages.new/*.deb >"$WORK/dpkg" 2>&1 || { tail "$WORK/dpkg" >&2; false; }
     is_active rtf
     [ "$(main_of rtf)" != "$before" ]
-    is_policy "$sleeper" SCHED_DEADLINE
+    is_policy "$sleeper" deadline
     as_ann rtf show lasting | grep -q '^granted'
     kill "$sleeper"
     eventually test ! -e /var/spool/rtf/specs/ann/lasting.json
