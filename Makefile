@@ -46,6 +46,7 @@ MAN      = $(notdir $(basename $(wildcard man/*.scd)))
 ENFORCE_SRC = libexec/enforce.c libexec/enforced.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
 BROKER_SRC = $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
+SPEC_SRC   = $(wildcard lib/spec.c lib/spec-*.c)
 READER_SRC = $(wildcard libexec/reader/*.c)
 NET_SRC    = $(wildcard libexec/net/*.c)
 DISK_SRC   = $(wildcard libexec/disk/*.c)
@@ -87,14 +88,14 @@ $(B)/libexec/rtf-logger:     $(call objects,libexec/rtf-logger.c lib/confine.c l
 $(B)/libexec/rtf-publisher:  $(call objects,libexec/rtf-publisher.c lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-remove:     $(call objects,libexec/rtf-remove.c lib/clock.c lib/name.c lib/units.c)
-$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) libexec/serve.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) libexec/serve.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-probe:      $(call objects,libexec/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
 $(B)/libexec/rtf-claim:      $(call objects,libexec/rtf-claim.c $(CLIENT) $(DISK_OPTION) lib/units.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/spec.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
 
 $(B)/libexec/muse/analyse:   $(call objects,libexec/muse/analyse.c libexec/muse/result.c $(MUSE_SRC) lib/units.c)
@@ -201,7 +202,7 @@ check: all $(TOOLS) unit
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
 UNITS = timers units wire disk disk-place ledger debts desires acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
 MUSE_UNITS = muse-supply muse-marks
-EDGE  = $(call of_broker,main.c attach.c event.c guard.c order.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
+EDGE  = $(call of_broker,main.c attach.c event.c guard.c judging.c order.c pipeline.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
 $(MUSE_UNITS:%=$(B)/unit/%): $(call objects,$(MUSE_SRC))
@@ -295,7 +296,7 @@ fuzz: fuzzers
 FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g \
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call of_broker,conf.c $(1)) \
-    $(addprefix lib/,clock.c spec.c resource.c wire.c disk.c name.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
+    $(SPEC_SRC) $(addprefix lib/,clock.c resource.c wire.c disk.c name.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
 $(B)/fuzz/plugins-conf: $(call fuzzed)
 $(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
 # What every resource is by, and what that needs of the ledger.

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+enum { REASON_BYTES = 512 }; /* of what a user or an administrator is told */
+
 __attribute__((format(printf, 3, 4)))
 static inline bool fault_in(char *why, size_t bytes, const char *format, ...)
 {

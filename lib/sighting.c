@@ -7,11 +7,15 @@
 #include "units.h"
 
 static const char *const states[] = {[FILE_ABSENT] = "absent", [FILE_BAD] = "bad", [FILE_SAME] = "same", [FILE_READ] = "read"};
-enum { TID_MAX = 4194304 };
 
 bool stamp_equal(const struct stamp *one, const struct stamp *other)
 {
     return one->inode == other->inode && one->changed == other->changed;
+}
+
+bool file_is_another(const struct file *file, const struct stamp *judged)
+{
+    return !stamp_equal(&file->stamp, judged) || (judged->fresh && file->state == FILE_READ && file->stamp.digest != judged->digest);
 }
 
 static bool get_number(const struct paragraph *paragraph, const char *file, const char *what, uint64_t max, uint64_t *number)

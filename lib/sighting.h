@@ -34,6 +34,9 @@ struct file {
     char reason[REASON_BYTES];
 };
 
+/* It is not the state of it that was judged: another one may have come since, and only a digest tells where the times do not. */
+bool file_is_another(const struct file *file, const struct stamp *judged);
+
 struct sighting {
     struct file json, tid;
     struct spec spec; /* json READ; its token also when it is BAD */

@@ -1,6 +1,5 @@
-/* What a user asks for: from the text of NAME.json to a spec (rtf-spec(5)), and from one program to another as lines of a
- * paragraph. Every byte is a user's, and the lines may be, too: who reads a spec checks all that the text was checked for. Times are
- * microseconds, 0 is "not stated". */
+/* What a user asks for (rtf-spec(5)): read from the text of NAME.json (spec-parse.h), and told by one program to another as lines of a paragraph
+ * (spec-lines.c). The lines may be a user's, too: who reads them checks all that the text was checked for. Times are microseconds, 0 is "not stated". */
 #ifndef RTF_SPEC_H
 #define RTF_SPEC_H
 
@@ -10,12 +9,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "fault.h"
 #include "name.h"
 #include "paragraph.h"
 #include "resource.h"
 
 enum { IMPORTANCE_MAX = 100, WEIGHT_MAX = 100 };
-enum { MODES_MAX = 8, MODE_BYTES = 32, TOKEN_BYTES = 65, REASON_BYTES = 512, SPEC_BYTES_MAX = 64 * 1024 };
+enum { TID_MAX = 4194304 /* PID_MAX_LIMIT of the kernel */, MODES_MAX = 8, MODE_BYTES = 32, TOKEN_BYTES = 65, SPEC_BYTES_MAX = 64 * 1024 };
 
 struct spec {
     uint64_t runtime, desired_runtime, period, deadline;
@@ -37,12 +37,13 @@ struct spec {
     struct claim *claims; /* and so are these, on other resources than CPU time: in their order */
 };
 
-/* False: *reason says which key, where, and what is allowed. Whatever it says, spec_free is to be called. */
-bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES]);
-
 void spec_free(struct spec *spec);
 
-/* As lines of a paragraph, without plugin and token where they are NULL; and back, with what the text was checked for checked again:
+/* What follows from the definitions of Q, Qd, D and T, and of a dry run, whatever plugin is asked. NULL, or the key that is wrong beside the others,
+ * and why. */
+const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES]);
+
+/* As lines of a paragraph (spec-lines.c), without plugin and token where they are NULL; and back, with what the text was checked for checked again:
  * false when it is no spec that spec_parse can have returned. spec_free as above. */
 void spec_add(struct paragraph_output *output, const struct spec *spec);
 bool spec_get(const struct paragraph *paragraph, struct spec *spec);
@@ -50,9 +51,6 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec);
 /* Of these lines the mode alone; to be taken after the runtime. */
 void spec_add_mode(struct paragraph_output *output, const struct spec *spec);
 bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec);
-
-/* The content of NAME.tid: one decimal thread id and perhaps a newline. */
-bool spec_parse_tid(const char *text, size_t length, pid_t *tid);
 
 /* Does it ask for CPU time? One that claims something else need not. */
 bool spec_claims_cpu(const struct spec *spec);

@@ -29,6 +29,7 @@
 #include "logging.h"
 #include "names.h"
 #include "shares.h"
+#include "judging.h"
 #include "order.h"
 #include "place.h"
 #include "privileges.h"
@@ -295,7 +296,7 @@ static const struct reader_events reader_events = {
 static void account_known(struct account *account)
 {
     directories_of(account);
-    order_account_known(account);
+    judging_account_known(account);
 }
 
 static void log_was_restarted(void)
@@ -343,7 +344,7 @@ static void reload(void)
     char reason[REASON_BYTES];
     struct acl *fresh = load_rules(reason);
     event_reopen();
-    order_drain(spool_is_draining());
+    judging_drain(spool_is_draining());
     if (fresh == NULL) {
         event_broker("error", "%s; the rules in force stay", reason);
         fprintf(stderr, "rtf-brokerd: %s; the rules in force stay\n", reason);
@@ -481,7 +482,7 @@ static void start(const struct options *options, int lock)
 {
     char reason[REASON_BYTES];
     event_echo(options->foreground);
-    order_drain(spool_is_draining());
+    judging_drain(spool_is_draining());
     outrank_grants();
     home_choose();
     lock_memory();

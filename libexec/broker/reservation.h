@@ -132,7 +132,7 @@ struct reservation {
     uint16_t class;                      /* of its shares; 0: none */
     struct share shares[KEPT];
     struct request *request;             /* at most one at a time */
-    struct recovery *recovery;           /* order.c; NULL */
+    struct recovery *recovery;           /* judging.c; NULL */
     struct account *counted;             /* whose number of reservations it is part of */
     TAILQ_ENTRY(reservation) of_line;           /* turns.c: to be looked at in turn; */
     struct line *line;                   /* NULL: not */

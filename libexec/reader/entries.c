@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "files.h"
 #include "kept.h"
+#include "spec-parse.h"
 #include "talk.h"
 #include "watches.h"
 

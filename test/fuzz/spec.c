@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "spec.h"
+#include "spec-parse.h"
 #include "units.h"
 
 static void must_be_a_spec(const struct spec *spec)

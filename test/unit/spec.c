@@ -1,6 +1,6 @@
 /* lib/spec.c: what a spec may say. Everything else gets a sentence that names key and line, and what is allowed; and what one process tells another
  * of it is checked as the text was. */
-#include "spec.h"
+#include "spec-parse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@
 #include "memory.h"
 #include "names.h"
 #include "shares.h"
-#include "order.h"
+#include "judging.h"
 #include "place.h"
 #include "debts.h"
 #include "scans.h"
@@ -365,7 +365,7 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
     while (reservation->attachment != NULL && shares_bind_is_due(reservation->attachment))
         (void)shares_bind(reservation->attachment);
     if (apply)
-        order_recover(reservation, RECOVER, "the thread is attached again");
+        judging_recover(reservation, RECOVER, "the thread is attached again");
     else if (reservation->attachment != NULL) {
         adjusting_watch(reservation);
         if (reservation->attachment->scheduled)

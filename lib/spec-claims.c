@@ -1,0 +1,123 @@
+#include "spec-claims.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spec-values.h"
+#include "units.h"
+#include "wire.h"
+
+/* A number of the claim, by its key. */
+bool take_claim_value(struct claim *claim, const char *name, const json_t *value, char *why)
+{
+    const struct claim_key *keys = resource_keys(claim->resource);
+    json_int_t number = 0;
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        if (strcmp(keys[i].name, name) == 0) {
+            if (keys[i].form == CLAIM_BYTES)
+                return take_bytes(value, &claim->values[i], why) &&
+                       (claim->values[i] <= keys[i].most || fault(why, "must be from 1B to %lluB", (unsigned long long)keys[i].most));
+            if (keys[i].form == CLAIM_TIME)
+                return take_time(value, &claim->values[i], why);
+            if (!take_integer(value, (json_int_t)keys[i].most, &number, why))
+                return false;
+            claim->values[i] = (uint64_t)number;
+            return true;
+        }
+    return fault(why, "is unknown there");
+}
+
+static bool take_claim_name(char *into, size_t size, const json_t *value, char *why)
+{
+    const char *text = json_string_value(value);
+    if (text == NULL || !name_is_valid(text, json_string_length(value), size - 1))
+        return fault(why, "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]", size - 1);
+    snprintf(into, size, "%s", text);
+    return true;
+}
+
+/* Not a path: it would have to be looked up with its user's rights, and no program of the broker's follows one of a user's. */
+static bool take_where(struct claim *claim, const json_t *value, char *why)
+{
+    const char *text = json_string_value(value);
+    if (claim->resource == RESOURCE_DISK && text != NULL && strncmp(text, "/dev/", 5) == 0)
+        text += 5;
+    if (claim->resource == RESOURCE_DISK && text != NULL && strchr(text, '/') != NULL)
+        return fault(why, "must be the name of a whole disk, such as \"sda\", and no path: 'lsblk' shows which one a path is on");
+    if (text == NULL || !where_is_valid(claim->resource, text, strlen(text)))
+        return fault(why, "must be the name of %s", claim->resource == RESOURCE_DISK ? "a disk, such as \"sda\"" : "an interface, such as \"eth0\"");
+    snprintf(claim->where, sizeof claim->where, "%s", text);
+    return true;
+}
+
+/* Bytes a second: a number, a size, or a rate as links have it. */
+bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why)
+{
+    uint64_t bits;
+    if (json_is_string(value) && parse_rate(json_string_value(value), &bits) && bits / 8 < WIRE_BYTES_MAX) {
+        *bandwidth = (bits + 7) / 8;
+        return true;
+    }
+    return take_bytes(value, bandwidth, why) ||
+           fault(why, "must be bytes a second, as a whole number or a string such as \"640kB\", or a rate such as \"10Mbit\", from 1B to %lluB",
+                 (unsigned long long)WIRE_BYTES_MAX);
+}
+
+static bool take_claim_key(struct claim *claim, const char *key, const json_t *value, struct bandwidths *bandwidths, char *why)
+{
+    const char *where = resource_where(claim->resource);
+    if (strcmp(key, "bandwidth") == 0 && where != NULL)
+        return take_bandwidth(value, &bandwidths->needed, why);
+    if (strcmp(key, "desired_bandwidth") == 0 && where != NULL)
+        return take_bandwidth(value, &bandwidths->desired, why);
+    if (strcmp(key, "plugin") == 0)
+        return take_claim_name(claim->plugin, sizeof claim->plugin, value, why);
+    if (where != NULL && strcmp(key, where) == 0)
+        return take_where(claim, value, why);
+    return take_claim_value(claim, key, value, why);
+}
+
+static const uint64_t second = 1000000; /* us */
+
+static bool bytes_in_period(const struct claim *claim, uint64_t bandwidth, uint64_t *bytes, char *why)
+{
+    const unsigned __int128 all = ((unsigned __int128)bandwidth * claim->values[1] + second - 1) / second;
+    *bytes = all > WIRE_BYTES_MAX ? 0 : (uint64_t)all;
+    return *bytes != 0 || fault(why, "has a bandwidth that is more than %lluB in a period", (unsigned long long)WIRE_BYTES_MAX);
+}
+
+/* So many bytes in each period; without one, in each second. */
+bool settle_bandwidths(struct claim *claim, const struct bandwidths *bandwidths, char *why)
+{
+    uint64_t *const desired = claim_desired_value(claim);
+    if (bandwidths->needed != 0 && claim->values[0] != 0)
+        return fault(why, "has the key \"bandwidth\" beside \"bytes\": either says how much");
+    if (bandwidths->desired != 0 && *desired != 0)
+        return fault(why, "has the key \"desired_bandwidth\" beside \"desired_bytes\": either says how much");
+    if (claim->values[1] == 0 && (bandwidths->needed != 0 || bandwidths->desired != 0))
+        claim->values[1] = second;
+    return (bandwidths->needed == 0 || bytes_in_period(claim, bandwidths->needed, &claim->values[0], why)) &&
+           (bandwidths->desired == 0 || bytes_in_period(claim, bandwidths->desired, desired, why));
+}
+
+bool take_claim(enum resource resource, const json_t *value, struct claim **claims, char *why)
+{
+    char wrong[REASON_BYTES];
+    const char *key;
+    json_t *member;
+    const char *amount = resource_keys(resource)[0].name;
+    if (!json_is_object(value))
+        return fault(why, "must be an object, such as {\"%s\": 1}", amount);
+    struct claim *claim = claims_push(claims, resource);
+    struct bandwidths bandwidths = {0};
+    json_object_foreach((json_t *)value, key, member) {
+        if (!take_claim_key(claim, key, member, &bandwidths, wrong))
+            return fault(why, "has the key \"%s\", which %.300s", name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?", wrong);
+    }
+    if (!settle_bandwidths(claim, &bandwidths, why))
+        return false;
+    const char *lacks = claim_settle(claim);
+    if (lacks != NULL)
+        return fault(why, "lacks the key \"%s\"", lacks);
+    return claim_desired(claim) == 0 || claim_desired(claim) >= claim->values[0] || fault(why, "desires less than it needs");
+}

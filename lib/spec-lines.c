@@ -1,0 +1,117 @@
+#include "spec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+void spec_add_mode(struct paragraph_output *output, const struct spec *spec)
+{
+    if (spec->mode[0] == '\0')
+        return;
+    paragraph_add(output, "mode", spec->mode);
+    paragraph_add_stated(output, "runtime_in_mode", spec->runtime_in_mode);
+    paragraph_add_stated(output, "runtime_least", spec->runtime_least);
+}
+
+void spec_add(struct paragraph_output *output, const struct spec *spec)
+{
+    char cpus[CPU_LIST_TEXT];
+    paragraph_add_stated(output, "runtime", spec->runtime);
+    paragraph_add_stated(output, "desired_runtime", spec->desired_runtime);
+    spec_add_mode(output, spec);
+    paragraph_add_stated(output, "period", spec->period);
+    paragraph_add_stated(output, "deadline", spec->deadline);
+    paragraph_add_stated(output, "priority", (uint64_t)spec->priority);
+    paragraph_add_stated(output, "importance", (uint64_t)spec->importance);
+    paragraph_add_stated(output, "weight", (uint64_t)spec->weight);
+    paragraph_add_stated(output, "attach", (uint64_t)spec->attach);
+    paragraph_add_stated(output, "ignore_admission", spec->ignore_admission);
+    paragraph_add_stated(output, "lifetime_thread", spec->lifetime_thread);
+    paragraph_add_stated(output, "attach_none", spec->attach_none);
+    paragraph_add_stated(output, "lifetime_spec", spec->lifetime_spec);
+    paragraph_add_stated(output, "move_process", spec->move_process);
+    if (CPU_COUNT(&spec->cpus) != 0)
+        paragraph_add(output, "cpus", format_cpus(&spec->cpus, cpus));
+    paragraph_add_stated(output, "expires", spec->expires);
+    paragraph_add_stated(output, "waits", spec->waits);
+    paragraph_add_stated(output, "dry_run", spec->dry_run);
+    if (spec->plugin != NULL)
+        paragraph_add(output, "plugin", spec->plugin);
+    if (spec->token != NULL)
+        paragraph_add(output, "token", spec->token);
+    claims_add(output, spec->claims);
+}
+
+static bool get_number(const struct paragraph *paragraph, const char *key, uint64_t max, uint64_t *into)
+{
+    *into = 0;
+    return paragraph_get_number(paragraph, key, max, into) >= 0;
+}
+
+static bool get_name(const struct paragraph *paragraph, const char *key, size_t max, char **into)
+{
+    const char *text = paragraph_get(paragraph, key);
+    if (text == NULL)
+        return true;
+    if (!name_is_valid(text, strlen(text), max))
+        return false;
+    *into = strdup(text);
+    if (*into == NULL)
+        abort();
+    return true;
+}
+
+/* What is granted beyond what was asked for no spec can say. */
+static bool claims_are_asked(const struct claim *claims)
+{
+    while (claims != NULL && claims->least == 0)
+        claims = claims->next;
+    return claims == NULL;
+}
+
+bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec)
+{
+    const char *mode = paragraph_get(paragraph, "mode");
+    if (mode != NULL && !name_is_valid(mode, strlen(mode), MODE_BYTES - 1))
+        return false;
+    snprintf(spec->mode, sizeof spec->mode, "%s", mode == NULL ? "" : mode);
+    if (!get_number(paragraph, "runtime_in_mode", spec->runtime, &spec->runtime_in_mode) || !get_number(paragraph, "runtime_least", spec->runtime, &spec->runtime_least))
+        return false;
+    /* The rule on the least runtime looks at that one. */
+    return spec->runtime_in_mode == 0 || (spec->runtime_least != 0 && spec->runtime_least <= spec->runtime_in_mode);
+}
+
+bool spec_get(const struct paragraph *paragraph, struct spec *spec)
+{
+    char why[REASON_BYTES];
+    uint64_t priority, importance, weight, attach, none, ignore, thread, life, process, waits, dry;
+    const char *cpus = paragraph_get(paragraph, "cpus");
+    *spec = (struct spec){0};
+    /* The token first, as above: it belongs to the answer even if the rest is wrong. */
+    if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) || !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
+        !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) || !get_number(paragraph, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
+        !spec_get_mode(paragraph, spec) ||
+        !get_number(paragraph, "period", TIME_MAX, &spec->period) || !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
+        (cpus != NULL && !parse_cpus(cpus, &spec->cpus)) || !get_number(paragraph, "expires", TIME_MAX, &spec->expires) || !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
+        !get_number(paragraph, "importance", IMPORTANCE_MAX, &importance) || !get_number(paragraph, "weight", WEIGHT_MAX, &weight) || !get_number(paragraph, "ignore_admission", 1, &ignore) || !get_number(paragraph, "lifetime_thread", 1, &thread) ||
+        !get_number(paragraph, "attach_none", 1, &none) || !get_number(paragraph, "lifetime_spec", 1, &life) ||
+        !get_number(paragraph, "move_process", 1, &process) || !get_number(paragraph, "waits", 1, &waits) || !get_number(paragraph, "dry_run", 1, &dry) ||
+        !claims_get(paragraph, &spec->claims))
+        return false;
+    spec->priority = (int)priority;
+    spec->importance = (int)importance;
+    spec->weight = (int)weight;
+    spec->attach = (pid_t)attach;
+    spec->ignore_admission = ignore != 0;
+    spec->lifetime_thread = thread != 0;
+    spec->attach_none = none != 0;
+    spec->lifetime_spec = life != 0;
+    if ((none != 0 && attach != 0) || (life != 0 && thread != 0))
+        return false;
+    spec->move_process = process != 0;
+    spec->waits = waits != 0;
+    spec->dry_run = dry != 0;
+    return claims_are_asked(spec->claims) && spec_relations(spec, why) == NULL;
+}

@@ -1,0 +1,139 @@
+#include "spec-modes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spec-claims.h"
+#include "spec-values.h"
+
+/* What one mode needs: what it does not say is as in the spec. */
+struct needs {
+    uint64_t runtime, amounts[RESOURCES]; /* the first value of each claim */
+};
+
+static struct claim *claim_on(struct claim *claims, enum resource resource)
+{
+    while (claims != NULL && claims->resource != resource)
+        claims = claims->next;
+    return claims;
+}
+
+/* {"bytes": 512}: nothing else of a claim changes from mode to mode. */
+static bool take_amount(const struct claim *claim, const json_t *value, uint64_t *amount, char *why)
+{
+    struct claim other = *claim;
+    struct bandwidths bandwidths = {0};
+    const char *first = resource_keys(claim->resource)[0].name;
+    const json_t *bandwidth = json_object_get(value, "bandwidth"), *given = json_object_get(value, first);
+    other.values[0] = 0;
+    if (json_object_size(value) != 1 || (given == NULL && (bandwidth == NULL || resource_where(claim->resource) == NULL)))
+        return fault(why, "must be an object with the key \"%s\" alone%s", first, resource_where(claim->resource) == NULL ? "" : ", or \"bandwidth\"");
+    if (given != NULL ? !take_claim_value(&other, first, given, why) : !take_bandwidth(bandwidth, &bandwidths.needed, why) || !settle_bandwidths(&other, &bandwidths, why))
+        return false;
+    *amount = other.values[0];
+    return true;
+}
+
+static bool take_need(const struct spec *spec, const char *key, const json_t *value, struct needs *needs, char *why)
+{
+    enum resource resource;
+    if (strcmp(key, "runtime") == 0)
+        return take_time(value, &needs->runtime, why);
+    if (!resource_from_name(key, &resource) || resource == RESOURCE_CPU)
+        return fault(why, "is unknown there: a mode has a runtime, and of each claim how much");
+    const struct claim *claim = claim_on(spec->claims, resource);
+    return claim != NULL ? take_amount(claim, value, &needs->amounts[resource], why) : fault(why, "needs a claim beside the modes");
+}
+
+static bool take_mode(const struct spec *spec, const char *name, const json_t *mode, struct needs *needs, char *why)
+{
+    char wrong[REASON_BYTES];
+    const char *key;
+    json_t *value;
+    if (!name_is_valid(name, strlen(name), MODE_BYTES - 1))
+        return fault(why, "must have names of 1 to %d characters [A-Za-z0-9_.@:-] that start with [A-Za-z0-9_]", MODE_BYTES - 1);
+    if (!json_is_object(mode))
+        return fault(why, "must have objects as modes, such as {\"sd\": {\"runtime\": \"2ms\"}}");
+    json_object_foreach((json_t *)mode, key, value)
+        if (!take_need(spec, key, value, needs, wrong))
+            return fault(why, "has the mode \"%s\" with the key \"%s\", which %.300s", name, name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?", wrong);
+    return true;
+}
+
+static void widen(struct needs *most, const struct needs *needs)
+{
+    most->runtime = needs->runtime > most->runtime ? needs->runtime : most->runtime;
+    for (int i = 0; i < RESOURCES; i++)
+        most->amounts[i] = needs->amounts[i] > most->amounts[i] ? needs->amounts[i] : most->amounts[i];
+}
+
+/* Admitted is the most that any of them needs, of each resource; kept is what the one that is on needs. */
+static void settle_modes(struct spec *spec, const struct needs *most, const struct needs *on, uint64_t least)
+{
+    spec->runtime = most->runtime;
+    spec->runtime_in_mode = on->runtime < most->runtime ? on->runtime : 0;
+    spec->runtime_least = least < most->runtime ? least : 0;
+    for (struct claim *claim = spec->claims; claim != NULL; claim = claim->next) {
+        claim->values[0] = most->amounts[claim->resource];
+        claim->in_mode = on->amounts[claim->resource] < most->amounts[claim->resource] ? on->amounts[claim->resource] : 0;
+    }
+}
+
+static bool desires_more(const struct spec *spec)
+{
+    const struct claim *claim = spec->claims;
+    while (claim != NULL && claim_desired(claim) == 0)
+        claim = claim->next;
+    return claim != NULL || spec->desired_runtime != 0;
+}
+
+static bool take_all_modes(const json_t *modes, const char *chosen, struct spec *spec, char *why)
+{
+    struct needs base = {.runtime = spec->runtime}, most = {0}, on = {0};
+    const char *name;
+    json_t *mode;
+    uint64_t least = UINT64_MAX;
+    size_t with_runtime = 0;
+    if (!json_is_object(modes) || json_object_size(modes) == 0 || json_object_size(modes) > MODES_MAX)
+        return fault(why, "must be an object with 1 to %d modes, such as {\"sd\": {\"runtime\": \"2ms\"}}", MODES_MAX);
+    if (desires_more(spec))
+        return fault(why, "cannot stand beside what the spec would rather have: a mode is what is needed");
+    for (const struct claim *claim = spec->claims; claim != NULL; claim = claim->next)
+        base.amounts[claim->resource] = claim->values[0];
+    json_object_foreach((json_t *)modes, name, mode) {
+        struct needs needs = base;
+        if (!take_mode(spec, name, mode, &needs, why))
+            return false;
+        widen(&most, &needs);
+        with_runtime += needs.runtime != 0;
+        least = needs.runtime < least ? needs.runtime : least;
+        if (strcmp(chosen, name) == 0)
+            on = needs;
+    }
+    if (with_runtime != 0 && with_runtime != json_object_size(modes))
+        return fault(why, "must have a runtime in each, or in none, where the spec has none beside them");
+    settle_modes(spec, &most, &on, least);
+    return true;
+}
+
+/* NULL, or the key that is wrong and why. */
+const char *take_modes(const json_t *object, struct spec *spec, char *why)
+{
+    const json_t *modes = json_object_get(object, "modes"), *mode = json_object_get(object, "mode");
+    const char *name = json_string_value(mode);
+    const bool is_name = name != NULL && name_is_valid(name, json_string_length(mode), MODE_BYTES - 1);
+    if (modes == NULL && mode == NULL)
+        return NULL;
+    if (modes != NULL && !take_all_modes(modes, is_name ? name : "", spec, why))
+        return "modes";
+    if (mode == NULL) {
+        fault(why, "need the key \"mode\" beside them, which names the one that is on");
+        return "modes";
+    }
+    if (!is_name || json_object_get(modes, name) == NULL) {
+        fault(why, "must be the name of one of the modes");
+        return "mode";
+    }
+    snprintf(spec->mode, sizeof spec->mode, "%s", name);
+    return NULL;
+}

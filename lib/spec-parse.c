@@ -1,0 +1,276 @@
+#include "spec-parse.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec-claims.h"
+#include "spec-modes.h"
+#include "spec-values.h"
+#include "units.h"
+
+enum { COMMENT_MAX = 1024 };
+
+typedef bool take_value(const json_t *value, void *into, char *reason);
+
+static bool take_int(const json_t *value, int max, void *into, char *reason)
+{
+    json_int_t number = 0;
+    if (!take_integer(value, max, &number, reason))
+        return false;
+    *(int *)into = (int)number;
+    return true;
+}
+
+static bool take_priority(const json_t *value, void *into, char *reason)
+{
+    return take_int(value, PRIORITY_MAX, into, reason);
+}
+
+static bool take_importance(const json_t *value, void *into, char *reason)
+{
+    return take_int(value, IMPORTANCE_MAX, into, reason);
+}
+
+static bool take_weight(const json_t *value, void *into, char *reason)
+{
+    return take_int(value, WEIGHT_MAX, into, reason);
+}
+
+static struct spec *spec_of(void *into, size_t offset)
+{
+    return (struct spec *)(void *)((char *)into - offset);
+}
+
+static bool take_tid(const json_t *value, void *into, char *reason)
+{
+    json_int_t number = 0;
+    spec_of(into, offsetof(struct spec, attach))->attach_none = json_is_null(value);
+    if (json_is_null(value))
+        return true;
+    if (!take_integer(value, TID_MAX, &number, reason))
+        return false;
+    *(pid_t *)into = (pid_t)number;
+    return true;
+}
+
+static bool take_flag(const json_t *value, void *into, char *reason)
+{
+    if (!json_is_boolean(value))
+        return fault(reason, "must be true or false");
+    *(bool *)into = json_is_true(value);
+    return true;
+}
+
+static bool take_lifetime(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    bool thread = text != NULL && strcmp(text, "thread") == 0;
+    if (!thread && (text == NULL || strcmp(text, "spec") != 0))
+        return fault(reason, "must be \"spec\" or \"thread\"");
+    spec_of(into, offsetof(struct spec, lifetime_thread))->lifetime_spec = !thread;
+    *(bool *)into = thread;
+    return true;
+}
+
+static bool take_on_refusal(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    const bool waits = text != NULL && strcmp(text, "wait") == 0;
+    if (!waits && (text == NULL || strcmp(text, "end") != 0))
+        return fault(reason, "must be \"wait\" or \"end\"");
+    *(bool *)into = waits;
+    return true;
+}
+
+static bool take_move(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    bool process = text != NULL && strcmp(text, "process") == 0;
+    if (!process && (text == NULL || strcmp(text, "thread") != 0))
+        return fault(reason, "must be \"thread\" or \"process\"");
+    *(bool *)into = process;
+    return true;
+}
+
+static bool take_name(const json_t *value, char **into, size_t max, char *reason)
+{
+    const char *text = json_string_value(value);
+    if (text == NULL || !name_is_valid(text, json_string_length(value), max))
+        return fault(reason, "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]", max);
+    free(*into);
+    *into = strdup(text);
+    if (*into == NULL)
+        abort(); /* state/ brings a new broker back to here */
+    return true;
+}
+
+static bool take_plugin(const json_t *value, void *into, char *reason)
+{
+    return take_name(value, (char **)into, PLUGIN_NAME_BYTES - 1, reason);
+}
+
+static bool take_cpus(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    if (text != NULL && strlen(text) == json_string_length(value) && parse_cpus(text, into))
+        return true;
+    return fault(reason, "must be a string with a list of CPUs, such as \"0-3,6\", each below %d", CPU_SETSIZE);
+}
+
+static bool take_token(const json_t *value, void *into, char *reason)
+{
+    return take_name(value, (char **)into, TOKEN_BYTES - 1, reason);
+}
+
+static bool take_comment(const json_t *value, void *into, char *reason)
+{
+    (void)into; /* for the owner's eyes: it goes nowhere */
+    if (!json_is_string(value) || json_string_length(value) > COMMENT_MAX)
+        return fault(reason, "must be a string of at most %d bytes", COMMENT_MAX);
+    return true;
+}
+
+/* They are about all the others, and are taken after these. */
+static bool take_later(const json_t *value, void *into, char *reason)
+{
+    (void)value;
+    (void)into;
+    (void)reason;
+    return true;
+}
+
+static const struct {
+    const char *key;
+    take_value *take;
+    size_t offset;
+} keys[] = {
+    {"runtime", take_time, offsetof(struct spec, runtime)},
+    {"period", take_time, offsetof(struct spec, period)},
+    {"deadline", take_time, offsetof(struct spec, deadline)},
+    {"desired_runtime", take_time, offsetof(struct spec, desired_runtime)},
+    {"priority", take_priority, offsetof(struct spec, priority)},
+    {"importance", take_importance, offsetof(struct spec, importance)},
+    {"weight", take_weight, offsetof(struct spec, weight)},
+    {"plugin", take_plugin, offsetof(struct spec, plugin)},
+    {"ignore_admission", take_flag, offsetof(struct spec, ignore_admission)},
+    {"attach", take_tid, offsetof(struct spec, attach)},
+    {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
+    {"move", take_move, offsetof(struct spec, move_process)},
+    {"cpus", take_cpus, offsetof(struct spec, cpus)},
+    {"expires", take_time, offsetof(struct spec, expires)},
+    {"on_refusal", take_on_refusal, offsetof(struct spec, waits)},
+    {"dry_run", take_flag, offsetof(struct spec, dry_run)},
+    {"token", take_token, offsetof(struct spec, token)},
+    {"comment", take_comment, 0},
+    {"modes", take_later, 0},
+    {"mode", take_later, 0},
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+/* jansson keeps no places, but it keeps the keys' order: the n-th key that it hands out is the n-th string at
+ * depth 1 with a colon behind it. The text is known to be one good JSON object. */
+static int line_of_key(const char *text, size_t length, int number)
+{
+    int line = 1, depth = 0, line_of_string = 1;
+    for (const char *at = text; at < text + length; at++) {
+        if (*at == '"') {
+            line_of_string = line;
+            while (*++at != '"')
+                at += *at == '\\';
+        } else if (*at == ':' && depth == 1 && number-- == 0)
+            return line_of_string;
+        line += *at == '\n';
+        depth += *at == '{' || *at == '[';
+        depth -= *at == '}' || *at == ']';
+    }
+    return line;
+}
+
+/* A key is shown only when it is plain: a user's control characters have no place in a log. */
+static void name_key(const char *text, size_t length, const char *key, int number, char shown[static 112])
+{
+    const char *plain = name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?";
+    snprintf(shown, 112, "key \"%s\" (line %d)", plain, line_of_key(text, length, number));
+}
+
+static bool take_key(const char *key, const json_t *value, struct spec *spec, char *why)
+{
+    for (int i = 0; i < KEYS; i++)
+        if (strcmp(keys[i].key, key) == 0)
+            return keys[i].take(value, (char *)spec + keys[i].offset, why);
+    enum resource resource;
+    if (resource_from_name(key, &resource) && resource != RESOURCE_CPU)
+        return take_claim(resource, value, &spec->claims, why);
+    return fault(why, "is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
+                         "ignore_admission, attach, lifetime, move, units, network, disk, importance, weight, cpus, expires, on_refusal, modes, mode, dry_run, token and comment");
+}
+
+static json_t *parse_object(const char *text, size_t length, char *reason)
+{
+    json_error_t error;
+    if (length > SPEC_BYTES_MAX) {
+        fault(reason, "is longer than %d bytes", SPEC_BYTES_MAX);
+        return NULL;
+    }
+    json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (object == NULL && json_error_code(&error) == json_error_numeric_overflow)
+        fault(reason, "line %d: a number is too big: no key takes more than %llu", error.line, (unsigned long long)TIME_MAX);
+    else if (object == NULL) {
+        paragraph_clean(error.text); /* jansson quotes the offending text */
+        fault(reason, "is not one JSON object: line %d, column %d: %.120s", error.line, error.column, error.text);
+    } else if (!json_is_object(object)) {
+        fault(reason, "must be one JSON object, such as {\"runtime\": \"8ms\", \"period\": \"40ms\"}");
+        json_decref(object);
+        object = NULL;
+    }
+    return object;
+}
+
+bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES])
+{
+    char shown[112], why[REASON_BYTES];
+    const char *key, *wrong = NULL;
+    json_t *value;
+    int number = 0;
+    bool good = true;
+    *spec = (struct spec){0};
+    json_t *object = parse_object(text, length, reason);
+    if (object == NULL)
+        return false;
+    /* First, so that even the answer to a spec that is wrong elsewhere can be told from others. */
+    (void)take_token(json_object_get(object, "token"), &spec->token, why);
+    json_object_foreach(object, key, value) {
+        wrong = take_key(key, value, spec, why) ? NULL : key;
+        if (wrong != NULL)
+            break;
+    }
+    if (wrong == NULL)
+        wrong = take_modes(object, spec, why);
+    if (wrong == NULL)
+        wrong = spec_relations(spec, why);
+    if (wrong != NULL)
+        json_object_foreach(object, key, value) {
+            name_key(text, length, key, number++, shown);
+            if (strcmp(key, wrong) == 0)
+                good = fault(reason, "%s %.300s", shown, why);
+        }
+    json_decref(object);
+    return good;
+}
+
+bool spec_parse_tid(const char *text, size_t length, pid_t *tid)
+{
+    char digits[16];
+    uint64_t number;
+    if (length > 0 && text[length - 1] == '\n')
+        length--;
+    if (length == 0 || length >= sizeof digits || memchr(text, '\0', length) != NULL)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    if (!parse_number(digits, TID_MAX, &number) || number == 0)
+        return false;
+    *tid = (pid_t)number;
+    return true;
+}

@@ -1,0 +1,215 @@
+#include "pipeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "accounting.h"
+#include "asking.h"
+#include "attachments.h"
+#include "directories.h"
+#include "enforcing.h"
+#include "event.h"
+#include "grants.h"
+#include "readers.h"
+#include "refusals.h"
+#include "reservations.h"
+#include "shares.h"
+#include "spare.h"
+#include "state.h"
+#include "verdict.h"
+#include "waiters.h"
+#include "waiting.h"
+
+static bool nothing_is_left(const struct reservation *reservation)
+{
+    return reservation->judged.inode == 0 && reservation->judged_tid.inode == 0 && reservation->leaving_tid.inode == 0 && reservation->grant == NULL && reservation->attachment == NULL &&
+           reservation->expected == EXPECT_NOTHING;
+}
+
+void pipeline_forget_if_empty(struct reservation *reservation)
+{
+    struct user *user = reservation->user;
+    if (!nothing_is_left(reservation))
+        return;
+    reader_remove(user, reservation->name, "verdict", NULL); /* of a reservation that was not kept in mind */
+    reservation_forget(reservation);
+    if (user->state == DIRECTORY_GONE && user->reservations == NULL)
+        user_close(user);
+}
+
+bool pipeline_is_to_be_applied_again(const struct reservation *reservation)
+{
+    return reservation->recovery != NULL || reservation->raises || (reservation->attachment != NULL && attachment_is_to_be_applied(reservation->attachment));
+}
+
+/* Nothing follows for its reader. */
+void pipeline_end_sighting(struct reservation *reservation)
+{
+    if (reservation->sighting != NULL)
+        reader_done(reservation->user, reservation->name);
+    reservation_sighting_end(reservation);
+}
+
+/* After an answer: what is news is told by the reader without being asked. */
+static void examine_grant(struct reservation *reservation)
+{
+    if (reservation->sighting != NULL || (reservation->news & NEWS_OF_THREAD) != 0 || pipeline_is_to_be_applied_again(reservation) ||
+        ((reservation->news & NEWS_OF_FILES) != 0 && reservation->expected == EXPECT_NOTHING))
+        reservation_queue(reservation);
+    else
+        pipeline_forget_if_empty(reservation);
+}
+
+/* A NAME.tid that came with a spec has its turn after it. */
+static bool has_more(const struct reservation *reservation, enum kind answered)
+{
+    return reservation->sighting != NULL && answered != ATTACH && answered != DETACH && reservation->state != RESERVATION_OVER_LIMIT &&
+           file_is_another(&reservation->sighting->tid, &reservation->judged_tid);
+}
+
+/* Refused, but not for good, and its owner has time. */
+static bool is_to_wait(const struct request *request)
+{
+    const struct outcome *outcome = &request->outcome;
+    return request->has_spec && request->spec.waits && !outcome->dry_run && !outcome->refusal.never &&
+           (outcome->result == SCHEDULE_FAIL || outcome->result == ACL_FAIL) && outcome->kind != UPDATE;
+}
+
+static void settle_waiting(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    if (is_to_wait(request)) {
+        request->outcome.result = RESULT_WAITING;
+        reservation->waits_for = request->outcome.refusal.code;
+        waiters_add(reservation, reservation->waits != 0 ? reservation->waits : boottime_now());
+    } else if (request->json.state != FILE_ABSENT && request->outcome.kind != ATTACH && request->outcome.kind != DETACH)
+        waiters_leave(reservation);
+}
+
+/* It waits for the same as before, as its verdict says: how often it was asked meanwhile is others' doing. */
+static bool was_in_vain(const struct request *request)
+{
+    const struct reservation *reservation = request->reservation;
+    return reservation->is_asked_again && is_to_wait(request) && request->outcome.refusal.code == reservation->waits_for &&
+           !file_is_another(&request->json, &reservation->judged) && !has_more(reservation, request->outcome.kind);
+}
+
+static void tell_answer(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    (void)request_record(request);
+    const bool more = has_more(reservation, request->outcome.kind);
+    verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->sighting != NULL, more);
+    if (!more)
+        reservation_sighting_end(reservation); /* the verdict is the last that its reader hears of it */
+}
+
+static void answer(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    const bool in_vain = was_in_vain(request) || (request->for_more && !spare_is_news(request));
+    const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->news & NEWS_OF_FILES) == 0 && reservation->grant == NULL &&
+                            reservation->attachment == NULL;
+    /* A reservation whose thread could not be attached, and that would end with it, must not hold anything. */
+    const bool revoked = request->outcome.kind == UPDATE && request->outcome.result == ACL_FAIL && !request->for_more;
+    if (reservation->grant != NULL && reservation->attachment == NULL && (revoked || (request->outcome.result == ATTACH_FAIL && reservation->grant->spec.lifetime_thread))) {
+        grant_unbook(reservation, true);
+        request->recorded = false;
+    }
+    shares_follow(reservation);
+    settle_waiting(request);
+    if (in_vain) {
+        (void)request_record(request);
+        pipeline_end_sighting(reservation);
+    } else
+        tell_answer(request);
+    request_drop(request);
+    if (over_limit && reservation->expected == EXPECT_NOTHING)
+        reservation_forget(reservation);
+    else
+        examine_grant(reservation);
+}
+
+/* A directory that was moved away and back comes as a new one, and may have asked for the thread while the old
+ * reservation still had it. */
+static void tell_successor(const struct reservation *reservation)
+{
+    struct user *user = user_find(reservation->user->name);
+    struct reservation *successor = user == NULL ? NULL : reservation_find(user, reservation->name, false);
+    if (successor == NULL || successor->attachment != NULL)
+        return;
+    successor->judged_tid = (struct stamp){0};
+    if (successor->grant != NULL && successor->grant->spec.attach != 0)
+        successor->judged = (struct stamp){0};
+    reservation_queue(successor);
+}
+
+static void released(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    struct event event = {.stage = "release", .user = reservation->user, .name = reservation->name, .request = kind_name(RELEASE), .decision = "ok",
+                          .plugin = grant_plugin_name(reservation->grant), .token = reservation->token,
+                          .microseconds = (monotonic_now() - request->started) / 1000, .grant = verdict_grant(reservation->grant)};
+    grant_unbook(reservation, true);
+    shares_follow(reservation);
+    reader_remove(reservation->user, reservation->name, "verdict", NULL);
+    if (reservation->judged_tid.inode != 0 && reservation->sighting != NULL && reservation->sighting->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
+        reservation->leaving_tid = reservation->judged_tid;
+        reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* whoever removes it, that will be told */
+        readers_flush(); /* once this is written down as released, nobody would know whose that file was */
+    }
+    (void)state_gone(reservation); /* last: a crash before it releases once more */
+    if (reservation->leaving_tid.inode == 0) /* else it is kept in mind until then, and must not be one too many */
+        reservation_uncount(reservation);
+    event_write(&event);
+    json_decref(event.grant);
+    if (reservation->user->state == DIRECTORY_GONE)
+        tell_successor(reservation);
+    waiters_leave(reservation);
+    reservation->judged = reservation->judged_tid = (struct stamp){0};
+    free(reservation->token);
+    reservation->token = NULL;
+    if (reservation->state == RESERVATION_ENDING)
+        reservation->state = RESERVATION_OPEN;
+    request_drop(request);
+    pipeline_end_sighting(reservation);
+    examine_grant(reservation);
+}
+
+/* Until what others have used is paid back, which can take some seconds. Whoever does not wait so long is to know why. */
+static void tell_waiting(struct request *request)
+{
+    const int64_t long_enough = 100000000; /* ns */
+    const struct outcome kept = request->outcome;
+    if (request->has_said_so || request->reservation->is_asked_again || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
+        return;
+    request->has_said_so = true;
+    request_take_token(request);
+    refusal_say(request, RESOURCE_CPU);
+    request->outcome.result = RESULT_WAITING;
+    verdict_tell(request->reservation, &request->outcome, -1, false, false);
+    request->outcome = kept;
+}
+
+void pipeline_advance(struct request *request, enum next next)
+{
+    while (next == ASK || next == ENFORCE || next == DETACH_ON)
+        next = next == ASK ? ask_next(request) : next == ENFORCE ? enforce(request) : detach_on(request);
+    if (next == WAIT)
+        tell_waiting(request);
+    if (next == ANSWER)
+        answer(request);
+    else if (next == RELEASED)
+        released(request);
+    else if (next == LOOK_AGAIN) {
+        struct reservation *reservation = request->reservation;
+        request_drop(request);
+        pipeline_end_sighting(reservation);
+        reservation_queue(reservation);
+    }
+}
+
+void pipeline_has_waited(struct request *request)
+{
+    pipeline_advance(request, request->then == ASK ? ask_again(request) : request->then);
+}
