@@ -178,6 +178,11 @@ bool thread_is(pid_t tid, uint64_t started_by)
     return thread_look(tid, &now) && now.start <= started_by;
 }
 
+bool thread_is_of(const struct identity *identity, uid_t owner)
+{
+    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner);
+}
+
 static uint64_t ticks_since_boot(void)
 {
     struct timespec now;

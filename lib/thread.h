@@ -64,6 +64,9 @@ bool thread_of_pidfd(int pidfd, struct identity *identity);
 
 /* Whether the id is still that of the thread that had it then. */
 bool thread_is(pid_t tid, uint64_t started_by);
+
+/* It runs with no other rights than this user's; root's may be anybody. */
+bool thread_is_of(const struct identity *identity, uid_t owner);
 bool thread_attributes(pid_t tid, struct attributes *attributes);
 
 /* Does a thread with the attributes `now` run as `plan` says? */

@@ -307,6 +307,17 @@ static void log_was_restarted(void)
 static void take_starter_events(struct source *source, uint32_t events);
 static struct source starter_source = {.ready = take_starter_events};
 
+/* One that cannot be read is no start: take_up_where_it_was. */
+static void know_raised(void)
+{
+    char reason[REASON_BYTES];
+    struct recorded_state state;
+    if (!state_read(&state, reason))
+        return;
+    recover_know_raised(&state);
+    state_free(&state);
+}
+
 static void prepare_parts(const struct options *options)
 {
     static const struct guard_listener of_guard = {.news = threads_guarded, .is_new = threads_guard};
@@ -314,6 +325,7 @@ static void prepare_parts(const struct options *options)
     if (!order_prepare())
         die_errno(EX_OSERR, "timerfd");
     attach_prepare(part("rtf-attach"), order_helper_event);
+    know_raised();
     keepers_prepare(part, order_keeper_event, shares_say_again);
     guard_prepare(part("rtf-guard"), &of_guard);
     names_prepare(part("rtf-names"), plugin_user, account_known);

@@ -29,7 +29,7 @@ static const char *const calls[] = {
     "open", "openat", "openat2", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
     "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "linkat", "fchmod", "umask",
     /* threads, as far as anybody may look */
-    "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority", "getpid", "gettid", "getuid", "geteuid",
+    "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority", "ioprio_get", "getpid", "gettid", "getuid", "geteuid",
     "getgid", "getegid", "uname", "sysinfo",
     /* memory, and the end */
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq", "set_robust_list", "exit", "exit_group", NULL};

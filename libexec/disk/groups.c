@@ -4,19 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "alone.h"
 #include "thread.h"
 #include "units.h"
 
-enum { WEIGHT_MOST = 1000, WEIGHT_REST = 1, PATH_BYTES = 64, VALUE_BYTES = 160, ROUNDS = 16, TRIES = 2, THREADS_MOST = 4096, HOLD_TRIES = 150, HOLD_PAUSE = 20 /* ms */ };
+enum { WEIGHT_MOST = 1000, WEIGHT_REST = 1, PATH_BYTES = 64, VALUE_BYTES = 160, ROUNDS = 16, TRIES = 2, THREADS_MOST = 4096 };
 
 /* The kernel counts in slices of a tenth of a second and allows whole blocks in each: so much more, or what is left of one is lost in each of them. */
 enum { SLICES = 10 };
@@ -44,19 +43,9 @@ bool groups_open(char mount[static GROUP_BYTES], char reason[static GROUPS_REASO
     return root >= 0;
 }
 
-/* The lock is on the hierarchy, which is what two would share; it ends with its holder. One who is just ending may be emptying a group, and is waited
- * for once. */
 bool groups_hold(char reason[static GROUPS_REASON])
 {
-    static int tries;
-    for (; flock(root, LOCK_EX | LOCK_NB) != 0; tries++) {
-        if (errno != EWOULDBLOCK || tries >= HOLD_TRIES) {
-            snprintf(reason, GROUPS_REASON, "another broker keeps disks on this machine, and its groups are there");
-            return false;
-        }
-        (void)poll(NULL, 0, HOLD_PAUSE);
-    }
-    return true;
+    return alone_with(root, reason);
 }
 
 /* ---- notes ---- */
@@ -403,11 +392,6 @@ static enum binding not_had(char *reason, const char *what)
     return BINDING_REFUSED;
 }
 
-static bool is_of(const struct identity *identity, uid_t owner)
-{
-    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner);
-}
-
 /* A process moves as a whole, and a thread of it may be somebody else's: a server's that works for this user, say. */
 static enum binding check_threads(pid_t process, uid_t owner, char *reason)
 {
@@ -427,7 +411,7 @@ static enum binding check_threads(pid_t process, uid_t owner, char *reason)
             all = refuse_binding(reason, "its process has more threads than are looked at (4096)");
         else if (!thread_owner(-1, (pid_t)tid, &identity))
             all = errno == ESRCH || errno == ENOENT ? BOUND : not_had(reason, path); /* it ended meanwhile */
-        else if (!is_of(&identity, owner))
+        else if (!thread_is_of(&identity, owner))
             all = refuse_binding(reason, "its process has a thread that is not its user's own");
     }
     closedir(threads);
@@ -451,7 +435,7 @@ enum binding groups_bind(uint16_t class, pid_t tid, uint64_t started_by, uid_t o
         return not_had(reason, "of the thread");
     if (identity.ended || identity.start > started_by)
         return BINDING_GONE;
-    if (identity.kernel || !is_of(&identity, owner))
+    if (identity.kernel || !thread_is_of(&identity, owner))
         return refuse_binding(reason, "the thread is not its user's own");
     snprintf(own, sizeof own, "/%s", path_of(class, path));
     if (!thread_group(version, "blkio", identity.process, now))

@@ -31,7 +31,7 @@ struct presence {
 };
 
 /* By which helper something is kept: keepers.h. */
-enum kept { KEPT_NETWORK, KEPT_DISK, KEPT };
+enum kept { KEPT_NETWORK, KEPT_DISK, KEPT_IOPRIO, KEPT };
 
 struct attachment {
     enum attachment_state state;
@@ -47,6 +47,7 @@ struct attachment {
     bool served;    /* it has been real-time, */
     int64_t since;  /* and for no longer than since then: CLOCK_MONOTONIC, ns; 0: not known */
     struct attributes former;
+    int former_ioprio; /* before shares_bind; -1: not noted */
     struct presence presence;
     char *group;      /* the cpuset group it came from; NULL where no line of plugins.conf has domains */
     bool guarded;     /* guard.h: it can be ordinary until its next period, */

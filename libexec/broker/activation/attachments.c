@@ -60,7 +60,7 @@ struct attachment *attachment_new(struct reservation *reservation, const struct 
     struct attachment *attachment = allocate(sizeof *attachment);
     *attachment = (struct attachment){.source = {calls->ended, true}, .reservation = reservation, .tid = identity->tid,
                                       .process = identity->process, .started_by = identity->started_by, .pidfd = pidfd,
-                                      .by_file = by_file, .former = *former, .watch = -1, .watch_source = {calls->watched, true},
+                                      .by_file = by_file, .former = *former, .former_ioprio = -1, .watch = -1, .watch_source = {calls->watched, true},
                                       .to_watch.due = calls->to_watch, .doubt.due = calls->doubt};
     return attachment;
 }

@@ -113,7 +113,7 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
             drop_stale(request);
     } else if (identity.kernel)
         no(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread", (int)tid);
-    else if (uid != 0 && (identity.real_uid != uid || identity.effective_uid != uid || identity.saved_uid != uid))
+    else if (!thread_is_of(&identity, uid))
         no(request, WHY_NOT_YOURS, "thread %d is not yours: it runs as uid %u (effective %u, saved %u), you are %u", (int)tid, identity.real_uid,
             identity.effective_uid, identity.saved_uid, uid);
     else if (is_older(file, &identity)) {
@@ -168,6 +168,7 @@ static enum next apply(struct request *request)
     request->fresh |= request->target != NULL;
     request->target = NULL;
     /* Former attributes reach state/ before the call that changes them. */
+    shares_note_former(reservation->attachment);
     if (request_record(request))
         return !grant_schedules(reservation->grant) ? bind(request) : wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
     no(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
@@ -242,7 +243,7 @@ enum next enforce(struct request *request)
     if (wanted == 0 && now == NULL)
         return grant_only(request);
     if (wanted != 0 && !grant_schedules(reservation->grant) && !shares_are_in(reservation->grant)) {
-        no(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup)");
+        no(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio)");
         return no_thread(request, "broker", true);
     }
     bool same = is_attached(now, wanted);
@@ -456,7 +457,7 @@ static enum next bound(struct request *request, const struct helper_event *event
         attachment_watch_soon(reservation->attachment);
         if (shares_bind_is_due(reservation->attachment))
             return bind(request);
-        request_event(request, "attach", "ok", shares_plugin(reservation->grant), "attached: what it sends, reads and writes is as granted");
+        request_event(request, "attach", "ok", shares_plugin(reservation->grant), shares_in_words(reservation->grant));
         return ANSWER;
     }
     no(request, WHY_KERNEL, "%.400s", event->reason);

@@ -56,23 +56,31 @@ static void former_disk(const char *where, char word[static WORD_BYTES])
 static struct keeper {
     const char *name, *program, *record;
     enum part_kind part;
+    const char *option; /* before all others; NULL: none */
     const char *remove, *remove_all; /* words of the program's: of what is ours no more, and of all that is */
     void (*word)(const struct plugin_line *line, char *word); /* what it is started with; NULL: a word of the record */
     void (*former)(const char *where, char *word); /* a word of the record, which is what the removal is told */
     char path[4096];
     struct helper helper;
     int lines; /* 0: it does not run */
-    bool unrecorded, settles;
+    bool unrecorded, given_back, settles;
 } keepers[KEPT] = {
     [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .part = PART_NET, .remove = "--remove",
                       .remove_all = "--remove", .word = word_of_network, .former = former_network},
     [KEPT_DISK] = {.name = "the disk helper", .program = "rtf-disk", .record = "disks", .part = PART_DISK, .remove = "--remove",
                    .remove_all = "--remove-all", .former = former_disk},
+    [KEPT_IOPRIO] = {.name = "the I/O priority helper", .program = "rtf-disk", .record = "disks-ioprio", .part = PART_DISK, .option = "--ioprio",
+                     .remove = "--remove", .remove_all = "--remove-all", .former = former_disk},
 };
 
 enum kept kept_by(const struct plugin_line *line)
 {
-    return !line->kept ? KEPT : line->resource == RESOURCE_DISK ? KEPT_DISK : KEPT_NETWORK;
+    return !line->kept ? KEPT : line->resource == RESOURCE_NETWORK ? KEPT_NETWORK : line->raises ? KEPT_IOPRIO : KEPT_DISK;
+}
+
+static bool is_keepers(const struct keeper *keeper, int line)
+{
+    return kept_by(plugin_line(line)) == (enum kept)(keeper - keepers);
 }
 
 /* ---- what is ours, written down ---- */
@@ -116,7 +124,7 @@ static bool is_of(const char *word, const char *where)
 static bool is_kept(const struct keeper *keeper, const char *word)
 {
     for (int i = 0; i < plugins_count(); i++)
-        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers) && is_of(word, plugin_line(i)->where))
+        if (is_keepers(keeper, i) && is_of(word, plugin_line(i)->where))
             return true;
     return false;
 }
@@ -160,27 +168,78 @@ static bool record(const struct keeper *keeper, const char *old, bool given_back
     char words[WORDS_BYTES] = "", word[WORD_BYTES];
     bool good = given_back || record_rest(keeper, old, words);
     for (int i = 0; i < plugins_count(); i++)
-        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers)) {
+        if (is_keepers(keeper, i)) {
             word_for_record(keeper, plugin_line(i)->where, old, word);
             good = add_word(words, word) && good;
         }
     return good && (strcmp(words, old) == 0 || write_record(keeper, words));
 }
 
+/* Its command line, in the order of these calls. What is added is not copied. */
+struct command {
+    char **words;
+    int count;
+};
+
+static void add_to(struct command *command, const char *word)
+{
+    command->words = realloc(command->words, (size_t)(command->count + 2) * sizeof *command->words);
+    if (command->words == NULL)
+        abort();
+    command->words[command->count++] = (char *)word;
+    command->words[command->count] = NULL;
+}
+
+static struct command command_of(const struct keeper *keeper, const char *op)
+{
+    struct command command = {0};
+    add_to(&command, keeper->path);
+    if (keeper->option != NULL)
+        add_to(&command, keeper->option);
+    add_to(&command, op);
+    return command;
+}
+
+static struct command raised; /* --thread=TID,STARTED_BY,IOPRIO, each */
+
+void keepers_know_raised(pid_t tid, uint64_t started_by, int former)
+{
+    char *word;
+    if (asprintf(&word, "--thread=%d,%" PRIu64 ",%d", (int)tid, started_by, former) < 0)
+        abort();
+    add_to(&raised, word);
+}
+
+static void add_raised(struct command *command, const struct keeper *keeper)
+{
+    for (int i = 0; keeper == &keepers[KEPT_IOPRIO] && i < raised.count; i++)
+        add_to(command, raised.words[i]);
+}
+
+static bool run(const struct command *command)
+{
+    char *const environment[] = {NULL};
+    pid_t child;
+    int status;
+    return posix_spawn(&child, command->words[0], NULL, NULL, command->words, environment) == 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
 static bool give_back(const struct keeper *keeper, bool all)
 {
-    char names[WORDS_BYTES], *rest = names, program[sizeof keeper->path], remove[16], *words[PLUGINS_MAX + 3] = {program, remove};
-    char *const environment[] = {NULL};
-    int count = 2, status;
-    pid_t child;
-    snprintf(program, sizeof program, "%s", keeper->path);
-    snprintf(remove, sizeof remove, "%s", all ? keeper->remove_all : keeper->remove);
+    char names[WORDS_BYTES], *rest = names;
     if (!read_record(keeper, names))
         return false;
-    for (char *name = strsep(&rest, "\n"); name != NULL && count < PLUGINS_MAX + 2; name = strsep(&rest, "\n"))
+    struct command command = command_of(keeper, all ? keeper->remove_all : keeper->remove);
+    const int least = command.count;
+    for (char *name = strsep(&rest, "\n"); name != NULL; name = strsep(&rest, "\n"))
         if (name[0] != '\0' && (all || !is_kept(keeper, name)))
-            words[count++] = name;
-    return count == 2 || (posix_spawn(&child, program, NULL, NULL, words, environment) == 0 && waitpid(child, &status, 0) == child && status == 0);
+            add_to(&command, name);
+    const bool any = command.count > least;
+    if (all)
+        add_raised(&command, keeper);
+    const bool good = !any || run(&command);
+    free(command.words);
+    return good;
 }
 
 bool keepers_put_back(keepers_path *path, char reason[static REASON_BYTES])
@@ -226,27 +285,42 @@ static void say_disks_again(void)
     say_again(KEPT_DISK);
 }
 
+static void say_raised_again(void)
+{
+    say_again(KEPT_IOPRIO);
+}
+
+/* A disk that is another keeper's now is as it was before it becomes that. */
+static void prepare_to_give_back(struct keeper *keeper)
+{
+    bool any = false;
+    for (int i = 0; i < plugins_count(); i++)
+        any |= is_keepers(keeper, i);
+    keeper->given_back = give_back(keeper, !any);
+    if (!keeper->given_back)
+        fprintf(stderr, "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n", keeper->program);
+}
+
 static void prepare(struct keeper *keeper, void (*tell)(const struct helper_event *event))
 {
-    static char serve[] = "--serve";
-    char words[PLUGINS_MAX][WORD_BYTES], old[WORDS_BYTES], *argv[PLUGINS_MAX + 3] = {keeper->path, serve};
+    static void (*const again[])(void) = {[KEPT_NETWORK] = say_networks_again, [KEPT_DISK] = say_disks_again, [KEPT_IOPRIO] = say_raised_again};
+    char words[PLUGINS_MAX][WORD_BYTES], old[WORDS_BYTES];
+    struct command command = command_of(keeper, "--serve");
     keeper->unrecorded = !read_record(keeper, old);
     for (int i = 0; i < plugins_count(); i++)
-        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers)) {
+        if (is_keepers(keeper, i)) {
             if (keeper->word != NULL)
                 keeper->word(plugin_line(i), words[keeper->lines]);
             else
                 word_for_record(keeper, plugin_line(i)->where, old, words[keeper->lines]);
-            argv[2 + keeper->lines] = words[keeper->lines];
-            keeper->lines++;
+            add_to(&command, words[keeper->lines++]);
         }
-    const bool given_back = give_back(keeper, keeper->lines == 0);
-    if (!given_back)
-        fprintf(stderr, "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n", keeper->program);
-    keeper->unrecorded = keeper->unrecorded || !record(keeper, old, given_back);
+    add_raised(&command, keeper);
+    keeper->unrecorded = keeper->unrecorded || !record(keeper, old, keeper->given_back);
     if (keeper->lines > 0)
-        helper_prepare(&keeper->helper, keeper->name, keeper->part, argv, tell);
-    keeper->helper.again = keeper == &keepers[KEPT_DISK] ? say_disks_again : say_networks_again;
+        helper_prepare(&keeper->helper, keeper->name, keeper->part, command.words, tell);
+    keeper->helper.again = again[keeper - keepers];
+    free(command.words);
 }
 
 void keepers_prepare(keepers_path *path, void (*tell)(const struct helper_event *event), void (*again)(enum kept kept))
@@ -254,8 +328,10 @@ void keepers_prepare(keepers_path *path, void (*tell)(const struct helper_event 
     say_again = again;
     for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++) {
         snprintf(keeper->path, sizeof keeper->path, "%s", path(keeper->program));
-        prepare(keeper, tell);
+        prepare_to_give_back(keeper);
     }
+    for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
+        prepare(keeper, tell);
 }
 
 /* When there is nothing else to do: the answer is waited for. */
@@ -279,7 +355,7 @@ static bool start(struct keeper *keeper, char *reason)
         return false;
     }
     for (int i = 0; i < plugins_count(); i++)
-        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers) && !ask(keeper, "check", plugin_line(i), 5, reason))
+        if (is_keepers(keeper, i) && !ask(keeper, "check", plugin_line(i), 5, reason))
             return false;
     return true;
 }
@@ -319,7 +395,7 @@ static bool end_lines(struct keeper *keeper)
     char reason[REASON_BYTES];
     bool good = true;
     for (int i = 0; i < plugins_count(); i++)
-        if (kept_by(plugin_line(i)) == (enum kept)(keeper - keepers) && !ask(keeper, "end", plugin_line(i), 10, reason)) {
+        if (is_keepers(keeper, i) && !ask(keeper, "end", plugin_line(i), 10, reason)) {
             event_broker("error", "%s is not given back: %.400s", plugin_line(i)->where, reason);
             good = false;
         }

@@ -1,5 +1,6 @@
 /* Who keeps what is promised of other resources than CPU time: rtf-net that of interfaces (enforce=htb), rtf-disk that of disks (enforce=cgroup),
- * the only programs that can. Of each there is one helper for all its lines; none where no line asks for it.
+ * and once more, with other powers, that of threads that come first there (enforce=ioprio); the only programs that can. Of each there is one helper for
+ * all its lines; none where no line asks for it.
  *
  * Which interfaces and disks are ours, and how they were before, is written down in state/ before the first is touched, so that they are given back
  * even after kill -9. */
@@ -14,6 +15,7 @@ enum kept kept_by(const struct plugin_line *line);
 
 /* Before the starter is forked: gives back what is ours no more since the last start. `again`: the helper knows no class and no thread any more. */
 typedef char *keepers_path(const char *program);
+void keepers_know_raised(pid_t tid, uint64_t started_by, int former); /* before that, of each thread that was raised */
 void keepers_prepare(keepers_path *path, void (*tell)(const struct helper_event *event), void (*again)(enum kept kept));
 
 /* After that: false, something is not to be had: *reason. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ioprio.h"
 #include "reservations.h"
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
@@ -113,12 +114,38 @@ static uint64_t say_thread(enum kept kept, const char *op, const struct attachme
     paragraph_add_number(text, "tid", (uint64_t)attachment->tid);
     paragraph_add_number(text, "started_by", attachment->started_by);
     paragraph_add_number(text, "owner", attachment->reservation->user->uid);
+    if (kept == KEPT_IOPRIO)
+        paragraph_add_number(text, "former", (uint64_t)attachment->former_ioprio);
     return keeper_finish(kept, message);
+}
+
+/* Those that have just been let go may be raised still: what they had before is known from here, if they are attached anew. */
+static struct lowered {
+    pid_t tid;
+    uint64_t started_by;
+    int former;
+} lowered[16];
+
+static void note_lowered(const struct attachment *attachment)
+{
+    static unsigned next;
+    lowered[next++ % (sizeof lowered / sizeof *lowered)] =
+        (struct lowered){.tid = attachment->tid, .started_by = attachment->started_by, .former = attachment->former_ioprio};
+}
+
+static int former_of_raised(const struct attachment *attachment)
+{
+    for (size_t i = 0; i < sizeof lowered / sizeof *lowered; i++)
+        if (lowered[i].tid == attachment->tid && lowered[i].started_by == attachment->started_by)
+            return lowered[i].former;
+    return 0; /* from one who was raised, and is none of its own */
 }
 
 static void unbind(enum kept kept, struct attachment *attachment)
 {
     attachment->bound[kept] = false;
+    if (kept == KEPT_IOPRIO)
+        note_lowered(attachment);
     (void)say_thread(kept, "unbind", attachment);
 }
 
@@ -149,7 +176,7 @@ static uint64_t keep(struct reservation *reservation, enum kept kept)
     struct paragraph_output *text = helper_text(message);
     paragraph_add_number(text, "class", reservation->class); /* 0 is refused */
     paragraph_add_number(text, "rate", claim_amount(&claim));
-    if (kept == KEPT_DISK) {
+    if (kept != KEPT_NETWORK) {
         paragraph_add_number(text, "block", claim.values[2]);
         paragraph_add_number(text, "share", plugin_weight(holding->plugin, &claim));
     }
@@ -196,6 +223,18 @@ static enum kept first_unbound(const struct attachment *attachment)
     return kept;
 }
 
+/* One that shows what we give has it from us. */
+void shares_note_former(struct attachment *attachment)
+{
+    if (attachment->bound[KEPT_IOPRIO] || held(attachment->reservation->grant, KEPT_IOPRIO) == NULL)
+        return;
+    const int now = ioprio_of(attachment->tid);
+    if (now >= 0 && now != IOPRIO_RAISED)
+        attachment->former_ioprio = now;
+    else if (attachment->former_ioprio < 0)
+        attachment->former_ioprio = former_of_raised(attachment);
+}
+
 bool shares_bind_is_due(const struct attachment *attachment)
 {
     return first_unbound(attachment) < KEPT;
@@ -206,6 +245,14 @@ uint64_t shares_bind(struct attachment *attachment)
     const enum kept kept = first_unbound(attachment);
     attachment->bound[kept] = true;
     return say_thread(kept, "bind", attachment);
+}
+
+const char *shares_in_words(const struct grant *grant)
+{
+    if (held(grant, KEPT_IOPRIO) == NULL)
+        return "attached: what it sends, reads and writes is as granted";
+    return held(grant, KEPT_NETWORK) == NULL ? "attached: its reads and writes come before others', without a bound"
+                                             : "attached: what it sends is as granted; its reads and writes come before others', without a bound";
 }
 
 void shares_unbind(struct attachment *attachment)

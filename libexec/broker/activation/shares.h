@@ -27,8 +27,14 @@ void shares_failed(struct reservation *reservation);
 
 /* The attached thread belongs to the reservation's class, and what it starts or opens later; or no longer. One helper at a time. */
 bool shares_bind_is_due(const struct attachment *attachment);
+
+/* Before that is written down: what it will have to get back. */
+void shares_note_former(struct attachment *attachment);
 uint64_t shares_bind(struct attachment *attachment);
 void shares_unbind(struct attachment *attachment);
+
+/* What an attached thread has of them, as a sentence. */
+const char *shares_in_words(const struct grant *grant);
 
 /* The helper knows no class and no thread any more. */
 void shares_say_again(enum kept kept);

@@ -184,9 +184,11 @@ static bool parse_enforce(const char *value, struct plugin_line *line, char *rea
 {
     if (resource_where(line->resource) != NULL) {
         const char *how = line->resource == RESOURCE_DISK ? "cgroup" : "htb";
-        line->kept = strcmp(value, how) == 0;
+        line->raises = line->resource == RESOURCE_DISK && strcmp(value, "ioprio") == 0;
+        line->kept = line->raises || strcmp(value, how) == 0;
         return line->kept || strcmp(value, "none") == 0 ||
-               wrong(reason, line->line, "enforce= of a %s takes %s or none, not \"%.40s\"", resource_name(line->resource), how, value);
+               wrong(reason, line->line, "enforce= of a %s takes %s%s or none, not \"%.40s\"", resource_name(line->resource), how,
+                     line->resource == RESOURCE_DISK ? ", ioprio" : "", value);
     }
     if (line->deadline)
         return wrong(reason, line->line, "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes");

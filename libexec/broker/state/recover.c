@@ -247,6 +247,8 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
     reservation->attachment = attachment_new(reservation, &identity, pidfd, recorded->by_file, &recorded->former);
     if (!there && recorded->laid_down)
         reservation->attachment->state = ATTACHMENT_LAID_DOWN; /* then it ended as an ordinary thread */
+    reservation->attachment->former_ioprio = recorded->former_ioprio;
+    shares_note_former(reservation->attachment);
     reservation->attachment->scheduled = grant_schedules(reservation->grant);
     reservation->attachment->served = !recorded->laid_down;
     reservation->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
@@ -465,6 +467,13 @@ void leave_in_force(void)
     (void)state_left();
 }
 
+void recover_know_raised(const struct recorded_state *state)
+{
+    for (int i = 0; state->same_boot && i < state->count; i++)
+        if (state->reservations[i].attached && state->reservations[i].former_ioprio >= 0)
+            keepers_know_raised(state->reservations[i].tid, state->reservations[i].started_by, state->reservations[i].former_ioprio);
+}
+
 bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES])
 {
     struct recorded_state state;
@@ -473,6 +482,7 @@ bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES])
     bool good = true;
     if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
         good = set_rt_runtime(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
+    recover_know_raised(&state);
     if (!state.left_in_force)
         good = drop_domains(reason) && keepers_put_back(path, reason) && good;
     state_free(&state);

@@ -7,8 +7,11 @@
 #include "keepers.h"
 #include "reservation.h"
 
-/* Takes up the grants and threads of the broker before; the directories of their owners have been adopted. False: *reason. */
+/* Before keepers_prepare: what they need to know of this. */
 struct recorded_state;
+void recover_know_raised(const struct recorded_state *state);
+
+/* Takes up the grants and threads of the broker before; the directories of their owners have been adopted. False: *reason. */
 bool recover(struct recorded_state *state, char reason[static REASON_BYTES]);
 
 /* At the end of each turn: writes the journal anew, without what has been superseded, when it has grown too much of

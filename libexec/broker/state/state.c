@@ -121,6 +121,8 @@ bool state_reservation(const struct reservation *reservation)
         paragraph_add_stated(&output, "by_file", reservation->attachment->by_file);
         paragraph_add_stated(&output, "laid_down", reservation->attachment->state == ATTACHMENT_LAID_DOWN);
         attributes_add(&output, "former_", &reservation->attachment->former);
+        if (reservation->attachment->former_ioprio >= 0)
+            paragraph_add_number(&output, "former_ioprio", (uint64_t)reservation->attachment->former_ioprio);
         if (reservation->attachment->group != NULL)
             paragraph_add(&output, "former_group", reservation->attachment->group);
     }
@@ -321,8 +323,10 @@ static bool get_grant(const struct paragraph *record, struct recorded_reservatio
 static bool get_thread(const struct paragraph *record, struct recorded_reservation *reservation)
 {
     reservation->attached = paragraph_get(record, "tid") != NULL;
+    reservation->former_ioprio = -1;
     bool good = get_int(record, "tid", INT32_MAX, &reservation->tid) && get_int(record, "process", INT32_MAX, &reservation->process) &&
                 get(record, "started_by", UINT64_MAX, &reservation->started_by) &&
+                (paragraph_get(record, "former_ioprio") == NULL || get_int(record, "former_ioprio", INT32_MAX, &reservation->former_ioprio)) &&
                 get_bool(record, "by_file", &reservation->by_file) && get_bool(record, "laid_down", &reservation->laid_down);
     return good && (!reservation->attached || (reservation->tid > 0 && attributes_get(record, "former_", &reservation->former)));
 }

@@ -9,7 +9,7 @@
  *   record=left    the broker ended by SIGINT and left everything in force
  *   record=reservation    user= name= task= time= and, as they exist: judged=, judged_tid=, lease=, waits=, token=, the grant (plugin=- where it
  *                  has no CPU time, RESOURCE_plugin= and more for each claim on another resource), the attached thread and its former
- *                  attributes
+ *                  attributes, former_ioprio= among them, as ioprio_get(2) says it, where enforce=ioprio raises it
  *   record=gone    user= name= task=
  *
  * There are two files, journal and journal.other: a journal that has grown is written afresh into the one that is not in force. It is in
@@ -38,6 +38,7 @@ struct recorded_reservation {
     pid_t tid, process;
     uint64_t started_by;
     struct attributes former;
+    int former_ioprio; /* -1: none */
     char *group; /* NULL */
     uint64_t class;       /* of its shares: shares.h; 0: none */
     struct claim *claims; /* on other resources; `plugin` names who granted each */
