@@ -19,22 +19,47 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 # class_is TID SENTENCE: what ionice(1) says.
 class_is() { [ "$(ionice -p "$1")" = "$2" ]; }
 raised='realtime: prio 7'
-low() { class_is "$1" 'none: prio 0'; }
+former() { class_is "$1" 'best-effort: prio 2'; }
 raised() { class_is "$1" "$raised"; }
 
-# family UID: a process, FAMILY, that starts a child whenever $WORK/more is there, CHILD; it sleeps otherwise.
+# family UID: a process, FAMILY, which starts a child, CHILD, and a thread, OTHER, when there is $WORK/more.
 family() {
-    become "$1" sh -c 'echo $$ >"$1"; while [ ! -e "$2" ]; do sleep 0.01; done; sleep "$3" & echo $! >"$1"; wait' sh "$WORK/said" "$WORK/more" "$SLEEPS" 3>&- &
+    cat >"$WORK/family.py" <<'END'
+import os, sys, threading, time
+while not os.path.exists(sys.argv[1] + "/more"):
+    time.sleep(0.01)
+threading.Thread(target=lambda: (print("thread", threading.get_native_id(), flush=True), time.sleep(1000))).start()
+child = os.fork()
+if child > 0:
+    print("child", child, flush=True)
+time.sleep(1000)
+END
+    become "$1" /usr/bin/python3 "$WORK/family.py" "$WORK" >"$WORK/said" 3>&- &
     FAMILY=$!
     echo "$FAMILY" >>"$WORK/pids"
-    eventually [ -s "$WORK/said" ]
 }
-may_say() { : >"$WORK/said" && chmod 666 "$WORK/said"; }
-child_of_family() {
+family_grows() {
     : >"$WORK/more"
-    has_child() { CHILD=$(cat "$WORK/said") && [ "$CHILD" != "$FAMILY" ] && is_sleep "$CHILD"; }
-    eventually has_child
+    has_grown() { [ "$(grep -c . "$WORK/said")" = 2 ]; }
+    eventually has_grown
+    CHILD=$(sed -n 's/^child //p' "$WORK/said") OTHER=$(sed -n 's/^thread //p' "$WORK/said")
     echo "$CHILD" >>"$WORK/pids"
+}
+
+broker_dies() {
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    eventually none_of_ours
+}
+put_back() { "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"; }
+
+# alice's thread, raised by the reservation cam, SLEEPER; it had best-effort 2.
+raise_one() {
+    reserve $ALICE cam "$@"
+    sleeper $ALICE
+    ionice -c 2 -n 2 -p "$SLEEPER"
+    told '.result == "OK"' "$(attach $ALICE cam "$SLEEPER")"
+    raised "$SLEEPER"
 }
 
 @test "an attached thread has class RT, level 7, a detached one what it had before, and the disk its scheduler in the end" {
@@ -66,4 +91,166 @@ child_of_family() {
     raised "$SLEEPER"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually class_is "$SLEEPER" idle
+}
+
+@test "whoever has it from an attached thread has it no more when that is released; other threads keep what they have" {
+    broker_start
+    reserve $ALICE cam
+    family $ALICE
+    ionice -c 2 -n 2 -p "$FAMILY"
+    attach $ALICE cam "$FAMILY"
+    family_grows
+    raised "$CHILD"
+    raised "$OTHER"
+    sleeper $ALICE
+    admins=$SLEEPER
+    ionice -c 1 -n 4 -p "$admins"
+    sleeper $BOB
+    ionice -c 1 -n 7 -p "$SLEEPER"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually former "$FAMILY"
+    eventually former "$CHILD"
+    eventually former "$OTHER"
+    class_is "$admins" 'realtime: prio 4'
+    raised "$SLEEPER"
+}
+
+@test "without a rule for the line nobody is raised, nor is who is not the user's own" {
+    broker_start
+    told '.result == "ACL_FAIL"' "$(spec $BOB cam "$stream")"
+    sleeper $BOB
+    reserve $ALICE cam
+    told '.result == "ATTACH_FAIL"' "$(attach $ALICE cam "$SLEEPER")"
+    told '.result == "ATTACH_FAIL"' "$(attach $BOB cam "$SLEEPER")"
+    class_is "$SLEEPER" 'none: prio 0'
+}
+
+@test "what is said of it promises no bound, and there is none" {
+    broker_start
+    raise_one
+    logged 1 '.stage == "attach" and .reason == "attached: its reads and writes come before others\u0027, without a bound"'
+    has_groups 0
+    [ "$(group_of "$SLEEPER")" = "$(group_of $$)" ]
+}
+
+@test "a claim that goes and comes takes the class along, and a thread that is attached anew at once gets back what it had" {
+    broker_start
+    both='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "4KiB", "period": "50ms", "block": "4KiB"}}'
+    raise_one "$both"
+    reserve $ALICE cam '{"runtime": "1ms", "period": "50ms"}'
+    eventually former "$SLEEPER"
+    is_attached $ALICE cam "$SLEEPER"
+    reserve $ALICE cam "$both"
+    raised "$SLEEPER"
+    reserve $ALICE other
+    as $ALICE sh -c "cd '$SPECS/$ALICE' && rm cam.tid && echo $SLEEPER >other.tid"
+    eventually is_attached $ALICE other "$SLEEPER"
+    raised "$SLEEPER"
+    as $ALICE rm "$SPECS/$ALICE/other.json"
+    eventually former "$SLEEPER"
+}
+
+@test "kill -9 of broker or rtf-disk: who is attached stays raised, and who is not any more gets back what he had" {
+    broker_start
+    raise_one
+    stays=$SLEEPER
+    reserve $ALICE gone
+    sleeper $ALICE
+    ionice -c 3 -p "$SLEEPER"
+    attach $ALICE gone "$SLEEPER"
+    pkill -KILL -P "$(starter)" -f 'rtf-disk --ioprio'
+    is_back() { [ -n "$(parts 'rtf-disk --ioprio')" ]; }
+    eventually is_back
+    raised "$stays"
+    raised "$SLEEPER"
+    broker_dies
+    raised "$stays"
+    raised "$SLEEPER"
+    as $ALICE rm "$SPECS/$ALICE/gone.json"
+    broker_start
+    raised "$stays"
+    eventually class_is "$SLEEPER" idle
+    broker_stop INT
+    raised "$stays"
+    broker_start
+    raised "$stays"
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    eventually former "$stays"
+}
+
+@test "--put-back, and a start without the line or with another enforce=, put back what a killed broker has raised" {
+    broker_start
+    raise_one
+    broker_dies
+    put_back
+    former "$SLEEPER"
+    [ "$(scheduler)" = mq-deadline ]
+    for enforce in none cgroup; do
+        keep_by ioprio
+        broker_start
+        raised "$SLEEPER"
+        broker_dies
+        keep_by $enforce
+        broker_start
+        former "$SLEEPER"
+        [ "$(scheduler)" = "$([ $enforce = none ] && echo mq-deadline || echo bfq)" ]
+        broker_stop TERM
+        [ "$(scheduler)" = mq-deadline ]
+    done
+}
+
+@test "who was raised and belongs to nobody any more is put back by the next start" {
+    broker_start
+    raise_one
+    broker_dies
+    mv "$SPECS/$ALICE" "$WORK/away"
+    broker_start
+    former "$SLEEPER"
+}
+
+@test "a thread that has the id of another one is not touched" {
+    sleeper
+    ionice -c 1 -n 7 -p "$SLEEPER"
+    started=$(sed 's/.*) //' "/proc/$SLEEPER/stat" | cut -d ' ' -f 20)
+    "$RTF_LIBEXEC/rtf-disk" --ioprio --remove-all "$DISK=mq-deadline" --thread="$SLEEPER,$((started - 1)),0"
+    raised "$SLEEPER"
+    "$RTF_LIBEXEC/rtf-disk" --ioprio --remove-all "$DISK=mq-deadline" --thread="$SLEEPER,$started,16386"
+    former "$SLEEPER"
+    run "$RTF_LIBEXEC/rtf-disk" --ioprio --remove-all "$DISK" --thread=1,2
+    [ "$status" = 64 ]
+}
+
+@test "a second broker that would raise threads does not start, and those of the first stay raised" {
+    broker_start
+    raise_one
+    mkdir "$WORK/other"
+    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/other/spool" --config "$CONFIG" --group "$GROUP"
+    [ "$status" = 78 ]
+    [[ "$output" == *'plugins.conf:2: another broker keeps disks on this machine'* ]] || { echo "$output" >&2; false; }
+    raised "$SLEEPER"
+    [ "$(scheduler)" = bfq ]
+}
+
+# median UID: of single reads of 4 KiB in microseconds, a pause after each; attached to cam if it is alice's.
+median() {
+    load_begins "$WORK/reads" "$1" thinker 4096 20 4
+    if [ "$1" = $ALICE ]; then attach $ALICE cam "$LOAD" >"$WORK/attached" && raised "$LOAD"; fi
+    go "$WORK/reads"
+    is_over() { ! kill -0 "$LOAD" 2>/dev/null; }
+    PATIENCE=6 eventually is_over
+    MEDIAN=$(sed 1d "$WORK/reads" | sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }')
+}
+
+@test "beside deep readers a single read of a raised thread takes a fraction of the time that another one's takes" {
+    broker_start
+    reserve $ALICE cam
+    for _ in 1 2; do load_begins "$WORK/deep" $BOB deep; done
+    is_much_sooner() {
+        median $BOB
+        bare=$MEDIAN
+        median $ALICE
+        echo "# median of single reads of 4 KiB: $bare us, raised $MEDIAN us" >&3
+        [ $((MEDIAN * 3)) -le "$bare" ]
+    }
+    once_of 2 is_much_sooner
 }
