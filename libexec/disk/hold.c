@@ -1,6 +1,5 @@
 #include "hold.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 struct held {
     pid_t tid;
     uint64_t started_by;
-    uid_t uid;
     int former;
     bool is_said; /* by the broker, to this process */
     UT_hash_handle hh;
@@ -76,47 +74,37 @@ bool hold_know(const char *word)
 
 enum done hold_bind(pid_t tid, uint64_t started_by, uid_t owner, int former, char reason[static SERVE_REASON])
 {
-    uid_t uid = owner;
-    const enum done done = raised_raise(tid, started_by, owner, &uid, reason);
-    if (done != DONE)
-        return done;
-    struct held *held = add(tid, started_by, former);
-    held->uid = uid;
-    held->is_said = true;
-    return DONE;
+    const enum done done = raised_raise(tid, started_by, owner, reason);
+    if (done == DONE)
+        add(tid, started_by, former)->is_said = true;
+    return done;
 }
 
-static bool sweep(uid_t uid, int ioprio, char *reason)
-{
-    if (raised_sweep(uid, ioprio, is_held))
-        return true;
-    snprintf(reason, SERVE_REASON, "threads with the I/O priority of one that was attached multiply faster than they can be found, and keep it");
-    errno = ETIMEDOUT;
-    return false;
-}
-
-/* Those who have it from this one had what it had before, if it had not given them something else. */
+/* Those who have it from this one had what it had before, unless it had given them something else. */
 enum done hold_unbind(pid_t tid, uint64_t started_by, uid_t owner, int former, char reason[static SERVE_REASON])
 {
     struct held *held = find(tid);
     uid_t uid = owner;
-    if (held != NULL && held->started_by == started_by) {
-        uid = held->uid;
+    if (held != NULL && held->started_by == started_by)
         forget(held);
-    }
-    raised_lower(tid, started_by, former);
-    return uid == 0 || sweep(uid, former, reason) ? DONE : REFUSED;
+    const bool good = raised_lower(tid, started_by, former, &uid, reason) != REFUSED;
+    return (uid == 0 || raised_sweep(uid, former, is_held, reason)) && good ? DONE : REFUSED;
 }
 
 static bool let_go(bool all_of_them, char *reason)
 {
     struct held *held, *next;
-    HASH_ITER(hh, all, held, next)
-        if (all_of_them || !held->is_said) {
-            raised_lower(held->tid, held->started_by, held->former);
+    bool good = true;
+    uid_t ignored;
+    HASH_ITER(hh, all, held, next) {
+        if (held->is_said && !all_of_them)
+            continue;
+        if (raised_lower(held->tid, held->started_by, held->former, &ignored, reason) == REFUSED)
+            good = false;
+        else
             forget(held);
-        }
-    return sweep(EVERYBODY, 0, reason);
+    }
+    return raised_sweep(EVERYBODY, 0, is_held, reason) && good;
 }
 
 bool hold_settle(char reason[static SERVE_REASON])

@@ -19,16 +19,22 @@ static enum done not_had(char *reason, const char *what)
     return REFUSED;
 }
 
-enum done raised_raise(pid_t tid, uint64_t started_by, uid_t owner, uid_t *uid, char reason[static SERVE_REASON])
+/* Who it is now, if it is that one still. */
+static enum done identify(pid_t tid, uint64_t started_by, struct identity *identity, char *reason)
+{
+    if (!thread_identify(tid, identity))
+        return not_had(reason, "the thread cannot be looked at");
+    return identity->ended || identity->start > started_by ? GONE : DONE;
+}
+
+enum done raised_raise(pid_t tid, uint64_t started_by, uid_t owner, char reason[static SERVE_REASON])
 {
     struct identity identity;
-    if (!thread_identify(tid, &identity))
-        return not_had(reason, "the thread cannot be looked at");
-    if (identity.ended || identity.start > started_by)
-        return GONE;
+    const enum done done = identify(tid, started_by, &identity, reason);
+    if (done != DONE)
+        return done;
     if (identity.kernel || !thread_is_of(&identity, owner))
         return refuse(reason, "the thread is not its user's own");
-    *uid = identity.real_uid;
     const int before = ioprio_of(tid);
     if (before < 0 || (before != IOPRIO_RAISED && ioprio_give(tid, IOPRIO_RAISED) != 0))
         return not_had(reason, "its I/O priority cannot be set");
@@ -38,10 +44,15 @@ enum done raised_raise(pid_t tid, uint64_t started_by, uid_t owner, uid_t *uid, 
     return GONE;
 }
 
-void raised_lower(pid_t tid, uint64_t started_by, int former)
+enum done raised_lower(pid_t tid, uint64_t started_by, int former, uid_t *uid, char reason[static SERVE_REASON])
 {
-    if (thread_is(tid, started_by) && ioprio_of(tid) == IOPRIO_RAISED)
-        (void)ioprio_give(tid, former);
+    struct identity identity;
+    const enum done done = identify(tid, started_by, &identity, reason);
+    if (done != DONE)
+        return done;
+    *uid = identity.real_uid;
+    const int now = ioprio_of(tid);
+    return now >= 0 && (now != IOPRIO_RAISED || ioprio_give(tid, former) == 0) ? DONE : not_had(reason, "its I/O priority cannot be put back");
 }
 
 /* ---- those that nobody has raised ---- */
@@ -50,27 +61,45 @@ struct sweep {
     uid_t uid;
     int ioprio;
     bool (*is_held)(pid_t tid);
+    char *reason;
     unsigned found;
+    bool failed;
 };
+
+static void fail(struct sweep *sweep, const char *what)
+{
+    sweep->failed |= not_had(sweep->reason, what) == REFUSED;
+}
 
 static void sweep_thread(struct sweep *sweep, pid_t tid)
 {
     struct identity identity;
-    if (ioprio_of(tid) != IOPRIO_RAISED || sweep->is_held(tid) || !thread_identify(tid, &identity) || identity.ended || identity.kernel)
+    if (ioprio_of(tid) != IOPRIO_RAISED || sweep->is_held(tid))
         return;
-    if (identity.real_uid != 0 && (sweep->uid == EVERYBODY || sweep->uid == identity.real_uid))
-        sweep->found += ioprio_give(tid, sweep->ioprio) == 0;
+    if (!thread_identify(tid, &identity))
+        fail(sweep, "a thread cannot be looked at");
+    else if (identity.ended || identity.kernel || identity.real_uid == 0 || (sweep->uid != EVERYBODY && sweep->uid != identity.real_uid))
+        return;
+    else if (ioprio_give(tid, sweep->ioprio) == 0)
+        sweep->found++;
+    else
+        fail(sweep, "a thread's I/O priority cannot be put back");
 }
 
 static void each_in(const char *path, void (*visit)(struct sweep *sweep, pid_t id), struct sweep *sweep)
 {
     uint64_t id;
+    const struct dirent *entry;
     DIR *directory = opendir(path);
-    if (directory == NULL)
+    if (directory == NULL) {
+        fail(sweep, path);
         return;
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+    }
+    while (errno = 0, (entry = readdir(directory)) != NULL)
         if (parse_number(entry->d_name, INT32_MAX, &id) && id > 0)
             visit(sweep, (pid_t)id);
+    if (errno != 0)
+        fail(sweep, path);
     closedir(directory);
 }
 
@@ -89,15 +118,17 @@ static bool is_sure_to_find_none(uid_t uid)
 }
 
 /* Those that were started meanwhile come with the next round. */
-bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid))
+bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason[static SERVE_REASON])
 {
     for (int i = 0; i < ROUNDS; i++) {
-        struct sweep sweep = {.uid = uid, .ioprio = ioprio, .is_held = is_held};
+        struct sweep sweep = {.uid = uid, .ioprio = ioprio, .is_held = is_held, .reason = reason};
         if (is_sure_to_find_none(uid))
             return true;
         each_in("/proc", sweep_process, &sweep);
         if (sweep.found == 0)
-            return true;
+            return !sweep.failed;
     }
+    snprintf(reason, SERVE_REASON, "threads with the I/O priority of one that was attached multiply faster than they can be found, and keep it");
+    errno = ETIMEDOUT;
     return false;
 }

@@ -11,15 +11,15 @@
 
 #include "serve.h"
 
-/* If it is its owner's own (root's may be anybody's): then *uid is whose it is. */
-enum done raised_raise(pid_t tid, uint64_t started_by, uid_t owner, uid_t *uid, char reason[static SERVE_REASON]);
+/* If it is its owner's own (root's may be anybody's). */
+enum done raised_raise(pid_t tid, uint64_t started_by, uid_t owner, char reason[static SERVE_REASON]);
 
-/* Gives it its former priority back. One that has set another one meanwhile keeps that. */
-void raised_lower(pid_t tid, uint64_t started_by, int former);
+/* Gives it its former priority back. One that has set another one meanwhile keeps that. *uid, if it has not ended: whose it is. */
+enum done raised_lower(pid_t tid, uint64_t started_by, int former, uid_t *uid, char reason[static SERVE_REASON]);
 
-/* Whoever of this user, or of all but root, is raised and not held gets that priority: it came to him from one who was. False: they multiply faster
- * than they can be found. */
+/* Whoever of this user, or of all but root, is raised and not held gets that priority: it came to him from one who was. False: *reason,
+ * and ETIMEDOUT if they multiply faster than they can be found. */
 enum { EVERYBODY = 0 };
-bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid));
+bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason[static SERVE_REASON]);
 
 #endif

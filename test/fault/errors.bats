@@ -3,7 +3,7 @@
 load fault
 
 ERRORS='ENOSPC EIO EINTR ENOMEM EMFILE EAGAIN'
-CALLS=openat,openat2,pread64,rename,unlink,chmod,fchownat,read,write,pwrite64,newfstatat,fstat,statx,renameat,renameat2,unlinkat,fchown,fchmod,utimensat,fcntl,mmap,sendmsg,recvmsg,pidfd_open,epoll_ctl,inotify_add_watch,getdents64,sched_setattr,sched_setscheduler,sched_setaffinity,sched_getattr,perf_event_open,setsockopt,pidfd_getfd,readlinkat,mkdirat,faccessat,faccessat2,fgetxattr,fsetxattr
+CALLS=openat,openat2,pread64,rename,unlink,chmod,fchownat,read,write,pwrite64,newfstatat,fstat,statx,renameat,renameat2,unlinkat,fchown,fchmod,utimensat,fcntl,mmap,sendmsg,recvmsg,pidfd_open,epoll_ctl,inotify_add_watch,getdents64,sched_setattr,sched_setscheduler,sched_setaffinity,sched_getattr,perf_event_open,setsockopt,pidfd_getfd,readlinkat,mkdirat,faccessat,faccessat2,fgetxattr,fsetxattr,ioprio_get,ioprio_set
 
 # A plugin that was lost over it is there again in a moment.
 asked_again() { eventually ask "$1" || { cat "$SPECS/$ALICE/cam.verdict"; kernel "$SLEEPER"; tail -n 15 "$EVENTS"; return 1; }; }
@@ -121,6 +121,14 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 @test "calls of rtf-disk fail while it detaches" { is_on_a_disk; fails_everywhere disk detach; }
 # bats test_tags=turn:0
 @test "calls of rtf-disk fail while it releases" { is_on_a_disk; fails_everywhere disk release; }
+# bats test_tags=turn:0
+@test "calls of rtf-disk --ioprio fail while it attaches" { is_first_on_a_disk; fails_everywhere disk attach; }
+# bats test_tags=turn:1
+@test "calls of rtf-disk --ioprio fail while it changes" { is_first_on_a_disk; fails_everywhere disk change; }
+# bats test_tags=turn:2
+@test "calls of rtf-disk --ioprio fail while it detaches" { is_first_on_a_disk; fails_everywhere disk detach; }
+# bats test_tags=turn:0
+@test "calls of rtf-disk --ioprio fail while it releases" { is_first_on_a_disk; fails_everywhere disk release; }
 # bats test_tags=turn:2
 @test "calls of the reader fail while it creates" { fails_everywhere reader create; }
 # bats test_tags=turn:0

@@ -62,6 +62,16 @@ is_on_a_disk() {
     }
 }
 
+# The same, by its I/O priority, which has no figures.
+is_first_on_a_disk() {
+    is_on_a_disk
+    sed -i '/^DISK/s/$/ enforce=ioprio/' "$CONFIG/plugins.conf"
+    ionice -c 2 -n 2 -p $$ $BASHPID # and all that is started from here
+    has_share() {
+        [ "$(scheduler)" = bfq ] && [ "$(ionice -p "$SLEEPER")" = "$([ "${2:-}" = attached ] && echo 'realtime: prio 7' || echo 'best-effort: prio 2')" ]
+    }
+}
+
 # sample COUNT STEP: the places, from 0 on, of those of so many faults that are tried. Of a sample, further ones are there in
 # case that none of them comes, as not each one does in every run.
 sample() {

@@ -137,6 +137,18 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
 # bats test_tags=turn:0
 @test "rtf-disk is killed at each system call of a release" { is_on_a_disk; killed_everywhere disk release; }
 # bats test_tags=turn:1
+@test "rtf-disk --ioprio is killed at each system call of an attach" { is_first_on_a_disk; killed_everywhere disk attach; }
+# bats test_tags=turn:2
+@test "rtf-disk --ioprio is killed at each system call of a change" { is_first_on_a_disk; killed_everywhere disk change; }
+# bats test_tags=turn:0
+@test "rtf-disk --ioprio is killed at each system call of a detach" { is_first_on_a_disk; killed_everywhere disk detach; }
+# bats test_tags=turn:1
+@test "rtf-disk --ioprio is killed at each system call of a release" { is_first_on_a_disk; killed_everywhere disk release; }
+# bats test_tags=turn:2
+@test "the broker is killed at each system call of an attach that raises" { is_first_on_a_disk; killed_everywhere broker attach; }
+# bats test_tags=turn:0
+@test "the broker is killed at each system call of a release that lowers" { is_first_on_a_disk; killed_everywhere broker release; }
+# bats test_tags=turn:1
 @test "the broker is killed at each system call of a create with a share of a disk" { is_on_a_disk; killed_everywhere broker create; }
 # bats test_tags=turn:0
 @test "the broker is killed at each system call of a release with a share of a disk" { is_on_a_disk; killed_everywhere broker release; }
