@@ -124,6 +124,37 @@ end_storm() {
     eventually has_groups 0
 }
 
+# bats test_tags=machine
+@test "who is raised and starts processes faster than they can be found keeps others waiting for a moment, and nobody is raised when he has ended" {
+    sed -i '/^DISK/s/$/ enforce=ioprio/' "$CONFIG/plugins.conf"
+    broker_start
+    reserve $ALICE cam
+    sleeper $ALICE
+    ionice -c 1 -n 7 -p "$SLEEPER" # has it from him, as good as
+    begin_storm 30
+    told '.result == "OK"' "$(attach $ALICE cam "$STORM")"
+    : >"$WORK/storming.go"
+    raised() { ionice -p $(pgrep -u $ALICE) 2>/dev/null | grep -c 'realtime: prio 7'; }
+    many() { [ "$(raised)" -ge 10 ]; }
+    eventually many
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    begin=$(milliseconds)
+    reserve $BOB cam
+    took=$(($(milliseconds) - begin))
+    echo "# Bob's claim took $took ms beside it" >&3
+    [ "$took" -lt $((5000 * PATIENCE)) ]
+    none() { [ "$(raised)" = 0 ]; }
+    is_over() { none || grep -q 'multiply faster than they can be found' "$EVENTS"; }
+    eventually is_over
+    end_storm
+    none || echo '# it was faster' >&3
+    reserve $ALICE other # the next one that is let go
+    sleeper $ALICE
+    told '.result == "OK"' "$(attach $ALICE other "$SLEEPER")"
+    as $ALICE rm "$SPECS/$ALICE/other.json"
+    eventually none
+}
+
 @test "a process that is hidden in /proc is attached and let go" {
     unshare --mount sh -c 'mount -t proc -o hidepid=ptraceable proc /proc && exec "$@"' sh \
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
