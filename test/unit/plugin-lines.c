@@ -60,6 +60,9 @@ static void each_column_and_word_is_read(void **state)
     cpu_set_t domains;
     plugins_domains(&domains);
     assert_true(CPU_COUNT(&domains) == 1 && CPU_ISSET(4, &domains));
+    lines_are("A sh - - resource=disk device=sda throughput=1MB\nB sh - - resource=disk device=sdb throughput=1MB enforce=ioprio\n"
+              "C sh - - resource=disk device=sdc throughput=1MB enforce=none\n");
+    assert_true(plugin_line(0)->kept && !plugin_line(0)->raises && plugin_line(1)->kept && plugin_line(1)->raises && !plugin_line(2)->kept);
     lines_are("RR sh 7 all\n");
     assert_int_equal(CPU_COUNT(&plugin_line(0)->cpus), 8); /* all that are online */
 }
@@ -94,6 +97,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"A sh - 0 enforce=runtime", "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes"},
         {"A sh 5 0 desired=more", "desired= takes shared or kept, not \"more\""},
         {"A sh 5 0 enforce=yes", "enforce= takes runtime or none, not \"yes\""},
+        {"A sh - - resource=disk device=sda throughput=1MB enforce=htb", "enforce= of a disk takes cgroup, ioprio or none, not \"htb\""},
+        {"A sh - - resource=network interface=eth0 rate=1Mbit enforce=ioprio", "enforce= of a network takes htb or none, not \"ioprio\""},
         {"A sh - 0 threshold=1.1", "threshold= takes a share of a CPU from 0 to 1, not \"1.1\""},
         {"FIRST sh - 0", "the name FIRST stands in line 1 already"},
     };
