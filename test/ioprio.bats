@@ -143,7 +143,15 @@ raise_one() {
     reserve $ALICE cam "$both"
     raised "$SLEEPER"
     reserve $ALICE other
+    # It is raised still when it is attached anew: its helper is stopped.
+    helper=$(parts 'rtf-disk --ioprio')
+    kill -STOP "$helper"
+    noted() { grep -c '^former_ioprio=' "$SPOOL/state/current/journal"; }
+    before=$(noted)
     as $ALICE sh -c "cd '$SPECS/$ALICE' && rm cam.tid && echo $SLEEPER >other.tid"
+    is_noted() { [ "$(noted)" -gt "$before" ]; }
+    eventually is_noted
+    kill -CONT "$helper"
     eventually is_attached $ALICE other "$SLEEPER"
     raised "$SLEEPER"
     as $ALICE rm "$SPECS/$ALICE/other.json"
@@ -234,7 +242,7 @@ raise_one() {
 # median UID: of single reads of 4 KiB in microseconds, a pause after each; attached to cam if it is alice's.
 median() {
     load_begins "$WORK/reads" "$1" thinker 4096 20 4
-    if [ "$1" = $ALICE ]; then attach $ALICE cam "$LOAD" >"$WORK/attached" && raised "$LOAD"; fi
+    if [ "$1" = $ALICE ]; then attach $ALICE cam "$LOAD" >"$WORK/attached" && raised "$LOAD" || return 1; fi
     go "$WORK/reads"
     is_over() { ! kill -0 "$LOAD" 2>/dev/null; }
     PATIENCE=6 eventually is_over

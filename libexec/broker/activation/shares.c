@@ -4,6 +4,7 @@
 
 #include "ioprio.h"
 #include "reservations.h"
+#include "thread.h"
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
 
@@ -125,19 +126,22 @@ static struct lowered {
     uint64_t started_by;
     int former;
 } lowered[16];
+static unsigned lowered_count;
+enum { LOWERED = sizeof lowered / sizeof *lowered };
 
 static void note_lowered(const struct attachment *attachment)
 {
-    static unsigned next;
-    lowered[next++ % (sizeof lowered / sizeof *lowered)] =
+    lowered[lowered_count++ % LOWERED] =
         (struct lowered){.tid = attachment->tid, .started_by = attachment->started_by, .former = attachment->former_ioprio};
 }
 
 static int former_of_raised(const struct attachment *attachment)
 {
-    for (size_t i = 0; i < sizeof lowered / sizeof *lowered; i++)
-        if (lowered[i].tid == attachment->tid && lowered[i].started_by == attachment->started_by)
-            return lowered[i].former;
+    for (unsigned i = 1; i <= LOWERED; i++) { /* the last one first */
+        const struct lowered *last = &lowered[(lowered_count - i) % LOWERED];
+        if (last->tid == attachment->tid && thread_is(last->tid, last->started_by))
+            return last->former;
+    }
     return 0; /* from one who was raised, and is none of its own */
 }
 
