@@ -58,7 +58,7 @@ SOURCES    = $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/example
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 # librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
-LIBRARY_SRC = $(addprefix lib/,client.c inotify-let-go.c units.c $(notdir $(wildcard lib/rtf-*.c)))
+LIBRARY_SRC = $(addprefix lib/,inotify-let-go.c units.c $(notdir $(wildcard lib/client*.c lib/rtf-*.c)))
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # What rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
@@ -69,7 +69,7 @@ library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
-CLIENT  = lib/client.c lib/inotify-let-go.c
+CLIENT  = $(wildcard lib/client*.c) lib/inotify-let-go.c
 DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -77,7 +77,7 @@ $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c) $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c)
-$(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c lib/client.c lib/inotify-let-go.c lib/units.c)
+$(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))

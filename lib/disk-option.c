@@ -16,7 +16,7 @@
 static bool has_line(const char *spool, const char *disk)
 {
     const int directory = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    json_t *status = directory < 0 ? NULL : client_read_object(directory, "status.json", NULL);
+    json_t *status = directory < 0 ? NULL : client_read_object(directory, "status.json");
     const json_t *line;
     size_t i;
     bool found = false;

@@ -66,43 +66,56 @@ static enum client_outcome enter_again(struct rtf_connection_own *connection, st
     found.directory = -1;
     enum client_outcome outcome = client_enter(&found, true);
     if (outcome == CLIENT_OK) {
+        pthread_mutex_lock(&connection->lock);
         (void)dup3(found.directory, connection->client.directory, O_CLOEXEC);
+        client->entered = ++connection->client.entered;
+        pthread_mutex_unlock(&connection->lock);
         close(found.directory);
     } else
         memcpy(client->why, found.why, sizeof client->why);
     return outcome;
 }
 
-static int take_spare(struct rtf_connection_own *connection)
+bool own_enter_again(struct rtf_connection_own *connection, struct client *client)
+{
+    return client_has_moved(client) && enter_again(connection, client) == CLIENT_OK;
+}
+
+/* client is the connection's but for the watch. */
+static void copy(struct rtf_connection_own *connection, struct client *client)
 {
     pthread_mutex_lock(&connection->lock);
-    const int events = connection->spares > 0 ? connection->spare[--connection->spares] : -1;
+    *client = connection->client;
+    if (connection->spares > 0)
+        client->watch = connection->spare[--connection->spares];
     pthread_mutex_unlock(&connection->lock);
-    return events >= 0 ? events : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (client->watch.events < 0)
+        client->watch.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 }
 
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until)
 {
-    *client = connection->client;
+    copy(connection, client);
     enum client_outcome outcome = is_alive(client->alive) ? CLIENT_OK : reconnect(connection, client, until);
-    if (outcome == CLIENT_OK && client_has_moved(client))
+    if (client_begin_watch(client) && outcome == CLIENT_OK && client_has_moved(client))
         outcome = enter_again(connection, client);
-    client->events = outcome == CLIENT_OK ? take_spare(connection) : -1;
+    if (outcome != CLIENT_OK)
+        own_return(connection, client);
     return outcome;
 }
 
 void own_return(struct rtf_connection_own *connection, struct client *client)
 {
-    if (client->events < 0)
+    if (client->watch.events < 0)
         return;
     pthread_mutex_lock(&connection->lock);
     const bool kept = connection->spares < SPARE;
     if (kept)
-        connection->spare[connection->spares++] = client->events;
+        connection->spare[connection->spares++] = client->watch;
     pthread_mutex_unlock(&connection->lock);
     if (!kept)
-        close(client->events);
-    client->events = -1;
+        close(client->watch.events);
+    client->watch = (struct client_watch){.events = -1, .directory = -1, .spec = -1};
 }
 
 /* ---- connection ---- */
@@ -148,7 +161,7 @@ void rtf_disconnect(struct rtf_connection *connection)
         own_end(own->specs, &client);
     client_close(&own->client);
     while (own->spares > 0)
-        close(own->spare[--own->spares]);
+        close(own->spare[--own->spares].events);
     if (own->poll >= 0)
         close(own->poll);
     if (own->events >= 0)
@@ -247,7 +260,9 @@ enum rtf_result rtf_process(struct rtf_connection *connection)
     struct rtf_connection_own *own = connection->own;
     if (own == NULL)
         return RTF_CONNECTION_ERR;
+    pthread_mutex_lock(&own->lock);
     struct client client = own->client;
+    pthread_mutex_unlock(&own->lock);
     drain(own->events); /* before it is looked: what comes later is another event */
     const bool alive = is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;
     pthread_mutex_lock(&own->list);
