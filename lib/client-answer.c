@@ -10,26 +10,32 @@
 
 enum { VERDICT_MAX = 1 << 20 };
 
-/* The whole file with a final zero byte; NULL if there is none or it cannot be an answer. */
+/* Up to the end of a line, as a verdict is, or of the file; with a final zero byte. NULL: it cannot be read, or is too much for an answer. To be freed. */
 static char *read_text(int fd)
 {
-    struct stat status;
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > VERDICT_MAX)
-        return NULL;
-    size_t length = 0, size = (size_t)status.st_size;
-    char *text = malloc(size + 1);
-    while (text != NULL && length < size) {
-        ssize_t got = read(fd, text + length, size - length);
-        if (got <= 0)
+    size_t length = 0, size = 4096;
+    char *text = malloc(size);
+    while (text != NULL) {
+        const ssize_t got = read(fd, text + length, size - length - 1);
+        if (got < 0 || length + (size_t)got > VERDICT_MAX)
             break;
         length += (size_t)got;
-    }
-    if (text != NULL)
         text[length] = '\0';
-    return text;
+        const bool is_full = size - length == 1;
+        if (got == 0 || (!is_full && text[length - 1] == '\n'))
+            return text;
+        if (!is_full)
+            continue;
+        char *more = realloc(text, size *= 2);
+        if (more == NULL)
+            break;
+        text = more;
+    }
+    free(text);
+    return NULL;
 }
 
-/* A lease or a FIFO makes nobody wait. NULL without such a file; to be freed. */
+/* A lease or a FIFO makes nobody wait. */
 static char *read_file(int directory, const char *file)
 {
     int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -34,47 +34,50 @@ static void unwatch(int events, int *watch)
     *watch = -1;
 }
 
-static const uint32_t of_directory = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF;
-
-/* Through what is open, not through the name that it had. */
-static int watch_directory(const struct client *client, int events, uint32_t mask)
+/* Through what is open, not through the name that it had. What is heard of it already is replaced. */
+static void watch_directory(const struct client *client, struct client_watch *watch, uint32_t more)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", client->directory);
-    return inotify_add_watch(events, path, mask);
+    watch->directory = inotify_add_watch(watch->events, path, IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF | more);
+    watch->entered = client->entered;
 }
 
-bool client_begin_watch(struct client *client)
+static const uint32_t names = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+
+bool client_begin_watch(struct client *client, bool wide)
 {
     struct client_watch *watch = &client->watch;
     unwatch(watch->events, &watch->spec);
-    if (!drain(watch->events, watch->directory) && watch->directory >= 0 && watch->entered == client->entered)
+    const bool heard = !drain(watch->events, watch->directory) && watch->directory >= 0 && watch->entered == client->entered;
+    if (heard && watch->wide == wide)
         return false;
-    unwatch(watch->events, &watch->directory);
-    watch->directory = watch_directory(client, watch->events, of_directory);
-    watch->entered = client->entered;
-    return true;
+    if (!heard)
+        unwatch(watch->events, &watch->directory);
+    watch_directory(client, watch, wide ? names : 0);
+    watch->wide = wide;
+    return !heard;
 }
 
 /* One spec is watched through its own inode: the broker closes it once the answer is in place, and no other
- * spec of this user wakes us. Several files are watched through the directory. */
+ * spec of this user wakes us. */
 static bool watch_spec(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
 {
     char path[PATH_MAX];
     if (watch->directory < 0 || watch->entered != client->entered)
-        watch->directory = watch_directory(client, watch->events, of_directory);
+        watch_directory(client, watch, 0);
+    if (watch->directory < 0 || watch->wide)
+        return watch->directory >= 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d/%s.json", client->directory, wait->name);
     const uint32_t mask = IN_DONT_FOLLOW | IN_CLOSE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
     watch->spec = inotify_add_watch(watch->events, path, mask);
-    watch->entered = client->entered;
-    return watch->directory >= 0 && watch->spec >= 0;
+    return watch->spec >= 0;
 }
 
+/* Several files are watched through the directory. */
 static bool watch_files(const struct client *client, struct client_watch *watch)
 {
-    const uint32_t files = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
-    watch->directory = watch_directory(client, watch->events, of_directory | files);
-    watch->entered = client->entered;
+    watch_directory(client, watch, names | IN_ATTRIB | IN_CLOSE_WRITE);
     return watch->directory >= 0;
 }
 
@@ -82,19 +85,20 @@ static bool watch_files(const struct client *client, struct client_watch *watch)
 struct sight {
     struct client_watch watch;
     bool is_kept;
-    bool heard; /* of the directory, since before the request */
+    bool heard;   /* of the directory's end, since before the request */
+    bool answers; /* each answer wakes us, since before the request */
 };
 
-static void end_sight(struct client *client, const struct client_wait *wait, const struct sight *sight)
+static void end_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
 {
     if (!sight->is_kept) {
         if (sight->watch.events >= 0)
             inotify_let_go(sight->watch.events);
         return;
     }
-    client->watch = sight->watch;
     if (wait->inode == 0) /* no more than before */
-        client->watch.directory = watch_directory(client, client->watch.events, of_directory);
+        watch_directory(client, &sight->watch, sight->watch.wide ? names : 0);
+    client->watch = sight->watch;
 }
 
 static bool begin_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
@@ -104,6 +108,7 @@ static bool begin_sight(struct client *client, const struct client_wait *wait, s
     if (!sight->is_kept)
         *watch = (struct client_watch){.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), .directory = -1, .spec = -1};
     sight->heard = watch->directory >= 0 && watch->entered == client->entered;
+    sight->answers = sight->heard && watch->wide && wait->inode != 0;
     if (watch->events >= 0 && (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch)))
         return true;
     const int reason = errno;
@@ -141,7 +146,6 @@ static enum client_outcome doze(struct client *client, const struct client_wait 
     const int ready = ppoll(fds, sizeof fds / sizeof *fds, time_left(wait->until, &left), NULL);
     if (ready < 0)
         return errno == EINTR ? CLIENT_PENDING : client_fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
-    drain(events, -1);
     if (fds[2].revents != 0)
         return client_fail(client, CLIENT_INTERRUPTED, "interrupted");
     if (fds[1].revents != 0)
@@ -150,29 +154,38 @@ static enum client_outcome doze(struct client *client, const struct client_wait 
     return time_left(wait->until, &left) != NULL && left.tv_sec == 0 && left.tv_nsec == 0 ? no_answer(client, wait) : CLIENT_PENDING;
 }
 
-/* The watches are set, so an answer that comes between a look and the sleep after it ends that sleep. */
+/* The watches are set, so an answer that comes between a look and the sleep after it ends that sleep; and what has ended one is news until another look
+ * finds no answer. */
 static enum client_outcome watch(struct client *client, const struct client_wait *wait, const struct sight *sight, struct client_verdict *verdict)
 {
+    const int events = sight->watch.events;
     enum client_outcome end = CLIENT_PENDING;
-    enum client_outcome seen = sight->heard ? client_glance(client, wait, verdict) : client_look(client, wait, verdict);
-    for (;; seen = client_look(client, wait, verdict)) {
-        if (seen != CLIENT_PENDING)
-            return seen;
+    enum client_outcome seen = CLIENT_PENDING;
+    if (!sight->answers)
+        seen = sight->heard ? client_glance(client, wait, verdict) : client_look(client, wait, verdict);
+    while (seen == CLIENT_PENDING) {
         if (end == CLIENT_TIMEOUT) /* by now it may have been said what it waits for */
             return no_answer(client, wait);
         if (end != CLIENT_PENDING)
             return end;
-        end = doze(client, wait, sight->watch.events);
+        end = doze(client, wait, events);
         if (end == CLIENT_INTERRUPTED)
             return end;
+        seen = client_glance(client, wait, verdict);
+        if (seen != CLIENT_PENDING)
+            break;
+        drain(events, -1);
+        seen = client_look(client, wait, verdict);
     }
+    return seen;
 }
 
-/* A broker on the same CPU, which runs above us, may have answered already. */
 enum client_outcome client_wait(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
 {
     struct sight sight;
-    enum client_outcome outcome = client_glance(client, wait, verdict);
+    enum client_outcome outcome = CLIENT_PENDING;
+    if (!client->watch.wide || wait->inode == 0) /* a broker on the same CPU, which runs above us, may have answered already */
+        outcome = client_glance(client, wait, verdict);
     if (outcome != CLIENT_PENDING)
         return outcome;
     if (begin_sight(client, wait, &sight)) {

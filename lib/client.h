@@ -34,9 +34,10 @@ enum client_outcome {
 /* What is watched, and by which inotify instance. To close one takes the kernel 10 ms: who waits often keeps one. -1: none. */
 struct client_watch {
     int events;
-    int directory;    /* a watch that hears only of the directory's own end */
+    int directory;    /* for its own end; with `wide` for what is put there and removed, too */
     int spec;         /* of the last wait */
     unsigned entered; /* which directory that is */
+    bool wide;
 };
 
 struct client {
@@ -136,9 +137,10 @@ ino_t client_inode(const struct client *client, const char *name);
 enum client_outcome client_look(struct client *client, const struct client_wait *wait,
                           struct client_verdict *verdict);
 
-/* Before the first request that client_wait is to wait for with this watch: what is no news any more goes. Whether the directory that was entered may have
- * been moved since: what it says of one that has been removed is what client_put says. */
-bool client_begin_watch(struct client *client);
+/* Before a request that client_wait is to wait for with this watch: what is no news any more goes. True: the directory that was entered may have been moved
+ * since; of one that was removed only client_put says so. wide: whoever does not wait beside others of this user is woken by the directory, which then need
+ * not be told about each spec. */
+bool client_begin_watch(struct client *client, bool wide);
 
 /* Sleeps until client_look has an answer or there will be none; after client_connect, for what was answered by a broker that has ended
  * need not hold any more. */

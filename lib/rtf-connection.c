@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,23 +82,26 @@ bool own_enter_again(struct rtf_connection_own *connection, struct client *clien
     return client_has_moved(client) && enter_again(connection, client) == CLIENT_OK;
 }
 
-/* client is the connection's but for the watch. */
-static void copy(struct rtf_connection_own *connection, struct client *client)
+/* Into a copy: the connection's but for the watch and the sentences. Whether nobody else waits with this connection. */
+static bool copy(struct rtf_connection_own *connection, struct client *client)
 {
     pthread_mutex_lock(&connection->lock);
-    *client = connection->client;
+    memcpy(client, &connection->client, offsetof(struct client, why));
     if (connection->spares > 0)
         client->watch = connection->spare[--connection->spares];
+    const bool alone = connection->calls++ == 0;
     pthread_mutex_unlock(&connection->lock);
+    client->why[0] = client->waits_for[0] = '\0';
     if (client->watch.events < 0)
         client->watch.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    return alone;
 }
 
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until)
 {
-    copy(connection, client);
+    const bool alone = copy(connection, client);
     enum client_outcome outcome = is_alive(client->alive) ? CLIENT_OK : reconnect(connection, client, until);
-    if (client_begin_watch(client) && outcome == CLIENT_OK && client_has_moved(client))
+    if (client_begin_watch(client, alone) && outcome == CLIENT_OK && client_has_moved(client))
         outcome = enter_again(connection, client);
     if (outcome != CLIENT_OK)
         own_return(connection, client);
@@ -106,16 +110,22 @@ enum client_outcome own_take(struct rtf_connection_own *connection, struct clien
 
 void own_return(struct rtf_connection_own *connection, struct client *client)
 {
-    if (client->watch.events < 0)
-        return;
     pthread_mutex_lock(&connection->lock);
-    const bool kept = connection->spares < SPARE;
+    connection->calls--;
+    const bool kept = client->watch.events >= 0 && connection->spares < SPARE;
     if (kept)
         connection->spare[connection->spares++] = client->watch;
     pthread_mutex_unlock(&connection->lock);
-    if (!kept)
+    if (!kept && client->watch.events >= 0)
         close(client->watch.events);
-    client->watch = (struct client_watch){.events = -1, .directory = -1, .spec = -1};
+}
+
+void own_make_token(struct rtf_connection_own *connection, char token[static CLIENT_TOKEN])
+{
+    pthread_mutex_lock(&connection->lock);
+    const uint64_t number = connection->token++;
+    pthread_mutex_unlock(&connection->lock);
+    snprintf(token, CLIENT_TOKEN, "%016llx", (unsigned long long)number);
 }
 
 /* ---- connection ---- */
@@ -123,8 +133,13 @@ void own_return(struct rtf_connection_own *connection, struct client *client)
 static struct rtf_connection_own *make(const char *spool)
 {
     struct rtf_connection_own *own = calloc(1, sizeof *own);
-    if (own == NULL)
+    char token[CLIENT_TOKEN];
+    if (own == NULL || !client_make_token(token)) {
+        free(own);
         return NULL;
+    }
+    own->token = strtoull(token, NULL, 16);
+    own->process = getpid();
     own->timeout = ANSWER_WITHIN;
     own->blocking = true;
     own->poll = own->events = -1;

@@ -29,7 +29,10 @@ struct rtf_connection_own {
     char why[CLIENT_WHY];
     uint64_t timeout;
     bool blocking;
-    unsigned made;         /* specs, for their names */
+    pid_t process;         /* for the names of specs, whose numbers are */
+    unsigned made;
+    uint64_t token;        /* the next one: from a random one on */
+    unsigned calls;        /* that wait at the moment */
     struct client_watch spare[SPARE];
     int spares;
     int poll, events;      /* of rtf_fd; -1 until that is asked for */
@@ -63,11 +66,14 @@ struct rtf_spec_own {
     uint64_t missed;
 };
 
-/* A copy to work with, connected to the broker that runs now; give it back with own_return. */
+/* A copy to work with, connected to the broker that runs now; with CLIENT_OK give it back with own_return. */
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until);
 /* After a request that failed: whether the directory had been removed or moved, and is there again. */
 bool own_enter_again(struct rtf_connection_own *connection, struct client *client);
 void own_return(struct rtf_connection_own *connection, struct client *client);
+
+/* A token that no other request has. */
+void own_make_token(struct rtf_connection_own *connection, char token[static CLIENT_TOKEN]);
 
 /* Into the list of the connection's specs, and out of it. */
 void own_enlist(struct rtf_spec_own *spec);

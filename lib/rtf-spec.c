@@ -141,7 +141,8 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
     forget(spec);
     if (verdict->json == NULL) {
         spec->request = OWN_NOTHING;
-        atomic_store(&spec->unread, verdict->text);
+        char *text = realloc(verdict->text, strlen(verdict->text) + 1); /* it may stay for long */
+        atomic_store(&spec->unread, text != NULL ? text : verdict->text);
         return spec->result = RTF_OK;
     }
     const enum rtf_result result = take_verdict(spec, verdict->json);
@@ -255,7 +256,7 @@ static enum client_outcome put(struct rtf_spec_own *spec, struct client *client,
         pthread_mutex_lock(&spec->connection->lock);
         const unsigned made = spec->connection->made++;
         pthread_mutex_unlock(&spec->connection->lock);
-        snprintf(spec->name, sizeof spec->name, "task-%d-%u", (int)getpid(), made);
+        snprintf(spec->name, sizeof spec->name, "task-%d-%u", (int)spec->connection->process, made);
         outcome = client_put(client, spec->name, text, &spec->inode);
     }
     return outcome;
@@ -272,7 +273,8 @@ static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params
     spec->lasting = asked->lasting;
     spec->has_key = thread != 0;
     spec->awaited = thread;
-    char *text = client_make_token(spec->token) ? make_text(spec, asked, thread) : NULL;
+    own_make_token(spec->connection, spec->token);
+    char *text = make_text(spec, asked, thread);
     enum rtf_result result;
     if (text == NULL)
         result = no_text(spec);
@@ -317,9 +319,8 @@ static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_param
     spec->request = OWN_CHANGE;
     spec->awaited = attach;
     spec->lasting = asked != NULL ? asked->lasting : spec->lasting;
-    char *text = NULL;
-    if (client_make_token(spec->token))
-        text = asked != NULL ? make_text(spec, asked, attach) : make_amended_text(spec, &client, attach);
+    own_make_token(spec->connection, spec->token);
+    char *text = asked != NULL ? make_text(spec, asked, attach) : make_amended_text(spec, &client, attach);
     enum rtf_result result;
     if (text == NULL)
         result = no_text(spec);
@@ -522,12 +523,14 @@ static enum rtf_result release(struct rtf_spec_own *spec)
     const int64_t until = client_until(spec->connection->timeout);
     struct client client;
     enum client_outcome outcome = own_take(spec->connection, &client, until);
+    const bool taken = outcome == CLIENT_OK;
     const enum client_outcome removed = client_remove(&client, spec->name, spec->inode);
     const struct client_wait wait = {.goal = CLIENT_END, .name = spec->name, .until = until, .interrupt = -1};
     struct client_verdict verdict = {0};
     if (outcome == CLIENT_OK && removed == CLIENT_OK && spec->connection->blocking)
         outcome = client_wait(&client, &wait, &verdict);
-    own_return(spec->connection, &client);
+    if (taken)
+        own_return(spec->connection, &client);
     return removed == CLIENT_GONE ? RTF_OK : say_outcome(spec, outcome == CLIENT_OK ? removed : outcome, client.why);
 }
 

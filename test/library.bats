@@ -86,7 +86,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-4}" >"$WORK/out"
     [[ $(cat "$WORK/out") =~ ^[1-9][0-9]*\ rounds$ ]]
     nothing_is_left
-    TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" 4 killed >"$WORK/out" 2>"$WORK/err" 3>&- &
+    TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "$WORK/again" >"$WORK/out" 2>"$WORK/err" 3>&- &
     local storm=$!
     rounds_are_done() { [ "$(grep -c '"decision":"ok"' "$EVENTS")" -gt "$((already + 100))" ]; }
     already=$(grep -c '"decision":"ok"' "$EVENTS")
@@ -94,6 +94,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     broker_stop KILL
     eventually none_of_ours
     broker_start --max-specs 200
+    touch "$WORK/again"
     wait "$storm" || { cat "$WORK/out" "$WORK/err" >&2; false; }
     nothing_is_left
 }

@@ -93,7 +93,7 @@ static enum client_outcome ask(const struct terms *terms, const struct job *job,
     enum client_outcome outcome = open_spool(terms, true);
     if (outcome != CLIENT_OK)
         return outcome;
-    (void)client_begin_watch(&client);
+    (void)client_begin_watch(&client, false);
     snprintf(name, sizeof name, "rtkit-%d", (int)job->tid);
     char *text = client_make_token(token) ? write_spec(terms, job, token) : NULL;
     outcome = text == NULL ? CLIENT_ERROR : put(name, text, &wait.inode);

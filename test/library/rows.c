@@ -182,7 +182,7 @@ static void row_start(void)
 }
 
 /* malloc of the whole program, counted. */
-void *__libc_malloc(size_t size); /* NOLINT(bugprone-reserved-identifier) */
+void *__libc_malloc(size_t size); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 static unsigned long taken;
 void *malloc(size_t size)
 {
