@@ -195,14 +195,15 @@ static void do_jobs(struct worker *worker)
     const int64_t start = atomic_load(&load->start), end = atomic_load(&load->end);
     const uint16_t thread = (uint16_t)worker->body.thread;
     const int64_t used = clock_of(CLOCK_THREAD_CPUTIME_ID);
+    int64_t beyond = 0;
     uint32_t job = 0;
     for (; !atomic_load_explicit(&load->stop, memory_order_relaxed); job++) {
         const int64_t time = now();
         if (time >= end)
             break;
-        if (!ring_put(&worker->shared->ring, (struct mark){time - start, job, (uint16_t)sched_getcpu(), thread}))
+        if (!ring_put(&worker->shared->ring, (struct mark){time - beyond - start, job, (uint16_t)sched_getcpu(), thread}))
             atomic_fetch_add_explicit(&worker->shared->dropped, 1, memory_order_relaxed);
-        body_run(&worker->body, &worker->run->resources);
+        beyond = body_run(&worker->body, &worker->run->resources, beyond);
     }
     atomic_store(&worker->shared->cpu_time, clock_of(CLOCK_THREAD_CPUTIME_ID) - used);
     atomic_store(&worker->shared->jobs, job);
