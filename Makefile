@@ -158,7 +158,7 @@ $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: l
 	install $< $@
 OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
 
-$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
+$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark $(B)/bench/muse-disturbance:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -271,9 +271,11 @@ bench-rtkit: programs $(B)/test/rtkit-client
 	BUILD=$(B) test/bench/rtkit
 
 # How long an analysis takes, what a mark costs, and whether one is lost. QUICK=1: without the million, and half a minute of marks.
-bench-muse: programs $(B)/bench/muse-mark
+bench-muse: programs $(B)/bench/muse-mark $(B)/bench/muse-disturbance
 	BUILD=$(B) test/bench/muse
 $(B)/bench/muse-mark: $(call objects,test/bench/muse-mark.c)
+$(B)/bench/muse-disturbance: $(call objects,test/bench/muse-disturbance.c $(addprefix libexec/muse/,command.c drain.c experiment.c load.c phases.c reserve.c) $(CLIENT) lib/units.c)
+$(B)/bench/muse-disturbance: LDLIBS = -ljansson -lm
 
 # The experiments of paper 004 (contrib/muse), on all CPUs. QUICK=1: some minutes instead of an hour.
 muse-experiments: programs
