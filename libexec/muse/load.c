@@ -207,16 +207,17 @@ static void do_jobs(struct worker *worker)
     const uint16_t thread = (uint16_t)worker->body.thread;
     const int64_t used = clock_of(CLOCK_THREAD_CPUTIME_ID);
     struct rusage before;
-    int64_t beyond = 0;
+    int64_t begun = 0;
     uint32_t job = 0;
     getrusage(RUSAGE_THREAD, &before);
     for (; !atomic_load_explicit(&load->stop, memory_order_relaxed); job++) {
         const int64_t time = now();
         if (time >= end)
             break;
-        if (!ring_put(&worker->shared->ring, (struct mark){time - beyond - start, job, (uint16_t)sched_getcpu(), thread}))
+        begun = begun != 0 ? begun : time;
+        if (!ring_put(&worker->shared->ring, (struct mark){begun - start, job, (uint16_t)sched_getcpu(), thread}))
             atomic_fetch_add_explicit(&worker->shared->dropped, 1, memory_order_relaxed);
-        beyond = body_run(&worker->body, &worker->run->resources, beyond);
+        begun = body_run(&worker->body, &worker->run->resources, begun);
     }
     count_interruptions(worker->shared, &before);
     atomic_store(&worker->shared->cpu_time, clock_of(CLOCK_THREAD_CPUTIME_ID) - used);

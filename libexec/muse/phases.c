@@ -115,20 +115,20 @@ static void be_busy(int64_t duration)
 
 /* The same without a word to the kernel, whose scheduler would take the time at each of them, and not at its tick as it does of any other
  * program. The clock tells: where nothing came between, it is looked at every some ns. An interrupt can lie across the end, which is seen tens
- * of us late then: what is returned was had beyond it, and is the next job's. */
-static int64_t watch_clock(int64_t duration, int64_t had)
+ * of us late then: what is returned is when it was, and what was had since is the next job's, and so is the time that marking takes. */
+static int64_t watch_clock(int64_t duration, int64_t begun)
 {
-    int64_t before = now();
+    int64_t before = begun != 0 ? begun : now(), had = 0;
     while (had < duration) {
         const int64_t time = now();
         had += time - before < GAP ? time - before : 0;
         before = time;
     }
-    return had - duration;
+    return before - (had - duration);
 }
 
-/* beyond: what the step before has watched beyond its end, as this one returns it; other work cannot be done before it has begun. */
-static int64_t step_run(const struct step *step, int thread, struct resources *resources, int64_t beyond)
+/* begun: when the step before ended, as this one returns it; 0: unknown, now. */
+static int64_t step_run(const struct step *step, int thread, struct resources *resources, int64_t begun)
 {
     const struct phase *phase = step->phase;
     switch (phase->kind) {
@@ -146,17 +146,17 @@ static int64_t step_run(const struct step *step, int thread, struct resources *r
         break;
     case PHASE_SLEEP: sleep_for(phase->duration); break;
     case PHASE_BUSY: be_busy(phase->duration); break;
-    case PHASE_WATCH: return watch_clock(phase->duration, beyond);
+    case PHASE_WATCH: return watch_clock(phase->duration, begun);
     case PHASE_USER: step->user(thread + 1, (long)phase->loops); break;
     }
     return 0;
 }
 
-int64_t body_run(const struct body *body, struct resources *resources, int64_t beyond)
+int64_t body_run(const struct body *body, struct resources *resources, int64_t begun)
 {
     for (size_t i = 0; i < body->count; i++)
-        beyond = step_run(&body->steps[i], body->thread, resources, beyond);
-    return beyond;
+        begun = step_run(&body->steps[i], body->thread, resources, begun);
+    return begun;
 }
 
 /* Alone, before anybody else runs: the least of some tries is what it takes when nothing comes between. */
