@@ -271,7 +271,8 @@ man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
 bench-rtkit: programs $(B)/test/rtkit-client
 	BUILD=$(B) test/bench/rtkit
 
-# How long an analysis takes, what a mark costs, and whether one is lost. QUICK=1: without the million, and half a minute of marks.
+# How long an analysis takes, what a mark costs, whether one is lost, and what that takes from who is measured. QUICK=1: without the million, and half
+# a minute of marks. ONLY=disturbance: only the last.
 bench-muse: programs $(B)/bench/muse-mark $(B)/bench/muse-disturbance
 	BUILD=$(B) test/bench/muse
 $(B)/bench/muse-mark: $(call objects,test/bench/muse-mark.c)
