@@ -8,7 +8,7 @@
 #include "muse/ring.h"
 #include "unit.h"
 
-enum { LOOK = 25 }; /* ns: what each look at the clock takes */
+#define LOOK INT64_C(25) /* ns: what each look at the clock takes */
 #define US INT64_C(1000)
 
 static struct {
@@ -17,16 +17,16 @@ static struct {
 static int64_t time_is;
 
 /* In the place of the C library's. */
-int clock_gettime(clockid_t clock, struct timespec *time)
+int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-    (void)clock;
+    (void)clock_id;
     time_is += LOOK;
     for (size_t i = 0; i < sizeof away / sizeof *away; i++)
         if (away[i].length > 0 && time_is >= away[i].at) {
             time_is += away[i].length;
             away[i].length = 0;
         }
-    *time = (struct timespec){.tv_sec = time_is / 1000000000, .tv_nsec = time_is % 1000000000};
+    *tp = (struct timespec){.tv_sec = time_is / 1000000000, .tv_nsec = time_is % 1000000000};
     return 0;
 }
 
@@ -53,7 +53,7 @@ static void an_interrupt_across_the_end_is_the_next_jobs_time(void **state)
     away[1].at = start + 299 * US, away[1].length = 99 * US;
     for (int job = 1; job <= 5; job++) {
         begun = body_run(&body, &none, begun);
-        check(begun == start + job * 100 * US, "job %d ended %jd ns after the start", job, (intmax_t)(begun - start));
+        check(begun == start + job * (100 * US), "job %d ended %jd ns after the start", job, (intmax_t)(begun - start));
     }
 }
 
@@ -67,7 +67,7 @@ static void an_interrupt_can_be_several_jobs_long(void **state)
     away[0].at = start + 5 * US, away[0].length = 80 * US;
     for (int job = 1; job <= 20; job++) {
         begun = body_run(&body, &none, begun);
-        check(begun == start + job * 10 * US, "job %d ended %jd ns after the start", job, (intmax_t)(begun - start));
+        check(begun == start + job * (10 * US), "job %d ended %jd ns after the start", job, (intmax_t)(begun - start));
     }
 }
 
