@@ -158,7 +158,7 @@ $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: l
 	install $< $@
 OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
 
-$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
+$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark $(B)/bench/muse-disturbance:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -201,12 +201,13 @@ check: all $(TOOLS) unit
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
 UNITS = timers units wire disk disk-place ledger debts desires acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
-MUSE_UNITS = muse-supply muse-marks
+MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c judging.c order.c pipeline.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
 $(MUSE_UNITS:%=$(B)/unit/%): $(call objects,$(MUSE_SRC))
 $(MUSE_UNITS:%=$(B)/unit/%): LDLIBS = -lm
+$(B)/unit/muse-phases: $(call objects,libexec/muse/phases.c)
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson $(LDLIBS)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
@@ -270,10 +271,13 @@ man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
 bench-rtkit: programs $(B)/test/rtkit-client
 	BUILD=$(B) test/bench/rtkit
 
-# How long an analysis takes, what a mark costs, and whether one is lost. QUICK=1: without the million, and half a minute of marks.
-bench-muse: programs $(B)/bench/muse-mark
+# How long an analysis takes, what a mark costs, whether one is lost, and what that takes from who is measured. QUICK=1: without the million, and half
+# a minute of marks. ONLY=disturbance: only the last.
+bench-muse: programs $(B)/bench/muse-mark $(B)/bench/muse-disturbance
 	BUILD=$(B) test/bench/muse
 $(B)/bench/muse-mark: $(call objects,test/bench/muse-mark.c)
+$(B)/bench/muse-disturbance: $(call objects,test/bench/muse-disturbance.c $(addprefix libexec/muse/,command.c drain.c experiment.c load.c phases.c reserve.c) $(CLIENT) lib/units.c)
+$(B)/bench/muse-disturbance: LDLIBS = -ljansson -lm
 
 # The experiments of paper 004 (contrib/muse), on all CPUs. QUICK=1: some minutes instead of an hour.
 muse-experiments: programs
