@@ -24,9 +24,9 @@ static enum kept first_in(const struct grant *grant)
     return kept;
 }
 
-bool shares_are_in(const struct grant *grant)
+bool shares_take_thread(const struct grant *grant)
 {
-    return first_in(grant) < KEPT;
+    return first_in(grant) < KEPT || grant->background != 0;
 }
 
 int shares_plugin(const struct grant *grant)
@@ -70,7 +70,7 @@ static void give_class(uint16_t class)
 
 void shares_take_up(struct reservation *reservation, uint16_t class)
 {
-    if (!shares_are_in(reservation->grant) || class < CLASS_LEAST || class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
+    if (first_in(reservation->grant) == KEPT || class < CLASS_LEAST || class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
         return;
     reservation->class = take(class - CLASS_LEAST);
     for (enum kept kept = 0; kept < KEPT; kept++) {

@@ -10,8 +10,8 @@
 /* Of a grant of before: the class that it has had. Its shares are due. */
 void shares_take_up(struct reservation *reservation, uint16_t class);
 
-/* Has the grant a share of anything that is kept? */
-bool shares_are_in(const struct grant *grant);
+/* Has a thread a place there beside CPU time: in what is kept, or, without a guarantee, in what that leaves? */
+bool shares_take_thread(const struct grant *grant);
 
 /* Of which line the first is; -1: of none. */
 int shares_plugin(const struct grant *grant);

@@ -203,6 +203,17 @@ void spare_share_out(void)
 
 /* ---- more ---- */
 
+/* What it has without a guarantee stays so. */
+static void claim_background(const struct grant *grant, struct claim **claims)
+{
+    for (int plugin = 0; plugin < plugins_count(); plugin++)
+        if (grant_is_background_of(grant, plugin)) {
+            struct claim *claim = claims_push(claims, plugin_line(plugin)->resource);
+            claim->background = true;
+            snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin_line(plugin)->name);
+        }
+}
+
 void spare_ask_for_more(struct request *request)
 {
     const struct grant *grant = request->reservation->grant;
@@ -219,6 +230,7 @@ void spare_ask_for_more(struct request *request)
         claim->next = next;
         snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin_line(holding->plugin)->name);
     }
+    claim_background(grant, &request->spec.claims);
     request->claim = request->spec.claims;
 }
 
