@@ -85,7 +85,7 @@ static const struct argp_option option_table[] = {
     {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
     {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
     {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6; or all (default: those of taskset(1), if that has left it fewer)", 1},
-    {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: so much in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone", 1},
+    {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: so much in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone; eth0:background: without a guarantee", 1},
     {"disk", KEY_DISK, "[DISK:]SIZE[/TIME]", 0, "What CMD reads and writes: so much in each period, sda:32KiB/50ms, or a second, on the disk of a path, /var/rec:640kB; "
      "in blocks of that size with ,block=SIZE behind it; with CPU time or alone", 1},
     {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},

@@ -73,6 +73,10 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
     | "ledger: \($plugin) has \(.sum) of \($most) on CPU \(.cpu)"
 ),
 (
+    $books.plugins[] | .name as $name | .background as $count | [$books.reservations[].grant.background[]? | select(. == $name)] | select(length != $count)
+    | "ledger: \($name): \($count) are counted in the background, \(length) are"
+),
+(
     (($books.used + $books.charges) | keys[]) | select(($books.used[.] // 0) != ($books.charges[.] // 0))
     | "access rules: \(.): \($books.used[.] // 0) is counted, \($books.charges[.] // 0) is charged"
 ),

@@ -22,6 +22,7 @@ tidy() { disk_tidy; }
 
 rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$@"; }
 uses() { [ "$(jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json")" = "$2" ]; }
+beside() { [ "$(jq -c '[.plugins[].background]' "$SPOOL/status.json")" = "$1" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 shows_nothing() { has_classes 0 && has_groups 0; }
 is_where_it_was() { [ "$(group_of "$SLEEPER")" = "$(group_of $$)" ]; }
@@ -44,9 +45,11 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     books
     eventually uses NET 0
     eventually uses DISK 0
+    eventually beside '[null,1,1,null]'
     told '.would_grant.claims == ['"$in_net"'] and .grant == null' "$(spec $ALICE dry "{$net, \"dry_run\": true}")"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    eventually beside '[null,0,0,null]'
     [ -d "/proc/$SLEEPER" ]
     books
 }
@@ -84,6 +87,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     eventually shows_nothing
     is_where_it_was
     eventually uses DISK 0
+    eventually beside '[null,1,1,null]'
     books
     told '.result == "SCHEDULE_FAIL" and [.grant.claims[].background] == [true, true]' "$(spec $ALICE cam "{$net, \"disk\": {\"bandwidth\": \"90MB\"}, \"attach\": $SLEEPER}")"
     shows_nothing

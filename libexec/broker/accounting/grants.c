@@ -5,11 +5,6 @@
 #include "acl.h"
 #include "plugin-lines.h"
 
-bool grant_is_background_of(const struct grant *grant, int plugin)
-{
-    return (grant->background >> plugin & 1) != 0;
-}
-
 int grant_background(const struct grant *grant)
 {
     return grant->background == 0 ? NO_PLUGIN : __builtin_ctzll(grant->background);

@@ -8,7 +8,10 @@
 const char *grant_plugin_name(const struct grant *grant);
 
 /* Does that line let it in without a guarantee? And the first that does; NO_PLUGIN: none. */
-bool grant_is_background_of(const struct grant *grant, int plugin);
+static inline bool grant_is_background_of(const struct grant *grant, int plugin)
+{
+    return (grant->background >> plugin & 1) != 0;
+}
 int grant_background(const struct grant *grant);
 
 /* Has it CPU time, so that an attached thread is scheduled by it? */

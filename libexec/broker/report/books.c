@@ -153,10 +153,10 @@ static json_t *lines_as_json(void)
     json_t *lines = json_array();
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
-        json_array_append_new(lines, json_pack("{s:s, s:s, s:I, s:s, s:b, s:s?, s:i, s:i, s:I, s:b}", "name", line->name, "resource",
+        json_array_append_new(lines, json_pack("{s:s, s:s, s:I, s:s, s:b, s:s?, s:i, s:i, s:I, s:b, s:i}", "name", line->name, "resource",
                                                resource_name(line->resource), "capacity", (json_int_t)line->capacity, "cpus", format_cpus(&line->cpus, cpus),
                                                "deadline", line->deadline, "partition", line->deadline ? partitions[line->partition] : NULL, "lowest", line->lowest,
-                                               "highest", line->highest, "threshold", (json_int_t)line->threshold, "promises", line->promises));
+                                               "highest", line->highest, "threshold", (json_int_t)line->threshold, "promises", line->promises, "background", (int)ledger_background(i)));
     }
     return lines;
 }
