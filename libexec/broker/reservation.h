@@ -61,6 +61,7 @@ struct share {
     bool is_there;
     int plugin;                    /* whose */
     uint64_t values[CLAIM_VALUES]; /* of the claim; all 0: not known */
+    uint64_t said;                 /* the message that said so last */
 };
 
 struct account;

@@ -25,6 +25,10 @@ uint64_t shares_keep(struct reservation *reservation);
 void shares_follow(struct reservation *reservation);
 void shares_failed(struct reservation *reservation);
 
+/* That message, for whose answer nobody waits, was refused: somebody may have more than he is granted, and others less. It is said again in a second, and
+ * less often the longer it is refused. */
+void shares_refused(uint64_t id);
+
 /* The attached thread belongs to the reservation's class, and what it starts or opens later; or no longer. One helper at a time. */
 bool shares_bind_is_due(const struct attachment *attachment);
 uint64_t shares_bind(struct attachment *attachment);
