@@ -81,6 +81,7 @@ void order_plugin_event(int plugin, const struct plugin_event *event)
     case PLUGIN_UP:
         moves_feed(plugin);
         waiters_kick();
+        spare_look_again();
         break;
     case PLUGIN_UPDATE:
         moves_take(plugin, event);

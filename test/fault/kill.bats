@@ -18,7 +18,8 @@ goes_on_after_kill() { # as kill_at
     untrace
     if is_gone "$TRACED"; then hit=yes; fi # by what it did after its answer
     if [ "$1" = plugin ] || [ "$1" = edf ] || [ "$1" = counter ]; then # which costs that request, if only that
-        eventually is_answered "$2" && eventually ask "$2" || return 2
+        eventually is_answered "$2" || return 2
+        [ "$2" = raise ] || eventually ask "$2" || return 2 # nobody asks for that: when the plugin is back it is given
     fi
     is_another "$1" || has_lost_nothing "$1" "$2" || return 2
     ends_well "$2" || return 2

@@ -153,6 +153,11 @@ bool spare_is_due(void)
     return desires_first() != NULL && pause.at == 0 && shared_at != occasion();
 }
 
+void spare_look_again(void)
+{
+    shared_at = NEVER;
+}
+
 /* Returns when it is to be looked at again; 0: that is not to be known. */
 static int64_t settle(struct reservation *reservation, int64_t now)
 {
