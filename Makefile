@@ -58,7 +58,7 @@ SOURCES    = $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/example
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 # librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
-LIBRARY_SRC = $(addprefix lib/,client.c inotify-let-go.c units.c $(notdir $(wildcard lib/rtf-*.c)))
+LIBRARY_SRC = $(addprefix lib/,inotify-let-go.c units.c $(notdir $(wildcard lib/client*.c lib/rtf-*.c)))
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # What rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
@@ -69,7 +69,7 @@ library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
-CLIENT  = lib/client.c lib/inotify-let-go.c
+CLIENT  = $(wildcard lib/client*.c) lib/inotify-let-go.c
 DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -77,7 +77,7 @@ $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c) $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c)
-$(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c lib/client.c lib/inotify-let-go.c lib/units.c)
+$(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c)
 $(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
@@ -158,7 +158,7 @@ $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: l
 	install $< $@
 OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
 
-$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark:
+$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark $(B)/bench/muse-disturbance:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -201,12 +201,13 @@ check: all $(TOOLS) unit
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
 UNITS = timers units wire disk disk-place ledger debts desires acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
-MUSE_UNITS = muse-supply muse-marks
+MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c judging.c order.c pipeline.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
 $(MUSE_UNITS:%=$(B)/unit/%): $(call objects,$(MUSE_SRC))
 $(MUSE_UNITS:%=$(B)/unit/%): LDLIBS = -lm
+$(B)/unit/muse-phases: $(call objects,libexec/muse/phases.c)
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson $(LDLIBS)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
@@ -270,10 +271,13 @@ man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
 bench-rtkit: programs $(B)/test/rtkit-client
 	BUILD=$(B) test/bench/rtkit
 
-# How long an analysis takes, what a mark costs, and whether one is lost. QUICK=1: without the million, and half a minute of marks.
-bench-muse: programs $(B)/bench/muse-mark
+# How long an analysis takes, what a mark costs, whether one is lost, and what that takes from who is measured. QUICK=1: without the million, and half
+# a minute of marks. ONLY=disturbance: only the last.
+bench-muse: programs $(B)/bench/muse-mark $(B)/bench/muse-disturbance
 	BUILD=$(B) test/bench/muse
 $(B)/bench/muse-mark: $(call objects,test/bench/muse-mark.c)
+$(B)/bench/muse-disturbance: $(call objects,test/bench/muse-disturbance.c $(addprefix libexec/muse/,command.c drain.c experiment.c load.c phases.c reserve.c) $(CLIENT) lib/units.c)
+$(B)/bench/muse-disturbance: LDLIBS = -ljansson -lm
 
 # The experiments of paper 004 (contrib/muse), on all CPUs. QUICK=1: some minutes instead of an hour.
 muse-experiments: programs

@@ -85,7 +85,7 @@ static const struct argp_option option_table[] = {
     {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
     {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
     {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6; or all (default: those of taskset(1), if that has left it fewer)", 1},
-    {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: so much in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone", 1},
+    {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: so much in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone; eth0:background: without a guarantee", 1},
     {"disk", KEY_DISK, "[DISK:]SIZE[/TIME]", 0, "What CMD reads and writes: so much in each period, sda:32KiB/50ms, or a second, on the disk of a path, /var/rec:640kB; "
      "in blocks of that size with ,block=SIZE behind it; with CPU time or alone", 1},
     {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
@@ -262,7 +262,10 @@ static void add_network(json_t *spec, const char *text)
     const char *colon = strchr(text, ':'), *size = colon == NULL ? text : colon + 1, *slash = strchr(size, '/');
     if (colon != NULL)
         json_object_set_new(claim, "interface", json_stringn(text, (size_t)(colon - text)));
-    json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes", slash == NULL ? json_string(size) : json_stringn(size, (size_t)(slash - size)));
+    if (strcmp(size, "background") == 0)
+        json_object_set_new(claim, size, json_true());
+    else
+        json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes", slash == NULL ? json_string(size) : json_stringn(size, (size_t)(slash - size)));
     if (slash != NULL)
         json_object_set_new(claim, "period", json_string(slash + 1));
     json_object_set_new(spec, "network", claim);

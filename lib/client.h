@@ -31,19 +31,30 @@ enum client_outcome {
     CLIENT_ERROR
 };
 
+/* What is watched, and by which inotify instance. To close one takes the kernel 10 ms: who waits often keeps one. -1: none. */
+struct client_watch {
+    int events;
+    int directory;    /* for its own end; with `wide` for what is put there and removed, too */
+    int spec;         /* of the last wait */
+    unsigned entered; /* which directory that is */
+    bool wide;
+};
+
 struct client {
     const char *spool;       /* as given to client_open, which borrows it */
-    int root;                /* the spool; these four are descriptors, -1 when not open */
+    int root;                /* the spool; these five are descriptors, -1 when not open */
+    int descriptors;         /* /proc/self/fd; -1 without /proc: then waiting is not possible */
     int specs;
     int alive;               /* only polled: POLLERR once no broker holds the other end */
     int directory;           /* the user's own */
-    int events;              /* an inotify instance to wait with, of the caller's; -1: one is made for each wait, and let go */
+    unsigned entered;        /* how often another one was entered */
+    struct client_watch watch; /* the caller's, to wait with; .events = -1: one is made for each wait, and let go */
     char user[NAME_MAX + 1]; /* that directory's name */
     char why[CLIENT_WHY];
     char waits_for[CLIENT_WHY]; /* what the broker has said that the spec waits for; "" */
 };
 
-/* The broker's answer, as received and as parsed. */
+/* The broker's answer, as received and as parsed; with client_wait.unread also without json. */
 struct client_verdict {
     char *text;
     json_t *json;
@@ -62,6 +73,7 @@ struct client_wait {
     const char *token; /* the answer must echo it; NULL: must bear the stamps of the files as they are now */
     ino_t inode;       /* watch this spec alone, as client_put made it; 0: whatever bears the name */
     bool attached;     /* a thread that is attached only when it wakes is no answer yet */
+    bool unread;       /* with a token: an answer by which all is granted need not be parsed, which takes as long as the rest of the client's work */
     int64_t until;     /* client_until */
     int interrupt;     /* a descriptor, or -1; only polled, so that a pending signal stays pending */
 };
@@ -125,14 +137,21 @@ ino_t client_inode(const struct client *client, const char *name);
 enum client_outcome client_look(struct client *client, const struct client_wait *wait,
                           struct client_verdict *verdict);
 
+/* Before a request that client_wait is to wait for with this watch: what is no news any more goes. True: the directory that was entered may have been moved
+ * since; of one that was removed only client_put says so. wide: whoever does not wait beside others of this user is woken by the directory, which then need
+ * not be told about each spec. */
+bool client_begin_watch(struct client *client, bool wide);
+
 /* Sleeps until client_look has an answer or there will be none; after client_connect, for what was answered by a broker that has ended
  * need not hold any more. */
 enum client_outcome client_wait(struct client *client, const struct client_wait *wait,
                           struct client_verdict *verdict);
 
-/* A verdict, or status.json: the whole file, as one object, which the caller frees, and with it *text, unless text is NULL. NULL: there is no such
- * file, or it cannot be an answer. */
-json_t *client_read_object(int directory, const char *file, char **text);
+/* A verdict, or status.json: the whole file, as one object, which the caller frees. NULL: there is no such file, or it cannot be an answer. */
+json_t *client_read_object(int directory, const char *file);
+
+/* The same of a text, which is borrowed; NULL: NULL. */
+json_t *client_parse_object(const char *text);
 
 /* The string at this key of an object; NULL if there is none. Lives as long as the object. */
 const char *client_string(const json_t *object, const char *key);

@@ -16,7 +16,7 @@
 static bool has_line(const char *spool, const char *disk)
 {
     const int directory = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    json_t *status = directory < 0 ? NULL : client_read_object(directory, "status.json", NULL);
+    json_t *status = directory < 0 ? NULL : client_read_object(directory, "status.json");
     const json_t *line;
     size_t i;
     bool found = false;
@@ -45,10 +45,14 @@ static bool add_place(json_t *claim, const char *place, const char *spool, char 
     return true;
 }
 
-/* SIZE/TIME, or SIZE a second. */
+/* SIZE/TIME, SIZE a second, or the word for what is asked for without a guarantee. */
 static bool add_size(json_t *claim, const char *size, char *why)
 {
     const char *slash = strchr(size, '/');
+    if (strcmp(size, "background") == 0) {
+        json_object_set_new(claim, size, json_true());
+        return true;
+    }
     if (!isdigit((unsigned char)size[0]))
         return no(why, "this does not say how much: a size such as 640kB, after a colon where the disk is named");
     json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes", slash == NULL ? json_string(size) : json_stringn(size, (size_t)(slash - size)));

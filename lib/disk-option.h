@@ -1,4 +1,4 @@
-/* --disk [DISK:]SIZE[/TIME][,block=SIZE], as commands take it: a claim on a disk, as a spec has it. DISK is a name, or a path of something on it, which is
+/* --disk [DISK:]SIZE[/TIME][,block=SIZE] or [DISK:]background, as commands take it: a claim on a disk, as a spec has it. DISK is a name, or a path of something on it, which is
  * looked up here, with the rights of who types it; sizes, times and names are judged where all specs are. */
 #ifndef RTF_DISK_OPTION_H
 #define RTF_DISK_OPTION_H

@@ -162,6 +162,8 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
     char key[KEY_BYTES];
     for (const struct claim *claim = claims; claim != NULL; claim = claim->next) {
         const struct claim_key *keys = resources[claim->resource].keys;
+        if (claim->background)
+            paragraph_add_number(output, key_of(key, claim->resource, "background"), 1);
         for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
             if (claim->values[i] != 0)
                 paragraph_add_number(output, key_of(key, claim->resource, keys[i].name), claim->values[i]);
@@ -176,16 +178,34 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
     }
 }
 
-static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
+/* Without a guarantee there is none of them. */
+static bool get_values(const struct paragraph *paragraph, struct claim *claim)
 {
     char key[KEY_BYTES];
     const struct claim_key *keys = resources[claim->resource].keys;
-    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
-        if (paragraph_get_number(paragraph, key_of(key, claim->resource, keys[i].name), keys[i].most, &claim->values[i]) < 0)
+    bool states_any = false;
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++) {
+        const int got = paragraph_get_number(paragraph, key_of(key, claim->resource, keys[i].name), keys[i].most, &claim->values[i]);
+        if (got < 0)
             return false;
+        states_any |= got > 0;
+    }
     if (paragraph_get_number(paragraph, key_of(key, claim->resource, "least"), claim->values[0], &claim->least) < 0 ||
-        paragraph_get_number(paragraph, key_of(key, claim->resource, "in_mode"), claim->values[0], &claim->in_mode) < 0 ||
-        (claim_desired(claim) != 0 && claim_desired(claim) < claim->values[0]))
+        paragraph_get_number(paragraph, key_of(key, claim->resource, "in_mode"), claim->values[0], &claim->in_mode) < 0)
+        return false;
+    if (claim->background)
+        return !states_any;
+    return (claim_desired(claim) == 0 || claim_desired(claim) >= claim->values[0]) && claim_settle(claim) == NULL;
+}
+
+static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
+{
+    char key[KEY_BYTES];
+    uint64_t background = 0;
+    if (paragraph_get_number(paragraph, key_of(key, claim->resource, "background"), resource_where(claim->resource) != NULL, &background) < 0)
+        return false;
+    claim->background = background != 0;
+    if (!get_values(paragraph, claim))
         return false;
     const char *plugin = paragraph_get(paragraph, key_of(key, claim->resource, "plugin"));
     if (plugin != NULL && !name_is_valid(plugin, strlen(plugin), PLUGIN_NAME_BYTES - 1))
@@ -196,16 +216,21 @@ static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
     if (where != NULL && !where_is_valid(claim->resource, where, strlen(where)))
         return false;
     snprintf(claim->where, sizeof claim->where, "%s", where == NULL ? "" : where);
-    return claim_settle(claim) == NULL;
+    return true;
+}
+
+static bool is_claimed(const struct paragraph *paragraph, enum resource resource)
+{
+    char key[KEY_BYTES];
+    return paragraph_get(paragraph, key_of(key, resource, resources[resource].keys[0].name)) != NULL ||
+           paragraph_get(paragraph, key_of(key, resource, "background")) != NULL;
 }
 
 bool claims_get(const struct paragraph *paragraph, struct claim **claims)
 {
-    char key[KEY_BYTES];
     *claims = NULL;
     for (int i = RESOURCE_CPU + 1; i < RESOURCES; i++)
-        if (paragraph_get(paragraph, key_of(key, (enum resource)i, resources[i].keys[0].name)) != NULL &&
-            !get_claim(paragraph, claims_push(claims, (enum resource)i)))
+        if (is_claimed(paragraph, (enum resource)i) && !get_claim(paragraph, claims_push(claims, (enum resource)i)))
             return false;
     return true;
 }

@@ -34,6 +34,7 @@ struct claim {
     uint64_t values[CLAIM_VALUES];  /* in the order of the keys; 0: not stated */
     uint64_t least;                 /* of what is granted: the first value that was asked for, where more is; 0: that is it */
     uint64_t in_mode;               /* the first value in the mode that is on, where another one needs more; 0: that is it */
+    bool background;                /* it asks for no guarantee: no value is stated, and nothing is held */
 };
 
 /* "cpu", "units": a key of specs, and the value of resource=. */

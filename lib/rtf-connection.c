@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,43 +67,65 @@ static enum client_outcome enter_again(struct rtf_connection_own *connection, st
     found.directory = -1;
     enum client_outcome outcome = client_enter(&found, true);
     if (outcome == CLIENT_OK) {
+        pthread_mutex_lock(&connection->lock);
         (void)dup3(found.directory, connection->client.directory, O_CLOEXEC);
+        client->entered = ++connection->client.entered;
+        pthread_mutex_unlock(&connection->lock);
         close(found.directory);
     } else
         memcpy(client->why, found.why, sizeof client->why);
     return outcome;
 }
 
-static int take_spare(struct rtf_connection_own *connection)
+bool own_enter_again(struct rtf_connection_own *connection, struct client *client)
+{
+    return client_has_moved(client) && enter_again(connection, client) == CLIENT_OK;
+}
+
+/* Into a copy: the connection's but for the watch and the sentences. Whether nobody else waits with this connection. */
+static bool copy(struct rtf_connection_own *connection, struct client *client)
 {
     pthread_mutex_lock(&connection->lock);
-    const int events = connection->spares > 0 ? connection->spare[--connection->spares] : -1;
+    memcpy(client, &connection->client, offsetof(struct client, why));
+    if (connection->spares > 0)
+        client->watch = connection->spare[--connection->spares];
+    const bool alone = connection->calls++ == 0;
     pthread_mutex_unlock(&connection->lock);
-    return events >= 0 ? events : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    client->why[0] = client->waits_for[0] = '\0';
+    if (client->watch.events < 0)
+        client->watch.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    return alone;
 }
 
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until)
 {
-    *client = connection->client;
+    const bool alone = copy(connection, client);
     enum client_outcome outcome = is_alive(client->alive) ? CLIENT_OK : reconnect(connection, client, until);
-    if (outcome == CLIENT_OK && client_has_moved(client))
+    if (client_begin_watch(client, alone) && outcome == CLIENT_OK && client_has_moved(client))
         outcome = enter_again(connection, client);
-    client->events = outcome == CLIENT_OK ? take_spare(connection) : -1;
+    if (outcome != CLIENT_OK)
+        own_return(connection, client);
     return outcome;
 }
 
 void own_return(struct rtf_connection_own *connection, struct client *client)
 {
-    if (client->events < 0)
-        return;
     pthread_mutex_lock(&connection->lock);
-    const bool kept = connection->spares < SPARE;
+    connection->calls--;
+    const bool kept = client->watch.events >= 0 && connection->spares < SPARE;
     if (kept)
-        connection->spare[connection->spares++] = client->events;
+        connection->spare[connection->spares++] = client->watch;
     pthread_mutex_unlock(&connection->lock);
-    if (!kept)
-        close(client->events);
-    client->events = -1;
+    if (!kept && client->watch.events >= 0)
+        close(client->watch.events);
+}
+
+void own_make_token(struct rtf_connection_own *connection, char token[static CLIENT_TOKEN])
+{
+    pthread_mutex_lock(&connection->lock);
+    const uint64_t number = connection->token++;
+    pthread_mutex_unlock(&connection->lock);
+    snprintf(token, CLIENT_TOKEN, "%016llx", (unsigned long long)number);
 }
 
 /* ---- connection ---- */
@@ -110,8 +133,13 @@ void own_return(struct rtf_connection_own *connection, struct client *client)
 static struct rtf_connection_own *make(const char *spool)
 {
     struct rtf_connection_own *own = calloc(1, sizeof *own);
-    if (own == NULL)
+    char token[CLIENT_TOKEN];
+    if (own == NULL || !client_make_token(token)) {
+        free(own);
         return NULL;
+    }
+    own->token = strtoull(token, NULL, 16);
+    own->process = getpid();
     own->timeout = ANSWER_WITHIN;
     own->blocking = true;
     own->poll = own->events = -1;
@@ -148,7 +176,7 @@ void rtf_disconnect(struct rtf_connection *connection)
         own_end(own->specs, &client);
     client_close(&own->client);
     while (own->spares > 0)
-        close(own->spare[--own->spares]);
+        close(own->spare[--own->spares].events);
     if (own->poll >= 0)
         close(own->poll);
     if (own->events >= 0)
@@ -247,7 +275,9 @@ enum rtf_result rtf_process(struct rtf_connection *connection)
     struct rtf_connection_own *own = connection->own;
     if (own == NULL)
         return RTF_CONNECTION_ERR;
+    pthread_mutex_lock(&own->lock);
     struct client client = own->client;
+    pthread_mutex_unlock(&own->lock);
     drain(own->events); /* before it is looked: what comes later is another event */
     const bool alive = is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;
     pthread_mutex_lock(&own->list);

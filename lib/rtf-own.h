@@ -18,7 +18,7 @@ struct own_params {
 };
 _Static_assert(sizeof(struct own_params) <= sizeof(struct rtf_params), "parameters outgrow what programs were compiled with");
 
-/* Inotify instances that no call waits on at the moment: to close one takes the kernel 10 ms. */
+/* Watches that no call waits with at the moment. */
 enum { SPARE = 64 };
 
 struct rtf_connection_own {
@@ -29,8 +29,12 @@ struct rtf_connection_own {
     char why[CLIENT_WHY];
     uint64_t timeout;
     bool blocking;
-    unsigned made;         /* specs, for their names */
-    int spare[SPARE], spares;
+    pid_t process;         /* for the names of specs, whose numbers are */
+    unsigned made;
+    uint64_t token;        /* the next one: from a random one on */
+    unsigned calls;        /* that wait at the moment */
+    struct client_watch spare[SPARE];
+    int spares;
     int poll, events;      /* of rtf_fd; -1 until that is asked for */
     struct rtf_spec_own *specs;
 };
@@ -49,6 +53,7 @@ struct rtf_spec_own {
     pid_t awaited;    /* the thread that is to be attached */
     bool has_key;     /* its thread came with the key "attach", not with NAME.tid */
     bool lasting;
+    _Atomic(char *) unread; /* the answer, if nobody has asked yet what it says; NULL: what follows says it */
     enum rtf_result result;
     char reason[CLIENT_WHY], code[OWN_CODE];
     uint64_t nearest;
@@ -61,9 +66,14 @@ struct rtf_spec_own {
     uint64_t missed;
 };
 
-/* A copy to work with, connected to the broker that runs now; give it back with own_return. */
+/* A copy to work with, connected to the broker that runs now; with CLIENT_OK give it back with own_return. */
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until);
+/* After a request that failed: whether the directory had been removed or moved, and is there again. */
+bool own_enter_again(struct rtf_connection_own *connection, struct client *client);
 void own_return(struct rtf_connection_own *connection, struct client *client);
+
+/* A token that no other request has. */
+void own_make_token(struct rtf_connection_own *connection, char token[static CLIENT_TOKEN]);
 
 /* Into the list of the connection's specs, and out of it. */
 void own_enlist(struct rtf_spec_own *spec);
@@ -74,6 +84,9 @@ struct own_params own_params(const struct rtf_params *params);
 
 /* What has become of the request of the spec, if that has been answered; else RTF_PENDING. With the spec's lock. */
 enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client);
+
+/* The answer is read, if it has not been. */
+void own_read(struct rtf_spec_own *spec);
 
 /* Without a thread, and not meant to last: it ends with the connection. */
 void own_end(struct rtf_spec_own *spec, struct client *client);

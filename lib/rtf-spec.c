@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,31 +10,6 @@
 enum { NAME_TRIES = 1000 };
 
 /* ---- what has been answered ---- */
-
-static enum rtf_result say(struct rtf_spec_own *spec, enum rtf_result result, const char *code, const char *reason)
-{
-    spec->result = result;
-    spec->nearest = 0;
-    snprintf(spec->code, sizeof spec->code, "%s", code);
-    snprintf(spec->reason, sizeof spec->reason, "%s", reason);
-    return result;
-}
-
-static enum rtf_result say_outcome(struct rtf_spec_own *spec, enum client_outcome outcome, const char *why)
-{
-    switch (outcome) {
-    case CLIENT_NO_BROKER: return say(spec, RTF_CONNECTION_ERR, "no-broker", why);
-    case CLIENT_DENIED: return say(spec, RTF_ACL_FAIL, "not-a-member", why);
-    case CLIENT_TAKEN: return say(spec, RTF_ERROR, "taken", why);
-    case CLIENT_TIMEOUT: return say(spec, RTF_TIMEOUT, "no-answer", why);
-    case CLIENT_GONE: return say(spec, RTF_GONE, "gone", why);
-    case CLIENT_PENDING: return say(spec, RTF_PENDING, "", "");
-    case CLIENT_OK: return say(spec, RTF_OK, "", "");
-    case CLIENT_INTERRUPTED:
-    case CLIENT_ERROR: break;
-    }
-    return say(spec, RTF_ERROR, "system", why);
-}
 
 static enum rtf_result result_of(const char *word)
 {
@@ -85,8 +61,59 @@ static enum rtf_result take_verdict(struct rtf_spec_own *spec, const json_t *ver
     return spec->result;
 }
 
+/* Nobody will ask any more what the last answer says. */
+static void forget(struct rtf_spec_own *spec)
+{
+    free(atomic_exchange(&spec->unread, NULL));
+}
+
+/* Without memory it stays unread. */
+static void read_answer(struct rtf_spec_own *spec)
+{
+    json_t *verdict = client_parse_object(atomic_load(&spec->unread));
+    if (verdict == NULL)
+        return;
+    (void)take_verdict(spec, verdict);
+    json_decref(verdict);
+    forget(spec);
+}
+
+void own_read(struct rtf_spec_own *spec)
+{
+    pthread_mutex_lock(&spec->lock);
+    read_answer(spec);
+    pthread_mutex_unlock(&spec->lock);
+}
+
+static enum rtf_result say(struct rtf_spec_own *spec, enum rtf_result result, const char *code, const char *reason)
+{
+    read_answer(spec); /* what has been granted remains */
+    spec->result = result;
+    spec->nearest = 0;
+    snprintf(spec->code, sizeof spec->code, "%s", code);
+    snprintf(spec->reason, sizeof spec->reason, "%s", reason);
+    return result;
+}
+
+static enum rtf_result say_outcome(struct rtf_spec_own *spec, enum client_outcome outcome, const char *why)
+{
+    switch (outcome) {
+    case CLIENT_NO_BROKER: return say(spec, RTF_CONNECTION_ERR, "no-broker", why);
+    case CLIENT_DENIED: return say(spec, RTF_ACL_FAIL, "not-a-member", why);
+    case CLIENT_TAKEN: return say(spec, RTF_ERROR, "taken", why);
+    case CLIENT_TIMEOUT: return say(spec, RTF_TIMEOUT, "no-answer", why);
+    case CLIENT_GONE: return say(spec, RTF_GONE, "gone", why);
+    case CLIENT_PENDING: return say(spec, RTF_PENDING, "", "");
+    case CLIENT_OK: return say(spec, RTF_OK, "", "");
+    case CLIENT_INTERRUPTED:
+    case CLIENT_ERROR: break;
+    }
+    return say(spec, RTF_ERROR, "system", why);
+}
+
 static enum rtf_result lose(struct rtf_spec_own *spec, const char *why)
 {
+    forget(spec);
     take_grant(spec, NULL, NULL);
     spec->inode = 0;
     return say(spec, RTF_GONE, "gone", why);
@@ -99,7 +126,8 @@ static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until
     return (struct client_wait){.name = spec->name,
                                 .token = by_token ? spec->token : NULL,
                                 .inode = by_token ? spec->inode : 0,
-                                .attached = spec->awaited == gettid(),
+                                .attached = spec->awaited != 0 && spec->awaited == gettid(),
+                                .unread = spec->request == OWN_CREATE && spec->awaited == 0,
                                 .until = until,
                                 .interrupt = -1};
 }
@@ -110,6 +138,13 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
         return lose(spec, client->why);
     if (outcome != CLIENT_OK)
         return say_outcome(spec, outcome, client->why);
+    forget(spec);
+    if (verdict->json == NULL) {
+        spec->request = OWN_NOTHING;
+        char *text = realloc(verdict->text, strlen(verdict->text) + 1); /* it may stay for long */
+        atomic_store(&spec->unread, text != NULL ? text : verdict->text);
+        return spec->result = RTF_OK;
+    }
     const enum rtf_result result = take_verdict(spec, verdict->json);
     client_free_verdict(verdict);
     if (!spec->granted && (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) { /* of what ends with its thread the broker keeps nothing */
@@ -142,41 +177,67 @@ static enum rtf_result await_answer(struct rtf_spec_own *spec, struct client *cl
 
 /* ---- what is asked ---- */
 
-static void add_number(json_t *text, const char *key, uint64_t number)
+/* A spec of numbers and words needs no library to be written, which takes as long as to put the file there; what may hold anything is jansson's. */
+struct text {
+    char line[2048]; /* each byte of a word can become six */
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void add(struct text *text, const char *format, ...)
 {
-    if (number != 0)
-        json_object_set_new(text, key, json_integer((json_int_t)number));
+    const size_t room = sizeof text->line - text->length;
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(text->line + text->length, room, format, values);
+    va_end(values);
+    text->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-static void add_text(json_t *text, const char *key, const char *value)
+static void add_number(struct text *text, const char *key, uint64_t number)
 {
-    if (value[0] != '\0')
-        json_object_set_new(text, key, json_string(value));
+    if (number != 0)
+        add(text, "\"%s\":%llu,", key, (unsigned long long)number);
+}
+
+/* False with errno: what is not said would be another request. */
+static bool add_text(struct text *text, const char *key, const char *value)
+{
+    if (value[0] == '\0')
+        return true;
+    json_t *string = json_string(value);
+    char *quoted = json_dumps(string, JSON_ENCODE_ANY);
+    if (quoted != NULL)
+        add(text, "\"%s\":%s,", key, quoted);
+    errno = string == NULL ? EILSEQ : ENOMEM;
+    free(quoted);
+    json_decref(string);
+    return quoted != NULL;
 }
 
 /* attach: a thread; 0: say nothing about it; -1: let it go. To be freed; NULL without memory. */
 static char *make_text(const struct rtf_spec_own *spec, const struct own_params *asked, pid_t attach)
 {
-    json_t *text = json_object();
-    add_number(text, "runtime", asked->runtime);
-    add_number(text, "desired_runtime", asked->desired_runtime);
-    add_number(text, "period", asked->period);
-    add_number(text, "deadline", asked->deadline);
-    add_number(text, "priority", asked->priority);
-    add_text(text, "plugin", asked->plugin);
-    add_text(text, "cpus", asked->cpus);
+    struct text text = {.length = 0};
+    add(&text, "{");
+    add_number(&text, "runtime", asked->runtime);
+    add_number(&text, "desired_runtime", asked->desired_runtime);
+    add_number(&text, "period", asked->period);
+    add_number(&text, "deadline", asked->deadline);
+    add_number(&text, "priority", asked->priority);
+    add_number(&text, "expires", asked->expires);
+    if (!add_text(&text, "plugin", asked->plugin) || !add_text(&text, "cpus", asked->cpus))
+        return NULL;
     if (asked->ignore_admission)
-        json_object_set_new(text, "ignore_admission", json_true());
+        add(&text, "\"ignore_admission\":true,");
     if (asked->waits)
-        add_text(text, "on_refusal", "wait");
-    add_number(text, "expires", asked->expires);
-    add_text(text, "lifetime", asked->lasting ? "spec" : "thread");
-    if (attach != 0)
-        json_object_set_new(text, "attach", attach > 0 ? json_integer(attach) : json_null());
-    add_text(text, "token", spec->token);
-    char *line = json_dumps(text, JSON_COMPACT);
-    json_decref(text);
-    return line;
+        add(&text, "\"on_refusal\":\"wait\",");
+    if (attach > 0)
+        add(&text, "\"attach\":%d,", (int)attach);
+    else if (attach < 0)
+        add(&text, "\"attach\":null,");
+    add(&text, "\"lifetime\":\"%s\",\"token\":\"%s\"}", asked->lasting ? "spec" : "thread", spec->token);
+    return strdup(text.line);
 }
 
 static enum rtf_result no_text(struct rtf_spec_own *spec)
@@ -195,7 +256,7 @@ static enum client_outcome put(struct rtf_spec_own *spec, struct client *client,
         pthread_mutex_lock(&spec->connection->lock);
         const unsigned made = spec->connection->made++;
         pthread_mutex_unlock(&spec->connection->lock);
-        snprintf(spec->name, sizeof spec->name, "task-%d-%u", (int)getpid(), made);
+        snprintf(spec->name, sizeof spec->name, "task-%d-%u", (int)spec->connection->process, made);
         outcome = client_put(client, spec->name, text, &spec->inode);
     }
     return outcome;
@@ -212,11 +273,13 @@ static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params
     spec->lasting = asked->lasting;
     spec->has_key = thread != 0;
     spec->awaited = thread;
-    char *text = client_make_token(spec->token) ? make_text(spec, asked, thread) : NULL;
+    own_make_token(spec->connection, spec->token);
+    char *text = make_text(spec, asked, thread);
     enum rtf_result result;
     if (text == NULL)
         result = no_text(spec);
-    else if ((outcome = put(spec, &client, asked->name, text)) == CLIENT_OK)
+    else if ((outcome = put(spec, &client, asked->name, text)) == CLIENT_OK ||
+             (own_enter_again(spec->connection, &client) && (outcome = put(spec, &client, asked->name, text)) == CLIENT_OK))
         result = await_answer(spec, &client, until);
     else
         result = say_outcome(spec, outcome, client.why);
@@ -235,7 +298,7 @@ static char *make_amended_text(const struct rtf_spec_own *spec, const struct cli
 {
     char file[CLIENT_NAME_MAX + sizeof ".json"];
     snprintf(file, sizeof file, "%s.json", spec->name);
-    json_t *text = client_read_object(client->directory, file, NULL);
+    json_t *text = client_read_object(client->directory, file);
     if (text == NULL)
         return NULL;
     json_object_set_new(text, "attach", attach > 0 ? json_integer(attach) : json_null());
@@ -256,9 +319,8 @@ static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_param
     spec->request = OWN_CHANGE;
     spec->awaited = attach;
     spec->lasting = asked != NULL ? asked->lasting : spec->lasting;
-    char *text = NULL;
-    if (client_make_token(spec->token))
-        text = asked != NULL ? make_text(spec, asked, attach) : make_amended_text(spec, &client, attach);
+    own_make_token(spec->connection, spec->token);
+    char *text = asked != NULL ? make_text(spec, asked, attach) : make_amended_text(spec, &client, attach);
     enum rtf_result result;
     if (text == NULL)
         result = no_text(spec);
@@ -311,6 +373,7 @@ static struct rtf_spec_own *make(struct rtf_connection_own *connection, struct r
 static void unmake(struct rtf_spec_own *spec)
 {
     own_strike(spec);
+    forget(spec);
     spec->handle->own = NULL;
     pthread_mutex_destroy(&spec->lock);
     free(spec);
@@ -408,6 +471,7 @@ static struct rtf_spec_own *held(struct rtf_spec *spec, enum rtf_result *result)
     if (spec->own == NULL)
         return NULL;
     pthread_mutex_lock(&spec->own->lock);
+    read_answer(spec->own); /* now: a getter must not wait for it while we wait for the broker */
     if (spec->own->inode != 0)
         return spec->own;
     *result = say(spec->own, RTF_GONE, "gone", "there is no such spec: it was not granted, or has ended");
@@ -459,12 +523,14 @@ static enum rtf_result release(struct rtf_spec_own *spec)
     const int64_t until = client_until(spec->connection->timeout);
     struct client client;
     enum client_outcome outcome = own_take(spec->connection, &client, until);
+    const bool taken = outcome == CLIENT_OK;
     const enum client_outcome removed = client_remove(&client, spec->name, spec->inode);
     const struct client_wait wait = {.goal = CLIENT_END, .name = spec->name, .until = until, .interrupt = -1};
     struct client_verdict verdict = {0};
     if (outcome == CLIENT_OK && removed == CLIENT_OK && spec->connection->blocking)
         outcome = client_wait(&client, &wait, &verdict);
-    own_return(spec->connection, &client);
+    if (taken)
+        own_return(spec->connection, &client);
     return removed == CLIENT_GONE ? RTF_OK : say_outcome(spec, outcome == CLIENT_OK ? removed : outcome, client.why);
 }
 

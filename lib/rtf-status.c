@@ -42,7 +42,7 @@ struct rtf_status *rtf_status_read(struct rtf_connection *connection)
     struct rtf_status *status = calloc(1, sizeof *status);
     errno = 0;
     if (status != NULL && own->client.root >= 0)
-        status->json = client_read_object(own->client.root, "status.json", NULL);
+        status->json = client_read_object(own->client.root, "status.json");
     if (status != NULL && status->json != NULL)
         return status;
     explain(own, "status.json");
@@ -132,7 +132,7 @@ static bool add(struct rtf_tasks *tasks, int directory, const char *file)
     struct task *task = &list[tasks->count++];
     snprintf(task->name, sizeof task->name, "%.*s", (int)(strlen(file) - strlen(".json")), file);
     snprintf(verdict, sizeof verdict, "%s.verdict", task->name);
-    task->verdict = client_read_object(directory, verdict, NULL);
+    task->verdict = client_read_object(directory, verdict);
     return true;
 }
 

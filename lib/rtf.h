@@ -10,7 +10,8 @@
  * After fork(2) the child connects anew.
  *
  * Calls wait for the broker's answer, no longer than rtf_set_timeout says; rtf_task_wait_period, rtf_task_missed and
- * rtf_spec_get_accepted_runtime, which are for loops with deadlines, ask nobody, take no lock and no memory. */
+ * rtf_spec_get_accepted_runtime, which are for loops with deadlines, ask nobody, and take no lock and no memory once rtf_task_start or rtf_spec_attach has been
+ * called: what the broker has answered to rtf_spec_create is read when something first asks what it says. */
 #ifndef RTF_RTF_H
 #define RTF_RTF_H
 

@@ -74,6 +74,10 @@ static bool take_claim_key(struct claim *claim, const char *key, const json_t *v
         return take_claim_name(claim->plugin, sizeof claim->plugin, value, why);
     if (where != NULL && strcmp(key, where) == 0)
         return take_where(claim, value, why);
+    if (where != NULL && strcmp(key, "background") == 0) {
+        claim->background = json_is_true(value);
+        return json_is_boolean(value) || fault(why, "must be true or false");
+    }
     return take_claim_value(claim, key, value, why);
 }
 
@@ -100,6 +104,17 @@ bool settle_bandwidths(struct claim *claim, const struct bandwidths *bandwidths,
            (bandwidths->desired == 0 || bytes_in_period(claim, bandwidths->desired, desired, why));
 }
 
+/* What is asked for without a guarantee is no amount: it has a place, and perhaps a line. */
+static bool says_only_where(const struct claim *claim, const json_t *value, char *why)
+{
+    const char *key;
+    json_t *member;
+    json_object_foreach((json_t *)value, key, member)
+        if (strcmp(key, "background") != 0 && strcmp(key, "plugin") != 0 && strcmp(key, resource_where(claim->resource)) != 0)
+            return fault(why, "has the key \"%s\" beside \"background\": what asks for no guarantee says only %s and plugin", key, resource_where(claim->resource));
+    return true;
+}
+
 bool take_claim(enum resource resource, const json_t *value, struct claim **claims, char *why)
 {
     char wrong[REASON_BYTES];
@@ -114,6 +129,8 @@ bool take_claim(enum resource resource, const json_t *value, struct claim **clai
         if (!take_claim_key(claim, key, member, &bandwidths, wrong))
             return fault(why, "has the key \"%s\", which %.300s", name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?", wrong);
     }
+    if (claim->background)
+        return says_only_where(claim, value, why);
     if (!settle_bandwidths(claim, &bandwidths, why))
         return false;
     const char *lacks = claim_settle(claim);

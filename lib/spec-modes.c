@@ -26,6 +26,8 @@ static bool take_amount(const struct claim *claim, const json_t *value, uint64_t
     const char *first = resource_keys(claim->resource)[0].name;
     const json_t *bandwidth = json_object_get(value, "bandwidth"), *given = json_object_get(value, first);
     other.values[0] = 0;
+    if (claim->background)
+        return fault(why, "is \"background\" in all modes: no mode needs more of it");
     if (json_object_size(value) != 1 || (given == NULL && (bandwidth == NULL || resource_where(claim->resource) == NULL)))
         return fault(why, "must be an object with the key \"%s\" alone%s", first, resource_where(claim->resource) == NULL ? "" : ", or \"bandwidth\"");
     if (given != NULL ? !take_claim_value(&other, first, given, why) : !take_bandwidth(bandwidth, &bandwidths.needed, why) || !settle_bandwidths(&other, &bandwidths, why))

@@ -73,6 +73,10 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
     | "ledger: \($plugin) has \(.sum) of \($most) on CPU \(.cpu)"
 ),
 (
+    $books.plugins[] | .name as $name | .background as $count | [$books.reservations[].grant.background[]? | select(. == $name)] | select(length != $count)
+    | "ledger: \($name): \($count) are counted in the background, \(length) are"
+),
+(
     (($books.used + $books.charges) | keys[]) | select(($books.used[.] // 0) != ($books.charges[.] // 0))
     | "access rules: \(.): \($books.used[.] // 0) is counted, \($books.charges[.] // 0) is charged"
 ),
@@ -84,7 +88,8 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
           select($record.plugin != null) | "journal: \(place) has a grant of \($record.plugin), the broker knows none"
       elif $record == null then "journal: \(place) does not stand there"
       else
-          [.grant.claims | to_entries[] | ["\($lines[.key].resource)_plugin", .key]] +
+          [.grant.claims | keys[] | ["\($lines[.].resource)_plugin", .], ["\($lines[.].resource)_background", 0]] +
+          [.grant.background[] | ["\($lines[.].resource)_plugin", .], ["\($lines[.].resource)_background", 1]] +
           if .grant.plugin == null then [["plugin", "-"]] else [["plugin", .grant.plugin], ["policy", .grant.policy], ["cpus", .grant.cpus], ["priority", .grant.priority], ["accepted_runtime", .grant.runtime],
            ["period", .grant.period], ["tid", .thread.tid // 0]] end | .[]
           | (.[1] | tostring) as $here | ($record[.[0]] // "0") as $there | select($here != $there)
@@ -103,7 +108,8 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
       elif $declared[place].uid != .uid then "files: \(place) is granted to \(.uid), and is a spec of \($declared[place].uid)"
       elif $verdict[place] == null then "files: \(place) is granted, and has no answer"
       else
-          [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["claims", (.grant.claims | keys), ([$verdict[place].grant.claims[].plugin] | sort)],
+          [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["claims", (.grant.claims | keys), ([$verdict[place].grant.claims[] | select(.background | not).plugin] | sort)],
+           ["background", (.grant.background | sort), ([$verdict[place].grant.claims[] | select(.background).plugin] | sort)],
            ["runtime", .grant.runtime // 0, $verdict[place].grant.accepted_runtime // 0],
            ["runtime in its mode", .grant.runtime_in_mode // 0, ($verdict[place].grant | .runtime_in_mode // .accepted_runtime // 0)],
            ["period", .grant.period // 0, $verdict[place].grant.period // 0], ["thread", .thread.tid, $verdict[place].thread.tid]][]

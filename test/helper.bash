@@ -119,8 +119,8 @@ broker_stop() {
     BROKER=
 }
 
-# told EXPRESSION JSON: it holds.
-told() { jq -e "$1" <<<"$2" >/dev/null || { echo "$2" >&2; return 1; }; }
+# told EXPRESSION JSON: it holds. Of no JSON at all jq -e says so of anything.
+told() { { [ -n "$2" ] && jq -e "$1" <<<"$2" >/dev/null; } || { echo "$2" >&2; return 1; }; }
 
 # is_attached UID NAME TID
 is_attached() { jq -e --argjson tid "$3" '.thread.tid == $tid and .thread.state == "attached"' "$SPECS/$1/$2.verdict" >/dev/null; }

@@ -493,6 +493,17 @@ END_OF_RELAY
     [ "$("$MUSE" analyse out | grep -c '^a: ')" -eq 1 ]
 }
 
+@test "muse run: jobs that watch the clock are of one length, however often the thread is interrupted, and marks touch no new page" {
+    jq -n '{global: {duration: 2, default_policy: "SCHED_OTHER"}, threads: {w: {phases: {w0: {duration: "100us"}}, analysis: {}}, c: {phases: {w0: {duration: "2us"}}},
+        hog1: {phases: {c0: {loops: 100000}}}, hog2: {phases: {c0: {loops: 100000}}}}}' >e.json
+    as $ALICE "$MUSE" run --quiet -o out e.json
+    # A thread that was away for longer than 100 us has no such job, once each time.
+    "$MUSE" marks out | awk -F, '$1 == 1 { us = sprintf("%.3f", $2 - time); time = $2; jobs++; whole += us == "100.000"; early += us + 0 < 100 && jobs > 1 }
+        END { if (jobs < 300 || early > 0 || whole < 0.9 * jobs) { print jobs, whole, early; exit 1 } }' >&2
+    [ "$(jq '.threads | .c.jobs > 65536 and .c.faults < 64 and .w.faults < 64' out/run.json)" = true ]
+    [ "$(jq '.threads | [.[].preempted] | add > 0' out/run.json)" = true ]
+}
+
 # measured LINE Q:P...: reservations under this plugin, all at once and beside hogs. A line for each in the file `each`: its share, alpha, period, runtime,
 # delta and longest blackout.
 measured() {

@@ -212,7 +212,7 @@ static void judge_tid(struct reservation *reservation)
         say(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", reservation->name, reservation->name);
     else if (reservation->grant == NULL)
         say(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", reservation->name);
-    else if (!grant_schedules(reservation->grant) && !shares_are_in(reservation->grant))
+    else if (!grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant))
         say(request, ATTACH_FAIL, "%s.json claims no CPU time that a thread could be attached to", reservation->name);
     else if (reservation->grant->spec.attach != 0 && !reservation->grant->spec.attach_kept)
         say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);

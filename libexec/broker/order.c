@@ -17,6 +17,7 @@
 #include "readers.h"
 #include "reservations.h"
 #include "scans.h"
+#include "shares.h"
 #include "spare.h"
 #include "spool.h"
 #include "threads.h"
@@ -80,6 +81,7 @@ void order_plugin_event(int plugin, const struct plugin_event *event)
     case PLUGIN_UP:
         moves_feed(plugin);
         waiters_kick();
+        spare_look_again();
         break;
     case PLUGIN_UPDATE:
         moves_take(plugin, event);
@@ -98,8 +100,10 @@ void order_keeper_event(const struct helper_event *event)
     struct request *request = take_waiting_for_helper(event->id, &step);
     if (request != NULL)
         pipeline_advance(request, helper_answered(request, step, event));
-    else if (event->answer == HELPER_NO)
+    else if (event->answer == HELPER_NO) {
         event_broker("error", "%.400s", event->reason);
+        shares_refused(event->id);
+    }
 }
 
 void order_helper_event(const struct helper_event *event)

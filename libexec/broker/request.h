@@ -37,6 +37,7 @@ struct request {
     /* asking: the next claim on another resource than CPU time (NULL: all are held), and what is held by now */
     const struct claim *claim;
     struct holding *holdings;
+    uint64_t background;        /* a bit for each line that lets it in without a guarantee */
 
     /* asking for CPU time */
     int plugin;                 /* the one that is asked; -1 before the first */

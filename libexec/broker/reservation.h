@@ -42,7 +42,7 @@ struct holding {
 
 /* A plan that is in force. plan.runtime is the accepted runtime Qa, plan.deadline the relative deadline:
  * set when the spec states them, whatever the policy. utilization is 0 without a runtime. Where no CPU time is claimed the
- * plugin is NO_PLUGIN, and there are holdings. */
+ * plugin is NO_PLUGIN, and there are holdings, or lines of which it has what others leave. */
 enum { NO_PLUGIN = -1 };
 struct grant {
     int plugin;
@@ -52,13 +52,16 @@ struct grant {
     uint64_t aim; /* desires.h: the runtime that it is to have */
     struct charge charge;
     struct holding *holdings; /* NULL: none */
+    uint64_t background;      /* a bit for each line that lets it in without a guarantee: no plugin and no book has heard of that */
 };
+_Static_assert(PLUGINS_MAX <= 64, "a set of lines is 64 bits");
 
 /* What is kept of an interface, or of a disk, as its class: shares.h. */
 struct share {
     bool is_there;
     int plugin;                    /* whose */
     uint64_t values[CLAIM_VALUES]; /* of the claim; all 0: not known */
+    uint64_t said;                 /* the message that said so last */
 };
 
 struct account;

@@ -12,9 +12,9 @@ def lay_over($lines):
         ($line | index("=")) as $at | $line[:$at] as $key | $line[$at + 1:] as $value |
         if $value == "" then del(.[$key]) else .[$key] = ($value | typed($key)) end);
 
-# eth0:1024B/20ms, or eth0:10Mbit: a claim on a network.
+# eth0:1024B/20ms, eth0:10Mbit or eth0:background: a claim on a network.
 def network($text): $text | capture("^((?<interface>[^:]*):)?(?<size>[^/]*)(/(?<period>.*))?$") |
-    (if .interface then {interface} else {} end) + (if .period then {bytes: .size, period} else {bandwidth: .size} end);
+    (if .interface then {interface} else {} end) + (if .size == "background" and .period == null then {background: true} elif .period then {bytes: .size, period} else {bandwidth: .size} end);
 
 # What other users, or programs, may have written, for a terminal: no control characters.
 def printable: explode | map(if . < 32 or (. >= 127 and . < 160) then 63 else . end) | implode;
@@ -43,4 +43,4 @@ def granted: # of a grant
         (if .priority then " at \(.policy) priority \(.priority)" else "" end) +
         " on CPU" + (if .cpus | test("^[0-9]+$") then "" else "s" end) + " \(.cpus)" +
         (if .utilization > 0 then ", \(.utilization | cpus) of a CPU" else "" end) end) +
-    ([.claims[]? | ", \(.count // .amount // "\(.bytes) bytes/\(.period)us") of \(.plugin)"] | join(""));
+    ([.claims[]? | if .background then ", \(.plugin) in the background" else ", \(.count // .amount // "\(.bytes) bytes/\(.period)us") of \(.plugin)" end] | join(""));

@@ -156,8 +156,8 @@ D|deadline|TIME|Time within which the runtime must be had (default: the period)
 -|plugin|NAME|Ask only this plugin
 -|ignore-admission||Ask to be admitted even if the test fails
 -|cpus|LIST|Only on CPUs of this list: 0-3,6
--|net|[INTERFACE:]SIZE[/TIME]|What is sent: so much in each period, or a rate such as 10Mbit
--|disk|[DISK:]SIZE[/TIME][,block=SIZE]|What is read and written: so much in each period, or a second
+-|net|[INTERFACE:]SIZE[/TIME]|What is sent: so much in each period, or a rate such as 10Mbit; or eth0:background
+-|disk|[DISK:]SIZE[/TIME][,block=SIZE]|What is read and written: so much in each period, or a second; or sda:background
 -|expires|TIME|End unless it is renewed in time, by touch or a change
 -|comment|TEXT|A note to put into the spec
 -|set|KEY=VALUE|Any key of rtf-spec(5)'

@@ -158,7 +158,7 @@ static void add_row(int directory, const char *user, const char *name, const str
     struct row *row = &rows[row_count++];
     *row = (struct row){.user = strdup(user), .name = strdup(name)};
     snprintf(file, sizeof file, "%.*s.verdict", CLIENT_NAME_MAX, name);
-    row->verdict = client_read_object(directory, file, NULL);
+    row->verdict = client_read_object(directory, file);
     row->state = state_of(row->verdict, row->verdict != NULL && is_current(row->verdict, status));
     if (row->state >= PENDING)
         read_comm((pid_t)number(json_object_get(row->verdict, "thread"), "tid"), row->comm);

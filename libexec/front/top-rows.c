@@ -29,7 +29,7 @@ static json_t *read_verdict(int directory, const char *name)
 {
     char file[CLIENT_NAME_MAX + sizeof ".verdict"];
     snprintf(file, sizeof file, "%s.verdict", name);
-    return client_read_object(directory, file, NULL);
+    return client_read_object(directory, file);
 }
 
 static bool has_spec(const struct row *row)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <time.h>
@@ -170,6 +171,7 @@ static void set_up(struct worker *worker)
 {
     atomic_store(&worker->shared->tid, gettid());
     (void)pthread_setname_np(pthread_self(), "muse-load");
+    ring_touch(&worker->shared->ring);
     if (!set_affinity(worker))
         return;
     if (worker->member->reservation != NULL)
@@ -188,6 +190,15 @@ static bool has_commands(const struct experiment *experiment)
     return false;
 }
 
+/* What is missing without the scheduler or a page having taken it, the machine has taken. */
+static void count_interruptions(struct load_thread *thread, const struct rusage *before)
+{
+    struct rusage after;
+    getrusage(RUSAGE_THREAD, &after);
+    atomic_store(&thread->preempted, after.ru_nivcsw - before->ru_nivcsw);
+    atomic_store(&thread->faults, after.ru_minflt + after.ru_majflt - before->ru_minflt - before->ru_majflt);
+}
+
 /* Each thread looks at the clock itself: nobody else might get a CPU to tell it that the time is over. */
 static void do_jobs(struct worker *worker)
 {
@@ -195,15 +206,20 @@ static void do_jobs(struct worker *worker)
     const int64_t start = atomic_load(&load->start), end = atomic_load(&load->end);
     const uint16_t thread = (uint16_t)worker->body.thread;
     const int64_t used = clock_of(CLOCK_THREAD_CPUTIME_ID);
+    struct rusage before;
+    int64_t begun = 0;
     uint32_t job = 0;
+    getrusage(RUSAGE_THREAD, &before);
     for (; !atomic_load_explicit(&load->stop, memory_order_relaxed); job++) {
         const int64_t time = now();
         if (time >= end)
             break;
-        if (!ring_put(&worker->shared->ring, (struct mark){time - start, job, (uint16_t)sched_getcpu(), thread}))
+        begun = begun != 0 ? begun : time;
+        if (!ring_put(&worker->shared->ring, (struct mark){begun - start, job, (uint16_t)sched_getcpu(), thread}))
             atomic_fetch_add_explicit(&worker->shared->dropped, 1, memory_order_relaxed);
-        body_run(&worker->body, &worker->run->resources);
+        begun = body_run(&worker->body, &worker->run->resources, begun);
     }
+    count_interruptions(worker->shared, &before);
     atomic_store(&worker->shared->cpu_time, clock_of(CLOCK_THREAD_CPUTIME_ID) - used);
     atomic_store(&worker->shared->jobs, job);
 }

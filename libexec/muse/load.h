@@ -23,6 +23,7 @@ struct load_thread {
     int64_t calibrated;        /* of one job, ns; 0: not known */
     _Atomic int64_t cpu_time;  /* of all its jobs, ns; 0: it did not come to their end */
     _Atomic uint32_t jobs;     /* how many those were */
+    _Atomic int64_t preempted, faults; /* meanwhile: how often another thread took its CPU, and a page was first touched */
     char grant[GRANT_TEXT];    /* JSON; "": none */
     _Atomic int exited;        /* a command, by itself */
     int64_t asleep;            /* of a command, by itself, ns */

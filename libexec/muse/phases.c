@@ -114,18 +114,21 @@ static void be_busy(int64_t duration)
 }
 
 /* The same without a word to the kernel, whose scheduler would take the time at each of them, and not at its tick as it does of any other
- * program. The clock tells: where nothing came between, it is looked at every some ns. */
-static void watch_clock(int64_t duration)
+ * program. The clock tells: where nothing came between, it is looked at every some ns. An interrupt can lie across the end, which is seen tens
+ * of us late then: what is returned is when it was, and what was had since is the next job's, and so is the time that marking takes. */
+static int64_t watch_clock(int64_t duration, int64_t begun)
 {
-    int64_t before = now();
-    for (int64_t had = 0; had < duration;) {
+    int64_t before = begun != 0 ? begun : now(), had = 0;
+    while (had < duration) {
         const int64_t time = now();
         had += time - before < GAP ? time - before : 0;
         before = time;
     }
+    return before - (had - duration);
 }
 
-static void step_run(const struct step *step, int thread, struct resources *resources)
+/* begun: when the step before ended, as this one returns it; 0: unknown, now. */
+static int64_t step_run(const struct step *step, int thread, struct resources *resources, int64_t begun)
 {
     const struct phase *phase = step->phase;
     switch (phase->kind) {
@@ -143,15 +146,17 @@ static void step_run(const struct step *step, int thread, struct resources *reso
         break;
     case PHASE_SLEEP: sleep_for(phase->duration); break;
     case PHASE_BUSY: be_busy(phase->duration); break;
-    case PHASE_WATCH: watch_clock(phase->duration); break;
+    case PHASE_WATCH: return watch_clock(phase->duration, begun);
     case PHASE_USER: step->user(thread + 1, (long)phase->loops); break;
     }
+    return 0;
 }
 
-void body_run(const struct body *body, struct resources *resources)
+int64_t body_run(const struct body *body, struct resources *resources, int64_t begun)
 {
     for (size_t i = 0; i < body->count; i++)
-        step_run(&body->steps[i], body->thread, resources);
+        begun = step_run(&body->steps[i], body->thread, resources, begun);
+    return begun;
 }
 
 /* Alone, before anybody else runs: the least of some tries is what it takes when nothing comes between. */
@@ -166,7 +171,7 @@ int64_t body_cost(const struct body *body, struct resources *resources)
         const int64_t begin = now();
         for (size_t i = 0; i < body->count; i++)
             if (body->steps[i].phase->kind != PHASE_SLEEP)
-                step_run(&body->steps[i], body->thread, resources);
+                (void)step_run(&body->steps[i], body->thread, resources, 0);
         const int64_t took = now() - begin;
         least = took < least ? took : least;
     }

@@ -35,8 +35,8 @@ struct body {
 bool resources_make(const struct experiment *experiment, struct resources *resources);
 bool body_make(const struct member *member, int thread, struct body *body, char why[static PHASES_WHY]);
 
-/* One job. */
-void body_run(const struct body *body, struct resources *resources);
+/* One job. begun: when that was; returned is when it ended, so that the next one begins then. 0: unknown, now. Only phases that watch the clock know. */
+int64_t body_run(const struct body *body, struct resources *resources, int64_t begun);
 
 /* The least of some runs of this body, without sleep phases, ns; 0: cannot be told beforehand. */
 int64_t body_cost(const struct body *body, struct resources *resources);

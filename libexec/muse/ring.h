@@ -32,6 +32,17 @@ static inline bool ring_put(struct ring *ring, struct mark mark)
     return true;
 }
 
+/* By the thread, before its first mark. A page's first touch would be a job's time: a fault where memory is not locked, and in a virtual machine
+ * also where it is, for the hypervisor has a table of its own, which locking does not fill. */
+static inline void ring_touch(struct ring *ring)
+{
+    enum { SMALLEST_PAGE = 4096 };
+    volatile struct mark *at = ring->at;
+    for (uint64_t i = 0; i < RING_MARKS; i += SMALLEST_PAGE / sizeof *at)
+        at[i].job = 0;
+    at[RING_MARKS - 1].job = 0; /* they need not begin at a page */
+}
+
 /* The marks that lie there in one piece; 0: none. They are gone after ring_took. */
 static inline uint64_t ring_look(const struct ring *ring, const struct mark **marks)
 {

@@ -384,10 +384,10 @@ static const char *ending_name(enum ending ending)
 static json_t *thread_json(const struct member *member, const struct load_thread *thread)
 {
     json_t *grant = thread->grant[0] == '\0' ? json_null() : json_loads(thread->grant, 0, NULL);
-    return json_pack("{s:i, s:s, s:I, s:f, s:f, s:I, s:b, s:f, s:I, s:f, s:o}", "tid", (int)atomic_load(&thread->tid), "policy",
+    return json_pack("{s:i, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:b, s:f, s:I, s:f, s:o}", "tid", (int)atomic_load(&thread->tid), "policy",
                      member->reservation != NULL ? "reservation" : policy_name(member->policy), "dropped", (json_int_t)atomic_load(&thread->dropped),
                      "calibrated_job", (double)thread->calibrated / 1e9, "cpu_time", (double)atomic_load(&thread->cpu_time) / 1e9, "jobs", (json_int_t)atomic_load(&thread->jobs),
-                     "exited", atomic_load(&thread->exited), "asleep", (double)thread->asleep / 1e9, "events_lost", (json_int_t)thread->gaps,
+                     "preempted", (json_int_t)atomic_load(&thread->preempted), "faults", (json_int_t)atomic_load(&thread->faults), "exited", atomic_load(&thread->exited), "asleep", (double)thread->asleep / 1e9, "events_lost", (json_int_t)thread->gaps,
                      "looked_every", (double)thread->apart / 1e9, "grant", grant == NULL ? json_null() : grant);
 }
 

@@ -22,7 +22,7 @@ static const uint64_t answer_within = 5000000; /* us */
 
 static struct client client;
 static bool is_open;
-static int events = -1; /* one inotify instance for all calls: the end of one costs the kernel more than a call */
+static struct client_watch watch = {.events = -1, .directory = -1, .spec = -1}; /* for all calls */
 
 static enum client_outcome open_spool(const struct terms *terms, bool create)
 {
@@ -30,7 +30,8 @@ static enum client_outcome open_spool(const struct terms *terms, bool create)
         return CLIENT_OK;
     enum client_outcome outcome = client_open(&client, terms->spool);
     is_open = true;
-    client.events = events;
+    client.watch = watch;
+    client.entered = watch.entered + 1;
     if (outcome == CLIENT_OK)
         outcome = client_connect(&client, client_until(answer_within));
     return outcome == CLIENT_OK ? client_enter(&client, create) : outcome;
@@ -38,8 +39,10 @@ static enum client_outcome open_spool(const struct terms *terms, bool create)
 
 static void close_spool(void)
 {
-    if (is_open)
+    if (is_open) {
+        watch = client.watch;
         client_close(&client);
+    }
     is_open = false;
 }
 
@@ -90,6 +93,7 @@ static enum client_outcome ask(const struct terms *terms, const struct job *job,
     enum client_outcome outcome = open_spool(terms, true);
     if (outcome != CLIENT_OK)
         return outcome;
+    (void)client_begin_watch(&client, false);
     snprintf(name, sizeof name, "rtkit-%d", (int)job->tid);
     char *text = client_make_token(token) ? write_spec(terms, job, token) : NULL;
     outcome = text == NULL ? CLIENT_ERROR : put(name, text, &wait.inode);
@@ -149,7 +153,7 @@ static void work(const struct terms *terms, int socket)
 {
     struct job job;
     ssize_t got;
-    events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    watch.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (open_spool(terms, false) != CLIENT_OK) /* nothing is asked yet */
         close_spool();
     while ((got = recv(socket, &job, sizeof job, 0)) == sizeof job || (got < 0 && errno == EINTR)) {

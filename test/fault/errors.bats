@@ -129,6 +129,34 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 @test "calls of rtf-disk --ioprio fail while it detaches" { is_first_on_a_disk; fails_everywhere disk detach; }
 # bats test_tags=turn:0
 @test "calls of rtf-disk --ioprio fail while it releases" { is_first_on_a_disk; fails_everywhere disk release; }
+# bats test_tags=turn:1
+@test "calls of the broker fail while somebody is given more of CPU time" { desires_time; fails_everywhere broker raise; }
+# bats test_tags=turn:2
+@test "calls of the broker fail while somebody is left less of CPU time" { desires_time; fails_everywhere broker lower; }
+# bats test_tags=turn:0
+@test "calls of the helper fail while somebody is given more of CPU time" { desires_time; fails_everywhere helper raise; }
+# bats test_tags=turn:1
+@test "calls of the helper fail while somebody is left less of CPU time" { desires_time; fails_everywhere helper lower; }
+# bats test_tags=turn:2
+@test "calls of the plugin fail while somebody is given more of CPU time" { desires_time; fails_everywhere edf raise; }
+# bats test_tags=turn:0
+@test "calls of the plugin fail while somebody is left less of CPU time" { desires_time; fails_everywhere edf lower; }
+# bats test_tags=turn:1
+@test "calls of the broker fail while somebody is given more of an interface" { desires_of_a_wire; fails_everywhere broker raise; }
+# bats test_tags=turn:2
+@test "calls of the broker fail while somebody is left less of an interface" { desires_of_a_wire; fails_everywhere broker lower; }
+# bats test_tags=turn:0
+@test "calls of rtf-net fail while somebody is given more of an interface" { desires_of_a_wire; fails_everywhere net raise; }
+# bats test_tags=turn:1
+@test "calls of rtf-net fail while somebody is left less of an interface" { desires_of_a_wire; fails_everywhere net lower; }
+# bats test_tags=turn:2
+@test "calls of the broker fail while somebody is given more of a disk" { desires_of_a_disk; fails_everywhere broker raise; }
+# bats test_tags=turn:0
+@test "calls of the broker fail while somebody is left less of a disk" { desires_of_a_disk; fails_everywhere broker lower; }
+# bats test_tags=turn:1
+@test "calls of rtf-disk fail while somebody is given more of a disk" { desires_of_a_disk; fails_everywhere disk raise; }
+# bats test_tags=turn:2
+@test "calls of rtf-disk fail while somebody is left less of a disk" { desires_of_a_disk; fails_everywhere disk lower; }
 # bats test_tags=turn:2
 @test "calls of the reader fail while it creates" { fails_everywhere reader create; }
 # bats test_tags=turn:0

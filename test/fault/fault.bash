@@ -28,6 +28,7 @@ claims_more() { # PLUGIN RULE CLAIM OTHER
 }
 # has_share [SHARE [attached]]: as CAM has it (first), or OTHER (second)
 has_share() { :; }
+desired() { :; } # raised or lowered
 
 # What it sends, by the classes of a real interface.
 is_on_a_wire() {
@@ -71,6 +72,46 @@ is_first_on_a_disk() {
         [ "$(scheduler)" = bfq ] && [ "$(ionice -p "$SLEEPER")" = "$([ "${2:-}" = attached ] && echo 'realtime: prio 7' || echo 'best-effort: prio 2')" ]
     }
 }
+# What the spec needs, and would rather have more of: all of it while nobody needs it (raised), and less while Bob has NEED (lowered). has_share is then
+# of Alice's thread alone.
+desires_time() {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' 'RR rr 1-10 all'
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100"
+    CAM='{"plugin": "EDF", "runtime": "2ms", "desired_runtime": "4ms", "period": "10ms"}' NEED='{"plugin": "EDF", "runtime": "3ms", "period": "10ms"}'
+    desired() {
+        case $1 in
+        raised) [ "$(jq .grant.accepted_runtime "$SPECS/$ALICE/cam.verdict")" = 4000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 4000/10000/10000 '*' reset=1' ]] ;;
+        lowered) [ "$(jq .grant.accepted_runtime "$SPECS/$ALICE/cam.verdict")" = 2000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 2000/10000/10000 '*' reset=1' ]] ;;
+        esac
+    }
+}
+desires_of_a_wire() {
+    is_on_a_wire
+    desires_more NET '"network": {"bytes": 1024, "period": "20ms", "desired_bytes": 8000}' '{"network": {"bytes": 5000, "period": "20ms"}}'
+    desired() {
+        case $1 in
+        raised) has_bytes 8000 && [ "$(classes | cut -d ' ' -f 2)" = 3300Kbit ] ;;
+        lowered) has_bytes 3322 && [ "$(classes | cut -d ' ' -f 2 | sort | paste -sd ' ')" = '1379Kbit 2067Kbit' ] ;;
+        esac
+    }
+    has_share() { has_classes 0; }
+}
+desires_of_a_disk() {
+    is_on_a_disk
+    desires_more DISK '"disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB", "desired_bytes": "192KiB"}' '{"disk": {"bytes": "160KiB", "period": "50ms", "block": "32KiB"}}'
+    desired() {
+        case $1 in
+        raised) has_bytes 196608 && has_groups 1 && [ "$(bounds "$(group_of "$SLEEPER")")" = '4915201 160 677' ] ;;
+        lowered) has_bytes 65536 && has_groups 2 && [ "$(bounds "$(group_of "$SLEEPER")")" = '1638401 60 225' ] ;;
+        esac
+    }
+    has_share() { has_groups 0; }
+}
+desires_more() { # LINE CLAIM NEED
+    configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "- $1 max_bandwidth 100MB"
+    CAM="{\"priority\": 12, \"plugin\": \"FP\", $2}" NEED=$3
+}
+has_bytes() { [ "$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
 
 # sample COUNT STEP: the places, from 0 on, of those of so many faults that are tried. Of a sample, further ones are there in
 # case that none of them comes, as not each one does in every run.
@@ -104,6 +145,20 @@ before_release() { before_change; }
 do_release() { as $ALICE rm "$SPECS/$ALICE/cam.json"; }
 is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY" && has_share; }
 
+# What others do is what changes it: Bob gives up what he needs, or comes to need it. Nobody asks for the update.
+before_raise() { bob_needs && put $ALICE cam "$CAM" && eventually is_granted && do_attach && eventually is_lowered; }
+do_raise() { as $BOB rm "$SPECS/$BOB/more.json"; }
+is_raise() { no bob_has && desired raised && says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER"; }
+
+before_lower() { put $ALICE cam "$CAM" && eventually is_granted && do_attach && eventually desired raised; }
+do_lower() { put $BOB more "$NEED"; }
+is_lower() { bob_has && is_lowered && says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER"; }
+
+bob_needs() { put $BOB more "$NEED" && eventually bob_has; }
+bob_has() { says $BOB more '.result == "OK" and .grant != null'; }
+is_granted() { says $ALICE cam '.result == "OK" and .grant != null'; }
+is_lowered() { desired lowered; }
+
 # What the publisher does.
 before_tell() { eventually is_told 0; }
 do_tell() { do_create; }
@@ -129,7 +184,7 @@ NOTES=notes
 files_after() {
     case $1 in
     create | tell | adopt | detach | aside) echo "cam.json cam.verdict" ;;
-    attach | change | move) echo "cam.json cam.tid cam.verdict" ;;
+    attach | change | move | raise | lower) echo "cam.json cam.tid cam.verdict" ;;
     esac
 }
 has_files() { [ "$(cd "$SPECS/$ALICE" && ls | tr '\n' ' ')" = "${1:+$1 }$(ls "$SPECS/$ALICE/$NOTES" >/dev/null 2>&1 && echo "$NOTES ")" ]; }
@@ -139,6 +194,8 @@ is_answered() {
     case $1 in
     release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
     move | aside | tell) eventually "is_$1" ;;
+    raise) [ ! -e "$SPECS/$BOB/more.verdict" ] ;;
+    lower) [ -n "$(as $BOB env USER=$BOB timeout 5 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 3s more 2>/dev/null)" ] ;;
     *) [ -n "$(as $ALICE env USER=$ALICE timeout 5 "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 3s cam 2>/dev/null)" ] ;;
     esac
 }
@@ -149,6 +206,8 @@ ask() {
     case $1 in
     detach) if is_detach; then return; fi; do_attach ;;
     release | adopt | move | aside) if "is_$1"; then return; fi ;;
+    raise) if is_raise; then return; fi; bob_is_served && eventually is_raise; return ;; # at the next occasion
+    lower) if is_lower; then return; fi ;;
     esac
     "do_$1"
     until "is_$1"; do
@@ -169,6 +228,7 @@ process_of() {
     broker) echo "$BROKER" ;;
     helper) parts rtf-attach ;;
     plugin) parts ' name=FP ' ;;
+    edf) parts ' name=EDF ' ;;
     counter) parts ' name=CAMERA ' ;;
     reader)
         as $ALICE sh -c 'mkdir -p "$1" && : >"$1/.wakes"' sh "$SPECS/$ALICE"
@@ -227,6 +287,7 @@ cleans_up() {
         if [ ! -e "$SPECS/$ALICE" ]; then as $ALICE mv "$SPECS/.kept-$ALICE" "$SPECS/$ALICE"; fi
         eventually is_attach || return 1
     fi
+    as $BOB rm -f "$SPECS/$BOB/more.json"
     as $ALICE rm -f "$SPECS/$ALICE/cam.json"
     eventually is_release
 }

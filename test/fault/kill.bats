@@ -17,15 +17,16 @@ goes_on_after_kill() { # as kill_at
     if is_gone "$TRACED"; then hit=yes; fi
     untrace
     if is_gone "$TRACED"; then hit=yes; fi # by what it did after its answer
-    if [ "$1" = plugin ] || [ "$1" = counter ]; then # which costs that request, if only that
-        eventually is_answered "$2" && eventually ask "$2" || return 2
+    if [ "$1" = plugin ] || [ "$1" = edf ] || [ "$1" = counter ]; then # which costs that request, if only that
+        eventually is_answered "$2" || return 2
+        [ "$2" = raise ] || eventually ask "$2" || return 2 # nobody asks for that: when the plugin is back it is given
     fi
     is_another "$1" || has_lost_nothing "$1" "$2" || return 2
     ends_well "$2" || return 2
     [ "$hit" = yes ] || return 1
     is_another "$1" || begins_anew "$1" || return 2
 }
-is_another() { [[ broker\ helper\ net\ disk\ plugin\ counter == *"$1"* ]]; }
+is_another() { [[ broker\ helper\ net\ disk\ plugin\ edf\ counter == *"$1"* ]]; }
 
 # Without being asked again: it is done, once, and Alice has her files.
 has_lost_nothing() { # PROCESS OPERATION
@@ -337,3 +338,33 @@ traced_end() {
     wait "$BROKER" 2>/dev/null || true
 }
 serves_or_gone() { is_gone "$BROKER" || broker_serves; }
+
+# What nobody needs, and is shared out.
+# bats test_tags=turn:0
+@test "the broker is killed at each system call while somebody is given more of CPU time" { desires_time; killed_everywhere broker raise; }
+# bats test_tags=turn:1
+@test "the broker is killed at each system call while somebody is left less of CPU time" { desires_time; killed_everywhere broker lower; }
+# bats test_tags=turn:2
+@test "the helper is killed at each system call while somebody is given more of CPU time" { desires_time; killed_everywhere helper raise; }
+# bats test_tags=turn:0
+@test "the helper is killed at each system call while somebody is left less of CPU time" { desires_time; killed_everywhere helper lower; }
+# bats test_tags=turn:1
+@test "the plugin is killed at each system call while somebody is given more of CPU time" { desires_time; killed_everywhere edf raise; }
+# bats test_tags=turn:2
+@test "the plugin is killed at each system call while somebody is left less of CPU time" { desires_time; killed_everywhere edf lower; }
+# bats test_tags=turn:0
+@test "the broker is killed at each system call while somebody is given more of an interface" { desires_of_a_wire; killed_everywhere broker raise; }
+# bats test_tags=turn:1
+@test "the broker is killed at each system call while somebody is left less of an interface" { desires_of_a_wire; killed_everywhere broker lower; }
+# bats test_tags=turn:2
+@test "rtf-net is killed at each system call while somebody is given more of an interface" { desires_of_a_wire; killed_everywhere net raise; }
+# bats test_tags=turn:0
+@test "rtf-net is killed at each system call while somebody is left less of an interface" { desires_of_a_wire; killed_everywhere net lower; }
+# bats test_tags=turn:1
+@test "the broker is killed at each system call while somebody is given more of a disk" { desires_of_a_disk; killed_everywhere broker raise; }
+# bats test_tags=turn:2
+@test "the broker is killed at each system call while somebody is left less of a disk" { desires_of_a_disk; killed_everywhere broker lower; }
+# bats test_tags=turn:0
+@test "rtf-disk is killed at each system call while somebody is given more of a disk" { desires_of_a_disk; killed_everywhere disk raise; }
+# bats test_tags=turn:1
+@test "rtf-disk is killed at each system call while somebody is left less of a disk" { desires_of_a_disk; killed_everywhere disk lower; }

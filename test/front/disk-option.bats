@@ -26,6 +26,8 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     disk='"device":"'$LOOP'"'
     [ "$(prepared "$LOOP:32KiB/50ms,block=32KiB")" = '{"block":"32KiB","bytes":"32KiB",'"$disk"',"period":"50ms"}' ]
     [ "$(prepared 640kB)" = '{"bandwidth":"640kB"}' ]
+    [ "$(prepared background)" = '{"background":true}' ]
+    [ "$(prepared "$WORK/mounted:background")" = '{"background":true,'"$disk"'}' ]
     ln -s mounted/rec "$WORK/link"
     mkdir "$WORK/mounted/a:b,c"
     for place in "/dev/$LOOP" "/dev/${LOOP}p1" "$WORK/mounted/rec" "$WORK/link/" "$WORK/mounted/a:b,c"; do
@@ -113,6 +115,8 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     complete() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --complete --spool "$SPOOL" "$@" | cut -f 1 | xargs; }
     [ "$(complete declare --disk '')" = "$LOOP: dm-7:" ]
     [ "$(complete run --disk=lo)" = "--disk=$LOOP:" ]
+    [ "$(complete run --disk "$LOOP:")" = "$LOOP:background" ]
+    [ "$(complete declare "--disk=dm-7:b")" = '--disk=dm-7:background' ]
     [ "$(complete change cam di)" = disk= ]
     [ "$(complete declare --net '')" = '' ]
 }

@@ -49,6 +49,23 @@ static void ask(struct acl *acl, const struct account *account, const struct spe
     acl_release(&hold);
 }
 
+/* Whoever may have a byte may have none, and nobody may be let in who has no rule. */
+static void in_the_background(struct acl *acl, const struct account *account, int plugin)
+{
+    static char reason[REASON_BYTES];
+    const struct claim byte = {.resource = RESOURCE_DISK, .values = {1, 1000000, 4096}};
+    struct refusal refusal = {0};
+    struct charge hold;
+    uint64_t left;
+    const bool may_have_one = acl_check_claim(acl, account, plugin, &byte, NULL, &hold, &left, &refusal, reason);
+    if (may_have_one)
+        acl_release(&hold);
+    if (!acl_check_background(acl, account, plugin, &refusal, reason)) {
+        must(!may_have_one && refusal.never);
+        must_be_text(reason, sizeof reason);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     static char reason[REASON_BYTES];
@@ -69,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     ask(acl, &account, &(struct spec){.priority = 99, .ignore_admission = true});
     claim(acl, &account, 2, &(struct claim){.resource = RESOURCE_UNITS, .values = {2}});
     claim(acl, &account, 3, &(struct claim){.resource = RESOURCE_DISK, .values = {32768, 50000, 4096}});
+    in_the_background(acl, &account, 3);
     acl_free(acl);
     return 0;
 }

@@ -11,6 +11,11 @@ static void must_be_a_spec(const struct spec *spec)
     must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0);
     must(spec->plugin == NULL || name_is_valid(spec->plugin, strlen(spec->plugin), PLUGIN_NAME_BYTES - 1));
     must(spec->token == NULL || name_is_valid(spec->token, strlen(spec->token), TOKEN_BYTES - 1));
+    for (const struct claim *claim = spec->claims; claim != NULL; claim = claim->next) {
+        must(claim->background == (claim->values[0] == 0) && (!claim->background || resource_where(claim->resource) != NULL));
+        for (int i = 0; i < CLAIM_VALUES; i++)
+            must(!claim->background || claim->values[i] == 0);
+    }
     must(spec_window(spec) <= TIME_MAX && (!spec->dry_run || spec->attach == 0));
 }
 

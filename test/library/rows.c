@@ -181,6 +181,49 @@ static void row_start(void)
     IS(rtf_task_activation(&spec) > 0 && rtf_task_missed(&spec) == 0);
 }
 
+/* malloc of the whole program, counted. */
+void *__libc_malloc(size_t size); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+static unsigned long taken;
+void *malloc(size_t size)
+{
+    taken++;
+    return __libc_malloc(size);
+}
+
+static void row_loop(void)
+{
+    reserve(2000, 20000);
+    const unsigned long before = taken;
+    IS(rtf_spec_get_accepted_runtime(&spec) == 2000);
+    IS(taken > before); /* this counts */
+    rtf_spec_release(&spec);
+    reserve(2000, 20000);
+    IS(rtf_task_start(&spec) == RTF_OK);
+    const unsigned long begun = taken;
+    for (int i = 0; i < 3; i++) {
+        IS(rtf_spec_get_accepted_runtime(&spec) == 2000);
+        (void)rtf_task_wait_period(&spec);
+    }
+    IS(taken == begun);
+}
+
+static void row_directory(void)
+{
+    char own[256], away[300];
+    reserve(2000, 20000);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+    snprintf(own, sizeof own, "%s/specs/%s", getenv("RTF_SPOOL"), getenv("USER"));
+    snprintf(away, sizeof away, "%s-away", own);
+    IS(rmdir(own) == 0);
+    reserve(2000, 20000);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+    IS(rename(own, away) == 0);
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+    (void)rmdir(away);
+}
+
 static int64_t now(void)
 {
     struct timespec time;
@@ -425,7 +468,8 @@ static const struct {
             {"rtf_params_set_period", row_period}, {"rtf_params_set_runtime", row_runtime}, {"rtf_params_set_des_runtime", row_des_runtime},
             {"rtf_params_set_deadline", row_deadline}, {"rtf_params_set_priority", row_priority}, {"rtf_params_set_scheduler", row_scheduler},
             {"rtf_params_ignore_admission", row_ignore_admission}, {"more parameters", row_more_parameters}, {"rtf_params_set_wait", row_wait},
-            {"rtf_fd", row_poll}, {"queries", row_queries}, {"restart", row_restart}, {"sched_yield", row_yield}};
+            {"rtf_fd", row_poll}, {"queries", row_queries}, {"restart", row_restart}, {"sched_yield", row_yield},
+            {"loop", row_loop}, {"directory", row_directory}};
 
 int main(int argc, char **argv)
 {

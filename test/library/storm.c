@@ -1,6 +1,6 @@
-/* storm SECONDS [killed]: 64 threads create, attach, change, detach and release for so long, half of them over one connection, each other one over its own. What
- * is no result that the calls can have there ends it with 1. With `killed` the broker may end meanwhile, but at the end one has to be there again, which each
- * thread finds. RTF_SPOOL: the spool. */
+/* storm SECONDS|FILE: 64 threads create, attach, change, detach and release for so long, half of them over one connection, each other one over its own. What
+ * is no result that the calls can have there ends it with 1. With FILE, which begins with a slash, it goes on until that is there, and the broker may end
+ * meanwhile, but one has to be there again before FILE, which each thread finds. RTF_SPOOL: the spool. */
 #include <pthread.h>
 #include <rtf.h>
 #include <stdatomic.h>
@@ -8,20 +8,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { THREADS = 64 };
 
 static struct rtf_connection shared = RTF_CONNECTION_INIT;
 static struct timespec end;
 static atomic_ulong rounds, wrong, unanswered;
+static const char *file;
 static bool is_killed;
 
 static bool is_over(void)
 {
+    if (is_killed)
+        return access(file, F_OK) == 0;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec > end.tv_sec;
 }
+
+static _Thread_local bool is_early; /* the round began before the end */
 
 static void expect(const struct rtf_spec *spec, enum rtf_result result, const char *call)
 {
@@ -31,7 +37,7 @@ static void expect(const struct rtf_spec *spec, enum rtf_result result, const ch
         return;
     if (result == RTF_ATTACH_FAIL && is_killed) /* what was attached when the broker ended is let go by the next one */
         return;
-    if (result == RTF_CONNECTION_ERR && is_killed && !is_over()) {
+    if (result == RTF_CONNECTION_ERR && is_killed && is_early) {
         atomic_fetch_add(&unanswered, 1);
         return;
     }
@@ -42,6 +48,7 @@ static void expect(const struct rtf_spec *spec, enum rtf_result result, const ch
 static void one_round(struct rtf_connection *connection, struct rtf_spec *spec, unsigned number)
 {
     struct rtf_params params = RTF_PARAMS_INIT;
+    is_early = !is_over();
     rtf_params_set_runtime(&params, 200 + number % 50);
     rtf_params_set_period(&params, 100000);
     rtf_params_set_lasting(&params, true);
@@ -88,8 +95,9 @@ int main(int argc, char **argv)
 {
     static struct player players[THREADS];
     clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += argc > 1 ? strtol(argv[1], NULL, 10) : 5;
-    is_killed = argc > 2;
+    file = argc > 1 ? argv[1] : "5";
+    is_killed = file[0] == '/';
+    end.tv_sec += strtol(file, NULL, 10);
     if (rtf_connect(&shared, NULL) != RTF_OK) {
         fprintf(stderr, "connect: %s\n", rtf_reason(&shared));
         return 1;

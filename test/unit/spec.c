@@ -368,13 +368,16 @@ static void lines_that_no_spec_has_are_refused(void **state)
                                         "disk_bytes=1\ndisk_period=1\ndisk_device=a/b\n\n", "disk_bytes=1\ndisk_period=1\ndisk_block=16777217\n\n", "disk_bytes=1\n\n", "units_count=1\nunits_plugin=a/b\n\n", "units_count=1\nattach=1\n\n",
                                         "runtime=10\nperiod=10\nmode=a b\n\n", "runtime=10\nperiod=10\nmode=a\nruntime_in_mode=11\nruntime_least=10\n\n",
                                         "runtime=10\nperiod=10\nmode=a\nruntime_in_mode=5\n\n", "runtime=10\nperiod=10\nmode=a\nruntime_in_mode=5\nruntime_least=6\n\n",
-                                        "runtime=10\nperiod=10\nmode=a\nruntime_least=11\n\n", "units_count=1\nunits_in_mode=2\n\n"};
+                                        "runtime=10\nperiod=10\nmode=a\nruntime_least=11\n\n", "units_count=1\nunits_in_mode=2\n\n",
+                                        "units_background=1\n\n", "network_background=2\n\n", "disk_background=1\ndisk_block=512\n\n", "network_background=1\nnetwork_bytes=5\nnetwork_period=5\n\n",
+                                        "network_background=0\n\n", "network_background=1\nnetwork_least=1\n\n"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check(!lines_are_taken(wrong[i]), "%s", wrong[i]);
     assert_true(lines_are_taken("runtime=10\nperiod=10\nplugin=EDF\ntoken=x\n\n"));
     assert_true(lines_are_taken("units_count=1\nunits_plugin=CAMERA\n\n"));
     assert_true(lines_are_taken("runtime=10\nperiod=10\nmode=a\nruntime_in_mode=5\nruntime_least=2\nunits_count=3\nunits_in_mode=2\n\n"));
+    assert_true(lines_are_taken("network_background=1\nnetwork_interface=eth0\ndisk_background=1\ndisk_plugin=DISK\n\n"));
     assert_true(lines_are_taken("network_bytes=1024\nnetwork_period=20000\nnetwork_interface=eth0.5\n\n"));
 }
 
@@ -461,6 +464,42 @@ static void what_a_disk_carries_has_a_block(void **state)
     refused("{\"disk\": {\"bandwidth\": 1, \"interface\": \"eth0\"}}", "has the key \"interface\", which is unknown there");
 }
 
+static void what_asks_for_no_guarantee_says_only_where(void **state)
+{
+    (void)state;
+    taken("{\"disk\": {\"background\": true, \"device\": \"/dev/sda\", \"plugin\": \"DISK\"}, \"network\": {\"background\": true}, \"attach\": 5}");
+    assert_int_equal(spec.claims->resource, RESOURCE_NETWORK);
+    assert_true(spec.claims->background);
+    assert_true(spec.claims->next->background);
+    assert_string_equal(spec.claims->next->where, "sda");
+    assert_string_equal(spec.claims->next->plugin, "DISK");
+    for (const struct claim *claim = spec.claims; claim != NULL; claim = claim->next)
+        for (int i = 0; i < CLAIM_VALUES; i++)
+            assert_int_equal(claim->values[i], 0); /* no preset, either */
+    assert_false(spec_claims_cpu(&spec));
+    taken("{\"disk\": {\"background\": false, \"bandwidth\": 5}}");
+    assert_false(spec.claims->background);
+    assert_int_equal(spec.claims->values[0], 5);
+    refused("{\"disk\": {\"background\": false}}", "key \"disk\" (line 1) lacks the key \"bytes\"");
+    refused("{\"disk\": {\"background\": 1}}", "has the key \"background\", which must be true or false");
+    static const char *const beside[] = {"\"bytes\": 1", "\"period\": 1", "\"bandwidth\": 1", "\"desired_bytes\": 1", "\"desired_bandwidth\": 1"};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        for (int on_disk = 0; on_disk < 2; on_disk++) {
+            char json[128], said[160];
+            snprintf(json, sizeof json, "{\"%s\": {%s, \"background\": true}}", on_disk ? "disk" : "network", beside[i]);
+            snprintf(said, sizeof said, "has the key %.*s beside \"background\": what asks for no guarantee says only %s and plugin", (int)(strlen(beside[i]) - 3), beside[i],
+                     on_disk ? "device" : "interface");
+            refused(json, said);
+        }
+    refused("{\"disk\": {\"background\": true, \"block\": 512}}", "has the key \"block\" beside \"background\"");
+    refused("{\"units\": {\"background\": true}}", "key \"units\" (line 1) has the key \"background\", which is unknown there");
+    refused("{\"background\": true, \"runtime\": 5}", "key \"background\" (line 1) is unknown");
+    /* A mode says how much, and here nothing is. */
+    taken("{\"runtime\": 4, \"period\": 9, \"modes\": {\"a\": {\"runtime\": 5}}, \"mode\": \"a\", \"disk\": {\"background\": true}}");
+    assert_true(spec.claims->background);
+    refused("{\"modes\": {\"a\": {\"disk\": {\"bytes\": 5}}}, \"mode\": \"a\", \"disk\": {\"background\": true}}", "with the key \"disk\", which is \"background\" in all modes");
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -476,6 +515,7 @@ int main(void)
         cmocka_unit_test(of_modes_the_most_is_asked_for),
         cmocka_unit_test(what_a_wire_carries_is_said_in_bytes_and_times),
         cmocka_unit_test(what_a_disk_carries_has_a_block),
+        cmocka_unit_test(what_asks_for_no_guarantee_says_only_where),
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(unknown_keys_are_named_with_their_line),

@@ -396,6 +396,25 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
     return true;
 }
 
+/* Whoever may have nothing is not let in; a sum that is used up is no matter, nor is the form of what he does not ask for. */
+bool acl_check_background(struct acl *acl, const struct account *account, int plugin, struct refusal *refusal, char reason[static REASON_BYTES])
+{
+    struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
+    bool opens = account->uid == 0;
+    for (int i = 0; account->uid != 0 && i < acl->count; i++) {
+        const struct rule *rule = &acl->rules[i];
+        if (!rule_is_of_amounts(rule) || !rule_matches(rule, account, plugin))
+            continue;
+        opens = true;
+        if (rule->value == 0)
+            deny(&question, rule, NONE, "it closes the line, for what asks for no guarantee too");
+    }
+    if (!opens)
+        deny_by_default(&question, plugin_line(plugin)->name, "opens anything (max_amount or max_user_amount)");
+    refusal->never = question.never;
+    return !question.denied;
+}
+
 bool acl_importance_passes(struct acl *acl, const struct account *account, int importance, struct refusal *refusal, char reason[static REASON_BYTES])
 {
     struct question question = {.acl = acl, .account = account, .refusal = refusal, .reason = reason};

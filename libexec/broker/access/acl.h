@@ -43,6 +43,9 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
 bool acl_check_claim(struct acl *acl, const struct account *account, int plugin, const struct claim *claim, const struct charge *own, struct charge *hold,
                      uint64_t *left, struct refusal *refusal, char reason[static REASON_BYTES]);
 
+/* And for one that asks for no guarantee: a rule has to open the line, and none may close it. Nothing is charged. */
+bool acl_check_background(struct acl *acl, const struct account *account, int plugin, struct refusal *refusal, char reason[static REASON_BYTES]);
+
 /* Bounds on the POSIX priority of a plan. The range within which every priority passes, for asking first. */
 bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,
                          char reason[static REASON_BYTES]);

@@ -184,6 +184,7 @@ uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up
     debt->holder.cpus = given_up->plan.cpus;
     debt->grant = *given_up;
     debt->grant.holdings = NULL; /* of CPU time alone */
+    debt->grant.background = 0;
     debt->grant.plan.runtime = debt->grant.spec.runtime = runtime;
     debt->grant.spec.desired_runtime = 0;
     debt->grant.plan.period = debt->grant.spec.period = period_of(given_up);

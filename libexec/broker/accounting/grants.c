@@ -5,9 +5,18 @@
 #include "acl.h"
 #include "plugin-lines.h"
 
+int grant_background(const struct grant *grant)
+{
+    return grant->background == 0 ? NO_PLUGIN : __builtin_ctzll(grant->background);
+}
+
 const char *grant_plugin_name(const struct grant *grant)
 {
-    return grant == NULL ? NULL : plugin_line(grant->plugin == NO_PLUGIN ? grant->holdings->plugin : grant->plugin)->name;
+    if (grant == NULL)
+        return NULL;
+    if (grant->plugin != NO_PLUGIN)
+        return plugin_line(grant->plugin)->name;
+    return plugin_line(grant->holdings != NULL ? grant->holdings->plugin : grant_background(grant))->name;
 }
 
 bool grant_schedules(const struct grant *grant)

@@ -4,8 +4,15 @@
 
 #include "reservation.h"
 
-/* Of the plugin that granted its CPUs, or else the first claim; NULL of no grant. */
+/* Of the plugin that granted its CPUs, or else the first claim, the guaranteed ones before the others; NULL of no grant. */
 const char *grant_plugin_name(const struct grant *grant);
+
+/* Does that line let it in without a guarantee? And the first that does; NO_PLUGIN: none. */
+static inline bool grant_is_background_of(const struct grant *grant, int plugin)
+{
+    return (grant->background >> plugin & 1) != 0;
+}
+int grant_background(const struct grant *grant);
 
 /* Has it CPU time, so that an attached thread is scheduled by it? */
 bool grant_schedules(const struct grant *grant);

@@ -82,15 +82,31 @@ static bool take_out(const struct pool *pool, const struct grant *grant, void *c
     return true;
 }
 
+/* No sum: how many there are. */
+static unsigned background[PLUGINS_MAX];
+
+static void count_background(const struct grant *grant, unsigned by)
+{
+    for (uint64_t lines = grant->background; lines != 0; lines &= lines - 1)
+        background[__builtin_ctzll(lines)] += by;
+}
+
+unsigned ledger_background(int plugin)
+{
+    return background[plugin];
+}
+
 void ledger_add(const struct grant *grant)
 {
     additions++;
+    count_background(grant, 1);
     (void)each_pool(grant, put_in, NULL);
 }
 
 void ledger_remove(const struct grant *grant)
 {
     removals++;
+    count_background(grant, -1U);
     (void)each_pool(grant, take_out, NULL);
 }
 

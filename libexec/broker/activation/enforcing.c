@@ -242,8 +242,8 @@ enum next enforce(struct request *request)
         return wait_for_helper(request, STEP_SHARE, shares_keep(reservation));
     if (wanted == 0 && now == NULL)
         return grant_only(request);
-    if (wanted != 0 && !grant_schedules(reservation->grant) && !shares_are_in(reservation->grant)) {
-        no(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio)");
+    if (wanted != 0 && !grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant)) {
+        no(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio) or is background");
         return no_thread(request, "broker", true);
     }
     bool same = is_attached(now, wanted);

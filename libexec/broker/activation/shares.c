@@ -5,6 +5,7 @@
 #include "ioprio.h"
 #include "reservations.h"
 #include "thread.h"
+#include "timers.h"
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
 
@@ -26,9 +27,9 @@ static enum kept first_in(const struct grant *grant)
     return kept;
 }
 
-bool shares_are_in(const struct grant *grant)
+bool shares_take_thread(const struct grant *grant)
 {
-    return first_in(grant) < KEPT;
+    return first_in(grant) < KEPT || grant->background != 0;
 }
 
 int shares_plugin(const struct grant *grant)
@@ -72,7 +73,7 @@ static void give_class(uint16_t class)
 
 void shares_take_up(struct reservation *reservation, uint16_t class)
 {
-    if (!shares_are_in(reservation->grant) || class < CLASS_LEAST || class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
+    if (first_in(reservation->grant) == KEPT || class < CLASS_LEAST || class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
         return;
     reservation->class = take(class - CLASS_LEAST);
     for (enum kept kept = 0; kept < KEPT; kept++) {
@@ -184,7 +185,8 @@ static uint64_t keep(struct reservation *reservation, enum kept kept)
         paragraph_add_number(text, "block", claim.values[2]);
         paragraph_add_number(text, "share", plugin_weight(holding->plugin, &claim));
     }
-    return keeper_finish(kept, message);
+    share->said = keeper_finish(kept, message);
+    return share->said;
 }
 
 uint64_t shares_keep(struct reservation *reservation)
@@ -215,6 +217,40 @@ void shares_failed(struct reservation *reservation)
 {
     for (enum kept kept = 0; kept < KEPT; kept++)
         memset(reservation->shares[kept].values, 0, sizeof reservation->shares[kept].values);
+}
+
+/* ---- what nobody waited for, and was refused ---- */
+
+static void keep_again(struct timer *timer)
+{
+    (void)timer;
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        for (enum kept kept = 0; kept < KEPT; kept++)
+            if (reservation->shares[kept].is_there && is_due(reservation, kept))
+                (void)keep(reservation, kept);
+}
+
+static void keep_again_later(void)
+{
+    static const int64_t second = 1000000000, minute = 60 * second;
+    static struct timer again = {.due = keep_again};
+    static int64_t pause, refused;
+    const int64_t now = monotonic_now();
+    if (again.at != 0)
+        return;
+    pause = refused == 0 || now - refused > 2 * pause ? second : 2 * pause > minute ? minute : 2 * pause;
+    refused = now;
+    timer_set(&again, now + pause);
+}
+
+void shares_refused(uint64_t id)
+{
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+        for (enum kept kept = 0; kept < KEPT; kept++)
+            if (reservation->shares[kept].is_there && reservation->shares[kept].said == id) {
+                memset(reservation->shares[kept].values, 0, sizeof reservation->shares[kept].values);
+                keep_again_later();
+            }
 }
 
 /* ---- threads ---- */

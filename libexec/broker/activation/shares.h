@@ -10,8 +10,8 @@
 /* Of a grant of before: the class that it has had. Its shares are due. */
 void shares_take_up(struct reservation *reservation, uint16_t class);
 
-/* Has the grant a share of anything that is kept? */
-bool shares_are_in(const struct grant *grant);
+/* Has a thread a place there beside CPU time: in what is kept, or, without a guarantee, in what that leaves? */
+bool shares_take_thread(const struct grant *grant);
 
 /* Of which line the first is; -1: of none. */
 int shares_plugin(const struct grant *grant);
@@ -24,6 +24,10 @@ uint64_t shares_keep(struct reservation *reservation);
 /* After a grant has gone, or is back to what it was: its class and its thread, too. The kernel has refused: nothing is known to be kept. */
 void shares_follow(struct reservation *reservation);
 void shares_failed(struct reservation *reservation);
+
+/* That message, for whose answer nobody waits, was refused: somebody may have more than he is granted, and others less. It is said again in a second, and
+ * less often the longer it is refused. */
+void shares_refused(uint64_t id);
 
 /* The attached thread belongs to the reservation's class, and what it starts or opens later; or no longer. One helper at a time. */
 bool shares_bind_is_due(const struct attachment *attachment);

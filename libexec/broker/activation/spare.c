@@ -153,6 +153,11 @@ bool spare_is_due(void)
     return desires_first() != NULL && pause.at == 0 && shared_at != occasion();
 }
 
+void spare_look_again(void)
+{
+    shared_at = NEVER;
+}
+
 /* Returns when it is to be looked at again; 0: that is not to be known. */
 static int64_t settle(struct reservation *reservation, int64_t now)
 {
@@ -203,6 +208,17 @@ void spare_share_out(void)
 
 /* ---- more ---- */
 
+/* What it has without a guarantee stays so. */
+static void claim_background(const struct grant *grant, struct claim **claims)
+{
+    for (int plugin = 0; plugin < plugins_count(); plugin++)
+        if (grant_is_background_of(grant, plugin)) {
+            struct claim *claim = claims_push(claims, plugin_line(plugin)->resource);
+            claim->background = true;
+            snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin_line(plugin)->name);
+        }
+}
+
 void spare_ask_for_more(struct request *request)
 {
     const struct grant *grant = request->reservation->grant;
@@ -219,6 +235,7 @@ void spare_ask_for_more(struct request *request)
         claim->next = next;
         snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin_line(holding->plugin)->name);
     }
+    claim_background(grant, &request->spec.claims);
     request->claim = request->spec.claims;
 }
 

@@ -11,6 +11,9 @@
 /* Something has changed in the books since all was shared out. */
 bool spare_is_due(void);
 
+/* A plugin is back: what it could not be asked for then may be had now. */
+void spare_look_again(void);
+
 /* Takes back what others are to have instead, and calls reservation_queue for those that are to have more: reservation->raises. */
 void spare_share_out(void);
 

@@ -48,8 +48,14 @@ static struct grant *make_grant(const struct request *request, int plugin, const
     grant->spec = request->spec;
     grant->spec.token = grant->spec.plugin = NULL;
     grant->spec.claims = NULL;
+    grant->background = request->background;
     grant->utilization = cpu_utilization(grant);
     return grant;
+}
+
+static bool is_all_background(const struct grant *grant)
+{
+    return grant->plugin == NO_PLUGIN && grant->holdings == NULL;
 }
 
 /* The grant is in force from here, unless the kernel refuses it to the attached thread. */
@@ -60,7 +66,8 @@ static enum next commit(struct request *request, struct grant *grant)
     grant->holdings = request->holdings;
     request->holdings = NULL;
     request->old = grant_rebook(request->reservation, grant, &request->debt);
-    say(request, RESULT_OK, request->for_more ? "%s has room for more of what it desires" : "%s grants it", grant_plugin_name(grant));
+    say(request, RESULT_OK, request->for_more ? "%s has room for more of what it desires" : is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it",
+        grant_plugin_name(grant));
     return ENFORCE;
 }
 
@@ -269,13 +276,12 @@ static enum next overfull(struct request *request, struct grant *grant, bool com
 static enum next would_schedule(struct request *request)
 {
     struct grant *grant = request->partial;
-    const int by = grant->plugin == NO_PLUGIN ? request->holdings->plugin : grant->plugin;
     if (grant->plugin != NO_PLUGIN)
         neighbours_forget(request, grant);
     grant->holdings = request->holdings;
     request->holdings = NULL;
     request->outcome.would_grant = grant;
-    say(request, RESULT_OK, "%s would grant it; this is a dry run and holds nothing", plugin_line(by)->name);
+    say(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing", grant_plugin_name(grant), is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
     return ANSWER;
 }
 
@@ -438,12 +444,12 @@ static enum next schedule_answered(struct request *request, const struct plugin_
     return ANSWER;
 }
 
-/* All that it claims is held, and none of it is CPU time. */
+/* All that it claims is held, or is let in, and none of it is CPU time. */
 static enum next grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;
-    const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->holdings};
-    if (attachment != NULL && (attachment->scheduled || !shares_are_in(&left))) {
+    const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->holdings, .background = request->background};
+    if (attachment != NULL && (attachment->scheduled || !shares_take_thread(&left))) {
         say(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
         blame(request, "broker", WHY_STILL_ATTACHED, true);
         return ANSWER;

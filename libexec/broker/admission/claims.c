@@ -38,10 +38,32 @@ static enum next refuse(struct request *request)
     return ASK;
 }
 
+/* Without a guarantee no plugin is asked and nothing is held: a line has to be there, and the rules have to let its user in. */
+static enum next ask_for_background(struct request *request)
+{
+    char reason[REASON_BYTES];
+    while (++request->plugin < plugins_count()) {
+        struct refusal refusal = {0};
+        if (!may_be_asked(request->claim, request->plugin))
+            continue;
+        if (acl_check_background(rules, request->reservation->user->account, request->plugin, &refusal, reason)) {
+            request->background |= UINT64_C(1) << request->plugin;
+            request->claim = request->claim->next;
+            refusal_clear(request);
+            return ASK;
+        }
+        refusal_keep_denial(request, &refusal, reason);
+    }
+    refusal_say(request, request->claim->resource);
+    return ANSWER;
+}
+
 enum next claims_ask(struct request *request)
 {
     const struct claim *claim = request->claim;
     char reason[REASON_BYTES];
+    if (claim->background)
+        return ask_for_background(request);
     if (!turn_take(request))
         return WAIT;
     while (++request->plugin < plugins_count()) {

@@ -13,6 +13,7 @@
 #include "attachments.h"
 #include "drift.h"
 #include "enforcing.h"
+#include "grants.h"
 #include "ledger.h"
 #include "names.h"
 #include "plugin-lines.h"
@@ -47,12 +48,22 @@ static json_t *claims_as_json(const struct grant *grant)
     return claims;
 }
 
+static json_t *background_as_json(const struct grant *grant)
+{
+    json_t *list = json_array();
+    for (int plugin = 0; plugin < plugins_count(); plugin++)
+        if (grant_is_background_of(grant, plugin))
+            json_array_append_new(list, json_string(plugin_line(plugin)->name));
+    return list;
+}
+
 static json_t *grant_as_json(uint64_t task, const struct grant *grant)
 {
     json_t *object = grant->plugin == NO_PLUGIN ? json_pack("{s:n}", "plugin") : cpu_book(grant);
     json_object_set_new(object, "task", json_integer((json_int_t)task));
     add_charges(&grant->charge);
     json_object_set_new(object, "claims", claims_as_json(grant));
+    json_object_set_new(object, "background", background_as_json(grant));
     return object;
 }
 
@@ -142,10 +153,10 @@ static json_t *lines_as_json(void)
     json_t *lines = json_array();
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
-        json_array_append_new(lines, json_pack("{s:s, s:s, s:I, s:s, s:b, s:s?, s:i, s:i, s:I, s:b}", "name", line->name, "resource",
+        json_array_append_new(lines, json_pack("{s:s, s:s, s:I, s:s, s:b, s:s?, s:i, s:i, s:I, s:b, s:i}", "name", line->name, "resource",
                                                resource_name(line->resource), "capacity", (json_int_t)line->capacity, "cpus", format_cpus(&line->cpus, cpus),
                                                "deadline", line->deadline, "partition", line->deadline ? partitions[line->partition] : NULL, "lowest", line->lowest,
-                                               "highest", line->highest, "threshold", (json_int_t)line->threshold, "promises", line->promises));
+                                               "highest", line->highest, "threshold", (json_int_t)line->threshold, "promises", line->promises, "background", (int)ledger_background(i)));
     }
     return lines;
 }

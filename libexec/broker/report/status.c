@@ -69,6 +69,12 @@ static json_t *priorities_of(const struct plugin_line *line)
     return line->lowest == 0 ? json_null() : json_sprintf("%d-%d", line->lowest, line->highest);
 }
 
+/* Only what is somewhere can be had without a guarantee. */
+static json_t *background_of(int plugin)
+{
+    return resource_where(plugin_line(plugin)->resource) == NULL ? json_null() : json_integer((json_int_t)ledger_background(plugin));
+}
+
 static json_t *plugins_as_json(bool running)
 {
     char cpus[CPU_LIST_TEXT];
@@ -77,10 +83,10 @@ static json_t *plugins_as_json(bool running)
         const struct plugin_line *line = plugin_line(i);
         const char *is = !running ? "ended" : plugin_is_serving(i) ? "serving" : "restarting";
         const bool schedules = line->resource == RESOURCE_CPU;
-        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s}", "name", line->name, "program", program_of(line),
+        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s, s:o}", "name", line->name, "program", program_of(line),
                                                  "resource", resource_name(line->resource), "where", line->where[0] == '\0' ? NULL : line->where, "policy",
                                                  !schedules ? NULL : line->deadline ? "deadline" : "fixed-priority", "priorities", priorities_of(line),
-                                                 "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is));
+                                                 "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is, "background", background_of(i)));
     }
     return plugins;
 }

@@ -92,26 +92,48 @@ static json_t *replies_list(const struct outcome *outcome)
     return list;
 }
 
-static json_t *claims_list(const struct grant *grant)
+static json_t *claim_of(int plugin)
+{
+    const struct plugin_line *line = plugin_line(plugin);
+    return json_pack("{s:s, s:s}", "resource", resource_name(line->resource), "plugin", line->name);
+}
+
+static void set_where(json_t *claim, int plugin)
+{
+    const char *where = resource_where(plugin_line(plugin)->resource);
+    if (where != NULL)
+        set(claim, where, json_string(plugin_line(plugin)->where));
+}
+
+static json_t *holding_as_claim(const struct holding *holding, bool has_modes)
 {
     char accepted[64];
-    json_t *list = json_array();
-    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
-        const struct claim_key *keys = resource_keys(holding->claim.resource);
-        json_t *claim = json_pack("{s:s, s:s}", "resource", resource_name(holding->claim.resource), "plugin", plugin_line(holding->plugin)->name);
-        for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
-            set(claim, keys[i].name, number_or_null(i == 0 ? claim_least(&holding->claim) : holding->claim.values[i]));
-        snprintf(accepted, sizeof accepted, "accepted_%.40s", keys[0].name);
-        set(claim, accepted, number_or_null(holding->claim.values[0]));
-        if (grant->spec.mode[0] != '\0') {
-            snprintf(accepted, sizeof accepted, "%.40s_in_mode", keys[0].name);
-            set(claim, accepted, number_or_null(claim_in_mode(&holding->claim).values[0]));
-        }
-        const char *where = resource_where(holding->claim.resource);
-        if (where != NULL)
-            set(claim, where, json_string(plugin_line(holding->plugin)->where));
-        json_array_append_new(list, claim);
+    const struct claim_key *keys = resource_keys(holding->claim.resource);
+    json_t *claim = claim_of(holding->plugin);
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        set(claim, keys[i].name, number_or_null(i == 0 ? claim_least(&holding->claim) : holding->claim.values[i]));
+    snprintf(accepted, sizeof accepted, "accepted_%.40s", keys[0].name);
+    set(claim, accepted, number_or_null(holding->claim.values[0]));
+    if (has_modes) {
+        snprintf(accepted, sizeof accepted, "%.40s_in_mode", keys[0].name);
+        set(claim, accepted, number_or_null(claim_in_mode(&holding->claim).values[0]));
     }
+    set_where(claim, holding->plugin);
+    return claim;
+}
+
+static json_t *claims_list(const struct grant *grant)
+{
+    json_t *list = json_array();
+    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
+        json_array_append_new(list, holding_as_claim(holding, grant->spec.mode[0] != '\0'));
+    for (int plugin = 0; plugin < plugins_count(); plugin++)
+        if (grant_is_background_of(grant, plugin)) {
+            json_t *claim = claim_of(plugin);
+            set_where(claim, plugin);
+            set(claim, "background", json_true());
+            json_array_append_new(list, claim);
+        }
     return list;
 }
 

@@ -289,6 +289,10 @@ static bool take_up_claims(const struct recorded_reservation *recorded, struct g
         const int plugin = plugin_index(claim->plugin);
         if (plugin < 0 || plugin_line(plugin)->resource != claim->resource)
             return plugin_is_gone(claim->plugin, reason);
+        if (claim->background) {
+            grant->background |= UINT64_C(1) << plugin;
+            continue;
+        }
         struct holding *holding = allocate(sizeof *holding);
         holding->claim = *claim;
         holding->claim.next = NULL;
@@ -296,7 +300,7 @@ static bool take_up_claims(const struct recorded_reservation *recorded, struct g
         *last = holding;
         last = &holding->next;
     }
-    return grant->plugin != NO_PLUGIN || grant->holdings != NULL || plugin_is_gone("that it names", reason);
+    return grant->plugin != NO_PLUGIN || grant->holdings != NULL || grant->background != 0 || plugin_is_gone("that it names", reason);
 }
 
 static bool take_up_grant(struct reservation *reservation, const struct recorded_reservation *recorded)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "grants.h"
 #include "plugins.h"
 #include "spec.h"
 #include "spool.h"
@@ -73,6 +74,16 @@ static void add_claims(const struct holding *holding)
     }
 }
 
+static void add_background(const struct grant *grant)
+{
+    for (int plugin = 0; plugin < plugins_count(); plugin++)
+        if (grant_is_background_of(grant, plugin)) {
+            struct claim claim = {.resource = plugin_line(plugin)->resource, .background = true};
+            snprintf(claim.plugin, sizeof claim.plugin, "%s", plugin_line(plugin)->name);
+            claims_add(&output, &claim);
+        }
+}
+
 static void add_grant(const struct grant *grant)
 {
     if (grant->plugin == NO_PLUGIN)
@@ -82,6 +93,7 @@ static void add_grant(const struct grant *grant)
         cpu_record(&output, grant);
     }
     add_claims(grant->holdings);
+    add_background(grant);
     spec_add_mode(&output, &grant->spec);
     paragraph_add_stated(&output, "lifetime_thread", grant->spec.lifetime_thread);
     paragraph_add_stated(&output, "expires", grant->spec.expires);

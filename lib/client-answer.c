@@ -1,0 +1,249 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client-own.h"
+
+enum { VERDICT_MAX = 1 << 20 };
+
+/* Up to the end of a line, as a verdict is, or of the file; with a final zero byte. NULL: it cannot be read, or is too much for an answer. To be freed. */
+static char *read_text(int fd)
+{
+    size_t length = 0, size = 4096;
+    char *text = malloc(size);
+    while (text != NULL) {
+        const ssize_t got = read(fd, text + length, size - length - 1);
+        if (got < 0 || length + (size_t)got > VERDICT_MAX)
+            break;
+        length += (size_t)got;
+        text[length] = '\0';
+        const bool is_full = size - length == 1;
+        if (got == 0 || (!is_full && text[length - 1] == '\n'))
+            return text;
+        if (!is_full)
+            continue;
+        char *more = realloc(text, size *= 2);
+        if (more == NULL)
+            break;
+        text = more;
+    }
+    free(text);
+    return NULL;
+}
+
+/* A lease or a FIFO makes nobody wait. */
+static char *read_file(int directory, const char *file)
+{
+    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    char *text = read_text(fd);
+    close(fd);
+    return text;
+}
+
+json_t *client_parse_object(const char *text)
+{
+    json_t *object = text == NULL ? NULL : json_loads(text, 0, NULL);
+    if (json_is_object(object))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *client_read_object(int directory, const char *file)
+{
+    char *text = read_file(directory, file);
+    json_t *object = client_parse_object(text);
+    free(text);
+    return object;
+}
+
+/* Whether this text answers the request with the token, and says that all is granted. Within a string of JSON a quote has a backslash before it, so that
+ * these can only be keys; and rtf-verdict(5) says that they are there. */
+static bool grants(const char *text, const char *token)
+{
+    char key[CLIENT_TOKEN + sizeof "\"token\":\"\""];
+    snprintf(key, sizeof key, "\"token\":\"%s\"", token);
+    return strstr(text, key) != NULL && strstr(text, "\"result\":\"OK\"") != NULL && strstr(text, "\"grant\":{") != NULL;
+}
+
+/* False: there is none, or it cannot be an answer. */
+static bool read_verdict(const struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
+{
+    char file[FILE_NAME];
+    snprintf(file, sizeof file, "%s.verdict", wait->name);
+    *verdict = (struct client_verdict){.text = read_file(client->directory, file)};
+    if (verdict->text != NULL && wait->unread && grants(verdict->text, wait->token))
+        return true;
+    verdict->json = client_parse_object(verdict->text);
+    return verdict->json != NULL;
+}
+
+const char *client_string(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode)
+{
+    struct stat spec;
+    struct client_verdict verdict;
+    if (!client_entry(client, name, "json", &spec))
+        return client_fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", name, client->spool, client->user);
+    *inode = spec.st_ino;
+    const struct client_wait wait = {.name = name};
+    if (!read_verdict(client, &wait, &verdict)) {
+        client_free_verdict(&verdict);
+        return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json has no answer yet", client->spool, client->user, name);
+    }
+    const pid_t thread = (pid_t)json_integer_value(json_object_get(json_object_get(verdict.json, "thread"), "tid"));
+    client_free_verdict(&verdict);
+    if (thread > 0 && (kill(thread, 0) == 0 || errno != ESRCH))
+        return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json exists, and thread %d runs under it", client->spool, client->user, name, thread);
+    return CLIENT_OK;
+}
+
+/* Inode and change time: a file that was replaced or rewritten since has another stamp. */
+static bool stamped(const json_t *stamp, const struct stat *status)
+{
+    const struct timespec *time = &status->st_ctim;
+    char changed[40];
+    const char *text = client_string(stamp, "changed");
+    snprintf(changed, sizeof changed, "%lld.%09ld", (long long)time->tv_sec, time->tv_nsec);
+    return text != NULL && strcmp(text, changed) == 0 &&
+           json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
+}
+
+/* Without a NAME.tid the answer must have seen none either, or have seen it go. */
+static bool answers_no_tid(const json_t *json)
+{
+    const json_t *stamp = json_object_get(json, "tid");
+    const char *request = client_string(json, "request");
+    return stamp == NULL || json_is_null(stamp) ||
+           (request != NULL && (strcmp(request, "detach") == 0 || strcmp(request, "exit") == 0));
+}
+
+/* Whether it has seen the files just as they are now; NULL: not there. */
+static bool answers(const json_t *json, const struct stat *spec, const struct stat *tid)
+{
+    const json_t *stamp = json_object_get(json, "spec");
+    if (spec == NULL && tid == NULL)
+        return false;
+    if (spec != NULL ? !stamped(stamp, spec) : stamp != NULL && !json_is_null(stamp))
+        return false;
+    return tid != NULL ? stamped(json_object_get(json, "tid"), tid) : answers_no_tid(json);
+}
+
+/* The files as they are, looked at only if somebody asks, and then once. */
+struct files {
+    bool seen, has_spec, has_tid;
+    struct stat spec, tid;
+};
+
+static void see(const struct client *client, const char *name, struct files *files)
+{
+    if (files->seen)
+        return;
+    files->has_spec = client_entry(client, name, "json", &files->spec);
+    files->has_tid = client_entry(client, name, "tid", &files->tid);
+    files->seen = true;
+}
+
+/* What the broker could not read it answers without a token: then, too, the stamps tell. */
+static bool wanted(const struct client *client, const struct client_wait *wait, const json_t *json, struct files *files)
+{
+    const char *token = client_string(json, "token");
+    const char *result = client_string(json, "result");
+    if (wait->token != NULL && token != NULL)
+        return strcmp(token, wait->token) == 0;
+    if (wait->token != NULL && (result == NULL || strcmp(result, "BAD_SPEC") != 0))
+        return false;
+    see(client, wait->name, files);
+    return answers(json, files->has_spec ? &files->spec : NULL, files->has_tid ? &files->tid : NULL);
+}
+
+static bool is_pending(const json_t *json)
+{
+    const char *state = client_string(json_object_get(json, "thread"), "state");
+    return state != NULL && strcmp(state, "pending") == 0;
+}
+
+/* It has been refused for now, and is asked again. */
+static bool is_waiting(struct client *client, const json_t *json)
+{
+    const char *result = client_string(json, "result"), *reason = client_string(json, "reason");
+    if (result == NULL || strcmp(result, "WAITING") != 0)
+        return false;
+    snprintf(client->waits_for, sizeof client->waits_for, "; it waits: %.400s", reason == NULL ? "?" : reason);
+    return true;
+}
+
+/* Whether this verdict, which answers the files as they are, ends the wait. */
+static bool is_enough(const struct client_wait *wait, const json_t *json)
+{
+    switch (wait->goal) {
+    case CLIENT_ANSWER: return !(wait->attached && is_pending(json));
+    case CLIENT_GRANT: return json_is_object(json_object_get(json, "grant"));
+    case CLIENT_END: break;
+    }
+    return false;
+}
+
+/* Of what bears the name; what is no file the broker has not put there. */
+static enum client_outcome look_for_end(const struct client *client, const struct client_wait *wait)
+{
+    struct stat status;
+    if (client_entry(client, wait->name, "json", &status) || client_entry(client, wait->name, "tid", &status))
+        return CLIENT_PENDING;
+    return client_entry(client, wait->name, "verdict", &status) && S_ISREG(status.st_mode) && !client_has_moved(client) ? CLIENT_PENDING : CLIENT_OK;
+}
+
+/* Whether there is an answer that ends the wait; else nothing is held. */
+static bool has_answer(struct client *client, const struct client_wait *wait, struct client_verdict *verdict, struct files *files)
+{
+    const bool is_there = read_verdict(client, wait, verdict);
+    if (is_there && verdict->json == NULL)
+        return true;
+    if (is_there && wanted(client, wait, verdict->json, files) && !(is_waiting(client, verdict->json) && wait->goal == CLIENT_ANSWER) &&
+        is_enough(wait, verdict->json))
+        return true;
+    client_free_verdict(verdict);
+    return false;
+}
+
+enum client_outcome client_glance(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
+{
+    struct files files = {.seen = false};
+    if (wait->goal == CLIENT_END)
+        return look_for_end(client, wait);
+    if (has_answer(client, wait, verdict, &files))
+        return CLIENT_OK;
+    if (wait->inode != 0 && client_inode(client, wait->name) == wait->inode)
+        return CLIENT_PENDING;
+    if (wait->inode != 0)
+        return client_fail(client, CLIENT_GONE, "the spec %s was removed or replaced", wait->name);
+    see(client, wait->name, &files);
+    if (!files.has_spec && !files.has_tid)
+        return client_fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", wait->name, client->spool, client->user);
+    return CLIENT_PENDING;
+}
+
+enum client_outcome client_look(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
+{
+    const enum client_outcome outcome = client_glance(client, wait, verdict);
+    if (wait->goal != CLIENT_END && (outcome == CLIENT_PENDING || outcome == CLIENT_GONE) && client_has_moved(client))
+        return client_fail(client, CLIENT_GONE, "the broker has not accepted the directory %s/specs/%s", client->spool, client->user);
+    return outcome;
+}
+
+void client_free_verdict(struct client_verdict *verdict)
+{
+    json_decref(verdict->json);
+    free(verdict->text);
+    *verdict = (struct client_verdict){0};
+}

@@ -1,0 +1,199 @@
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client-own.h"
+#include "inotify-let-go.h"
+
+/* What has happened is not news any more; whether the watched directory may have gone. */
+static bool drain(int events, int directory)
+{
+    const uint32_t gone = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
+    char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    ssize_t got;
+    bool has = false;
+    do {
+        got = read(events, buffer, sizeof buffer);
+        for (ssize_t at = 0; at < got;) {
+            const struct inotify_event *event = (const void *)(buffer + at);
+            at += (ssize_t)(sizeof *event + event->len);
+            has = has || (event->wd == directory && (event->mask & gone) != 0) || (event->mask & IN_Q_OVERFLOW) != 0;
+        }
+    } while (got > (ssize_t)(sizeof buffer / 2)); /* less was all there is: any event has room in a half */
+    return has;
+}
+
+static void unwatch(int events, int *watch)
+{
+    if (*watch >= 0)
+        inotify_rm_watch(events, *watch);
+    *watch = -1;
+}
+
+/* Through what is open, not through the name that it had. What is heard of it already is replaced. */
+static void watch_directory(const struct client *client, struct client_watch *watch, uint32_t more)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", client->directory);
+    watch->directory = inotify_add_watch(watch->events, path, IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF | more);
+    watch->entered = client->entered;
+}
+
+static const uint32_t names = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+
+bool client_begin_watch(struct client *client, bool wide)
+{
+    struct client_watch *watch = &client->watch;
+    unwatch(watch->events, &watch->spec);
+    const bool heard = !drain(watch->events, watch->directory) && watch->directory >= 0 && watch->entered == client->entered;
+    if (heard && watch->wide == wide)
+        return false;
+    if (!heard)
+        unwatch(watch->events, &watch->directory);
+    watch_directory(client, watch, wide ? names : 0);
+    watch->wide = wide;
+    return !heard;
+}
+
+/* One spec is watched through its own inode: the broker closes it once the answer is in place, and no other
+ * spec of this user wakes us. */
+static bool watch_spec(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
+{
+    char path[PATH_MAX];
+    if (watch->directory < 0 || watch->entered != client->entered)
+        watch_directory(client, watch, 0);
+    if (watch->directory < 0 || watch->wide)
+        return watch->directory >= 0;
+    snprintf(path, sizeof path, "/proc/self/fd/%d/%s.json", client->directory, wait->name);
+    const uint32_t mask = IN_DONT_FOLLOW | IN_CLOSE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
+    watch->spec = inotify_add_watch(watch->events, path, mask);
+    return watch->spec >= 0;
+}
+
+/* Several files are watched through the directory. */
+static bool watch_files(const struct client *client, struct client_watch *watch)
+{
+    watch_directory(client, watch, names | IN_ATTRIB | IN_CLOSE_WRITE);
+    return watch->directory >= 0;
+}
+
+/* What one wait sees by. */
+struct sight {
+    struct client_watch watch;
+    bool is_kept;
+    bool heard;   /* of the directory's end, since before the request */
+    bool answers; /* each answer wakes us, since before the request */
+};
+
+static void end_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
+{
+    if (!sight->is_kept) {
+        if (sight->watch.events >= 0)
+            inotify_let_go(sight->watch.events);
+        return;
+    }
+    if (wait->inode == 0) /* no more than before */
+        watch_directory(client, &sight->watch, sight->watch.wide ? names : 0);
+    client->watch = sight->watch;
+}
+
+static bool begin_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
+{
+    struct client_watch *watch = &sight->watch;
+    *sight = (struct sight){.watch = client->watch, .is_kept = client->watch.events >= 0};
+    if (!sight->is_kept)
+        *watch = (struct client_watch){.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), .directory = -1, .spec = -1};
+    sight->heard = watch->directory >= 0 && watch->entered == client->entered;
+    sight->answers = sight->heard && watch->wide && wait->inode != 0;
+    if (watch->events >= 0 && (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch)))
+        return true;
+    const int reason = errno;
+    end_sight(client, wait, sight);
+    errno = reason;
+    return false;
+}
+
+/* NULL: for ever. */
+static const struct timespec *time_left(int64_t until, struct timespec *left)
+{
+    struct timespec now;
+    if (until == 0)
+        return NULL;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t us = until - ((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    *left = us <= 0 ? (struct timespec){0} : (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    return left;
+}
+
+/* What has not come true when the time is over. */
+static enum client_outcome no_answer(struct client *client, const struct client_wait *wait)
+{
+    static const char *const over[] = {[CLIENT_ANSWER] = "no answer to %s within the time allowed%s",
+                                       [CLIENT_GRANT] = "%s has not been granted within the time allowed%s",
+                                       [CLIENT_END] = "%s has not ended within the time allowed%s"};
+    return client_fail(client, CLIENT_TIMEOUT, over[wait->goal], wait->name, client->waits_for);
+}
+
+/* Sleeps. CLIENT_PENDING: look again, something happened; anything else: look for the last time. */
+static enum client_outcome doze(struct client *client, const struct client_wait *wait, int events)
+{
+    struct pollfd fds[] = {{.fd = events, .events = POLLIN}, {.fd = client->alive}, {.fd = wait->interrupt, .events = POLLIN}};
+    struct timespec left;
+    const int ready = ppoll(fds, sizeof fds / sizeof *fds, time_left(wait->until, &left), NULL);
+    if (ready < 0)
+        return errno == EINTR ? CLIENT_PENDING : client_fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
+    if (fds[2].revents != 0)
+        return client_fail(client, CLIENT_INTERRUPTED, "interrupted");
+    if (fds[1].revents != 0)
+        return client_fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered", client->spool);
+    /* Who hears of something all the time has no more of it than others. */
+    return time_left(wait->until, &left) != NULL && left.tv_sec == 0 && left.tv_nsec == 0 ? no_answer(client, wait) : CLIENT_PENDING;
+}
+
+/* The watches are set, so an answer that comes between a look and the sleep after it ends that sleep; and what has ended one is news until another look
+ * finds no answer. */
+static enum client_outcome watch(struct client *client, const struct client_wait *wait, const struct sight *sight, struct client_verdict *verdict)
+{
+    const int events = sight->watch.events;
+    enum client_outcome end = CLIENT_PENDING;
+    enum client_outcome seen = CLIENT_PENDING;
+    if (!sight->answers)
+        seen = sight->heard ? client_glance(client, wait, verdict) : client_look(client, wait, verdict);
+    while (seen == CLIENT_PENDING) {
+        if (end == CLIENT_TIMEOUT) /* by now it may have been said what it waits for */
+            return no_answer(client, wait);
+        if (end != CLIENT_PENDING)
+            return end;
+        end = doze(client, wait, events);
+        if (end == CLIENT_INTERRUPTED)
+            return end;
+        seen = client_glance(client, wait, verdict);
+        if (seen != CLIENT_PENDING)
+            break;
+        drain(events, -1);
+        seen = client_look(client, wait, verdict);
+    }
+    return seen;
+}
+
+enum client_outcome client_wait(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
+{
+    struct sight sight;
+    enum client_outcome outcome = CLIENT_PENDING;
+    if (!client->watch.wide || wait->inode == 0) /* a broker on the same CPU, which runs above us, may have answered already */
+        outcome = client_glance(client, wait, verdict);
+    if (outcome != CLIENT_PENDING)
+        return outcome;
+    if (begin_sight(client, wait, &sight)) {
+        outcome = watch(client, wait, &sight, verdict);
+        end_sight(client, wait, &sight);
+        return outcome;
+    }
+    const int reason = errno;
+    outcome = client_look(client, wait, verdict); /* what is gone cannot be watched */
+    return outcome != CLIENT_PENDING ? outcome : client_fail(client, CLIENT_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
+}
