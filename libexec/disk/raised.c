@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "ioprio.h"
 #include "thread.h"
 #include "units.h"
 
 enum { ROUNDS = 16 };
+#define SWEEP_MOST INT64_C(1000000000) /* ns: others wait meanwhile */
 
 static enum done not_had(char *reason, const char *what)
 {
@@ -120,7 +122,8 @@ static bool is_sure_to_find_none(uid_t uid)
 /* Those that were started meanwhile come with the next round. */
 bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason[static SERVE_REASON])
 {
-    for (int i = 0; i < ROUNDS; i++) {
+    const int64_t until = monotonic_now() + SWEEP_MOST;
+    for (int i = 0; i < ROUNDS && (i == 0 || monotonic_now() < until); i++) {
         struct sweep sweep = {.uid = uid, .ioprio = ioprio, .is_held = is_held, .reason = reason};
         if (is_sure_to_find_none(uid))
             return true;

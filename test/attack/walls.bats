@@ -52,7 +52,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 }
 
 @test "the helper alone: a broker that asks it for anybody's thread is refused" {
-    without libexec/broker/activation/enforcing.c 's/else if (uid != 0 \&\& (identity.real_uid != uid/else if (0 \&\& (identity.real_uid != uid/' rtf-brokerd
+    without libexec/broker/activation/enforcing.c 's/else if (!thread_is_of(&identity, uid))/else if (0 \&\& !thread_is_of(\&identity, uid))/' rtf-brokerd
     broker_start
     sleeper $BOB
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
