@@ -99,6 +99,7 @@ end_storm() {
     broker_start
     reserve $ALICE cam
     begin_storm 30
+    renice -n -20 -p $BASHPID >/dev/null # who looks on, and Bob, are not what is starved here
     told '.result == "OK"' "$(attach $ALICE cam "$STORM")"
     group=$(group_of "$STORM")
     : >"$WORK/storming.go"
@@ -109,7 +110,7 @@ end_storm() {
     reserve $BOB cam
     took=$(($(milliseconds) - begin))
     echo "# Bob's claim took $took ms beside it" >&3
-    [ "$took" -lt $((5000 * PATIENCE)) ]
+    [ "$took" -lt $((2000 * PATIENCE)) ]
     is_told() { grep -q 'processes multiply faster than they can be moved' "$EVENTS"; }
     is_over() { [ ! -d "$blkio$group" ] || is_told; }
     eventually is_over
@@ -132,6 +133,7 @@ end_storm() {
     sleeper $ALICE
     ionice -c 1 -n 7 -p "$SLEEPER" # has it from him, as good as
     begin_storm 30
+    renice -n -20 -p $BASHPID >/dev/null # who looks on, and Bob, are not what is starved here
     told '.result == "OK"' "$(attach $ALICE cam "$STORM")"
     : >"$WORK/storming.go"
     cat >"$WORK/raised.py" <<'END'
@@ -152,7 +154,7 @@ END
     reserve $BOB cam
     took=$(($(milliseconds) - begin))
     echo "# Bob's claim took $took ms beside it" >&3
-    [ "$took" -lt $((5000 * PATIENCE)) ]
+    [ "$took" -lt $((2000 * PATIENCE)) ]
     none() { [ "$(raised)" = 0 ]; }
     is_over() { none || grep -q 'multiply faster than they can be found' "$EVENTS"; }
     eventually is_over
