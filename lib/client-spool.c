@@ -191,6 +191,7 @@ static bool open_own(struct client *client, const char *user)
         return false;
     }
     client->directory = fd;
+    client->inode = status.st_ino;
     snprintf(client->user, sizeof client->user, "%s", user);
     return true;
 }
@@ -399,9 +400,8 @@ void client_renew(const struct client *client, const char *name, ino_t inode)
 /* The broker moves a directory aside that it does not accept: nothing in it will be answered. */
 bool client_has_moved(const struct client *client)
 {
-    struct stat named, ours;
-    return fstatat(client->specs, client->user, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
-           fstat(client->directory, &ours) < 0 || named.st_ino != ours.st_ino;
+    struct stat named;
+    return fstatat(client->specs, client->user, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != client->inode;
 }
 
 void client_close(struct client *client)

@@ -34,29 +34,35 @@ static void unwatch(int events, int *watch)
     *watch = -1;
 }
 
+static bool hears(const struct client *client, const struct client_watch *watch)
+{
+    return watch->directory >= 0 && watch->inode == client->inode;
+}
+
 /* Through what is open, not through the name that it had. What is heard of it already is replaced. */
 static void watch_directory(const struct client *client, struct client_watch *watch, uint32_t more)
 {
+    static const uint32_t end = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF, names = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
     char path[32];
+    if (!hears(client, watch))
+        unwatch(watch->events, &watch->directory);
     snprintf(path, sizeof path, "/proc/self/fd/%d", client->directory);
-    watch->directory = inotify_add_watch(watch->events, path, IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF | more);
-    watch->entered = client->entered;
+    watch->directory = inotify_add_watch(watch->events, path, end | (watch->wide ? names : 0) | more);
+    watch->inode = client->inode;
 }
-
-static const uint32_t names = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
 
 bool client_begin_watch(struct client *client, bool wide)
 {
     struct client_watch *watch = &client->watch;
     unwatch(watch->events, &watch->spec);
-    const bool heard = !drain(watch->events, watch->directory) && watch->directory >= 0 && watch->entered == client->entered;
-    if (heard && watch->wide == wide)
-        return false;
-    if (!heard)
-        unwatch(watch->events, &watch->directory);
-    watch_directory(client, watch, wide ? names : 0);
+    const bool lost = drain(watch->events, watch->directory) || !hears(client, watch);
+    const bool same = watch->wide == wide;
     watch->wide = wide;
-    return !heard;
+    if (lost)
+        unwatch(watch->events, &watch->directory);
+    if (lost || !same)
+        watch_directory(client, watch, 0);
+    return lost;
 }
 
 /* One spec is watched through its own inode: the broker closes it once the answer is in place, and no other
@@ -64,7 +70,7 @@ bool client_begin_watch(struct client *client, bool wide)
 static bool watch_spec(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
 {
     char path[PATH_MAX];
-    if (watch->directory < 0 || watch->entered != client->entered)
+    if (!hears(client, watch))
         watch_directory(client, watch, 0);
     if (watch->directory < 0 || watch->wide)
         return watch->directory >= 0;
@@ -77,7 +83,7 @@ static bool watch_spec(const struct client *client, const struct client_wait *wa
 /* Several files are watched through the directory. */
 static bool watch_files(const struct client *client, struct client_watch *watch)
 {
-    watch_directory(client, watch, names | IN_ATTRIB | IN_CLOSE_WRITE);
+    watch_directory(client, watch, IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO);
     return watch->directory >= 0;
 }
 
@@ -97,7 +103,7 @@ static void end_sight(struct client *client, const struct client_wait *wait, str
         return;
     }
     if (wait->inode == 0) /* no more than before */
-        watch_directory(client, &sight->watch, sight->watch.wide ? names : 0);
+        watch_directory(client, &sight->watch, 0);
     client->watch = sight->watch;
 }
 
@@ -107,7 +113,7 @@ static bool begin_sight(struct client *client, const struct client_wait *wait, s
     *sight = (struct sight){.watch = client->watch, .is_kept = client->watch.events >= 0};
     if (!sight->is_kept)
         *watch = (struct client_watch){.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), .directory = -1, .spec = -1};
-    sight->heard = watch->directory >= 0 && watch->entered == client->entered;
+    sight->heard = hears(client, watch);
     sight->answers = sight->heard && watch->wide && wait->inode != 0;
     if (watch->events >= 0 && (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch)))
         return true;

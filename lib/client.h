@@ -34,9 +34,9 @@ enum client_outcome {
 /* What is watched, and by which inotify instance. To close one takes the kernel 10 ms: who waits often keeps one. -1: none. */
 struct client_watch {
     int events;
-    int directory;    /* for its own end; with `wide` for what is put there and removed, too */
-    int spec;         /* of the last wait */
-    unsigned entered; /* which directory that is */
+    int directory; /* for its own end; with `wide` for what is put there and removed, too */
+    int spec;      /* of the last wait */
+    ino_t inode;   /* of that directory: its number is no other's while it is watched */
     bool wide;
 };
 
@@ -47,7 +47,7 @@ struct client {
     int specs;
     int alive;               /* only polled: POLLERR once no broker holds the other end */
     int directory;           /* the user's own */
-    unsigned entered;        /* how often another one was entered */
+    ino_t inode;             /* of that */
     struct client_watch watch; /* the caller's, to wait with; .events = -1: one is made for each wait, and let go */
     char user[NAME_MAX + 1]; /* that directory's name */
     char why[CLIENT_WHY];

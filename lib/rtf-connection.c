@@ -69,7 +69,7 @@ static enum client_outcome enter_again(struct rtf_connection_own *connection, st
     if (outcome == CLIENT_OK) {
         pthread_mutex_lock(&connection->lock);
         (void)dup3(found.directory, connection->client.directory, O_CLOEXEC);
-        client->entered = ++connection->client.entered;
+        client->inode = connection->client.inode = found.inode;
         pthread_mutex_unlock(&connection->lock);
         close(found.directory);
     } else

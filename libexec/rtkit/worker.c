@@ -31,7 +31,6 @@ static enum client_outcome open_spool(const struct terms *terms, bool create)
     enum client_outcome outcome = client_open(&client, terms->spool);
     is_open = true;
     client.watch = watch;
-    client.entered = watch.entered + 1;
     if (outcome == CLIENT_OK)
         outcome = client_connect(&client, client_until(answer_within));
     return outcome == CLIENT_OK ? client_enter(&client, create) : outcome;
