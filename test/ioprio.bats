@@ -253,7 +253,7 @@ median() {
 @test "beside deep readers a single read of a raised thread takes a fraction of the time that another one's takes" {
     broker_start
     reserve $ALICE cam
-    for _ in 1 2; do load_begins "$WORK/deep" $BOB deep; done
+    for _ in 1 2; do load_begins "$WORK/deep" $BOB deep 4096; done # of larger ones BFQ can let a small one pass without being told
     is_much_sooner() {
         median $BOB
         bare=$MEDIAN

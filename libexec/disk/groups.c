@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "alone.h"
 #include "thread.h"
 #include "units.h"
 
@@ -28,24 +28,24 @@ static int root = -1;
 static bool no(char *reason, const char *what)
 {
     const int error = errno;
-    snprintf(reason, GROUPS_REASON, "cgroup %s: %s", what,
+    snprintf(reason, SERVE_REASON, "cgroup %s: %s", what,
              error == ETIMEDOUT ? "its processes multiply faster than they can be moved, and stay" : strerror(error));
     errno = error;
     return false;
 }
 
-bool groups_open(char mount[static GROUP_BYTES], char reason[static GROUPS_REASON])
+bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON])
 {
     version = cgroups_find("blkio", mount);
     root = version == CGROUPS_NONE ? -1 : open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
-        snprintf(reason, GROUPS_REASON, "this machine has no cgroups for disks mounted (blkio, or io with version 2)");
+        snprintf(reason, SERVE_REASON, "this machine has no cgroups for disks mounted (blkio, or io with version 2)");
     return root >= 0;
 }
 
-bool groups_hold(char reason[static GROUPS_REASON])
+static bool hold(char reason[static SERVE_REASON])
 {
-    return alone_with(root, reason);
+    return way_hold(root, reason);
 }
 
 /* ---- notes ---- */
@@ -149,7 +149,7 @@ static unsigned weight_of(const char *group, const char *number)
 /* Nobody is promised anything by it any more. The bounds stay: beneath the group of weight 1000 there may be nobody else just now. */
 static void belittle(const char *group)
 {
-    char device[32], ignored[GROUPS_REASON];
+    char device[32], ignored[SERVE_REASON];
     unsigned weight;
     FILE *file = open_to_read(group, weight_file());
     while (next_weight(file, device, &weight))
@@ -200,7 +200,7 @@ static bool each_rival(const char *number, void (*do_with)(const char *group, co
 
 static void step_back(const char *group, const char *number, unsigned weight)
 {
-    char ignored[GROUPS_REASON];
+    char ignored[SERVE_REASON];
     if (weight == 0)
         (void)put_weight(group, number, WEIGHT_REST, ignored);
 }
@@ -240,7 +240,7 @@ static bool make_top(char *reason)
     return (version != CGROUPS_V2 || put(top, "cgroup.subtree_control", "+io", reason)) && make(rest, reason);
 }
 
-bool groups_begin(const char *number, char reason[static GROUPS_REASON])
+static bool begin(const char *number, char reason[static SERVE_REASON])
 {
     if (!make_top(reason) || !put_weight(top, number, WEIGHT_MOST, reason) || !each_rival(number, step_back))
         return false;
@@ -249,7 +249,7 @@ bool groups_begin(const char *number, char reason[static GROUPS_REASON])
     return true;
 }
 
-void groups_end(const char *number)
+static void end(const char *number)
 {
     (void)each_rival(number, step_forth);
     clear_weight(top, number);
@@ -296,7 +296,7 @@ static void sweep(void)
             left[i] = left[--left_count];
 }
 
-bool groups_drop(uint16_t class, char reason[static GROUPS_REASON])
+static bool drop(uint16_t class, char reason[static SERVE_REASON])
 {
     char path[PATH_BYTES];
     sweep();
@@ -315,11 +315,11 @@ static bool make_class(uint16_t class, const char *path, char *reason)
 {
     char note[GROUP_BYTES];
     if (get_note(path, leaving, note) >= 0)
-        return groups_drop(class, reason) && make(path, reason);
+        return drop(class, reason) && make(path, reason);
     return errno == ENODATA || errno == ENOENT ? make(path, reason) : no(reason, path);
 }
 
-bool groups_class(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static GROUPS_REASON])
+static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static SERVE_REASON])
 {
     char path[PATH_BYTES];
     const uint64_t bytes = rate + rate / 4 + 1, blocks = bytes / block + SLICES, weight = share / (ONE_CPU / WEIGHT_MOST);
@@ -329,7 +329,7 @@ bool groups_class(uint16_t class, const char *number, uint64_t rate, uint64_t bl
            put_weight(path, number, weight == 0 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : (unsigned)weight, reason);
 }
 
-bool groups_settle(bool (*keep)(uint16_t class), char reason[static GROUPS_REASON])
+static bool settle(bool (*keep)(uint16_t class), char reason[static SERVE_REASON])
 {
     bool good = true;
     const struct dirent *entry;
@@ -339,18 +339,18 @@ bool groups_settle(bool (*keep)(uint16_t class), char reason[static GROUPS_REASO
     while (errno = 0, (entry = readdir(directory)) != NULL) {
         uint64_t class;
         if (entry->d_name[0] == 'c' && parse_number(entry->d_name + 1, CLASS_MOST, &class) && (keep == NULL || !keep((uint16_t)class)))
-            good = groups_drop((uint16_t)class, reason) && good;
+            good = drop((uint16_t)class, reason) && good;
     }
     good = (errno == 0 || no(reason, top)) && good;
     closedir(directory);
     return good;
 }
 
-bool groups_dissolve(char reason[static GROUPS_REASON])
+static bool dissolve(char reason[static SERVE_REASON])
 {
     char note[GROUP_BYTES];
     const bool was_enabled = get_note(top, enabled, note) > 0;
-    bool good = groups_settle(NULL, reason);
+    bool good = settle(NULL, reason);
     if (is_there(rest))
         good = ((group_empty(version, root, rest, ".") && unlinkat(root, rest, AT_REMOVEDIR) == 0) || no(reason, rest)) && good;
     good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || !good || no(reason, top)) && good;
@@ -377,85 +377,74 @@ static bool note_former(const char *path, const char *now)
     return set_note(path, former, there[0] != '\0' ? there : "/rtf-disk-rest");
 }
 
-static enum binding refuse_binding(char *reason, const char *why)
-{
-    snprintf(reason, GROUPS_REASON, "%s", why);
-    return BINDING_REFUSED;
-}
-
-/* Who cannot look does not say that it has ended. */
-static enum binding not_had(char *reason, const char *what)
-{
-    if (errno == ESRCH || errno == ENOENT)
-        return BINDING_GONE;
-    (void)no(reason, what);
-    return BINDING_REFUSED;
-}
-
 /* A process moves as a whole, and a thread of it may be somebody else's: a server's that works for this user, say. */
-static enum binding check_threads(pid_t process, uid_t owner, char *reason)
+static enum done check_threads(pid_t process, uid_t owner, char *reason)
 {
     char path[32];
-    enum binding all = BOUND;
+    enum done all = DONE;
     unsigned looked = 0;
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);
     DIR *threads = opendir(path);
     if (threads == NULL)
-        return not_had(reason, path);
-    for (const struct dirent *entry; all == BOUND && (entry = readdir(threads)) != NULL;) {
+        return way_failed(reason, path);
+    for (const struct dirent *entry; all == DONE && (entry = readdir(threads)) != NULL;) {
         struct identity identity = {0};
         uint64_t tid;
         if (!parse_number(entry->d_name, INT32_MAX, &tid))
             continue;
         if (looked++ == THREADS_MOST)
-            all = refuse_binding(reason, "its process has more threads than are looked at (4096)");
+            all = refuse(reason, "its process has more threads than are looked at (4096)");
         else if (!thread_owner(-1, (pid_t)tid, &identity))
-            all = errno == ESRCH || errno == ENOENT ? BOUND : not_had(reason, path); /* it ended meanwhile */
+            all = errno == ESRCH || errno == ENOENT ? DONE : way_failed(reason, path); /* it ended meanwhile */
         else if (!thread_is_of(&identity, owner))
-            all = refuse_binding(reason, "its process has a thread that is not its user's own");
+            all = refuse(reason, "its process has a thread that is not its user's own");
     }
     closedir(threads);
     return all;
 }
 
-static enum binding move(const char *path, const char *now, pid_t process, char *reason)
+static enum done move(const char *path, const char *now, pid_t process, char *reason)
 {
     char text[16];
     snprintf(text, sizeof text, "%d", (int)process);
     if (!note_former(path, now) || !group_write(root, path, "cgroup.procs", text))
-        return errno == ENOENT ? refuse_binding(reason, "its group is gone") : not_had(reason, path);
-    return BOUND;
+        return errno == ENOENT ? refuse(reason, "its group is gone") : way_failed(reason, path);
+    return DONE;
 }
 
-enum binding groups_bind(uint16_t class, pid_t tid, uint64_t started_by, uid_t owner, char reason[static GROUPS_REASON])
+static enum done bind(const struct member *member, char reason[static SERVE_REASON])
 {
     char path[PATH_BYTES], now[GROUP_BYTES], own[PATH_BYTES + 1];
     struct identity identity;
-    if (!thread_identify(tid, &identity))
-        return not_had(reason, "of the thread");
-    if (identity.ended || identity.start > started_by)
-        return BINDING_GONE;
-    if (identity.kernel || !thread_is_of(&identity, owner))
-        return refuse_binding(reason, "the thread is not its user's own");
-    snprintf(own, sizeof own, "/%s", path_of(class, path));
+    enum done done = way_identify(member, true, &identity, reason);
+    if (done != DONE)
+        return done;
+    snprintf(own, sizeof own, "/%s", path_of(member->class, path));
     if (!thread_group(version, "blkio", identity.process, now))
-        return not_had(reason, "of the process");
+        return way_failed(reason, "cgroup of the process");
     if (strcmp(now, own) == 0)
-        return BOUND;
-    enum binding binding = owner == 0 ? BOUND : check_threads(identity.process, owner, reason);
-    if (binding == BOUND)
-        binding = move(path, now, identity.process, reason);
-    if (binding != BOUND || thread_is(tid, started_by))
-        return binding;
+        return DONE;
+    if (member->owner != 0)
+        done = check_threads(identity.process, member->owner, reason);
+    if (done == DONE)
+        done = move(path, now, identity.process, reason);
+    if (done != DONE || thread_is(member->tid, member->started_by))
+        return done;
     (void)empty(path); /* the id may be somebody else's by now */
-    return BINDING_GONE;
+    return GONE;
 }
 
-enum binding groups_unbind(uint16_t class, char reason[static GROUPS_REASON])
+static enum done unbind(const struct member *member, char reason[static SERVE_REASON])
 {
     char path[PATH_BYTES];
-    if (!is_there(path_of(class, path)) || empty(path))
-        return BOUND;
+    if (!is_there(path_of(member->class, path)) || empty(path))
+        return DONE;
     (void)no(reason, path);
-    return BINDING_REFUSED;
+    return REFUSED;
 }
+
+static const char *const calls[] = {"mkdirat", "unlinkat", "fgetxattr", "fsetxattr", NULL};
+
+/* No power but over the files of cgroups that are their users' own, where processes come from and go back to. */
+const struct way by_groups = {.hold = hold, .begin = begin, .end = end, .add = add, .drop = drop, .settle = settle, .dissolve = dissolve, .bind = bind,
+                              .unbind = unbind, .power = CAP_DAC_OVERRIDE, .calls = calls};

@@ -2,37 +2,35 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uthash.h>
 
-#include "alone.h"
 #include "raised.h"
 
 struct held {
-    pid_t tid;
-    uint64_t started_by;
-    int former;
+    struct member member;
     bool is_said; /* by the broker, to this process */
     UT_hash_handle hh;
 };
 static struct held *all;
 
-/* The lock is on what all disks are beneath. */
-bool hold_alone(char reason[static SERVE_REASON])
+/* What all disks are beneath. */
+static bool hold(char reason[static SERVE_REASON])
 {
     static int disks = -1;
     if (disks < 0)
         disks = open("/sys/block", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return alone_with(disks, reason);
+    return way_hold(disks, reason);
 }
 
 static struct held *find(pid_t tid)
 {
     struct held *held;
-    HASH_FIND_INT(all, &tid, held);
+    HASH_FIND(hh, all, &tid, sizeof tid, held);
     return held;
 }
 
@@ -41,18 +39,17 @@ static bool is_held(pid_t tid)
     return find(tid) != NULL;
 }
 
-static struct held *add(pid_t tid, uint64_t started_by, int former)
+static struct held *remember(const struct member *member)
 {
-    struct held *held = find(tid);
+    struct held *held = find(member->tid);
     if (held == NULL) {
         held = calloc(1, sizeof *held);
         if (held == NULL)
             abort();
-        held->tid = tid;
-        HASH_ADD_INT(all, tid, held);
+        held->member.tid = member->tid;
+        HASH_ADD(hh, all, member.tid, sizeof held->member.tid, held);
     }
-    held->started_by = started_by;
-    held->former = former;
+    held->member = *member;
     return held;
 }
 
@@ -64,31 +61,36 @@ static void forget(struct held *held)
 
 bool hold_know(const char *word)
 {
-    int tid, former, length = 0;
-    uint64_t started_by;
-    if (sscanf(word, "%d,%" SCNu64 ",%d%n", &tid, &started_by, &former, &length) != 3 || word[length] != '\0' || tid <= 0 || former < 0)
+    struct member member = {0};
+    int length = 0;
+    if (sscanf(word, "%d,%" SCNu64 ",%d%n", &member.tid, &member.started_by, &member.former, &length) != 3 || word[length] != '\0' || member.tid <= 0 ||
+        member.former < 0)
         return false;
-    (void)add(tid, started_by, former);
+    (void)remember(&member);
     return true;
 }
 
-enum done hold_bind(pid_t tid, uint64_t started_by, uid_t owner, int former, char reason[static SERVE_REASON])
+static enum done bind(const struct member *member, char reason[static SERVE_REASON])
 {
-    const enum done done = raised_raise(tid, started_by, owner, reason);
+    if (member->former < 0)
+        return refuse(reason, "no former=");
+    const enum done done = raised_raise(member, reason);
     if (done == DONE)
-        add(tid, started_by, former)->is_said = true;
+        remember(member)->is_said = true;
     return done;
 }
 
 /* Those who have it from this one had what it had before, unless it had given them something else. */
-enum done hold_unbind(pid_t tid, uint64_t started_by, uid_t owner, int former, char reason[static SERVE_REASON])
+static enum done unbind(const struct member *member, char reason[static SERVE_REASON])
 {
-    struct held *held = find(tid);
-    uid_t uid = owner;
-    if (held != NULL && held->started_by == started_by)
+    struct held *held = find(member->tid);
+    uid_t uid = member->owner;
+    if (member->former < 0)
+        return refuse(reason, "no former=");
+    if (held != NULL && held->member.started_by == member->started_by)
         forget(held);
-    const bool good = raised_lower(tid, started_by, former, &uid, reason) != REFUSED;
-    return (uid == 0 || raised_sweep(uid, former, is_held, reason)) && good ? DONE : REFUSED;
+    const bool good = raised_lower(member, &uid, reason) != REFUSED;
+    return (uid == 0 || raised_sweep(uid, member->former, is_held, reason)) && good ? DONE : REFUSED;
 }
 
 static bool let_go(bool all_of_them, char *reason)
@@ -99,7 +101,7 @@ static bool let_go(bool all_of_them, char *reason)
     HASH_ITER(hh, all, held, next) {
         if (held->is_said && !all_of_them)
             continue;
-        if (raised_lower(held->tid, held->started_by, held->former, &ignored, reason) == REFUSED)
+        if (raised_lower(&held->member, &ignored, reason) == REFUSED)
             good = false;
         else
             forget(held);
@@ -107,12 +109,44 @@ static bool let_go(bool all_of_them, char *reason)
     return raised_sweep(EVERYBODY, 0, is_held, reason) && good;
 }
 
-bool hold_settle(char reason[static SERVE_REASON])
+static bool settle(bool (*keep)(uint16_t class), char reason[static SERVE_REASON])
 {
+    (void)keep;
     return let_go(false, reason);
 }
 
-bool hold_end(char reason[static SERVE_REASON])
+static bool dissolve(char reason[static SERVE_REASON])
 {
     return let_go(true, reason);
 }
+
+/* ---- there are no groups ---- */
+
+static bool begin(const char *number, char reason[static SERVE_REASON])
+{
+    (void)number, (void)reason;
+    return true;
+}
+
+static void end(const char *number)
+{
+    (void)number;
+}
+
+static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static SERVE_REASON])
+{
+    (void)class, (void)number, (void)rate, (void)block, (void)share, (void)reason;
+    return true;
+}
+
+static bool drop(uint16_t class, char reason[static SERVE_REASON])
+{
+    (void)class, (void)reason;
+    return true;
+}
+
+static const char *const calls[] = {"ioprio_get", "ioprio_set", NULL};
+
+/* No power but over others' threads, and the class RT. */
+const struct way by_priority = {.hold = hold, .begin = begin, .end = end, .add = add, .drop = drop, .settle = settle, .dissolve = dissolve, .bind = bind,
+                                .unbind = unbind, .power = CAP_SYS_NICE, .calls = calls};

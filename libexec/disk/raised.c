@@ -10,51 +10,33 @@
 #include "thread.h"
 #include "units.h"
 
-enum { ROUNDS = 16 };
-#define SWEEP_MOST INT64_C(1000000000) /* ns: others wait meanwhile */
+enum { ROUNDS_LEAST = 3, ROUNDS = 16 };
+#define SWEEP_MOST INT64_C(100000000) /* ns: it runs above all that is granted */
 
-static enum done not_had(char *reason, const char *what)
-{
-    if (errno == ESRCH || errno == ENOENT)
-        return GONE;
-    snprintf(reason, SERVE_REASON, "%s: %s", what, strerror(errno));
-    return REFUSED;
-}
-
-/* Who it is now, if it is that one still. */
-static enum done identify(pid_t tid, uint64_t started_by, struct identity *identity, char *reason)
-{
-    if (!thread_identify(tid, identity))
-        return not_had(reason, "the thread cannot be looked at");
-    return identity->ended || identity->start > started_by ? GONE : DONE;
-}
-
-enum done raised_raise(pid_t tid, uint64_t started_by, uid_t owner, char reason[static SERVE_REASON])
+enum done raised_raise(const struct member *member, char reason[static SERVE_REASON])
 {
     struct identity identity;
-    const enum done done = identify(tid, started_by, &identity, reason);
+    const enum done done = way_identify(member, true, &identity, reason);
     if (done != DONE)
         return done;
-    if (identity.kernel || !thread_is_of(&identity, owner))
-        return refuse(reason, "the thread is not its user's own");
-    const int before = ioprio_of(tid);
-    if (before < 0 || (before != IOPRIO_RAISED && ioprio_give(tid, IOPRIO_RAISED) != 0))
-        return not_had(reason, "its I/O priority cannot be set");
-    if (thread_is(tid, started_by))
+    const int before = ioprio_of(member->tid);
+    if (before < 0 || (before != IOPRIO_RAISED && ioprio_give(member->tid, IOPRIO_RAISED) != 0))
+        return way_failed(reason, "its I/O priority cannot be set");
+    if (thread_is(member->tid, member->started_by))
         return DONE;
-    (void)ioprio_give(tid, before); /* the id may be somebody else's by now */
+    (void)ioprio_give(member->tid, before); /* the id may be somebody else's by now */
     return GONE;
 }
 
-enum done raised_lower(pid_t tid, uint64_t started_by, int former, uid_t *uid, char reason[static SERVE_REASON])
+enum done raised_lower(const struct member *member, uid_t *uid, char reason[static SERVE_REASON])
 {
     struct identity identity;
-    const enum done done = identify(tid, started_by, &identity, reason);
+    const enum done done = way_identify(member, false, &identity, reason);
     if (done != DONE)
         return done;
     *uid = identity.real_uid;
-    const int now = ioprio_of(tid);
-    return now >= 0 && (now != IOPRIO_RAISED || ioprio_give(tid, former) == 0) ? DONE : not_had(reason, "its I/O priority cannot be put back");
+    const int now = ioprio_of(member->tid);
+    return now >= 0 && (now != IOPRIO_RAISED || ioprio_give(member->tid, member->former) == 0) ? DONE : way_failed(reason, "its I/O priority cannot be put back");
 }
 
 /* ---- those that nobody has raised ---- */
@@ -70,7 +52,7 @@ struct sweep {
 
 static void fail(struct sweep *sweep, const char *what)
 {
-    sweep->failed |= not_had(sweep->reason, what) == REFUSED;
+    sweep->failed |= way_failed(sweep->reason, what) == REFUSED;
 }
 
 static void sweep_thread(struct sweep *sweep, pid_t tid)
@@ -119,17 +101,20 @@ static bool is_sure_to_find_none(uid_t uid)
     return best >= 0 && IOPRIO_PRIO_CLASS(best) != IOPRIO_CLASS_RT;
 }
 
-/* Those that were started meanwhile come with the next round. */
+/* Those that were started meanwhile come with the next round; and a round that finds nobody may have gone by them: what is started when the kernel begins
+ * with low ids again has one that has been passed. So it takes two of these. */
 bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason[static SERVE_REASON])
 {
     const int64_t until = monotonic_now() + SWEEP_MOST;
-    for (int i = 0; i < ROUNDS && (i == 0 || monotonic_now() < until); i++) {
+    bool found_none = false;
+    for (int i = 0; i < ROUNDS && (i < ROUNDS_LEAST || monotonic_now() < until); i++) {
         struct sweep sweep = {.uid = uid, .ioprio = ioprio, .is_held = is_held, .reason = reason};
         if (is_sure_to_find_none(uid))
             return true;
         each_in("/proc", sweep_process, &sweep);
-        if (sweep.found == 0)
+        if (sweep.found == 0 && found_none)
             return !sweep.failed;
+        found_none = sweep.found == 0;
     }
     snprintf(reason, SERVE_REASON, "threads with the I/O priority of one that was attached multiply faster than they can be found, and keep it");
     errno = ETIMEDOUT;

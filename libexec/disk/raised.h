@@ -5,17 +5,12 @@
 #ifndef RTF_RAISED_H
 #define RTF_RAISED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "way.h"
 
-#include "serve.h"
-
-/* If it is its owner's own (root's may be anybody's). */
-enum done raised_raise(pid_t tid, uint64_t started_by, uid_t owner, char reason[static SERVE_REASON]);
+enum done raised_raise(const struct member *member, char reason[static SERVE_REASON]);
 
 /* Gives it its former priority back. One that has set another one meanwhile keeps that. *uid, if it has not ended: whose it is. */
-enum done raised_lower(pid_t tid, uint64_t started_by, int former, uid_t *uid, char reason[static SERVE_REASON]);
+enum done raised_lower(const struct member *member, uid_t *uid, char reason[static SERVE_REASON]);
 
 /* Whoever of this user, or of all but root, is raised and not held gets that priority: it came to him from one who was. False: *reason,
  * and ETIMEDOUT if they multiply faster than they can be found. */

@@ -8,11 +8,11 @@
  *                                        that were raised before it was started what each had before
  *
  *   op=check   id device                               it is ours, or why not
- *   op=class   id device class rate block share        groups_class; class= from 16 to 65535
+ *   op=class   id device class rate block share        class= from 16 to 65535
  *   op=drop    id device class
  *   op=settle  id device                               removes the classes that have not been said since it was started
- *   op=bind    id class tid started_by owner [former]  groups_bind, hold_bind
- *   op=unbind  id class tid started_by owner [former]  groups_unbind, hold_unbind
+ *   op=bind    id class tid started_by owner [former]
+ *   op=unbind  id class tid started_by owner [former]
  *   op=end     id device                               gives it back, but for its scheduler; the last one: no group is left
  *
  * Each may be said twice. When the broker ends without a word, all stays as it is. */
@@ -40,7 +40,7 @@ static struct disk {
     bool is_ours;
 } disks[DISKS_MOST];
 static int disk_count;
-static bool raises; /* --ioprio: there are no groups, and a class is nothing but its name */
+static const struct way *way = &by_groups;
 static bool said[CLASS_MOST + 1]; /* of any disk: a class is a reservation's, and that has one */
 
 static bool is_said(uint16_t class)
@@ -68,19 +68,14 @@ static bool begin(struct disk *disk, char *reason)
     if (disk->is_ours && strcmp(number, disk->number) == 0)
         return true;
     memcpy(disk->number, number, sizeof disk->number);
-    disk->is_ours = (raises ? hold_alone(reason) : groups_hold(reason)) && scheduler_begin(disk->name, reason) && (raises || groups_begin(disk->number, reason));
+    disk->is_ours = way->hold(reason) && scheduler_begin(disk->name, reason) && way->begin(disk->number, reason);
     return disk->is_ours;
 }
 
-static void end_groups(const struct disk *disk)
+static void end_way(const struct disk *disk)
 {
-    if (!raises && disk->number[0] != '\0')
-        groups_end(disk->number);
-}
-
-static bool dissolve(char *reason)
-{
-    return raises ? hold_end(reason) : groups_dissolve(reason);
+    if (disk->number[0] != '\0')
+        way->end(disk->number);
 }
 
 static bool end(struct disk *disk, char *reason)
@@ -88,12 +83,12 @@ static bool end(struct disk *disk, char *reason)
     char ignored[DISK_NUMBER];
     disk->is_ours = false;
     if (scheduler_number(disk->name, ignored))
-        end_groups(disk);
+        end_way(disk);
     bool good = scheduler_end(disk->former, reason);
     for (int i = 0; i < disk_count; i++)
         if (disks[i].is_ours)
             return good;
-    return dissolve(reason) && good;
+    return way->dissolve(reason) && good;
 }
 
 static bool get_class(const struct paragraph *request, uint16_t *class)
@@ -111,13 +106,13 @@ static enum done serve_class(const struct disk *disk, uint16_t class, const stru
         paragraph_get_number(request, "share", ONE_CPU, &share) != 1)
         return refuse(reason, "no rate=, block= or share=");
     said[class] = true;
-    return raises || groups_class(class, disk->number, rate, block, share, reason) ? DONE : REFUSED;
+    return way->add(class, disk->number, rate, block, share, reason) ? DONE : REFUSED;
 }
 
 static enum done serve_drop(uint16_t class, char *reason)
 {
     said[class] = false;
-    return raises || groups_drop(class, reason) ? DONE : REFUSED;
+    return way->drop(class, reason) ? DONE : REFUSED;
 }
 
 /* What goes, goes even if the disk is not there any more. */
@@ -136,24 +131,23 @@ static enum done serve_disk(const char *op, const struct paragraph *request, cha
     if (strcmp(op, "check") == 0)
         return DONE;
     if (strcmp(op, "settle") == 0)
-        return (raises ? hold_settle(reason) : groups_settle(is_said, reason)) ? DONE : REFUSED;
+        return way->settle(is_said, reason) ? DONE : REFUSED;
     return get_class(request, &class) ? serve_class(disk, class, request, reason) : refuse(reason, "no class=");
 }
 
 static enum done serve_thread(const char *op, const struct paragraph *request, char *reason)
 {
-    uint16_t class;
     uint64_t tid, started_by, owner, former;
-    const bool binds = strcmp(op, "bind") == 0;
-    if (!get_class(request, &class) || paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 || tid == 0 ||
+    struct member member = {.former = -1};
+    if (!get_class(request, &member.class) || paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 || tid == 0 ||
         paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1 || paragraph_get_number(request, "owner", UINT32_MAX - 1, &owner) != 1)
         return refuse(reason, "no class=, tid=, started_by= or owner=");
-    if (raises && paragraph_get_number(request, "former", INT32_MAX, &former) != 1)
-        return refuse(reason, "no former=");
-    if (raises)
-        return (binds ? hold_bind : hold_unbind)((pid_t)tid, started_by, (uid_t)owner, (int)former, reason);
-    const enum binding binding = binds ? groups_bind(class, (pid_t)tid, started_by, (uid_t)owner, reason) : groups_unbind(class, reason);
-    return binding == BOUND ? DONE : binding == BINDING_GONE ? GONE : REFUSED;
+    member.tid = (pid_t)tid;
+    member.started_by = started_by;
+    member.owner = (uid_t)owner;
+    if (paragraph_get_number(request, "former", INT32_MAX, &former) == 1)
+        member.former = (int)former;
+    return (strcmp(op, "bind") == 0 ? way->bind : way->unbind)(&member, reason);
 }
 
 static bool is_in(const char *op, const char *const ops[])
@@ -178,26 +172,30 @@ static enum done serve_op(const char *op, const struct paragraph *request, char 
     return done == REFUSED && errno != ETIMEDOUT && is_in(op, go) ? serve_once(op, request, reason) : done;
 }
 
-/* No power but over the files of cgroups that are their users' own, where processes come from and go back to; or over others' threads. */
 static bool confine_to_calls(void)
 {
-#define ALL_CALLS "recvmsg", "sendmsg", "read", "pread64", "write", "writev", "open", "openat", "close", "fstat", "newfstatat", "statx", "faccessat", "faccessat2", \
-        "flock", "getdents64", "lseek", "readlink", "readlinkat", "pidfd_open", "poll", "ppoll", "clock_gettime", "sched_getattr", "mmap", "munmap", "mremap", \
-        "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group"
-    static const char *const of_groups[] = {ALL_CALLS, "mkdirat", "unlinkat", "fgetxattr", "fsetxattr", NULL}, *const of_threads[] = {ALL_CALLS, "ioprio_get", "ioprio_set", NULL};
-    return confine_calls(raises ? of_threads : of_groups);
+    static const char *calls[64] = {
+        "recvmsg", "sendmsg", "read", "pread64", "write", "writev", "open", "openat", "close", "fstat", "newfstatat", "statx", "faccessat", "faccessat2",
+        "flock", "getdents64", "lseek", "readlink", "readlinkat", "pidfd_open", "poll", "ppoll", "clock_gettime", "sched_getattr", "mmap", "munmap", "mremap",
+        "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group"};
+    size_t count = 0;
+    while (calls[count] != NULL)
+        count++;
+    for (const char *const *own = way->calls; *own != NULL; own++)
+        calls[count++] = *own;
+    return confine_calls(calls);
 }
 
 static const char *confine(const char *mount)
 {
-    static const int of_groups[] = {CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, -1}, of_threads[] = {CAP_SYS_NICE, CAP_SYS_PTRACE, -1};
+    const int powers[] = {way->power, CAP_SYS_PTRACE, -1};
     static char queues[DISKS_MOST][96];
     struct confine_path paths[DISKS_MOST + 4] = {{"/proc", MAY_READ}, {"/sys/devices", MAY_READ}, {mount, MAY_CHANGE}};
     for (int i = 0; i < disk_count; i++) {
         snprintf(queues[i], sizeof queues[i], "/sys/block/%s/queue", disks[i].name);
         paths[3 + i] = (struct confine_path){queues[i], MAY_WRITE};
     }
-    if (!confine_for_good() || !confine_powers(raises ? of_threads : of_groups))
+    if (!confine_for_good() || !confine_powers(powers))
         return strerror(errno);
     const char *why = confine_proc_is_hidden() ? "/proc is mounted with hidepid" : confine_files(paths);
     if (why != NULL)
@@ -236,18 +234,18 @@ static int give_back(bool all)
 {
     char reason[SERVE_REASON];
     int code = EX_OK;
-    if (!(raises ? hold_alone(reason) : groups_hold(reason))) {
+    if (!way->hold(reason)) {
         fprintf(stderr, "rtf-disk: %s\n", reason);
         return EX_TEMPFAIL;
     }
     for (int i = 0; i < disk_count; i++) {
-        end_groups(&disks[i]);
+        end_way(&disks[i]);
         if (!scheduler_end(disks[i].former, reason)) {
             fprintf(stderr, "rtf-disk: %s\n", reason);
             code = EX_OSERR;
         }
     }
-    if (all && !dissolve(reason)) {
+    if (all && !way->dissolve(reason)) {
         fprintf(stderr, "rtf-disk: %s\n", reason);
         code = EX_OSERR;
     }
@@ -260,7 +258,7 @@ static bool take_words(char *const words[])
     static const char thread[] = "--thread=";
     const size_t length = sizeof thread - 1;
     for (; *words != NULL; words++)
-        if (!(raises && strncmp(*words, thread, length) == 0 ? hold_know(*words + length) : take_disk(*words))) {
+        if (!(way == &by_priority && strncmp(*words, thread, length) == 0 ? hold_know(*words + length) : take_disk(*words))) {
             fprintf(stderr, "rtf-disk: DISK=SCHEDULER is wanted, not \"%s\"\n", *words);
             return false;
         }
@@ -270,9 +268,12 @@ static bool take_words(char *const words[])
 int main(int argc, char **argv)
 {
     char mount[GROUP_BYTES] = "", reason[SERVE_REASON];
-    raises = argc > 1 && strcmp(argv[1], "--ioprio") == 0;
-    argv += raises;
-    const char *op = argc > 2 + raises ? argv[1] : "";
+    if (argc > 1 && strcmp(argv[1], "--ioprio") == 0) {
+        way = &by_priority;
+        argv++;
+        argc--;
+    }
+    const char *op = argc > 2 ? argv[1] : "";
     const bool serves = strcmp(op, "--serve") == 0, all = strcmp(op, "--remove-all") == 0;
     if (!serves && !all && strcmp(op, "--remove") != 0) {
         fprintf(stderr, "usage: rtf-disk [--ioprio] --remove|--remove-all DISK=SCHEDULER...\n");
@@ -280,7 +281,7 @@ int main(int argc, char **argv)
     }
     if (!take_words(argv + 2))
         return EX_USAGE;
-    if (!raises && !groups_open(mount, reason)) {
+    if (way == &by_groups && !groups_open(mount, reason)) {
         fprintf(stderr, "rtf-disk: %s\n", reason);
         return EX_CONFIG;
     }
