@@ -239,27 +239,32 @@ raise_one() {
     [ "$(scheduler)" = bfq ]
 }
 
-# median UID: of single reads of 4 KiB in microseconds, a pause after each; attached to cam if it is alice's.
-median() {
+# light_reader UID: for four seconds, single reads of 4 KiB with a pause of 20 ms after each; attached to cam if it is alice's.
+# READS is how many it got, TIMES the shortest, median and worst of them in microseconds.
+light_reader() {
     load_begins "$WORK/reads" "$1" thinker 4096 20 4
     if [ "$1" = $ALICE ]; then attach $ALICE cam "$LOAD" >"$WORK/attached" && raised "$LOAD" || return 1; fi
     go "$WORK/reads"
     is_over() { ! kill -0 "$LOAD" 2>/dev/null; }
     PATIENCE=6 eventually is_over
-    MEDIAN=$(sed 1d "$WORK/reads" | sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }')
+    READS=$(sed 1d "$WORK/reads" | wc -l)
+    TIMES=$(sed 1d "$WORK/reads" | sort -n | awk '{ all[NR] = $1 } END { print all[1], all[int((NR + 1) / 2)], all[NR] }')
 }
 
+# What is compared is how many reads each got, not the median of their times: BFQ by itself serves some reads of a light reader at
+# once and lets others wait for seconds, so that now and then most of the few that it got were soon.
 # bats test_tags=machine
-@test "beside deep readers a single read of a raised thread takes a fraction of the time that another one's takes" {
+@test "beside deep readers a raised thread gets several times the single reads that another one gets" {
     broker_start
     reserve $ALICE cam
-    for _ in 1 2; do load_begins "$WORK/deep" $BOB deep 4096; done # of larger ones BFQ can let a small one pass without being told
-    is_much_sooner() {
-        median $BOB
-        bare=$MEDIAN
-        median $ALICE
-        echo "# median of single reads of 4 KiB: $bare us, raised $MEDIAN us" >&3
-        [ $((MEDIAN * 3)) -le "$bare" ]
+    for _ in 1 2; do load_begins "$WORK/deep" $BOB deep; done
+    is_several_times() {
+        light_reader $BOB
+        bare=$READS
+        echo "# $READS reads of 4 KiB in 4 s; shortest, median, worst: $TIMES us" >&3
+        light_reader $ALICE
+        echo "# $READS raised; $TIMES us" >&3
+        [ $((bare * 3)) -le "$READS" ]
     }
-    once_of 3 is_much_sooner
+    once_of 3 is_several_times
 }

@@ -5,7 +5,7 @@
     load.py UID DISK row BYTES SECONDS                 the same at one place after another
     load.py UID DISK thinker BYTES THINK-MS SECONDS    at random places, with a pause after each; prints how long each took, in microseconds, a line each
     load.py UID DISK sequential [BYTES]                until it is killed, 128 KiB after 128 KiB, or so many
-    load.py UID DISK deep [BYTES]                      until it is killed, 16 threads with 64 KiB, or so much, at random places
+    load.py UID DISK deep                              until it is killed, 16 threads with 64 KiB at random places
 """
 
 import mmap
@@ -92,6 +92,5 @@ elif kind == "sequential":
     count = int(words[0]) if words else 131072
     for_ever(count, places_in_turn(count))
 else:
-    count = int(words[0]) if words else 65536
     for _ in range(16):
-        threading.Thread(target=for_ever, args=(count, random_places(count))).start()
+        threading.Thread(target=for_ever, args=(65536, random_places(65536))).start()
