@@ -307,12 +307,12 @@ static void log_was_restarted(void)
 static void take_starter_events(struct source *source, uint32_t events);
 static struct source starter_source = {.ready = take_starter_events};
 
-/* One that cannot be read is no start: take_up_where_it_was. */
+/* A journal that cannot be read is no start: take_up_where_it_was. */
 static void know_raised(void)
 {
     char reason[REASON_BYTES];
     struct recorded_state state;
-    if (!state_read(&state, reason))
+    if (!keepers_raised_any() || !state_read(&state, reason))
         return;
     recover_know_raised(&state);
     state_free(&state);

@@ -100,9 +100,10 @@ void order_keeper_event(const struct helper_event *event)
     struct request *request = take_waiting_for_helper(event->id, &step);
     if (request != NULL)
         pipeline_advance(request, helper_answered(request, step, event));
-    else if (event->answer == HELPER_NO) {
-        event_broker("error", "%.400s", event->reason);
-        shares_refused(event->id);
+    else {
+        if (event->answer == HELPER_NO)
+            event_broker("error", "%.400s", event->reason);
+        shares_answered(event->id, event->answer != HELPER_NO);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "ledger.h"
 
+#include "grants.h"
 #include "resource-kinds.h"
 
 /* What a grant (or NULL) has of a pool. */
@@ -83,15 +84,15 @@ static bool take_out(const struct pool *pool, const struct grant *grant, void *c
 }
 
 /* No sum: how many there are. */
-static unsigned background[PLUGINS_MAX];
+static int background[PLUGINS_MAX];
 
-static void count_background(const struct grant *grant, unsigned by)
+static void count_background(const struct grant *grant, int by)
 {
-    for (uint64_t lines = grant->background; lines != 0; lines &= lines - 1)
-        background[__builtin_ctzll(lines)] += by;
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin))
+        background[plugin] += by;
 }
 
-unsigned ledger_background(int plugin)
+int ledger_background(int plugin)
 {
     return background[plugin];
 }
@@ -106,7 +107,7 @@ void ledger_add(const struct grant *grant)
 void ledger_remove(const struct grant *grant)
 {
     removals++;
-    count_background(grant, -1U);
+    count_background(grant, -1);
     (void)each_pool(grant, take_out, NULL);
 }
 

@@ -27,7 +27,7 @@ void ledger_pools(void (*each)(const struct pool *pool));
 void ledger_each(void (*each)(const struct pool *pool));
 
 /* How many have something of the line without a guarantee. */
-unsigned ledger_background(int plugin);
+int ledger_background(int plugin);
 
 /* How often something has been added and removed. */
 uint64_t ledger_additions(void);

@@ -202,6 +202,12 @@ static struct command command_of(const struct keeper *keeper, const char *op)
 
 static struct command raised; /* --thread=TID,STARTED_BY,IOPRIO, each */
 
+bool keepers_raised_any(void)
+{
+    char disks[WORDS_BYTES];
+    return read_record(&keepers[KEPT_IOPRIO], disks) && disks[0] != '\0';
+}
+
 void keepers_know_raised(pid_t tid, uint64_t started_by, int former)
 {
     char *word;

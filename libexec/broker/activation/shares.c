@@ -1,6 +1,8 @@
 #include "shares.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "ioprio.h"
 #include "reservations.h"
@@ -121,37 +123,52 @@ static uint64_t say_thread(enum kept kept, const char *op, const struct attachme
     return keeper_finish(kept, message);
 }
 
-/* Those that have just been let go may be raised still: what they had before is known from here, if they are attached anew. */
-static struct lowered {
+/* Until the helper has answered, those that were let go may be raised still: what they had before is known from here, if they are attached anew. */
+struct lowering {
     pid_t tid;
-    uint64_t started_by;
+    uint64_t started_by, said;
     int former;
-} lowered[16];
-static unsigned lowered_count;
-enum { LOWERED = sizeof lowered / sizeof *lowered };
+    UT_hash_handle hh;
+};
+static struct lowering *lowerings; /* the one that was said first is the first */
 
-static void note_lowered(const struct attachment *attachment)
+static void end_lowering(struct lowering *lowering)
 {
-    lowered[lowered_count++ % LOWERED] =
-        (struct lowered){.tid = attachment->tid, .started_by = attachment->started_by, .former = attachment->former_ioprio};
+    if (lowering == NULL)
+        return;
+    HASH_DEL(lowerings, lowering);
+    free(lowering);
+}
+
+static struct lowering *lowering_of(pid_t tid)
+{
+    struct lowering *lowering;
+    HASH_FIND_INT(lowerings, &tid, lowering);
+    return lowering;
+}
+
+static void begin_lowering(const struct attachment *attachment, uint64_t said)
+{
+    struct lowering *lowering = malloc(sizeof *lowering);
+    end_lowering(lowering_of(attachment->tid));
+    if (lowering == NULL)
+        abort();
+    *lowering = (struct lowering){.tid = attachment->tid, .started_by = attachment->started_by, .said = said, .former = attachment->former_ioprio};
+    HASH_ADD_INT(lowerings, tid, lowering);
 }
 
 static int former_of_raised(const struct attachment *attachment)
 {
-    for (unsigned i = 1; i <= LOWERED; i++) { /* the last one first */
-        const struct lowered *last = &lowered[(lowered_count - i) % LOWERED];
-        if (last->tid == attachment->tid && thread_is(last->tid, last->started_by))
-            return last->former;
-    }
-    return 0; /* from one who was raised, and is none of its own */
+    const struct lowering *lowering = lowering_of(attachment->tid);
+    return lowering != NULL && thread_is(lowering->tid, lowering->started_by) ? lowering->former : 0; /* 0: from one who was raised, and is none of its own */
 }
 
 static void unbind(enum kept kept, struct attachment *attachment)
 {
     attachment->bound[kept] = false;
+    const uint64_t said = say_thread(kept, "unbind", attachment);
     if (kept == KEPT_IOPRIO)
-        note_lowered(attachment);
-    (void)say_thread(kept, "unbind", attachment);
+        begin_lowering(attachment, said);
 }
 
 static void drop(struct reservation *reservation, enum kept kept)
@@ -243,7 +260,7 @@ static void keep_again_later(void)
     timer_set(&again, now + pause);
 }
 
-void shares_refused(uint64_t id)
+static void refused(uint64_t id)
 {
     for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
         for (enum kept kept = 0; kept < KEPT; kept++)
@@ -251,6 +268,16 @@ void shares_refused(uint64_t id)
                 memset(reservation->shares[kept].values, 0, sizeof reservation->shares[kept].values);
                 keep_again_later();
             }
+}
+
+void shares_answered(uint64_t id, bool good)
+{
+    struct lowering *lowering = lowerings;
+    while (lowering != NULL && lowering->said != id)
+        lowering = lowering->hh.next;
+    end_lowering(lowering);
+    if (!good)
+        refused(id);
 }
 
 /* ---- threads ---- */

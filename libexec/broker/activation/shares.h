@@ -25,9 +25,9 @@ uint64_t shares_keep(struct reservation *reservation);
 void shares_follow(struct reservation *reservation);
 void shares_failed(struct reservation *reservation);
 
-/* That message, for whose answer nobody waits, was refused: somebody may have more than he is granted, and others less. It is said again in a second, and
- * less often the longer it is refused. */
-void shares_refused(uint64_t id);
+/* To that message, for whose answer nobody waited. Where it was refused, somebody may have more than he is granted, and others less: it is said again in
+ * a second, and less often the longer it is refused. */
+void shares_answered(uint64_t id, bool good);
 
 /* The attached thread belongs to the reservation's class, and what it starts or opens later; or no longer. One helper at a time. */
 bool shares_bind_is_due(const struct attachment *attachment);

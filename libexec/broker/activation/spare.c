@@ -211,12 +211,11 @@ void spare_share_out(void)
 /* What it has without a guarantee stays so. */
 static void claim_background(const struct grant *grant, struct claim **claims)
 {
-    for (int plugin = 0; plugin < plugins_count(); plugin++)
-        if (grant_is_background_of(grant, plugin)) {
-            struct claim *claim = claims_push(claims, plugin_line(plugin)->resource);
-            claim->background = true;
-            snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin_line(plugin)->name);
-        }
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
+        struct claim *claim = claims_push(claims, plugin_line(plugin)->resource), *const next = claim->next;
+        *claim = grant_background_claim(plugin);
+        claim->next = next;
+    }
 }
 
 void spare_ask_for_more(struct request *request)

@@ -1,6 +1,6 @@
-/* Claims on other resources than CPU time: one after the other is accepted by a plugin of its resource, and held in the ledger and in the
- * access rules' sums, or, without a guarantee, let in by its line and the rules alone; nothing is scheduled before all of them and the CPUs are had, and a no, or the end of the request, lets go of all. Such
- * requests are decided one at a time: what one holds for a moment must not be another one's refusal. */
+/* Claims on other resources than CPU time: one after the other is accepted by a plugin of its resource, and held in the ledger and in the access rules'
+ * sums, or, without a guarantee, let in by its line and the rules alone. Nothing is scheduled before all of them and the CPUs are had, and a no, or the
+ * end of the request, lets go of all. Such requests are decided one at a time: what one holds for a moment must not be another one's refusal. */
 #ifndef RTF_CLAIMS_H
 #define RTF_CLAIMS_H
 

@@ -51,9 +51,8 @@ static json_t *claims_as_json(const struct grant *grant)
 static json_t *background_as_json(const struct grant *grant)
 {
     json_t *list = json_array();
-    for (int plugin = 0; plugin < plugins_count(); plugin++)
-        if (grant_is_background_of(grant, plugin))
-            json_array_append_new(list, json_string(plugin_line(plugin)->name));
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin))
+        json_array_append_new(list, json_string(plugin_line(plugin)->name));
     return list;
 }
 

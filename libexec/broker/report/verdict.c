@@ -127,13 +127,12 @@ static json_t *claims_list(const struct grant *grant)
     json_t *list = json_array();
     for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
         json_array_append_new(list, holding_as_claim(holding, grant->spec.mode[0] != '\0'));
-    for (int plugin = 0; plugin < plugins_count(); plugin++)
-        if (grant_is_background_of(grant, plugin)) {
-            json_t *claim = claim_of(plugin);
-            set_where(claim, plugin);
-            set(claim, "background", json_true());
-            json_array_append_new(list, claim);
-        }
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
+        json_t *claim = claim_of(plugin);
+        set_where(claim, plugin);
+        set(claim, "background", json_true());
+        json_array_append_new(list, claim);
+    }
     return list;
 }
 

@@ -76,12 +76,10 @@ static void add_claims(const struct holding *holding)
 
 static void add_background(const struct grant *grant)
 {
-    for (int plugin = 0; plugin < plugins_count(); plugin++)
-        if (grant_is_background_of(grant, plugin)) {
-            struct claim claim = {.resource = plugin_line(plugin)->resource, .background = true};
-            snprintf(claim.plugin, sizeof claim.plugin, "%s", plugin_line(plugin)->name);
-            claims_add(&output, &claim);
-        }
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
+        const struct claim claim = grant_background_claim(plugin);
+        claims_add(&output, &claim);
+    }
 }
 
 static void add_grant(const struct grant *grant)
