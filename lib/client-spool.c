@@ -272,8 +272,11 @@ static bool put_unnamed(const struct client *client, const char *file, const cha
     bool filled = fill(fd, text, inode);
     if (held < 0)
         return false;
-    snprintf(name, sizeof name, "%d", held);
-    bool put = filled && linkat(client->descriptors, name, client->directory, file, AT_SYMLINK_FOLLOW) == 0;
+    bool put = filled && linkat(held, "", client->directory, file, AT_EMPTY_PATH) == 0;
+    if (filled && !put && errno == ENOENT) { /* before Linux 6.10 that needs a capability */
+        snprintf(name, sizeof name, "%d", held);
+        put = linkat(client->descriptors, name, client->directory, file, AT_SYMLINK_FOLLOW) == 0;
+    }
     int reason = errno;
     close(held);
     errno = reason;

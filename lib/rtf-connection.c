@@ -97,15 +97,25 @@ static bool copy(struct rtf_connection_own *connection, struct client *client)
     return alone;
 }
 
-enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until)
+static enum client_outcome begin(struct rtf_connection_own *connection, struct client *client, bool alone, enum client_outcome outcome)
 {
-    const bool alone = copy(connection, client);
-    enum client_outcome outcome = is_alive(client->alive) ? CLIENT_OK : reconnect(connection, client, until);
     if (client_begin_watch(client, alone) && outcome == CLIENT_OK && client_has_moved(client))
         outcome = enter_again(connection, client);
     if (outcome != CLIENT_OK)
         own_return(connection, client);
     return outcome;
+}
+
+enum client_outcome own_take_at_once(struct rtf_connection_own *connection, struct client *client)
+{
+    const bool alone = copy(connection, client);
+    return begin(connection, client, alone, CLIENT_OK);
+}
+
+enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until)
+{
+    const bool alone = copy(connection, client);
+    return begin(connection, client, alone, is_alive(client->alive) ? CLIENT_OK : reconnect(connection, client, until));
 }
 
 void own_return(struct rtf_connection_own *connection, struct client *client)

@@ -68,6 +68,8 @@ struct rtf_spec_own {
 
 /* A copy to work with, connected to the broker that runs now; with CLIENT_OK give it back with own_return. */
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until);
+/* The same without a look whether that one still runs, which costs a system call: the wait for an answer finds it. */
+enum client_outcome own_take_at_once(struct rtf_connection_own *connection, struct client *client);
 /* After a request that failed: whether the directory had been removed or moved, and is there again. */
 bool own_enter_again(struct rtf_connection_own *connection, struct client *client);
 void own_return(struct rtf_connection_own *connection, struct client *client);

@@ -262,13 +262,9 @@ static enum client_outcome put(struct rtf_spec_own *spec, struct client *client,
     return outcome;
 }
 
-static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params *asked, pid_t thread)
+static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client, const struct own_params *asked, pid_t thread, int64_t until)
 {
-    const int64_t until = client_until(spec->connection->timeout);
-    struct client client;
-    enum client_outcome outcome = own_take(spec->connection, &client, until);
-    if (outcome != CLIENT_OK)
-        return say_outcome(spec, outcome, client.why);
+    enum client_outcome outcome;
     spec->request = OWN_CREATE;
     spec->lasting = asked->lasting;
     spec->has_key = thread != 0;
@@ -278,19 +274,34 @@ static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params
     enum rtf_result result;
     if (text == NULL)
         result = no_text(spec);
-    else if ((outcome = put(spec, &client, asked->name, text)) == CLIENT_OK ||
-             (own_enter_again(spec->connection, &client) && (outcome = put(spec, &client, asked->name, text)) == CLIENT_OK))
-        result = await_answer(spec, &client, until);
+    else if ((outcome = put(spec, client, asked->name, text)) == CLIENT_OK ||
+             (own_enter_again(spec->connection, client) && (outcome = put(spec, client, asked->name, text)) == CLIENT_OK))
+        result = await_answer(spec, client, until);
     else
-        result = say_outcome(spec, outcome, client.why);
+        result = say_outcome(spec, outcome, client->why);
     free(text);
     if (result != RTF_OK && result != RTF_PENDING && spec->inode != 0) { /* nothing must be reserved later that nobody knows of */
-        client_withdraw(&client, spec->name, spec->inode);
+        client_withdraw(client, spec->name, spec->inode);
         spec->inode = 0;
         take_grant(spec, NULL, NULL);
     }
-    own_return(spec->connection, &client);
+    own_return(spec->connection, client);
     return result;
+}
+
+static enum rtf_result attempt(struct rtf_spec_own *spec, const struct own_params *asked, pid_t thread, int64_t until, bool at_once)
+{
+    struct client client;
+    const enum client_outcome outcome = at_once ? own_take_at_once(spec->connection, &client) : own_take(spec->connection, &client, until);
+    return outcome == CLIENT_OK ? ask(spec, &client, asked, thread, until) : say_outcome(spec, outcome, client.why);
+}
+
+/* Who waits for the answer hears that the broker has ended; then once more, with one that runs. */
+static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params *asked, pid_t thread)
+{
+    const int64_t until = client_until(spec->connection->timeout);
+    const enum rtf_result result = spec->connection->blocking ? attempt(spec, asked, thread, until, true) : RTF_CONNECTION_ERR;
+    return result == RTF_CONNECTION_ERR ? attempt(spec, asked, thread, until, false) : result;
 }
 
 /* The spec as it stands in its file, whoever wrote that, with another thread (-1: none). To be freed; NULL: it is not there. */
