@@ -436,8 +436,8 @@ static void row_restart(void)
     IS(rtf_spec_create(&connection, &other, &params) == RTF_CONNECTION_ERR && strcmp(rtf_spec_code(&other), "no-broker") == 0);
     IS(rtf_process(&connection) == RTF_CONNECTION_ERR);
     await_test(); /* and started again */
-    IS(rtf_process(&connection) == RTF_OK);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_OK);
+    IS(rtf_process(&connection) == RTF_OK);
     IS(policy(0) == SCHED_DEADLINE);
     state(3000, 20000);
     IS(rtf_spec_change(&spec, &params) == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 3000);
