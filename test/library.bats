@@ -66,8 +66,11 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     eventually none_of_ours
     echo >&"$in"
     read -r line <&"$out" || { cat "$WORK/err" >&2; false; }
-    broker_start
+    broker_begins # the next request waits until it has started
     echo >&"$in"
+    waits_for_start() { ls -l "/proc/$(pgrep -n -f "^$WORK/rows restart")/fd" 2>/dev/null | grep -q " -> $SPOOL/starting$"; }
+    eventually waits_for_start || { cat "$WORK/err" >&2; false; }
+    touch "$WORK/greet"
     wait "$pid" || { cat "$WORK/err" >&2; false; }
     nothing_is_left
 }
