@@ -165,6 +165,32 @@ END
     eventually none
 }
 
+# All of it within five seconds, for a helper that is stopped for longer counts as hung.
+@test "a raised thread that is let go before many others and attached anew at once gets back what it had" {
+    configure_plugins "DISK disk - - resource=disk device=$DISK throughput=5800kB enforce=ioprio"
+    broker_start
+    reserve $ALICE other
+    for i in {1..18}; do
+        sleeper $ALICE
+        [ "$i" != 1 ] || { first=$SLEEPER && ionice -c 2 -n 2 -p "$first"; }
+        told '.result == "OK"' "$(spec $ALICE "cam$i" '{"disk": {"bytes": "32KiB", "period": "2s", "block": "32KiB"}}')"
+        attach $ALICE "cam$i" "$SLEEPER" >"$WORK/attached"
+    done
+    helper=$(parts 'rtf-disk --ioprio')
+    kill -STOP "$helper"
+    noted() { grep -c '^former_ioprio=' "$SPOOL/state/current/journal"; }
+    before=$(noted)
+    as $ALICE sh -c "cd '$SPECS/$ALICE' && rm cam1.tid && rm cam*.tid && echo $first >other.tid"
+    is_noted() { [ "$(noted)" -gt "$before" ]; }
+    eventually is_noted
+    kill -CONT "$helper"
+    eventually is_attached $ALICE other "$first"
+    [ "$(ionice -p "$first")" = 'realtime: prio 7' ]
+    as $ALICE rm "$SPECS/$ALICE/other.json"
+    has_its_own() { [ "$(ionice -p "$first")" = 'best-effort: prio 2' ]; }
+    eventually has_its_own
+}
+
 @test "a process that is hidden in /proc is attached and let go" {
     unshare --mount sh -c 'mount -t proc -o hidepid=ptraceable proc /proc && exec "$@"' sh \
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
