@@ -37,6 +37,8 @@ END
     become "$1" /usr/bin/python3 "$WORK/family.py" "$WORK" >"$WORK/said" 3>&- &
     FAMILY=$!
     echo "$FAMILY" >>"$WORK/pids"
+    is_his() { [[ $(cat "/proc/$FAMILY/comm") == python3* ]]; } # no more who became him
+    eventually is_his
 }
 family_grows() {
     : >"$WORK/more"
@@ -98,7 +100,7 @@ raise_one() {
     reserve $ALICE cam
     family $ALICE
     ionice -c 2 -n 2 -p "$FAMILY"
-    attach $ALICE cam "$FAMILY"
+    told '.result == "OK"' "$(attach $ALICE cam "$FAMILY")"
     family_grows
     raised "$CHILD"
     raised "$OTHER"
