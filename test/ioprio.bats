@@ -145,16 +145,7 @@ raise_one() {
     reserve $ALICE cam "$both"
     raised "$SLEEPER"
     reserve $ALICE other
-    # It is raised still when it is attached anew: its helper is stopped.
-    helper=$(parts 'rtf-disk --ioprio')
-    kill -STOP "$helper"
-    noted() { grep -c '^former_ioprio=' "$SPOOL/state/current/journal"; }
-    before=$(noted)
-    as $ALICE sh -c "cd '$SPECS/$ALICE' && rm cam.tid && echo $SLEEPER >other.tid"
-    is_noted() { [ "$(noted)" -gt "$before" ]; }
-    eventually is_noted
-    kill -CONT "$helper"
-    eventually is_attached $ALICE other "$SLEEPER"
+    attach_anew "$SLEEPER" cam.tid
     raised "$SLEEPER"
     as $ALICE rm "$SPECS/$ALICE/other.json"
     eventually former "$SLEEPER"

@@ -71,3 +71,19 @@ bounds() {
         sed -n '/:/s/.* //p' "$group"/blkio.{throttle.read_bps,throttle.read_iops,bfq.weight}_device
     fi | paste -sd ' '
 }
+
+# attach_anew TID PATTERN...: alice removes these files, one pattern after the other, and attaches her thread to `other` at once. It is raised
+# still, for rtf-disk is stopped meanwhile; for less than five seconds, after which it counts as hung.
+attach_anew() {
+    local tid=$1 helper before
+    shift
+    noted() { grep -c '^former_ioprio=' "$SPOOL/state/current/journal"; }
+    is_noted() { [ "$(noted)" -gt "$before" ]; }
+    helper=$(parts 'rtf-disk --ioprio')
+    before=$(noted)
+    kill -STOP "$helper"
+    as $ALICE sh -c "cd '$SPECS/$ALICE' && $(printf 'rm %s && ' "$@") echo $tid >other.tid"
+    eventually is_noted
+    kill -CONT "$helper"
+    eventually is_attached $ALICE other "$tid"
+}

@@ -165,7 +165,6 @@ END
     eventually none
 }
 
-# All of it within five seconds, for a helper that is stopped for longer counts as hung.
 @test "a raised thread that is let go before many others and attached anew at once gets back what it had" {
     configure_plugins "DISK disk - - resource=disk device=$DISK throughput=5800kB enforce=ioprio"
     broker_start
@@ -176,15 +175,7 @@ END
         told '.result == "OK"' "$(spec $ALICE "cam$i" '{"disk": {"bytes": "32KiB", "period": "2s", "block": "32KiB"}}')"
         attach $ALICE "cam$i" "$SLEEPER" >"$WORK/attached"
     done
-    helper=$(parts 'rtf-disk --ioprio')
-    kill -STOP "$helper"
-    noted() { grep -c '^former_ioprio=' "$SPOOL/state/current/journal"; }
-    before=$(noted)
-    as $ALICE sh -c "cd '$SPECS/$ALICE' && rm cam1.tid && rm cam*.tid && echo $first >other.tid"
-    is_noted() { [ "$(noted)" -gt "$before" ]; }
-    eventually is_noted
-    kill -CONT "$helper"
-    eventually is_attached $ALICE other "$first"
+    attach_anew "$first" cam1.tid 'cam*.tid'
     [ "$(ionice -p "$first")" = 'realtime: prio 7' ]
     as $ALICE rm "$SPECS/$ALICE/other.json"
     has_its_own() { [ "$(ionice -p "$first")" = 'best-effort: prio 2' ]; }
