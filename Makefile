@@ -304,7 +304,7 @@ fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call o
 $(B)/fuzz/plugins-conf: $(call fuzzed)
 $(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
 # What every resource is by, and what that needs of the ledger.
-KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.c
+KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.c background.c
 $(B)/fuzz/state: $(call fuzzed,$(KINDS))
 $(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) coprocess.c loop.c timers.c,pass.c)
 $(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl.c acl-judge.c names.c turns.c coprocess.c loop.c timers.c,pass.c)

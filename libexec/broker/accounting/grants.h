@@ -7,11 +7,6 @@
 /* Of the plugin that granted its CPUs, or else the first claim, the guaranteed ones before the others; NULL of no grant. */
 const char *grant_plugin_name(const struct grant *grant);
 
-/* The first line that lets it in without a guarantee, and the next one; NO_PLUGIN: none. And its claim on that one. */
-int grant_background(const struct grant *grant);
-int grant_background_after(const struct grant *grant, int plugin);
-struct claim grant_background_claim(int plugin);
-
 /* Has it CPU time, so that an attached thread is scheduled by it? */
 bool grant_schedules(const struct grant *grant);
 

@@ -1,6 +1,6 @@
 #include "ledger.h"
 
-#include "grants.h"
+#include "background.h"
 #include "resource-kinds.h"
 
 /* What a grant (or NULL) has of a pool. */

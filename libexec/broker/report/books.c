@@ -11,9 +11,9 @@
 
 #include "acl.h"
 #include "attachments.h"
+#include "background.h"
 #include "drift.h"
 #include "enforcing.h"
-#include "grants.h"
 #include "ledger.h"
 #include "names.h"
 #include "plugin-lines.h"

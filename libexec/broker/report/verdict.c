@@ -8,6 +8,7 @@
 
 #include "acl.h"
 #include "attachments.h"
+#include "background.h"
 #include "event.h"
 #include "grants.h"
 #include "plugins.h"

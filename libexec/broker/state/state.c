@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "grants.h"
+#include "background.h"
 #include "plugins.h"
 #include "spec.h"
 #include "spool.h"
