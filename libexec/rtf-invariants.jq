@@ -4,7 +4,25 @@
 def cpus: if . == "" then [] else split(",") | map(split("-") | map(tonumber) | [range(.[0]; .[-1] + 1)]) | add end;
 def place: .user + "/" + .name;
 
-$books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
+def lines: split("\n")[] | select(. != "");
+
+# The last word of a journal on each task, and all threads that it names.
+def journal:
+    split("\n\n") | map(split("\n") | map(index("=") as $at | select($at != null) | {key: .[:$at], value: .[$at + 1:]}) | from_entries)
+    | {kernel: (map(select(.record == "kernel")) | last),
+       tasks: (map(select(.record == "reservation" or .record == "gone")) | INDEX(.task) | map_values(select(.record == "reservation"))),
+       threads: (map(select(.tid != null) | {tid, process, started_by} | map_values(tonumber)) | unique)};
+
+# Which CPUs' scheduling domains were made, and which of them by other brokers than this.
+def kernel:
+    [$made | split("\n\n")[] | capture("^cpu=(?<cpu>[0-9]+)\nby=(?<by>.*)") | .cpu |= tonumber] as $domains
+    | {domains: ($domains | map(.cpu)), others: ($domains | map(select(.by as $by | $own | split("\n") | index($by) | not).cpu))};
+
+$books[0] as $books | ($journal | journal) as $journal | kernel as $kernel
+| [$others | split("\u001e")[] | select(. != "") | journal?] as $others
+| [$files | lines | capture("^(?<user>[^/]+)/(?<name>.+)\\.(?<kind>json|tid|verdict) (?<uid>[0-9]+)$") | .uid |= tonumber] as $files
+| [$logged | lines | fromjson? | select(.stage == "attach" and .decision == "ok") | {tid, time: (.time | sub("\\.[0-9]+"; "") | fromdate)}] as $logged
+| [$in_domains | lines | split(" ") | map(tonumber) | {tid: .[0], cpu: .[1]}] as $in_domains
 | ($books.plugins | INDEX(.name)) as $lines
 | ($threads | INDEX(.tid)) as $running
 | ($verdicts | INDEX(place)) as $verdict
@@ -27,7 +45,7 @@ $books[0] as $books | $journal[0] as $journal | $kernel[0] as $kernel
 
 # Whether this broker has ever attached it, as far as is known; or a thread of its process, for whose first thread one that
 # calls execve(2) goes on.
-def was_attached: is_in($named) or $kernel.booted + .start / $kernel.ticks <= ($in_log["\(.tid)"].time // -1) + 1;
+def was_attached: is_in($named) or $booted + .start / $ticks <= ($in_log["\(.tid)"].time // -1) + 1;
 
 # Whether a plugin here gives that.
 def is_given: . as $thread | any($books.plugins[];
@@ -157,7 +175,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 # ---- the machine
 (
     ([$books.plugins[] | select(.partition == "unthrottled")] != []) as $lifted
-    | if $lifted and $kernel.rt_runtime != "-1" then "kernel: sched_rt_runtime_us is \($kernel.rt_runtime), under partition=unthrottled"
+    | if $lifted and $rt_runtime != "-1" then "kernel: sched_rt_runtime_us is \($rt_runtime), under partition=unthrottled"
       elif ($lifted | not) and ($journal.kernel.rt_runtime // "") != "" then "kernel: sched_rt_runtime_us was \($journal.kernel.rt_runtime), and was not put back"
       else empty end
 ),

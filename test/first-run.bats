@@ -58,7 +58,7 @@ fresh() {
 
 @test "a checkout that nobody but root can enter is tested, too" {
     mkdir "$WORK/closed"
-    tar -C "$RTF_SOURCE" --exclude ./.git --exclude ./build/obj --exclude ./build/unit -cf - . | tar -C "$WORK/closed" -xf -
+    tar -C "$RTF_SOURCE" --exclude ./.git --exclude ./build/fuzz --exclude ./build/sanitized --exclude ./build/unit -cf - . | tar -C "$WORK/closed" -xf -
     chmod 700 "$WORK/closed"
     # shellcheck disable=SC2016 # the other file's
     printf '%s\n' 'load helper' '@''test "a user of the tests reads the checkout" { as $ALICE test -x "$RTF_SOURCE/contrib/plugins/units"; }' >"$WORK/closed/test/one.bats"

@@ -13,7 +13,7 @@ tidy() {
 }
 
 # reads UID NAME JQ: JQ is true of the verdict that is there now.
-reads() { [ "$(jq -r "$3" "$SPECS/$1/$2.verdict" 2>/dev/null)" = true ]; }
+reads() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null)" = true ]; }
 
 # reserve UID NAME PRIORITY: at FP.
 reserve() { [ "$(field .result "$(spec "$1" "$2" "{\"priority\": $3, \"plugin\": \"FP\"}")")" = OK ]; }

@@ -34,7 +34,7 @@ nothing_is_owed() {
     rm -f "$SPOOL/state/current/books.json"
     kill -USR1 "$BROKER"
     eventually test -e "$SPOOL/state/current/books.json"
-    jq -e '.debts == []' "$SPOOL/state/current/books.json" >/dev/null
+    told '.debts == []' "$(cat "$SPOOL/state/current/books.json")" 2>/dev/null
 }
 
 @test "while nothing happens nobody wakes up, with threads attached to every plugin" {

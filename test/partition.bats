@@ -67,7 +67,7 @@ pending_waker() {
     attach $ALICE cam "$WAKER" >/dev/null
 }
 
-says() { [ "$(jq -r "$3" "$SPECS/$1/$2.verdict")" = "$4" ]; }
+says() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")")" = "$4" ]; }
 
 cam='{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}'
 as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'

@@ -1,5 +1,6 @@
-# Runs once: installs what was built into a scratch tree that every uid can reach, wherever the checkout is.
-# With RTF_STAGE set (test/run sets it) the tree is there already.
+# Runs once: installs what was built into a scratch tree that every uid can reach, wherever the checkout is. test/run has
+# installed it once for all files, each of which has a copy: by its path a test knows its own processes, and some replace a program there.
+# With RTF_STAGE set the tree is there already.
 setup_suite() {
     RTF_SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
     export RTF_SOURCE
@@ -7,7 +8,11 @@ setup_suite() {
         RTF_STAGE=$(mktemp -d /tmp/rtf-stage.XXXXXX)
         RTF_STAGE_IS_OURS=yes
         chmod 755 "$RTF_STAGE"
-        make -s -C "$RTF_SOURCE" install install-tools DESTDIR="$RTF_STAGE" PREFIX=/usr >&2
+        if [ -n "${RTF_INSTALLED:-}" ]; then
+            cp -a "$RTF_INSTALLED/." "$RTF_STAGE"
+        else
+            make -s -C "$RTF_SOURCE" install install-tools DESTDIR="$RTF_STAGE" PREFIX=/usr >&2
+        fi
     fi
     export RTF_STAGE RTF_STAGE_IS_OURS
     export RTF_BIN=$RTF_STAGE/usr/bin RTF_LIBEXEC=$RTF_STAGE/usr/libexec/rtf

@@ -9,7 +9,7 @@ prepare() {
     STATUS=$SPOOL/status.json
 }
 
-says() { jq -e "$1" "$STATUS" >/dev/null; }
+says() { told "$1" "$(cat "$STATUS")" 2>/dev/null; }
 publisher() { parts rtf-publisher; }
 version() { stat -c '%i %.9Z' "$STATUS"; } # an inode may come again
 ended() {

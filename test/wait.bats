@@ -26,7 +26,7 @@ gives() {
     return 1
 }
 
-says() { jq -e "$1" "$WORK/out" >/dev/null || { cat "$WORK/out" >&2; return 1; }; }
+says() { told "$1" "$(cat "$WORK/out")"; }
 
 freeze_broker() {
     kill -STOP "$BROKER"

@@ -4,7 +4,7 @@
 # FAULT_STEP: only every so many-th fault, from FAULT_FIRST on, which is another one each day; 1 is all of them (make faults).
 . "$BATS_TEST_DIRNAME/../helper.bash"
 
-STEP=${FAULT_STEP:-29} FIRST=${FAULT_FIRST:-$((10#$(date +%j)))}
+STEP=${FAULT_STEP:-41} FIRST=${FAULT_FIRST:-$((10#$(date +%j)))}
 ORDINARY="other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 CAM='{"priority": 12, "plugin": "FP"}' OTHER='{"priority": 14, "plugin": "FP"}'
 
@@ -80,8 +80,8 @@ desires_time() {
     CAM='{"plugin": "EDF", "runtime": "2ms", "desired_runtime": "4ms", "period": "10ms"}' NEED='{"plugin": "EDF", "runtime": "3ms", "period": "10ms"}'
     desired() {
         case $1 in
-        raised) [ "$(jq .grant.accepted_runtime "$SPECS/$ALICE/cam.verdict")" = 4000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 4000/10000/10000 '*' reset=1' ]] ;;
-        lowered) [ "$(jq .grant.accepted_runtime "$SPECS/$ALICE/cam.verdict")" = 2000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 2000/10000/10000 '*' reset=1' ]] ;;
+        raised) [ "$(field .grant.accepted_runtime "$(cat "$SPECS/$ALICE/cam.verdict")")" = 4000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 4000/10000/10000 '*' reset=1' ]] ;;
+        lowered) [ "$(field .grant.accepted_runtime "$(cat "$SPECS/$ALICE/cam.verdict")")" = 2000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 2000/10000/10000 '*' reset=1' ]] ;;
         esac
     }
 }
@@ -121,7 +121,7 @@ sample() {
     for ((i = 0; i < step && i < 6; i++)); do seq $(((first + i * 5) % step)) "$step" $(($1 - 1)); done
 }
 
-says() { [ "$(jq -r "$3" "$SPECS/$1/$2.verdict" 2>/dev/null)" = true ]; }
+says() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null)" = true ]; }
 kernel_says() { [ "$(kernel "$SLEEPER")" = "$1" ]; }
 
 # Each operation: what it finds, what is done, what is true when it has been answered.
@@ -163,7 +163,7 @@ is_lowered() { desired lowered; }
 before_tell() { eventually is_told 0; }
 do_tell() { do_create; }
 is_tell() { is_create && is_told 1; }
-is_told() { jq -e ".reservations == $1" "$SPOOL/status.json" >/dev/null; }
+is_told() { told ".reservations == $1" "$(cat "$SPOOL/status.json")"; }
 
 # What the adopter does: a new directory, one that is moved away with all that was granted there, one of a wrong name.
 before_adopt() { as $ALICE rm -rf "$SPECS/$ALICE" && eventually has_no_reader; }
