@@ -25,8 +25,8 @@ refuses() {
     shift 2
     "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
     # shellcheck disable=SC2053 # it is a pattern
-    [ "$status" -eq "$expected" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] && [[ $(cat "$WORK/err") == $pattern ]] && return 0
-    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/err")" >&2
+    [ "$status" -eq "$expected" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] && [[ $(<"$WORK/err") == $pattern ]] && return 0
+    printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(<"$WORK/err")" >&2
     return 1
 }
 
@@ -164,7 +164,7 @@ open(sys.argv[1], "w").write(f"{thread.native_id}\n")
 time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/tid"
-    tid=$(cat "$WORK/tid")
+    tid=$(<"$WORK/tid")
     attached "$tid" "$FIFO"
     [[ $(kernel "$tid") == "fifo 10 "* ]]
     [[ $(kernel $!) == "other "*" cpus=$ALL_CPUS "* ]]
@@ -180,7 +180,7 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
     eventually attached "$parent" "$DEADLINE"
     echo >"$WORK/go"
     eventually test -s "$WORK/child"
-    child=$(cat "$WORK/child")
+    child=$(<"$WORK/child")
     echo "$child" >>"$WORK/pids"
     [[ $(kernel "$child") == "other 0 nice=0 "*" reset=0" ]]
     "$DETACH" <"$WORK/former"
@@ -195,7 +195,7 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
         >/dev/null 2>&1 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually is_sleep $!
-    eventually is_zombie "$(cat "$WORK/zombie")"
+    eventually is_zombie "$(<"$WORK/zombie")"
     kill "$gone"
     wait "$gone" || true
     for program in "$ATTACH" "$DETACH"; do
@@ -205,13 +205,13 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
         # shellcheck disable=SC2086 # words
         refuses 66 "$name: thread $gone: No such process" "$program" tid="$gone" start="$start" $FIFO
         # shellcheck disable=SC2086 # words
-        refuses 66 "$name: the thread has ended" "$program" tid="$(cat "$WORK/zombie")" $FIFO
+        refuses 66 "$name: the thread has ended" "$program" tid="$(<"$WORK/zombie")" $FIFO
         # shellcheck disable=SC2086 # words
         refuses 66 "$name: thread 2147483647: No such process" "$program" tid=2147483647 $FIFO
     done
 }
 
-is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
+is_zombie() { [[ $(<"/proc/$1/stat") == *") Z "* ]]; }
 
 @test "66: the id was reused: a thread with another start time is not touched" {
     sleeper
@@ -281,7 +281,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
         printf "$text" | "$DETACH" >"$WORK/out" 2>"$WORK/err" || status=$?
         [ "$status" -eq 64 ]
         [ "$(wc -l <"$WORK/err")" -eq 1 ]
-        [[ $(cat "$WORK/err") == "rtf-detach: standard input: "* ]]
+        [[ $(<"$WORK/err") == "rtf-detach: standard input: "* ]]
     done
     refuses 64 'rtf-detach: policy= and cpus= are needed, and nice= within*' "$DETACH" tid="$SLEEPER"
     refuses 64 'rtf-detach: *nice*' "$DETACH" tid="$SLEEPER" policy=other nice=20 cpus=0
@@ -346,7 +346,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     for tid in "${sleepers[@]}"; do
         if [ -s "$WORK/former.$tid" ]; then "$DETACH" <"$WORK/former.$tid"; fi
     done
-    [[ $(cat "$WORK/err") == "rtf-attach: the kernel's own admission test refuses 1 of a CPU ("*[0-9]*"): "* ]]
+    [[ $(<"$WORK/err") == "rtf-attach: the kernel's own admission test refuses 1 of a CPU ("*[0-9]*"): "* ]]
     [ "$(kernel "$tid")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 

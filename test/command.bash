@@ -7,7 +7,7 @@ fails() {
     "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
     # shellcheck disable=SC2053 # it is a pattern
     [ "$status" -eq "$expected" ] && [ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
-        [[ $(cat "$WORK/err") == $pattern ]] && return 0
+        [[ $(<"$WORK/err") == $pattern ]] && return 0
     printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2
     return 1
 }

@@ -9,7 +9,7 @@ ends_with() {
     local expected=$1 sentence=$2 status=0
     shift 2
     timeout -k 1 20 "$@" >"$WORK/out" 2>&1 3>&- || status=$?
-    echo "$status: $(cat "$WORK/out")"
+    echo "$status: $(<"$WORK/out")"
     [ "$status" -eq "$expected" ]
     if [ -n "$sentence" ]; then
         grep -qF -- "$sentence" "$WORK/out"
@@ -379,7 +379,7 @@ CASES
     configure_plugins 'OK fp 11-20 all' "P $WORK/hangs 1-5 all"
     does_not_start $EX_CONFIG 'rtf-brokerd: plugins.conf:2: the plugin P did not greet within 5 s'
     cat "$WORK/pid" >>"$WORK/pids"
-    eventually has_ended "$(cat "$WORK/pid")"
+    eventually has_ended "$(<"$WORK/pid")"
 }
 
 # last_line EXPRESSION: of the log.
@@ -443,7 +443,8 @@ CASES
     broker_stop TERM
 }
 
-# bats test_tags=turn:2
+# Others set sched_rt_runtime_us.
+# bats test_tags=machine
 @test "a spool has one broker; another one, and --put-back, leave it alone" {
     broker_start
     before=$({ starter; parts; } | sort; cat /proc/sys/kernel/sched_rt_runtime_us)
@@ -482,7 +483,7 @@ CASES
     eventually test -s "$WORK/returned"
     BROKER=$(pgrep -o -f -- "rtf-brokerd --spool $SPOOL ")
     echo "$BROKER" >>"$WORK/pids"
-    echo "found: $BROKER, said: $(cat "$WORK/out")"
+    echo "found: $BROKER, said: $(<"$WORK/out")"
     [[ $BROKER =~ ^[0-9]+$ ]]
     [ "$(field .result "$(spec $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
     [ "$(ps -o sid= -p "$BROKER" | tr -d ' ')" = "$BROKER" ]
@@ -492,7 +493,7 @@ CASES
     eventually has_ended "$BROKER"
     BROKER=
     cat "$WORK/out"
-    [ "$(cat "$WORK/out")" = $'status 0\nserved' ]
+    [ "$(<"$WORK/out")" = $'status 0\nserved' ]
     [ $kept = no ]
 }
 
@@ -644,17 +645,17 @@ manifest() {
 # bats test_tags=machine
 @test "--put-back writes back what a killed broker left changed, and nothing when there is nothing" {
     configure_plugins 'EDF edf - 0-1 partition=unthrottled'
-    before=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+    before=$(</proc/sys/kernel/sched_rt_runtime_us)
     broker_start
-    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = -1 ]
+    [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = -1 ]
     kill -KILL "$BROKER"
     wait "$BROKER" || true
     BROKER=
-    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = -1 ]
+    [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = -1 ]
     ends_with 0 '' "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group $GROUP
-    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
+    [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
     ends_with 0 '' "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group $GROUP
-    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
+    [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
 }
 
 # bats test_tags=turn:1

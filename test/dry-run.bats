@@ -175,8 +175,8 @@ is_asked() {
 # run_dry SEED PLUGINS
 run_dry() {
     "$RTF_SOURCE/test/dry-runs" "$1" "${DRY_RUNS:-60}" "$SPOOL" "$BROKER" "$2" $ALICE $BOB >"$WORK/said" 2>&1 || { cat "$WORK/said"; return 1; }
-    echo "# seed $1: $(cat "$WORK/said")" >&3
-    [[ $(cat "$WORK/said") =~ ^[1-9][0-9]*\ OK,\ [1-9][0-9]*\ SCHEDULE_FAIL,\ [1-9][0-9]*\ ACL_FAIL ]]
+    echo "# seed $1: $(<"$WORK/said")" >&3
+    [[ $(<"$WORK/said") =~ ^[1-9][0-9]*\ OK,\ [1-9][0-9]*\ SCHEDULE_FAIL,\ [1-9][0-9]*\ ACL_FAIL ]]
 }
 
 @test "what a dry run says of a random spec that spec gets: global EDF beside FP and RR" {

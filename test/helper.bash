@@ -8,7 +8,7 @@ GROUP=20000
 ALICE=$((20017 + ${RTF_UIDS:-0}))
 BOB=$((20018 + ${RTF_UIDS:-0}))
 CAROL=$((20019 + ${RTF_UIDS:-0}))
-ALL_CPUS=$(cat /sys/devices/system/cpu/online)
+ALL_CPUS=$(</sys/devices/system/cpu/online)
 PATIENCE=${RTF_PATIENCE:-1} # how many times slower than usual the machine may be
 
 setup() {
@@ -21,7 +21,7 @@ setup() {
     mkdir "$CONFIG"
     : >"$WORK/pids"
     BROKER=
-    RT_RUNTIME=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+    RT_RUNTIME=$(</proc/sys/kernel/sched_rt_runtime_us)
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 2" "$BOB - max_utilization 2" "$CAROL - max_utilization 2"
     if declare -F prepare >/dev/null; then prepare; fi
@@ -42,7 +42,7 @@ teardown() {
     # A broker that a test killed leaves its parts, which end at end-of-file.
     eventually none_of_ours
     # Tests of other lanes (test/run) do not set it, but those of the main one do.
-    [ -n "${RTF_UIDS:-}" ] || [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
+    [ -n "${RTF_UIDS:-}" ] || [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
     forget_places
     # Whoever wrote there ends in a moment; whoever does not is a fault of the test.
     eventually rm -rf "$WORK" 2>/dev/null
@@ -142,7 +142,7 @@ broker_stop() {
 told() { [[ "$(field "$1" "$2")" != @(|null|false) ]] || { echo "$2" >&2; return 1; }; }
 
 # is_attached UID NAME TID
-is_attached() { told ".thread.tid == $3 and .thread.state == \"attached\"" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null; }
+is_attached() { told ".thread.tid == $3 and .thread.state == \"attached\"" "$(<"$SPECS/$1/$2.verdict")" 2>/dev/null; }
 
 milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
@@ -281,7 +281,7 @@ shows() {
 logged() { [ "$(jq -s "[.[] | select($2)] | length" "$EVENTS")" = "$1" ]; }
 
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
-is_stopped() { [[ $(cat "/proc/$1/stat") == *') T '* ]]; }
+is_stopped() { [[ $(<"/proc/$1/stat") == *') T '* ]]; }
 is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null)" != 0 ]; }
 
 # The plugin in test/fixtures that is told what to do wrong by $WORK/switch/NAME has done it.

@@ -71,7 +71,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     broker_stop TERM
     echo "# stopped after $(since $began) ms" >&3
     for pid in "${hogs[@]}"; do [ "$(kernel "$pid")" = 'other 0 nice=0 0/0/0 cpus=0-1 reset=0' ]; done
-    [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
+    [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
 }
 
 # The broker must say it in the log and at the start, not find it out when it is too late.

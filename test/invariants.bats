@@ -260,5 +260,5 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     broker_stop TERM
     run invariants
     [ "$status" -eq 69 ]
-    [ "$(cat "$WORK/said")" = "rtf-invariants: no broker serves $SPOOL" ]
+    [ "$(<"$WORK/said")" = "rtf-invariants: no broker serves $SPOOL" ]
 }

@@ -87,7 +87,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     (cd "$RTF_SOURCE" && cc -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Ilib -o "$WORK/storm" test/library/storm.c "${sources[@]}" -ljansson -pthread)
     broker_start --max-specs 200
     TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-4}" >"$WORK/out"
-    [[ $(cat "$WORK/out") =~ ^[1-9][0-9]*\ rounds$ ]]
+    [[ $(<"$WORK/out") =~ ^[1-9][0-9]*\ rounds$ ]]
     nothing_is_left
     TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "$WORK/again" >"$WORK/out" 2>"$WORK/err" 3>&- &
     local storm=$!

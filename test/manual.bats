@@ -55,7 +55,7 @@ session() {
         name=$(basename "$page" .scd)
         scdoc <"$page" >"$WORK/$name" 2>"$WORK/err"
         LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$WORK/$name" >"$WORK/out" 2>>"$WORK/err"
-        [ ! -s "$WORK/err" ] || { echo "$name: $(cat "$WORK/err")" >&2; false; }
+        [ ! -s "$WORK/err" ] || { echo "$name: $(<"$WORK/err")" >&2; false; }
         [ "$(wc -l <"$WORK/out")" -gt 40 ]
     done
 }
@@ -253,8 +253,8 @@ session() {
     for block in "$WORK"/block.*; do
         is_json "$block" && continue
         sed -i "1i cd $SPECS/$ALICE" "$block"
-        session $ALICE "$block" || case $(cat "$block") in *'[ -n "$n" ] &&'*) ;; *) false ;; esac
-        said+=$(cat "$WORK/out")
+        session $ALICE "$block" || case $(<"$block") in *'[ -n "$n" ] &&'*) ;; *) false ;; esac
+        said+=$(<"$WORK/out")
     done
     [[ $said == *'EDF 1000/20000 us'* ]] || { echo "$said" >&2; false; }
     [[ $said == *bad.verdict*BAD_SPEC* ]] || { echo "$said" >&2; false; }

@@ -67,7 +67,7 @@ pending_waker() {
     attach $ALICE cam "$WAKER" >/dev/null
 }
 
-says() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")")" = "$4" ]; }
+says() { [ "$(field "$3" "$(<"$SPECS/$1/$2.verdict")")" = "$4" ]; }
 
 cam='{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}'
 as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
@@ -163,11 +163,11 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     attach $BOB mine "$second" >/dev/null
     touch "$WORK/go"
     eventually test -s "$WORK/out/second"
-    child=$(cat "$WORK/out/second")
+    child=$(<"$WORK/out/second")
     echo "$child" >>"$WORK/pids"
-    echo "$(cat "$WORK/out/child")" >>"$WORK/pids"
+    echo "$(<"$WORK/out/child")" >>"$WORK/pids"
     [[ $(group "$child") == /rtf-1/t$second.* ]]
-    is_home "$(cat "$WORK/out/child")" # it was started before
+    is_home "$(<"$WORK/out/child")" # it was started before
     kill -KILL "$second"
     eventually says $BOB mine .request exit
     eventually is_home "$child"
@@ -446,7 +446,7 @@ END
     done
 }
 
-is_in_scope() { [ "$(group "$HOG")" = "/user.slice/user-$ALICE.slice/rtf-test.scope" ] && [ "$(cat "/proc/$HOG/comm")" = sh ]; }
+is_in_scope() { [ "$(group "$HOG")" = "/user.slice/user-$ALICE.slice/rtf-test.scope" ] && [ "$(<"/proc/$HOG/comm")" = sh ]; }
 
 # again_and_again STATE-AFTER THREAD: attach and detach it, as its owner does; it must be STATE-AFTER the last time.
 again_and_again() {
@@ -469,12 +469,12 @@ balanced() {
     taskset -pc 0 "$HOG" >/dev/null
     renice -n 3 -p "$HOG" >/dev/null
     sleeper $ALICE
-    groups="$(cat "/proc/$HOG/cgroup") $(cat "/proc/$SLEEPER/cgroup")"
-    limits="$(cat "/proc/$HOG/limits") $(cat "/proc/$SLEEPER/limits")"
+    groups="$(<"/proc/$HOG/cgroup") $(<"/proc/$SLEEPER/cgroup")"
+    limits="$(<"/proc/$HOG/limits") $(<"/proc/$SLEEPER/limits")"
     again_and_again 'other 0 nice=3 0/0/0 cpus=0 reset=0' "$HOG"
     again_and_again "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" "$SLEEPER"
-    [ "$(cat "/proc/$HOG/cgroup") $(cat "/proc/$SLEEPER/cgroup")" = "$groups" ]
-    [ "$(cat "/proc/$HOG/limits") $(cat "/proc/$SLEEPER/limits")" = "$limits" ]
+    [ "$(<"/proc/$HOG/cgroup") $(<"/proc/$SLEEPER/cgroup")" = "$groups" ]
+    [ "$(<"/proc/$HOG/limits") $(<"/proc/$SLEEPER/limits")" = "$limits" ]
     broker_stop TERM
     eventually is_machine "$before"
 }
@@ -540,7 +540,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
 @test "a thread that is detached with its runtime used up is ordinary at once, and leaves nothing behind in its domain" {
     broker_start
     hog $ALICE
-    groups=$(cat "/proc/$HOG/cgroup")
+    groups=$(<"/proc/$HOG/cgroup")
     spec $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
@@ -554,14 +554,14 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
         as $ALICE rm "$SPECS/$ALICE/cam.tid"
         eventually is_policy "$HOG" other
         [ "$(verdict $ALICE cam | jq -r '.request + " " + .result')" = 'detach OK' ]
-        [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
+        [ "$(<"/proc/$HOG/cgroup")" = "$groups" ]
         eventually counts "$before"
     done
     attach $ALICE cam "$HOG"
     eventually used_up "$HOG"
     broker_stop TERM
     is_policy "$HOG" other
-    [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
+    [ "$(<"/proc/$HOG/cgroup")" = "$groups" ]
 }
 counts() { [ "$(account)" = "$1" ]; }
 has_settled() { # for ten of the thread's periods: it pays back a tick

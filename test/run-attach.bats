@@ -44,7 +44,7 @@ PREFIX=(env)
 # begins: the command's own id, in $CHILD.
 begins() {
     eventually test -s "$AT"
-    CHILD=$(cat "$AT")
+    CHILD=$(<"$AT")
     echo "$CHILD" >>"$WORK/pids"
 }
 
@@ -54,7 +54,7 @@ rtf_run() { as "$ALICE" "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; }
 ends() {
     local status=0
     wait "$PID" || status=$?
-    [ "$status" -eq "$1" ] || { echo "status $status: $(cat "$WORK/err")" >&2; return 1; }
+    [ "$status" -eq "$1" ] || { echo "status $status: $(<"$WORK/err")" >&2; return 1; }
     eventually is_empty "$OWN"
 }
 ending() { as "$ALICE" env --default-signal /usr/bin/python3 -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"; }
@@ -125,11 +125,11 @@ END
     echo "$PID" >>"$WORK/pids"
     exec 8>"$WORK/keys"
     eventually grep -q READY "$WORK/told"
-    [ "$(cat "$WORK/told")" = "$PID 2 'FDSTORE=1'
+    [ "$(<"$WORK/told")" = "$PID 2 'FDSTORE=1'
 $PID 0 'READY=1'" ]
     exec 8>&-
     ends 0
-    [ "$(cat "$WORK/out")" = "True True 0" ]
+    [ "$(<"$WORK/out")" = "True True 0" ]
 }
 
 # bats test_tags=turn:1
@@ -168,7 +168,7 @@ named_thread_is_attached() {
     has_grant
     touch "$AT.go"
     eventually test -s "$AT.tid"
-    eventually is_policy "$(cat "$AT.tid")" deadline
+    eventually is_policy "$(<"$AT.tid")" deadline
     is_policy "$CHILD" other
     touch "$AT.end"
     ends 0
@@ -200,7 +200,7 @@ named_thread_is_attached() {
     done
     start --attach=ready -T 5ms -P 20ms -- "$WORK/none"
     ends 127
-    [ "$(cat "$WORK/err")" = "rtf-run: $WORK/none: No such file or directory" ]
+    [ "$(<"$WORK/err")" = "rtf-run: $WORK/none: No such file or directory" ]
     start --attach=ready -T 5ms -P 20ms -- "$WORK"
     ends 126
 }
@@ -258,7 +258,7 @@ time.sleep(100)"
     touch "$AT.end"
     ends 0
 }
-is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
+is_stopped() { [[ $(<"/proc/$1/stat") == *") T "* ]]; }
 is_going() { ! is_stopped "$1"; }
 
 # bats test_tags=turn:0
@@ -277,7 +277,7 @@ is_going() { ! is_stopped "$1"; }
     touch "$AT.end"
     ends 0
     exec 8>&-
-    [ "$(cat "$WORK/open/ints")" = int ]
+    [ "$(<"$WORK/open/ints")" = int ]
 }
 
 # bats test_tags=turn:1

@@ -59,7 +59,7 @@ freeze_broker() {
     kill -STOP "$BROKER"
     eventually is_stopped "$BROKER"
 }
-is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
+is_stopped() { [[ $(<"/proc/$1/stat") == *") T "* ]]; }
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 is_empty() { [ -d "$1" ] && [ -z "$(ls -A "$1")" ]; }
 
@@ -81,7 +81,7 @@ nothing_reserved() {
     start -T 5ms -P 20ms -- sh -c "sleep 300 & echo \$! >$WORK/child; exec sleep 300"
     eventually test -s "$WORK/child"
     eventually is_sleep "$PID"
-    child=$(cat "$WORK/child")
+    child=$(<"$WORK/child")
     echo "$child" >>"$WORK/pids"
     [ "$(kernel "$PID")" = "deadline 0 nice=0 5000/20000/20000 cpus=$ALL_CPUS reset=1" ]
     [ "$(kernel "$child")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
@@ -128,7 +128,7 @@ thread.join()'
     broker_start
     start -T 5ms -P 20ms -- sh -c 'echo $$'
     wait "$PID"
-    [ "$(cat "$WORK/out")" = "$PID" ]
+    [ "$(<"$WORK/out")" = "$PID" ]
     [ ! -s "$WORK/err" ]
 }
 
@@ -261,7 +261,7 @@ thread.join()'
     waits
     kill -CONT "$BROKER"
     wait "$PID"
-    [ "$(cat "$WORK/out")" = early ]
+    [ "$(<"$WORK/out")" = early ]
 }
 
 # bats test_tags=turn:0
@@ -274,7 +274,7 @@ thread.join()'
     PID=$!
     echo "$PID" >>"$WORK/pids"
     eventually is_sleep "$PID"
-    [ "$(cat "$WORK/out")" = "$PID ready 1" ]
+    [ "$(<"$WORK/out")" = "$PID ready 1" ]
     [ "$(kernel "$PID")" = "deadline 0 nice=0 500/4000/4000 cpus=$ALL_CPUS reset=1" ]
     [ "$(jq .thread.tid "$OWN/arm.verdict")" = "$PID" ]
     kill "$PID"
@@ -339,7 +339,7 @@ while not os.path.exists(f"{sys.argv[1]}/run-{child.pid}.json"):
     time.sleep(0.005)
 child.send_signal(int(sys.argv[2]))
 print(child.wait(10))' "$OWN" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 80ms -P 100ms -- true >"$WORK/ended"
-        [ "$(cat "$WORK/ended")" = "-$(kill -l $signal)" ]
+        [ "$(<"$WORK/ended")" = "-$(kill -l $signal)" ]
         is_empty "$OWN"
     done
     kill -CONT "$BROKER"
@@ -461,7 +461,7 @@ knows_the_nearest() {
     eventually is_sleep "$PID"
     [[ $(kernel "$PID") == "deadline "* ]]
 }
-is_polling() { [[ $(cat "/proc/$1/wchan") == *poll* ]]; }
+is_polling() { [[ $(<"/proc/$1/wchan") == *poll* ]]; }
 
 # took_us COMMAND...: how long one takes, the median of 21.
 took_us() {
@@ -517,7 +517,7 @@ costs_little() {
     status=0
     takes 0 5000 wait_for "$PID"
     [ "$status" -eq 125 ]
-    [ "$(cat "$WORK/err")" = "rtf-run: the broker on $SPOOL ended before it answered" ]
+    [ "$(<"$WORK/err")" = "rtf-run: the broker on $SPOOL ended before it answered" ]
     is_empty "$OWN"
     BROKER=
     eventually none_of_ours
@@ -704,8 +704,8 @@ to_nowhere() { "$@" >&-; }
     plain() {
         status=0
         fallback "$@" || status=$?
-        [ "$status" -eq 7 ] && [[ $(cat "$WORK/out") == *SCHED_OTHER* ]] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
-            [[ $(cat "$WORK/err") == "rtf-run: "*"$said" ]] || { cat "$WORK/out" "$WORK/err" >&2; return 1; }
+        [ "$status" -eq 7 ] && [[ $(<"$WORK/out") == *SCHED_OTHER* ]] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
+            [[ $(<"$WORK/err") == "rtf-run: "*"$said" ]] || { cat "$WORK/out" "$WORK/err" >&2; return 1; }
     }
     plain -T 5ms -P 20ms
     broker_start
@@ -720,7 +720,7 @@ to_nowhere() { "$@" >&-; }
     status=0
     fallback -T 5ms -P 20ms || status=$?
     [ "$status" -eq 7 ]
-    [[ $(cat "$WORK/out") == *SCHED_DEADLINE* ]]
+    [[ $(<"$WORK/out") == *SCHED_DEADLINE* ]]
     [ ! -s "$WORK/err" ]
 }
 
@@ -745,7 +745,7 @@ to_nowhere() { "$@" >&-; }
     broker_start
     rtf_run -v -T 5ms -P 20ms -D 15ms --desired-runtime 6ms --name cam -- sh -c 'echo $$' >"$WORK/out" 2>"$WORK/err"
     [ "$(wc -l <"$WORK/err")" -eq 1 ]
-    jq -e --argjson pid "$(cat "$WORK/out")" '.result == "OK" and .request == "create" and
+    jq -e --argjson pid "$(<"$WORK/out")" '.result == "OK" and .request == "create" and
         .thread == {tid: $pid, state: "attached"} and .grant.plugin == "EDF" and .grant.deadline == 15000 and
         .grant.accepted_runtime == 6000 and (.token | length) == 16' "$WORK/err"
     status=0
@@ -831,7 +831,7 @@ to_nowhere() { "$@" >&-; }
     broker_start
     strace -qq -o "$WORK/trace" -e trace=linkat,renameat2 -e inject=linkat:error=EOPNOTSUPP setpriv --reuid="$ALICE" --regid="$ALICE" --groups="$GROUP" \
         "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- chrt -p 0 >"$WORK/out"
-    [[ $(cat "$WORK/out") == *SCHED_DEADLINE* ]]
+    [[ $(<"$WORK/out") == *SCHED_DEADLINE* ]]
     grep -q '^renameat2(.*"\.run-[0-9]*\.json\.[0-9a-f]*", .*"run-[0-9]*\.json", RENAME_NOREPLACE) = 0' "$WORK/trace"
     eventually is_empty "$OWN"
 }
@@ -863,7 +863,7 @@ to_nowhere() { "$@" >&-; }
     start --priority 15 --plugin FP -- sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- \
         sh -c 'echo \$\$ >$WORK/child; exec sleep 300' & exec sleep 300"
     eventually test -s "$WORK/child"
-    child=$(cat "$WORK/child")
+    child=$(<"$WORK/child")
     echo "$child" >>"$WORK/pids"
     eventually is_sleep "$PID"
     eventually is_sleep "$child"

@@ -3,7 +3,7 @@ load helper
 load many
 
 DAVE=20020
-ONLINE=$(cat /sys/devices/system/cpu/online)
+ONLINE=$(</sys/devices/system/cpu/online)
 
 # open_to_all [RULE...]: all that the plugins have, and these rules.
 open_to_all() {
@@ -229,7 +229,7 @@ CASES
 @test "edf refuses what the kernel would refuse, and says what it allows" {
     open_to_all
     broker_start
-    least=$(cat /proc/sys/kernel/sched_deadline_period_min_us) most=$(cat /proc/sys/kernel/sched_deadline_period_max_us)
+    least=$(</proc/sys/kernel/sched_deadline_period_min_us) most=$(</proc/sys/kernel/sched_deadline_period_max_us)
     for period in $((least - 1)) $((most + 1)); do
         answer=$(spec $ALICE cam "{\"runtime\": 10, \"period\": $period, \"plugin\": \"EDF\"}")
         [ "$(field .result "$answer")" = SCHEDULE_FAIL ]

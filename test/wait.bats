@@ -26,13 +26,13 @@ gives() {
     return 1
 }
 
-says() { told "$1" "$(cat "$WORK/out")"; }
+says() { told "$1" "$(<"$WORK/out")"; }
 
 freeze_broker() {
     kill -STOP "$BROKER"
     eventually is_stopped "$BROKER"
 }
-is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
+is_stopped() { [[ $(<"/proc/$1/stat") == *") T "* ]]; }
 
 # waiting OPTION...: rtf-wait of Alice in the background, asleep; its pid in $PID.
 waiting() {
@@ -41,7 +41,7 @@ waiting() {
     echo "$PID" >>"$WORK/pids"
     eventually is_asleep "$PID"
 }
-is_asleep() { [[ $(cat "/proc/$1/wchan") == *poll* ]]; }
+is_asleep() { [[ $(<"/proc/$1/wchan") == *poll* ]]; }
 
 ended_with() {
     local status=0
@@ -84,7 +84,7 @@ ended_with() {
     as $ALICE rm "$OWN/cam.json"
     ended_with 66
     [ ! -s "$WORK/out" ]
-    [[ $(cat "$WORK/err") == "rtf-wait: there is no spec cam in "* ]]
+    [[ $(<"$WORK/err") == "rtf-wait: there is no spec cam in "* ]]
 }
 
 @test "66: the directory is removed, or renamed, while it waits" {
@@ -118,7 +118,7 @@ ended_with() {
     kill -KILL "$BROKER"
     takes 0 5000 ended_with 69
     BROKER=
-    [ "$(cat "$WORK/err")" = "rtf-wait: the broker on $SPOOL ended before it answered" ]
+    [ "$(<"$WORK/err")" = "rtf-wait: the broker on $SPOOL ended before it answered" ]
     [ ! -s "$WORK/out" ]
 }
 
@@ -195,7 +195,7 @@ ended_with() {
     status=0
     rtf_wait cam >/dev/full 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]
-    [[ $(cat "$WORK/err") == "rtf-wait: cannot print the verdict: "* ]]
+    [[ $(<"$WORK/err") == "rtf-wait: cannot print the verdict: "* ]]
     status=0
     rtf_wait cam >&- 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]
@@ -256,7 +256,7 @@ ended_with() {
     takes 0 5000 ended_with 69
     BROKER=
     touch "$WORK/greet"
-    [ "$(cat "$WORK/err")" = "rtf-wait: no broker is running on $SPOOL" ]
+    [ "$(<"$WORK/err")" = "rtf-wait: no broker is running on $SPOOL" ]
 }
 
 @test "an answer to the file before does not count: it waits for the change's own" {

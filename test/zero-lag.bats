@@ -7,7 +7,7 @@ prepare() {
     configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
 }
 
-is_attached() { [ "$(field .thread.tid "$(cat "$SPECS/$1/$2.verdict")")" = "$3" ]; }
+is_attached() { [ "$(field .thread.tid "$(<"$SPECS/$1/$2.verdict")")" = "$3" ]; }
 
 # used_by NAME SPEC MILLISECONDS: a spec of Alice's whose thread $HOG has used so much of it
 used_by() {
@@ -167,7 +167,7 @@ used_by() {
     is_policy "$HOG" deadline
     [ $(($(milliseconds) - from)) -ge 1950 ]
 }
-has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" ]; }
+has_reason() { [ "$(field .reason "$(<"$SPECS/$ALICE/cam.verdict")")" = "$1" ]; }
 
 # bats test_tags=turn:2
 @test "a quota is free again when its use is paid back, whatever the CPU" {
@@ -306,7 +306,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     done
     for seed in ${DEBT_SEEDS:-1}; do # more with make faults
         "$RTF_SOURCE/test/zero-lag-storm" $seed "${DEBT_SECONDS:-4}" "$SPOOL" "$BROKER" "$WORK/loops" $ALICE $BOB >"$WORK/said" 2>&1 || { cat "$WORK/said"; return 1; }
-        echo "# seed $seed: $(cat "$WORK/said")" >&3
+        echo "# seed $seed: $(<"$WORK/said")" >&3
         "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
     done
 }

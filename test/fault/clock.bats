@@ -11,7 +11,7 @@ jump() { # SECONDS
 
 tidy() {
     if [ -s "$WORK/jumped" ]; then
-        jumped=$(cat "$WORK/jumped")
+        jumped=$(<"$WORK/jumped")
         jump $((-jumped))
     fi
 }

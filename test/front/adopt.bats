@@ -27,7 +27,7 @@ prepare() { front_prepare; }
     sleeper $ALICE
     chrt -r -p 3 "$SLEEPER"
     rtf adopt "$SLEEPER" --name rr -v 2>"$WORK/err"
-    [[ $(cat "$WORK/err") == 'rtf adopt: rr: RR grants it at rr priority '* ]]
+    [[ $(<"$WORK/err") == 'rtf adopt: rr: RR grants it at rr priority '* ]]
     holds rr '.grant.policy == "rr"'
     [[ $(kernel "$SLEEPER") == rr* ]]
 }

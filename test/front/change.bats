@@ -69,7 +69,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     prints 0 rtf change cam runtime=3ms --json
     says '.grant.runtime == 3000'
     rtf change cam -v runtime=4ms 2>"$WORK/err"
-    [ "$(cat "$WORK/err")" = "rtf change: cam: EDF grants 4ms of each 20ms on CPUs $ALL_CPUS, 0.2 of a CPU" ]
+    [ "$(<"$WORK/err")" = "rtf change: cam: EDF grants 4ms of each 20ms on CPUs $ALL_CPUS, 0.2 of a CPU" ]
     status=0
     rtf change cam runtime=50ms --json >"$WORK/out" 2>"$WORK/err" || status=$?
     [ "$status" -eq 65 ]

@@ -34,11 +34,11 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 @test "-v says in a sentence what is granted, --json prints the answer, and --dry-run's key only asks" {
     broker_start
     rtf declare -v cam -T 2ms -P 20ms 2>"$WORK/err"
-    [ "$(cat "$WORK/err")" = "rtf declare: cam: EDF grants 2ms of each 20ms on CPUs $ALL_CPUS, 0.1 of a CPU" ]
+    [ "$(<"$WORK/err")" = "rtf declare: cam: EDF grants 2ms of each 20ms on CPUs $ALL_CPUS, 0.1 of a CPU" ]
     prints 0 rtf declare two -T 2ms -P 20ms --json
     says '.grant.runtime == 2000'
     rtf declare -v dry -T 2ms -P 20ms --set dry_run=true 2>"$WORK/err"
-    [[ $(cat "$WORK/err") == *"EDF grants 2ms"* ]]
+    [[ $(<"$WORK/err") == *"EDF grants 2ms"* ]]
     holds dry '.grant == null and .would_grant.runtime == 2000'
 }
 

@@ -47,12 +47,12 @@ spaced() {
 @test "a command that takes too long: misses and skipped activations are counted and told" {
     broker_start
     rtf every -T 5ms -P 100ms --count 2 -- sleep 0.25 2>"$WORK/err"
-    [[ $(cat "$WORK/err") =~ ^'rtf every: 2 activations, 2 missed their deadline, '[0-9]+' skipped; the longest took '[2-9][0-9][0-9]+'.'[0-9]+' ms'$ ]] || { cat "$WORK/err" >&2; false; }
+    [[ $(<"$WORK/err") =~ ^'rtf every: 2 activations, 2 missed their deadline, '[0-9]+' skipped; the longest took '[2-9][0-9][0-9]+'.'[0-9]+' ms'$ ]] || { cat "$WORK/err" >&2; false; }
     rtf every -T 5ms -P 200ms -D 20ms --count 2 --json -- sleep 0.1 2>"$WORK/err"
     jq -e '.activations == 2 and .missed == 2 and .failed == 0 and .worst > 100000' "$WORK/err"
     prints 0 rtf every -T 5ms -P 100ms --count 2 -- echo quiet
     rtf every -T 5ms -P 200ms --count 2 -v -- true 2>"$WORK/err"
-    [[ $(cat "$WORK/err") == 'rtf every: 2 activations, 0 missed their deadline, 0 skipped; the longest took '* ]]
+    [[ $(<"$WORK/err") == 'rtf every: 2 activations, 0 missed their deadline, 0 skipped; the longest took '* ]]
 }
 
 # bats test_tags=turn:2
@@ -100,7 +100,7 @@ spaced() {
 @test "a loop that takes too long: its misses are counted, and lines do not pile up" {
     broker_start
     rtf every --loop -T 5ms -P 100ms --count 6 -- sh -c 'while read -r n late missed; do echo $n $missed; [ $n != 3 ] || sleep 0.45; done' >"$WORK/out" 2>"$WORK/err"
-    [[ $(cat "$WORK/err") =~ ^'rtf every: 6 activations, 1 missed their deadline, '[23]' skipped; the latest activation came late by ' ]] || { cat "$WORK/out" "$WORK/err" >&2; false; }
+    [[ $(<"$WORK/err") =~ ^'rtf every: 6 activations, 1 missed their deadline, '[23]' skipped; the latest activation came late by ' ]] || { cat "$WORK/out" "$WORK/err" >&2; false; }
     [ "$(awk '{ print $1 }' "$WORK/out" | xargs)" = '1 2 3 4 5 6' ]
     [ "$(tail -n 1 "$WORK/out" | awk '{ print $2 }')" -ge 3 ]
 }
@@ -161,7 +161,7 @@ spaced() {
     status=0
     wait "$PID" || status=$?
     [ "$status" -eq 125 ]
-    [[ $(cat "$WORK/told") == *'broker'* ]]
+    [[ $(<"$WORK/told") == *'broker'* ]]
 }
 
 # bats test_tags=turn:1

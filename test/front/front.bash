@@ -37,7 +37,7 @@ prints() {
 # out PATTERN: what it printed.
 out() {
     # shellcheck disable=SC2053 # it is a pattern
-    [[ $(cat "$WORK/out") == $1 ]] || { printf 'printed: %s\n' "$(cat "$WORK/out")" >&2; return 1; }
+    [[ $(<"$WORK/out") == $1 ]] || { printf 'printed: %s\n' "$(<"$WORK/out")" >&2; return 1; }
 }
 
 # lacks PATTERN FILE: no line of it is like that.

@@ -227,7 +227,7 @@ END
         rm "$OWN/cam.json"
         eventually test ! -e "$OWN/cam.verdict"
     done
-    [ "$(cat "$WORK/precious")" = keep ]
+    [ "$(<"$WORK/precious")" = keep ]
 }
 
 # bats test_tags=turn:2

@@ -171,11 +171,11 @@ TEXT
     broker_stop INT
     rtf ls --noheadings -o name,state >"$WORK/out" 2>"$WORK/err"
     out 'cam  granted'
-    [ "$(cat "$WORK/err")" = "rtf ls: no broker is running on $SPOOL: this is what was in force last" ]
+    [ "$(<"$WORK/err")" = "rtf ls: no broker is running on $SPOOL: this is what was in force last" ]
     status=0
     rtf ls --json >/dev/full 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]
-    [ "$(cat "$WORK/err")" = 'rtf ls: cannot print the list: No space left on device' ]
+    [ "$(<"$WORK/err")" = 'rtf ls: cannot print the list: No space left on device' ]
 }
 
 # bats test_tags=turn:1

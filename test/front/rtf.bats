@@ -77,7 +77,7 @@ prepare() { front_prepare; }
     silent rtf declare cam -T 2ms -P 20ms --comment 'grün'
     for locale in C C.UTF-8; do
         LC_ALL=$locale rtf ls --noheadings -o name,state | cat >"$WORK/list"
-        [ "$(cat "$WORK/list")" = 'cam  granted' ]
+        [ "$(<"$WORK/list")" = 'cam  granted' ]
         LC_ALL=$locale prints 0 rtf show cam
         grep -q 'comment=grün' "$WORK/out"
         LC_ALL=$locale fails 64 'rtf show: gr??n: a name is *' rtf show 'grün'
@@ -122,7 +122,7 @@ help_of() {
             for locale in C C.UTF-8; do
                 for colour in '' 1; do
                     LC_ALL=$locale NO_COLOR=$colour rtf $command --json </dev/null 2>"$WORK/err" | cat >"$WORK/out"
-                    jq -e . "$WORK/out" >/dev/null || [ ! -s "$WORK/out" ] || { echo "rtf $command: $(cat "$WORK/out")" >&2; false; }
+                    jq -e . "$WORK/out" >/dev/null || [ ! -s "$WORK/out" ] || { echo "rtf $command: $(<"$WORK/out")" >&2; false; }
                     if grep -vE '^rtf (log|history): what you are told is kept' "$WORK/err" >&2; then false; fi
                 done
             done

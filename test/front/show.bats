@@ -96,7 +96,7 @@ TEXT
     rtf show cam >"$WORK/out" 2>"$WORK/err"
     grep -q '^granted' "$WORK/out"
     grep -qx 'asked       runtime=2ms period=20ms priority=7' "$WORK/out"
-    [ "$(cat "$WORK/err")" = "rtf show: no broker is running on $SPOOL: this is what was in force last" ]
+    [ "$(<"$WORK/err")" = "rtf show: no broker is running on $SPOOL: this is what was in force last" ]
     run -69 rtf plugins
     [[ $output == *"this is what was in force last"* && $output == *EDF* ]]
 }
