@@ -28,10 +28,10 @@ family() {
 import os, sys, threading, time
 while not os.path.exists(sys.argv[1] + "/more"):
     time.sleep(0.01)
-threading.Thread(target=lambda: (print("thread", threading.get_native_id(), flush=True), time.sleep(1000))).start()
+threading.Thread(target=lambda: (os.write(1, b"thread %d\n" % threading.get_native_id()), time.sleep(1000))).start()
 child = os.fork()
 if child > 0:
-    print("child", child, flush=True)
+    os.write(1, b"child %d\n" % child)
 time.sleep(1000)
 END
     become "$1" /usr/bin/python3 "$WORK/family.py" "$WORK" >"$WORK/said" 3>&- &
