@@ -1,5 +1,4 @@
 /* Asks for a reservation for its own thread, waits for the answer, and becomes the command. */
-#include <argp.h>
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -15,6 +14,7 @@
 #include "client.h"
 #include "disk-option.h"
 #include "names.h"
+#include "options.h"
 #include "ready.h"
 #include "units.h"
 
@@ -672,8 +672,7 @@ int main(int argc, char **argv)
     struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
     char cpus[CPU_LIST_TEXT];
     client_hold_standard_fds();
-    argp_err_exit_status = EXIT_OURS;
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options) != 0)
+    if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, &options, EXIT_OURS, EXIT_OURS) != 0)
         return EXIT_OURS;
     if (options.disk != NULL && !take_disk(&options))
         return EXIT_OURS;

@@ -1,5 +1,4 @@
 /* Waits for the broker's answer to a spec and prints it; or until something is reserved, could be, or has ended. */
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 #include <sysexits.h>
 
 #include "client.h"
+#include "options.h"
 #include "room.h"
 
 enum { EXIT_ATTACH_FAIL = 76 };
@@ -153,8 +153,7 @@ int main(int argc, char **argv)
     struct client client;
     struct client_verdict verdict = {0};
     client_hold_standard_fds();
-    argp_err_exit_status = EX_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+    if (parse_options(&argp, argc, argv, 0, &options, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     enum client_outcome outcome = wait_for(&client, &options, &verdict);
     int status;

@@ -22,7 +22,6 @@
  * to apply bring a descriptor (watch.h), where the kernel has such. With budget= (us) ok brings the one that says
  * when so much CPU time has been used, and there is no ok without it. The first answer has unlocked= and why, if the helper could not be locked
  * in memory. */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -41,6 +40,7 @@
 #include "domains.h"
 #include "enforce.h"
 #include "one-shot.h"
+#include "options.h"
 #include "pass.h"
 #include "locked.h"
 #include "paragraph.h"
@@ -388,8 +388,7 @@ int main(int argc, char **argv)
     struct options options = {0};
     static struct paragraph_input input;
     struct paragraph words;
-    argp_err_exit_status = EX_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    parse_options(&argp, argc, argv, 0, &options, EX_USAGE, EX_IOERR);
     if (options.serve)
         return serve();
     if (options.probed != NULL)

@@ -1,11 +1,11 @@
 /* rtf-detach(8): puts back what rtf-attach(8) printed, from standard input or from words. */
-#include <argp.h>
 #include <stdio.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "enforce.h"
 #include "one-shot.h"
+#include "options.h"
 #include "paragraph.h"
 
 static int detach_once(const struct paragraph *words)
@@ -67,8 +67,7 @@ int main(int argc, char **argv)
     struct options options = {0};
     static struct paragraph_input input;
     struct paragraph words;
-    argp_err_exit_status = EX_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    parse_options(&argp, argc, argv, 0, &options, EX_USAGE, EX_IOERR);
     bool got = options.count > 0 ? one_shot_words(&input, &words, options.words, options.count)
                                  : read_paragraph(&input, &words);
     return got ? detach_once(&words) : EX_USAGE;

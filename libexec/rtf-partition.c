@@ -1,6 +1,5 @@
 /* rtf-partition(8): the scheduling domains of single CPUs, by hand. The broker makes those that plugins.conf wants by
  * itself, and uses what was made here. */
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "domains.h"
+#include "options.h"
 #include "run-directory.h"
 #include "units.h"
 
@@ -62,8 +62,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {NULL, parse_option, "setup CPUS\nrestore\nshow",
                                      "Make, remove or show scheduling domains of single CPUs.", NULL, NULL, NULL};
     int first = 0;
-    argp_err_exit_status = EX_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &first);
+    parse_options(&argp, argc, argv, 0, &first, EX_USAGE, EX_IOERR);
     char **words = argv + first;
     int count = argc - first;
     if (count == 1 && strcmp(words[0], "show") == 0)

@@ -1,5 +1,4 @@
 /* rtf-brokerd(8): options, set-up, the loop. What is done with what happens is in order.c. */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -28,6 +27,7 @@
 #include "locked.h"
 #include "logging.h"
 #include "names.h"
+#include "options.h"
 #include "shares.h"
 #include "judging.h"
 #include "order.h"
@@ -654,8 +654,7 @@ int main(int argc, char **argv)
     struct options options = {.spool = "/var/spool/rtf"};
     char reason[REASON_BYTES];
     int lock, ready = -1;
-    argp_err_exit_status = EX_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    parse_options(&argp, argc, argv, 0, &options, EX_USAGE, EX_IOERR);
     clean_process();
     find_libexec();
     if (options.check && (options.group != NULL || options.config == NULL))

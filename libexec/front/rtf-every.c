@@ -3,7 +3,6 @@
  * A reservation is a single thread's, and nothing that this thread starts has it. So each run of the command is a process that is attached ahead of
  * its time, sleeps until its activation as a real-time thread, and becomes the command then: admission is no part of what is late. A loop is
  * one process from beginning to end; its activations are lines on its standard input, for reading one is what a shell does without a process. */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "options.h"
 #include "units.h"
 
 #define ANSWER_WITHIN UINT64_C(30000000) /* us, as rtf-run */
@@ -640,8 +640,7 @@ int main(int argc, char **argv)
     static char name[] = "rtf every";
     argv[0] = name;
     client_hold_standard_fds();
-    argp_err_exit_status = EXIT_OURS;
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL) != 0)
+    if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, NULL, EXIT_OURS, EXIT_OURS) != 0)
         return EXIT_OURS;
     int status = !begin() ? EXIT_OURS : options.loop ? run_loop() : run_command();
     withdraw();

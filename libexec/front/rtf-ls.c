@@ -2,7 +2,6 @@
  *
  * What it reads are the users' own files: root, who looks at everybody's, opens them without following links, waiting for nobody, and prints no
  * control character. In C because there may be thousands. */
-#include <argp.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +19,7 @@
 #include <wctype.h>
 
 #include "client.h"
+#include "options.h"
 #include "thread.h"
 #include "units.h"
 
@@ -505,8 +505,7 @@ int main(int argc, char **argv)
     argv[0] = name;
     setlocale(LC_ALL, "");
     client_hold_standard_fds();
-    argp_err_exit_status = EX_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0)
+    if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     if (options.user != NULL && (options.user[0] == '.' || strchr(options.user, '/') != NULL))
         die(EX_USAGE, "--user %s: this is no user", options.user);

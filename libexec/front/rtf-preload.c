@@ -1,5 +1,4 @@
 /* rtf-preload(1): becomes a command, with the library in front of libc's that makes reservations of its scheduling calls. */
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "options.h"
 #include "profile.h"
 #include "version.h"
 
@@ -139,8 +139,7 @@ int main(int argc, char **argv)
     if (argc > 0)
         argv[0] = name;
     client_hold_standard_fds();
-    argp_err_exit_status = EXIT_OURS;
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL) != 0 || options.command == NULL || !prepare())
+    if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, NULL, EXIT_OURS, EXIT_OURS) != 0 || options.command == NULL || !prepare())
         return EXIT_OURS;
     execvp(options.command[0], options.command);
     const int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;

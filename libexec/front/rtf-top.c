@@ -1,5 +1,4 @@
 /* rtf-top(1): reservations as they live: what is granted, what is used. */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -20,6 +19,7 @@
 #include <curses.h>
 
 #include "client.h"
+#include "options.h"
 #include "top-rows.h"
 #include "top-screen.h"
 
@@ -297,8 +297,7 @@ int main(int argc, char **argv)
     argv[0] = name;
     setlocale(LC_CTYPE, "");
     client_hold_standard_fds();
-    argp_err_exit_status = EX_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, NULL) != 0)
+    if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     if (options.all && geteuid() != 0)
         die(EX_NOPERM, "only root sees everybody's");

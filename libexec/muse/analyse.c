@@ -1,6 +1,5 @@
 /* Analyses what an experiment has recorded: `analyse DIR`, and `import EXPERIMENT.json MARKS.csv -o DIR` for marks of other recorders;
  * `marks DIR` prints what was recorded, as lines that others can read. */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "experiment.h"
 #include "marks.h"
 #include "measure.h"
+#include "options.h"
 #include "result.h"
 #include "units.h"
 #include "version.h"
@@ -347,13 +347,12 @@ int main(int argc, char **argv)
                                            .doc = "Print the marks that were recorded in DIR, as lines of thread,start_us,cpu,job."};
     static const struct argp *const argps[] = {&analyse_argp, &import_argp, &marks_argp};
     struct options options = {0};
-    argp_err_exit_status = EX_USAGE;
     if (argc < 2 || !take_command(argv[1], &options)) {
         fprintf(stderr, "rtf-muse: analyse DIR, marks DIR, or import EXPERIMENT.json MARKS.csv -o DIR\n");
         return EX_USAGE;
     }
     argv[1] = name;
-    if (argp_parse(argps[options.command], argc - 1, argv + 1, 0, NULL, &options) != 0)
+    if (parse_options(argps[options.command], argc - 1, argv + 1, 0, &options, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     return open_and_analyse(&options);
 }

@@ -1,6 +1,5 @@
 /* Runs an experiment, here, and records when each job began; then analyses it. Most of this is who watches the load: a process beside it, which
  * has what was measured even if the load is killed. */
-#include <argp.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +24,7 @@
 #include "events.h"
 #include "experiment.h"
 #include "load.h"
+#include "options.h"
 #include "remote.h"
 #include "samples.h"
 #include "units.h"
@@ -601,9 +601,8 @@ int main(int argc, char **argv)
     static char name[] = "rtf-muse";
     struct options options = {.spool = RTF_SPOOL, .remote_command = "rtf muse"};
     client_hold_standard_fds();
-    argp_err_exit_status = EX_USAGE;
     argv[0] = name;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+    if (parse_options(&argp, argc, argv, 0, &options, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     return options.send != NULL ? run_for_another(&options) : run(&options);
 }

@@ -5,7 +5,6 @@
  *
  * This process parses what everybody may send, and is the only one that can become a user: it reads no file of theirs, is not root any more when it
  * serves, and cannot become that again (threats: a thread number is only a number; whose thread it is the broker's helper looks at itself). */
-#include <argp.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -27,6 +26,7 @@
 #include "callers.h"
 #include "client.h"
 #include "confine.h"
+#include "options.h"
 #include "powers.h"
 #include "units.h"
 #include "version.h"
@@ -461,9 +461,8 @@ static sd_bus *take_bus(void)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {argp_options, parse_option, NULL, "Serve RealtimeKit's interface on the system bus from rtf's spool.", NULL, NULL, NULL};
-    argp_err_exit_status = EX_USAGE;
     client_hold_standard_fds();
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR);
     if (geteuid() != 0)
         die(EX_NOPERM, "it asks as its callers do, and root alone may become them", EPERM);
     signal(SIGCHLD, SIG_IGN);

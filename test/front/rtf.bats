@@ -107,6 +107,24 @@ help_of() {
 }
 
 # bats test_tags=turn:2
+# As chrt and sleep.
+@test "a help or a version that cannot be written is said, and is no success" {
+    unwritten() { # STATUS PROGRAM...
+        status=0
+        "${@:2}" >/dev/full 2>"$WORK/err" || status=$?
+        [ "$status" -eq "$1" ] && grep -q "^${2##*/}: write error: No space left on device$" "$WORK/err" || { echo "${*:2}: $status, $(<"$WORK/err")"; return 1; }
+    }
+    for option in --help --version; do
+        unwritten 125 "$RTF_BIN/rtf-run" $option
+        unwritten 74 "$RTF_BIN/rtf-wait" $option
+    done
+    for part in brokerd attach detach partition rtkit; do unwritten 74 "$RTF_LIBEXEC/rtf-$part" --help; done
+    for file in "$RTF_LIBEXEC"/front/rtf-*; do
+        no "$RTF_BIN/rtf" "${file##*/rtf-}" --help >/dev/full 2>"$WORK/err"
+        [ -s "$WORK/err" ]
+    done
+}
+
 @test "data as JSON: the same in a pipe, in any locale, with and without colours, with nothing and with names of 64 characters" {
     broker_start
     long=$(printf 'n%.0s' $(seq 64))
