@@ -225,7 +225,7 @@ raise_one() {
     broker_start
     raise_one
     mkdir "$WORK/other"
-    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/other/spool" --config "$CONFIG" --group "$GROUP"
+    run timeout -k 1 20 "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/other/spool" --config "$CONFIG" --group "$GROUP"
     [ "$status" = 78 ]
     [[ "$output" == *'plugins.conf:2: another broker keeps disks on this machine'* ]] || { echo "$output" >&2; false; }
     raised "$SLEEPER"

@@ -173,7 +173,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     has_groups 1
     group=$(groups_of_ours)
     mkdir "$WORK/other"
-    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/other/spool" --config "$CONFIG" --group "$GROUP"
+    run timeout -k 1 20 "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/other/spool" --config "$CONFIG" --group "$GROUP"
     [ "$status" = 78 ]
     [[ "$output" == *'plugins.conf:2: another broker keeps disks on this machine'* ]] || { echo "$output" >&2; false; }
     [ "$(groups_of_ours)" = "$group" ]
