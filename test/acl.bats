@@ -108,7 +108,7 @@ ask() {
     else
         drop "$1" <<<"$2 $3"
         eventually test -e "$HOME_OF/$2.verdict"
-        VERDICT=$(<"$HOME_OF/$2.verdict")
+        VERDICT=$(cat "$HOME_OF/$2.verdict")
     fi
 }
 
@@ -584,12 +584,12 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     granted $ANN a "{\"plugin\": \"EDF\", \"runtime\": \"3ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}"
     granted $ANN b "$(share 200000)"
     granted $CAT a "$(share 100000)"
-    before=$(kernel "$SLEEPER") verdict=$(<"$SPECS/rtfann/a.verdict")
+    before=$(kernel "$SLEEPER") verdict=$(cat "$SPECS/rtfann/a.verdict")
     reload '@rtf - max_utilization 0.35' 'rtfann - max_utilization 0.25' 'rtfcat FP max_utilization 0.1' '@rtfteam FP max_user_utilization 0.1'
     says broker warning 'acl.conf:1: @rtf - max_utilization 0.35: 0.6 is in use by older grants, which stay'
     says broker warning 'acl.conf:2: rtfann - max_utilization 0.25: 0.5 is in use by older grants, which stay'
     [[ $(events broker warning) != *acl.conf:3* ]] # that one is full and not over
-    [ "$(<"$SPECS/rtfann/a.verdict")" = "$verdict" ]
+    [ "$(cat "$SPECS/rtfann/a.verdict")" = "$verdict" ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
     denied $ANN c "$(share 1)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.6 used, 0.000001 asked'
     # A change is a new request: what it had is counted out, and then it must hold.
@@ -879,7 +879,7 @@ is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
         )
         home_of "$user"
         eventually test -e "$HOME_OF/a.verdict"
-        VERDICT=$(<"$HOME_OF/a.verdict")
+        VERDICT=$(cat "$HOME_OF/a.verdict")
         is .result OK
     done
     denied $DAN b "$(share 1)" "acl.conf:2: $DAN - max_utilization 0.2: 0.2 used, 0.000001 asked"

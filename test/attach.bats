@@ -164,7 +164,7 @@ open(sys.argv[1], "w").write(f"{thread.native_id}\n")
 time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/tid"
-    tid=$(<"$WORK/tid")
+    tid=$(cat "$WORK/tid")
     attached "$tid" "$FIFO"
     [[ $(kernel "$tid") == "fifo 10 "* ]]
     [[ $(kernel $!) == "other "*" cpus=$ALL_CPUS "* ]]
@@ -180,7 +180,7 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
     eventually attached "$parent" "$DEADLINE"
     echo >"$WORK/go"
     eventually test -s "$WORK/child"
-    child=$(<"$WORK/child")
+    child=$(cat "$WORK/child")
     echo "$child" >>"$WORK/pids"
     [[ $(kernel "$child") == "other 0 nice=0 "*" reset=0" ]]
     "$DETACH" <"$WORK/former"
@@ -195,7 +195,7 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
         >/dev/null 2>&1 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually is_sleep $!
-    eventually is_zombie "$(<"$WORK/zombie")"
+    eventually is_zombie "$(cat "$WORK/zombie")"
     kill "$gone"
     wait "$gone" || true
     for program in "$ATTACH" "$DETACH"; do
@@ -205,13 +205,13 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
         # shellcheck disable=SC2086 # words
         refuses 66 "$name: thread $gone: No such process" "$program" tid="$gone" start="$start" $FIFO
         # shellcheck disable=SC2086 # words
-        refuses 66 "$name: the thread has ended" "$program" tid="$(<"$WORK/zombie")" $FIFO
+        refuses 66 "$name: the thread has ended" "$program" tid="$(cat "$WORK/zombie")" $FIFO
         # shellcheck disable=SC2086 # words
         refuses 66 "$name: thread 2147483647: No such process" "$program" tid=2147483647 $FIFO
     done
 }
 
-is_zombie() { [[ $(<"/proc/$1/stat") == *") Z "* ]]; }
+is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
 
 @test "66: the id was reused: a thread with another start time is not touched" {
     sleeper

@@ -38,7 +38,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     told '.result == "OK" and .reason == "NET lets it in, without a guarantee" and .replies == [] and .grant.plugin == null and .grant.utilization == 0 and .grant.claims == ['"$in_net"', '"$(in_disk)"']' \
         "$(spec $ALICE cam "{$net, $disk}")"
     attach $ALICE cam "$SLEEPER"
-    told '.thread.state == "attached" and (.grant.claims | length) == 2' "$(<"$SPECS/$ALICE/cam.verdict")"
+    told '.thread.state == "attached" and (.grant.claims | length) == 2' "$(cat "$SPECS/$ALICE/cam.verdict")"
     shows_nothing
     is_where_it_was
     chrt -p "$SLEEPER" | grep -q SCHED_OTHER
@@ -139,7 +139,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     wait "$BROKER" || true
     broker_start
     books
-    told '[.grant.claims[].background] == [true, true] and .thread.state == "attached"' "$(<"$SPECS/$ALICE/cam.verdict")"
+    told '[.grant.claims[].background] == [true, true] and .thread.state == "attached"' "$(cat "$SPECS/$ALICE/cam.verdict")"
     shows_nothing
     is_where_it_was
     kill -KILL "$(parts 'rtf-net --serve')"
@@ -184,7 +184,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --disk "/dev/$DISK:background" --net rtf0:background -- sleep 300 3>&- &
     running=$!
     echo "$running" >>"$WORK/pids"
-    has_begun() { [ "$(<"/proc/$running/comm")" = sleep ]; }
+    has_begun() { [ "$(cat "/proc/$running/comm")" = sleep ]; }
     eventually has_begun
     granted job "$in_net, $(in_disk)"
     shows_nothing

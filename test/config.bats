@@ -379,7 +379,7 @@ CASES
     configure_plugins 'OK fp 11-20 all' "P $WORK/hangs 1-5 all"
     does_not_start $EX_CONFIG 'rtf-brokerd: plugins.conf:2: the plugin P did not greet within 5 s'
     cat "$WORK/pid" >>"$WORK/pids"
-    eventually has_ended "$(<"$WORK/pid")"
+    eventually has_ended "$(cat "$WORK/pid")"
 }
 
 # last_line EXPRESSION: of the log.

@@ -241,8 +241,8 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
     eventually is_spin "$tid"
     has_a_fifth "$tid"
 }
-is_jobs() { [ "$(<"/proc/$1/comm")" = jobs ]; }
-is_spin() { [ "$(<"/proc/$1/comm")" = spin ]; }
+is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
+is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
 
 # bats test_tags=turn:2
 @test "the books, the journal and the kernel agree beside one that is suspended and in force in turn" {

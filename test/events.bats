@@ -380,7 +380,7 @@ END
     spec $ALICE early "$cam" >/dev/null
     as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 8s -T 1ms -P 10ms sh -c 'echo ran' >"$WORK/ran" 2>&1 3>&- &
     wait $!
-    [ "$(<"$WORK/ran")" = ran ]
+    [ "$(cat "$WORK/ran")" = ran ]
     put $ALICE late "$cam"
     verdict $ALICE late >/dev/null
     kill -STOP "$BROKER"
@@ -400,7 +400,7 @@ END
     [ "$(field .grant.runtime "$output")" = 2000 ]
     began=${EPOCHREALTIME/./}
     wait "$runner" || true
-    [ "$(<"$WORK/ran")" = ran ]
+    [ "$(cat "$WORK/ran")" = ran ]
     [ $((${EPOCHREALTIME/./} - began)) -lt 4000000 ] # it did not look at the end of its patience only
 }
 

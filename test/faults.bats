@@ -56,7 +56,7 @@ all_is_as_before() {
     [ "$(kernel "$edf_thread")" = "$edf_before" ]
     [ "$(kernel "$fp_thread")" = "$fp_before" ]
     eventually left_of_edf 5000
-    [ "$(field .replies[0].answer "$(<"$WORK/left")")" = no ]
+    [ "$(field .replies[0].answer "$(cat "$WORK/left")")" = no ]
 }
 
 # costs_only PLUGIN NEXT FAULT...: PLUGIN misbehaves, the spec goes to NEXT, and PLUGIN is started again

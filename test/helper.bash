@@ -142,7 +142,7 @@ broker_stop() {
 told() { [[ "$(field "$1" "$2")" != @(|null|false) ]] || { echo "$2" >&2; return 1; }; }
 
 # is_attached UID NAME TID
-is_attached() { told ".thread.tid == $3 and .thread.state == \"attached\"" "$(<"$SPECS/$1/$2.verdict")" 2>/dev/null; }
+is_attached() { told ".thread.tid == $3 and .thread.state == \"attached\"" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null; }
 
 milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
@@ -281,7 +281,7 @@ shows() {
 logged() { [ "$(jq -s "[.[] | select($2)] | length" "$EVENTS")" = "$1" ]; }
 
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
-is_stopped() { [[ $(<"/proc/$1/stat") == *') T '* ]]; }
+is_stopped() { [[ $(cat "/proc/$1/stat") == *') T '* ]]; }
 is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null)" != 0 ]; }
 
 # The plugin in test/fixtures that is told what to do wrong by $WORK/switch/NAME has done it.

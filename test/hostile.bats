@@ -13,7 +13,7 @@ tidy() {
 }
 
 # reads UID NAME JQ: JQ is true of the verdict that is there now.
-reads() { [ "$(field "$3" "$(<"$SPECS/$1/$2.verdict")" 2>/dev/null)" = true ]; }
+reads() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null)" = true ]; }
 
 # reserve UID NAME PRIORITY: at FP.
 reserve() { [ "$(field .result "$(spec "$1" "$2" "{\"priority\": $3, \"plugin\": \"FP\"}")")" = OK ]; }
@@ -536,7 +536,7 @@ for i in range(10000):
     kill -CONT "$BROKER"
     says $ALICE cam ".result == \"OK\" and .thread.tid == $two"
     is_policy "$two" 'fifo 12'
-    [ "$(<"$SPECS/$ALICE/cam.tid")" = "$two" ]
+    [ "$(cat "$SPECS/$ALICE/cam.tid")" = "$two" ]
 }
 
 # bats test_tags=turn:2

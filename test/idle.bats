@@ -34,7 +34,7 @@ nothing_is_owed() {
     rm -f "$SPOOL/state/current/books.json"
     kill -USR1 "$BROKER"
     eventually test -e "$SPOOL/state/current/books.json"
-    told '.debts == []' "$(<"$SPOOL/state/current/books.json")" 2>/dev/null
+    told '.debts == []' "$(cat "$SPOOL/state/current/books.json")" 2>/dev/null
 }
 
 @test "while nothing happens nobody wakes up, with threads attached to every plugin" {
@@ -108,7 +108,7 @@ settled() {
 # perf_events: how many the helper holds; a watch goes to the broker
 perf_events() {
     for pid in $(parts); do
-        [ "$(<"/proc/$pid/comm")" != rtf-attach ] || find "/proc/$pid/fd" -lname 'anon_inode:*perf_event*' | wc -l
+        [ "$(cat "/proc/$pid/comm")" != rtf-attach ] || find "/proc/$pid/fd" -lname 'anon_inode:*perf_event*' | wc -l
     done
 }
 

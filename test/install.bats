@@ -266,7 +266,7 @@ parsed_root() {
     echo old >"$ROOT/usr/bin/rtf-wait"
     echo old >"$ROOT/usr/lib/systemd/system/rtf.service"
     installed PREFIX=/usr
-    [ "$(<"$ROOT/etc/rtf/acl.conf")" = '# mine' ]
+    [ "$(cat "$ROOT/etc/rtf/acl.conf")" = '# mine' ]
     [ "$(stat -c %a "$ROOT/etc/rtf/acl.conf")" = 600 ]
     [ ! -s "$ROOT/etc/rtf/plugins.conf" ]
     cmp "$ROOT/usr/bin/rtf-wait" "$RTF_SOURCE/build/bin/rtf-wait"

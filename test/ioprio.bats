@@ -37,7 +37,7 @@ END
     become "$1" /usr/bin/python3 "$WORK/family.py" "$WORK" >"$WORK/said" 3>&- &
     FAMILY=$!
     echo "$FAMILY" >>"$WORK/pids"
-    is_his() { [[ $(<"/proc/$FAMILY/comm") == python3* ]]; } # no more who became him
+    is_his() { [[ $(cat "/proc/$FAMILY/comm") == python3* ]]; } # no more who became him
     eventually is_his
 }
 family_grows() {

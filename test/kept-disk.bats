@@ -154,7 +154,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
         become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job "$@" -- sleep 300 3>&- &
         running=$!
         echo "$running" >>"$WORK/pids"
-        has_begun() { [ "$(<"/proc/$running/comm")" = sleep ]; }
+        has_begun() { [ "$(cat "/proc/$running/comm")" = sleep ]; }
         eventually has_begun
         [[ $(group_of "$running") == /rtf-disk/c* ]]
         chrt -p "$running" >"$WORK/policy"

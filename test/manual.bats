@@ -253,7 +253,7 @@ session() {
     for block in "$WORK"/block.*; do
         is_json "$block" && continue
         sed -i "1i cd $SPECS/$ALICE" "$block"
-        session $ALICE "$block" || case $(<"$block") in *'[ -n "$n" ] &&'*) ;; *) false ;; esac
+        session $ALICE "$block" || case $(cat "$block") in *'[ -n "$n" ] &&'*) ;; *) false ;; esac
         said+=$(<"$WORK/out")
     done
     [[ $said == *'EDF 1000/20000 us'* ]] || { echo "$said" >&2; false; }

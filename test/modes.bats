@@ -83,7 +83,7 @@ runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
     broker_stop TERM
     broker_start
     eventually runs 10000
-    told '.grant.mode == "hd" and .grant.claims[0].count_in_mode == 3' "$(<"$SPECS/$ALICE/cam.verdict")"
+    told '.grant.mode == "hd" and .grant.claims[0].count_in_mode == 3' "$(cat "$SPECS/$ALICE/cam.verdict")"
 }
 
 @test "rtf change switches, and rtf show tells" {

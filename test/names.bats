@@ -52,7 +52,7 @@ looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
         done
         bob_is_answered
         for name in "$@"; do
-            [ "$(<"$SPECS/$uid/$name")" = "$PERIODIC" ]
+            [ "$(cat "$SPECS/$uid/$name")" = "$PERIODIC" ]
             jq -se "any(.[]; .stage == \"spool\" and .decision == \"ignored\" and .uid == $uid and .name == \"$name\" and (.reason | test(\"a name is\")))" \
                 "$EVENTS" >/dev/null || { echo "$name" >&2; return 1; }
         done
@@ -76,7 +76,7 @@ my cam.json: $1" ]; }
     rm "$SPECS/$ALICE/Cam.JSON"
     broker_stop TERM
     broker_start
-    only() { [ "$(<"$SPECS/$ALICE/.ignored")" = "my cam.json: $a_name" ]; }
+    only() { [ "$(cat "$SPECS/$ALICE/.ignored")" = "my cam.json: $a_name" ]; }
     eventually only
 }
 
@@ -131,7 +131,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     is_granted $ALICE cam
     here $ALICE "mv cam.json 'my cam.json'"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-    [ "$(<"$SPECS/$ALICE/my cam.json")" = "$PERIODIC" ]
+    [ "$(cat "$SPECS/$ALICE/my cam.json")" = "$PERIODIC" ]
 }
 
 @test "a name is case-sensitive and its two files belong together" {
@@ -179,7 +179,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! part
     as $BOB sh -c 'mkdir "$1/dir" && echo "$2" >"$1/dir/cam.json" && mv "$1/dir" "$3"' sh "$HOME_OF_BOB" "$PERIODIC" "$SPECS/$ALICE"
     eventually test ! -e "$SPECS/$ALICE"
     aside=$(find "$SPECS" -mindepth 1 -maxdepth 1 -name '.*' -user $BOB)
-    [ "$(<"$aside/cam.json")" = "$PERIODIC" ]
+    [ "$(cat "$aside/cam.json")" = "$PERIODIC" ]
     spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
     bob_is_answered

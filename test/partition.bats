@@ -67,7 +67,7 @@ pending_waker() {
     attach $ALICE cam "$WAKER" >/dev/null
 }
 
-says() { [ "$(field "$3" "$(<"$SPECS/$1/$2.verdict")")" = "$4" ]; }
+says() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")")" = "$4" ]; }
 
 cam='{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}'
 as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
@@ -163,11 +163,11 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     attach $BOB mine "$second" >/dev/null
     touch "$WORK/go"
     eventually test -s "$WORK/out/second"
-    child=$(<"$WORK/out/second")
+    child=$(cat "$WORK/out/second")
     echo "$child" >>"$WORK/pids"
-    echo "$(<"$WORK/out/child")" >>"$WORK/pids"
+    echo "$(cat "$WORK/out/child")" >>"$WORK/pids"
     [[ $(group "$child") == /rtf-1/t$second.* ]]
-    is_home "$(<"$WORK/out/child")" # it was started before
+    is_home "$(cat "$WORK/out/child")" # it was started before
     kill -KILL "$second"
     eventually says $BOB mine .request exit
     eventually is_home "$child"
@@ -446,7 +446,7 @@ END
     done
 }
 
-is_in_scope() { [ "$(group "$HOG")" = "/user.slice/user-$ALICE.slice/rtf-test.scope" ] && [ "$(<"/proc/$HOG/comm")" = sh ]; }
+is_in_scope() { [ "$(group "$HOG")" = "/user.slice/user-$ALICE.slice/rtf-test.scope" ] && [ "$(cat "/proc/$HOG/comm")" = sh ]; }
 
 # again_and_again STATE-AFTER THREAD: attach and detach it, as its owner does; it must be STATE-AFTER the last time.
 again_and_again() {
@@ -455,7 +455,7 @@ again_and_again() {
     for _ in $(seq "${ATTACHMENTS:-25}"); do
         as $ALICE sh -c 'cd "$1" && echo "$2" >.tid && mv .tid cam.tid && "$3" --spool "$4" cam >.first || exit 1; rm cam.tid; exec "$3" --spool "$4" cam >.second' \
             sh "$SPECS/$ALICE" "$thread" "$RTF_BIN/rtf-wait" "$SPOOL" || { cat "$SPECS/$ALICE"/.first "$SPECS/$ALICE"/.second; return 1; }
-        [[ $(<"$SPECS/$ALICE/.first") == *"\"thread\":{\"tid\":$thread"* ]]
+        [[ $(cat "$SPECS/$ALICE/.first") == *"\"thread\":{\"tid\":$thread"* ]]
     done
     [ "$(kernel "$thread")" = "$after" ]
     [ "$(jq -r .result "$SPECS/$ALICE/.second")" = OK ]
@@ -469,12 +469,12 @@ balanced() {
     taskset -pc 0 "$HOG" >/dev/null
     renice -n 3 -p "$HOG" >/dev/null
     sleeper $ALICE
-    groups="$(<"/proc/$HOG/cgroup") $(<"/proc/$SLEEPER/cgroup")"
-    limits="$(<"/proc/$HOG/limits") $(<"/proc/$SLEEPER/limits")"
+    groups="$(cat "/proc/$HOG/cgroup") $(cat "/proc/$SLEEPER/cgroup")"
+    limits="$(cat "/proc/$HOG/limits") $(cat "/proc/$SLEEPER/limits")"
     again_and_again 'other 0 nice=3 0/0/0 cpus=0 reset=0' "$HOG"
     again_and_again "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" "$SLEEPER"
-    [ "$(<"/proc/$HOG/cgroup") $(<"/proc/$SLEEPER/cgroup")" = "$groups" ]
-    [ "$(<"/proc/$HOG/limits") $(<"/proc/$SLEEPER/limits")" = "$limits" ]
+    [ "$(cat "/proc/$HOG/cgroup") $(cat "/proc/$SLEEPER/cgroup")" = "$groups" ]
+    [ "$(cat "/proc/$HOG/limits") $(cat "/proc/$SLEEPER/limits")" = "$limits" ]
     broker_stop TERM
     eventually is_machine "$before"
 }
@@ -540,7 +540,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
 @test "a thread that is detached with its runtime used up is ordinary at once, and leaves nothing behind in its domain" {
     broker_start
     hog $ALICE
-    groups=$(<"/proc/$HOG/cgroup")
+    groups=$(cat "/proc/$HOG/cgroup")
     spec $ALICE cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
@@ -554,14 +554,14 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
         as $ALICE rm "$SPECS/$ALICE/cam.tid"
         eventually is_policy "$HOG" other
         [ "$(verdict $ALICE cam | jq -r '.request + " " + .result')" = 'detach OK' ]
-        [ "$(<"/proc/$HOG/cgroup")" = "$groups" ]
+        [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
         eventually counts "$before"
     done
     attach $ALICE cam "$HOG"
     eventually used_up "$HOG"
     broker_stop TERM
     is_policy "$HOG" other
-    [ "$(<"/proc/$HOG/cgroup")" = "$groups" ]
+    [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
 }
 counts() { [ "$(account)" = "$1" ]; }
 has_settled() { # for ten of the thread's periods: it pays back a tick
@@ -694,7 +694,7 @@ has_pidfds() { [ "$(find "/proc/$BROKER/fd" -lname '*pidfd*' | wc -l)" = "$1" ];
     done
 }
 
-sleeps() { [[ $(<"/proc/$1/stat") == *") S "* ]]; }
+sleeps() { [[ $(cat "/proc/$1/stat") == *") S "* ]]; }
 
 # bats test_tags=turn:1
 @test "an attached process that is replaced by execve of another thread of it is let go, and where it was" {

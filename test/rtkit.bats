@@ -146,7 +146,7 @@ property() {
     exec {INPUT}>"$WORK/nested"
     eventually test -s "$WORK/inside"
     grep -q 'unshare failed' "$WORK/inside" && skip 'unprivileged users may not make user namespaces here'
-    [ "$(<"$WORK/inside")" = '1 ok' ]
+    [ "$(cat "$WORK/inside")" = '1 ok' ]
     inside=$(pgrep -u $ALICE -x rtkit-client)
     [[ $(kernel "$inside") == "fifo "* ]]
 }

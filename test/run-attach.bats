@@ -44,7 +44,7 @@ PREFIX=(env)
 # begins: the command's own id, in $CHILD.
 begins() {
     eventually test -s "$AT"
-    CHILD=$(<"$AT")
+    CHILD=$(cat "$AT")
     echo "$CHILD" >>"$WORK/pids"
 }
 
@@ -125,7 +125,7 @@ END
     echo "$PID" >>"$WORK/pids"
     exec 8>"$WORK/keys"
     eventually grep -q READY "$WORK/told"
-    [ "$(<"$WORK/told")" = "$PID 2 'FDSTORE=1'
+    [ "$(cat "$WORK/told")" = "$PID 2 'FDSTORE=1'
 $PID 0 'READY=1'" ]
     exec 8>&-
     ends 0
@@ -168,7 +168,7 @@ named_thread_is_attached() {
     has_grant
     touch "$AT.go"
     eventually test -s "$AT.tid"
-    eventually is_policy "$(<"$AT.tid")" deadline
+    eventually is_policy "$(cat "$AT.tid")" deadline
     is_policy "$CHILD" other
     touch "$AT.end"
     ends 0
@@ -258,7 +258,7 @@ time.sleep(100)"
     touch "$AT.end"
     ends 0
 }
-is_stopped() { [[ $(<"/proc/$1/stat") == *") T "* ]]; }
+is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
 is_going() { ! is_stopped "$1"; }
 
 # bats test_tags=turn:0
@@ -277,7 +277,7 @@ is_going() { ! is_stopped "$1"; }
     touch "$AT.end"
     ends 0
     exec 8>&-
-    [ "$(<"$WORK/open/ints")" = int ]
+    [ "$(cat "$WORK/open/ints")" = int ]
 }
 
 # bats test_tags=turn:1

@@ -59,7 +59,7 @@ freeze_broker() {
     kill -STOP "$BROKER"
     eventually is_stopped "$BROKER"
 }
-is_stopped() { [[ $(<"/proc/$1/stat") == *") T "* ]]; }
+is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 is_empty() { [ -d "$1" ] && [ -z "$(ls -A "$1")" ]; }
 
@@ -81,7 +81,7 @@ nothing_reserved() {
     start -T 5ms -P 20ms -- sh -c "sleep 300 & echo \$! >$WORK/child; exec sleep 300"
     eventually test -s "$WORK/child"
     eventually is_sleep "$PID"
-    child=$(<"$WORK/child")
+    child=$(cat "$WORK/child")
     echo "$child" >>"$WORK/pids"
     [ "$(kernel "$PID")" = "deadline 0 nice=0 5000/20000/20000 cpus=$ALL_CPUS reset=1" ]
     [ "$(kernel "$child")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
@@ -339,7 +339,7 @@ while not os.path.exists(f"{sys.argv[1]}/run-{child.pid}.json"):
     time.sleep(0.005)
 child.send_signal(int(sys.argv[2]))
 print(child.wait(10))' "$OWN" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 80ms -P 100ms -- true >"$WORK/ended"
-        [ "$(<"$WORK/ended")" = "-$(kill -l $signal)" ]
+        [ "$(cat "$WORK/ended")" = "-$(kill -l $signal)" ]
         is_empty "$OWN"
     done
     kill -CONT "$BROKER"
@@ -461,7 +461,7 @@ knows_the_nearest() {
     eventually is_sleep "$PID"
     [[ $(kernel "$PID") == "deadline "* ]]
 }
-is_polling() { [[ $(<"/proc/$1/wchan") == *poll* ]]; }
+is_polling() { [[ $(cat "/proc/$1/wchan") == *poll* ]]; }
 
 # took_us COMMAND...: how long one takes, the median of 21.
 took_us() {
@@ -863,7 +863,7 @@ to_nowhere() { "$@" >&-; }
     start --priority 15 --plugin FP -- sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- \
         sh -c 'echo \$\$ >$WORK/child; exec sleep 300' & exec sleep 300"
     eventually test -s "$WORK/child"
-    child=$(<"$WORK/child")
+    child=$(cat "$WORK/child")
     echo "$child" >>"$WORK/pids"
     eventually is_sleep "$PID"
     eventually is_sleep "$child"

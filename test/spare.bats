@@ -31,11 +31,11 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     spec $ALICE cam "$(units 2 8)" >/dev/null
     eventually has $ALICE cam 8
     said '[.request, .result, .reason, .grant.claims[0].count, .grant.claims[0].desired_count]' '["update","OK","CAMERA has room for more of what it desires",2,8]' \
-        "$(<"$SPECS/$ALICE/cam.verdict")"
+        "$(cat "$SPECS/$ALICE/cam.verdict")"
     eventually uses CAMERA 8
     told '.result == "OK" and .grant.claims[0].accepted_count == 5' "$(spec $BOB five '{"units": {"count": 5}}')"
     eventually has $ALICE cam 5
-    told '.reason == "what it had beyond what it needs is needed elsewhere"' "$(<"$SPECS/$ALICE/cam.verdict")"
+    told '.reason == "what it had beyond what it needs is needed elsewhere"' "$(cat "$SPECS/$ALICE/cam.verdict")"
     # As far as to what is needed, and no further.
     told '.result == "OK"' "$(spec $BOB three '{"units": {"count": 3}}')"
     eventually has $ALICE cam 2
@@ -114,7 +114,7 @@ is_raised_in_time() {
     broker_start
     said '[.result, .refusal.code, .refusal.retry]' '["ACL_FAIL","not-opened","never"]' "$(spec $ALICE cam "$(units 1 2 ', "importance": 1')")"
     said '[.result, .refusal.code]' '["ACL_FAIL","beyond-rule"]' "$(spec $BOB cam "$(units 1 2 ', "importance": 3')")"
-    told ".reason == \"acl.conf:5: $BOB - max_importance 2: 3 asked\"" "$(<"$SPECS/$BOB/cam.verdict")"
+    told ".reason == \"acl.conf:5: $BOB - max_importance 2: 3 asked\"" "$(cat "$SPECS/$BOB/cam.verdict")"
     told '.result == "OK" and .grant.importance == 2' "$(spec $BOB cam "$(units 1 2 ', "importance": 2')")"
 }
 
@@ -127,7 +127,7 @@ is_raised_in_time() {
     eventually uses CAMERA 8
     told '.result == "OK"' "$(spec $BOB five '{"units": {"count": 5}}')"
     eventually has $ALICE cam 5
-    told '.grant.importance == 2 and .grant.weight == 7' "$(<"$SPECS/$ALICE/cam.verdict")"
+    told '.grant.importance == 2 and .grant.weight == 7' "$(cat "$SPECS/$ALICE/cam.verdict")"
     books
 }
 

@@ -148,10 +148,10 @@ lasting_parts() { { starter; parts; } | grep -vxF -e "$(parts rtf-reader)" | sor
     for json in '{"\u001b[2J\u0007": 1}' '{"token": "\u001b]0;x\u0007"}' '{"plugin": "\u0085\u2028\u202e"}' '{"comment": 5, "x": "\u001b"}' \
         $'\x1b[31m' $'{"runtime": \x1b}' $'{"runtime": "\x9b1m"}' $'{"\xc3\xa9\xe2\x80\xae": 1}' $'{"lifetime": "\x7f\x01"}'; do
         refuses "$json"
-        is_plain "$(<"$SPECS/$ALICE/cam.verdict")"
+        is_plain "$(cat "$SPECS/$ALICE/cam.verdict")"
     done
     takes '{"priority": 5, "comment": "\u001b[31m secret"}'
-    is_plain "$(<"$SPECS/$ALICE/cam.verdict")"
+    is_plain "$(cat "$SPECS/$ALICE/cam.verdict")"
     is_plain "$(cat "$EVENTS" "$WORK/broker.out")"
     is_plain "$(jq -r '.. | strings' "$EVENTS")"
     [ "$(grep -c secret "$EVENTS")" = 0 ]
@@ -169,7 +169,7 @@ lasting_parts() { { starter; parts; } | grep -vxF -e "$(parts rtf-reader)" | sor
     count=0
     for json in 'x' '[]' '{"runtime": 0}' '{"colour": 1}' '{"runtime": 2, "period": 1}' "$(repeat '[' 10000)" '{"runtime": 1, "runtime": 1}'; do
         refuses "$json"
-        [ "$(<"$SPECS/$ALICE/cam.json")" = "$json" ]
+        [ "$(cat "$SPECS/$ALICE/cam.json")" = "$json" ]
         count=$((count + 1))
     done
     [ "$(jq -s '[.[] | select(.stage == "verdict" and .name == "cam")] | length' "$EVENTS")" = $count ]

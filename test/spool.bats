@@ -130,7 +130,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     is_bad cam "$TWO_NAMES"
     here $ALICE 'rm cam.json'
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-    [ "$(<"$HOME_OF_ALICE/spec")" = "$PERIODIC" ]
+    [ "$(cat "$HOME_OF_ALICE/spec")" = "$PERIODIC" ]
 }
 
 # bats test_tags=turn:2
@@ -250,7 +250,7 @@ changes_to_other() {
         is_granted $ALICE cam '.request == "change" and (.result == "BAD_SPEC" or .result == "SCHEDULE_FAIL") and .refusal != null and (.reason | length) > 0'
         is_granted $ALICE cam ".grant.runtime == 1000 and .grant.period == 20000 and .thread == {\"tid\": $SLEEPER, \"state\": \"attached\"}"
         [ "$(kernel "$SLEEPER")" = "$before" ]
-        [ "$(<"$SPECS/$ALICE/cam.json")" = "$refused" ]
+        [ "$(cat "$SPECS/$ALICE/cam.json")" = "$refused" ]
     done
     here $ALICE "echo '$OTHER' >cam.json"
     is_other $ALICE cam
@@ -303,7 +303,7 @@ END
         done"
     touch "$WORK/stop"
     wait "$reader"
-    [ "$(<"$WORK/seen")" = "kernel 1000 20000 20000
+    [ "$(cat "$WORK/seen")" = "kernel 1000 20000 20000
 kernel 2000 40000 50000
 verdict 1000 1000 20000 20000 50000000
 verdict 2000 2000 50000 40000 40000000
@@ -567,7 +567,7 @@ END
     spec $ALICE same "$PERIODIC" >/dev/null
     spec $ALICE changed "$PERIODIC" >/dev/null
     spec $ALICE gone "$PERIODIC" >/dev/null
-    before=$(<"$SPECS/$ALICE/same.verdict")
+    before=$(cat "$SPECS/$ALICE/same.verdict")
     broker_stop INT
     here $ALICE "echo '$OTHER' >changed.json; rm gone.json"
     broker_start
@@ -579,7 +579,7 @@ END
         broker_start
         bob_is_answered
     done
-    [ "$(<"$SPECS/$ALICE/same.verdict")" = "$before" ]
+    [ "$(cat "$SPECS/$ALICE/same.verdict")" = "$before" ]
     [ "$(told $ALICE same)" = 1 ]
 }
 
@@ -869,7 +869,7 @@ END
     eventually grep -q established "$WORK/watching"
     here $ALICE "echo '$PERIODIC' >cam.json"
     wait "$watcher"
-    [ "$(<"$WORK/read")" = 1000 ]
+    [ "$(cat "$WORK/read")" = 1000 ]
 }
 
 # bats test_tags=turn:0

@@ -9,7 +9,7 @@ prepare() {
     STATUS=$SPOOL/status.json
 }
 
-says() { told "$1" "$(<"$STATUS")" 2>/dev/null; }
+says() { told "$1" "$(cat "$STATUS")" 2>/dev/null; }
 publisher() { parts rtf-publisher; }
 version() { stat -c '%i %.9Z' "$STATUS"; } # an inode may come again
 ended() {
@@ -78,7 +78,7 @@ END
     [ "$(jq -r '[.pools[] | select(.plugin == null and .capacity == "1").name] | join(",")' "$STATUS")" = "$(seq -s, -f 'CPU %g' 0 $((cpus - 1)))" ]
     says ".pools | length == $((2 * cpus + 1))"
     ls -A "$SPOOL" | grep -F status >"$WORK/names"
-    [ "$(<"$WORK/names")" = status.json ]
+    [ "$(cat "$WORK/names")" = status.json ]
 }
 
 @test "a line that has all CPUs together has one pool" {

@@ -399,7 +399,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     become $ALICE sh -c 'echo $$; read -r _ <"$1"; exec sleep 300' sh "$WORK/go" >"$WORK/self" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/self"
-    self=$(<"$WORK/self")
+    self=$(cat "$WORK/self")
     echo "$self" >>"$WORK/pids"
     attach $ALICE cam "$self" >/dev/null
     echo go >"$WORK/go"
@@ -465,7 +465,7 @@ END
     become $ALICE taskset -c 0 timeout 300 sh -c 'echo $$; while :; do :; done' >"$WORK/self" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/self"
-    self=$(<"$WORK/self")
+    self=$(cat "$WORK/self")
     echo "$self" >>"$WORK/pids"
     cat >"$WORK/sampler.py" <<'END'
 import os, sys
@@ -502,7 +502,7 @@ END
     touch "$WORK/stop"
     wait "$sampler"
     kill -KILL "$self"
-    [ "$(<"$WORK/samples")" = 'samples seen 0' ] || { cat "$WORK/samples"; false; }
+    [ "$(cat "$WORK/samples")" = 'samples seen 0' ] || { cat "$WORK/samples"; false; }
 }
 
 # ---- as it was before ----
@@ -733,7 +733,7 @@ END
     become $ALICE sh -c '{ until grep -q sleep /proc/$$/comm; do sleep 0.01; done; } & echo $!; exec sleep 300' >"$WORK/zombie" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/zombie"
-    zombie=$(<"$WORK/zombie")
+    zombie=$(cat "$WORK/zombie")
     is_zombie() { [ "$(sed 's/.*) //' "/proc/$zombie/stat" | cut -c 1)" = Z ]; }
     eventually is_zombie
     refused_by_both "$zombie" ATTACH_FAIL "there is no thread $zombie"

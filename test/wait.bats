@@ -32,7 +32,7 @@ freeze_broker() {
     kill -STOP "$BROKER"
     eventually is_stopped "$BROKER"
 }
-is_stopped() { [[ $(<"/proc/$1/stat") == *") T "* ]]; }
+is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
 
 # waiting OPTION...: rtf-wait of Alice in the background, asleep; its pid in $PID.
 waiting() {
@@ -41,7 +41,7 @@ waiting() {
     echo "$PID" >>"$WORK/pids"
     eventually is_asleep "$PID"
 }
-is_asleep() { [[ $(<"/proc/$1/wchan") == *poll* ]]; }
+is_asleep() { [[ $(cat "/proc/$1/wchan") == *poll* ]]; }
 
 ended_with() {
     local status=0

@@ -14,7 +14,7 @@ prepare() {
 
 half() { printf '{"plugin": "FP", "priority": 12, "runtime": "50ms", "period": "100ms"%s}' "${1:-}"; }
 waits() { half ', "on_refusal": "wait"'; }
-says() { told "$3" "$(<"$SPECS/$1/$2.verdict")" 2>/dev/null; }
+says() { told "$3" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null; }
 is_waiting() { says "$1" "$2" '.result == "WAITING"'; }
 is_granted() { says "$1" "$2" '.result == "OK" and .grant != null'; }
 

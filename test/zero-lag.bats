@@ -7,7 +7,7 @@ prepare() {
     configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 1"
 }
 
-is_attached() { [ "$(field .thread.tid "$(<"$SPECS/$1/$2.verdict")")" = "$3" ]; }
+is_attached() { [ "$(field .thread.tid "$(cat "$SPECS/$1/$2.verdict")")" = "$3" ]; }
 
 # used_by NAME SPEC MILLISECONDS: a spec of Alice's whose thread $HOG has used so much of it
 used_by() {
@@ -167,7 +167,7 @@ used_by() {
     is_policy "$HOG" deadline
     [ $(($(milliseconds) - from)) -ge 1950 ]
 }
-has_reason() { [ "$(field .reason "$(<"$SPECS/$ALICE/cam.verdict")")" = "$1" ]; }
+has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" ]; }
 
 # bats test_tags=turn:2
 @test "a quota is free again when its use is paid back, whatever the CPU" {

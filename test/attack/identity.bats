@@ -38,8 +38,8 @@ all_told() {
 
 is_zombie() { [ "$(cut -d ' ' -f 3 "/proc/$1/stat")" = Z ]; }
 execed() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "${2:-sleep}" ]; }
-is_not_attached() { [ "$(field .thread "$(<"$SPECS/$ALICE/$1.verdict")")" = null ]; }
-has_thread() { [ "$(field .thread.tid "$(<"$SPECS/$ALICE/$1.verdict")")" = "$2" ]; }
+is_not_attached() { [ "$(field .thread "$(cat "$SPECS/$ALICE/$1.verdict")")" = null ]; }
+has_thread() { [ "$(field .thread.tid "$(cat "$SPECS/$ALICE/$1.verdict")")" = "$2" ]; }
 strays() { "$BATS_TEST_DIRNAME/strays" "$SPECS" $ALICE; }
 none_stray() { [ -z "$(strays)" ]; }
 

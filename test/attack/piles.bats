@@ -81,7 +81,7 @@ are_gone() { [ "$(the_books | jq '.quiet | length')" = 0 ]; }
     spec $ALICE cam bad >/dev/null
     reader=$(parts rtf-reader)
     grep -qE '^Max data size +67108864 +67108864 ' "/proc/$reader/limits"
-    [ "$(<"/proc/$reader/oom_score_adj")" = 1000 ]
+    [ "$(cat "/proc/$reader/oom_score_adj")" = 1000 ]
     [ "$(cat "/proc/$(starter)/oom_score_adj")" != 1000 ] # whose memory it had until it was started
 }
 

@@ -20,7 +20,7 @@ begins() {
     broker_start --plugin-user 20097 --reader-user 20098 --max-specs 50
     [ "$(field .result "$(spec $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ]
     [ "$(field .result "$(spec $ALICE cam '{"priority": 5, "plugin": "RR"}')")" = OK ]
-    bobs=$(<"$SPECS/$BOB/his.verdict")
+    bobs=$(cat "$SPECS/$BOB/his.verdict")
 }
 
 # taken_over MODE...: from here on each reader of Alice's does that
@@ -44,7 +44,7 @@ bob_is_served() {
         [ "$(field .result "$(spec $BOB new$n '{"priority": 5, "plugin": "RR"}')")" = OK ]
         as $BOB rm "$SPECS/$BOB/new$n.json"
     done
-    [ "$(<"$SPECS/$BOB/his.verdict")" = "$bobs" ]
+    [ "$(cat "$SPECS/$BOB/his.verdict")" = "$bobs" ]
 }
 
 # When she has it no more, her files say again what is granted.
@@ -108,10 +108,10 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     eventually has_said flood
     bob_is_served
     observe >"$WORK/observed"
-    echo "# beside a reader that floods: p50, p99, worst of $REQUESTS: $(<"$WORK/observed") us" >&3
+    echo "# beside a reader that floods: p50, p99, worst of $REQUESTS: $(cat "$WORK/observed") us" >&3
     has_lived 1
     is_over
-    bobs=$(<"$SPECS/$BOB/his.verdict")
+    bobs=$(cat "$SPECS/$BOB/his.verdict")
     taken_over silence
     put $ALICE more '{"priority": 5, "plugin": "RR"}'
     bob_is_served
@@ -132,7 +132,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     [ "$(said | wc -l)" -ge 50 ]
     [[ $(kernel "$(reader)") == 'fifo 11 '*' reset=1' || $(kernel "$(reader)") == 'other 0 nice=0 '* ]] # below the broker; or ordinary, having used much
     [ "$(ls -la "$SPECS/$BOB")" = "$was" ]
-    for pid in "$theirs" "$SLEEPER" "$BROKER"; do [[ $(<"/proc/$pid/stat") != *') T '* ]]; done
+    for pid in "$theirs" "$SLEEPER" "$BROKER"; do [[ $(cat "/proc/$pid/stat") != *') T '* ]]; done
     bob_is_served
     is_over
 }

@@ -108,7 +108,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
     pgrep -P "$forker" >>"$WORK/pids"
     for child in $(pgrep -P "$forker"); do is_policy "$child" other; done
 }
-is_hers() { [ "$(<"/proc/$1/comm")" = sh ]; } # setpriv has ended
+is_hers() { [ "$(cat "/proc/$1/comm")" = sh ]; } # setpriv has ended
 has_children() { [ "$(pgrep -P "$1" -x sleep | wc -l)" -ge "$2" ]; }
 
 @test "one thread cannot be had for two specs, nor for two users" {

@@ -11,7 +11,7 @@ jump() { # SECONDS
 
 tidy() {
     if [ -s "$WORK/jumped" ]; then
-        jumped=$(<"$WORK/jumped")
+        jumped=$(cat "$WORK/jumped")
         jump $((-jumped))
     fi
 }

@@ -80,8 +80,8 @@ desires_time() {
     CAM='{"plugin": "EDF", "runtime": "2ms", "desired_runtime": "4ms", "period": "10ms"}' NEED='{"plugin": "EDF", "runtime": "3ms", "period": "10ms"}'
     desired() {
         case $1 in
-        raised) [ "$(field .grant.accepted_runtime "$(<"$SPECS/$ALICE/cam.verdict")")" = 4000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 4000/10000/10000 '*' reset=1' ]] ;;
-        lowered) [ "$(field .grant.accepted_runtime "$(<"$SPECS/$ALICE/cam.verdict")")" = 2000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 2000/10000/10000 '*' reset=1' ]] ;;
+        raised) [ "$(field .grant.accepted_runtime "$(cat "$SPECS/$ALICE/cam.verdict")")" = 4000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 4000/10000/10000 '*' reset=1' ]] ;;
+        lowered) [ "$(field .grant.accepted_runtime "$(cat "$SPECS/$ALICE/cam.verdict")")" = 2000 ] && [[ $(kernel "$SLEEPER") == 'deadline 0 nice=0 2000/10000/10000 '*' reset=1' ]] ;;
         esac
     }
 }
@@ -121,7 +121,7 @@ sample() {
     for ((i = 0; i < step && i < 6; i++)); do seq $(((first + i * 5) % step)) "$step" $(($1 - 1)); done
 }
 
-says() { [ "$(field "$3" "$(<"$SPECS/$1/$2.verdict")" 2>/dev/null)" = true ]; }
+says() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null)" = true ]; }
 kernel_says() { [ "$(kernel "$SLEEPER")" = "$1" ]; }
 
 # Each operation: what it finds, what is done, what is true when it has been answered.
@@ -163,7 +163,7 @@ is_lowered() { desired lowered; }
 before_tell() { eventually is_told 0; }
 do_tell() { do_create; }
 is_tell() { is_create && is_told 1; }
-is_told() { told ".reservations == $1" "$(<"$SPOOL/status.json")"; }
+is_told() { told ".reservations == $1" "$(cat "$SPOOL/status.json")"; }
 
 # What the adopter does: a new directory, one that is moved away with all that was granted there, one of a wrong name.
 before_adopt() { as $ALICE rm -rf "$SPECS/$ALICE" && eventually has_no_reader; }

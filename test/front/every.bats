@@ -161,7 +161,7 @@ spaced() {
     status=0
     wait "$PID" || status=$?
     [ "$status" -eq 125 ]
-    [[ $(<"$WORK/told") == *'broker'* ]]
+    [[ $(cat "$WORK/told") == *'broker'* ]]
 }
 
 # bats test_tags=turn:1

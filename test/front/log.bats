@@ -227,7 +227,7 @@ END
         rm "$OWN/cam.json"
         eventually test ! -e "$OWN/cam.verdict"
     done
-    [ "$(<"$WORK/precious")" = keep ]
+    [ "$(cat "$WORK/precious")" = keep ]
 }
 
 # bats test_tags=turn:2

@@ -106,5 +106,5 @@ typed() {
     awk '/^```/ { literal = !literal; next } literal && /--loop/ { inside = 1 } literal && inside { gsub(/\\\\/, "\\"); print } !literal { inside = 0 }' "$RTF_SOURCE/man/rtf-every.1.scd" |
         sed -e 's/--loop/--loop --count 3/' -e "s,/run/lock/beat,$WORK/home/beat," >"$WORK/script"
     typed
-    [ "$(<"$WORK/home/beat")" = 3 ]
+    [ "$(cat "$WORK/home/beat")" = 3 ]
 }

@@ -64,7 +64,7 @@ END
     become $BOB sh "$WORK/swap" "$SPECS" $BOB "$WORK/precious" 2>/dev/null 3>&- &
     echo $! >>"$WORK/pids"
     for _ in $(seq 200); do "$RTF_LIBEXEC/rtf-remove" "$SPOOL" $BOB 0 cam >/dev/null 2>&1 || true; done
-    [ "$(<"$WORK/precious/cam.json")" = keep ]
+    [ "$(cat "$WORK/precious/cam.json")" = keep ]
     kill $!
     mkdir -p "$SPECS/root"
     "$RTF_LIBEXEC/rtf-remove" "$SPOOL" ../.. 0 2>"$WORK/err" && false

@@ -77,7 +77,7 @@ prepare() { front_prepare; }
     silent rtf declare cam -T 2ms -P 20ms --comment 'grün'
     for locale in C C.UTF-8; do
         LC_ALL=$locale rtf ls --noheadings -o name,state | cat >"$WORK/list"
-        [ "$(<"$WORK/list")" = 'cam  granted' ]
+        [ "$(cat "$WORK/list")" = 'cam  granted' ]
         LC_ALL=$locale prints 0 rtf show cam
         grep -q 'comment=grün' "$WORK/out"
         LC_ALL=$locale fails 64 'rtf show: gr??n: a name is *' rtf show 'grün'
