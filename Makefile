@@ -79,7 +79,7 @@ $(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC) lib/options.c)
+$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/throttle.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC) lib/options.c)
 $(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC) lib/options.c)
 $(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)

@@ -8,7 +8,8 @@
  *   op=restore id tid started_by + attributes                  what it was before
  *   op=watch   id tid started_by watch                         only the descriptor, see below
  *   op=budget  id tid started_by budget                        the same
- *   op=rt_runtime id value                                     writes sched_rt_runtime_us
+ *   op=lift    id by                                           lifts sched_rt_runtime_us for `by` (throttle.h)
+ *   op=limit   id by                                           `by` does not need that any more
  *   op=probe   id cpus                                         whether SCHED_DEADLINE threads can be on them, not pinned
  *   op=domains id by cpus                                      makes scheduling domains; without cpus: removes those of `by`
  *   op=sweep   id tid started_by group                         takes what an ended thread has left in its domain out of it
@@ -45,11 +46,9 @@
 #include "locked.h"
 #include "paragraph.h"
 #include "powers.h"
+#include "throttle.h"
 #include "units.h"
 #include "watch.h"
-
-static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
-static int rt_runtime = -1; /* opened before there are rules for files, which hold for an inode, and this one's may be made anew */
 
 static enum enforced no(char *reason, const char *text)
 {
@@ -100,16 +99,12 @@ static enum enforced serve_known(const struct paragraph *request, int pidfd, cha
     return enforce(&target, &wanted, &placement, reason);
 }
 
-static enum enforced write_rt_runtime(const struct paragraph *request, char *reason)
+static enum enforced serve_throttle(const struct paragraph *request, bool (*change)(const char *by, char *reason), char *reason)
 {
-    const char *value = paragraph_get(request, "value");
-    uint64_t number;
-    if (value == NULL || (strcmp(value, "-1") != 0 && !parse_number(value, INT32_MAX, &number)))
-        return no(reason, "rt_runtime without a value");
-    ssize_t written = pwrite(rt_runtime, value, strlen(value), 0);
-    if (written < 0)
-        snprintf(reason, ENFORCE_REASON, "%s: %s", rt_runtime_file, strerror(errno));
-    return written < 0 ? ENFORCE_REFUSED : ENFORCED;
+    const char *by = paragraph_get(request, "by");
+    if (by == NULL)
+        return no(reason, "lift or limit without by");
+    return change(by, reason) ? ENFORCED : ENFORCE_REFUSED;
 }
 
 static enum enforced serve_domains(const struct paragraph *request, char *reason)
@@ -161,8 +156,10 @@ static enum enforced serve_one(const struct paragraph *request, const int fds[2]
         return serve_watch(request, reason);
     if (op != NULL && strcmp(op, "sweep") == 0)
         return serve_sweep(request, reason);
-    if (op != NULL && strcmp(op, "rt_runtime") == 0)
-        return write_rt_runtime(request, reason);
+    if (op != NULL && strcmp(op, "lift") == 0)
+        return serve_throttle(request, throttle_lift, reason);
+    if (op != NULL && strcmp(op, "limit") == 0)
+        return serve_throttle(request, throttle_restore, reason);
     if (op != NULL && strcmp(op, "probe") == 0)
         return serve_probe(request, reason);
     if (op != NULL && strcmp(op, "domains") == 0)
@@ -238,12 +235,12 @@ static bool confine(void)
         "stat", "lstat", "newfstatat", "statx", "lseek", "getdents64", "access", "faccessat", "faccessat2", "mkdir", "mkdirat", "rmdir", "fgetxattr", "fsetxattr",
         "unlink", "unlinkat", "rename", "renameat", "renameat2", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime",
         "clock_getres", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "getuid", "geteuid", "brk", "mmap", "munmap",
-        "mremap", "mprotect", "madvise", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", NULL};
+        "mremap", "mprotect", "madvise", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", "flock", NULL};
     char mount[GROUP_BYTES];
     const bool has_cpusets = cgroups_find("cpuset", mount) != CGROUPS_NONE;
     const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {RUN_DIRECTORY, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
-    rt_runtime = open(rt_runtime_file, O_WRONLY | O_CLOEXEC);
+    (void)throttle_open(); /* who needs it and has none is told so */
     if (!confine_for_good() || !confine_powers(powers))
         return false;
     if (!hidden)

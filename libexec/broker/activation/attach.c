@@ -156,9 +156,9 @@ uint64_t attach_domains(const cpu_set_t *cpus, const char *by)
     return finish(message, -1);
 }
 
-uint64_t attach_rt_runtime(const char *value)
+uint64_t attach_throttle(bool lifted, const char *by)
 {
-    struct message *message = begin("rt_runtime");
-    paragraph_add(helper_text(message), "value", value);
+    struct message *message = begin(lifted ? "lift" : "limit");
+    paragraph_add(helper_text(message), "by", by);
     return finish(message, -1);
 }

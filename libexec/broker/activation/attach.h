@@ -29,7 +29,9 @@ uint64_t attach_watch(const struct attachment *attachment);
 /* Only what tells when its runtime is used up: that of apply, adjust and apply_again has been lost. */
 uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant);
 uint64_t attach_sweep(const struct attachment *attachment);
-uint64_t attach_rt_runtime(const char *value);
+
+/* Whether `by`, a spool, needs sched_rt_runtime_us lifted (throttle.h). */
+uint64_t attach_throttle(bool lifted, const char *by);
 
 /* Whether SCHED_DEADLINE threads can be on these CPUs, not pinned. */
 uint64_t attach_probe(const cpu_set_t *cpus);

@@ -36,9 +36,6 @@
 #include "waiters.h"
 #include "reservations.h"
 
-static const char rt_runtime_file[] = "/proc/sys/kernel/sched_rt_runtime_us";
-static char former_rt_runtime[24]; /* "": not changed by us */
-
 /* ---- the journal ---- */
 
 static bool journal_afresh(char reason[static REASON_BYTES])
@@ -47,7 +44,7 @@ static bool journal_afresh(char reason[static REASON_BYTES])
         state_abandon();
         return false;
     }
-    bool good = former_rt_runtime[0] == '\0' || state_rt_runtime(former_rt_runtime);
+    bool good = true;
     for (const struct reservation *reservation = reservation_first(); good && reservation != NULL; reservation = reservation->hh_task.next)
         if (reservation->state != RESERVATION_OVER_LIMIT)
             good = state_reservation(reservation);
@@ -83,37 +80,21 @@ void journal_tidy(void)
 
 /* ---- the kernel-wide setting ---- */
 
-static bool read_rt_runtime(char text[static 24])
-{
-    FILE *file = fopen(rt_runtime_file, "re");
-    bool good = file != NULL && fgets(text, 24, file) != NULL;
-    if (file != NULL)
-        fclose(file);
-    if (good)
-        text[strcspn(text, "\n")] = '\0';
-    return good;
-}
-
-static bool write_rt_runtime(const char *value, char *reason)
-{
-    struct helper_event last = {.answer = HELPER_OK};
-    (void)attach_rt_runtime(value);
-    if (attach_drain(5, &last) && last.answer == HELPER_OK)
-        return true;
-    snprintf(reason, REASON_BYTES, "sched_rt_runtime_us could not be set to %s: %.300s", value, last.reason);
-    return false;
-}
-
 /* EBUSY while the kernel still counts SCHED_DEADLINE threads that have just been demoted or have ended: it does until
  * the end of their period, at most 4.2 s. Now and then it says so even to -1, to a broker that follows at once. */
-static bool set_rt_runtime(const char *value, char *reason)
+static bool set_throttle(bool lifted, char *reason)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
-    int64_t until = monotonic_now() + INT64_C(5000000000);
-    bool good;
-    while (!(good = write_rt_runtime(value, reason)) && monotonic_now() < until)
-        (void)nanosleep(&pause, NULL);
-    return good;
+    struct helper_event last = {.reason = "sched_rt_runtime_us: the attach helper does not answer"};
+    for (int64_t until = monotonic_now() + INT64_C(5000000000);; (void)nanosleep(&pause, NULL)) {
+        (void)attach_throttle(lifted, spool.path);
+        if (attach_drain(5, &last) && last.answer == HELPER_OK)
+            return true;
+        if (monotonic_now() > until)
+            break;
+    }
+    snprintf(reason, REASON_BYTES, "%.400s", last.reason);
+    return false;
 }
 
 static bool set_domains(const cpu_set_t *cpus, char *reason)
@@ -166,35 +147,20 @@ static bool wants_unthrottled(void)
     return false;
 }
 
-/* The former value is in the journal before the new one is in the kernel. */
-static bool set_kernel(const char *recorded, char *reason)
+static bool settle_throttle(char *reason)
 {
-    char now[24];
-    snprintf(former_rt_runtime, sizeof former_rt_runtime, "%s", recorded);
-    if (!wants_unthrottled()) {
-        if (former_rt_runtime[0] != '\0' && !write_rt_runtime(former_rt_runtime, reason))
-            event_broker("error", "%s", reason); /* EBUSY while tasks above it run: not worth refusing to serve */
-        else
-            former_rt_runtime[0] = '\0';
+    const bool lifted = wants_unthrottled();
+    if (set_throttle(lifted, reason))
         return true;
-    }
-    if (!read_rt_runtime(now)) {
-        snprintf(reason, REASON_BYTES, "%s: %s", rt_runtime_file, strerror(errno));
-        return false;
-    }
-    if (former_rt_runtime[0] == '\0' && strcmp(now, "-1") != 0)
-        snprintf(former_rt_runtime, sizeof former_rt_runtime, "%s", now);
-    return journal_afresh(reason) && (strcmp(now, "-1") == 0 || set_rt_runtime("-1", reason));
+    if (!lifted)
+        event_broker("error", "%s", reason); /* EBUSY while tasks above it run: not worth refusing to serve */
+    return !lifted;
 }
 
-static void restore_kernel(void)
+static void restore_throttle(void)
 {
     char reason[REASON_BYTES];
-    if (former_rt_runtime[0] == '\0')
-        return;
-    if (set_rt_runtime(former_rt_runtime, reason))
-        former_rt_runtime[0] = '\0';
-    else
+    if (!set_throttle(false, reason))
         event_broker("error", "%s", reason);
 }
 
@@ -389,14 +355,14 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     for (int i = 0; i < state->count; i++)
         apply[i] = take_up(&state->reservations[i], state->same_boot);
     follow_orphans(state);
-    bool good = set_kernel(state->same_boot ? state->rt_runtime : "", reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
+    bool good = settle_throttle(reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
     if (good)
         keepers_settle();
     else {
         char ignored[REASON_BYTES];
-        restore_kernel();
+        restore_throttle();
         (void)drop_domains(ignored);
     }
     free(apply);
@@ -453,12 +419,12 @@ void lay_down(void)
         answered = restore_all(); /* those that had to stay in their domains until now */
     if (!answered)
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
-    restore_kernel();
+    restore_throttle();
     keepers_end();
     char reason[REASON_BYTES];
     if (!drop_domains(reason))
         event_broker("error", "%s", reason);
-    if (reservation_first() == NULL && former_rt_runtime[0] == '\0')
+    if (reservation_first() == NULL)
         place_leave();
     else if (!journal_afresh(reason))
         event_broker("error", "%s", reason);
@@ -484,11 +450,11 @@ bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES])
     if (!state_read(&state, reason))
         return false;
     bool good = true;
-    if (state.same_boot && state.rt_runtime[0] != '\0' && !state.left_in_force)
-        good = set_rt_runtime(state.rt_runtime, reason) && (!state_reopen() || state_rt_runtime(""));
     recover_know_raised(&state);
-    if (!state.left_in_force)
+    if (!state.left_in_force) {
+        good = set_throttle(false, reason);
         good = drop_domains(reason) && keepers_put_back(path, reason) && good;
+    }
     state_free(&state);
     return good;
 }

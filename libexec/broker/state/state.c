@@ -145,24 +145,10 @@ bool state_gone(const struct reservation *reservation)
     return append();
 }
 
-bool state_rt_runtime(const char *former)
-{
-    paragraph_add(&output, "record", "kernel");
-    paragraph_add(&output, "rt_runtime", former);
-    return append();
-}
-
 bool state_left(void)
 {
     paragraph_add(&output, "record", "left");
     return append();
-}
-
-bool state_reopen(void)
-{
-    journal = openat(spool.state, names[in_force], O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-    length = journal < 0 ? 0 : lseek(journal, 0, SEEK_END);
-    return journal >= 0;
 }
 
 static void read_boot(char boot[static 64])
@@ -431,8 +417,6 @@ static bool take_record(struct one_file *file, struct known **known, const struc
         return get(record, "generation", UINT64_MAX, &file->generation);
     } else if (strcmp(kind, "whole") == 0)
         file->whole = true;
-    else if (strcmp(kind, "kernel") == 0)
-        return get_text(record, "rt_runtime", state->rt_runtime, sizeof state->rt_runtime);
     else if (strcmp(kind, "reservation") == 0 || strcmp(kind, "wish") == 0 || strcmp(kind, "gone") == 0) {
         if (!get_reservation(record, &reservation))
             return false;

@@ -5,7 +5,6 @@
  *   record=boot    boot= the kernel's boot id: threads of another boot are never touched; generation= the number of this journal;
  *                  format=2: what is written here; without it, the same without claims, and the records of reservations are record=wish
  *   record=whole   all that was in force when this journal was begun stands before
- *   record=kernel  rt_runtime= what sched_rt_runtime_us was before it was set to -1; empty when it was put back
  *   record=left    the broker ended by SIGINT and left everything in force
  *   record=reservation    user= name= task= time= and, as they exist: judged=, judged_tid=, lease=, waits=, token=, the grant (plugin=- where it
  *                  has no CPU time, RESOURCE_plugin= and more for each claim on another resource), the attached thread and its former
@@ -46,7 +45,6 @@ struct recorded_reservation {
 
 struct recorded_state {
     bool same_boot, left_in_force;
-    char rt_runtime[24]; /* "" when it was not changed */
     struct recorded_reservation *reservations; /* in the order of their first grant */
     int count;
 };
@@ -68,11 +66,7 @@ void state_abandon(void);
 /* Each appends one record. False with errno: nothing was appended. */
 bool state_reservation(const struct reservation *reservation);
 bool state_gone(const struct reservation *reservation);
-bool state_rt_runtime(const char *former);
 bool state_left(void);
-
-/* Goes on with the journal that is there, for a record or two. */
-bool state_reopen(void);
 
 /* A record could not be appended, and the next one about that reservation may be long in coming: the caller should
  * begin, write all and commit, until that succeeds. */
