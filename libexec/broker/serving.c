@@ -1,0 +1,206 @@
+#include "serving.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "acl.h"
+#include "attach.h"
+#include "attachments.h"
+#include "books.h"
+#include "directories.h"
+#include "event.h"
+#include "fatal.h"
+#include "guard.h"
+#include "home.h"
+#include "judging.h"
+#include "keepers.h"
+#include "names.h"
+#include "order.h"
+#include "plugins.h"
+#include "process.h"
+#include "readers.h"
+#include "recover.h"
+#include "reload.h"
+#include "reservations.h"
+#include "spool.h"
+#include "starter.h"
+#include "status.h"
+#include "threads.h"
+#include "timers.h"
+
+static char acl_path[4096];
+static int signals_fd = -1, stop_signal;
+static bool starter_is_gone;
+
+static struct acl *load_rules(char *reason)
+{
+    return acl_load(acl_path, reason);
+}
+
+void serving_configure(const char *config)
+{
+    char path[4096], directory[4096], reason[REASON_BYTES];
+    snprintf(path, sizeof path, "%s/plugins.conf", config);
+    snprintf(acl_path, sizeof acl_path, "%s/acl.conf", config);
+    snprintf(directory, sizeof directory, "%s", part("plugins"));
+    if (!plugins_load(path, directory, reason))
+        die(EX_CONFIG, reason);
+    rules = load_rules(reason);
+    if (rules == NULL)
+        die(EX_CONFIG, reason);
+}
+
+static void reload(void)
+{
+    char reason[REASON_BYTES];
+    struct acl *fresh = load_rules(reason);
+    event_reopen();
+    judging_drain(spool_is_draining());
+    if (fresh == NULL) {
+        event_broker("error", "%s; the rules in force stay", reason);
+        fprintf(stderr, "rtf-brokerd: %s; the rules in force stay\n", reason);
+        return;
+    }
+    reload_rules(fresh);
+    acl_names(fresh, names_warn_unknown);
+    reload_doubt_owners();
+    directories_rescan(); /* a uid that is named now may have one */
+    threads_check();
+    event_broker("reloaded", "acl.conf was read again and the log opened again");
+}
+
+static void reap(void)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+static void show_books(void)
+{
+    if (!books_write())
+        event_broker("error", "state/current/books.json cannot be written: %s", strerror(errno));
+}
+
+static void take_signals(struct source *source, uint32_t events)
+{
+    struct signalfd_siginfo info;
+    (void)source;
+    (void)events;
+    while (read(signals_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGHUP)
+            reload();
+        else if (info.ssi_signo == SIGCHLD)
+            reap();
+        else if (info.ssi_signo == SIGUSR1)
+            show_books();
+        else
+            stop_signal = (int)info.ssi_signo;
+    }
+}
+
+void serving_catch_signals(void)
+{
+    static struct source source = {.ready = take_signals};
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signals_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (signals_fd < 0 || !loop_add(signals_fd, EPOLLIN, &source))
+        die_errno(EX_OSERR, "signalfd");
+}
+
+/* Without a starter no part that dies comes back: better a new broker, while all parts are there. */
+static void take_starter_events(struct source *source, uint32_t events)
+{
+    struct part_used used;
+    int heard;
+    (void)source;
+    (void)events;
+    while ((heard = starter_hear(&used)) > 0)
+        plugin_used(&used);
+    if (heard == 0)
+        return;
+    event_broker("error", "the starter was killed: the broker ends as by SIGINT, to be started again");
+    starter_is_gone = true;
+    stop_signal = SIGINT;
+}
+
+bool fork_starter(bool in_background)
+{
+    static struct source source = {.ready = take_starter_events};
+    return starter_fork(in_background, &source);
+}
+
+void turn(void)
+{
+    plugins_flush();
+    readers_flush();
+    event_flush();
+    status_notice();
+    const bool busy = order_has_queue();
+    home_keep(busy);
+    loop_turn(busy);
+    order_take_turn();
+    timers_run(); /* last: an answer that came late because the broker itself was kept waiting is no fault */
+    attachments_sweep();
+    users_sweep();
+    journal_tidy();
+}
+
+void turn_until(bool (*is_so)(void), int64_t at_most)
+{
+    struct timer patience = {0};
+    timer_set(&patience, monotonic_now() + at_most);
+    while (stop_signal == 0 && !is_so() && patience.at != 0)
+        turn();
+    timer_end(&patience);
+}
+
+bool start_plugins(char reason[static REASON_BYTES])
+{
+    int started = plugins_start(reason) ? 0 : -1;
+    while (started == 0 && (started = plugins_have_started(reason)) == 0)
+        turn();
+    return started > 0;
+}
+
+void serve(void)
+{
+    while (stop_signal == 0)
+        turn();
+}
+
+void stop_parts(void)
+{
+    status_end();
+    guard_stop();
+    attach_stop();
+    keepers_stop();
+    starter_stop(); /* ends the others */
+}
+
+void stop(void)
+{
+    event_broker("stopped", "%s", starter_is_gone ? "what is granted stays in force" : stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
+    if (stop_signal == SIGINT)
+        leave_in_force();
+    else
+        lay_down();
+    stop_parts();
+}
+
+bool starter_was_killed(void)
+{
+    return starter_is_gone;
+}

@@ -1,0 +1,108 @@
+#include "check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "domains.h"
+#include "fatal.h"
+#include "fault.h"
+#include "loop.h"
+#include "order.h"
+#include "place.h"
+#include "plugin-lines.h"
+#include "plugins.h"
+#include "process.h"
+#include "recover.h"
+#include "serving.h"
+#include "spool.h"
+#include "starter.h"
+#include "tick.h"
+#include "units.h"
+
+/* What is correct and may still not be meant is said by a program that is no part of this one. */
+__attribute__((noreturn)) static void lint(const char *config)
+{
+    char tick[NUMBER_TEXT];
+    execl(part("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick", format_number(tick_is_not_awaited() ? 0 : tick_length(), tick), (char *)NULL);
+    die_errno(EX_OSERR, part("rtf-lint"));
+}
+
+/* The plugins know what they refuse, and whether they go together. They are started as they will be, which only root can. */
+static void ask_plugins(const struct options *options)
+{
+    char reason[REASON_BYTES];
+    loop_start();
+    plugins_prepare(find_plugin_user(options->plugin_user), order_plugin_event);
+    if (!fork_starter(false))
+        die_errno(EX_OSERR, "fork");
+    const bool good = start_plugins(reason);
+    starter_stop();
+    if (!good)
+        die(EX_CONFIG, reason);
+}
+
+/* The helper says why not. */
+static bool can_be_global(const struct plugin_line *line)
+{
+    char cpus[CPU_LIST_TEXT];
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        execl(part("rtf-attach"), "rtf-attach", "--probe", format_cpus(&line->cpus, cpus), (char *)NULL);
+        _exit(EX_OSERR);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Of what the kernel refuses at the start: CPUs that are not all of one domain. While there are domains that a broker has made, and will unmake when it
+ * ends, nobody can tell. */
+static void ask_kernel(void)
+{
+    char reason[REASON_BYTES];
+    cpu_set_t domains, online;
+    for (int i = 0; i < plugins_count() && access(DOMAINS_RECORD, F_OK) != 0; i++) {
+        const struct plugin_line *line = plugin_line(i);
+        if (!line->deadline || line->partition != PARTITION_GLOBAL || can_be_global(line))
+            continue;
+        snprintf(reason, sizeof reason, "plugins.conf:%d: %s cannot have partition=global with these CPUs", line->line, line->name);
+        die(EX_CONFIG, reason);
+    }
+    plugins_domains(&domains);
+    online_cpus(&online);
+    if (CPU_EQUAL(&domains, &online))
+        die(EX_CONFIG, "plugins.conf: partition=cpuset and confine=cpuset take all CPUs: one at least has to be left for ordinary threads");
+}
+
+void check(const struct options *options)
+{
+    if (geteuid() == 0) {
+        ask_plugins(options);
+        ask_kernel();
+    }
+    lint(options->config);
+}
+
+int put_back(const struct options *options)
+{
+    char reason[REASON_BYTES];
+    int lock, there = spool_open_state(options->spool, &lock, reason);
+    if (there < 0)
+        die(EX_UNAVAILABLE, reason);
+    if (there == 0)
+        return EX_OK; /* no broker has ever changed anything */
+    place_find();
+    attach_prepare(part("rtf-attach"), NULL);
+    if (!fork_starter(false) || !attach_start(lock))
+        die_errno(EX_OSERR, part("rtf-attach"));
+    bool good = put_back_kernel(part, reason);
+    attach_stop();
+    starter_stop();
+    if (!good)
+        die(EX_OSERR, reason);
+    return EX_OK;
+}

@@ -1,0 +1,22 @@
+/* What rtf-brokerd(8) is told, and whom its words stand for. What stands for nobody ends the program. */
+#ifndef RTF_COMMAND_LINE_H
+#define RTF_COMMAND_LINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "starter.h"
+
+struct options {
+    bool foreground, check, put_back;
+    const char *spool, *config, *state, *group, *plugin_user, *reader_user;
+};
+
+void command_line_read(int argc, char **argv, struct options *options);
+
+/* NULL: the usual one. */
+gid_t find_group(const char *name);
+struct identity_to_run_as find_plugin_user(const char *name);
+struct identity_to_run_as find_reader_user(const struct options *options);
+
+#endif

@@ -1,0 +1,39 @@
+#include "fatal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+#include "fault.h"
+
+static bool is_logged;
+
+void fatal_logged(bool logged)
+{
+    is_logged = logged;
+}
+
+/* Whoever looks into the log after a reboot finds there why nothing is served. Standard error has it already. */
+static void last_words(const char *reason)
+{
+    if (!is_logged)
+        return;
+    event_echo(false);
+    event_broker("error", "it cannot start: %s", reason);
+}
+
+void die(int code, const char *reason)
+{
+    last_words(reason);
+    fprintf(stderr, "rtf-brokerd: %s\n", reason);
+    exit(code);
+}
+
+void die_errno(int code, const char *what)
+{
+    char reason[REASON_BYTES];
+    snprintf(reason, sizeof reason, "%.300s: %s", what, strerror(errno));
+    die(code, reason);
+}

@@ -1,0 +1,118 @@
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "fatal.h"
+#include "fault.h"
+#include "locked.h"
+#include "plugin-lines.h"
+
+static char libexec[3900];
+
+/* Parts are looked for beside this program, so that a build tree and an installation work alike. */
+void find_libexec(void)
+{
+    ssize_t length = readlink("/proc/self/exe", libexec, sizeof libexec - 1);
+    if (length < 0)
+        die_errno(EX_OSERR, "/proc/self/exe");
+    libexec[length] = '\0';
+    *strrchr(libexec, '/') = '\0';
+}
+
+char *part(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", libexec, name);
+    return path;
+}
+
+void clean_process(void)
+{
+    struct rlimit files;
+    for (int fd = 0; fd < 3; fd++) /* or the spool would become somebody's standard output */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            exit(EX_OSERR);
+    umask(0077);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGIO, SIG_IGN); /* a writer that runs into a read lease signals its holder */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+/* A broker that its own grants can starve cannot take them back: it runs above them all, the helper with it,
+ * the plugins one below, for they may run away. Inherited by all that is started from here. */
+void outrank_grants(void)
+{
+    char reason[REASON_BYTES];
+    struct sched_param param = {.sched_priority = plugins_highest_priority() + 2};
+    if (param.sched_priority < 3)
+        param.sched_priority = 3;
+    if (sched_setscheduler(0, SCHED_FIFO, &param) == 0)
+        return;
+    snprintf(reason, sizeof reason, "the broker cannot run above what it grants (SCHED_FIFO, priority %d): %s; it needs CAP_SYS_NICE, and "
+                                    "real-time runtime in its cpu cgroup (cpu.rt_runtime_us)", param.sched_priority, strerror(errno));
+    die(EX_OSERR, reason);
+}
+
+/* Nor one that waits for the disk. Each part locks itself; plugins run without rights, and the limit that lets
+ * them is inherited. */
+void lock_memory(void)
+{
+    struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    if (setrlimit(RLIMIT_MEMLOCK, &unlimited) != 0)
+        event_broker("warning", "of plugins and of the lookup of accounts only what they start with is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s", strerror(errno));
+    if (!memory_lock(MCL_ONFAULT))
+        event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
+}
+
+/* Without --foreground the caller gets its shell back when clients can be served. */
+int go_to_background(void)
+{
+    int ends[2];
+    char ready;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        die_errno(EX_OSERR, "pipe");
+    pid_t child = fork();
+    if (child < 0)
+        die_errno(EX_OSERR, "fork");
+    if (child == 0) {
+        close(ends[0]);
+        setsid();
+        return ends[1];
+    }
+    close(ends[1]);
+    if (read(ends[0], &ready, 1) == 1)
+        _exit(EX_OK);
+    int status;
+    (void)waitpid(child, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE);
+}
+
+void say_ready(int fd)
+{
+    if (fd < 0)
+        return;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; null >= 0 && i < 3; i++)
+        (void)dup2(null, i);
+    if (null >= 0)
+        close(null);
+    (void)!write(fd, "", 1);
+    close(fd);
+}

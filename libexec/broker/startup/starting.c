@@ -1,0 +1,153 @@
+#include "starting.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "acl.h"
+#include "attach.h"
+#include "directories.h"
+#include "event.h"
+#include "fatal.h"
+#include "guard.h"
+#include "home.h"
+#include "judging.h"
+#include "keepers.h"
+#include "logging.h"
+#include "names.h"
+#include "order.h"
+#include "place.h"
+#include "plugins.h"
+#include "privileges.h"
+#include "process.h"
+#include "readers.h"
+#include "recover.h"
+#include "scans.h"
+#include "serving.h"
+#include "shares.h"
+#include "spool.h"
+#include "state.h"
+#include "status.h"
+#include "threads.h"
+#include "watchdog.h"
+
+static const struct reader_events reader_events = {
+    .files = order_files, .news = order_news, .odd = order_odd, .overflow = order_overflow, .unwritten = order_unwritten, .lost = order_reader_lost,
+    .dispose = directories_dispose,
+    .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
+};
+
+static void account_known(struct account *account)
+{
+    directories_of(account);
+    judging_account_known(account);
+}
+
+static void log_was_restarted(void)
+{
+    event_broker("error", "the writer of the log ended and is started again: some lines may be missing");
+}
+
+/* A journal that cannot be read is no start: take_up_where_it_was. */
+static void know_raised(void)
+{
+    char reason[REASON_BYTES];
+    struct recorded_state state;
+    if (!keepers_raised_any() || !state_read(&state, reason))
+        return;
+    recover_know_raised(&state);
+    state_free(&state);
+}
+
+static void prepare_parts(const struct options *options)
+{
+    static const struct guard_listener of_guard = {.news = threads_guarded, .is_new = threads_guard};
+    struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
+    if (!order_prepare())
+        die_errno(EX_OSERR, "timerfd");
+    attach_prepare(part("rtf-attach"), order_helper_event);
+    know_raised();
+    keepers_prepare(part, order_keeper_event, shares_say_again);
+    guard_prepare(part("rtf-guard"), &of_guard);
+    names_prepare(part("rtf-names"), plugin_user, account_known);
+    plugins_prepare(plugin_user, order_plugin_event);
+    directories_prepare(part("rtf-adopter"));
+    readers_prepare(part("rtf-reader"), find_reader_user(options), &reader_events);
+    logging_prepare(part("rtf-logger"), log_was_restarted);
+    status_prepare(part("rtf-publisher"), spool.group);
+    if (!fork_starter(!options->foreground))
+        die_errno(EX_OSERR, "fork");
+    if (!logging_start(spool.log))
+        die_errno(EX_OSERR, part("rtf-logger"));
+}
+
+static bool owners_are_known(void)
+{
+    return directories_are_known() && names_are_settled();
+}
+
+static bool take_up_where_it_was(char *reason)
+{
+    struct recorded_state state;
+    if (!state_read(&state, reason))
+        return false;
+    directories_hold(true);
+    if (!directories_start()) {
+        snprintf(reason, REASON_BYTES, "rtf-adopter: %s", strerror(errno));
+        return false;
+    }
+    turn_until(owners_are_known, INT64_C(12000000000));
+    const bool good = recover(&state, reason);
+    state_free(&state);
+    if (!good)
+        return false;
+    scans_gather();
+    directories_hold(false);
+    turn_until(directories_are_scanned, INT64_C(5000000000));
+    scans_gathered();
+    return true;
+}
+
+/* It is there when clients can be served, unless its disk takes too long. */
+static bool tell_status(char *reason)
+{
+    if (!status_start()) {
+        snprintf(reason, REASON_BYTES, "rtf-publisher: %s", strerror(errno));
+        return false;
+    }
+    turn_until(status_is_settled, INT64_C(1000000000));
+    return true;
+}
+
+void start(const struct options *options, int lock)
+{
+    char reason[REASON_BYTES];
+    event_echo(options->foreground);
+    judging_drain(spool_is_draining());
+    outrank_grants();
+    home_choose();
+    lock_memory();
+    prepare_parts(options);
+    if (!spool_make_alive(reason))
+        die(EX_OSERR, reason);
+    watchdog_open();
+    privileges_drop(options->spool, options->config);
+    if (!attach_start(lock) || !guard_start() || !names_start())
+        die_errno(EX_OSERR, "the broker's parts");
+    if (!start_plugins(reason) || !keepers_start(reason)) {
+        stop_parts();
+        die(EX_CONFIG, reason);
+    }
+    if (!take_up_where_it_was(reason) || !tell_status(reason) || !spool_announce(reason)) {
+        stop_parts();
+        die(EX_OSERR, reason);
+    }
+    state_settle();
+    privileges_to_serve();
+    acl_names(rules, names_warn_unknown);
+    if (place_doubt() != NULL)
+        event_broker("warning", "%s", place_doubt());
+    fatal_logged(false);
+    event_broker("started", "spool %.300s, plugins: %d", options->spool, plugins_count());
+}
