@@ -5,7 +5,7 @@ setup_suite() {
     RTF_SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
     export RTF_SOURCE
     if [ -z "${RTF_STAGE:-}" ]; then
-        RTF_STAGE=$(mktemp -d /tmp/rtf-stage.XXXXXX)
+        RTF_STAGE=$(mktemp -d "${TMPDIR:-/tmp}/rtf-stage.XXXXXX")
         RTF_STAGE_IS_OURS=yes
         chmod 755 "$RTF_STAGE"
         if [ -n "${RTF_INSTALLED:-}" ]; then
