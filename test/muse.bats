@@ -390,7 +390,7 @@ END_OF_SSH
 @test "muse run --remote: marks come as datagrams, and what was run there is known here" {
     far_away ''
     experiment 1 a b >e.json
-    "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >/dev/null
+    "$MUSE" run --remote far --remote-command "env LONG=$(printf '%0200d' 0) $MUSE" e.json -o out >/dev/null
     [ "$(jq -r .ended out/run.json)" = well ]
     [ "$(of .threads.a.lost)" -eq 0 ]
     [ "$("$MUSE" marks out | grep -c ^2,)" -eq "$(jq .threads.b.jobs out/run.json)" ]
@@ -507,6 +507,10 @@ END_OF_RELAY
 # measured LINE Q:P...: reservations under this plugin, all at once and beside hogs. A line for each in the file `each`: its share, alpha, period, runtime,
 # delta and longest blackout.
 measured() {
+    has_reservations "$@"
+    measure $(($# - 1))
+}
+has_reservations() {
     local line=$1 pair
     shift
     configure_plugins "$line"
@@ -517,7 +521,6 @@ measured() {
         jq -n --arg q "${pair%:*}ms" --arg p "${pair#*:}ms" '{key: "t\($p)-\($q)", value:
             {reservation: {runtime: $q, period: $p}, phases: {w0: {duration: "100us"}}, analysis: {supply: true}}}'
     done | jq -s '{global: {duration: 6, horizon: 3}, threads: (from_entries + ({phases: {c0: {loops: 100000}}} | {hog1: ., hog2: ., hog3: ., hog4: .}))}' >e.json
-    measure $#
 }
 
 measure() { # HOW-MANY
@@ -528,24 +531,20 @@ measure() { # HOW-MANY
     [ "$(wc -l <each)" -eq "$1" ]
 }
 
-# Within 1 %, and no longer delay than 2 (P - Q) and a tick; the sentences have nothing to add. The host of a virtual machine takes time from anybody, and
-# some of it from what the kernel says was given: of three measurements one has to hold. A promise that is not kept is kept in none.
+# Within 1 % and what a switch costs in each period, and no longer delay than 2 (P - Q) and a tick; no sentence says otherwise. The kernel counts a
+# switch and its timer as the thread's time: 50 us a period on one virtual machine, next to nothing on another (`make bench-muse` says how much).
 kept() {
-    local tries
-    measured "$@"
-    for tries in 2 1 0; do
-        if is_kept; then return; fi
-        [ "$tries" -gt 0 ]
-        measure $(($# - 1))
-    done
+    has_reservations "$@"
+    once_of 3 is_kept $(($# - 1))
 }
-is_kept() {
-    awk -v tick="$(jq .tick out/run.json)" '$3 < 0.99 * $2 || $3 > 1.01 * $2 || $6 > 2 * ($4 - $5) + tick { print; bad = 1 } END { exit bad }' each >&2 &&
-        ! grep -e ': that is' -e ': the kernel gave' said >&2
+is_kept() { # HOW-MANY
+    measure "$1" &&
+        awk -v tick="$(jq .tick out/run.json)" '$3 < 0.99 * $2 - 0.0001 / $4 || $3 > 1.01 * $2 || $6 > 2 * ($4 - $5) + tick { print; bad = 1 } END { exit bad }' each >&2 &&
+        ! grep ': that is' said >&2
 }
 
 # bats test_tags=machine
-@test "muse run: five reservations beside hogs: each has its share within 1 %, and no longer delay than 2 (P - Q) and a tick" {
+@test "muse run: five reservations beside hogs: each has its share, but for what switches cost, and no longer delay than 2 (P - Q) and a tick" {
     kept 'EDF edf - all partition=global threshold=0.85' 5:20 10:40 10:100 20:80 30:100
 }
 

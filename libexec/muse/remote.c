@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
@@ -108,8 +109,8 @@ static bool open_socket(struct link *link)
 
 static void become_ssh(const struct link *link, int in, int out)
 {
-    char last[128];
-    snprintf(last, sizeof last, "%.60s run%s --send %u:%016" PRIx64 " -", link->remote->command, link->remote->compat ? " --compat" : "", link->port, link->secret);
+    char last[PATH_MAX + 128];
+    snprintf(last, sizeof last, "%s run%s --send %u:%016" PRIx64 " -", link->remote->command, link->remote->compat ? " --compat" : "", link->port, link->secret);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

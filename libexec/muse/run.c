@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -89,7 +90,11 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
             argp_failure(state, EX_USAGE, 0, "--remote %s: this is no name of a host", argument);
         options->remote = argument;
         break;
-    case KEY_REMOTE_COMMAND: options->remote_command = argument; break;
+    case KEY_REMOTE_COMMAND:
+        if (strlen(argument) >= PATH_MAX)
+            argp_error(state, "--remote-command takes a command of less than %d characters", PATH_MAX);
+        options->remote_command = argument;
+        break;
     case KEY_SEND: options->send = argument; break;
     case KEY_DURATION:
     case KEY_HORIZON:
