@@ -904,7 +904,7 @@ is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
     granted $DAN a "$(share 1)"
 }
 
-# bats test_tags=machine
+# bats test_tags=machine,turn:0
 @test "10,000 random operations are answered as a model says, and leave every sum exact" {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.9 timeout=10s desired=kept' 'RM rm 1-90 1 admission=necessary timeout=10s desired=kept' \
         'FP fp 1-90 2 timeout=10s' 'RR rr 1-90 3 timeout=10s'

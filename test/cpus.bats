@@ -22,6 +22,7 @@ refused() {
     [[ $(field '.refusal.retry + " " + .reason' "$answer") == $3 ]] || { echo "$answer" >&2; return 1; }
 }
 
+# bats test_tags=turn:0
 @test "each plugin that pins plans inside it: the other CPU is empty, and stays so" {
     for line in 'P edf - all partition=unthrottled' 'P edf - all partition=unthrottled admission=demand' 'P rm 1-20 all' 'P rm 1-20 all admission=rta' 'P fp 1-20 all' 'P rr 1-20 all'; do
         configure_plugins "$line"

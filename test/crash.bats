@@ -449,6 +449,7 @@ eight_threads() {
     done
 }
 
+# bats test_tags=turn:0
 @test "the broker is killed a dozen times in a stream of specs, and all agree after each start" {
     eight_threads
     broker_start
@@ -465,6 +466,7 @@ eight_threads() {
     done
 }
 
+# bats test_tags=turn:1
 @test "plugins and helper are killed a dozen times in a stream of specs, and all agree" {
     eight_threads
     broker_start

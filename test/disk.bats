@@ -100,6 +100,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
 
 # Three users at once, in four goes; a broker is killed between two of them. Refused are those that nothing is left for, which a model of one user
 # cannot foretell: what is compared are the sums of all that was granted.
+# bats test_tags=turn:2
 @test "10,000 operations of three users over CPU time, network and disk: the sums are exact" {
     local goes=4 each=834 used=''
     configure_plugins 'EDF edf - all partition=global threshold=0.5' "$DISK" 'NET net - - resource=network interface=rtf0 rate=3553kbit enforce=none'

@@ -327,6 +327,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     [ "$(field .refusal.nearest "$output")" = $(((900000000 - held) / 1000)) ]
 }
 
+# bats test_tags=turn:1
 @test "a journal that cannot be written afresh is still a journal" {
     tiny state 4400k
     tiny specs 16m # quicker than a disk

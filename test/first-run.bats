@@ -69,6 +69,7 @@ fresh() {
     [ -z "$(find /tmp -maxdepth 1 -name 'rtf-checkout.*' -newer "$WORK/closed/test/one.bats")" ]
 }
 
+# bats test_tags=turn:2
 @test "the demo finds what is left behind, and does not take for it what others make meanwhile" {
     fresh '
         tree=$WORK/tree/usr

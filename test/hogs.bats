@@ -37,6 +37,7 @@ runs_as() {
 # since MICROSECONDS: how many ms ago that was
 since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
 
+# bats test_tags=turn:1
 @test "beside hogs of its own on every CPU the broker answers, detaches and stops" {
     broker_start
     edf='{"runtime": "95ms", "period": "100ms", "plugin": "EDF"}' hogs=()
@@ -109,6 +110,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
 }
 
 # Root in a container may lock memory, and mostly not lift the limit on it: what is locked then must not be all that there is.
+# bats test_tags=turn:2
 @test "a limit on locked memory does not keep the broker from growing" {
     configure_plugins 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 100000"

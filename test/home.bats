@@ -49,6 +49,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     eventually are_on "$FIRST"
 }
 
+# bats test_tags=turn:2
 @test "beside threads that take little they stay: 25 us on average and 2 ms at once" {
     broker_start
     eventually are_on "$FIRST"

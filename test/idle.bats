@@ -165,6 +165,7 @@ END
 
 says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin": "EDF"}' | jq .refusal.nearest)" = "$1" ]; }
 
+# bats test_tags=turn:1
 @test "10,000 create and release cycles leave memory and descriptors where they were" {
     mkdir "$SPOOL"
     mount -t tmpfs -o size=128m,mode=755 none "$SPOOL" # quicker than a disk

@@ -246,7 +246,7 @@ light_reader() {
 
 # What is compared is how many reads each got, not the median of their times: BFQ by itself serves some reads of a light reader at
 # once and lets others wait for seconds, so that now and then most of the few that it got were soon.
-# bats test_tags=machine
+# bats test_tags=machine,turn:2
 @test "beside deep readers a raised thread gets several times the single reads that another one gets" {
     broker_start
     reserve $ALICE cam

@@ -81,6 +81,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     eventually test -z "$(ls -A "$SPECS/$ALICE")"
 }
 
+# bats test_tags=turn:0
 @test "64 threads create, attach, change, detach and release under ThreadSanitizer, also over a broker that is killed" {
     local sources
     mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/rtf-*.c lib/client*.c lib/inotify-let-go.c lib/units.c)

@@ -50,6 +50,7 @@ session() {
         { cat "$2" "$WORK/out" >&2; return 1; }
 }
 
+# bats test_tags=turn:1
 @test "every page is built without a complaint of scdoc or of groff" {
     for page in "$MAN"/*.scd; do
         name=$(basename "$page" .scd)
@@ -60,6 +61,7 @@ session() {
     done
 }
 
+# bats test_tags=turn:0
 @test "every page begins with its name, section and a line for apropos, and has the usual headings" {
     for page in "$MAN"/*.scd; do
         name=$(basename "$page" .scd)
@@ -165,6 +167,7 @@ session() {
     [ "$count" -ge 12 ]
 }
 
+# bats test_tags=turn:2
 @test "every spec that the pages show is accepted as one by the broker" {
     broker_start
     sleeper $ALICE

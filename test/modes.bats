@@ -20,6 +20,7 @@ camera() {
 }
 runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
 
+# bats test_tags=turn:0
 @test "the most that any mode needs is admitted, and the kernel has what the one that is on needs" {
     broker_start
     sleeper $ALICE

@@ -32,6 +32,7 @@ near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(d
 
 of() { jq -r "$1" "${2:-out}/result.json"; }
 
+# bats test_tags=turn:2
 @test "muse: a server's share and delay come out of its marks to a billionth, whatever its phase" {
     experiment 10 a >e.json
     for parameters in '5000 20000 0 1000' '5000 20000 777 500' '3000 7000 13 250' '90000 100000 1 10000'; do

@@ -70,6 +70,7 @@ ours() {
     on_harmonic whole-reads "is not answered before it"
 }
 
+# bats test_tags=turn:0
 @test "a plugin that hangs, exits, or ends with another status than 0" {
     on_harmonic hangs "it hangs"
     on_harmonic exits "exited with status 3"
@@ -96,6 +97,7 @@ ours() {
     on_harmonic over-threshold "at most 0.8"
 }
 
+# bats test_tags=turn:1
 @test "a period that lost its digits, a runtime above the desired one, a refusal without reason" {
     on_harmonic rounded "a time is a whole number"
     on_harmonic too-much "at most the desired runtime"
@@ -123,14 +125,17 @@ ours() {
     on_harmonic forgets-releases "the sums are zero again"
 }
 
+# bats test_tags=turn:0
 @test "a plugin that stumbles over keys it does not know" {
     on_harmonic known-keys-only "unknown keys are ignored"
 }
 
+# bats test_tags=turn:2
 @test "an update of a task it does not hold" {
     on_harmonic foreign-update "update= names a task that this plugin holds"
 }
 
+# bats test_tags=turn:1
 @test "sums of floating point numbers that drift" {
     run --separate-stderr "$check" --steps 3000 --seed 9 --priority - --model none "$BATS_TEST_DIRNAME/fixtures/plugins/drifting"
     echo "$output $stderr"
@@ -138,6 +143,7 @@ ours() {
     [[ $stderr == *"the answers are"* ]]
 }
 
+# bats test_tags=turn:1
 @test "edf: more than equation 3, less than equation 4, not the least loaded CPU" {
     words="partition=unthrottled threshold=0.8"
     finds over-threshold "equation 3" "$(ours edf)" --model edf --words "$words"
@@ -145,26 +151,31 @@ ours() {
     finds any-cpu "the least utilisation" "$(ours edf)" --model edf --words "$words"
 }
 
+# bats test_tags=turn:2
 @test "exact tests: what blocks is forgotten" {
     words="partition=unthrottled admission=demand fair_server=0us blocking=2ms"
     finds no-blocking "the demand test fails" "$(ours edf)" --model edf --words "$words"
     finds no-blocking "every task meets its deadline" "$(ours rm)" --model rm --words "admission=rta blocking=2ms"
 }
 
+# bats test_tags=turn:1
 @test "others' tasks: borne whatever they are, noted although refused" {
     finds bears-all "more than its tasks can bear" "$(ours edf)" --model edf --words partition=unthrottled
     finds notes-refused-load "a load that it said no to is not noted" "$(ours rm)" --model rm --words admission=rta
 }
 
+# bats test_tags=turn:1
 @test "grants=tested and a grant without runtime" {
     finds says-all-is-tested "only what states a runtime is granted" "$(ours rm)" --model rm
 }
 
+# bats test_tags=turn:0
 @test "rm: a weaker test, levels turned round" {
     finds weaker-test "the hyperbolic test fails" "$(ours rm)" --model rm
     finds inversion "levels follow the periods" "$(ours rm)" --model rm
 }
 
+# bats test_tags=turn:2
 @test "fp and rr: levels turned round, another CPU than the one with fewest tasks" {
     for plugin in fp rr; do
         finds inversion "levels follow the requested priorities" "$(ours $plugin)" --model $plugin
@@ -203,6 +214,7 @@ ours() {
     cmp "$scratch/mawk" "$scratch/gawk"
 }
 
+# bats test_tags=turn:2
 @test "harmonic is right" {
     clean "$RTF_SOURCE/contrib/plugins/harmonic"
     clean "$RTF_SOURCE/contrib/plugins/harmonic" --words threshold=0.7 --cpus 0,2-4 --priority 1-3 --seed 2

@@ -132,6 +132,7 @@ END
     eventually says '[.plugins[].state] == ["serving", "serving"]'
 }
 
+# bats test_tags=turn:0
 @test "however much changes, it is written at most once a second, and in the end it is right" {
     broker_start
     watch_renames
@@ -185,6 +186,7 @@ settled() {
     [ "$(switches)" = "$before" ]
 }
 
+# bats test_tags=turn:2
 @test "nobody reads half of it, in 1,000 reads while it changes" {
     broker_start
     # Each write takes 0.1 s.
@@ -224,6 +226,7 @@ END
     eventually says '.reservations == 2'
 }
 
+# bats test_tags=turn:1
 @test "nobody waits for a writer that hangs, and what it missed is superseded" {
     broker_start
     kill -STOP "$(publisher)"

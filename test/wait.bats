@@ -289,6 +289,7 @@ ended_with() {
     says '.grant.runtime == 4000'
 }
 
+# bats test_tags=turn:2
 @test "a hundred changes in a row are each answered with their own" {
     broker_start
     for ((i = 2; i <= 100; i++)); do

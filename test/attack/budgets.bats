@@ -15,6 +15,7 @@ granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.ver
     [ "$(field .result "$(spec $ALICE all '{"runtime": "8ms", "period": "20ms", "plugin": "EDF"}')")" = OK ]
 }
 
+# bats test_tags=turn:1
 @test "a thousand uids without an account, which one user made up, are one user" {
     configure_rules "$BOB - max_utilization 1" '- RR max_user_utilization 100'
     broker_start --max-specs 20

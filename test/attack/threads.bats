@@ -93,6 +93,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
     [ "$(inject getpid)" = "$SLEEPER" ]
 }
 
+# bats test_tags=turn:0
 @test "what an attached thread forks and clones is ordinary, a thousand times over" {
     broker_start
     fp

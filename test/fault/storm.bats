@@ -2,8 +2,10 @@
 # FAULT_KILLS: how many; FAULT_SEED.
 load fault
 
+# bats test_tags=turn:2
 @test "random kills under load: afterwards all agree and every thread gets back what it had" { storm; }
 
+# bats test_tags=turn:1
 @test "random kills under load with shares of an interface: afterwards it has no class, either" {
     . "$BATS_TEST_DIRNAME/../wire.bash"
     wire_make
@@ -16,6 +18,7 @@ load fault
     [ "$(root_qdisc)" != htb ]
 }
 
+# bats test_tags=turn:0
 @test "random kills under load with shares of a disk: afterwards it has no group, either" {
     . "$BATS_TEST_DIRNAME/../slow-disk.bash"
     truncate -s 64M "$WORK/image"

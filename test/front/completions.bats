@@ -96,6 +96,7 @@ zsh_offers() {
     [ ! -s "$WORK/err" ]
 }
 
+# bats test_tags=turn:0
 @test "zsh" {
     command -v zsh >/dev/null || skip 'zsh is not here'
     broker_start

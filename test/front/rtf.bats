@@ -125,6 +125,7 @@ help_of() {
     done
 }
 
+# bats test_tags=turn:1
 @test "data as JSON: the same in a pipe, in any locale, with and without colours, with nothing and with names of 64 characters" {
     broker_start
     long=$(printf 'n%.0s' $(seq 64))
