@@ -1,0 +1,99 @@
+#include "starter-process.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "locked.h"
+#include "moment.h"
+#include "parts.h"
+#include "pass.h"
+#include "place.h"
+#include "powers.h"
+#include "timers.h"
+
+/* What parts get, or are started and ended with. */
+static bool keep_powers(void)
+{
+    enum { END_OF_LIST = -1, MOST = 24 };
+    const bool has_net = parts_of_kind(PART_NET) != NULL, sees = has_net || confine_proc_is_hidden();
+    const int powers[MOST] = {CAP_SYS_NICE, confine_perf_power(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
+                          CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
+                          /* the network helper's, and only where there is one: */
+                          has_net ? CAP_NET_ADMIN : CAP_SYS_NICE, has_net ? CAP_BPF : CAP_SYS_NICE, has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE,
+                          sees ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+    return confine_powers(powers);
+}
+
+static bool is_sane(const struct starter_order *order)
+{
+    if (order->what == PLACE)
+        return order->part >= -1 && order->part < CPU_SETSIZE;
+    if (order->what == START_READER || order->what == END_READER)
+        return order->part >= 0 && order->part < READERS_MAX;
+    return parts_has(order->part);
+}
+
+static bool obey(int socket, pid_t broker)
+{
+    struct starter_order order;
+    int fds[DESCRIPTORS];
+    ssize_t got = receive_with_fds(socket, &order, sizeof order, fds, DESCRIPTORS);
+    bool sane = got == (ssize_t)sizeof order && is_sane(&order);
+    if (sane && order.what == PLACE)
+        parts_place(order.part, broker);
+    else if (sane && order.what == START)
+        parts_start(order.part, fds);
+    else if (sane && order.what == END)
+        parts_end(order.part);
+    else if (sane && order.what == START_READER)
+        parts_start_reader(order.part, order.uid, fds);
+    else if (sane && order.what == END_READER)
+        parts_end_reader(order.part);
+    for (int i = 0; i < DESCRIPTORS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return got > 0 || (got < 0 && is_of_the_moment(errno));
+}
+
+void starter_serve(int socket, int state, pid_t broker)
+{
+    sigset_t signals;
+    struct signalfd_siginfo info;
+    struct timespec left;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGRTMIN);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    int ends = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    struct pollfd both[2] = {{.fd = socket, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
+    (void)prctl(PR_SET_NAME, "rtf-starter");
+    parts_begin();
+    if (geteuid() == 0 && !keep_powers())
+        _exit(126);
+    (void)memory_lock(MCL_ONFAULT); /* a fork has not inherited that */
+    bool open = ends >= 0;
+    while (open) {
+        if (ppoll(both, 2, timers_left(&left), NULL) < 0 && errno != EINTR)
+            break;
+        timers_run(); /* the starter's own: when it was forked none was set */
+        if (both[0].revents != 0)
+            open = obey(socket, broker);
+        while (read(ends, &info, sizeof info) > 0)
+            if (info.ssi_signo == (uint32_t)SIGRTMIN)
+                parts_time_used(&info, socket);
+        parts_reap();
+    }
+    parts_end_all(&signals);
+    if (state >= 0 && getppid() == broker) /* else the next one may be at it already */
+        place_end(state);
+    parts_leave();
+    _exit(0);
+}
