@@ -12,6 +12,9 @@ ALL_CPUS=$(</sys/devices/system/cpu/online)
 PATIENCE=${RTF_PATIENCE:-1} # how many times slower than usual the machine may be
 
 setup() {
+    # bats notes the line of each command, which takes longer than most of them. That of the test is enough.
+    set +T
+    declare -ft "$BATS_TEST_NAME"
     WORK=$(mktemp -d "${TMPDIR:-/tmp}/rtf-test.XXXXXX")
     chmod 755 "$WORK"
     SPOOL=$WORK/spool
@@ -145,6 +148,9 @@ told() { [[ "$(field "$1" "$2")" != @(|null|false) ]] || { echo "$2" >&2; return
 is_attached() { told ".thread.tid == $3 and .thread.state == \"attached\"" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null; }
 
 milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
+
+# A zombie is, too.
+is_gone() { [ ! -e "/proc/$1" ] || [[ $(cat "/proc/$1/stat" 2>/dev/null) == *') Z '* ]]; }
 
 # eventually COMMAND...: tries until it succeeds, at most ten seconds; less often the longer it takes, for what is tried has its cost, too.
 eventually() {

@@ -19,7 +19,6 @@ names_in_log() { jq -r 'select(.stage == "verdict" and .request == "create") | .
 have_names() { [ "$(names_in_log)" = "$1" ]; }
 told() { jq -r "select($1) | .reason" "$EVENTS"; }
 is_told() { [ -n "$(told "$1")" ]; }
-is_gone() { [ ! -e "/proc/$1" ]; }
 
 # on_disk: log/ is an ext4 file system of its own, which can be frozen
 on_disk() {

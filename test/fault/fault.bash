@@ -221,7 +221,6 @@ agree() {
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
 
-is_gone() { [ ! -e "/proc/$1" ] || [[ $(cat "/proc/$1/stat" 2>/dev/null) == *') Z '* ]]; }
 
 process_of() {
     case $1 in

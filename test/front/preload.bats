@@ -95,8 +95,12 @@ jackd_starts() {
     JACKD=$!
     echo "$JACKD" >>"$WORK/pids"
 }
+# A signal that comes before it waits for one has been seen to leave it there for ever, without rtf, too.
+jackd_waits() { grep -q sigtimedwait "/proc/$JACKD/wchan"; }
 jackd_ends() {
+    eventually jackd_waits
     kill "$JACKD"
+    eventually is_gone "$JACKD"
     wait "$JACKD" || true
     [ "$(tail -n 1 "$WORK/out")" = 'Jack main caught signal 15' ] || { cat "$WORK/out" >&2; false; }
 }
