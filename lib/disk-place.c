@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/magic.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,19 +10,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "name.h"
 
 enum { PATH_BYTES = 4096, NAMES_BYTES = 96 };
 
-static enum disk_place no(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static enum disk_place no(char *reason, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, DISK_PLACE_REASON, format, arguments);
-    va_end(arguments);
-    return DISK_PLACE_NONE;
-}
+#define no(reason, ...) ((void)fault_in(reason, DISK_PLACE_REASON, __VA_ARGS__), DISK_PLACE_NONE)
 
 /* ---- devices, as the kernel lists them ---- */
 

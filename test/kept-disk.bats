@@ -11,8 +11,8 @@ prepare() {
 
 tidy() { disk_tidy; }
 
-# Of its bytes, in hundredths: 100 where nothing else runs. Other tests may run beside. An emulated machine is late by itself (47 to 58 were seen): there
-# it is shown that who has a reservation gets many times what others do.
+# Of its bytes, in hundredths: 100 where nothing else runs. Other tests may run beside. An emulated machine is late by itself (47 to 58 were seen, 4 to 14
+# without a reservation): there it is shown that who has one gets several times what others do.
 LEAST=$((PATIENCE > 1 ? 25 : 90))
 
 # Each has CPU time, too: what is late for want of that is not the disk's fault.
@@ -63,7 +63,8 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     PATIENCE=6 eventually is_over "$LOAD"
     read -r percent late < <(tail -n 1 "$WORK/bare")
     echo "# without: $percent % of its bytes, $late late" >&3
-    [ "$percent" -lt $((PATIENCE > 1 ? 10 : 85)) ]
+    [ "$percent" -lt 85 ]
+    [ "$PATIENCE" = 1 ] || LEAST=$((2 * percent))
     for n in 1 2 3 4 5 6; do
         reserve $ALICE "s$n"
         load_begins "$WORK/s$n" $ALICE stream 32768 50 5

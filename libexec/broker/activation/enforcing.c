@@ -1,7 +1,6 @@
 #include "enforcing.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,17 +79,7 @@ bool group_of(pid_t tid, char **group)
 }
 
 /* Why a thread is not to be had. */
-static void no(struct request *request, enum why code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void no(struct request *request, enum why code, const char *format, ...)
-{
-    char sentence[REASON_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    say(request, ATTACH_FAIL, "%s", sentence);
-    request->outcome.refusal.code = code;
-}
+#define no(request, why, ...) (say(request, ATTACH_FAIL, __VA_ARGS__), (void)((request)->outcome.refusal.code = (why)))
 
 static enum next bind(struct request *request);
 static enum next detached(struct request *request, const struct helper_event *event);
