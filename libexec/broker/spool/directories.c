@@ -222,8 +222,10 @@ static void let_go(struct user *user)
         user_close(user);
         return;
     }
-    HASH_ITER(hh, user->reservations, reservation, next)
+    HASH_ITER(hh, user->reservations, reservation, next) {
+        reservation->expected = EXPECT_NOTHING; /* nor will its reader tell what it was about to */
         reservation_queue(reservation); /* all of them are gone; the last one takes the user along */
+    }
 }
 
 static bool is_named_for(const struct user *user)
