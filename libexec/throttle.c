@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -51,9 +50,16 @@ static int open_locked(int flags)
     for (;;) {
         struct stat status;
         int fd = open(THROTTLE_RECORD, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
-        if (fd < 0 || (flock(fd, LOCK_EX) == 0 && fstat(fd, &status) == 0 && status.st_nlink > 0))
+        if (fd < 0)
+            return -1;
+        const bool locked = flock(fd, LOCK_EX) == 0 && fstat(fd, &status) == 0;
+        if (locked && status.st_nlink > 0)
             return fd;
+        const int error = errno;
         close(fd);
+        errno = error;
+        if (!locked)
+            return -1;
     }
 }
 

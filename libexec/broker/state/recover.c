@@ -82,20 +82,22 @@ void journal_tidy(void)
 
 /* EBUSY while the kernel still counts SCHED_DEADLINE threads that have just been demoted or have ended: it does until
  * the end of their period, at most 4.2 s. Now and then it says so even to -1, to a broker that follows at once. */
-static bool set_throttle(bool lifted, char *reason)
+static bool set_throttle(bool lifted, int64_t patience, char *reason)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
     struct helper_event last = {.reason = "sched_rt_runtime_us: the attach helper does not answer"};
-    for (int64_t until = monotonic_now() + INT64_C(5000000000);; (void)nanosleep(&pause, NULL)) {
+    for (int64_t until = monotonic_now() + patience;; (void)nanosleep(&pause, NULL)) {
         (void)attach_throttle(lifted, spool.path);
         if (attach_drain(5, &last) && last.answer == HELPER_OK)
             return true;
-        if (monotonic_now() > until)
+        if (monotonic_now() >= until)
             break;
     }
     snprintf(reason, REASON_BYTES, "%.400s", last.reason);
     return false;
 }
+
+static const int64_t kernel_counts = INT64_C(5000000000); /* ns */
 
 static bool set_domains(const cpu_set_t *cpus, char *reason)
 {
@@ -150,17 +152,17 @@ static bool wants_unthrottled(void)
 static bool settle_throttle(char *reason)
 {
     const bool lifted = wants_unthrottled();
-    if (set_throttle(lifted, reason))
+    if (set_throttle(lifted, lifted ? kernel_counts : 0, reason))
         return true;
     if (!lifted)
-        event_broker("error", "%s", reason); /* EBUSY while tasks above it run: not worth refusing to serve */
+        event_broker("error", "%s", reason); /* EBUSY while tasks above it run: not worth waiting, nor refusing to serve */
     return !lifted;
 }
 
 static void restore_throttle(void)
 {
     char reason[REASON_BYTES];
-    if (!set_throttle(false, reason))
+    if (!set_throttle(false, kernel_counts, reason))
         event_broker("error", "%s", reason);
 }
 
@@ -452,7 +454,7 @@ bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES])
     bool good = true;
     recover_know_raised(&state);
     if (!state.left_in_force) {
-        good = set_throttle(false, reason);
+        good = set_throttle(false, kernel_counts, reason);
         good = drop_domains(reason) && keepers_put_back(path, reason) && good;
     }
     state_free(&state);
