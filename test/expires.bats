@@ -8,7 +8,7 @@ prepare() {
     OWN=$SPECS/$ALICE
 }
 
-cam_is_gone() { [ ! -e "$OWN/$1.json" ] && [ ! -e "$OWN/$1.verdict" ]; }
+reservation_is_gone() { [ ! -e "$OWN/$1.json" ] && [ ! -e "$OWN/$1.verdict" ]; }
 logged() { [ -n "$(jq -c "select($1)" "$EVENTS")" ]; }
 
 # other_clock SECONDS: the broker sees that much more time since boot than has been, from now on.
@@ -35,7 +35,7 @@ kill_broker() {
     [ "$(field .grant.expires "$answer")" = 600000 ]
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" deadline
-    eventually cam_is_gone cam
+    eventually reservation_is_gone cam
     took=$(($(milliseconds) - began))
     [ "$took" -ge 600 ] && [ "$took" -lt $((1500 * PATIENCE)) ]
     [ ! -e "$OWN/cam.tid" ]
@@ -62,9 +62,9 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
         spec $ALICE leg '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     done
     [ -e "$OWN/cam.json" ] && [ -e "$OWN/arm.json" ] && [ -e "$OWN/leg.json" ]
-    eventually cam_is_gone eye
-    eventually cam_is_gone cam
-    eventually cam_is_gone arm
+    eventually reservation_is_gone eye
+    eventually reservation_is_gone cam
+    eventually reservation_is_gone arm
     [ "$(field .grant.expires "$(verdict $ALICE leg)")" = null ]
 }
 
@@ -73,8 +73,8 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     broker_start
     spec $ALICE cam '{"runtime": "19ms", "period": "20ms", "expires": "300ms"}' >/dev/null
     spec $ALICE ask '{"runtime": "1ms", "period": "20ms", "dry_run": true, "expires": "300ms"}' >/dev/null
-    eventually cam_is_gone cam
-    eventually cam_is_gone ask
+    eventually reservation_is_gone cam
+    eventually reservation_is_gone ask
 }
 
 # bats test_tags=turn:2
@@ -87,11 +87,11 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     kill_broker
     sleep 0.5
     broker_start
-    eventually cam_is_gone arm
+    eventually reservation_is_gone arm
     [ -e "$OWN/cam.json" ]
     kill_broker
     broker_start
-    eventually cam_is_gone cam
+    eventually reservation_is_gone cam
     took=$(($(milliseconds) - began))
     [ "$took" -ge 2000 ] && [ "$took" -lt $((4000 * PATIENCE)) ]
     [ -e "$OWN/leg.json" ]
@@ -104,7 +104,7 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     spec $ALICE arm '{"runtime": "1ms", "period": "20ms", "expires": "3000s"}' >/dev/null
     kill_broker
     other_clock 100
-    eventually cam_is_gone cam
+    eventually reservation_is_gone cam
     [ "$(field .grant.runtime "$(verdict $ALICE arm)")" = 1000 ]
 }
 
@@ -118,7 +118,7 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     jump 90
     left=$(ls "$OWN")
     jump -180
-    eventually cam_is_gone arm || left=never
+    eventually reservation_is_gone arm || left=never
     jump 90
     [ -e "$OWN/cam.json" ]
     [[ $left == *cam.json* ]]
@@ -150,7 +150,7 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     rm -rf "$SPOOL/state" "${RTF_STATE:-/run/rtf}"/*/journal
     sleep 2.5
     other_clock "-$(($(cut -d. -f1 /proc/uptime) - 1))" # it is up for a second, and what it finds is older
-    eventually cam_is_gone arm
+    eventually reservation_is_gone arm
     [ "$(field .refusal.code "$(verdict $ALICE leg)")" = no-thread ] # this one's owner is to be asked
     begin=$(field .time "$(jq -c 'select(.name == "arm" and .decision == "ended")' "$EVENTS")")
     [ -n "$begin" ]
@@ -171,5 +171,5 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     [ -e "$OWN/run-1.verdict" ]
     kill_broker
     other_clock 60 # and a minute is over
-    eventually cam_is_gone run-1
+    eventually reservation_is_gone run-1
 }
