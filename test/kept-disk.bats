@@ -50,7 +50,6 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     [ ! -s "$SPOOL/state/disks" ]
 }
 
-# bats test_tags=turn:0
 @test "six reserved streams beside eight that read without end have what they asked for; without a reservation they have not" {
     broker_start
     for _ in 1 2 3 4; do
@@ -80,7 +79,6 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     done
 }
 
-# bats test_tags=turn:1
 @test "one that is greedy has no more than 1.4 times what was granted, and the others all of theirs" {
     broker_start
     for n in 1 2 3; do

@@ -26,7 +26,6 @@ eight_streams() {
     done
 }
 
-# bats test_tags=turn:1
 @test "eight streams fit onto the wire of the paper, the ninth is refused with the nearest" {
     broker_start
     eight_streams

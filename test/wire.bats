@@ -73,7 +73,6 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     [ "$(sent "$class")" = 10 ]
 }
 
-# bats test_tags=turn:2
 @test "eight streams fit onto the wire, beside a flood nothing of them is lost or late; the ninth is refused" {
     broker_start
     receiver 5000
@@ -89,7 +88,6 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     came 5000 'length == 8 and all(.[]; .came == 150)'
 }
 
-# bats test_tags=turn:2
 @test "without reservations the same streams lose beside the same flood" {
     broker_start
     receiver 5000
