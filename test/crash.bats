@@ -618,6 +618,19 @@ rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
     [ "$(rt_runtime)" = "$RT_RUNTIME" ]
 }
 
+# bats test_tags=machine
+@test "what the journal of an older broker says of the kernel's limit is put back" {
+    configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
+    broker_start
+    broker_dies
+    eventually none_of_ours
+    printf 'record=kernel\nrt_runtime=%s\n\n' "$RT_RUNTIME" >>"$SPOOL/state/current/journal"
+    rm /run/rtf/throttle
+    broker_start
+    broker_stop TERM
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+}
+
 # other_broker NAME: one with a spool and a configuration of its own, in $OTHER.
 other_broker() {
     mkdir -p "$WORK/$1"

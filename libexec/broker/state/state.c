@@ -417,6 +417,8 @@ static bool take_record(struct one_file *file, struct known **known, const struc
         return get(record, "generation", UINT64_MAX, &file->generation);
     } else if (strcmp(kind, "whole") == 0)
         file->whole = true;
+    else if (strcmp(kind, "kernel") == 0)
+        return get_text(record, "rt_runtime", state->rt_runtime, sizeof state->rt_runtime);
     else if (strcmp(kind, "reservation") == 0 || strcmp(kind, "wish") == 0 || strcmp(kind, "gone") == 0) {
         if (!get_reservation(record, &reservation))
             return false;
