@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "starter.h"
+#include "part-kind.h"
 
 enum { DESCRIPTORS = 3 };
 

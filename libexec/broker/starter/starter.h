@@ -12,24 +12,7 @@
 #include <sys/types.h>
 
 #include "loop.h"
-
-struct identity_to_run_as {
-    uid_t uid;
-    gid_t gid;
-};
-
-enum part_kind {
-    PART_HELPER, /* root, to confine itself; takes its end by end-of-file, for it may be in the middle of a step */
-    PART_GUARD,  /* root, to confine itself; it runs wherever something happens, not where the broker is */
-    PART_NET,    /* root, to confine itself; takes its end by end-of-file */
-    PART_DISK,   /* the same */
-    PART_ADOPTER, /* root, to confine itself */
-    PART_READER, /* the same; any number of them, one for a user's directory */
-    PART_LOG,    /* root, to confine itself; ends at end-of-file, too, for there may be more to write */
-    PART_PUBLISHER, /* root, to confine itself */
-    PART_LOOKUP, /* unprivileged: a library that is part of the system, and may have to connect to a server */
-    PART_PLUGIN, /* unprivileged: anybody's program */
-};
+#include "part-kind.h"
 
 /* argv[0] is an absolute path; all is copied. Before starter_fork. Returns the part's number. */
 int starter_add(enum part_kind kind, char *const argv[], struct identity_to_run_as as);
@@ -42,13 +25,6 @@ bool starter_fork(bool silent, struct source *source);
  * at once: its descriptors are closed. False with errno: the starter is gone. */
 bool starter_start(int part, int in, int out, int keep);
 
-/* Of a plugin's CPU time, that of its own process, each PART_USES are told. */
-enum { PART_USES = 10000000 }; /* ns */
-struct part_used {
-    int part;
-    int64_t at, nanoseconds; /* CLOCK_MONOTONIC; how much since the last time */
-};
-
 /* 1: *used; 0: nothing more now; -1: the starter has ended, and nothing can be started any more. */
 int starter_hear(struct part_used *used);
 
@@ -57,7 +33,6 @@ void starter_end(int part);
 
 /* Starts the PART_READER in this slot, from 0 up to READERS_MAX, for a user's directory, with an inotify instance or -1. The slot is free
  * again after starter_end_reader. False with errno: the starter is gone. */
-enum { READERS_MAX = 65536 };
 bool starter_start_reader(int slot, uid_t uid, int socket, int directory, int inotify);
 void starter_end_reader(int slot);
 
