@@ -200,9 +200,9 @@ check: all $(TOOLS) unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = timers units wire disk disk-place ledger debts desires acl spec window turns scans plugin-lines nearest $(MUSE_UNITS)
+UNITS = timers units wire disk disk-place ledger debts desires acl spec window fair-queue scans plugin-lines nearest $(MUSE_UNITS)
 MUSE_UNITS = muse-supply muse-marks muse-phases
-EDGE  = $(call of_broker,main.c attach.c event.c guard.c judging.c order.c pipeline.c plugins.c readers.c starter.c) lib/cgroup.c lib/clock.c lib/tick.c
+EDGE  = $(call of_broker,main.c attach.c event.c guard.c judging.c order.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
 $(MUSE_UNITS:%=$(B)/unit/%): $(call objects,$(MUSE_SRC))
@@ -307,7 +307,7 @@ $(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
 KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.c background.c
 $(B)/fuzz/state: $(call fuzzed,$(KINDS))
 $(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) coprocess.c loop.c timers.c,pass.c)
-$(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl.c acl-judge.c names.c turns.c coprocess.c loop.c timers.c,pass.c)
+$(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl.c acl-judge.c names.c fair-queue.c coprocess.c loop.c timers.c,pass.c)
 $(addprefix $(B)/fuzz/,muse-experiment muse-marks): $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c $(MUSE_SRC) lib/units.c)
 $(addprefix $(B)/fuzz/,muse-experiment muse-marks): LDLIBS = -lm
 $(FUZZERS:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/obj/test/fuzz/%.o

@@ -142,8 +142,8 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     told '[.grant.claims[].background] == [true, true] and .thread.state == "attached"' "$(cat "$SPECS/$ALICE/cam.verdict")"
     shows_nothing
     is_where_it_was
-    kill -KILL "$(parts 'rtf-net --serve')"
-    is_back() { [ -n "$(parts 'rtf-net --serve')" ]; }
+    kill -KILL "$(helpers 'rtf-net --serve')"
+    is_back() { [ -n "$(helpers 'rtf-net --serve')" ]; }
     eventually is_back
     has_classes 0
     broker_stop TERM

@@ -128,7 +128,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
 @test "a plugin that is killed is told again what it has given" {
     broker_start
     spec $ALICE cam "$both" >/dev/null
-    pkill -KILL -P "$(starter)" -f 'name=CAMERA'
+    pkill -KILL -P "$(launcher)" -f 'name=CAMERA'
     restarted() { grep -q '"decision":"restarted".*"plugin":"CAMERA"' "$EVENTS"; }
     eventually restarted
     told '.refusal.nearest == 1 and .refusal.by == "CAMERA"' "$(spec $CAROL more '{"units": {"count": 2}}')"
@@ -172,7 +172,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
 @test "what one request holds for a moment is not the refusal of another" {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5 timeout=9s' "$CAMERA"
     broker_start
-    edf=$(parts 'name=EDF')
+    edf=$(helpers 'name=EDF')
     kill -STOP "$edf"
     # The first has all units, and waits to hear that it cannot have the CPU; the second wants them, too.
     put $ALICE first '{"runtime": "6ms", "period": "10ms", "units": {"count": 3}}'

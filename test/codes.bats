@@ -46,7 +46,7 @@ is_for() {
     spec $ALICE s '{"runtime": "40ms", "period": "100ms", "deadline": "60ms", "plugin": "STRICT"}' >/dev/null
     spec $BOB b '{"runtime": "1ms", "period": "200ms", "plugin": "EDF"}' >/dev/null
     is neighbour $ALICE a '{"runtime": "49ms", "period": "100ms", "plugin": "EDF"}'
-    kill -STOP "$(parts 'name=RR')"
+    kill -STOP "$(helpers 'name=RR')"
     is restarting $ALICE a '{"priority": 5, "plugin": "RR"}'
     for n in $(seq 12); do put $ALICE "m$n" '{}'; done
     is too-many-specs $ALICE n '{}'

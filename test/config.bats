@@ -447,14 +447,14 @@ CASES
 # bats test_tags=machine
 @test "a spool has one broker; another one, and --put-back, leave it alone" {
     broker_start
-    before=$({ starter; parts; } | sort; cat /proc/sys/kernel/sched_rt_runtime_us)
+    before=$({ launcher; helpers; } | sort; cat /proc/sys/kernel/sched_rt_runtime_us)
     timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group $GROUP >"$WORK/put-back" 2>&1 3>&- &
     second=$!
     ends_with $EX_UNAVAILABLE 'rtf-brokerd: another broker serves this spool' \
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP
     wait $second || [ $? -eq $EX_UNAVAILABLE ]
     cat "$WORK/put-back"
-    [ "$({ starter; parts; } | sort; cat /proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
+    [ "$({ launcher; helpers; } | sort; cat /proc/sys/kernel/sched_rt_runtime_us)" = "$before" ]
     [ "$(field .result "$(spec $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
 }
 

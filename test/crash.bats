@@ -16,7 +16,7 @@ tidy() {
 
 cam='{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}'
 
-# broker_dies: by kill -9, and its parts with it
+# broker_dies: by kill -9, and its helper processes with it
 broker_dies() {
     kill -KILL "$BROKER"
     wait "$BROKER" 2>/dev/null || true
@@ -405,11 +405,11 @@ all_agree() {
 # From now on each reader dies when it is about to put a verdict in place.
 readers_die_at_verdicts() {
     # shellcheck disable=SC2046 # any number of them
-    strace -qq -f -o /dev/null -e trace=rename,renameat -e inject=rename,renameat:signal=SIGKILL -p "$(starter)" $(parts rtf-reader | sed 's/^/-p /') 3>&- &
+    strace -qq -f -o /dev/null -e trace=rename,renameat -e inject=rename,renameat:signal=SIGKILL -p "$(launcher)" $(helpers rtf-reader | sed 's/^/-p /') 3>&- &
     STRACE=$!
     echo "$STRACE" >>"$WORK/pids"
-    eventually is_traced "$(starter)"
-    for reader in $(parts rtf-reader); do eventually is_traced "$reader"; done
+    eventually is_traced "$(launcher)"
+    for reader in $(helpers rtf-reader); do eventually is_traced "$reader"; done
 }
 is_traced() { grep -q '^TracerPid:.[1-9]' "/proc/$1/status"; }
 is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .token == $token)' "$EVENTS" >/dev/null; }
@@ -433,7 +433,7 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
     put $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "token": "second"}'
     eventually is_decided second
     [ "$(jq -r .token "$SPECS/$ALICE/cam.verdict")" = null ]
-    kill -KILL "$STRACE" # it could not let go of a starter that waits for a reader of its to call execve
+    kill -KILL "$STRACE" # it could not let go of a launcher that waits for a reader of its to call execve
     run verdict $ALICE cam
     [ "$(field .token "$output")" = second ]
     [ "$(field .grant.runtime "$output")" = 2000 ]
@@ -475,7 +475,7 @@ eight_threads() {
         SEED=1$round stream $ALICE "${threads[@]}"
         for part in rtf-attach plugins/edf rtf-attach plugins/fp rtf-attach rtf-names; do
             sleep "0.0$((RANDOM % 90 + 10))"
-            pid=$(parts "$part") || continue # a plugin may be waiting for its restart
+            pid=$(helpers "$part") || continue # a plugin may be waiting for its restart
             kill -KILL "$pid" || true
         done
         stream_ends
@@ -489,11 +489,11 @@ edf_is_up() { answers_left x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/w
 @test "a helper that is killed at rest is started again, and the next thread attached" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
-    pid=$(parts rtf-attach)
+    pid=$(helpers rtf-attach)
     kill -KILL "$pid"
     detach $ALICE cam >/dev/null
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
-    [ "$(parts rtf-attach)" != "$pid" ]
+    [ "$(helpers rtf-attach)" != "$pid" ]
     attach $ALICE cam "$SLEEPER" >/dev/null
     [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
 }
@@ -537,7 +537,7 @@ edf_is_up() { answers_left x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/w
     spec $ALICE gone "$cam" >/dev/null
     spec $ALICE changed "$cam" >/dev/null
     sleeper $ALICE
-    reader=$(parts rtf-reader)
+    reader=$(helpers rtf-reader)
     kill -STOP "$reader"
     as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
 import os, sys

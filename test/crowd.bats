@@ -179,7 +179,7 @@ END
 }
 
 fp_grants() { [ "$(field .grant.plugin "$(spec "$1" "w$RANDOM" '{"priority": 15}')")" = FP ]; }
-has_readers() { [ "$(parts rtf-reader | wc -l)" = "$1" ]; }
+has_readers() { [ "$(helpers rtf-reader | wc -l)" = "$1" ]; }
 # memory_of PID...: KiB, locked or not; what several have in common is shared out among them.
 memory_of() { for pid; do cat "/proc/$pid/smaps_rollup" 2>/dev/null || true; done | awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'; }
 
@@ -199,9 +199,9 @@ memory_of() { for pid; do cat "/proc/$pid/smaps_rollup" 2>/dev/null || true; don
     exec 5>"$WORK/go"
     eventually test -s "$WORK/verdicts" # each has one
     eventually has_readers $crowd
-    active=$(memory_of "$BROKER" "$(starter)" $(parts 'rtf-reader|rtf-adopter'))
+    active=$(memory_of "$BROKER" "$(launcher)" $(helpers 'rtf-reader|rtf-adopter'))
     # However many they are: readers may have the uid of plugins, which are to have few processes.
-    kill -KILL "$(parts 'plugins/fp')"
+    kill -KILL "$(helpers 'plugins/fp')"
     eventually fp_grants $first
     exec 5>&-
     wait $clients # all is granted

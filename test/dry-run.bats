@@ -114,11 +114,11 @@ recover() { broker_stop "$1"; broker_start; }
     configure_plugins 'EDF edf - all partition=global threshold=0.9 timeout=20s' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
-    kill -STOP "$(parts plugins/edf)"
+    kill -STOP "$(helpers plugins/edf)"
     put $ALICE cam "$(dry 5)"
     eventually is_asked cam
     said '[.result, .grant.plugin]' '["OK","RR"]' "$(spec $ALICE all '{"runtime": "5ms", "period": "10ms", "priority": 5, "plugin": "RR"}')"
-    kill -CONT "$(parts plugins/edf)"
+    kill -CONT "$(helpers plugins/edf)"
     # And when it was asked, it was there to be had.
     said '[.result, .would_grant.runtime]' '["OK",5000]' "$(verdict $ALICE cam)"
 }

@@ -39,7 +39,7 @@ has_a_fifth() {
 seen() { taskset -c 0 "$RTF_STAGE/kernel-view" "$1"; }
 is_suspended() { [[ $(seen "$1") == "other 0 "*" reset=1" ]]; }
 is_in_force() { [[ $(seen "$1") == "fifo "*" cpus=1 reset=1" ]]; }
-guard() { parts rtf-guard; }
+guard() { helpers rtf-guard; }
 
 @test "a thread that never sleeps has its runtime in each period, and others the rest" {
     broker_start

@@ -45,7 +45,7 @@ something_of_everything() {
     as $ALICE touch "$SPECS/$ALICE/~not a spec"
     as $ALICE mkdir "$SPECS/somebody"
     rm "$SPECS/$ALICE/full.json"
-    kill -KILL "$(parts 'name=RR')"
+    kill -KILL "$(helpers 'name=RR')"
     eventually logged '.stage == "plugin" and .plugin == "RR" and .decision == "restarted"'
     kill -HUP "$BROKER"
     eventually test ! -e "$SPECS/$ALICE/full.verdict"

@@ -307,7 +307,7 @@ costs_only() {
 }
 
 # pid_of PLUGIN: of the running process of that line
-pid_of() { parts " name=$1 "; }
+pid_of() { helpers " name=$1 "; }
 
 # bats test_tags=turn:1
 @test "a plugin killed at rest is started again and knows its grants" {

@@ -42,7 +42,7 @@ teardown() {
         for child in $(children "$pid"); do kill -KILL "$child" 2>/dev/null || true; done
         kill -KILL "$pid" 2>/dev/null || true
     done <"$WORK/pids"
-    # A broker that a test killed leaves its parts, which end at end-of-file.
+    # A broker that a test killed leaves its helper processes, which end at end-of-file.
     eventually none_of_ours
     # Tests of other lanes (test/run) do not set it, but those of the main one do.
     [ -n "${RTF_UIDS:-}" ] || [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
@@ -70,11 +70,11 @@ children() {
     done
 }
 
-# The broker's parts are children of a child of its, the starter: its id; their ids, of all or of those whose command line matches.
-starter() { children "$BROKER"; }
-parts() {
+# The broker's helper processes are children of a child of its, the launcher: its id; their ids, of all or of those whose command line matches.
+launcher() { children "$BROKER"; }
+helpers() {
     local child words status=1
-    for child in $(children "$(starter)"); do
+    for child in $(children "$(launcher)"); do
         { mapfile -d '' words <"/proc/$child/cmdline"; } 2>/dev/null || continue
         if [[ "${words[*]}" =~ ${1:-.} ]]; then
             echo "$child"
@@ -95,7 +95,7 @@ once_of() {
     "$@"
 }
 
-readers_have_ended() { [ -z "$(parts rtf-reader)" ]; }
+readers_have_ended() { [ -z "$(helpers rtf-reader)" ]; }
 
 # has_watches NUMBER: so many threads are watched by the broker (rtf-attach hands it a perf event for each, a moment after it is attached).
 has_watches() { [ "$(find "/proc/$BROKER/fd" -lname 'anon_inode:*perf_event*' | wc -l)" = "$1" ]; }

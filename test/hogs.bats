@@ -90,7 +90,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     [ -z "${ASAN_OPTIONS:-}" ] || skip 'AddressSanitizer makes mlockall(2) do nothing'
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
     broker_start
-    for pid in "$BROKER" $(starter) $(parts | grep -vxE "$(parts rtf-logger)|$(parts rtf-publisher)"); do # which may wait for the disk
+    for pid in "$BROKER" $(launcher) $(helpers | grep -vxE "$(helpers rtf-logger)|$(helpers rtf-publisher)"); do # which may wait for the disk
         [ "$(awk '/VmLck/ { print $2 }' "/proc/$pid/status")" -gt 0 ] || { cat "/proc/$pid/cmdline"; return 1; }
     done
     [ "$(jq -s '[.[] | select(.decision == "warning" and (.reason | test("is not locked")))] | length' "$EVENTS")" = 0 ]

@@ -49,7 +49,7 @@ readers_have_rest() { eventually readers_have_ended; }
 
 stack_kb() { awk '/^VmStk/ { print $2 }' "/proc/$BROKER/status"; }
 
-# broker_dies: by kill -9, and its parts with it
+# broker_dies: by kill -9, and its helper processes with it
 broker_dies() {
     kill -KILL "$BROKER"
     wait "$BROKER" 2>/dev/null || true
@@ -59,7 +59,7 @@ broker_dies() {
 
 # The attach helper of this broker, in $HELPER; stopped, it is as slow as it may ever be.
 stop_helper() {
-    HELPER=$(parts "$RTF_LIBEXEC/rtf-attach")
+    HELPER=$(helpers "$RTF_LIBEXEC/rtf-attach")
     kill -STOP "$HELPER"
 }
 
@@ -648,7 +648,7 @@ for i in range(10000):
     broker_start
     sleeper $ALICE
     reserve $ALICE cam 12
-    helper=$(parts "$RTF_LIBEXEC/rtf-attach")
+    helper=$(helpers "$RTF_LIBEXEC/rtf-attach")
     mv "$RTF_LIBEXEC/rtf-attach" "$RTF_LIBEXEC/kept"
     lines=$(wc -l <"$EVENTS")
     kill -KILL "$helper"
@@ -671,7 +671,7 @@ for i in range(10000):
     private_tree
     broker_start
     bob_is_answered
-    names=$(parts "$RTF_LIBEXEC/rtf-names")
+    names=$(helpers "$RTF_LIBEXEC/rtf-names")
     mv "$RTF_LIBEXEC/rtf-names" "$RTF_LIBEXEC/kept"
     lines=$(wc -l <"$EVENTS")
     kill -KILL "$names"
@@ -689,11 +689,11 @@ for i in range(10000):
 @test "an answer of the account lookup is never taken for somebody else's" {
     configure_rules "root - max_utilization 2" "$CAROL RR max_utilization 2" "$BOB - max_utilization 2"
     broker_start
-    names=$(parts "$RTF_LIBEXEC/rtf-names")
+    names=$(helpers "$RTF_LIBEXEC/rtf-names")
     kill -KILL "$names"
     eventually grep -q 'account lookup ended' "$EVENTS"
     put $CAROL cam '{"priority": 12, "plugin": "FP"}'
-    eventually parts "$RTF_LIBEXEC/rtf-names"
+    eventually helpers "$RTF_LIBEXEC/rtf-names"
     mkdir "$SPECS/0"
     says $CAROL cam '.result == "ACL_FAIL"'
 }

@@ -4,7 +4,7 @@ load helper
 prepare() { configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"; }
 
 # everybody: the broker and all that it started
-everybody() { echo "$BROKER" $(starter) $(parts); }
+everybody() { echo "$BROKER" $(launcher) $(helpers); }
 
 tidy() {
     if mountpoint -q "$SPOOL"; then
@@ -24,7 +24,7 @@ switches() {
 descriptors() { for pid in $(everybody); do ls "/proc/$pid/fd" | wc -l; done; }
 memory() {
     in_use
-    for pid in $(starter) $(parts); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; done
+    for pid in $(launcher) $(helpers); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; done
 }
 in_use() {
     eventually nothing_is_owed # what was released is kept until its 0-lag time, and how much that is depends on how fast the cycles were
@@ -47,14 +47,14 @@ nothing_is_owed() {
     done
     spec $BOB refused '{"runtime": 0}' >/dev/null
     eventually no_readers # they end when there is nothing to do
-    [ "$(everybody | wc -w)" -eq 11 ] # broker, starter, helper, guard, log, publisher, names, adopter, three plugins
+    [ "$(everybody | wc -w)" -eq 11 ] # broker, launcher, helper, guard, log, publisher, names, adopter, three plugins
     sleep 0.2
     before=$(switches)
     sleep 2
     diff <(echo "$before") <(switches)
 }
 
-no_readers() { ! parts rtf-reader >/dev/null; }
+no_readers() { ! helpers rtf-reader >/dev/null; }
 
 @test "nobody wakes up to find that a request has been answered long ago" {
     configure_plugins 'FP fp 11-20 all timeout=4s' # readers end after two
@@ -107,7 +107,7 @@ settled() {
 
 # perf_events: how many the helper holds; a watch goes to the broker
 perf_events() {
-    for pid in $(parts); do
+    for pid in $(helpers); do
         [ "$(cat "/proc/$pid/comm")" != rtf-attach ] || find "/proc/$pid/fd" -lname 'anon_inode:*perf_event*' | wc -l
     done
 }

@@ -68,10 +68,10 @@ raise_one() {
     broker_start
     [ "$(scheduler)" = bfq ]
     has_groups 0
-    helper=$(parts 'rtf-disk --ioprio --serve')
+    helper=$(helpers 'rtf-disk --ioprio --serve')
     [ $((0x$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status") & ~0x880000)) = 0 ]
     grep -q '^Seccomp:.2' "/proc/$helper/status"
-    [ -z "$(parts 'rtf-disk --serve')" ]
+    [ -z "$(helpers 'rtf-disk --serve')" ]
     reserve $ALICE cam
     for former in 'none: prio 0' 'best-effort: prio 2' 'idle'; do
         sleeper $ALICE
@@ -159,8 +159,8 @@ raise_one() {
     sleeper $ALICE
     ionice -c 3 -p "$SLEEPER"
     attach $ALICE gone "$SLEEPER"
-    pkill -KILL -P "$(starter)" -f 'rtf-disk --ioprio'
-    is_back() { [ -n "$(parts 'rtf-disk --ioprio')" ]; }
+    pkill -KILL -P "$(launcher)" -f 'rtf-disk --ioprio'
+    is_back() { [ -n "$(helpers 'rtf-disk --ioprio')" ]; }
     eventually is_back
     raised "$stays"
     raised "$SLEEPER"

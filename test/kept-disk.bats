@@ -26,7 +26,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     broker_start
     [ "$(scheduler)" = bfq ]
     [ "$(cat "/sys/block/$DISK/queue/iosched/strict_guarantees" "/sys/block/$DISK/queue/iosched/low_latency" | tr '\n' ' ')" = '1 0 ' ]
-    helper=$(parts 'rtf-disk --serve')
+    helper=$(helpers 'rtf-disk --serve')
     [ $((0x$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status") & ~0x80002)) = 0 ]
     grep -q '^Seccomp:.2' "/proc/$helper/status"
     [ "$(group_of $$)" = /rtf-disk-rest ] || { [ "$before" != / ] && [ "$(group_of $$)" = "$before" ]; }
@@ -123,8 +123,8 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     broker_start
     [ "$(group_of "$LOAD")" = "$before" ]
     has_groups 2
-    pkill -KILL -P "$(starter)" -f rtf-disk
-    is_back() { [ -n "$(parts 'rtf-disk --serve')" ]; }
+    pkill -KILL -P "$(launcher)" -f rtf-disk
+    is_back() { [ -n "$(helpers 'rtf-disk --serve')" ]; }
     eventually is_back
     as $ALICE rm "$SPECS/$ALICE/gone.json"
     eventually has_groups 1

@@ -14,7 +14,7 @@ tidy() {
     if mountpoint -q "$SPOOL/log"; then eventually umount "$SPOOL/log"; fi
 }
 
-writer() { parts rtf-logger; }
+writer() { helpers rtf-logger; }
 names_in_log() { jq -r 'select(.stage == "verdict" and .request == "create") | .name' "$EVENTS" | paste -sd ' '; }
 have_names() { [ "$(names_in_log)" = "$1" ]; }
 told() { jq -r "select($1) | .reason" "$EVENTS"; }

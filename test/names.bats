@@ -94,7 +94,7 @@ a.json'; : >\"\$(printf 'a\\033[31mb.json')\"; : >\"\$(printf '\\377\\376.json')
 }
 
 # Of what is there when a directory is adopted, a verdict of no spec is what a broker or reader that died has left, and goes.
-has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! parts rtf-reader >/dev/null; }
+has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! helpers rtf-reader >/dev/null; }
 
 @test "dot files, .json and .tid alone, and verdicts of no spec are ignored without a word" {
     broker_start

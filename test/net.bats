@@ -95,7 +95,7 @@ eight_streams() {
     broker_start
     eventually uses NET $((8 * stream_weighs))
     told '.refusal.nearest == 312' "$(spec $BOB cam "$(stream 1024)")"
-    pkill -KILL -P "$(starter)" -f 'name=NET'
+    pkill -KILL -P "$(launcher)" -f 'name=NET'
     restarted() { grep -q '"decision":"restarted".*"plugin":"NET"' "$EVENTS"; }
     eventually restarted
     told '.refusal.nearest == 312' "$(spec $BOB cam "$(stream 1024)")"

@@ -545,7 +545,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     attach $ALICE cam "$HOG" >/dev/null
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
     eventually is_policy "$HOG" other
-    eventually has_rank deadline "$(parts rtf-guard)" # the guard's bandwidth counts from the first thread on
+    eventually has_rank deadline "$(helpers rtf-guard)" # the guard's bandwidth counts from the first thread on
     eventually has_settled
     before=$(account)
     for round in 1 2 3 4; do

@@ -1,4 +1,4 @@
-# What broker, starter, helper, adopter, readers, lookup and plugins can do, as rtf-brokerd(8) claims: read from /proc, and tried from inside.
+# What broker, launcher, helper, adopter, readers, lookup and plugins can do, as rtf-brokerd(8) claims: read from /proc, and tried from inside.
 load helper
 
 prepare() { configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all'; }
@@ -41,17 +41,17 @@ as_plugin_user() { broker_start --plugin-user 20099; }
     [ "$(status_of "$BROKER" Uid | tr -s ' \t' ' ')" = '0 0 0 0' ]
 }
 
-@test "the starter has what its children need, and six descriptors besides its socket" {
+@test "the launcher has what its children need, and six descriptors besides its socket" {
     as_plugin_user
-    [ "$(powers "$(starter)")" = 'chown dac_override fowner fsetid kill setgid setuid setpcap ipc_lock sys_nice perfmon' ]
-    [ "$(cat "/proc/$(starter)/comm")" = rtf-starter ]
-    [[ $(descriptors "$(starter)") =~ ^'0 1 2 3 4 5 '([0-9]+)$ ]] # 4: where the journal is, 5: tells that a child has ended
-    [ "$(readlink "/proc/$(starter)/fd/${BASH_REMATCH[1]}")" = /run/rtf ]
+    [ "$(powers "$(launcher)")" = 'chown dac_override fowner fsetid kill setgid setuid setpcap ipc_lock sys_nice perfmon' ]
+    [ "$(cat "/proc/$(launcher)/comm")" = rtf-launcher ]
+    [[ $(descriptors "$(launcher)") =~ ^'0 1 2 3 4 5 '([0-9]+)$ ]] # 4: where the journal is, 5: tells that a child has ended
+    [ "$(readlink "/proc/$(launcher)/fd/${BASH_REMATCH[1]}")" = /run/rtf ]
 }
 
 @test "the guard can schedule, and nothing else" {
     as_plugin_user
-    guard=$(parts rtf-guard)
+    guard=$(helpers rtf-guard)
     [ "$(powers "$guard")" = 'ipc_lock sys_nice' ]
     [ "$(status_of "$guard" Seccomp)" = 2 ]
     [ "$(status_of "$guard" NoNewPrivs)" = 1 ]
@@ -59,7 +59,7 @@ as_plugin_user() { broker_start --plugin-user 20099; }
 
 @test "no other part than the helper can" {
     as_plugin_user
-    helper=$(parts rtf-attach)
+    helper=$(helpers rtf-attach)
     [ "$(powers "$helper")" = 'dac_override ipc_lock sys_nice perfmon' ]
     [ "$(status_of "$helper" Seccomp)" = 2 ]
     [ "$(status_of "$helper" NoNewPrivs)" = 1 ]
@@ -68,13 +68,13 @@ as_plugin_user() { broker_start --plugin-user 20099; }
 
 @test "plugins and lookup have another user, no power at all and three descriptors" {
     as_plugin_user
-    for pid in $(parts plugins/) $(parts rtf-names); do
+    for pid in $(helpers plugins/) $(helpers rtf-names); do
         [ "$(powers "$pid")" = '' ]
         [ "$(ids "$pid")" = '20099 20099 20099 20099 / 20099 20099 20099 20099 / ' ]
         [ "$(status_of "$pid" NoNewPrivs)" = 1 ]
         [ "$(descriptors "$pid")" = '0 1 2' ]
     done
-    for pid in $(parts plugins/); do
+    for pid in $(helpers plugins/); do
         [ "$(status_of "$pid" Seccomp)" = 2 ]
         [ "$(awk '/^Max open files/ { print $4, $5 }' "/proc/$pid/limits")" = '64 64' ]
         [ "$(awk '/^Max processes/ { print $3, $4 }' "/proc/$pid/limits")" = '128 128' ]
@@ -87,12 +87,12 @@ as_plugin_user() { broker_start --plugin-user 20099; }
 # reader_of UID: the process that looks after that user's directory, after it has been given something to do.
 reader_of() {
     spec "$1" "${2:-occasion}" '{"priority": 12}' >/dev/null
-    pgrep -P "$(starter)" -f "rtf-reader $1 "
+    pgrep -P "$(launcher)" -f "rtf-reader $1 "
 }
 
 @test "the adopter can give directories a group and a mode, and nothing else" {
     as_plugin_user
-    adopter=$(parts rtf-adopter)
+    adopter=$(helpers rtf-adopter)
     [ "$(powers "$adopter")" = 'chown fowner fsetid' ]
     [ "$(status_of "$adopter" Seccomp)" = 2 ]
     [ "$(status_of "$adopter" NoNewPrivs)" = 1 ]
@@ -142,7 +142,7 @@ reader_of() {
 
 @test "the writer of the log has no power at all, and one directory" {
     as_plugin_user
-    log=$(parts rtf-logger)
+    log=$(helpers rtf-logger)
     [ "$(powers "$log")" = '' ]
     [ "$(status_of "$log" Seccomp)" = 2 ]
     [ "$(status_of "$log" NoNewPrivs)" = 1 ]
@@ -161,7 +161,7 @@ reader_of() {
 
 @test "the writer of status.json has no power at all, and two names" {
     as_plugin_user
-    publisher=$(parts rtf-publisher)
+    publisher=$(helpers rtf-publisher)
     [ "$(powers "$publisher")" = '' ]
     [ "$(ids "$publisher")" = "0 0 0 0 / $GROUP $GROUP $GROUP $GROUP / " ]
     [ "$(status_of "$publisher" Seccomp)" = 2 ]
@@ -186,9 +186,9 @@ reader_of() {
     requires_x86_64
     requires_landlock
     as_plugin_user
-    publisher=$(parts rtf-publisher)
+    publisher=$(helpers rtf-publisher)
     reader=$(reader_of $ALICE)
-    for pid in "$reader" "$BROKER" $(parts | grep -vx "$reader"); do # a reader with nothing to do ends
+    for pid in "$reader" "$BROKER" $(helpers | grep -vx "$reader"); do # a reader with nothing to do ends
         [ "$(tries "$pid" open /etc/shadow 0)" = "$([ "$pid" = "$publisher" ] && echo EPERM || echo EACCES)" ] # that can open nothing that is there
     done
 }
@@ -213,7 +213,7 @@ reader_of() {
     requires_landlock
     as_plugin_user
     reader_of $ALICE
-    for pid in "$BROKER" "$(parts rtf-attach)"; do
+    for pid in "$BROKER" "$(helpers rtf-attach)"; do
         [ "$(tries "$pid" open "$WORK/broker.out" 1)" = EACCES ]
         [ "$(tries "$pid" open "$CONFIG/acl.conf" 1)" = EACCES ]
         [[ "$(tries "$pid" mkdir "$WORK/new" 0x1ed)" =~ ^(EACCES|EPERM)$ ]]
@@ -224,17 +224,17 @@ reader_of() {
     done
     [ "$(tries "$BROKER" open "$SPECS/$ALICE/occasion.json" 0)" = EACCES ]
     [ "$(tries "$BROKER" mkdir "$SPOOL/state/new" 0x1c0)" = EPERM ]
-    [ "$(tries "$(parts rtf-attach)" mkdir "$SPOOL/new" 0x1c0)" = EACCES ]
+    [ "$(tries "$(helpers rtf-attach)" mkdir "$SPOOL/new" 0x1c0)" = EACCES ]
 }
 
 @test "a plugin can write nowhere, connect to nobody, and reach nobody by a signal" {
     requires_x86_64
     as_plugin_user
-    plugin=$(parts plugins/fp)
+    plugin=$(helpers plugins/fp)
     mkdir -m 1777 "$WORK/open"
     [ "$(tries "$plugin" socket 1 1 0)" = EPERM ]
     [ "$(tries "$plugin" socket 2 1 0)" = EPERM ]
-    [ "$(tries "$plugin" ptrace 16 "$(parts plugins/edf)")" = EPERM ]
+    [ "$(tries "$plugin" ptrace 16 "$(helpers plugins/edf)")" = EPERM ]
     [ "$(tries "$plugin" unshare 0x10000000)" = EPERM ]
     [ "$(tries "$plugin" setsid)" = EPERM ]
     [ "$(tries "$plugin" sched_setscheduler 0 0 0)" = EPERM ]
@@ -243,7 +243,7 @@ reader_of() {
     [ "$(tries "$plugin" mkdir "$WORK/open/new" 0x1c0)" = EACCES ]
     [ "$(tries "$plugin" open "$WORK/open/new" 0x41 0x180)" = EACCES ]
     [ "$(tries "$plugin" open /dev/null 1)" -ge 3 ]
-    [ "$(tries "$plugin" kill "$(parts plugins/edf)" 9)" = EPERM ]
+    [ "$(tries "$plugin" kill "$(helpers plugins/edf)" 9)" = EPERM ]
 }
 
 @test "plugins in awk, sh and Python start, serve and are ended under all that" {
@@ -343,13 +343,13 @@ no_process_of() { ! pgrep -u "$1"; }
     [ "$(jq -r 'select(.decision == "warning" and (.reason | test("landlock"))).reason' "$EVENTS")" = 'broker and helper are not confined to their files (landlock): /proc is mounted with hidepid' ]
 }
 
-@test "without its starter the broker ends for a new one, and threads keep what they have" {
+@test "without its launcher the broker ends for a new one, and threads keep what they have" {
     as_plugin_user
     sleeper $ALICE
     spec $ALICE cam '{"priority": 12}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
-    kill -KILL "$(starter)"
+    kill -KILL "$(launcher)"
     status=0
     wait "$BROKER" || status=$?
     BROKER=
@@ -364,7 +364,7 @@ no_process_of() { ! pgrep -u "$1"; }
 @test "the guard reads /proc and schedules, and does nothing else" {
     requires_x86_64
     as_plugin_user
-    guard=$(parts rtf-guard)
+    guard=$(helpers rtf-guard)
     [ "$(tries "$guard" execve /bin/true 0 0)" = EPERM ]
     [ "$(tries "$guard" socket 1 1 0)" = EPERM ]
     [ "$(tries "$guard" perf_event_open 0 0 0 0 0)" = EPERM ]

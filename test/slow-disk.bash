@@ -79,7 +79,7 @@ attach_anew() {
     shift
     noted() { grep -c '^former_ioprio=' "$SPOOL/state/current/journal"; }
     is_noted() { [ "$(noted)" -gt "$before" ]; }
-    helper=$(parts 'rtf-disk --ioprio')
+    helper=$(helpers 'rtf-disk --ioprio')
     before=$(noted)
     kill -STOP "$helper"
     as $ALICE sh -c "cd '$SPECS/$ALICE' && $(printf 'rm %s && ' "$@") echo $tid >other.tid"

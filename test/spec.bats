@@ -141,7 +141,7 @@ BYTES
 }
 
 # All but readers, who end when their users have nothing to do for 2 s.
-lasting_parts() { { starter; parts; } | grep -vxF -e "$(parts rtf-reader)" | sort; }
+lasting_helpers() { { launcher; helpers; } | grep -vxF -e "$(helpers rtf-reader)" | sort; }
 
 @test "control characters and foreign bytes reach neither verdict, log nor terminal" {
     broker_start
@@ -165,7 +165,7 @@ lasting_parts() { { starter; parts; } | grep -vxF -e "$(parts rtf-reader)" | sor
     spec $BOB own '{"runtime": "2ms", "period": "10ms"}' >/dev/null
     attach $BOB own "$SLEEPER" >/dev/null
     spec $ALICE good '{"runtime": "1ms", "period": "10ms"}' >/dev/null
-    before=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; lasting_parts)
+    before=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; lasting_helpers)
     count=0
     for json in 'x' '[]' '{"runtime": 0}' '{"colour": 1}' '{"runtime": 2, "period": 1}' "$(repeat '[' 10000)" '{"runtime": 1, "runtime": 1}'; do
         refuses "$json"
@@ -174,7 +174,7 @@ lasting_parts() { { starter; parts; } | grep -vxF -e "$(parts rtf-reader)" | sor
     done
     [ "$(jq -s '[.[] | select(.stage == "verdict" and .name == "cam")] | length' "$EVENTS")" = $count ]
     [ "$(jq -s '[.[] | select(.decision == "killed" or .decision == "error")] | length' "$EVENTS")" = 0 ]
-    after=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; lasting_parts)
+    after=$(stat -c '%i %.9Z' "$SPECS/$BOB/own.verdict" "$SPECS/$ALICE/good.verdict"; kernel "$SLEEPER"; lasting_helpers)
     echo "$before"
     echo "$after"
     [ "$after" = "$before" ]

@@ -10,7 +10,7 @@ prepare() {
 }
 
 says() { told "$1" "$(cat "$STATUS")" 2>/dev/null; }
-publisher() { parts rtf-publisher; }
+publisher() { helpers rtf-publisher; }
 version() { stat -c '%i %.9Z' "$STATUS"; } # an inode may come again
 ended() {
     wait "$BROKER" 2>/dev/null || true
@@ -126,7 +126,7 @@ END
     broker_start
     says 'all(.plugins[]; .state == "serving")'
     : >"$WORK/wait"
-    kill -KILL "$(parts 'name=OWN')"
+    kill -KILL "$(helpers 'name=OWN')"
     eventually says '[.plugins[].state] == ["restarting", "serving"]'
     rm "$WORK/wait"
     eventually says '[.plugins[].state] == ["serving", "serving"]'

@@ -1,4 +1,4 @@
-/* In the place of the broker's log, starter and guard, which what is fuzzed or tested alone calls, and of the machine. */
+/* In the place of the broker's log, launcher and guard, which what is fuzzed or tested alone calls, and of the machine. */
 #include "stubs.h"
 
 #include <stdarg.h>
@@ -7,9 +7,9 @@
 #include "cgroup.h"
 #include "event.h"
 #include "guard.h"
-#include "home.h"
+#include "placement.h"
 #include "plugin-lines.h"
-#include "starter.h"
+#include "launcher.h"
 
 char said[SAID_BYTES];
 int said_count;
@@ -36,7 +36,7 @@ void event_write_rarely(const struct event *event, int64_t *window, unsigned *co
     (void)count;
 }
 
-int starter_add(enum part_kind kind, char *const argv[], struct identity_to_run_as as)
+int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as)
 {
     (void)kind;
     (void)argv;
@@ -44,21 +44,21 @@ int starter_add(enum part_kind kind, char *const argv[], struct identity_to_run_
     return 0;
 }
 
-bool starter_start(int part, int in, int out, int keep)
+bool launcher_start(int child, int in, int out, int keep)
 {
-    (void)part;
+    (void)child;
     (void)in;
     (void)out;
     (void)keep;
     return false;
 }
 
-void starter_end(int part)
+void launcher_end(int child)
 {
-    (void)part;
+    (void)child;
 }
 
-void home_expect(struct presence *presence, const struct attributes *plan)
+void placement_expect(struct presence *presence, const struct attributes *plan)
 {
     (void)presence;
     (void)plan;

@@ -176,8 +176,8 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     [ "$(classes)" = "$before" ] # in force, whoever is there
     broker_start
     [ "$(classes)" = "$before" ]
-    pkill -KILL -P "$(starter)" -f rtf-net
-    is_back() { [ -n "$(parts 'rtf-net --serve')" ]; }
+    pkill -KILL -P "$(launcher)" -f rtf-net
+    is_back() { [ -n "$(helpers 'rtf-net --serve')" ]; }
     eventually is_back
     as $ALICE rm "$SPECS/$ALICE/gone.json"
     eventually has_classes 1

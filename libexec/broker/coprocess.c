@@ -7,7 +7,7 @@
 
 #include "moment.h"
 #include "pass.h"
-#include "starter.h"
+#include "launcher.h"
 
 enum { UNSENT_MAX = 64 << 20 }; /* bytes; a plugin that stopped reading is hung long before */
 
@@ -27,7 +27,7 @@ static bool does_not_block(int fd)
     return true;
 }
 
-bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int keep_fd)
+bool coprocess_start(struct coprocess *coprocess, int child, bool socket, int keep_fd)
 {
     int to_child[2], from_child[2];
     if (socket) {
@@ -43,7 +43,7 @@ bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int kee
             return false;
         }
     }
-    bool started = starter_start(part, to_child[0], from_child[1], keep_fd);
+    bool started = launcher_start(child, to_child[0], from_child[1], keep_fd);
     close(to_child[0]);
     if (!socket)
         close(from_child[1]);
@@ -53,7 +53,7 @@ bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int kee
             close(from_child[0]);
         return false;
     }
-    coprocess->part = part;
+    coprocess->child = child;
     coprocess->running = true;
     coprocess->socket = socket;
     coprocess->writing = false;
@@ -68,7 +68,7 @@ bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int kee
 void coprocess_kill(struct coprocess *coprocess)
 {
     if (coprocess->running) {
-        starter_end(coprocess->part);
+        launcher_end(coprocess->child);
         close(coprocess->in);
         if (!coprocess->socket)
             close(coprocess->out);

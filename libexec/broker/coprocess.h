@@ -13,7 +13,7 @@
 
 struct coprocess {
     struct source source;
-    int part;              /* the starter's number for it */
+    int child;              /* the launcher's number for it */
     bool running;
     int in, out;           /* read from, write to; the same for a socket; -1: closed */
     bool socket, writing;  /* writing: waits for the pipe to take more */
@@ -21,9 +21,9 @@ struct coprocess {
     struct paragraph_output output;
 };
 
-/* Starts that part. With `socket` its descriptor 0 is one end of a SOCK_SEQPACKET pair, else 0 and 1 are pipes. keep_fd >= 0
+/* Starts that child. With `socket` its descriptor 0 is one end of a SOCK_SEQPACKET pair, else 0 and 1 are pipes. keep_fd >= 0
  * is left open in it. False with errno. */
-bool coprocess_start(struct coprocess *coprocess, int part, bool socket, int keep_fd);
+bool coprocess_start(struct coprocess *coprocess, int child, bool socket, int keep_fd);
 
 /* Ends it with everything it started, and forgets what was not sent or parsed. */
 void coprocess_kill(struct coprocess *coprocess);

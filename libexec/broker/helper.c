@@ -50,7 +50,7 @@ static bool restart(struct helper *helper)
     helper->unsent = helper->unanswered = TAILQ_FIRST(&helper->messages);
     helper->started = monotonic_now();
     timer_end(&helper->timer);
-    const bool good = coprocess_start(&helper->process, helper->process.part, true, helper->shared_lock);
+    const bool good = coprocess_start(&helper->process, helper->process.child, true, helper->shared_lock);
     expect_answer(helper);
     return good;
 }
@@ -255,11 +255,11 @@ static void due(struct timer *late)
     take_events(helper);
 }
 
-void helper_prepare(struct helper *helper, const char *name, enum part_kind kind, char *const argv[], void (*tell)(const struct helper_event *event))
+void helper_prepare(struct helper *helper, const char *name, enum child_kind kind, char *const argv[], void (*tell)(const struct helper_event *event))
 {
     *helper = (struct helper){.name = name, .process = {.source.ready = ready, .in = -1, .out = -1}, .timer.due = due, .shared_lock = -1, .tell = tell};
     TAILQ_INIT(&helper->messages);
-    helper->process.part = starter_add(kind, argv, (struct identity_to_run_as){0, 0});
+    helper->process.child = launcher_add(kind, argv, (struct identity_to_run_as){0, 0});
 }
 
 bool helper_start(struct helper *helper, int lock)

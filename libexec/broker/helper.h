@@ -9,7 +9,7 @@
 #include <sys/queue.h>
 
 #include "coprocess.h"
-#include "starter.h"
+#include "launcher.h"
 
 enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO, HELPER_BUSY, HELPER_PENDING };
 enum { HELPER_REASON = 512 };
@@ -39,8 +39,8 @@ struct helper {
     void (*again)(void); /* it has been started again, and comes to what it has not answered; NULL */
 };
 
-/* Before the starter is forked: tells it about the program. Then what is in *helper does not move. */
-void helper_prepare(struct helper *helper, const char *name, enum part_kind kind, char *const argv[], void (*tell)(const struct helper_event *event));
+/* Before the launcher is forked: tells it about the program. Then what is in *helper does not move. */
+void helper_prepare(struct helper *helper, const char *name, enum child_kind kind, char *const argv[], void (*tell)(const struct helper_event *event));
 
 /* `lock` is shared with it; -1: none. False with errno. */
 bool helper_start(struct helper *helper, int lock);

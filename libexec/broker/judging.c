@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "acl.h"
-#include "asking.h"
+#include "inquiry.h"
 #include "attachments.h"
 #include "enforcing.h"
 #include "event.h"

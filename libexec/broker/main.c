@@ -52,5 +52,5 @@ int main(int argc, char **argv)
     watchdog_ready();
     serve();
     stop();
-    return starter_was_killed() ? EX_OSERR : EX_OK;
+    return launcher_was_killed() ? EX_OSERR : EX_OK;
 }

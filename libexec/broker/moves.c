@@ -1,7 +1,7 @@
 #include "moves.h"
 
 #include "adjusting.h"
-#include "asking.h"
+#include "inquiry.h"
 #include "attach.h"
 #include "attachments.h"
 #include "debts.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "asking.h"
+#include "inquiry.h"
 #include "directories.h"
 #include "enforcing.h"
 #include "event.h"
@@ -21,7 +21,7 @@
 #include "spare.h"
 #include "spool.h"
 #include "threads.h"
-#include "turns.h"
+#include "fair-queue.h"
 #include "waiters.h"
 #include "waiting.h"
 
@@ -39,7 +39,7 @@ bool order_prepare(void)
 
 bool order_has_queue(void)
 {
-    return turns_are_due() || turn_is_due() || waiters_are_due() || spare_is_due();
+    return queue_is_due() || turn_is_due() || waiters_are_due() || spare_is_due();
 }
 
 void order_take_turn(void)
@@ -52,7 +52,7 @@ void order_take_turn(void)
         spare_share_out();
     for (int taken = 0; taken < TURN_RESERVATIONS && (request = turn_next()) != NULL; taken++)
         pipeline_advance(request, ASK);
-    for (int taken = 0; taken < TURN_RESERVATIONS && (reservation = turns_next()) != NULL; taken++)
+    for (int taken = 0; taken < TURN_RESERVATIONS && (reservation = queue_next()) != NULL; taken++)
         judging_examine(reservation);
 }
 

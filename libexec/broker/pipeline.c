@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "accounting.h"
-#include "asking.h"
+#include "inquiry.h"
 #include "attachments.h"
 #include "directories.h"
 #include "enforcing.h"

@@ -9,7 +9,7 @@
 #include "request.h"
 #include "reservations.h"
 #include "spool.h"
-#include "turns.h"
+#include "fair-queue.h"
 #include "waiters.h"
 
 /* ---- sums ---- */

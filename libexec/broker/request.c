@@ -15,7 +15,7 @@
 #include "names.h"
 #include "debts.h"
 #include "spec.h"
-#include "turns.h"
+#include "fair-queue.h"
 #include "reservations.h"
 
 static struct request *asked_plugins, *asked_helper;
@@ -38,22 +38,22 @@ enum next wait_for_helper(struct request *request, enum step step, uint64_t id)
 
 /* ---- turns ---- */
 
-static TAILQ_HEAD(, request) line = TAILQ_HEAD_INITIALIZER(line);
+static TAILQ_HEAD(, request) waiting = TAILQ_HEAD_INITIALIZER(waiting);
 static const struct request *serving;
-static const struct line *last_served;
+static const struct queue *last_served;
 
 bool turn_take(struct request *request)
 {
-    if (serving == NULL && TAILQ_EMPTY(&line))
+    if (serving == NULL && TAILQ_EMPTY(&waiting))
         serving = request;
     else if (serving != request)
-        TAILQ_INSERT_TAIL(&line, request, of_turn);
+        TAILQ_INSERT_TAIL(&waiting, request, of_turn);
     return serving == request;
 }
 
 bool turn_pass(struct request *request)
 {
-    return (serving == NULL && TAILQ_EMPTY(&line)) || turn_take(request);
+    return (serving == NULL && TAILQ_EMPTY(&waiting)) || turn_take(request);
 }
 
 void turn_end(const struct request *request)
@@ -64,7 +64,7 @@ void turn_end(const struct request *request)
 
 bool turn_is_due(void)
 {
-    return serving == NULL && !TAILQ_EMPTY(&line);
+    return serving == NULL && !TAILQ_EMPTY(&waiting);
 }
 
 /* The first of another user than the last one, if there is any: nobody waits behind all that somebody else has piled up. */
@@ -72,13 +72,13 @@ struct request *turn_next(void)
 {
     if (!turn_is_due())
         return NULL;
-    struct request *request = TAILQ_FIRST(&line);
-    while (request != NULL && request->line == last_served)
+    struct request *request = TAILQ_FIRST(&waiting);
+    while (request != NULL && request->queue == last_served)
         request = TAILQ_NEXT(request, of_turn);
     if (request == NULL)
-        request = TAILQ_FIRST(&line);
-    TAILQ_REMOVE(&line, request, of_turn);
-    last_served = request->line;
+        request = TAILQ_FIRST(&waiting);
+    TAILQ_REMOVE(&waiting, request, of_turn);
+    last_served = request->queue;
     serving = request;
     return request;
 }
@@ -117,8 +117,8 @@ struct request *request_begin(struct reservation *reservation, enum kind kind)
 {
     struct request *request = allocate(sizeof *request);
     request->reservation = reservation;
-    request->line = &user_bucket(reservation->user)->line;
-    turns_begin(request->line);
+    request->queue = &user_bucket(reservation->user)->queue;
+    queue_begin(request->queue);
     request->outcome.kind = kind;
     request->started = monotonic_now();
     request->plugin = request->no_plugin = -1;
@@ -232,7 +232,7 @@ static void let_go(struct request *request)
 void request_drop(struct request *request)
 {
     request->reservation->request = NULL;
-    turns_end(request->line);
+    queue_end(request->queue);
     turn_end(request);
     debt_settle(request->debt);
     let_go(request);

@@ -25,7 +25,7 @@ enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN, DETACH_ON };
 
 struct request {
     struct reservation *reservation;
-    struct line *line;          /* whose it is one of */
+    struct queue *queue;          /* whose it is one of */
     struct outcome outcome;
     enum step step;
     uint64_t answer_id;         /* from CLAIM to BIND */

@@ -66,7 +66,7 @@ struct share {
 
 struct account;
 struct request;
-struct line;
+struct queue;
 struct scan;
 
 /* A directory in specs/.
@@ -137,8 +137,8 @@ struct reservation {
     struct request *request;             /* at most one at a time */
     struct recovery *recovery;           /* judging.c; NULL */
     struct account *counted;             /* whose number of reservations it is part of */
-    TAILQ_ENTRY(reservation) of_line;           /* turns.c: to be looked at in turn; */
-    struct line *line;                   /* NULL: not */
+    TAILQ_ENTRY(reservation) of_queue;           /* fair-queue.c: to be looked at in turn; */
+    struct queue *queue;                   /* NULL: not */
     int64_t lease;                       /* leases.c: when it ends; 0: not for want of renewal */
     RB_ENTRY(reservation) of_lease;
     int64_t waits;                       /* waiters.c: since then, CLOCK_BOOTTIME; 0: it does not */

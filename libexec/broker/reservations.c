@@ -99,7 +99,7 @@ void reservation_forget(struct reservation *reservation)
     free(reservation->recovery);
     lease_until(reservation, 0);
     waiters_leave(reservation);
-    turns_leave(reservation);
+    queue_leave(reservation);
     reservation_uncount(reservation);
     HASH_DELETE(hh, reservation->user->reservations, reservation);
     HASH_DELETE(hh_task, tasks, reservation);
@@ -115,5 +115,5 @@ bool reservation_record(struct reservation *reservation)
 
 void reservation_queue(struct reservation *reservation)
 {
-    turns_add(reservation, &user_bucket(reservation->user)->line);
+    queue_add(reservation, &user_bucket(reservation->user)->queue);
 }

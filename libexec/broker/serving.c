@@ -17,7 +17,7 @@
 #include "event.h"
 #include "fatal.h"
 #include "guard.h"
-#include "home.h"
+#include "placement.h"
 #include "judging.h"
 #include "keepers.h"
 #include "names.h"
@@ -29,14 +29,14 @@
 #include "reload.h"
 #include "reservations.h"
 #include "spool.h"
-#include "starter.h"
+#include "launcher.h"
 #include "status.h"
 #include "threads.h"
 #include "timers.h"
 
 static char acl_path[4096];
 static int signals_fd = -1, stop_signal;
-static bool starter_is_gone;
+static bool launcher_is_gone;
 
 static struct acl *load_rules(char *reason)
 {
@@ -48,7 +48,7 @@ void serving_configure(const char *config)
     char path[4096], directory[4096], reason[REASON_BYTES];
     snprintf(path, sizeof path, "%s/plugins.conf", config);
     snprintf(acl_path, sizeof acl_path, "%s/acl.conf", config);
-    snprintf(directory, sizeof directory, "%s", part("plugins"));
+    snprintf(directory, sizeof directory, "%s", program_path("plugins"));
     if (!plugins_load(path, directory, reason))
         die(EX_CONFIG, reason);
     rules = load_rules(reason);
@@ -120,26 +120,26 @@ void serving_catch_signals(void)
         die_errno(EX_OSERR, "signalfd");
 }
 
-/* Without a starter no part that dies comes back: better a new broker, while all parts are there. */
-static void take_starter_events(struct source *source, uint32_t events)
+/* Without a launcher no helper process that dies comes back: better a new broker, while all are there. */
+static void take_launcher_events(struct source *source, uint32_t events)
 {
-    struct part_used used;
+    struct child_used used;
     int heard;
     (void)source;
     (void)events;
-    while ((heard = starter_hear(&used)) > 0)
+    while ((heard = launcher_hear(&used)) > 0)
         plugin_used(&used);
     if (heard == 0)
         return;
-    event_broker("error", "the starter was killed: the broker ends as by SIGINT, to be started again");
-    starter_is_gone = true;
+    event_broker("error", "the launcher was killed: the broker ends as by SIGINT, to be started again");
+    launcher_is_gone = true;
     stop_signal = SIGINT;
 }
 
-bool fork_starter(bool in_background)
+bool fork_launcher(bool in_background)
 {
-    static struct source source = {.ready = take_starter_events};
-    return starter_fork(in_background, &source);
+    static struct source source = {.ready = take_launcher_events};
+    return launcher_fork(in_background, &source);
 }
 
 void turn(void)
@@ -149,7 +149,7 @@ void turn(void)
     event_flush();
     status_notice();
     const bool busy = order_has_queue();
-    home_keep(busy);
+    placement_keep(busy);
     loop_turn(busy);
     order_take_turn();
     timers_run(); /* last: an answer that came late because the broker itself was kept waiting is no fault */
@@ -181,26 +181,26 @@ void serve(void)
         turn();
 }
 
-void stop_parts(void)
+void stop_children(void)
 {
     status_end();
     guard_stop();
     attach_stop();
     keepers_stop();
-    starter_stop(); /* ends the others */
+    launcher_stop(); /* ends the others */
 }
 
 void stop(void)
 {
-    event_broker("stopped", "%s", starter_is_gone ? "what is granted stays in force" : stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
+    event_broker("stopped", "%s", launcher_is_gone ? "what is granted stays in force" : stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
     if (stop_signal == SIGINT)
         leave_in_force();
     else
         lay_down();
-    stop_parts();
+    stop_children();
 }
 
-bool starter_was_killed(void)
+bool launcher_was_killed(void)
 {
-    return starter_is_gone;
+    return launcher_is_gone;
 }

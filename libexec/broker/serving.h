@@ -13,7 +13,7 @@ void serving_configure(const char *config);
 void serving_catch_signals(void);
 
 /* From then on it is heard. False with errno. */
-bool fork_starter(bool in_background);
+bool fork_launcher(bool in_background);
 
 void turn(void);
 
@@ -26,11 +26,11 @@ bool start_plugins(char reason[static REASON_BYTES]);
 /* Until a signal ends it. */
 void serve(void);
 
-/* As it was asked to, and its parts with it. */
+/* As it was asked to, and its helper processes with it. */
 void stop(void);
-void stop_parts(void);
+void stop_children(void);
 
-/* Without a starter no part that dies comes back. */
-bool starter_was_killed(void);
+/* Without a launcher no helper process that dies comes back. */
+bool launcher_was_killed(void);
 
 #endif

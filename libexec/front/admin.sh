@@ -15,7 +15,7 @@ spool_of() { # PROCESS
         END { print place == "" ? "/var/spool/rtf" : place }'
 }
 
-# The processes of the broker of this spool: it, and its starter. Everybody can see that who sees other users' processes.
+# The processes of the broker of this spool: it, and its launcher. Everybody can see that who sees other users' processes.
 brokers() {
     for process in $(pgrep -u 0 -x rtf-brokerd || true); do
         [ "$(readlink -f "$(spool_of "$process")")" != "$(readlink -f "$spool")" ] || echo "$process"

@@ -438,7 +438,7 @@ attach_and_exec() {
     for round in $(seq "$ROUNDS"); do
         for what in first.json second.json second.tid; do
             beginning "$FP" first
-            helper=$(parts rtf-attach)
+            helper=$(helpers rtf-attach)
             kill -STOP "$helper"
             rm "$SPECS/$ALICE/$what"
             tell 'exit 0' 'exec 1 0 /usr/bin/sleep'
@@ -515,7 +515,7 @@ waits_for_its_helper() { [[ $(cut -d ' ' -f 1 "/proc/$BROKER/syscall") == @(7|73
         for first in '' first; do
             broker_start
             beginning "$FP" $first
-            helper=$(parts rtf-attach)
+            helper=$(helpers rtf-attach)
             kill -STOP "$helper"
             kill -TERM "$BROKER"
             eventually waits_for_its_helper

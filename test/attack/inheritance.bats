@@ -162,7 +162,7 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     [ "$(field .result "$(spec $ALICE cam "{\"plugin\": \"RR\", \"priority\": 5, \"attach\": $TID}")")" = OK ]
     sleeper $BOB
     [ "$(field .result "$(spec $BOB still "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ]
-    guard=$(parts rtf-guard)
+    guard=$(helpers rtf-guard)
     before=$(switches "$guard") used=$(consumed "$guard")
     sleep 3
     woke=$(($(switches "$guard") - before)) used=$(($(consumed "$guard") - used))
@@ -188,7 +188,7 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     inherit $BOB lend
     lender=$TID
     [ "$(field .result "$(spec $BOB cam "${EDF%\}}, \"attach\": $lender}")")" = OK ]
-    guard=$(parts rtf-guard)
+    guard=$(helpers rtf-guard)
     ulimit -t $((20 * PATIENCE))
     kill -STOP "$guard"
     eventually has_consumed "$flood" $(($(consumed "$flood") + 500)) # ms; a record each 10 us or so, and there is room for 1,000

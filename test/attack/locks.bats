@@ -63,7 +63,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 @test "a reader that waits too long is ended when it can be, and its successor tells what it had not" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
-    reader=$(parts rtf-reader)
+    reader=$(helpers rtf-reader)
     kill -STOP "$reader"
     rewrites '{"priority": 3, "plugin": "RR"}'
     bob_is_answered_beside true
@@ -149,9 +149,9 @@ has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage ==
 @test "a reader that is kept busy is as any program until its time is over, and others' reservations do not pay for it" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
-    is_policy "$(parts rtf-reader)" fifo
+    is_policy "$(helpers rtf-reader)" fifo
     flood rewrite
-    eventually is_policy "$(parts rtf-reader)" batch
+    eventually is_policy "$(helpers rtf-reader)" batch
     attack_ends
-    eventually is_policy "$(parts rtf-reader)" fifo
+    eventually is_policy "$(helpers rtf-reader)" fifo
 }

@@ -79,10 +79,10 @@ are_gone() { [ "$(the_books | jq '.quiet | length')" = 0 ]; }
 @test "a user's reader has 64 MiB at most, and is ended before any other part when memory runs out" {
     broker_start
     spec $ALICE cam bad >/dev/null
-    reader=$(parts rtf-reader)
+    reader=$(helpers rtf-reader)
     grep -qE '^Max data size +67108864 +67108864 ' "/proc/$reader/limits"
     [ "$(cat "/proc/$reader/oom_score_adj")" = 1000 ]
-    [ "$(cat "/proc/$(starter)/oom_score_adj")" != 1000 ] # whose memory it had until it was started
+    [ "$(cat "/proc/$(launcher)/oom_score_adj")" != 1000 ] # whose memory it had until it was started
 }
 
 # as_user_makes UID COUNT: so many directories in specs/ under others' names, if he can; prints how many he could

@@ -26,7 +26,7 @@ has_logged() { [ "$(log_of_plugin "$1" | wc -l)" -ge "$2" ]; }
 # bats test_tags=turn:0
 @test "what a plugin starts is ordinary, and keeps nobody from any CPU" {
     broker_start --plugin-user $PLUGIN_USER
-    is_policy "$(parts 'hostile name=FP')" fifo
+    is_policy "$(helpers 'hostile name=FP')" fifo
     taken_over children
     eventually all_children_have_spoken
     said | while read -r _ child policy; do
@@ -66,7 +66,7 @@ all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
 @test "a plugin that is taken over each time it is started has less than a fifth of a CPU" {
     broker_start --plugin-user $PLUGIN_USER
     taken_over starts
-    kill -KILL "$(parts 'hostile name=FP')"
+    kill -KILL "$(helpers 'hostile name=FP')"
     eventually has_logged killed 5
     [[ $(log_of_plugin killed | tail -n 1) == 'it used '*' ms of CPU time and has not greeted, which at first it did within '* ]]
     # What that took from a thread of the lowest real-time priority on the same CPU.
@@ -115,7 +115,7 @@ END
 # bats test_tags=turn:2
 @test "a plugin has few processes and little memory, and the others are served" {
     broker_start --plugin-user $PLUGIN_USER
-    [ "$(cat "/proc/$(parts 'hostile name=FP' | head -n 1)/oom_score_adj")" = 1000 ]
+    [ "$(cat "/proc/$(helpers 'hostile name=FP' | head -n 1)/oom_score_adj")" = 1000 ]
     taken_over memory
     eventually has_said '^shared'
     taken_over forks
@@ -133,7 +133,7 @@ nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
 # bats test_tags=turn:0
 @test "a plugin that allocates without end has 512 MiB, is ended and named, and the others are served" {
     broker_start --plugin-user $PLUGIN_USER
-    grown=$(parts 'hostile name=FP')
+    grown=$(helpers 'hostile name=FP')
     taken_over grows
     eventually has_said '^child had'
     eventually has_logged killed 1

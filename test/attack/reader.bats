@@ -30,7 +30,7 @@ taken_over() {
     eventually reader_is_there
     kill -KILL "$(reader)"
 }
-reader() { parts "rtf-reader $ALICE "; }
+reader() { helpers "rtf-reader $ALICE "; }
 reader_is_there() { [ -n "$(reader)" ]; }
 said() { sed -n 's/^taken //p' "$WORK/broker.out"; }
 has_said() { said | grep -q "^$1: "; }

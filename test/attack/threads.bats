@@ -22,7 +22,7 @@ prepare() {
     broker_start
     fp
     sleeper $BOB
-    for tid in 1 2 "$BROKER" "$(starter)" "$(parts rtf-attach)" "$(parts plugins/fp)" "$SLEEPER" $$; do
+    for tid in 1 2 "$BROKER" "$(launcher)" "$(helpers rtf-attach)" "$(helpers plugins/fp)" "$SLEEPER" $$; do
         before=$(kernel "$tid" 2>/dev/null || true)
         answer=$(attach $ALICE cam "$tid")
         echo "$tid: $(field .reason "$answer")"

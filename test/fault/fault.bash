@@ -169,7 +169,7 @@ is_told() { told ".reservations == $1" "$(cat "$SPOOL/status.json")"; }
 before_adopt() { as $ALICE rm -rf "$SPECS/$ALICE" && eventually has_no_reader; }
 do_adopt() { put $ALICE cam "$CAM"; }
 is_adopt() { is_create && [ "$(stat -c '%a %g' "$SPECS/$ALICE")" = "2700 $GROUP" ]; }
-has_no_reader() { [ -z "$(parts "rtf-reader.* $ALICE ")" ]; }
+has_no_reader() { [ -z "$(helpers "rtf-reader.* $ALICE ")" ]; }
 
 before_move() { before_attach && eventually ask attach; }
 do_move() { as $ALICE mv "$SPECS/$ALICE" "$SPECS/.kept-$ALICE"; }
@@ -225,16 +225,16 @@ agree() {
 process_of() {
     case $1 in
     broker) echo "$BROKER" ;;
-    helper) parts rtf-attach ;;
-    plugin) parts ' name=FP ' ;;
-    edf) parts ' name=EDF ' ;;
-    counter) parts ' name=CAMERA ' ;;
+    helper) helpers rtf-attach ;;
+    plugin) helpers ' name=FP ' ;;
+    edf) helpers ' name=EDF ' ;;
+    counter) helpers ' name=CAMERA ' ;;
     reader)
         as $ALICE sh -c 'mkdir -p "$1" && : >"$1/.wakes"' sh "$SPECS/$ALICE"
         eventually has_reader
-        parts "rtf-reader.* $ALICE "
+        helpers "rtf-reader.* $ALICE "
         ;;
-    *) parts "rtf-$1" ;;
+    *) helpers "rtf-$1" ;;
     esac
 }
 has_reader() { ! has_no_reader; }
@@ -309,7 +309,7 @@ held() {
     printf '#!/bin/sh\nif rm "%s" 2>/dev/null; then kill -STOP $$; fi\nexec "%s" "$@"\n' "$WORK/hold" "$RTF_LIBEXEC/$1.real" >"$RTF_LIBEXEC/$1"
     chmod 755 "$RTF_LIBEXEC/$1"
 }
-is_stopped() { [ ! -e "$WORK/hold" ] && [[ $(cat "/proc/$(parts "$1")/stat" 2>/dev/null) == *') T '* ]]; }
+is_stopped() { [ ! -e "$WORK/hold" ] && [[ $(cat "/proc/$(helpers "$1")/stat" 2>/dev/null) == *') T '* ]]; }
 
 # begin_traced PROCESS [STRACE-OPTION...]: another one is started, and goes on when it is traced
 begin_traced() {
@@ -317,9 +317,9 @@ begin_traced() {
     [ "$1" != reader ] || pattern="rtf-reader.* $ALICE "
     process_of "$1" >/dev/null
     : >"$WORK/hold"
-    kill -KILL "$(parts "$pattern")"
+    kill -KILL "$(helpers "$pattern")"
     eventually is_stopped "$pattern" || return 1
-    TRACED=$(parts "$pattern")
+    TRACED=$(helpers "$pattern")
     trace "$TRACED" "${@:2}" || return 1
     kill -CONT "$TRACED"
 }

@@ -231,7 +231,7 @@ kill_at_start() { # as kill_at
     before_attach
     [ "$(field .result "$(spec $ALICE other "$OTHER")")" = OK ]
     # Each helper, from here on, dies when it has pinned the thread and is about to make it real-time.
-    trace "$(starter)" -f -p "$(parts rtf-attach)" -e trace=sched_setattr -e inject=sched_setattr:signal=KILL
+    trace "$(launcher)" -f -p "$(helpers rtf-attach)" -e trace=sched_setattr -e inject=sched_setattr:signal=KILL
     do_attach
     eventually has_died_twice
     as $ALICE sh -c 'echo "$2" >"$1/.tid" && mv "$1/.tid" "$1/other.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
@@ -279,7 +279,7 @@ broker_starts_traced() { # [STRACE-OPTION...]: rtf-disk is, from its beginning
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually is_stopped rtf-disk || return 1
-    TRACED=$(parts rtf-disk)
+    TRACED=$(helpers rtf-disk)
     trace "$TRACED" "$@" || return 1
     kill -CONT "$TRACED"
 }
@@ -294,7 +294,7 @@ kill_at_restart() { # as kill_at
     [ "$hit" = yes ]
 }
 # Another one, which has done all that it was told: it waits for more.
-has_another() { ! is_gone "$TRACED" || { [ "$(parts rtf-disk)" != "$TRACED" ] && [[ $(cat "/proc/$(parts rtf-disk)/wchan") == *wait_for_more_packets ]]; }; }
+has_another() { ! is_gone "$TRACED" || { [ "$(helpers rtf-disk)" != "$TRACED" ] && [[ $(cat "/proc/$(helpers rtf-disk)/wchan") == *wait_for_more_packets ]]; }; }
 
 killed_while_starting() {
     broker_start

@@ -1,4 +1,4 @@
-# SIGKILL at random moments of a stream of specs, attachments and removals: broker, starter, helpers, lookup, plugins.
+# SIGKILL at random moments of a stream of specs, attachments and removals: broker, launcher, helpers, lookup, plugins.
 # FAULT_KILLS: how many; FAULT_SEED.
 load fault
 
@@ -53,14 +53,14 @@ storm() { # [HELPER PLUGIN RULE]
     RANDOM=$seed
     for ((n = 0; n < kills; n++)); do
         sleep "0.0$((RANDOM % 60 + 10))"
-        fatal= # to the broker, too: without its starter it ends by itself
+        fatal= # to the broker, too: without its launcher it ends by itself
         case $((RANDOM % ($# > 0 ? 8 : 6))) in
         0 | 1) victim=$BROKER fatal=1 ;;
-        2) victim=$(starter || true) fatal=1 ;;
-        3) victim=$(parts rtf-attach || true) ;;
-        4) victim=$(parts ' name=' | shuf -n 1 --random-source=<(yes $n) || true) ;;
-        5) victim=$(parts rtf-names || true) ;;
-        6 | 7) victim=$(parts "rtf-$1" || true) ;;
+        2) victim=$(launcher || true) fatal=1 ;;
+        3) victim=$(helpers rtf-attach || true) ;;
+        4) victim=$(helpers ' name=' | shuf -n 1 --random-source=<(yes $n) || true) ;;
+        5) victim=$(helpers rtf-names || true) ;;
+        6 | 7) victim=$(helpers "rtf-$1" || true) ;;
         esac
         [ -n "$victim" ] || continue # it is being started again
         kill -KILL "$victim" 2>/dev/null || true

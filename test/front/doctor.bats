@@ -73,7 +73,7 @@ gets_a_clean_bill() {
     cat "$WORK/expected" "$WORK/expected" | diff - "$WORK/said"
 }
 
-is_running() { [ -n "$(parts "$1")" ]; }
+is_running() { [ -n "$(helpers "$1")" ]; }
 
 # bats test_tags=turn:0
 @test "a broker that is not there, or starts" {
@@ -125,10 +125,10 @@ END
     mv "$WORK/status.json" "$SPOOL/status.json"
     finds_not spool
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}' >/dev/null
-    kill -STOP "$(parts rtf-adopter)" # which would put it right
+    kill -STOP "$(helpers rtf-adopter)" # which would put it right
     chmod 2755 "$SPECS/$ALICE"
     finds directory "$SPECS/$ALICE has the mode 2755, not 2700*" as_alice
-    kill -CONT "$(parts rtf-adopter)"
+    kill -CONT "$(helpers rtf-adopter)"
 }
 
 # bats test_tags=turn:2

@@ -1,4 +1,4 @@
-/* In the place of what the parsers would talk to: no log, no starter. */
+/* In the place of what the parsers would talk to: no log, no launcher. */
 #include "fuzz.h"
 
 #include <fcntl.h>

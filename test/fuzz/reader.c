@@ -65,7 +65,7 @@ static void dispose(int fd)
 static const struct reader_events events = {.dispose = dispose, .files = take_told, .news = take_name, .odd = take_name, .overflow = take_user, .unwritten = take_reason, .scanning = take_scan,
                                             .seen_file = take_file, .seen_verdict = take_decision, .scanned = take_user, .lost = take_loss};
 
-bool starter_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
+bool launcher_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
 {
     (void)slot;
     (void)uid;
@@ -75,7 +75,7 @@ bool starter_start_reader(int slot, uid_t uid, int socket, int directory, int in
     return false;
 }
 
-void starter_end_reader(int slot)
+void launcher_end_reader(int slot)
 {
     (void)slot;
 }

@@ -13,7 +13,7 @@
 #include "plugin-lines.h"
 #include "waiting.h"
 #include "told.h"
-#include "turns.h"
+#include "fair-queue.h"
 #include "unit.h"
 #include "units.h"
 #include "reservations.h"
@@ -43,8 +43,8 @@ static int set_up(void **state)
     rules = acl_load(file_with("20021 - max_utilization 100\n20022 - max_utilization 100\n"), reason);
     assert_non_null(rules);
     waiting_prepare(note);
-    line_init(&account.line, false);
-    line_init(&other_account.line, false);
+    queue_init(&account.queue, false);
+    queue_init(&other_account.queue, false);
     return 0;
 }
 
@@ -98,7 +98,7 @@ static void released(struct reservation *reservation)
     reservation_forget(reservation);
 }
 
-/* As asking.c commits it. The number of what is owed; it is open until the kernel has taken the change. */
+/* As inquiry.c commits it. The number of what is owed; it is open until the kernel has taken the change. */
 static uint64_t changed(struct reservation *reservation, struct grant *grant)
 {
     uint64_t debt;

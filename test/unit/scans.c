@@ -8,7 +8,7 @@
 #include "acl.h"
 #include "memory.h"
 #include "sighting.h"
-#include "turns.h"
+#include "fair-queue.h"
 #include "unit.h"
 #include "verdict.h"
 #include "reservations.h"
@@ -37,7 +37,7 @@ void verdict_again(struct reservation *reservation, enum kind kind, const char *
 static const char *take_queue(void)
 {
     queue[0] = '\0';
-    for (struct reservation *reservation; (reservation = turns_next()) != NULL;)
+    for (struct reservation *reservation; (reservation = queue_next()) != NULL;)
         append(queue, sizeof queue, reservation);
     return queue;
 }
@@ -53,8 +53,8 @@ static int set_up(void **state)
     (void)state;
     rules = acl_load(file_with("20021 - max_utilization 1\n20022 - max_utilization 1\n"), reason);
     assert_non_null(rules);
-    line_init(&account.line, false);
-    line_init(&other_account.line, false);
+    queue_init(&account.queue, false);
+    queue_init(&other_account.queue, false);
     return 0;
 }
 
@@ -62,7 +62,7 @@ static void forget(struct user *of)
 {
     for (struct reservation *reservation = of->reservations, *next; reservation != NULL; reservation = next) {
         next = reservation->hh.next;
-        turns_leave(reservation);
+        queue_leave(reservation);
         free(reservation->grant);
         reservation->grant = NULL;
         reservation->judged = reservation->judged_tid = (struct stamp){0};
@@ -248,13 +248,13 @@ static void at_the_start_all_are_taken_in_the_order_of_their_times(void **state)
     found(&other, "fourth", 2, 40);
     scan_end(&user);
     scan_end(&other);
-    assert_false(turns_are_due());
+    assert_false(queue_is_due());
     scans_gathered();
-    assert_string_equal(turns_next()->name, "first");
-    assert_string_equal(turns_next()->name, "second");
-    assert_string_equal(turns_next()->name, "third");
-    assert_string_equal(turns_next()->name, "fourth");
-    assert_false(turns_are_due());
+    assert_string_equal(queue_next()->name, "first");
+    assert_string_equal(queue_next()->name, "second");
+    assert_string_equal(queue_next()->name, "third");
+    assert_string_equal(queue_next()->name, "fourth");
+    assert_false(queue_is_due());
 }
 
 #define SCAN_TEST(function) cmocka_unit_test_teardown(function, after_each)

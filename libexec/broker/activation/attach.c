@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "guard.h"
-#include "home.h"
+#include "placement.h"
 #include "plugin-lines.h"
 #include "resource-cpu.h"
-#include "starter.h"
+#include "launcher.h"
 #include "units.h"
 
 /* Over one message the helper may die so often: then the message is what it dies of. A thread that is not put back stays as it is,
@@ -19,7 +19,7 @@ void attach_prepare(char *path, void (*event)(const struct helper_event *event))
 {
     static char serve[] = "--serve";
     char *const argv[] = {path, serve, NULL};
-    helper_prepare(&helper, "the attach helper", PART_HELPER, argv, event);
+    helper_prepare(&helper, "the attach helper", CHILD_HELPER, argv, event);
 }
 
 bool attach_start(int lock)
@@ -74,7 +74,7 @@ static struct message *about_grant(const char *op, struct attachment *attachment
     attachment->scheduled = true;
     guard_end(attachment);
     guard_expect(attachment, grant);
-    home_expect(&attachment->presence, &grant->plan);
+    placement_expect(&attachment->presence, &grant->plan);
     struct message *message = about(op, attachment);
     budget(message, grant);
     struct attributes wanted = cpu_in_mode(grant);

@@ -10,7 +10,7 @@
 #include "helper.h"
 #include "reservation.h"
 
-/* Before the starter is forked: tells it about the program. What comes of what it is told is passed on. */
+/* Before the launcher is forked: tells it about the program. What comes of what it is told is passed on. */
 void attach_prepare(char *path, void (*event)(const struct helper_event *event));
 
 /* `lock` is shared with it. False with errno. */

@@ -10,7 +10,7 @@
 
 #include "attach.h"
 #include "guard.h"
-#include "home.h"
+#include "placement.h"
 #include "memory.h"
 #include "shares.h"
 
@@ -176,7 +176,7 @@ void attachment_bury(struct attachment *attachment)
     attachment_drop_watch(attachment);
     timer_end(&attachment->to_watch);
     timer_end(&attachment->doubt);
-    home_expect(&attachment->presence, NULL);
+    placement_expect(&attachment->presence, NULL);
     attachment->reservation = NULL;
     if (ended_count < (int)(sizeof ended / sizeof *ended))
         ended[ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */

@@ -8,7 +8,7 @@
 
 #include "accounting.h"
 #include "adjusting.h"
-#include "asking.h"
+#include "inquiry.h"
 #include "attach.h"
 #include "attachments.h"
 #include "cgroup.h"

@@ -16,7 +16,7 @@
 #include "moment.h"
 #include "plugin-lines.h"
 #include "spec.h"
-#include "starter.h"
+#include "launcher.h"
 #include "tracepoint.h"
 #include "units.h"
 
@@ -36,7 +36,7 @@ static void pass_on(struct timer *timer);
 static struct coprocess guard = {.source.ready = ready, .in = -1, .out = -1};
 static struct timer restart = {.due = start_again}, news = {.due = pass_on}; /* news: for what it said while an answer was waited for */
 static const struct guard_listener *listener;
-static int part;
+static int child;
 static uint64_t last_id, answered;
 static int64_t started;
 static int expectations = -1;
@@ -51,7 +51,7 @@ void guard_prepare(char *path, const struct guard_listener *who)
     tracepoint_find(where);
     plugins_domains(&domains);
     format_cpus(&domains, keep_off);
-    part = starter_add(PART_GUARD, argv, (struct identity_to_run_as){0, 0});
+    child = launcher_add(CHILD_GUARD, argv, (struct identity_to_run_as){0, 0});
 }
 
 static void lost(const char *why)
@@ -104,7 +104,7 @@ bool guard_start(void)
     rank = RANK_NOT_YET;
     started = monotonic_now();
     timer_end(&restart);
-    return coprocess_start(&guard, part, true, -1) && begin_to_expect();
+    return coprocess_start(&guard, child, true, -1) && begin_to_expect();
 }
 
 static void start_again(struct timer *timer)
@@ -144,7 +144,7 @@ bool guard_enforces(const struct grant *grant)
     return line->enforced && grant->plan.runtime != 0 && cpu_window(grant) != 0;
 }
 
-void guard_part(const struct guarded_part *guarded, bool again)
+void guard_child(const struct guarded_child *guarded, bool again)
 {
     struct paragraph_output *output = message("begin");
     const int fds[2] = {guarded->pidfd, guarded->event};
@@ -159,11 +159,11 @@ void guard_part(const struct guarded_part *guarded, bool again)
 
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
 {
-    struct guarded_part guarded = {.pid = attachment->tid, .started_by = attachment->started_by, .rank = cpu_in_mode(grant), .runtime = cpu_in_mode(grant).runtime,
+    struct guarded_child guarded = {.pid = attachment->tid, .started_by = attachment->started_by, .rank = cpu_in_mode(grant), .runtime = cpu_in_mode(grant).runtime,
                                    .period = cpu_window(grant), .pidfd = attachment->pidfd, .event = event};
     guarded.rank.reset_on_fork = true;
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
-        guard_part(&guarded, again);
+        guard_child(&guarded, again);
         attachment->guarded = true;
         if (grant->plan.policy == POLICY_DEADLINE)
             rank = RANK_HAS_RISEN;

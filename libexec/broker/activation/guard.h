@@ -25,7 +25,7 @@ struct guard_listener {
     void (*is_new)(void);
 };
 
-/* Before the starter is forked. */
+/* Before the launcher is forked. */
 void guard_prepare(char *path, const struct guard_listener *who);
 bool guard_start(void);
 
@@ -42,15 +42,15 @@ bool guard_enforces(const struct grant *grant);
  * guarded before, and may have been left suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
-/* A part of the broker itself is held to a runtime in each period in the same way: us. The descriptors stay the caller's. */
-struct guarded_part {
+/* A helper process of the broker itself is held to a runtime in each period in the same way: us. The descriptors stay the caller's. */
+struct guarded_child {
     pid_t pid;
     uint64_t started_by; /* thread.h */
     struct attributes rank;
     uint64_t runtime, period;
     int pidfd, event;
 };
-void guard_part(const struct guarded_part *guarded, bool again);
+void guard_child(const struct guarded_child *guarded, bool again);
 
 /* The helper is to make it SCHED_DEADLINE, if that is what was granted: libexec/expected.h. */
 void guard_expect(const struct attachment *attachment, const struct grant *grant);

@@ -55,7 +55,7 @@ static void former_disk(const char *where, char word[static WORD_BYTES])
 
 static struct keeper {
     const char *name, *program, *record;
-    enum part_kind part;
+    enum child_kind kind;
     const char *option; /* before all others; NULL: none */
     const char *remove, *remove_all; /* words of the program's: of what is ours no more, and of all that is */
     void (*word)(const struct plugin_line *line, char *word); /* what it is started with; NULL: a word of the record */
@@ -65,11 +65,11 @@ static struct keeper {
     int lines; /* 0: it does not run */
     bool unrecorded, given_back, settles;
 } keepers[KEPT] = {
-    [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .part = PART_NET, .remove = "--remove",
+    [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .kind = CHILD_NET, .remove = "--remove",
                       .remove_all = "--remove", .word = word_of_network, .former = former_network},
-    [KEPT_DISK] = {.name = "the disk helper", .program = "rtf-disk", .record = "disks", .part = PART_DISK, .remove = "--remove",
+    [KEPT_DISK] = {.name = "the disk helper", .program = "rtf-disk", .record = "disks", .kind = CHILD_DISK, .remove = "--remove",
                    .remove_all = "--remove-all", .former = former_disk},
-    [KEPT_IOPRIO] = {.name = "the I/O priority helper", .program = "rtf-disk", .record = "disks-ioprio", .part = PART_DISK, .option = "--ioprio",
+    [KEPT_IOPRIO] = {.name = "the I/O priority helper", .program = "rtf-disk", .record = "disks-ioprio", .kind = CHILD_DISK, .option = "--ioprio",
                      .remove = "--remove", .remove_all = "--remove-all", .former = former_disk},
 };
 
@@ -324,7 +324,7 @@ static void prepare(struct keeper *keeper, void (*tell)(const struct helper_even
     add_raised(&command, keeper);
     keeper->unrecorded = keeper->unrecorded || !record(keeper, old, keeper->given_back);
     if (keeper->lines > 0)
-        helper_prepare(&keeper->helper, keeper->name, keeper->part, command.words, tell);
+        helper_prepare(&keeper->helper, keeper->name, keeper->kind, command.words, tell);
     keeper->helper.again = again[keeper - keepers];
     free(command.words);
 }

@@ -13,7 +13,7 @@
 /* By which of them the line's promises are kept; KEPT: by none. */
 enum kept kept_by(const struct plugin_line *line);
 
-/* Before the starter is forked: gives back what is ours no more since the last start. `again`: the helper knows no class and no thread any more. */
+/* Before the launcher is forked: gives back what is ours no more since the last start. `again`: the helper knows no class and no thread any more. */
 typedef char *keepers_path(const char *program);
 void keepers_know_raised(pid_t tid, uint64_t started_by, int former); /* before that, of each thread that was raised */
 bool keepers_raised_any(void);                                        /* could any be? */

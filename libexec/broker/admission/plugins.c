@@ -16,7 +16,7 @@ static const int64_t greeting_within = INT64_C(5000000000); /* is_late says it i
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000), good_behaviour = INT64_C(60000000000);
 
 /* Between two questions it may have to tidy up: so much for each, and so much at once. */
-static const int64_t tidying = INT64_C(100000), unasked_limit = INT64_C(2) * PART_USES;
+static const int64_t tidying = INT64_C(100000), unasked_limit = INT64_C(2) * CHILD_USES;
 
 enum op { OP_ACCEPT, OP_SCHEDULE, OP_RELEASE, OP_LOAD };
 
@@ -30,7 +30,7 @@ STAILQ_HEAD(pending_list, pending);
 struct plugin {
     struct coprocess process;
     struct timer timer; /* its start, while it is down; else its time to answer. At once when somebody waits for what was lost */
-    int part;
+    int child;
     enum { DOWN, GREETING, UP } state;
     struct pending_list pending, lost; /* lost: owed when it went down */
     int64_t since;       /* since when it owes something: its start, the sending, or its last sign of life */
@@ -80,7 +80,7 @@ static void reckon(struct plugin *plugin)
 
 /* ---- starting and ending ---- */
 
-static int add_part(int index, struct identity_to_run_as as)
+static int add_child(int index, struct identity_to_run_as as)
 {
     const struct plugin_line *line = plugin_line(index);
     char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[CONF_WORDS + 4], *words;
@@ -99,21 +99,21 @@ static int add_part(int index, struct identity_to_run_as as)
     for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;)
         argv[argc++] = word;
     argv[argc] = NULL;
-    int part = starter_add(PART_PLUGIN, argv, as);
+    int child = launcher_add(CHILD_PLUGIN, argv, as);
     free(words);
-    return part;
+    return child;
 }
 
 void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event))
 {
     tell = event;
     for (int i = 0; i < plugins_count(); i++)
-        plugins[i].part = add_part(i, as);
+        plugins[i].child = add_child(i, as);
 }
 
 static bool spawn(struct plugin *plugin)
 {
-    bool started = coprocess_start(&plugin->process, plugin->part, false, -1);
+    bool started = coprocess_start(&plugin->process, plugin->child, false, -1);
     plugin->state = started ? GREETING : DOWN;
     plugin->since = plugin->started = monotonic_now();
     plugin->greeted = INT64_MAX;
@@ -472,7 +472,7 @@ static void used_to_start(int index, int64_t nanoseconds)
     if (first || plugin->state != GREETING || plugin->this_start <= plugin->first_start * 2 + unasked_limit * 2)
         return;
     snprintf(reason, sizeof reason, "it used %lld ms of CPU time and has not greeted, which at first it did within %lld",
-             (long long)(plugin->this_start / 1000000), (long long)((plugin->first_start + PART_USES) / 1000000));
+             (long long)(plugin->this_start / 1000000), (long long)((plugin->first_start + CHILD_USES) / 1000000));
     plugin_fail(index, reason);
 }
 
@@ -493,13 +493,13 @@ static void used_to_serve(int index, int64_t nanoseconds)
     plugin_fail(index, reason);
 }
 
-void plugin_used(const struct part_used *used)
+void plugin_used(const struct child_used *used)
 {
     int index = 0;
-    while (index < plugins_count() - 1 && plugins[index].part != used->part)
+    while (index < plugins_count() - 1 && plugins[index].child != used->child)
         index++;
     const struct plugin *plugin = &plugins[index];
-    if (plugin->part != used->part || plugin->state == DOWN || used->at < plugin->started)
+    if (plugin->child != used->child || plugin->state == DOWN || used->at < plugin->started)
         return;
     /* It is told a moment after it was used. */
     if (used->at - used->nanoseconds < plugin->greeted)

@@ -9,7 +9,7 @@
 
 #include "coprocess.h"
 #include "plugin-lines.h"
-#include "starter.h"
+#include "launcher.h"
 #include "reservation.h"
 #include "resource-cpu.h"
 
@@ -26,7 +26,7 @@ struct plugin_event {
     char reason[256];
 };
 
-/* Before the starter is forked: tells it about them. What they say is passed on. */
+/* Before the launcher is forked: tells it about them. What they say is passed on. */
 void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event));
 
 /* Starts them all. False: who could not be, and why. Then all of them have greeted (1), not yet (0), or one refuses to start (-1). */
@@ -54,7 +54,7 @@ void plugins_flush(void);
 void plugin_fail(int index, const char *reason);
 
 /* One of them has used so much CPU time. */
-void plugin_used(const struct part_used *used);
+void plugin_used(const struct child_used *used);
 
 /* It has greeted, and has not been killed since. */
 bool plugin_is_serving(int index);

@@ -9,7 +9,7 @@
 
 #include "loop.h"
 #include "moment.h"
-#include "starter.h"
+#include "launcher.h"
 
 /* Some thousand lines: for as long as a disk is busy with somebody else's. */
 enum { PIPE_BYTES = 1 << 20, FINISH_WITHIN = 2000 /* ms */ };
@@ -21,7 +21,7 @@ static void start_again(struct timer *timer);
 
 static struct source end_source = {.ready = ended}, room_source = {.ready = has_room};
 static struct timer restart = {.due = start_again};
-static int part = -1, log_directory = -1, to_writer = -1, from_broker = -1, end_of_writer = -1;
+static int child = -1, log_directory = -1, to_writer = -1, from_broker = -1, end_of_writer = -1;
 static bool waits_for_room;
 static int64_t started;
 static void (*tell)(void);
@@ -30,7 +30,7 @@ void logging_prepare(const char *program, void (*was_restarted)(void))
 {
     tell = was_restarted;
     char *const argv[] = {(char *)program, NULL};
-    part = starter_add(PART_LOG, argv, (struct identity_to_run_as){0, 0});
+    child = launcher_add(CHILD_LOG, argv, (struct identity_to_run_as){0, 0});
 }
 
 /* Its standard output has no other use than to close with it. */
@@ -40,7 +40,7 @@ static bool start_writer(void)
     started = monotonic_now();
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    bool good = starter_start(part, from_broker, ends[1], log_directory);
+    bool good = launcher_start(child, from_broker, ends[1], log_directory);
     close(ends[1]);
     if (good && loop_add(ends[0], EPOLLIN, &end_source)) {
         end_of_writer = ends[0];

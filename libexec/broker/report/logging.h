@@ -1,4 +1,4 @@
-/* The pipe to rtf-logger, the part that writes log/events.ndjson: a disk that is slow, full or frozen is its trouble alone.
+/* The pipe to rtf-logger, the helper process that writes log/events.ndjson: a disk that is slow, full or frozen is its trouble alone.
  *
  * The broker keeps both ends, so what is in the pipe outlives a writer that dies. */
 #ifndef RTF_LOGGING_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before the starter is forked: tells it about the program. was_restarted: the writer had ended, and some lines may be missing. */
+/* Before the launcher is forked: tells it about the program. was_restarted: the writer had ended, and some lines may be missing. */
 void logging_prepare(const char *program, void (*was_restarted)(void));
 
 /* `directory` is the open log/. False with errno. */

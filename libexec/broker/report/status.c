@@ -29,7 +29,7 @@ static void ready(struct source *source, uint32_t events);
 static void go_on(struct timer *due);
 
 static struct coprocess publisher = {.source.ready = ready, .in = -1, .out = -1};
-static int part = -1;
+static int child = -1;
 static char since[40];
 
 /* NONE -> TOLD -> SETTLED -> CHANGED -> TOLD, or TOLD -> CHANGED when it could not be written; from each of them to GONE when the writer ends, and
@@ -208,7 +208,7 @@ static void tell(bool running)
 
 static bool start(void)
 {
-    if (coprocess_start(&publisher, part, false, spool.root))
+    if (coprocess_start(&publisher, child, false, spool.root))
         return true;
     go_to(GONE, monotonic_now() + second);
     return false;
@@ -219,7 +219,7 @@ void status_prepare(const char *program, gid_t group)
     char number[NUMBER_TEXT];
     snprintf(number, sizeof number, "%u", group);
     char *const argv[] = {(char *)program, number, NULL};
-    part = starter_add(PART_PUBLISHER, argv, (struct identity_to_run_as){0, 0});
+    child = launcher_add(CHILD_PUBLISHER, argv, (struct identity_to_run_as){0, 0});
 }
 
 bool status_start(void)

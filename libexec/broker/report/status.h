@@ -1,7 +1,7 @@
 /* status.json in the spool, for whoever watches a machine: what the broker is, its plugins, what of each pool is used (rtf-status(5)). Of all
  * together: nothing in it tells who has something.
  *
- * It is written by a part of its own, rtf-publisher, for the broker opens no file there, and no disk keeps it waiting. Who changes the books does
+ * It is written by a process of its own, rtf-publisher, for the broker opens no file there, and no disk keeps it waiting. Who changes the books does
  * no more than that: once in a turn it is looked whether they are as they were told, and at most once in a second they are told anew. While
  * nothing changes no timer is set. */
 #ifndef RTF_STATUS_H
@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Before the starter is forked: tells it about the program. Members of the group may read the file. */
+/* Before the launcher is forked: tells it about the program. Members of the group may read the file. */
 void status_prepare(const char *program, gid_t group);
 
-/* Starts it, and tells what is true now. False: the starter is gone. */
+/* Starts it, and tells what is true now. False: the launcher is gone. */
 bool status_start(void);
 
 /* Nothing that was told waits to be written. */

@@ -7,7 +7,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "turns.h"
+#include "fair-queue.h"
 #include "reservation.h"
 
 enum account_state { ACCOUNT_UNKNOWN, ACCOUNT_ASKED, ACCOUNT_KNOWN, ACCOUNT_FAILED };
@@ -37,7 +37,7 @@ struct account {
     int directories;       /* that are adopted */
     TAILQ_HEAD(waiter_list, reservation) waiters; /* waiters.c */
     TAILQ_ENTRY(account) of_waiters;
-    struct line line;      /* its reservations that are to be looked at */
+    struct queue queue;      /* its reservations that are to be looked at */
     struct request_list waiting; /* requests that wait for the account */
     UT_hash_handle hh;
 };

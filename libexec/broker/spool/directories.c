@@ -35,12 +35,12 @@ static void start_again(struct timer *timer);
 static struct coprocess adopter = {.source.ready = ready, .in = -1, .out = -1};
 static struct timer restart = {.due = start_again};
 static TAILQ_HEAD(, message) messages = TAILQ_HEAD_INITIALIZER(messages);
-static int part;
+static int child;
 
 void directories_prepare(char *path)
 {
     char *const argv[] = {path, NULL};
-    part = starter_add(PART_ADOPTER, argv, (struct identity_to_run_as){0, 0});
+    child = launcher_add(CHILD_ADOPTER, argv, (struct identity_to_run_as){0, 0});
 }
 
 static void send_waiting(void)
@@ -113,7 +113,7 @@ bool directories_start(void)
         if (user->state == DIRECTORY_ADOPTING) /* the one before was asked, and may not have done it */
             user->state = DIRECTORY_FOUND;
     }
-    if (!coprocess_start(&adopter, part, true, spool.specs))
+    if (!coprocess_start(&adopter, child, true, spool.specs))
         return false;
     send_soon(begin("scan"));
     return true;

@@ -6,7 +6,7 @@
 #include "names.h"
 #include "reservation.h"
 
-/* Before the starter is forked: tells it about the program. And when it has been. */
+/* Before the launcher is forked: tells it about the program. And when it has been. */
 void directories_prepare(char *path);
 bool directories_start(void);
 

@@ -11,7 +11,7 @@
 
 static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
 
-static struct account *accounts, nameless = {.line.reservations = TAILQ_HEAD_INITIALIZER(nameless.line.reservations)};
+static struct account *accounts, nameless = {.queue.reservations = TAILQ_HEAD_INITIALIZER(nameless.queue.reservations)};
 static void ready(struct source *source, uint32_t events);
 static void is_late(struct timer *timer);
 static void start_again(struct timer *timer);
@@ -19,7 +19,7 @@ static void start_again(struct timer *timer);
 static struct coprocess lookup = {.source.ready = ready, .in = -1, .out = -1};
 static struct timer oldest = {.due = is_late};    /* the oldest question's time to be answered */
 static struct timer restart = {.due = start_again};
-static int part;
+static int child;
 static void (*tell)(struct account *account);
 
 /* Questions are answered in order. */
@@ -49,14 +49,14 @@ void names_prepare(char *path, struct identity_to_run_as as, void (*known)(struc
 {
     tell = known;
     char *const argv[] = {path, NULL};
-    part = starter_add(PART_LOOKUP, argv, as);
+    child = launcher_add(CHILD_LOOKUP, argv, as);
 }
 
 bool names_start(void)
 {
     struct question *question;
     started = monotonic_now();
-    if (!coprocess_start(&lookup, part, false, -1)) {
+    if (!coprocess_start(&lookup, child, false, -1)) {
         timer_set(&restart, started + restart_pause);
         return false;
     }
@@ -117,7 +117,7 @@ struct account *account_find(uid_t uid)
         abort();
     account->uid = uid;
     TAILQ_INIT(&account->waiting);
-    line_init(&account->line, uid == 0);
+    queue_init(&account->queue, uid == 0);
     HASH_ADD(hh, accounts, uid, sizeof account->uid, account);
     return account;
 }

@@ -4,9 +4,9 @@
 #define RTF_NAMES_H
 
 #include "account.h"
-#include "starter.h"
+#include "launcher.h"
 
-/* Before the starter is forked: tells it about the program. Accounts that were asked for, and are known or failed, are passed on. */
+/* Before the launcher is forked: tells it about the program. Accounts that were asked for, and are known or failed, are passed on. */
 void names_prepare(char *path, struct identity_to_run_as as, void (*known)(struct account *account));
 
 /* False: it could not be started. */

@@ -17,11 +17,11 @@ enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20 };
 static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000), longest_pause = INT64_C(60000000000),
                      good_behaviour = INT64_C(60000000000);
 
-static int part;
+static int child;
 static const struct reader_events *tell;
 static TAILQ_HEAD(, user) unsent = TAILQ_HEAD_INITIALIZER(unsent); /* has output that has not been tried */
 
-/* What the starter knows a reader by. */
+/* What the launcher knows a reader by. */
 struct slot {
     SLIST_ENTRY(slot) next;
     int number;
@@ -32,7 +32,7 @@ static int slot_count;
 void readers_prepare(char *path, struct identity_to_run_as as, const struct reader_events *events)
 {
     char *const argv[] = {path, NULL};
-    part = starter_add(PART_READER, argv, as);
+    child = launcher_add(CHILD_READER, argv, as);
     tell = events;
 }
 
@@ -76,7 +76,7 @@ static void free_slot(struct reader *reader)
 {
     if (reader->slot == NULL)
         return;
-    starter_end_reader(reader->slot->number);
+    launcher_end_reader(reader->slot->number);
     SLIST_INSERT_HEAD(&free_slots, reader->slot, next);
     reader->slot = NULL;
 }
@@ -113,7 +113,7 @@ static bool spawn(struct user *user)
     reader->slot = take_slot();
     /* Only our end. That there is room again is no message, and one who says nothing is not to be waited for. */
     bool started = reader->slot != NULL && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
-                   starter_start_reader(reader->slot->number, user->uid, ends[1], user->directory, reader->inotify);
+                   launcher_start_reader(reader->slot->number, user->uid, ends[1], user->directory, reader->inotify);
     close(ends[1]);
     reader->socket = ends[0];
     reader->writing = false;
@@ -187,7 +187,7 @@ static void send_soon(struct user *user)
 
 static void kill_it(struct user *user)
 {
-    starter_end_reader(user->reader.slot->number);
+    launcher_end_reader(user->reader.slot->number);
     user->reader.state = READER_KILLED;
     timer_end(&user->reader.timer);
 }

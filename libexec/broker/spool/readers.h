@@ -8,7 +8,7 @@
 
 #include "reader.h"
 #include "sighting.h"
-#include "starter.h"
+#include "launcher.h"
 
 struct user;
 struct reservation;
@@ -30,7 +30,7 @@ struct reader_events {
     void (*lost)(struct user *user, const char *why); /* it has died; what it was told and asked is forgotten, and all is looked at again */
 };
 
-/* Before the starter is forked: tells it about the program, and whose uid it has. */
+/* Before the launcher is forked: tells it about the program, and whose uid it has. */
 void readers_prepare(char *path, struct identity_to_run_as as, const struct reader_events *events);
 
 /* Of a user who has just been made; and who is gone: all it has is let go. */

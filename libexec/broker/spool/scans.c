@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
-#include "turns.h"
+#include "fair-queue.h"
 #include "verdict.h"
 #include "reservations.h"
 
@@ -48,17 +48,17 @@ static int by_time(const void *one, const void *other)
     return a->time != b->time ? a->time < b->time ? -1 : 1 : a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* In the line of each one's user, or all in the given one. */
-static void queue_finds(struct finds *finds, struct line *line)
+/* In the queue of each one's user, or all in the given one. */
+static void queue_finds(struct finds *finds, struct queue *queue)
 {
     if (finds->count > 0)
         qsort(finds->list, finds->count, sizeof *finds->list, by_time);
     for (size_t i = 0; i < finds->count; i++) {
         struct reservation *reservation = reservation_of_task(finds->list[i].task);
-        if (reservation != NULL && line == NULL)
+        if (reservation != NULL && queue == NULL)
             reservation_queue(reservation);
         else if (reservation != NULL)
-            turns_add(reservation, line);
+            queue_add(reservation, queue);
     }
     free(finds->list);
     *finds = (struct finds){0};
@@ -175,5 +175,5 @@ void scans_gather(void)
 void scans_gathered(void)
 {
     gathering = false;
-    queue_finds(&gathered, turns_of_old());
+    queue_finds(&gathered, queue_of_old());
 }

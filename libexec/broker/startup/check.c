@@ -20,7 +20,7 @@
 #include "recover.h"
 #include "serving.h"
 #include "spool.h"
-#include "starter.h"
+#include "launcher.h"
 #include "tick.h"
 #include "units.h"
 
@@ -28,8 +28,8 @@
 __attribute__((noreturn)) static void lint(const char *config)
 {
     char tick[NUMBER_TEXT];
-    execl(part("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick", format_number(tick_is_not_awaited() ? 0 : tick_length(), tick), (char *)NULL);
-    die_errno(EX_OSERR, part("rtf-lint"));
+    execl(program_path("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick", format_number(tick_is_not_awaited() ? 0 : tick_length(), tick), (char *)NULL);
+    die_errno(EX_OSERR, program_path("rtf-lint"));
 }
 
 /* The plugins know what they refuse, and whether they go together. They are started as they will be, which only root can. */
@@ -38,10 +38,10 @@ static void ask_plugins(const struct options *options)
     char reason[REASON_BYTES];
     loop_start();
     plugins_prepare(find_plugin_user(options->plugin_user), order_plugin_event);
-    if (!fork_starter(false))
+    if (!fork_launcher(false))
         die_errno(EX_OSERR, "fork");
     const bool good = start_plugins(reason);
-    starter_stop();
+    launcher_stop();
     if (!good)
         die(EX_CONFIG, reason);
 }
@@ -53,7 +53,7 @@ static bool can_be_global(const struct plugin_line *line)
     int status;
     pid_t child = fork();
     if (child == 0) {
-        execl(part("rtf-attach"), "rtf-attach", "--probe", format_cpus(&line->cpus, cpus), (char *)NULL);
+        execl(program_path("rtf-attach"), "rtf-attach", "--probe", format_cpus(&line->cpus, cpus), (char *)NULL);
         _exit(EX_OSERR);
     }
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
@@ -96,12 +96,12 @@ int put_back(const struct options *options)
     if (there == 0)
         return EX_OK; /* no broker has ever changed anything */
     place_find();
-    attach_prepare(part("rtf-attach"), NULL);
-    if (!fork_starter(false) || !attach_start(lock))
-        die_errno(EX_OSERR, part("rtf-attach"));
-    bool good = put_back_kernel(part, reason);
+    attach_prepare(program_path("rtf-attach"), NULL);
+    if (!fork_launcher(false) || !attach_start(lock))
+        die_errno(EX_OSERR, program_path("rtf-attach"));
+    bool good = put_back_kernel(program_path, reason);
     attach_stop();
-    starter_stop();
+    launcher_stop();
     if (!good)
         die(EX_OSERR, reason);
     return EX_OK;

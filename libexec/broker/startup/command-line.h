@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "starter.h"
+#include "launcher.h"
 
 struct options {
     bool foreground, check, put_back;

@@ -23,7 +23,7 @@
 
 static char libexec[3900];
 
-/* Parts are looked for beside this program, so that a build tree and an installation work alike. */
+/* Programs are looked for beside this program, so that a build tree and an installation work alike. */
 void find_libexec(void)
 {
     ssize_t length = readlink("/proc/self/exe", libexec, sizeof libexec - 1);
@@ -33,7 +33,7 @@ void find_libexec(void)
     *strrchr(libexec, '/') = '\0';
 }
 
-char *part(const char *name)
+char *program_path(const char *name)
 {
     static char path[4096];
     snprintf(path, sizeof path, "%s/%s", libexec, name);
@@ -70,7 +70,7 @@ void outrank_grants(void)
     die(EX_OSERR, reason);
 }
 
-/* Nor one that waits for the disk. Each part locks itself; plugins run without rights, and the limit that lets
+/* Nor one that waits for the disk. Each helper process locks itself; plugins run without rights, and the limit that lets
  * them is inherited. */
 void lock_memory(void)
 {

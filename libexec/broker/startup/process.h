@@ -1,4 +1,4 @@
-/* The process that a broker is: where its parts are, its priority, its memory, its terminal. */
+/* The process that a broker is: where its programs are, its priority, its memory, its terminal. */
 #ifndef RTF_PROCESS_H
 #define RTF_PROCESS_H
 
@@ -6,7 +6,7 @@ void clean_process(void);
 void find_libexec(void);
 
 /* Until the next call. */
-char *part(const char *name);
+char *program_path(const char *name);
 
 void outrank_grants(void);
 void lock_memory(void);

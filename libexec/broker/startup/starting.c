@@ -11,7 +11,7 @@
 #include "event.h"
 #include "fatal.h"
 #include "guard.h"
-#include "home.h"
+#include "placement.h"
 #include "judging.h"
 #include "keepers.h"
 #include "logging.h"
@@ -60,26 +60,26 @@ static void know_raised(void)
     state_free(&state);
 }
 
-static void prepare_parts(const struct options *options)
+static void prepare_children(const struct options *options)
 {
     static const struct guard_listener of_guard = {.news = threads_guarded, .is_new = threads_guard};
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
     if (!order_prepare())
         die_errno(EX_OSERR, "timerfd");
-    attach_prepare(part("rtf-attach"), order_helper_event);
+    attach_prepare(program_path("rtf-attach"), order_helper_event);
     know_raised();
-    keepers_prepare(part, order_keeper_event, shares_say_again);
-    guard_prepare(part("rtf-guard"), &of_guard);
-    names_prepare(part("rtf-names"), plugin_user, account_known);
+    keepers_prepare(program_path, order_keeper_event, shares_say_again);
+    guard_prepare(program_path("rtf-guard"), &of_guard);
+    names_prepare(program_path("rtf-names"), plugin_user, account_known);
     plugins_prepare(plugin_user, order_plugin_event);
-    directories_prepare(part("rtf-adopter"));
-    readers_prepare(part("rtf-reader"), find_reader_user(options), &reader_events);
-    logging_prepare(part("rtf-logger"), log_was_restarted);
-    status_prepare(part("rtf-publisher"), spool.group);
-    if (!fork_starter(!options->foreground))
+    directories_prepare(program_path("rtf-adopter"));
+    readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
+    logging_prepare(program_path("rtf-logger"), log_was_restarted);
+    status_prepare(program_path("rtf-publisher"), spool.group);
+    if (!fork_launcher(!options->foreground))
         die_errno(EX_OSERR, "fork");
     if (!logging_start(spool.log))
-        die_errno(EX_OSERR, part("rtf-logger"));
+        die_errno(EX_OSERR, program_path("rtf-logger"));
 }
 
 static bool owners_are_known(void)
@@ -126,21 +126,21 @@ void start(const struct options *options, int lock)
     event_echo(options->foreground);
     judging_drain(spool_is_draining());
     outrank_grants();
-    home_choose();
+    placement_choose();
     lock_memory();
-    prepare_parts(options);
+    prepare_children(options);
     if (!spool_make_alive(reason))
         die(EX_OSERR, reason);
     watchdog_open();
     privileges_drop(options->spool, options->config);
     if (!attach_start(lock) || !guard_start() || !names_start())
-        die_errno(EX_OSERR, "the broker's parts");
+        die_errno(EX_OSERR, "the broker's helper processes");
     if (!start_plugins(reason) || !keepers_start(reason)) {
-        stop_parts();
+        stop_children();
         die(EX_CONFIG, reason);
     }
     if (!take_up_where_it_was(reason) || !tell_status(reason) || !spool_announce(reason)) {
-        stop_parts();
+        stop_children();
         die(EX_OSERR, reason);
     }
     state_settle();

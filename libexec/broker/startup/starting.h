@@ -1,4 +1,4 @@
-/* From a process to a broker that serves: its parts, what was in force, what has come meanwhile. */
+/* From a process to a broker that serves: its helper processes, what was in force, what has come meanwhile. */
 #ifndef RTF_STARTING_H
 #define RTF_STARTING_H
 

@@ -25,7 +25,7 @@ void place_find(void);
 /* Nothing is in force, and nothing to be kept. */
 void place_leave(void);
 
-/* In the starter, while the broker waits for its end; `directory` is what spool.state is: the broker may neither rename nor remove. */
+/* In the launcher, while the broker waits for its end; `directory` is what spool.state is: the broker may neither rename nor remove. */
 void place_end(int directory);
 
 /* "": there is nothing to remove, or to be allowed. */

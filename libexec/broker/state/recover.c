@@ -17,7 +17,7 @@
 #include "follow.h"
 #include "grants.h"
 #include "guard.h"
-#include "home.h"
+#include "placement.h"
 #include "leases.h"
 #include "ledger.h"
 #include "resource-cpu.h"
@@ -32,7 +32,7 @@
 #include "state.h"
 #include "tasks.h"
 #include "threads.h"
-#include "turns.h"
+#include "fair-queue.h"
 #include "waiters.h"
 #include "reservations.h"
 
@@ -223,7 +223,7 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
     if (!there || !attachment_watch(reservation->attachment))
         reservation->news |= NEWS_OF_THREAD;
     else if (reservation->attachment->scheduled && thread_attributes(recorded->tid, &now)) {
-        home_expect(&reservation->attachment->presence, &reservation->grant->plan);
+        placement_expect(&reservation->attachment->presence, &reservation->grant->plan);
         if (reservation->attachment->group == NULL)
             (void)group_of(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when it was attached */
         *apply = !cpu_is_shown(reservation->grant, &now) || plugin_line(reservation->grant->plugin)->domains;
@@ -346,7 +346,7 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
             adjusting_guard_again(reservation);
     }
     if ((reservation->news & NEWS_OF_THREAD) != 0 || reservation->state == RESERVATION_RECOVERED)
-        turns_add(reservation, turns_of_old()); /* before what is new: what it gives up can be theirs */
+        queue_add(reservation, queue_of_old()); /* before what is new: what it gives up can be theirs */
 }
 
 bool recover(struct recorded_state *state, char reason[static REASON_BYTES])

@@ -1,4 +1,4 @@
-#include "asking.h"
+#include "inquiry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

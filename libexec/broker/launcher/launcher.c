@@ -1,4 +1,4 @@
-#include "starter.h"
+#include "launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,18 +7,18 @@
 #include <unistd.h>
 
 #include "moment.h"
-#include "part.h"
-#include "parts.h"
+#include "child.h"
+#include "children.h"
 #include "pass.h"
 #include "spool.h"
-#include "starter-process.h"
+#include "launcher-process.h"
 
-static int to_starter = -1;
-static pid_t starter;
+static int to_launcher = -1;
+static pid_t launcher;
 
-int starter_add(enum part_kind kind, char *const argv[], struct identity_to_run_as as)
+int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as)
 {
-    return parts_add(kind, argv, as);
+    return children_add(kind, argv, as);
 }
 
 /* Who has started the broker waits for the end of what it was given. */
@@ -31,91 +31,91 @@ static void let_go_of_caller(bool silent)
         close(null);
 }
 
-bool starter_fork(bool silent, struct source *source)
+bool launcher_fork(bool silent, struct source *source)
 {
     int ends[2];
     const pid_t broker = getpid();
-    part_be_silent(silent);
+    child_be_silent(silent);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
-    starter = fork();
-    if (starter == 0) {
+    launcher = fork();
+    if (launcher == 0) {
         const int state = spool.state < 0 ? -1 : fcntl(spool.state, F_DUPFD_CLOEXEC, 5), socket = fcntl(ends[1], F_DUPFD_CLOEXEC, 5);
         if (dup2(socket, 3) < 0 || (state >= 0 && dup3(state, 4, O_CLOEXEC) < 0))
             _exit(126);
         close_range(state >= 0 ? 5 : 4, ~0U, 0);
         let_go_of_caller(silent);
-        starter_serve(3, state >= 0 ? 4 : -1, broker);
+        launcher_serve(3, state >= 0 ? 4 : -1, broker);
     }
     close(ends[1]);
-    if (starter < 0) {
+    if (launcher < 0) {
         close(ends[0]);
         return false;
     }
-    to_starter = ends[0];
-    return loop_add(to_starter, EPOLLIN, source);
+    to_launcher = ends[0];
+    return loop_add(to_launcher, EPOLLIN, source);
 }
 
-static bool tell(const struct starter_order *order, const int *fds, int count)
+static bool tell(const struct launcher_order *order, const int *fds, int count)
 {
     bool sent;
     int tries = 0;
     do
-        sent = send_with_fds(to_starter, order, sizeof *order, fds, count, MSG_NOSIGNAL);
+        sent = send_with_fds(to_launcher, order, sizeof *order, fds, count, MSG_NOSIGNAL);
     while (!sent && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
     return sent;
 }
 
-bool starter_start(int part, int in, int out, int keep)
+bool launcher_start(int child, int in, int out, int keep)
 {
-    const struct starter_order order = {START, part, 0};
+    const struct launcher_order order = {START, child, 0};
     const int fds[DESCRIPTORS] = {in, out, keep};
     return tell(&order, fds, keep >= 0 ? 3 : 2);
 }
 
-int starter_hear(struct part_used *used)
+int launcher_hear(struct child_used *used)
 {
     struct iovec whole = {.iov_base = used, .iov_len = sizeof *used};
     struct msghdr message = {.msg_iov = &whole, .msg_iovlen = 1};
-    ssize_t got = recvmsg(to_starter, &message, MSG_DONTWAIT);
+    ssize_t got = recvmsg(to_launcher, &message, MSG_DONTWAIT);
     if (got == (ssize_t)sizeof *used)
         return 1;
     return got < 0 && is_of_the_moment(errno) ? 0 : -1;
 }
 
-void starter_end(int part)
+void launcher_end(int child)
 {
-    const struct starter_order order = {END, part, 0};
+    const struct launcher_order order = {END, child, 0};
     (void)tell(&order, NULL, 0);
 }
 
-bool starter_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
+bool launcher_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
 {
-    const struct starter_order order = {START_READER, slot, uid};
+    const struct launcher_order order = {START_READER, slot, uid};
     const int fds[DESCRIPTORS] = {socket, directory, inotify};
     return tell(&order, fds, inotify >= 0 ? 3 : 2);
 }
 
-void starter_end_reader(int slot)
+void launcher_end_reader(int slot)
 {
-    const struct starter_order order = {END_READER, slot, 0};
+    const struct launcher_order order = {END_READER, slot, 0};
     (void)tell(&order, NULL, 0);
 }
 
-void starter_place(int cpu)
+void launcher_place(int cpu)
 {
     static int last = -1;
-    const struct starter_order order = {PLACE, cpu, 0};
+    const struct launcher_order order = {PLACE, cpu, 0};
     if (cpu != last && tell(&order, NULL, 0))
         last = cpu;
 }
 
-void starter_stop(void)
+void launcher_stop(void)
 {
-    if (to_starter < 0)
+    if (to_launcher < 0)
         return;
-    close(to_starter);
-    to_starter = -1;
-    while (waitpid(starter, NULL, 0) < 0 && errno == EINTR)
+    close(to_launcher);
+    to_launcher = -1;
+    while (waitpid(launcher, NULL, 0) < 0 && errno == EINTR)
         ;
 }

@@ -2,8 +2,8 @@
  * promises its plan could break.
  *
  * The first plugin that answers ok wins; else the first that said partial; else nothing has changed. */
-#ifndef RTF_ASKING_H
-#define RTF_ASKING_H
+#ifndef RTF_INQUIRY_H
+#define RTF_INQUIRY_H
 
 #include "request.h"
 

@@ -1,13 +1,13 @@
-#include "home.h"
+#include "placement.h"
 
 #include "plugins.h"
-#include "starter.h"
+#include "launcher.h"
 #include "thread.h"
 #include "timers.h"
 #include "units.h"
 
 static cpu_set_t choices;
-static int home = -1; /* -1: there is no choice */
+static int common = -1; /* -1: there is no choice */
 static bool is_calm = true;
 static int64_t busy_since = INT64_MAX; /* CLOCK_MONOTONIC, ns */
 static struct timer apart;             /* set: they are apart until then */
@@ -57,7 +57,7 @@ static int quietest(void)
 
 /* Priority does not help against SCHED_DEADLINE, which comes first, and the kernel does not move a FIFO thread elsewhere
  * because of it: the helper would wait on its CPU while the thread that it has just attached there uses up its runtime. */
-void home_choose(void)
+void placement_choose(void)
 {
     cpu_set_t quiet;
     if (sched_getaffinity(0, sizeof choices, &choices) != 0)
@@ -71,7 +71,7 @@ void home_choose(void)
     if (CPU_COUNT(&quiet) > 0)
         choices = quiet;
     if (has_choice)
-        home = quietest();
+        common = quietest();
 }
 
 /* A thread that runs whenever it may keeps who comes at any moment waiting for runtime / 2, and that with a chance of
@@ -94,31 +94,31 @@ static void add(const cpu_set_t *cpus, uint64_t mean, uint64_t longest)
     }
 }
 
-void home_expect(struct presence *presence, const struct attributes *plan)
+void placement_expect(struct presence *presence, const struct attributes *plan)
 {
     const struct presence former = *presence;
     *presence = presence_of(plan);
-    if (home < 0 || (former.longest == 0 && presence->longest == 0))
+    if (common < 0 || (former.longest == 0 && presence->longest == 0))
         return;
     add(&former.cpus, -former.mean, -former.longest);
     add(&presence->cpus, presence->mean, presence->longest);
-    is_calm = waits_little(home);
+    is_calm = waits_little(common);
     if (!is_calm)
-        starter_place(-1);
+        launcher_place(-1);
     const int better = is_calm ? -1 : quietest();
     if (better < 0)
         return;
-    home = better;
+    common = better;
     is_calm = true;
 }
 
-void home_keep(bool busy)
+void placement_keep(bool busy)
 {
-    if (home < 0)
+    if (common < 0)
         return;
     const int64_t now = monotonic_now();
     busy_since = !busy ? INT64_MAX : busy_since == INT64_MAX ? now : busy_since;
     if ((busy && now - busy_since > patience) || plugins_waited(now) > patience)
         timer_set(&apart, now + pause);
-    starter_place(!is_calm || apart.at != 0 ? -1 : home);
+    launcher_place(!is_calm || apart.at != 0 ? -1 : common);
 }

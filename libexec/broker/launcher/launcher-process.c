@@ -1,4 +1,4 @@
-#include "starter-process.h"
+#include "launcher-process.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -13,17 +13,17 @@
 #include "confine.h"
 #include "locked.h"
 #include "moment.h"
-#include "parts.h"
+#include "children.h"
 #include "pass.h"
 #include "place.h"
 #include "powers.h"
 #include "timers.h"
 
-/* What parts get, or are started and ended with. */
+/* What children get, or are started and ended with. */
 static bool keep_powers(void)
 {
     enum { END_OF_LIST = -1, MOST = 24 };
-    const bool has_net = parts_of_kind(PART_NET) != NULL, sees = has_net || confine_proc_is_hidden();
+    const bool has_net = children_of_kind(CHILD_NET) != NULL, sees = has_net || confine_proc_is_hidden();
     const int powers[MOST] = {CAP_SYS_NICE, confine_perf_power(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
                           CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
                           /* the network helper's, and only where there is one: */
@@ -32,38 +32,38 @@ static bool keep_powers(void)
     return confine_powers(powers);
 }
 
-static bool is_sane(const struct starter_order *order)
+static bool is_sane(const struct launcher_order *order)
 {
     if (order->what == PLACE)
-        return order->part >= -1 && order->part < CPU_SETSIZE;
+        return order->child >= -1 && order->child < CPU_SETSIZE;
     if (order->what == START_READER || order->what == END_READER)
-        return order->part >= 0 && order->part < READERS_MAX;
-    return parts_has(order->part);
+        return order->child >= 0 && order->child < READERS_MAX;
+    return children_has(order->child);
 }
 
 static bool obey(int socket, pid_t broker)
 {
-    struct starter_order order;
+    struct launcher_order order;
     int fds[DESCRIPTORS];
     ssize_t got = receive_with_fds(socket, &order, sizeof order, fds, DESCRIPTORS);
     bool sane = got == (ssize_t)sizeof order && is_sane(&order);
     if (sane && order.what == PLACE)
-        parts_place(order.part, broker);
+        children_place(order.child, broker);
     else if (sane && order.what == START)
-        parts_start(order.part, fds);
+        children_start(order.child, fds);
     else if (sane && order.what == END)
-        parts_end(order.part);
+        children_end(order.child);
     else if (sane && order.what == START_READER)
-        parts_start_reader(order.part, order.uid, fds);
+        children_start_reader(order.child, order.uid, fds);
     else if (sane && order.what == END_READER)
-        parts_end_reader(order.part);
+        children_end_reader(order.child);
     for (int i = 0; i < DESCRIPTORS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
     return got > 0 || (got < 0 && is_of_the_moment(errno));
 }
 
-void starter_serve(int socket, int state, pid_t broker)
+void launcher_serve(int socket, int state, pid_t broker)
 {
     sigset_t signals;
     struct signalfd_siginfo info;
@@ -74,8 +74,8 @@ void starter_serve(int socket, int state, pid_t broker)
     sigprocmask(SIG_BLOCK, &signals, NULL);
     int ends = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
     struct pollfd both[2] = {{.fd = socket, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
-    (void)prctl(PR_SET_NAME, "rtf-starter");
-    parts_begin();
+    (void)prctl(PR_SET_NAME, "rtf-launcher");
+    children_begin();
     if (geteuid() == 0 && !keep_powers())
         _exit(126);
     (void)memory_lock(MCL_ONFAULT); /* a fork has not inherited that */
@@ -83,17 +83,17 @@ void starter_serve(int socket, int state, pid_t broker)
     while (open) {
         if (ppoll(both, 2, timers_left(&left), NULL) < 0 && errno != EINTR)
             break;
-        timers_run(); /* the starter's own: when it was forked none was set */
+        timers_run(); /* the launcher's own: when it was forked none was set */
         if (both[0].revents != 0)
             open = obey(socket, broker);
         while (read(ends, &info, sizeof info) > 0)
             if (info.ssi_signo == (uint32_t)SIGRTMIN)
-                parts_time_used(&info, socket);
-        parts_reap();
+                children_time_used(&info, socket);
+        children_reap();
     }
-    parts_end_all(&signals);
+    children_end_all(&signals);
     if (state >= 0 && getppid() == broker) /* else the next one may be at it already */
         place_end(state);
-    parts_leave();
+    children_leave();
     _exit(0);
 }

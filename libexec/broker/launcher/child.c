@@ -1,4 +1,4 @@
-#include "part.h"
+#include "child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 static bool is_silent;
 
-void part_be_silent(bool silent)
+void child_be_silent(bool silent)
 {
     is_silent = silent;
 }
@@ -39,12 +39,12 @@ static void be_ended_first(void)
     }
 }
 
-static bool confines_itself(enum part_kind kind)
+static bool confines_itself(enum child_kind kind)
 {
-    return kind == PART_HELPER || kind == PART_NET || kind == PART_DISK || kind == PART_GUARD || kind == PART_ADOPTER;
+    return kind == CHILD_HELPER || kind == CHILD_NET || kind == CHILD_DISK || kind == CHILD_GUARD || kind == CHILD_ADOPTER;
 }
 
-static bool arrange(enum part_kind kind, int in, int out, int keep)
+static bool arrange(enum child_kind kind, int in, int out, int keep)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -63,30 +63,30 @@ static bool arrange(enum part_kind kind, int in, int out, int keep)
     return true;
 }
 
-void part_run(const struct part *part, const int fds[DESCRIPTORS])
+void child_run(const struct child *child, const int fds[DESCRIPTORS])
 {
     static char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
-    if (!arrange(part->kind, fds[0], fds[1], fds[2]))
+    if (!arrange(child->kind, fds[0], fds[1], fds[2]))
         _exit(126);
-    if (part->kind != PART_HELPER && part->kind != PART_GUARD && !step_down())
+    if (child->kind != CHILD_HELPER && child->kind != CHILD_GUARD && !step_down())
         _exit(126);
-    if (part->kind == PART_PLUGIN)
+    if (child->kind == CHILD_PLUGIN)
         be_ended_first();
-    if (part->kind == PART_LOOKUP || part->kind == PART_PLUGIN) {
-        if (!confine_for_good() || (geteuid() == 0 && !confine_to_user(part->as.uid, part->as.gid)))
+    if (child->kind == CHILD_LOOKUP || child->kind == CHILD_PLUGIN) {
+        if (!confine_for_good() || (geteuid() == 0 && !confine_to_user(child->as.uid, child->as.gid)))
             _exit(126);
         /* After the change of user: where that takes a process over its limit, execve(2) fails, and others may have that uid, such as readers. */
-        if (part->kind == PART_PLUGIN)
+        if (child->kind == CHILD_PLUGIN)
             confine_resources();
         confine_writes();
-        if (part->kind == PART_PLUGIN && !confine_program())
+        if (child->kind == CHILD_PLUGIN && !confine_program())
             _exit(126);
     }
-    execve(part->argv[0], part->argv, environment);
+    execve(child->argv[0], child->argv, environment);
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* How much a reader has to keep in mind is for its user to say. It is locked, and part of what all parts may have together: when that is used up, it is
+/* How much a reader has to keep in mind is for its user to say. It is locked, and part of what all children may have together: when that is used up, it is
  * not to be a plugin that is ended for it. */
 static void bound_reader(void)
 {
@@ -100,7 +100,7 @@ static void bound_reader(void)
 }
 
 struct new_reader {
-    const struct part *part;
+    const struct child *child;
     uid_t uid;
     int fds[DESCRIPTORS]; /* its socket, the directory, an inotify instance or -1 */
 };
@@ -124,27 +124,27 @@ static bool arrange_reader(const struct new_reader *reader)
     return chdir("/") == 0 && step_down();
 }
 
-/* What it needs to be for that it asks for itself, before the first byte from anybody; and its own rank is below the broker's. Runs in the starter's
- * memory, while the starter waits: it may change what is the process's, and nothing else. */
+/* What it needs to be for that it asks for itself, before the first byte from anybody; and its own rank is below the broker's. Runs in the launcher's
+ * memory, while the launcher waits: it may change what is the process's, and nothing else. */
 static int run_reader(void *start)
 {
     const struct new_reader *reader = start;
     char owner[16], own_uid[16], own_gid[16];
-    char *const argv[] = {reader->part->argv[0], owner, own_uid, own_gid, NULL};
+    char *const argv[] = {reader->child->argv[0], owner, own_uid, own_gid, NULL};
     static char *const environment[] = {"LC_ALL=C", NULL};
     snprintf(owner, sizeof owner, "%u", reader->uid);
-    snprintf(own_uid, sizeof own_uid, "%u", reader->part->as.uid);
-    snprintf(own_gid, sizeof own_gid, "%u", reader->part->as.gid);
+    snprintf(own_uid, sizeof own_uid, "%u", reader->child->as.uid);
+    snprintf(own_gid, sizeof own_gid, "%u", reader->child->as.gid);
     if (arrange_reader(reader))
-        execve(reader->part->argv[0], argv, environment);
+        execve(reader->child->argv[0], argv, environment);
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* A user whose reader does not run waits for its start: as vfork(2), for a copy of what the starter has locked takes longer than all else that the
+/* A user whose reader does not run waits for its start: as vfork(2), for a copy of what the launcher has locked takes longer than all else that the
  * kernel does to start a program. */
-pid_t part_fork_reader(const struct part *part, uid_t uid, const int fds[DESCRIPTORS])
+pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS])
 {
     static char stack[16384] __attribute__((aligned(64)));
-    struct new_reader reader = {part, uid, {fds[0], fds[1], fds[2]}};
+    struct new_reader reader = {child, uid, {fds[0], fds[1], fds[2]}};
     return clone(run_reader, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &reader);
 }

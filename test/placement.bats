@@ -1,4 +1,4 @@
-# The broker and its parts run on one CPU: a question crosses none. Apart only where SCHED_DEADLINE threads may come before them for long.
+# The broker and its helper processes run on one CPU: a question crosses none. Apart only where SCHED_DEADLINE threads may come before them for long.
 load helper
 
 prepare() {
@@ -8,19 +8,19 @@ prepare() {
 }
 
 # The guard runs where something happens.
-placed_parts() { comm -23 <(parts | sort) <(parts rtf-guard | sort); }
+placed_helpers() { comm -23 <(helpers | sort) <(helpers rtf-guard | sort); }
 
 # cpus: of the broker and each part, where they may run; the same ones once
 cpus() {
-    for pid in "$BROKER" $(placed_parts); do
+    for pid in "$BROKER" $(placed_helpers); do
         sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$pid/status"
     done | sort -u
 }
 
 are_on() { [ "$(cpus)" = "$1" ]; }
 
-# moves: how often the starter, who moves them, has been woken; has_moves_beyond NUMBER
-moves() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(starter)/status"; }
+# moves: how often the launcher, who moves them, has been woken; has_moves_beyond NUMBER
+moves() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(launcher)/status"; }
 has_moves_beyond() { [ "$(moves)" -gt "$1" ]; }
 
 # reserve NAME SPEC: with a thread, in $SLEEPER.
@@ -31,7 +31,7 @@ reserve() {
 }
 release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
 
-@test "the broker and its parts are on one CPU while nothing is SCHED_DEADLINE, and may go anywhere while something is" {
+@test "the broker and its helper processes are on one CPU while nothing is SCHED_DEADLINE, and may go anywhere while something is" {
     broker_start
     eventually are_on "$FIRST"
     reserve cam '{"priority": 15}'
@@ -143,9 +143,9 @@ END
     broker_start
     eventually are_on "$FIRST"
     for part in 'name=FP' rtf-attach rtf-names; do
-        pid=$(parts "$part")
+        pid=$(helpers "$part")
         kill -KILL "$pid"
-        is_new() { local now; now=$(parts "$part") && [ -n "$now" ] && [ "$now" != "$pid" ]; }
+        is_new() { local now; now=$(helpers "$part") && [ -n "$now" ] && [ "$now" != "$pid" ]; }
         eventually is_new
         eventually are_on "$FIRST"
     done
@@ -174,13 +174,13 @@ END
     taskset -pc "$SECOND" "$BASHPID" >/dev/null
     broker_start
     spec $ALICE early '{"priority": 15}' >/dev/null
-    leaves_the_starter_asleep() {
+    leaves_the_launcher_asleep() {
         before=$(moves)
         reserve "$1" '{"runtime": "1ms", "period": "10ms"}'
         [ "$(moves)" = "$before" ]
     }
-    # The starter wakes up for other reasons, too: a reader that is started, or has used up its budget.
-    leaves_the_starter_asleep cam1 || leaves_the_starter_asleep cam2 || leaves_the_starter_asleep cam3
+    # The launcher wakes up for other reasons, too: a reader that is started, or has used up its budget.
+    leaves_the_launcher_asleep cam1 || leaves_the_launcher_asleep cam2 || leaves_the_launcher_asleep cam3
     are_on "$SECOND"
 }
 
@@ -190,7 +190,7 @@ END
     eventually are_on "$FIRST"
     spec $ALICE early '{"priority": 15}' >/dev/null # her reader is there
     eventually are_on "$FIRST"
-    for pid in "$BROKER" $(placed_parts); do taskset -pc "$SECOND" "$pid" >/dev/null; done
+    for pid in "$BROKER" $(placed_helpers); do taskset -pc "$SECOND" "$pid" >/dev/null; done
     before=$(moves)
     reserve cam '{"runtime": "1ms", "period": "10ms"}'
     eventually has_moves_beyond "$before"

@@ -1,20 +1,20 @@
 /* Whose reservation is looked at next. */
-#include "turns.h"
+#include "fair-queue.h"
 
 #include <stdlib.h>
 
 #include "unit.h"
 #include "reservations.h"
 
-enum { LINES = 3, MANY = 600 };
-static struct line lines[LINES];
-static struct reservation *reservations[LINES][MANY];
+enum { QUEUES = 3, MANY = 600 };
+static struct queue queues[QUEUES];
+static struct reservation *reservations[QUEUES][MANY];
 
 static int set_up(void **state)
 {
     (void)state;
-    for (int i = 0; i < LINES; i++) {
-        line_init(&lines[i], i == 2); /* the last is root's */
+    for (int i = 0; i < QUEUES; i++) {
+        queue_init(&queues[i], i == 2); /* the last is root's */
         for (int j = 0; j < MANY; j++)
             reservations[i][j] = calloc(1, sizeof **reservations[i] + 1);
     }
@@ -24,7 +24,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < LINES; i++)
+    for (int i = 0; i < QUEUES; i++)
         for (int j = 0; j < MANY; j++)
             free(reservations[i][j]);
     return 0;
@@ -32,29 +32,29 @@ static int tear_down(void **state)
 
 static void next_is(struct reservation *reservation)
 {
-    assert_true(turns_are_due());
-    assert_ptr_equal(turns_next(), reservation);
-    assert_null(reservation->line);
+    assert_true(queue_is_due());
+    assert_ptr_equal(queue_next(), reservation);
+    assert_null(reservation->queue);
 }
 
 static void nobody_is_next(void)
 {
-    assert_false(turns_are_due());
-    assert_null(turns_next());
+    assert_false(queue_is_due());
+    assert_null(queue_next());
 }
 
 static void users_have_their_turns_however_much_one_has_piled_up(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++)
-        turns_add(reservations[0][i], &lines[0]);
-    turns_add(reservations[0][1], &lines[0]); /* it waits already */
-    turns_add(reservations[1][0], &lines[1]);
-    turns_add(reservations[1][1], &lines[1]);
+        queue_add(reservations[0][i], &queues[0]);
+    queue_add(reservations[0][1], &queues[0]); /* it waits already */
+    queue_add(reservations[1][0], &queues[1]);
+    queue_add(reservations[1][1], &queues[1]);
     next_is(reservations[0][0]);
     next_is(reservations[1][0]);
     next_is(reservations[0][1]);
-    turns_add(reservations[2][0], &lines[2]); /* comes last, and is behind the other two users only */
+    queue_add(reservations[2][0], &queues[2]); /* comes last, and is behind the other two users only */
     next_is(reservations[1][1]);
     next_is(reservations[0][2]);
     next_is(reservations[2][0]);
@@ -64,14 +64,14 @@ static void users_have_their_turns_however_much_one_has_piled_up(void **state)
 static void who_leaves_is_not_looked_at(void **state)
 {
     (void)state;
-    turns_add(reservations[0][0], &lines[0]);
-    turns_add(reservations[0][1], &lines[0]);
-    turns_leave(reservations[0][0]);
-    turns_leave(reservations[0][0]);
+    queue_add(reservations[0][0], &queues[0]);
+    queue_add(reservations[0][1], &queues[0]);
+    queue_leave(reservations[0][0]);
+    queue_leave(reservations[0][0]);
     next_is(reservations[0][1]);
     nobody_is_next();
-    turns_add(reservations[0][0], &lines[0]);
-    turns_leave(reservations[0][0]);
+    queue_add(reservations[0][0], &queues[0]);
+    queue_leave(reservations[0][0]);
     nobody_is_next();
 }
 
@@ -80,40 +80,40 @@ static void a_user_has_so_many_under_way_and_root_any_number(void **state)
     int begun = 0;
     (void)state;
     for (int i = 0; i < MANY; i++)
-        turns_add(reservations[0][i], &lines[0]);
-    for (; turns_are_due(); begun++) {
+        queue_add(reservations[0][i], &queues[0]);
+    for (; queue_is_due(); begun++) {
         next_is(reservations[0][begun]);
-        turns_begin(&lines[0]);
+        queue_begin(&queues[0]);
     }
     assert_int_equal(begun, 256);
-    turns_add(reservations[1][0], &lines[1]); /* that is his alone */
+    queue_add(reservations[1][0], &queues[1]); /* that is his alone */
     next_is(reservations[1][0]);
-    turns_end(&lines[0]);
+    queue_end(&queues[0]);
     next_is(reservations[0][begun]);
-    turns_begin(&lines[0]);
+    queue_begin(&queues[0]);
     nobody_is_next();
     for (int i = 0; i < 256; i++)
-        turns_end(&lines[0]);
-    while (turns_are_due())
-        assert_non_null(turns_next());
+        queue_end(&queues[0]);
+    while (queue_is_due())
+        assert_non_null(queue_next());
     for (int i = 0; i < MANY; i++)
-        turns_add(reservations[2][i], &lines[2]);
-    for (begun = 0; turns_are_due(); begun++) {
+        queue_add(reservations[2][i], &queues[2]);
+    for (begun = 0; queue_is_due(); begun++) {
         next_is(reservations[2][begun]);
-        turns_begin(&lines[2]);
+        queue_begin(&queues[2]);
     }
     assert_int_equal(begun, MANY);
     for (int i = 0; i < MANY; i++)
-        turns_end(&lines[2]);
+        queue_end(&queues[2]);
 }
 
 static void what_was_there_at_the_start_is_one_line(void **state)
 {
     (void)state;
-    turns_add(reservations[1][0], turns_of_old());
-    turns_add(reservations[0][0], turns_of_old());
-    turns_add(reservations[1][1], turns_of_old());
-    turns_add(reservations[0][1], &lines[0]);
+    queue_add(reservations[1][0], queue_of_old());
+    queue_add(reservations[0][0], queue_of_old());
+    queue_add(reservations[1][1], queue_of_old());
+    queue_add(reservations[0][1], &queues[0]);
     next_is(reservations[1][0]);
     next_is(reservations[0][1]);
     next_is(reservations[0][0]);
@@ -124,28 +124,28 @@ static void what_was_there_at_the_start_is_one_line(void **state)
 /* Whatever comes, leaves and is looked at: who waits is passed by each of the others once, and then it is his turn. */
 static void who_waits_is_passed_once_by_each_of_the_others(void **state)
 {
-    int passed[LINES][LINES] = {0}, looked_at = 0;
+    int passed[QUEUES][QUEUES] = {0}, looked_at = 0;
     (void)state;
     random_from(10);
     for (int step = 0; step < 200000; step++) {
-        const int i = (int)random_below(LINES);
+        const int i = (int)random_below(QUEUES);
         struct reservation *reservation = reservations[i][random_below(40)];
         if (random_below(2) == 0)
-            turns_add(reservation, &lines[i]);
+            queue_add(reservation, &queues[i]);
         else if (random_below(3) == 0)
-            turns_leave(reservation);
-        else if ((reservation = turns_next()) != NULL) {
+            queue_leave(reservation);
+        else if ((reservation = queue_next()) != NULL) {
             int whose = 0;
-            for (int j = 0; j < LINES * 40; j++)
+            for (int j = 0; j < QUEUES * 40; j++)
                 whose = reservations[j / 40][j % 40] == reservation ? j / 40 : whose;
-            for (int j = 0; j < LINES; j++) {
+            for (int j = 0; j < QUEUES; j++) {
                 passed[whose][j] = 0; /* it was his turn */
-                check(j == whose || TAILQ_EMPTY(&lines[j].reservations) || ++passed[j][whose] <= 1, "line %d by %d", j, whose);
+                check(j == whose || TAILQ_EMPTY(&queues[j].reservations) || ++passed[j][whose] <= 1, "queue %d by %d", j, whose);
             }
             looked_at++;
         }
-        for (int j = 0; j < LINES; j++)
-            for (int by = 0; TAILQ_EMPTY(&lines[j].reservations) && by < LINES; by++)
+        for (int j = 0; j < QUEUES; j++)
+            for (int by = 0; TAILQ_EMPTY(&queues[j].reservations) && by < QUEUES; by++)
                 passed[j][by] = 0; /* who has nothing does not wait */
     }
     assert_true(looked_at > 10000);
@@ -160,5 +160,5 @@ int main(void)
         cmocka_unit_test(what_was_there_at_the_start_is_one_line),
         cmocka_unit_test(who_waits_is_passed_once_by_each_of_the_others),
     };
-    return cmocka_run_group_tests_name("turns", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("fair queue", tests, set_up, tear_down);
 }

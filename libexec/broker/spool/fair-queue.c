@@ -1,0 +1,75 @@
+#include "fair-queue.h"
+
+enum { UNDER_WAY_MAX = 256 };
+
+static struct queue old = {.reservations = TAILQ_HEAD_INITIALIZER(old.reservations), .unlimited = true};
+static TAILQ_HEAD(, queue) ring = TAILQ_HEAD_INITIALIZER(ring);
+
+void queue_init(struct queue *queue, bool unlimited)
+{
+    TAILQ_INIT(&queue->reservations);
+    queue->unlimited = unlimited;
+}
+
+static void settle(struct queue *queue)
+{
+    bool belongs = !TAILQ_EMPTY(&queue->reservations) && (queue->unlimited || queue->under_way < UNDER_WAY_MAX);
+    if (belongs && !queue->in_ring)
+        TAILQ_INSERT_TAIL(&ring, queue, of_ring);
+    else if (!belongs && queue->in_ring)
+        TAILQ_REMOVE(&ring, queue, of_ring);
+    queue->in_ring = belongs;
+}
+
+void queue_add(struct reservation *reservation, struct queue *queue)
+{
+    if (reservation->queue != NULL)
+        return;
+    reservation->queue = queue;
+    TAILQ_INSERT_TAIL(&queue->reservations, reservation, of_queue);
+    settle(queue);
+}
+
+struct queue *queue_of_old(void)
+{
+    return &old;
+}
+
+void queue_leave(struct reservation *reservation)
+{
+    struct queue *queue = reservation->queue;
+    if (queue == NULL)
+        return;
+    reservation->queue = NULL;
+    TAILQ_REMOVE(&queue->reservations, reservation, of_queue);
+    settle(queue);
+}
+
+struct reservation *queue_next(void)
+{
+    struct queue *queue = TAILQ_FIRST(&ring);
+    if (queue == NULL)
+        return NULL;
+    TAILQ_REMOVE(&ring, queue, of_ring);
+    queue->in_ring = false;
+    struct reservation *reservation = TAILQ_FIRST(&queue->reservations);
+    queue_leave(reservation); /* and the queue is the last of the ring again if there is more */
+    return reservation;
+}
+
+bool queue_is_due(void)
+{
+    return !TAILQ_EMPTY(&ring);
+}
+
+void queue_begin(struct queue *queue)
+{
+    queue->under_way++;
+    settle(queue);
+}
+
+void queue_end(struct queue *queue)
+{
+    queue->under_way--;
+    settle(queue);
+}
