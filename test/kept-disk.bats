@@ -50,6 +50,34 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     [ ! -s "$SPOOL/state/disks" ]
 }
 
+# Its memory takes time to be given back, and no CPU time is left for that.
+@test "a process that is ending while the disk is given back leaves no group" {
+    read -r cpu <<<"$(taskset -pc "$BASHPID" | sed 's/.*: //; s/[,-].*//')"
+    broker_start
+    taskset -c "$cpu" chrt --idle 0 python3 -c '
+import mmap, time
+memory = mmap.mmap(-1, 256 << 20)
+memory.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, len(memory), 4096):
+    memory[at] = 1
+print(flush=True)
+time.sleep(600)' >"$WORK/ready" &
+    ending=$!
+    eventually test -s "$WORK/ready"
+    nice -n -20 taskset -c "$cpu" sh -c 'while :; do :; done' &
+    loop=$!
+    kill -KILL "$ending"
+    is_ending() { read -r _ _ _ _ _ _ _ _ flags _ <"/proc/$ending/stat" && [ $((flags & 4)) -ne 0 ]; }
+    eventually is_ending
+    kill -TERM "$BROKER"
+    sleep 1 # so long it has no CPU time
+    is_ending
+    kill -KILL "$loop"
+    eventually is_gone "$BROKER"
+    [ -z "$(find /sys/fs/cgroup -type d -name 'rtf-disk*')" ]
+    [ ! -s "$SPOOL/state/disks" ]
+}
+
 @test "six reserved streams beside eight that read without end have what they asked for; without a reservation they have not" {
     broker_start
     for _ in 1 2 3 4; do

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,13 +347,29 @@ static bool settle(bool (*keep)(uint16_t class), char reason[static SERVE_REASON
     return good;
 }
 
+/* A process that is ending is not moved any more, and counts until it has ended, which takes as long as it takes to get CPU time for that: SCHED_IDLE
+ * beside endless loops, say. Moments are left for it; the broker does not wait longer than 5 s for an answer. */
+static bool remove_rest(void)
+{
+    enum { MOMENTS = 10, MOMENT = 50 /* ms */ };
+    for (int i = 0; i < MOMENTS; i++) {
+        if (group_empty(version, root, rest, ".") && unlinkat(root, rest, AT_REMOVEDIR) == 0)
+            return true;
+        if (errno != ETIMEDOUT && errno != EBUSY)
+            return false;
+        (void)poll(NULL, 0, MOMENT);
+    }
+    errno = ETIMEDOUT;
+    return false;
+}
+
 static bool dissolve(char reason[static SERVE_REASON])
 {
     char note[GROUP_BYTES];
     const bool was_enabled = get_note(top, enabled, note) > 0;
     bool good = settle(NULL, reason);
     if (is_there(rest))
-        good = ((group_empty(version, root, rest, ".") && unlinkat(root, rest, AT_REMOVEDIR) == 0) || no(reason, rest)) && good;
+        good = (remove_rest() || no(reason, rest)) && good;
     good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || !good || no(reason, top)) && good;
     if (was_enabled)
         (void)group_write(root, ".", "cgroup.subtree_control", "-io"); /* others may use it by now */
