@@ -712,7 +712,7 @@ static void whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact(
 {
     (void)state;
     random_from(7);
-    for (int round = 0; round < 600; round++) {
+    for (int round = 0; round < ROUNDS(600); round++) {
         random_rules();
         for (int step = 0; step < 150; step++)
             ask_at_random();

@@ -656,7 +656,7 @@ static void walk_for(int steps, bool with_deadlines)
 static void no_less_is_charged_than_is_not_paid_back_and_in_the_end_nothing(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(40); seed++) {
         random_from(seed);
         walk_for(1000, false);
     }
@@ -665,7 +665,7 @@ static void no_less_is_charged_than_is_not_paid_back_and_in_the_end_nothing(void
 static void and_no_less_where_densities_count(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(40); seed++) {
         random_from(100 + seed);
         walk_for(1000, true);
     }

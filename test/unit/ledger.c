@@ -317,7 +317,7 @@ static void sums_are_exact_whatever_comes_and_goes(void **state)
     (void)state;
     plugin_says("DOMAIN", "sufficient", true, true);
     random_from(5);
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < ROUNDS(20000); round++) {
         const uint64_t i = random_below(GRANTS);
         if (is_held[i]) {
             ledger_remove(&held[i]);
@@ -341,7 +341,7 @@ static void room_is_exact(void **state)
     int bounded = 0;
     (void)state;
     random_from(6);
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < ROUNDS(20000); round++) {
         struct grant first = random_grant(), second = random_grant(), asked = random_grant();
         if (asked.plugin == GLOBAL || asked.plugin == LIGHT)
             continue;

@@ -215,7 +215,7 @@ static void each_function_is_what_its_equation_says(void **state)
 {
     (void)state;
     random_from(4);
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS(200); round++) {
         struct points lower = {0}, upper = {0};
         const int rate = 1 + (int)random_below(3);
         log_at_random(60, rate);
@@ -310,7 +310,7 @@ static void each_linear_bound_is_the_best(void **state)
 {
     (void)state;
     random_from(7);
-    for (int round = 0; round < 150; round++) {
+    for (int round = 0; round < ROUNDS(150); round++) {
         struct points lower = {0}, upper = {0};
         const int rate = 1 + (int)random_below(2);
         log_at_random(40, rate);
@@ -342,7 +342,7 @@ static void separations_are_those_of_all_windows(void **state)
 {
     (void)state;
     random_from(9);
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < ROUNDS(60); round++) {
         log_at_random(round < 30 ? 12 : 150, 1);
         compute(1000, 1);
         assert_true(separations.count == count && separations.dense);

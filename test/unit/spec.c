@@ -321,7 +321,7 @@ static void what_is_told_is_checked_as_the_text_was(void **state)
     int good = 0, bad = 0;
     (void)state;
     random_from(8);
-    for (int round = 0; round < 40000; round++) {
+    for (int round = 0; round < ROUNDS(40000); round++) {
         struct spec sent = {.runtime = random_time(), .desired_runtime = random_time(), .period = random_time(), .deadline = random_time(), .priority = (int)random_below(100),
                             .attach = (pid_t)(random_below(2) * random_below(4194305)), .ignore_admission = random_below(2), .lifetime_thread = random_below(2),
                             .move_process = random_below(2), .dry_run = random_below(2)},

@@ -26,6 +26,13 @@ extern uint64_t tick_is;
 /* The path of a file with this text, until the next call. */
 const char *file_with(const char *text);
 
+/* How often what is random is done. Sanitizers take their time, and look for something that does not depend on the numbers so much. */
+#ifdef __SANITIZE_ADDRESS__
+#define ROUNDS(count) ((count) / 4)
+#else
+#define ROUNDS(count) (count)
+#endif
+
 void random_from(uint64_t seed);
 uint64_t random_below(uint64_t count);
 uint64_t random_within(uint64_t least, uint64_t most);

@@ -51,7 +51,7 @@ static void utilizations_come_back(void **state)
     char text[UTILIZATION_TEXT];
     (void)state;
     random_from(1);
-    for (int round = 0; round < 200000; round++) {
+    for (int round = 0; round < ROUNDS(200000); round++) {
         uint64_t back, one = random_below(UINT64_C(1) << random_within(1, 49));
         check(parse_utilization(format_utilization(one, text), &back) && back == one, "%s", text);
         const char *point = strchr(text, '.');
@@ -67,7 +67,7 @@ static void numbers_come_back(void **state)
     char text[NUMBER_TEXT], expected[NUMBER_TEXT + 1];
     (void)state;
     random_from(2);
-    for (int round = 0; round < 200000; round++) {
+    for (int round = 0; round < ROUNDS(200000); round++) {
         uint64_t back, one = random_below(UINT64_MAX) >> random_below(64);
         const char *written = format_number(one, text);
         snprintf(expected, sizeof expected, "%llu", (unsigned long long)one);
@@ -93,7 +93,7 @@ static void a_runtime_fits_exactly_into_its_share(void **state)
 {
     (void)state;
     random_from(3);
-    for (int round = 0; round < 300000; round++) {
+    for (int round = 0; round < ROUNDS(300000); round++) {
         const uint64_t window = random_within(1, TIME_MAX >> random_below(31)), runtime = random_within(1, window), share = utilization(runtime, window);
         const unsigned __int128 exact = (unsigned __int128)runtime * ONE_CPU;
         check((unsigned __int128)share * window >= exact && (unsigned __int128)(share - 1) * window < exact, "%llu of %llu", (unsigned long long)runtime,
