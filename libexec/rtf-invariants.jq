@@ -25,6 +25,8 @@ $books[0] as $books | ($journal | journal) as $journal | kernel as $kernel
 | [$in_domains | lines | split(" ") | map(tonumber) | {tid: .[0], cpu: .[1]}] as $in_domains
 | ($books.plugins | INDEX(.name)) as $lines
 | ($threads | INDEX(.tid)) as $running
+| [$verdicts | [lines | split("\t") | {user: .[0], file: .[1], line: (.[2:] | join("\t"))}] | group_by([.user, .file])[]
+    | {user: .[0].user, name: (.[0].file[2:] | rtrimstr(".verdict"))} + (map(.line) | join(" ") | fromjson? | objects | {grant, thread, result})] as $verdicts
 | ($verdicts | INDEX(place)) as $verdict
 | ($files | map(select(.kind == "json")) | INDEX(place)) as $declared
 | ($files | map(select(.kind != "verdict")) | INDEX(place)) as $asked # a .tid alone is answered, too
@@ -166,7 +168,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 ),
 (
     $threads[] | select(.policy == "fifo" or .policy == "rr" or .policy == "deadline") | select(.uid != 0 and $by_tid["\(.tid)"] == null)
-    | select(.session as $session | $parts | index($session) | not)
+    | select(.session as $session | $helpers | index($session) | not)
     | foreign as $why
     | if $why == null then "kernel: thread \(.tid) of uid \(.uid) is \(.policy), and nothing is granted to it"
       else "foreign: thread \(.tid) of uid \(.uid) is \(.policy)\(if .priority > 0 then " \(.priority)" else "" end): \($why)" end
