@@ -54,19 +54,24 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 @test "a process that is ending while the disk is given back leaves no group" {
     read -r cpu <<<"$(taskset -pc "$BASHPID" | sed 's/.*: //; s/[,-].*//')"
     broker_start
-    taskset -c "$cpu" chrt --idle 0 python3 -c '
-import mmap, time
+    mkfifo "$WORK/go"
+    taskset -c "$cpu" python3 -c '
+import mmap, os, signal, sys
 memory = mmap.mmap(-1, 256 << 20)
 memory.madvise(mmap.MADV_NOHUGEPAGE)
 for at in range(0, len(memory), 4096):
     memory[at] = 1
 print(flush=True)
-time.sleep(600)' >"$WORK/ready" &
+open(sys.argv[1]).read()
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     ending=$!
+    echo "$ending" >>"$WORK/pids"
     eventually test -s "$WORK/ready"
-    nice -n -20 taskset -c "$cpu" sh -c 'while :; do :; done' &
+    nice -n -20 taskset -c "$cpu" sh -c 'while :; do :; done' 3>&- &
     loop=$!
-    kill -KILL "$ending"
+    echo "$loop" >>"$WORK/pids"
+    echo >"$WORK/go"
     is_ending() { read -r _ _ _ _ _ _ _ _ flags _ <"/proc/$ending/stat" && [ $((flags & 4)) -ne 0 ]; }
     eventually is_ending
     kill -TERM "$BROKER"
