@@ -218,6 +218,9 @@ sleeper() {
 
 is_sleep() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sleep ]; }
 
+# Who is made ordinary before the broker has an eye on his end may be another one, who has taken his id over by execve(2).
+is_watched() { [ -n "$(find "/proc/$BROKER/fd" -lname 'anon_inode:*perf_event*')" ]; }
+
 # kernel TID: policy, priority, nice, runtime/deadline/period in us, affinity, reset-on-fork, on one line, as
 # "fifo 15 nice=0 0/0/0 cpus=1 reset=1".
 kernel() { "$RTF_STAGE/kernel-view" "$1"; }

@@ -341,7 +341,7 @@ static void what_is_told_is_checked_as_the_text_was(void **state)
             assert_memory_equal(&got, &sent, sizeof got);
         *(is_taken ? &good : &bad) += 1;
     }
-    assert_true(good > 2000 && bad > 2000);
+    assert_true(good > ROUNDS(2000) && bad > ROUNDS(2000));
 }
 
 static bool lines_are_taken(const char *lines)
