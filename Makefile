@@ -1,4 +1,8 @@
 # Programs on top, rules below. Objects and programs go to build/; `make install` copies them.
+
+# No rule of make's own is used, and it would look at each of them for each file: 0.05 s instead of 0.6 to see that there is nothing to do.
+MAKEFLAGS += --no-builtin-rules
+
 PREFIX     ?= /usr/local
 SYSCONFDIR ?= /etc
 LIBEXECDIR ?= $(PREFIX)/libexec/rtf
@@ -23,9 +27,9 @@ SANITIZE =
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 
 # Which headers a source file sees, besides those beside it: nobody reaches into another program. Tests see everything.
-BROKER  = libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
-NL_CFLAGS = $(shell pkg-config --cflags libnl-route-3.0)
-FUSE_CFLAGS = $(shell pkg-config --cflags fuse3)
+BROKER   := libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
+NL_CFLAGS := $(shell pkg-config --cflags libnl-route-3.0)
+FUSE_CFLAGS := $(shell pkg-config --cflags fuse3)
 sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
@@ -33,32 +37,32 @@ BIN      = rtf-run rtf-wait
 LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): shell, C, and what those in shell share.
-FRONT    = $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
-FRONT_C  = $(notdir $(basename $(wildcard libexec/front/rtf-*.c)))
+FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
+FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c)))
 FRONT_DATA = admin.sh front.jq acl.jq commands
 FRONT_SED  = front.sh complete
 PLUGINS  = edf rm fp rr net disk
 # rtf muse: a front in sh and programs of its own in a room beside it.
 MUSE     = analyse run
 MUSE_SH  = report sweep
-MAN      = $(notdir $(basename $(wildcard man/*.scd)))
+MAN      := $(notdir $(basename $(wildcard man/*.scd)))
 
 ENFORCE_SRC = libexec/enforce.c libexec/enforced.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
-BROKER_SRC = $(wildcard $(BROKER:%=%/*.c))
+BROKER_SRC := $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
-SPEC_SRC   = $(wildcard lib/spec.c lib/spec-*.c)
-READER_SRC = $(wildcard libexec/reader/*.c)
-NET_SRC    = $(wildcard libexec/net/*.c)
-DISK_SRC   = $(wildcard libexec/disk/*.c)
-RTKIT_SRC  = $(wildcard libexec/rtkit/*.c)
+SPEC_SRC   := $(wildcard lib/spec.c lib/spec-*.c)
+READER_SRC := $(wildcard libexec/reader/*.c)
+NET_SRC    := $(wildcard libexec/net/*.c)
+DISK_SRC   := $(wildcard libexec/disk/*.c)
+RTKIT_SRC  := $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
-PLUGIN_SRC = $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    = $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
+PLUGIN_SRC := $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
+SOURCES    := $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 # librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
-LIBRARY_SRC = $(addprefix lib/,inotify-let-go.c units.c $(notdir $(wildcard lib/client*.c lib/rtf-*.c)))
+LIBRARY_SRC := $(addprefix lib/,inotify-let-go.c units.c $(notdir $(wildcard lib/client*.c lib/rtf-*.c)))
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # What rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
@@ -69,7 +73,7 @@ library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
-CLIENT  = $(wildcard lib/client*.c) lib/inotify-let-go.c
+CLIENT  := $(wildcard lib/client*.c) lib/inotify-let-go.c
 DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -144,7 +148,7 @@ $(MUSE_SH:%=$(B)/libexec/muse/%): $(B)/libexec/muse/%: libexec/muse/%
 	@mkdir -p $(@D)
 	install $< $@
 # Places are seen from where a script lies: the tree can be moved, and a DESTDIR is one.
-VERSION = $(shell sed -n 's/^.define RTF_VERSION "\(.*\)"/\1/p' lib/version.h)
+VERSION := $(shell sed -n 's/^.define RTF_VERSION "\(.*\)"/\1/p' lib/version.h)
 from    = $(shell realpath -m --relative-to=$(1) $(2))
 placed  = sed -e 's,@VERSION@,$(VERSION),g' -e 's,@BIN@,$(1),g' -e 's,@LIBEXEC@,$(2),g' -e 's,@MAN@,$(3),g'
 $(B)/bin/rtf: bin/rtf lib/version.h Makefile

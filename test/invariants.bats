@@ -72,7 +72,7 @@ granted() {
 # bats test_tags=turn:2
 @test "a thread that is scheduled otherwise than granted is found" {
     granted
-    eventually is_watched
+    eventually has_watches 1
     chrt -o -p 0 "$SLEEPER"
     finds "kernel: $ALICE/pump: thread $SLEEPER: policy is other, granted is fifo" || finds "kernel: $ALICE/pump: thread $SLEEPER is not real-time"
     chrt -R -f -p 13 "$SLEEPER"

@@ -44,7 +44,7 @@ TEXT
     silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
     prints 0 rtf ls --noheadings -o state
     out attached
-    eventually is_watched
+    eventually has_watches 1
     chrt --other -p 0 "$SLEEPER"
     prints 0 rtf ls --noheadings -o state
     out drifted

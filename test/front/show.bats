@@ -18,7 +18,7 @@ thread      $SLEEPER (sleep), attached
 kernel      deadline, 2ms of each 20ms, CPUs $ALL_CPUS
 answer      OK to create, TIME
 TEXT
-    eventually is_watched
+    eventually has_watches 1
     chrt --other -p 0 "$SLEEPER"
     prints 0 rtf show cam
     grep -qx "kernel      other, CPUs $ALL_CPUS" "$WORK/out"
