@@ -30,7 +30,7 @@ static bool no(char *reason, const char *what)
 {
     const int error = errno;
     snprintf(reason, SERVE_REASON, "cgroup %s: %s", what,
-             error == ETIMEDOUT ? "its processes multiply faster than they can be moved, and stay" : strerror(error));
+             error == ETIMEDOUT ? "its processes multiply faster than they can be moved, or take long to end, and stay" : strerror(error));
     errno = error;
     return false;
 }
