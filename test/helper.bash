@@ -152,14 +152,14 @@ is_attached() { told ".thread.tid == $3 and .thread.state == \"attached\"" "$(ca
 milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
 # A zombie is, too.
-is_gone() { [ ! -e "/proc/$1" ] || [[ $(cat "/proc/$1/stat" 2>/dev/null) == *') Z '* ]]; }
+is_gone() { local line; [ ! -e "/proc/$1" ] || { { read -r line <"/proc/$1/stat"; } 2>/dev/null && [[ $line == *') Z '* ]]; }; }
 
 # eventually COMMAND...: tries until it succeeds, at most ten seconds; less often the longer it takes, for what is tried has its cost, too.
 eventually() {
     local deadline=$((SECONDS + 10 * PATIENCE)) tries=0
     until "$@"; do
         [ "$SECONDS" -lt "$deadline" ] || { echo "did not come true: $*" >&2; return 1; }
-        sleep "0.0$((++tries < 20 ? 1 : tries < 50 ? 2 : 5))"
+        read -rt "0.0$((++tries < 20 ? 1 : tries < 50 ? 2 : 5))" <>"$RTF_STAGE/nothing" || true # sleep(1) is a program
     done
 }
 
@@ -218,7 +218,8 @@ sleeper() {
     eventually is_sleep "$SLEEPER"
 }
 
-is_sleep() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sleep ]; }
+is_program() { local comm; { read -r comm <"/proc/$1/comm"; } 2>/dev/null && [ "$comm" = "$2" ]; }
+is_sleep() { is_program "$1" sleep; }
 
 # kernel TID: policy, priority, nice, runtime/deadline/period in us, affinity, reset-on-fork, on one line, as
 # "fifo 15 nice=0 0/0/0 cpus=1 reset=1".
@@ -233,7 +234,7 @@ hog() {
     echo "$HOG" >>"$WORK/pids"
     eventually is_sh "$HOG"
 }
-is_sh() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sh ]; }
+is_sh() { is_program "$1" sh; }
 
 # consumed TID: its CPU time in ms.
 consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }

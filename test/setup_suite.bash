@@ -14,6 +14,7 @@ setup_suite() {
             make -s -C "$RTF_SOURCE" install install-tools DESTDIR="$RTF_STAGE" PREFIX=/usr >&2
         fi
     fi
+    [ -p "$RTF_STAGE/nothing" ] || mkfifo "$RTF_STAGE/nothing" # what helper.bash reads to wait a while
     export RTF_STAGE RTF_STAGE_IS_OURS
     export RTF_BIN=$RTF_STAGE/usr/bin RTF_LIBEXEC=$RTF_STAGE/usr/libexec/rtf
 }
