@@ -22,6 +22,7 @@ $books[0] as $books | ($journal | journal) as $journal | kernel as $kernel
 | [$others | split("\u001e")[] | select(. != "") | journal?] as $others
 | [$files | lines | capture("^(?<user>[^/]+)/(?<name>.+)\\.(?<kind>json|tid|verdict) (?<uid>[0-9]+)$") | .uid |= tonumber] as $files
 | [$logged | lines | fromjson? | select(.stage == "attach" and .decision == "ok") | {tid, time: (.time | sub("\\.[0-9]+"; "") | fromdate)}] as $logged
+| [$directories | lines | split(" ")[0] | tonumber] as $members
 | [$in_domains | lines | split(" ") | map(tonumber) | {tid: .[0], cpu: .[1]}] as $in_domains
 | ($books.plugins | INDEX(.name)) as $lines
 | ($threads | INDEX(.tid)) as $running
