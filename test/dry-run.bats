@@ -16,7 +16,7 @@ books() {
     rm -f "$SPOOL/state/current/books.json"
     kill -USR1 "$BROKER"
     eventually test -e "$SPOOL/state/current/books.json"
-    jq -cS '[(.reservations | map(select(.grant) | [.name, .grant, .thread])), .promised, .charges, .used, .debts]' "$SPOOL/state/current/books.json"
+    jq -c '[(.reservations | map(select(.grant) | [.name, .grant, .thread])), .promised, .charges, .used, .debts]' "$SPOOL/state/current/books.json"
 }
 empty='[[],[],{},{},[]]'
 

@@ -54,14 +54,14 @@ something_of_everything() {
 }
 
 # logged CONDITION: there is a line like that
-logged() { jq -e -n --seq "any(inputs; $1)" <(sed 's/^/\x1e/' "$EVENTS") >/dev/null; }
+logged() { jq -e -n -R "any(inputs | fromjson?; $1)" "$EVENTS" >/dev/null; }
 
 # every_line CONDITION: jq takes each for one object, and it is like that
 every_line() {
     local lines
     lines=$(wc -l <"$EVENTS")
-    jq -c "select($1 | not)" "$EVENTS" | head -n 3
-    [ "$(jq -c "select($1)" "$EVENTS" | wc -l)" -eq "$lines" ]
+    command jq -c "select($1 | not)" "$EVENTS" | head -n 3
+    [ "$(command jq -c "select($1)" "$EVENTS" | wc -l)" -eq "$lines" ]
 }
 
 well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant"]

@@ -219,20 +219,20 @@ session() {
     broker_start
     names() { section rtf-verdict.5 "$1" | sed 's/\\//g' | awk -v part="$2" '/^## / { inside = $0 == "## " part; next } part == "" && !seen || inside { if (/^\|  /) print $2 } /^## / { seen = 1 }'; }
     answer=$(spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}')
-    [ "$(section rtf-verdict.5 FIELDS | awk '/^## / { exit } /^\|  / { print $2 }')" = "$(jq -r 'keys_unsorted[]' <<<"$answer")" ]
-    [ "$(names FIELDS grant)" = "$(jq -r '.grant | keys_unsorted[]' <<<"$answer")" ]
-    [ "$(names FIELDS replies)" = "$(jq -r '.replies[0] | keys_unsorted[]' <<<"$answer")" ]
+    [ "$(section rtf-verdict.5 FIELDS | awk '/^## / { exit } /^\|  / { print $2 }')" = "$(command jq -r 'keys_unsorted[]' <<<"$answer")" ]
+    [ "$(names FIELDS grant)" = "$(command jq -r '.grant | keys_unsorted[]' <<<"$answer")" ]
+    [ "$(names FIELDS replies)" = "$(command jq -r '.replies[0] | keys_unsorted[]' <<<"$answer")" ]
     answer=$(spec $ALICE cam '{"runtime": "19ms", "period": "20ms"}')
-    [ "$(names FIELDS refusal)" = "$(jq -r '.refusal | keys_unsorted[]' <<<"$answer")" ]
+    [ "$(names FIELDS refusal)" = "$(command jq -r '.refusal | keys_unsorted[]' <<<"$answer")" ]
     dry=$(spec $ALICE dry '{"runtime": "1ms", "period": "20ms", "dry_run": true}')
-    [ "$(names FIELDS 'A dry run')" = "$(jq -r --argjson answer "$answer" '(keys_unsorted - ($answer | keys))[], (.rules[0] | keys_unsorted[])' <<<"$dry")" ]
+    [ "$(names FIELDS 'A dry run')" = "$(command jq -r --argjson answer "$answer" '(keys_unsorted - ($answer | keys))[], (.rules[0] | keys_unsorted[])' <<<"$dry")" ]
     modes=$(spec $ALICE modes '{"period": "20ms", "modes": {"a": {"runtime": "1ms"}}, "mode": "a"}')
-    [ "$(names FIELDS 'A grant with modes')" = "$(jq -r --argjson answer "$dry" '.grant | keys_unsorted - ($answer.would_grant | keys) | .[]' <<<"$modes")" ]
+    [ "$(names FIELDS 'A grant with modes')" = "$(command jq -r --argjson answer "$dry" '.grant | keys_unsorted - ($answer.would_grant | keys) | .[]' <<<"$modes")" ]
     # The examples on the page have them too, and rtf-wait's sort of stamp.
     blocks rtf-verdict.5 EXAMPLES
     for block in "$WORK/block.01" "$WORK/block.02"; do
-        [ "$(jq -r 'keys_unsorted[]' "$block")" = "$(jq -r 'keys_unsorted[]' <<<"$answer")" ]
-        [ "$(jq -r '.grant | keys_unsorted[]' "$block")" = "$(jq -r '.grant | keys_unsorted[]' <<<"$answer")" ]
+        [ "$(command jq -r 'keys_unsorted[]' "$block")" = "$(command jq -r 'keys_unsorted[]' <<<"$answer")" ]
+        [ "$(command jq -r '.grant | keys_unsorted[]' "$block")" = "$(command jq -r '.grant | keys_unsorted[]' <<<"$answer")" ]
     done
 }
 

@@ -233,7 +233,7 @@ END_OF_LISTING
     [ "$(jq .threads.b.dropped out/run.json)" -eq 0 ]
     "$MUSE" marks out >marks.csv
     "$MUSE" import e.json marks.csv -o other >/dev/null
-    diff <(jq -S 'del(.sentences)' out/result.json) <(jq -S 'del(.sentences)' other/result.json)
+    diff <(jq 'del(.sentences)' out/result.json) <(jq 'del(.sentences)' other/result.json)
     "$MUSE" analyse out --json | diff - out/result.json
     [ -z "$("$MUSE" analyse --quiet out 2>&1)" ]
 }

@@ -285,7 +285,7 @@ is_going() { ! is_stopped "$1"; }
     for wrong in soon 5 5.5ms thread: ''; do
         fails 125 "rtf-run: --attach $wrong: *" rtf_run --attach="$wrong" -T 5ms -P 20ms -- true
     done
-    [ "$(rtf_run --attach=ready --dry-run -T 5ms -P 20ms | jq -c 'del(.token)')" = '{"runtime":5000,"period":20000,"lifetime":"thread","expires":30000000}' ]
+    [ "$(rtf_run --attach=ready --dry-run -T 5ms -P 20ms | command jq -c 'del(.token)')" = '{"runtime":5000,"period":20000,"lifetime":"thread","expires":30000000}' ]
 }
 
 # on_terminal COMMAND...: what it says there.

@@ -541,7 +541,7 @@ END
     here $ALICE 'touch bad.json'
     is_bad bad periodd
     [ "$(told $ALICE bad)" = 2 ]
-    [ "$(jq -c .spec "$SPECS/$ALICE/bad.verdict")" = "$(stamp "$SPECS/$ALICE/bad.json")" ]
+    [ "$(command jq -c .spec "$SPECS/$ALICE/bad.verdict")" = "$(stamp "$SPECS/$ALICE/bad.json")" ]
     here $ALICE "echo '$PERIODIC' >bad.json"
     is_periodic $ALICE bad
 }
@@ -752,7 +752,7 @@ open(\"$WORK/go\").read()'"
     is_periodic $ALICE cam
     [ "$(stat -c '%u %g %a %F' "$SPECS/$ALICE/cam.verdict")" = "$ALICE $GROUP 600 regular file" ]
     [ "$(stamp "$SPECS/$ALICE/cam.json")" = "$before" ]
-    [ "$(jq -c .spec "$SPECS/$ALICE/cam.verdict")" = "$before" ]
+    [ "$(command jq -c .spec "$SPECS/$ALICE/cam.verdict")" = "$before" ]
     [ "$(stat -c '%u %a' "$SPECS/$ALICE/cam.json")" = "$ALICE 644" ]
 }
 

@@ -289,7 +289,7 @@ END
 @test "the keys on rtf-status(5) are those of the file, in this order" {
     broker_start
     keys() { awk -v part="$1" '/^## / { inside = $0 == "## " part; next } /^# / { inside = $0 == "# " part; next } inside && /^\|  / { print $2 }' "$RTF_SOURCE/man/rtf-status.5.scd"; }
-    [ "$(keys FIELDS)" = "$(jq -r 'keys_unsorted[]' "$STATUS")" ]
-    [ "$(keys plugins)" = "$(jq -r '.plugins[0] | keys_unsorted[]' "$STATUS")" ]
-    [ "$(keys pools)" = "$(jq -r '.pools[0] | keys_unsorted[]' "$STATUS")" ]
+    [ "$(keys FIELDS)" = "$(command jq -r 'keys_unsorted[]' "$STATUS")" ]
+    [ "$(keys plugins)" = "$(command jq -r '.plugins[0] | keys_unsorted[]' "$STATUS")" ]
+    [ "$(keys pools)" = "$(command jq -r '.pools[0] | keys_unsorted[]' "$STATUS")" ]
 }

@@ -19,7 +19,7 @@ tidy() {
 }
 
 # prepared TEXT: the claim that rtf-run would make of it.
-prepared() { as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run --disk "$1" | jq -S -c .disk; }
+prepared() { as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run --disk "$1" | jq -c .disk; }
 rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; }
 
 @test "a size and a time, a size a second, a block: the keys of a claim; a path is its disk" {

@@ -190,7 +190,7 @@ END
     kept 'map(select(.request == "change"))[0] | .grant.accepted_runtime == 4000 and .token == "t-1" and .decision == "ok"'
     kept "all(.[]; .uid == $ALICE)"
     # The keys are those of the log.
-    [ "$(jq -r 'keys_unsorted | @csv' "$WORK/out" | sort -u)" = "$(jq -r 'keys_unsorted | @csv' "$EVENTS" | sort -u)" ]
+    [ "$(command jq -r 'keys_unsorted | @csv' "$WORK/out" | sort -u)" = "$(command jq -r 'keys_unsorted | @csv' "$EVENTS" | sort -u)" ]
     prints 0 rtf history --json
     [ "$(jq -r '"\(.name) \(.accepted_runtime) \(.end != null)"' "$WORK/out" | paste -sd ,)" = 'cam 2000 true,cam 4000 true' ]
     rtf log -f >"$WORK/followed" 2>/dev/null 3>&- &
