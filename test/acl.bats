@@ -246,7 +246,7 @@ who() { # as sentences name him
 }
 
 # One tick, in us.
-tick() { /usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 1000000))'; }
+tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) * 1000000))'; }
 
 # bats test_tags=turn:1
 @test "a spec without runtime fails any min_runtime; the accepted runtime is not below it either" {

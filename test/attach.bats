@@ -156,7 +156,7 @@ same() { [ "$(everything "$2")" = "$1" ] || { echo "before: $1; after $3: $(ever
 }
 
 @test "one thread of several: the others are left alone" {
-    /usr/bin/python3 -c '
+    /usr/bin/python3 -S -c '
 import sys, threading, time
 thread = threading.Thread(target=time.sleep, args=(300,), daemon=True)
 thread.start()

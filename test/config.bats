@@ -674,7 +674,7 @@ while True:
     with open(sys.argv[2], "a") as told:
         told.write(manager.recv(100).decode() + "\n")
 END
-    /usr/bin/python3 "$WORK/manager" "$WORK/socket" "$WORK/told" 3>&- &
+    /usr/bin/python3 -S "$WORK/manager" "$WORK/socket" "$WORK/told" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -S "$WORK/socket"
     export NOTIFY_SOCKET=$WORK/socket WATCHDOG_USEC=400000

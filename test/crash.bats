@@ -313,7 +313,7 @@ is_next_tick() {
 
 # stream UID NAMES...: as that user: writes, attaches, changes, detaches, removes, without waiting
 stream() {
-    setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- /usr/bin/python3 - "$SPECS/$1" "$SEED" "${@:2}" 3>&- >/dev/null <<'END' &
+    setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- /usr/bin/python3 -S - "$SPECS/$1" "$SEED" "${@:2}" 3>&- >/dev/null <<'END' &
 import os, random, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
 os.chdir(sys.argv[1])
@@ -539,7 +539,7 @@ edf_is_up() { answers_left x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/w
     sleeper $ALICE
     reader=$(helpers rtf-reader)
     kill -STOP "$reader"
-    as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
+    as $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" <<'END'
 import os, sys
 os.chdir(sys.argv[1])
 open(".a", "w").close()

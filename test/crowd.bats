@@ -64,7 +64,7 @@ nothing_left() { [ -z "$(find "$SPECS" -name '*.json' -o -name '*.verdict' -o -n
     spec $ALICE first '{"priority": 15}' >/dev/null
     for round in 1 2; do
         kill -STOP "$BROKER"
-        as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
+        as $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" <<'END'
 import os, sys
 os.chdir(sys.argv[1])
 for number in range(500):

@@ -107,15 +107,15 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
     configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$CAROL - max_utilization 20" '- SDA max_bandwidth 100MB' '- NET max_bandwidth 10Mbit'
     broker_start
     pools() { jq -r '[.pools[] | select(.name == "SDA" or .name == "NET" or (.name | startswith("EDF"))) | {(.name): .used}] | add | "\(.["EDF on all its CPUs"]) \(.NET) \(.SDA)"' "$SPOOL/status.json"; }
-    are_exact() { [ "$(pools)" = "$(/usr/bin/python3 -B "$RTF_SOURCE/test/claims/walk.py" sums "$SPECS")" ]; }
+    are_exact() { [ "$(pools)" = "$(/usr/bin/python3 -SB "$RTF_SOURCE/test/claims/walk.py" sums "$SPECS")" ]; }
     for go in $(seq "$goes"); do
         walkers=()
         for user in $ALICE $BOB $CAROL; do
-            as "$user" /usr/bin/python3 -B "$RTF_SOURCE/test/claims/walk.py" walk "$SPECS/$user" "$each" "$((go * 100 + user % 100))" >"$WORK/walk.$user.$go" 2>&1 3>&- &
+            as "$user" /usr/bin/python3 -SB "$RTF_SOURCE/test/claims/walk.py" walk "$SPECS/$user" "$each" "$((go * 100 + user % 100))" >"$WORK/walk.$user.$go" 2>&1 3>&- &
             walkers+=("$!")
         done
         for walker in "${walkers[@]}"; do wait "$walker" || { cat "$WORK"/walk.* >&2; return 1; }; done
-        eventually are_exact || { pools; /usr/bin/python3 -B "$RTF_SOURCE/test/claims/walk.py" sums "$SPECS"; return 1; }
+        eventually are_exact || { pools; /usr/bin/python3 -SB "$RTF_SOURCE/test/claims/walk.py" sums "$SPECS"; return 1; }
         books
         [ "$go" -ne 2 ] || { kill -KILL "$BROKER"; wait "$BROKER" || true; broker_start; }
         used="$used ($(pools))"

@@ -336,7 +336,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     spec $BOB first "$cam" >/dev/null
     # It is written afresh when it has passed 4 MiB; there is no room for that then.
     dd if=/dev/zero of="$SPOOL/state/.filler" bs=1k count=296 status=none || true
-    as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
+    as $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" <<'END'
 import os, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
 os.chdir(sys.argv[1])

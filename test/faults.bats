@@ -331,7 +331,7 @@ pid_of() { helpers " name=$1 "; }
     rm "$SPECS/$ALICE/hit.json"
     all_is_as_before
     kill -STOP "$(pid_of EDF)"
-    as $BOB /usr/bin/python3 - "$SPECS/$BOB" <<'END'
+    as $BOB /usr/bin/python3 -S - "$SPECS/$BOB" <<'END'
 import os, sys
 os.chdir(sys.argv[1])
 for number in range(900):

@@ -258,7 +258,7 @@ while True:
     time.sleep(100)
 END
     [ $# -gt 1 ] || set -- "$1" sh -c "while [ -d /proc/$$ ]; do :; done"
-    become "$1" /usr/bin/python3 "$WORK/replaced.py" "$WORK/go" "${@:2}" 3>&- &
+    become "$1" /usr/bin/python3 -S "$WORK/replaced.py" "$WORK/go" "${@:2}" 3>&- &
     HOG=$!
     echo "$HOG" >>"$WORK/pids"
     eventually has_two_threads "$HOG"
@@ -273,7 +273,7 @@ no() { if "$@"; then return 1; fi; }
 said() {
     local found
     found=$(jq -c "$1" <<<"$3")
-    [ "$found" = "$2" ] || { echo "$1 is $found, not $2, in $3"; return 1; }
+    [ "$found" = "$2" ] || [ "$found" = "$(jq -c . <<<"$2")" ] || { echo "$1 is $found, not $2, in $3"; return 1; }
 }
 
 # says UID NAME EXPRESSION: the verdict that answers the files that are there; it is waited for.

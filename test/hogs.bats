@@ -123,7 +123,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
         BROKER=$!
         echo "$BROKER" >>"$WORK/pids"
         eventually broker_serves
-        as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
+        as $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" <<'END'
 import os, sys
 os.makedirs(sys.argv[1], exist_ok=True)
 os.chdir(sys.argv[1])

@@ -91,7 +91,7 @@ def second():
 threading.Thread(target=second, daemon=True).start()
 threading.Event().wait()
 END
-    setpriv --reuid "$ALICE" --regid "$ALICE" --clear-groups "$@" -- /usr/bin/python3 "$WORK/two.py" "$WORK/order" "$BOB" >"$WORK/two" 2>&1 3>&- &
+    setpriv --reuid "$ALICE" --regid "$ALICE" --clear-groups "$@" -- /usr/bin/python3 -S "$WORK/two.py" "$WORK/order" "$BOB" >"$WORK/two" 2>&1 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/two"
     read -r FIRST SECOND <"$WORK/two"
@@ -212,7 +212,7 @@ END
 @test "a hangup with 10,000 files over somebody's limit keeps nobody waiting" {
     broker_start --max-specs 10
     reserve $ALICE cam 12
-    as $ALICE /usr/bin/python3 -c 'import sys
+    as $ALICE /usr/bin/python3 -S -c 'import sys
 for i in range(10000):
     open(f"{sys.argv[1]}/f{i}.json", "w").close()' "$SPECS/$ALICE"
     eventually bob_is_answered

@@ -80,7 +80,7 @@ no_readers() { ! helpers rtf-reader >/dev/null; }
     before=$(switches)
     as $ALICE sh -c 'echo "{\"priority\": 15}" >"$1/.new/cam"' sh "$SPECS/$ALICE"
     mkfifo -m 666 "$WORK/go"
-    as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" "$WORK/go" <<'END' 3>&- &
+    as $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" "$WORK/go" <<'END' 3>&- &
 import os, sys
 fd = os.open(sys.argv[1], os.O_TMPFILE | os.O_WRONLY, 0o600)
 os.write(fd, b'{"priority": 16}')
@@ -128,7 +128,7 @@ one_perf_event() { [ "$(perf_events)" = 1 ]; }
 
 # cycles NUMBER: create, attach, change, be refused, detach and release, by $ALICE, that often
 cycles() {
-    setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 - "$SPECS/$ALICE" "$1" "$2" 3>&- <<'END'
+    setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 -S - "$SPECS/$ALICE" "$1" "$2" 3>&- <<'END'
 import os, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
 os.chdir(sys.argv[1])

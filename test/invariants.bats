@@ -144,7 +144,7 @@ beside() {
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
     THEIRS=$SLEEPER
-    become $CAROL /usr/bin/python3 -c 'import time
+    become $CAROL /usr/bin/python3 -S -c 'import time
 while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be moved into a domain
     SLEEPER=$!
     echo "$SLEEPER" >>"$WORK/pids"
@@ -182,7 +182,7 @@ while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be mov
     chrt -R -r -p 3 "$SLEEPER"
     mkdir "$WORK/forged"
     printf 'record=spec\nuser=x\nname=x\ntask=1\ntid=%s\nstarted_by=18446744073709551615\nprocess=1\n\n' "$SLEEPER" >"$WORK/forged/journal"
-    become $ALICE /usr/bin/python3 -c 'import sys, time
+    become $ALICE /usr/bin/python3 -S -c 'import sys, time
 open("/proc/self/comm", "w").write("rtf-brokerd")
 file = open(sys.argv[1])
 time.sleep(300)' "$WORK/forged/journal" 3>&- &

@@ -34,7 +34,7 @@ if child > 0:
     os.write(1, b"child %d\n" % child)
 time.sleep(1000)
 END
-    become "$1" /usr/bin/python3 "$WORK/family.py" "$WORK" >"$WORK/said" 3>&- &
+    become "$1" /usr/bin/python3 -S "$WORK/family.py" "$WORK" >"$WORK/said" 3>&- &
     FAMILY=$!
     echo "$FAMILY" >>"$WORK/pids"
     is_his() { [[ $(cat "/proc/$FAMILY/comm") == python3* ]]; } # no more who became him

@@ -87,7 +87,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/rtf-*.c lib/client*.c lib/inotify-let-go.c lib/units.c)
     (cd "$RTF_SOURCE" && cc -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Ilib -o "$WORK/storm" test/library/storm.c "${sources[@]}" -ljansson -pthread)
     broker_start --max-specs 200
-    TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-4}" >"$WORK/out"
+    TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-2}" >"$WORK/out"
     [[ $(<"$WORK/out") =~ ^[1-9][0-9]*\ rounds$ ]]
     nothing_is_left
     TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "$WORK/again" >"$WORK/out" 2>"$WORK/err" 3>&- &

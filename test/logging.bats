@@ -98,7 +98,7 @@ on_disk() {
     kill -STOP "$writer"
     eventually is_stopped "$writer"
     # Root's, which have no budget.
-    /usr/bin/python3 - "$SPECS/root" <<'END'
+    /usr/bin/python3 -S - "$SPECS/root" <<'END'
 import os, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
 os.chdir(sys.argv[1])
@@ -140,7 +140,7 @@ is_written() { [ "$(awk '$1 == "State:" { print $2 }' "/proc/$1/status")" = S ];
 # bats test_tags=turn:2
 @test "one user has so much of the log in a time, the rest is counted, and others lose nothing" {
     broker_start
-    as $ALICE /usr/bin/python3 - "$SPECS/$ALICE" <<'END'
+    as $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" <<'END'
 import os, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
 os.chdir(sys.argv[1])

@@ -292,7 +292,7 @@ tidy() {
 
 # bats test_tags=turn:1
 @test "muse run: 64 threads, no CPUs named, some without analysis" {
-    jq -n '{global: {duration: 1, analysis: {supply: true}}, threads: [range(64) | {key: "t\(.)", value: ({phases: {c0: {loops: 5000}}} + if . % 2 == 0 then {analysis: {supply: true}} else {} end)}] | from_entries}' >e.json
+    command jq -n '{global: {duration: 1, analysis: {supply: true}}, threads: [range(64) | {key: "t\(.)", value: ({phases: {c0: {loops: 5000}}} + if . % 2 == 0 then {analysis: {supply: true}} else {} end)}] | from_entries}' >e.json
     "$MUSE" run e.json -o out >/dev/null
     [ "$(of '[.threads[] | select(.analysed)] | length')" -eq 32 ]
     [ "$(of '[.threads[].jobs] | add')" -gt 64 ]
@@ -324,7 +324,7 @@ END_OF_EXPERIMENT
     configure_plugins 'EDF edf - all partition=global threshold=0.3'
     broker_start
     as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
-    [ "$(of '.threads.a.granted | tojson')" = '{"runtime":0.02,"period":0.1,"share":0.2}' ]
+    [ "$(of '.threads.a.granted | tojson')" = '{"period":0.1,"runtime":0.02,"share":0.2}' ]
     grep -q '^a: granted 20ms/100ms; got 0\.[12][0-9]* of a CPU, never silent for more than [0-9.]*ms$' said
     eventually no_specs
     experiment 1 a='"reservation": {"runtime": "99ms", "period": "100ms", "plugin": "EDF"}' >e.json
@@ -345,7 +345,7 @@ no_specs() { [ -z "$(ls "$SPECS/$ALICE")" ]; }
         [ "$(head -c 4 "out/$name.png" | tail -c 3)" = PNG ]
     done
     grep -q '<td>a</td><td>2000</td>' out/report.html
-    jq -n '{ended_at: "", host: "", kernel: "", processors: 2, threads: {a: {calibrated_job: 0, jobs: 0, cpu_time: 0, dropped: 0}}}' >out/run.json
+    command jq -n '{ended_at: "", host: "", kernel: "", processors: 2, threads: {a: {calibrated_job: 0, jobs: 0, cpu_time: 0, dropped: 0}}}' >out/run.json
     "$MUSE" report out
     grep -q '<td>a</td><td>–</td><td>[0-9.]*</td><td>–</td><td>0</td>' out/report.html
     [ "$(grep -c '<svg' out/report.html)" -eq 7 ]
@@ -419,7 +419,7 @@ while True:
     if count % 10 != 5:
         relay.sendto(data, ("127.0.0.1", int(open("port").read())))
 END_OF_RELAY
-    /usr/bin/python3 relay.py 3>&- &
+    /usr/bin/python3 -S relay.py 3>&- &
     echo $! >>"$WORK/pids"
     eventually test -e relay
     experiment 3 a >e.json
@@ -454,7 +454,7 @@ END_OF_RELAY
         mount -t tracefs tracefs /sys/kernel/tracing || skip 'needs tracefs'
         touch traced
     fi
-    jq -n '{global: {duration: 3}, threads: {
+    command jq -n '{global: {duration: 3}, threads: {
         c: {policy: "SCHED_DEADLINE", budget: "20ms", period: "100ms", command: ["sh", "-c", "while :; do :; done"], analysis: {supply: true, runmap: true}},
         s: {command: ["sh", "-c", "while :; do sleep 0.1; done"], analysis: {supply: true}},
         h: {phases: {c0: {loops: 20000}}}}}' >e.json
@@ -481,9 +481,9 @@ END_OF_RELAY
     grep -q '^a: that is 50.0 % less than granted$' said
     run grep 'that is longer than' said
     [ "$status" -eq 1 ]
-    jq -n '{tick: 0.004, threads: {a: {cpu_time: 4.5}}}' >out/run.json
+    command jq -n '{tick: 0.004, threads: {a: {cpu_time: 4.5}}}' >out/run.json
     "$MUSE" analyse out | grep -q '^a: that is 50.0 % less than granted$'
-    jq -n '{tick: 0.004, threads: {a: {cpu_time: 5}}}' >out/run.json
+    command jq -n '{tick: 0.004, threads: {a: {cpu_time: 5}}}' >out/run.json
     "$MUSE" analyse out >said
     grep -q '^a: the kernel gave it the time that was granted; in some of that it got less work done than in the best$' said
     run grep -e 'less than granted' -e 'that is longer than' said
@@ -495,7 +495,7 @@ END_OF_RELAY
 }
 
 @test "muse run: jobs that watch the clock are of one length, however often the thread is interrupted, and marks touch no new page" {
-    jq -n '{global: {duration: 2, default_policy: "SCHED_OTHER"}, threads: {w: {phases: {w0: {duration: "100us"}}, analysis: {}}, c: {phases: {w0: {duration: "2us"}}},
+    command jq -n '{global: {duration: 2, default_policy: "SCHED_OTHER"}, threads: {w: {phases: {w0: {duration: "100us"}}, analysis: {}}, c: {phases: {w0: {duration: "2us"}}},
         hog1: {phases: {c0: {loops: 100000}}}, hog2: {phases: {c0: {loops: 100000}}}}}' >e.json
     as $ALICE "$MUSE" run --quiet -o out e.json
     # A thread that was away for longer than 100 us has no such job, once each time.
@@ -519,7 +519,7 @@ has_reservations() {
     mkdir -m 777 user
     cd user
     for pair; do
-        jq -n --arg q "${pair%:*}ms" --arg p "${pair#*:}ms" '{key: "t\($p)-\($q)", value:
+        command jq -n --arg q "${pair%:*}ms" --arg p "${pair#*:}ms" '{key: "t\($p)-\($q)", value:
             {reservation: {runtime: $q, period: $p}, phases: {w0: {duration: "100us"}}, analysis: {supply: true}}}'
     done | jq -s '{global: {duration: 6, horizon: 3}, threads: (from_entries + ({phases: {c0: {loops: 100000}}} | {hog1: ., hog2: ., hog3: ., hog4: .}))}' >e.json
 }
@@ -567,7 +567,7 @@ is_kept() { # HOW-MANY
     broker_start
     mkdir -m 777 user
     cd user
-    jq -n '{global: {duration: 4, horizon: 2}, threads: {
+    command jq -n '{global: {duration: 4, horizon: 2}, threads: {
         c: {reservation: {runtime: "20ms", period: "100ms"}, command: ["sh", "-c", "while :; do :; done"], analysis: {supply: true, runmap: true}},
         s: {command: ["sh", "-c", "while :; do sleep 0.1; done"], analysis: {supply: true}},
         h1: {phases: {c0: {loops: 20000}}}, h2: {phases: {c0: {loops: 20000}}}}}' >e.json

@@ -143,7 +143,7 @@ eight_streams() {
 }
 
 @test "10,000 streams that come, change and go on links of four rates: each answer is exact, and so is each nearest" {
-    run /usr/bin/python3 -B "$RTF_SOURCE/test/wire/streams-walk.py" "$RTF_LIBEXEC/plugins/net" 2500 1
+    run /usr/bin/python3 -SB "$RTF_SOURCE/test/wire/streams-walk.py" "$RTF_LIBEXEC/plugins/net" 2500 1
     echo "$output"
     [ "$status" = 0 ]
     [ "${#lines[@]}" = 4 ]

@@ -348,7 +348,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
 # of_two UID: a process of two threads, $FIRST and $SECOND, as the program on standard input makes them; argv[1] is the test
 of_two() {
     cat >"$WORK/two.py"
-    become "$1" /usr/bin/python3 "$WORK/two.py" $$ 3>&- &
+    become "$1" /usr/bin/python3 -S "$WORK/two.py" $$ 3>&- &
     FIRST=$!
     echo "$FIRST" >>"$WORK/pids"
     eventually has_two_threads "$FIRST"
@@ -726,7 +726,7 @@ os.read(0, 1)
 ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0) # exit(2): of this thread alone
 END
     mkfifo -m 666 "$WORK/go"
-    become $ALICE sh -c 'exec /usr/bin/python3 "$1" <"$2"' sh "$WORK/first.py" "$WORK/go" 3>&- &
+    become $ALICE sh -c 'exec /usr/bin/python3 -S "$1" <"$2"' sh "$WORK/first.py" "$WORK/go" 3>&- &
     first=$!
     echo "$first" >>"$WORK/pids"
     exec 7>"$WORK/go"

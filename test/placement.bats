@@ -106,7 +106,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     broker_start --max-specs 100000
     as $ALICE mkdir "$SPECS/$ALICE"
     eventually are_on "$FIRST"
-    become $ALICE /usr/bin/python3 - "$SPECS/$ALICE" "$WORK" "$SECOND" <<'END' 3>&- &
+    become $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" "$WORK" "$SECOND" <<'END' 3>&- &
 import os, sys
 os.chdir(sys.argv[1])
 os.sched_setaffinity(0, [int(sys.argv[3])]) # on the broker's CPU it would wait after each file until that has been answered

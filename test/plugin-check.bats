@@ -4,7 +4,7 @@ bats_require_minimum_version 1.5.0
 load helper
 
 setup() {
-    check=$RTF_SOURCE/contrib/plugin-check
+    check=(/usr/bin/python3 -S "$RTF_SOURCE/contrib/plugin-check")
     bent=$BATS_TEST_DIRNAME/fixtures/plugins/bent
     scratch=$(mktemp -d)
 }
@@ -18,7 +18,7 @@ is_good_without() {
     local known
     known=$BATS_FILE_TMPDIR/$(cksum <<<"$*" | tr ' ' -)
     [ ! -e "$known" ] || return 0
-    FAULT=none PLUGIN=$1 run "$check" --steps 200 "${@:2}" "$bent"
+    FAULT=none PLUGIN=$1 run "${check[@]}" --steps 200 "${@:2}" "$bent"
     [ "$status" -eq 0 ]
     touch "$known"
 }
@@ -28,7 +28,7 @@ finds() {
     local fault=$1 sentence=$2 plugin=$3
     shift 3
     is_good_without "$plugin" "$@"
-    FAULT=$fault PLUGIN=$plugin run --separate-stderr "$check" --steps 1000 "$@" "$bent"
+    FAULT=$fault PLUGIN=$plugin run --separate-stderr "${check[@]}" --steps 1000 "$@" "$bent"
     echo "$fault: $status: $stderr"
     [ "$status" -eq 1 ]
     [[ $stderr == *"$sentence"* ]]
@@ -41,7 +41,7 @@ STEPS=2000
 clean() {
     local plugin=$1
     shift
-    run --separate-stderr "$check" --steps "$STEPS" "$@" "$plugin"
+    run --separate-stderr "${check[@]}" --steps "$STEPS" "$@" "$plugin"
     echo "$*: $status: $output $stderr"
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
@@ -137,7 +137,7 @@ ours() {
 
 # bats test_tags=turn:1
 @test "sums of floating point numbers that drift" {
-    run --separate-stderr "$check" --steps 3000 --seed 9 --priority - --model none "$BATS_TEST_DIRNAME/fixtures/plugins/drifting"
+    run --separate-stderr "${check[@]}" --steps 3000 --seed 9 --priority - --model none "$BATS_TEST_DIRNAME/fixtures/plugins/drifting"
     echo "$output $stderr"
     [ "$status" -eq 1 ]
     [[ $stderr == *"the answers are"* ]]
@@ -184,16 +184,16 @@ ours() {
 }
 
 @test "wrong usage is 64, a plugin that cannot be started is a fault" {
-    run "$check" --cpus none /bin/true
+    run "${check[@]}" --cpus none /bin/true
     [ "$status" -eq 64 ]
-    run "$check" --priority 0-200 /bin/true
+    run "${check[@]}" --priority 0-200 /bin/true
     [ "$status" -eq 64 ]
-    run "$check"
+    run "${check[@]}"
     [ "$status" -eq 64 ]
-    run "$check" "$scratch/absent"
+    run "${check[@]}" "$scratch/absent"
     [ "$status" -eq 1 ]
     [[ $output == *"cannot be started"* ]]
-    run "$check" --priority - "$RTF_SOURCE/contrib/plugins/harmonic"
+    run "${check[@]}" --priority - "$RTF_SOURCE/contrib/plugins/harmonic"
     [ "$status" -eq 1 ]
     [[ $output == *"declines to start"* ]]
 }
@@ -221,7 +221,7 @@ ours() {
 }
 
 @test "a plan weighs what it weighs in the ledger: under FIFO and RR by the period, under SCHED_DEADLINE by a deadline that is shorter" {
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$RTF_SOURCE/contrib" /usr/bin/python3 -c '
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$RTF_SOURCE/contrib" /usr/bin/python3 -S -c '
 from fractions import Fraction
 from types import SimpleNamespace as Of
 from plugin_check.model import Model

@@ -5,7 +5,7 @@ prepare() { configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP
 
 requires_x86_64() { [ "$(uname -m)" = x86_64 ] || skip "test/fixtures/inject knows the registers of x86_64 only"; }
 requires_landlock() { as_itself landlock || skip 'this kernel has no landlock'; }
-as_itself() { /usr/bin/python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 2)'; }
+as_itself() { /usr/bin/python3 -S -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 2)'; }
 
 status_of() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
 
@@ -16,7 +16,7 @@ powers() {
     effective=$(status_of "$1" CapEff)
     [ "$effective" = "$(status_of "$1" CapPrm)" ] && [ "$effective" = "$(status_of "$1" CapBnd)" ] || { echo "they differ"; return; }
     [ "$(status_of "$1" CapInh)$(status_of "$1" CapAmb)" = 00000000000000000000000000000000 ] || { echo "some are inheritable"; return; }
-    /usr/bin/python3 - "$effective" <<'END'
+    /usr/bin/python3 -S - "$effective" <<'END'
 import sys
 names = {0: "chown", 1: "dac_override", 3: "fowner", 4: "fsetid", 5: "kill", 6: "setgid", 7: "setuid", 8: "setpcap", 14: "ipc_lock", 23: "sys_nice", 28: "lease", 38: "perfmon"}
 value = int(sys.argv[1], 16)
@@ -276,7 +276,7 @@ while IFS== read -r key value; do
 done
 END
     cat >"$WORK/plugins/python" <<'END'
-#!/usr/bin/python3
+#!/usr/bin/python3 -S
 import json, subprocess, sys
 print("protocol=1\nanswer=ok\n", flush=True)
 said = {}

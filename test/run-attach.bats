@@ -57,11 +57,11 @@ ends() {
     [ "$status" -eq "$1" ] || { echo "status $status: $(<"$WORK/err")" >&2; return 1; }
     eventually is_empty "$OWN"
 }
-ending() { as "$ALICE" env --default-signal /usr/bin/python3 -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"; }
+ending() { as "$ALICE" env --default-signal /usr/bin/python3 -S -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"; }
 
 @test "--attach=start is what is done without: the command has rtf-run's process id" {
     broker_start
-    start --attach=start -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/program.py" "$AT"
+    start --attach=start -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
     [ "$CHILD" = "$PID" ]
     [[ $(kernel "$PID") == "deadline "* ]]
@@ -72,7 +72,7 @@ ending() { as "$ALICE" env --default-signal /usr/bin/python3 -c 'import subproce
 # bats test_tags=turn:2
 @test "--attach=ready: reserved before the start, attached when the command says READY=1, and gone with it" {
     broker_start
-    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/program.py" "$AT"
+    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
     has_grant
     is_policy "$CHILD" other
@@ -103,7 +103,7 @@ while True:
     with open(sys.argv[2], "a") as told:
         told.write(f"{pid} {fds} {data.decode()!r}\n")
 END
-    /usr/bin/python3 "$WORK/manager" "$WORK/open/socket" "$WORK/told" 3>&- &
+    /usr/bin/python3 -S "$WORK/manager" "$WORK/open/socket" "$WORK/told" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -S "$WORK/open/socket"
     cat >"$WORK/speaker.py" <<'END'
@@ -119,7 +119,7 @@ END
     mkfifo "$WORK/keys"
     # shellcheck disable=SC2016
     become "$ALICE" sh -c 'NOTIFY_SOCKET=$1 WATCHDOG_PID=$$ LISTEN_PID=$$ LISTEN_FDS=0; export NOTIFY_SOCKET WATCHDOG_PID LISTEN_PID LISTEN_FDS; shift; exec "$@"' sh \
-        "$WORK/open/socket" "$RTF_BIN/rtf-run" --spool "$SPOOL" --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/speaker.py" \
+        "$WORK/open/socket" "$RTF_BIN/rtf-run" --spool "$SPOOL" --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/speaker.py" \
         <"$WORK/keys" >"$WORK/out" 2>"$WORK/err" 3>&- &
     PID=$!
     echo "$PID" >>"$WORK/pids"
@@ -135,11 +135,11 @@ $PID 0 'READY=1'" ]
 # bats test_tags=turn:1
 @test "--attach=ready: another user's READY=1 counts for nothing" {
     broker_start
-    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/program.py" "$AT"
+    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
     path=$(tr '\0' '\n' <"/proc/$CHILD/environ" | sed -n 's/^NOTIFY_SOCKET=//p')
-    as $BOB /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", sys.argv[1].replace("@", "\0", 1))' "$path"
-    as $ALICE /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"STATUS=x", sys.argv[1].replace("@", "\0", 1))' "$path"
+    as $BOB /usr/bin/python3 -S -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", sys.argv[1].replace("@", "\0", 1))' "$path"
+    as $ALICE /usr/bin/python3 -S -c 'import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"STATUS=x", sys.argv[1].replace("@", "\0", 1))' "$path"
     has_grant
     is_policy "$CHILD" other
     touch "$AT.go"
@@ -152,7 +152,7 @@ $PID 0 'READY=1'" ]
 @test "--attach=TIME: attached when it has run for so long, not before" {
     broker_start
     began=$(milliseconds)
-    start --attach=700ms -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/program.py" "$AT"
+    start --attach=700ms -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
     is_policy "$CHILD" other
     has_grant
@@ -163,7 +163,7 @@ $PID 0 'READY=1'" ]
 }
 
 named_thread_is_attached() {
-    start --attach=thread:work* -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/program.py" "$AT" worker-7
+    start --attach=thread:work* -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT" worker-7
     begins
     has_grant
     touch "$AT.go"
@@ -223,7 +223,7 @@ named_thread_is_attached() {
     ulimit -c 0
     for signal in INT TERM HUP QUIT ALRM USR1 USR2; do
         rm -f "$AT"
-        start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -c "
+        start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -S -c "
 import signal, os, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 open('$AT', 'w').write(str(os.getpid()))
@@ -245,8 +245,8 @@ time.sleep(100)"
 @test "it is stopped with its command, and goes on with it" {
     broker_start
     # The kernel stops nobody in an orphaned process group by SIGTSTP: one of its own, with its parent in the same session, is none.
-    PREFIX=(/usr/bin/python3 -c 'import os, sys; os.setpgid(0, 0); os.execvp(sys.argv[1], sys.argv[1:])')
-    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/program.py" "$AT"
+    PREFIX=(/usr/bin/python3 -S -c 'import os, sys; os.setpgid(0, 0); os.execvp(sys.argv[1], sys.argv[1:])')
+    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
     kill -TSTP "$PID"
     eventually is_stopped "$CHILD"
@@ -306,14 +306,14 @@ on_terminal() {
 # bats test_tags=turn:0
 @test "the start of a program does not run on its budget: with 1 ms in 100 ms it is there at once" {
     broker_start
-    rtf_run --attach=10s -T 1ms -P 100ms -- /usr/bin/python3 -c pass # what has to be read has been
-    at_once rtf_run --attach=10s -T 1ms -P 100ms -- /usr/bin/python3 -c pass
+    rtf_run --attach=10s -T 1ms -P 100ms -- /usr/bin/python3 -S -c pass # what has to be read has been
+    at_once rtf_run --attach=10s -T 1ms -P 100ms -- /usr/bin/python3 -S -c pass
 }
 
 # bats test_tags=turn:1
 @test "killed with -9 before its command is attached, it leaves no reservation for longer than half a minute" {
     broker_start
-    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/program.py" "$AT"
+    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
     kill -KILL "$PID"
     [ "$(jq .expires "$OWN/run-$PID.json")" = 30000000 ]
@@ -324,7 +324,7 @@ on_terminal() {
 # bats test_tags=turn:2
 @test "while it waits it renews its reservation" {
     broker_start
-    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 "$WORK/program.py" "$AT"
+    start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
     before=$(stat -c %Z "$OWN/run-$PID.json")
     renewed() { [ "$(stat -c %Z "$OWN/run-$PID.json")" -ge $((before + 10)) ]; }

@@ -44,7 +44,7 @@ rtf_run() { as "$ALICE" "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; }
 
 # ending COMMAND...: its exit status, or the negative number of the signal that it died of.
 ending() {
-    /usr/bin/python3 -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"
+    /usr/bin/python3 -S -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"
 }
 
 # unchanged COMMAND...: what it prints is the same with and without rtf-run before it.
@@ -90,7 +90,7 @@ nothing_reserved() {
 # bats test_tags=turn:1
 @test "a second thread of the command is ordinary" {
     broker_start
-    run rtf_run -T 10ms -P 20ms -- /usr/bin/python3 -c '
+    run rtf_run -T 10ms -P 20ms -- /usr/bin/python3 -S -c '
 import os, threading
 own = os.sched_getscheduler(0)
 thread = threading.Thread(target=lambda: print(own & ~os.SCHED_RESET_ON_FORK, os.sched_getscheduler(0)))
@@ -332,7 +332,7 @@ glob() { compgen -G "$1" >/dev/null; }
     freeze_broker
     ulimit -c 0
     for signal in INT TERM HUP QUIT PIPE ALRM USR1 USR2; do
-        as $ALICE env --default-signal /usr/bin/python3 -c '
+        as $ALICE env --default-signal /usr/bin/python3 -S -c '
 import os, subprocess, sys, time
 child = subprocess.Popen(sys.argv[3:])
 while not os.path.exists(f"{sys.argv[1]}/run-{child.pid}.json"):
@@ -465,7 +465,7 @@ is_polling() { [[ $(cat "/proc/$1/wchan") == *poll* ]]; }
 
 # took_us COMMAND...: how long one takes, the median of 21.
 took_us() {
-    /usr/bin/python3 -c '
+    /usr/bin/python3 -S -c '
 import subprocess, sys, time
 took = []
 for _ in range(21):
@@ -665,7 +665,7 @@ END
     as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run -T 5ms -P 20ms -D 15ms --desired-runtime 7ms --priority 30 \
         --plugin EDF --ignore-admission --name cam --comment 'camera "1" ü' -- touch "$WORK/ran" >"$WORK/out"
     [ "$(wc -l <"$WORK/out")" -eq 1 ]
-    [ "$(jq -c 'del(.attach, .token)' "$WORK/out")" = '{"runtime":5000,"desired_runtime":7000,"period":20000,"deadline":15000,"priority":30,"plugin":"EDF","ignore_admission":true,"lifetime":"thread","comment":"camera \"1\" ü"}' ]
+    [ "$(command jq -c 'del(.attach, .token)' "$WORK/out")" = '{"runtime":5000,"desired_runtime":7000,"period":20000,"deadline":15000,"priority":30,"plugin":"EDF","ignore_admission":true,"lifetime":"thread","comment":"camera \"1\" ü"}' ]
     jq -e '(.attach | type) == "number" and (.token | test("^[0-9a-f]{16}$"))' "$WORK/out"
     [ ! -e "$SPOOL" ]
     [ ! -e "$WORK/ran" ]

@@ -291,7 +291,7 @@ while not os.path.exists(stop):
 print(*sorted(seen), sep="\n")
 print("enough" if reads >= 200 else "only %d" % reads)
 END
-    become $ALICE /usr/bin/python3 "$WORK/reader.py" "$SPECS/$ALICE/cam.verdict" "$SLEEPER" "$WORK/stop" >"$WORK/seen" 2>&1 3>&- &
+    become $ALICE /usr/bin/python3 -S "$WORK/reader.py" "$SPECS/$ALICE/cam.verdict" "$SLEEPER" "$WORK/stop" >"$WORK/seen" 2>&1 3>&- &
     reader=$!
     echo "$reader" >>"$WORK/pids"
     here $ALICE "
@@ -505,7 +505,7 @@ for number in range(150):
             raise SystemExit("rewrite %d is not answered" % number)
     assert granted() == 100 + number
 END
-    here $ALICE "/usr/bin/python3 '$WORK/writer.py'"
+    here $ALICE "/usr/bin/python3 -S '$WORK/writer.py'"
 }
 
 # bats test_tags=turn:0
@@ -622,7 +622,7 @@ END
     here $ALICE 'mkfifo pipe.json; mkdir folder.json; mkdir .full; : >.full/file; mv .full full.json'
     mknod "$SPECS/$ALICE/device.json" c 1 3
     chown $ALICE "$SPECS/$ALICE/device.json"
-    /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$SPECS/$ALICE/socket.json"
+    /usr/bin/python3 -S -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$SPECS/$ALICE/socket.json"
     chown $ALICE "$SPECS/$ALICE/socket.json"
     is_bad pipe 'is a FIFO; it must be a regular file'
     is_bad folder 'is a directory; it must be a regular file'
@@ -671,7 +671,7 @@ END
     broker_start
     stop_sign
     here $ALICE "echo '$PERIODIC' >.new"
-    in_background "exec /usr/bin/python3 -c '
+    in_background "exec /usr/bin/python3 -S -c '
 import fcntl, os, signal
 signal.signal(signal.SIGIO, signal.SIG_IGN)
 fd = os.open(\".new\", os.O_RDONLY)
@@ -829,17 +829,17 @@ poll = select.poll()
 poll.register(fd, 0)
 print("hung up" if poll.poll(10000) else "waited in vain")
 END
-    become $ALICE /usr/bin/python3 "$WORK/watch.py" "$SPOOL/alive" >"$WORK/watched" 3>&- &
+    become $ALICE /usr/bin/python3 -S "$WORK/watch.py" "$SPOOL/alive" >"$WORK/watched" 3>&- &
     watcher=$!
     echo "$watcher" >>"$WORK/pids"
     eventually grep -q open "$WORK/watched"
     broker_stop KILL
     wait "$watcher"
     grep -qx 'hung up' "$WORK/watched"
-    run as $ALICE /usr/bin/python3 "$WORK/watch.py" "$SPOOL/alive"
+    run as $ALICE /usr/bin/python3 -S "$WORK/watch.py" "$SPOOL/alive"
     [ "$status" -ne 0 ]
     [ "$output" = ENXIO ]
-    run stranger $ALICE /usr/bin/python3 "$WORK/watch.py" "$SPOOL/alive"
+    run stranger $ALICE /usr/bin/python3 -S "$WORK/watch.py" "$SPOOL/alive"
     [ "$output" = EACCES ]
 }
 

@@ -42,7 +42,7 @@ agrees() {
 
 # changes SECONDS: something changes as often as it can
 changes() {
-    as $BOB /usr/bin/python3 - "$SPECS/$BOB" "$1" 3>&- <<'END'
+    as $BOB /usr/bin/python3 -S - "$SPECS/$BOB" "$1" 3>&- <<'END'
 import os, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
 os.chdir(sys.argv[1])
@@ -195,7 +195,7 @@ settled() {
     eventually is_traced "$(publisher)"
     changes 5 &
     echo "$!" >>"$WORK/pids"
-    /usr/bin/python3 - "$STATUS" <<'END'
+    /usr/bin/python3 -S - "$STATUS" <<'END'
 import json, os, sys, time
 seen = set()
 for turn in range(1000):

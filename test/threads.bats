@@ -72,7 +72,7 @@ order = open(sys.argv[1]).read().strip()
 told.set()
 threading.Event().wait()
 END
-    become $ALICE /usr/bin/python3 "$WORK/three.py" "$WORK/order" >"$WORK/three" 2>"$WORK/three.err" 3>&- &
+    become $ALICE /usr/bin/python3 -S "$WORK/three.py" "$WORK/order" >"$WORK/three" 2>"$WORK/three.err" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually tells_its_threads
     echo "$FIRST" >>"$WORK/pids"
@@ -425,7 +425,7 @@ def second():
 threading.Thread(target=second, daemon=True).start()
 threading.Event().wait()
 END
-    become $ALICE /usr/bin/python3 "$WORK/hasty.py" "$1" >"$WORK/first" 3>&- &
+    become $ALICE /usr/bin/python3 -S "$WORK/hasty.py" "$1" >"$WORK/first" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/first"
     read -r FIRST SECOND <"$WORK/first"
@@ -486,7 +486,7 @@ while not os.path.exists(stop):
 print("samples" if samples > 1000 else "too few", "seen" if real_time else "never real-time", outside)
 END
     # On CPU 1 the thread would keep it from looking.
-    taskset -c 0 /usr/bin/python3 "$WORK/sampler.py" "$self" "$WORK/stop" >"$WORK/samples" 2>&1 3>&- &
+    taskset -c 0 /usr/bin/python3 -S "$WORK/sampler.py" "$self" "$WORK/stop" >"$WORK/samples" 2>&1 3>&- &
     sampler=$!
     echo "$sampler" >>"$WORK/pids"
     spec $ALICE cam '{"priority": 14, "plugin": "FP"}' >/dev/null
@@ -716,7 +716,7 @@ END
     for ids in "$ALICE $ALICE $BOB" "$ALICE $BOB $ALICE" "$BOB $ALICE $ALICE" "$ALICE $ALICE 0"; do
         : >"$WORK/self"
         # shellcheck disable=SC2086 # three words
-        /usr/bin/python3 "$WORK/ids.py" $ids <>"$WORK/never" >>"$WORK/self" 3>&- &
+        /usr/bin/python3 -S "$WORK/ids.py" $ids <>"$WORK/never" >>"$WORK/self" 3>&- &
         self=$!
         echo "$self" >>"$WORK/pids"
         eventually test -s "$WORK/self"
@@ -900,7 +900,7 @@ for number in range(150):
     if number % 2:
         os.unlink("cam.tid")
 END
-    as $ALICE sh -c 'cd "$1" && exec /usr/bin/python3 "$2"' sh "$SPECS/$ALICE" "$WORK/writer.py"
+    as $ALICE sh -c 'cd "$1" && exec /usr/bin/python3 -S "$2"' sh "$SPECS/$ALICE" "$WORK/writer.py"
     [ "$(jq -s '[.[] | select(.stage == "verdict" and .name == "cam" and (.reason | test("must hold")))] | length' "$EVENTS")" = 0 ]
 }
 
@@ -927,7 +927,7 @@ if got == 0:
     os.setresuid(uid, uid, uid)
     os.execv("/bin/sleep", ["sleep", "300"])
 END
-    /usr/bin/python3 "$WORK/reuse.py" "$1" "$2" "$SPECS/$ALICE" >/dev/null 3>&-
+    /usr/bin/python3 -S "$WORK/reuse.py" "$1" "$2" "$SPECS/$ALICE" >/dev/null 3>&-
     echo "$1" >>"$WORK/pids"
     eventually is_sleep "$1"
 }

@@ -123,7 +123,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     run_it() { # ARGUMENTS...
         receiver 5000
         at "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job "$@" -- \
-            /usr/bin/python3 "$WORK/send.py" 10.78.0.2 5000 1 1024 20 10 &
+            /usr/bin/python3 -S "$WORK/send.py" 10.78.0.2 5000 1 1024 20 10 &
         running=$!
         eventually has_classes 1
         class=$(of_class) rate=$(classes | cut -d ' ' -f 2)
@@ -239,7 +239,7 @@ except PermissionError:
     pass
 print(*(hex(s.getsockopt(socket.SOL_SOCKET, 36)) for s in (theirs, marked, local, own)), flush=True)
 END
-    from "$near" /usr/bin/python3 "$WORK/inherit.py" $ALICE "$WORK/go" >"$WORK/marks" 2>&1 3>&- &
+    from "$near" /usr/bin/python3 -S "$WORK/inherit.py" $ALICE "$WORK/go" >"$WORK/marks" 2>&1 3>&- &
     inheritor=$!
     echo "$inheritor" >>"$WORK/pids"
     eventually grep -q ready "$WORK/marks"

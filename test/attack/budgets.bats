@@ -59,5 +59,5 @@ while True:
 END
     chmod 644 "$WORK/sets.py"
     OBSERVED='{"priority": 5, "plugin": "RR"}'
-    bob_is_answered_beside attack /usr/bin/python3 "$WORK/sets.py" "$SPECS/$ALICE"
+    bob_is_answered_beside attack /usr/bin/python3 -S "$WORK/sets.py" "$SPECS/$ALICE"
 }

@@ -54,7 +54,7 @@ def work():
 threading.Thread(target=work, daemon=True).start()
 time.sleep(300)
 END
-    /usr/bin/python3 "$WORK/server.py" $ALICE >"$WORK/server" 2>&1 3>&- &
+    /usr/bin/python3 -S "$WORK/server.py" $ALICE >"$WORK/server" 2>&1 3>&- &
     server=$!
     echo "$server" >>"$WORK/pids"
     eventually [ -s "$WORK/server" ]
@@ -82,7 +82,7 @@ while os.path.exists(sys.argv[1]):
 END
     : >"$WORK/storming"
     mkfifo -m 644 "$WORK/storming.go"
-    become $ALICE sh -c 'read -r line <"$1.go"; exec /usr/bin/python3 "$2" "$1" "$3"' sh "$WORK/storming" "$WORK/storm.py" "$1" >/dev/null 2>&1 3>&- &
+    become $ALICE sh -c 'read -r line <"$1.go"; exec /usr/bin/python3 -S "$2" "$1" "$3"' sh "$WORK/storming" "$WORK/storm.py" "$1" >/dev/null 2>&1 3>&- &
     STORM=$!
     echo "$STORM" >>"$WORK/pids"
     eventually is_sh "$STORM"
@@ -149,7 +149,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
         pass
 print(count)
 END
-    raised() { /usr/bin/python3 "$WORK/raised.py" $ALICE; }
+    raised() { /usr/bin/python3 -S "$WORK/raised.py" $ALICE; }
     many() { [ "$(raised)" -ge 3 ]; } # of those that are there for long enough to be seen
     eventually many
     release_beside_storm

@@ -36,7 +36,7 @@ if ctypes.CDLL(None).mount(b"stuck", sys.argv[1].encode(), b"fuse", 6, options.e
     sys.exit(1)
 time.sleep(300)
 END
-    /usr/bin/python3 "$WORK/mount.py" "$1" "$2" "$ALICE" 3>&- &
+    /usr/bin/python3 -S "$WORK/mount.py" "$1" "$2" "$ALICE" 3>&- &
     FUSE=$!
     echo "$FUSE" >>"$WORK/pids"
     eventually grep -q " $1 fuse " /proc/mounts
@@ -49,7 +49,7 @@ tidy() {
 }
 
 @test "a file system that never answers, mounted on a spec, a verdict or a directory, does not stop the broker" {
-    /usr/bin/python3 -c 'import os; os.open("/dev/fuse", os.O_RDWR)' 2>/dev/null || skip 'no FUSE in this kernel'
+    /usr/bin/python3 -S -c 'import os; os.open("/dev/fuse", os.O_RDWR)' 2>/dev/null || skip 'no FUSE in this kernel'
     broker_start
     for name in cam two; do spec $ALICE $name '{"priority": 2, "plugin": "RR"}' >/dev/null; done
     mount_fuse "$SPECS/$ALICE/cam.json" 100000

@@ -40,7 +40,7 @@ while True:
 END
     : >"$WORK/stuck"
     STUCK=1
-    /usr/bin/python3 "$WORK/stuck.py" "$WORK/stuck" >/dev/null 2>"$WORK/stuck.err" 3>&- &
+    /usr/bin/python3 -S "$WORK/stuck.py" "$WORK/stuck" >/dev/null 2>"$WORK/stuck.err" 3>&- &
     SERVER=$!
     echo "$SERVER" >>"$WORK/pids"
     eventually grep -q " $WORK/stuck fuse " /proc/mounts || { cat "$WORK/stuck.err" >&2; return 1; }
@@ -56,7 +56,7 @@ page = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 4096, prot=mmap.PROT_READ)
 threading.Thread(target=out.send, args=(page,)).start()
 print("ready", flush=True)
 END
-    from "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 "$WORK/hold.py" "$WORK/stuck" >"$WORK/held" 2>&1 3>&- &
+    from "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 -S "$WORK/hold.py" "$WORK/stuck" >"$WORK/held" 2>&1 3>&- &
     HOLDER=$!
     echo "$HOLDER" >>"$WORK/pids"
     eventually grep -q ready "$WORK/held" || { cat "$WORK/held" >&2; return 1; }
@@ -72,7 +72,7 @@ attach() { # UID NAME TID: prints the answer
 says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" >&2; return 1; }; }
 
 @test "a socket that its owner keeps locked costs nobody else anything, and him his own attachments until he lets go" {
-    /usr/bin/python3 -c 'import os; os.open("/dev/fuse", os.O_RDWR)' 2>/dev/null || skip 'no FUSE in this kernel'
+    /usr/bin/python3 -S -c 'import os; os.open("/dev/fuse", os.O_RDWR)' 2>/dev/null || skip 'no FUSE in this kernel'
     broker_start
     mount_stuck
     hold_socket
@@ -92,7 +92,7 @@ says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" 
 
 @test "descriptors are looked at up to a bound" {
     broker_start
-    from "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 -c '
+    from "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 -S -c '
 import resource, socket, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (5000, 5000))
 all = [socket.socket() for _ in range(4500)]

@@ -43,7 +43,7 @@ errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge 
 
 # uids_come_and_go FIRST COUNT: each makes a directory, and removes it when the broker has seen it
 uids_come_and_go() {
-    /usr/bin/python3 - "$SPECS" "$1" "$2" "$GROUP" <<'END'
+    /usr/bin/python3 -S - "$SPECS" "$1" "$2" "$GROUP" <<'END'
 import os, sys
 specs, first, count, group = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 def as_user(uid, act):
@@ -87,7 +87,7 @@ are_gone() { [ "$(the_books | jq '.quiet | length')" = 0 ]; }
 
 # as_user_makes UID COUNT: so many directories in specs/ under others' names, if he can; prints how many he could
 as_user_makes() {
-    as "$1" /usr/bin/python3 - "$SPECS" "$2" <<'END2'
+    as "$1" /usr/bin/python3 -S - "$SPECS" "$2" <<'END2'
 import os, sys
 made = 0
 for number in range(int(sys.argv[2])):
@@ -102,7 +102,7 @@ END2
 aside_of() { find "$SPECS" -mindepth 1 -maxdepth 1 -name ".aside-$1-*" | wc -l; }
 has_aside() { [ "$(aside_of "$1")" = "$2" ]; }
 says_full() { [ "$(jq -r 'select(.stage == "spool" and .decision == "warning") | .reason' "$EVENTS" | grep -c "^so much of uid $1 has been moved aside")" = "$2" ]; }
-lists_of() { /usr/bin/python3 -c 'import os, sys; print(*os.listxattr(sys.argv[1]))' "$1"; }
+lists_of() { /usr/bin/python3 -S -c 'import os, sys; print(*os.listxattr(sys.argv[1]))' "$1"; }
 can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
 
 # bats test_tags=turn:1

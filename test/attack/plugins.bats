@@ -35,7 +35,7 @@ has_logged() { [ "$(log_of_plugin "$1" | wc -l)" -ge "$2" ]; }
         [[ $(kernel "$child") == "other 0 nice=0 "* ]]
     done
     # A thread of the lowest real-time priority has what it wants beside them.
-    run timeout 5 chrt -f 1 /usr/bin/python3 -c 'import time
+    run timeout 5 chrt -f 1 /usr/bin/python3 -S -c 'import time
 from os import sched_setaffinity, cpu_count
 worst = 0
 for cpu in range(cpu_count()):
@@ -71,7 +71,7 @@ all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
     [[ $(log_of_plugin killed | tail -n 1) == 'it used '*' ms of CPU time and has not greeted, which at first it did within '* ]]
     # What that took from a thread of the lowest real-time priority on the same CPU.
     cpu=$(awk '{ sub(/.*\) /, ""); print $37 }' "/proc/$BROKER/stat")
-    run timeout 30 taskset -c "$cpu" chrt -f 1 /usr/bin/python3 -c 'import time
+    run timeout 30 taskset -c "$cpu" chrt -f 1 /usr/bin/python3 -S -c 'import time
 lost, last, until = 0.0, time.monotonic(), time.monotonic() + 4
 while last < until:
     now = time.monotonic()
@@ -94,7 +94,7 @@ print(int(lost * 1000))'
 # bats test_tags=turn:1
 @test "a plugin reaches no socket by its path" {
     broker_start --plugin-user $PLUGIN_USER
-    /usr/bin/python3 - "$WORK/switch/FP.socket" "$WORK/heard" <<'END' 3>&- &
+    /usr/bin/python3 -S - "$WORK/switch/FP.socket" "$WORK/heard" <<'END' 3>&- &
 import os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 server.bind(sys.argv[1])

@@ -7,7 +7,7 @@ prepare() {
     local uid
     grep '^[A-Z]' "$RTF_SOURCE/etc/plugins.conf" >"$CONFIG/plugins.conf"
     for uid in $ALICE $BOB; do sed -n "s/^@rtf /$uid /p" "$RTF_SOURCE/etc/acl.conf"; done >"$CONFIG/acl.conf"
-    TICK=$(/usr/bin/python3 -c 'import time; print(round(time.clock_getres(6) * 1000000))')
+    TICK=$(/usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) * 1000000))')
     RUNTIME=$((TICK > 4000 ? TICK : 4000)) # of the victim, in us; his period is two and a half times as long
     ATTACKERS=()
     cc -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
@@ -35,7 +35,7 @@ END_OF_C
 }
 
 have_come() { [ "$(pgrep -cP "$1")" = "$2" ]; }
-are_asked() { [ "$(find "$SPECS/$ALICE" -name '*.verdict' | wc -l)" = "$1" ]; }
+are_deadline() { [ "$(ps -o cls= --ppid "$1" | grep -c DLN)" = "$2" ]; }
 
 # in_time COUNT JSON: so many threads of Alice, each with that spec, spin at once in Bob's first second of work. Is none of his
 # jobs late? A machine that stood still meanwhile makes them late, too.
@@ -48,8 +48,7 @@ in_time() {
     eventually have_come "$parent" "$1"
     pgrep -P "$parent" | tee -a "$WORK/pids" | as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && rm -f ./* && n=0 && while read -r tid; do
         n=$((n + 1)); echo "{$2, \"attach\": $tid}" >.new; mv .new "c$n.json"; done' sh "$SPECS/$ALICE" "$2"
-    eventually are_asked "$1"
-    echo "# $(cat "$SPECS/$ALICE"/*.verdict | jq -r .result | sort | uniq -c | xargs)" >&3
+    eventually are_deadline "$parent" "$1" # some wait for what those before them have used
     become $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" --plugin EDF -T ${RUNTIME}us -P $((RUNTIME * 5 / 2))us -- \
         "$WORK/jobs" $((shot * 1000000 - RUNTIME * 50)) $((RUNTIME * 5 / 2)) 150 0:$((RUNTIME * 17 / 20)) >"$WORK/done" 3>&- &
     echo "$!" >>"$WORK/pids"

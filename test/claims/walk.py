@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -S
 # walk.py walk DIRECTORY OPERATIONS SEED: as one user, random creations, changes and releases of specs that claim some of CPU time, network and disk,
 # each after the answer to the one before. Prints how many were granted, refused and released.
 # walk.py sums SPECS: what all that is granted there takes of each pool, as status.json would say it: EDF NET SDA, one line. Exact: whole numbers.

@@ -47,7 +47,7 @@ storm() { # [HELPER PLUGIN RULE]
         threads+=("$SLEEPER")
     done
     as $ALICE mkdir -p "$SPECS/$ALICE"
-    become $ALICE /usr/bin/python3 "$BATS_TEST_DIRNAME/stream" "$SPECS/$ALICE" "$seed" "${threads[@]}" >"$WORK/stream" 2>&1 3>&- &
+    become $ALICE /usr/bin/python3 -S "$BATS_TEST_DIRNAME/stream" "$SPECS/$ALICE" "$seed" "${threads[@]}" >"$WORK/stream" 2>&1 3>&- &
     local stream=$!
     echo "$stream" >>"$WORK/pids"
     RANDOM=$seed

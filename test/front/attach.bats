@@ -17,7 +17,7 @@ for i in range(int(sys.argv[1])):
 print("ready", flush=True)
 time.sleep(300)
 PYTHON
-    become $ALICE /usr/bin/python3 "$WORK/threads.py" "$1" >"$WORK/ready" 2>&1 3>&- &
+    become $ALICE /usr/bin/python3 -S "$WORK/threads.py" "$1" >"$WORK/ready" 2>&1 3>&- &
     MANY=$!
     echo "$MANY" >>"$WORK/pids"
     eventually grep -q ready "$WORK/ready"

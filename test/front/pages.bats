@@ -70,7 +70,7 @@ typed() {
     is_policy "$SLEEPER" deadline
     example rtf-detach.1 1 && typed
     is_policy "$SLEEPER" other
-    (exec setpriv --reuid $ALICE --regid $ALICE --clear-groups -- /usr/bin/python3 -c 'import ctypes, time; ctypes.CDLL(None).prctl(15, b"audio-1", 0, 0, 0); time.sleep(300)' 3>&-) &
+    (exec setpriv --reuid $ALICE --regid $ALICE --clear-groups -- /usr/bin/python3 -S -c 'import ctypes, time; ctypes.CDLL(None).prctl(15, b"audio-1", 0, 0, 0); time.sleep(300)' 3>&-) &
     SLEEPER=$!
     echo "$SLEEPER" >>"$WORK/pids"
     is_audio() { [ "$(cat "/proc/$SLEEPER/comm" 2>/dev/null)" = audio-1 ]; }

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -S
 """streams-walk PROGRAM STEPS SEED: streams come, change, are asked for and go at random; each answer of the network's plugin is held against paper 002,
 section 4.3, in fractions: the sum of all transmission times, each divided by its period, stays within the threshold. Prints what was decided."""
 import os
