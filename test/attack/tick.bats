@@ -35,10 +35,11 @@ END_OF_C
 }
 
 have_come() { [ "$(pgrep -cP "$1")" = "$2" ]; }
+are_decided() { [ "$(cat "$SPECS/$ALICE"/*.verdict | jq -r '.result != "WAITING"' | grep -c true)" = "$1" ]; }
 are_deadline() { [ "$(ps -o cls= --ppid "$1" | grep -c DLN)" = "$2" ]; }
 
-# in_time COUNT JSON: so many threads of Alice, each with that spec, spin at once in Bob's first second of work. Is none of his
-# jobs late? A machine that stood still meanwhile makes them late, too.
+# in_time COUNT GRANTED JSON: so many threads of Alice, each with that spec, spin at once in Bob's first second of work, so many of them real-time. Is
+# none of his jobs late? A machine that stood still meanwhile makes them late, too.
 in_time() {
     local parent shot late
     shot=$(awk -v lead=$((4 * PATIENCE)) '{ printf "%d\n", $1 + lead }' /proc/uptime)
@@ -47,8 +48,9 @@ in_time() {
     echo "$parent" >>"$WORK/pids"
     eventually have_come "$parent" "$1"
     pgrep -P "$parent" | tee -a "$WORK/pids" | as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && rm -f ./* && n=0 && while read -r tid; do
-        n=$((n + 1)); echo "{$2, \"attach\": $tid}" >.new; mv .new "c$n.json"; done' sh "$SPECS/$ALICE" "$2"
-    eventually are_deadline "$parent" "$1" # some wait for what those before them have used
+        n=$((n + 1)); echo "{$2, \"attach\": $tid}" >.new; mv .new "c$n.json"; done' sh "$SPECS/$ALICE" "$3"
+    eventually are_decided "$1" # some wait for what those before them have used
+    are_deadline "$parent" "$2"
     become $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" --plugin EDF -T ${RUNTIME}us -P $((RUNTIME * 5 / 2))us -- \
         "$WORK/jobs" $((shot * 1000000 - RUNTIME * 50)) $((RUNTIME * 5 / 2)) 150 0:$((RUNTIME * 17 / 20)) >"$WORK/done" 3>&- &
     echo "$!" >>"$WORK/pids"
@@ -59,7 +61,7 @@ in_time() {
     wait "$parent" || true
     read -r late < <(awk -v period=$((RUNTIME * 5 / 2)) '{ by = $3 - $1 - period; late += by > 0; if (by > worst) worst = by }
         END { print late + 0, "of", NR, "jobs late, worst by", worst + 0, "us" }' "$WORK/done")
-    echo "# $1 with {$2}: $late" >&3
+    echo "# $1 with {$3}: $late" >&3
     [ "${late%% *}" = 0 ]
 }
 
@@ -67,13 +69,13 @@ in_time() {
 # bats test_tags=turn:2
 @test "160 runtimes of 2 us in 1 s: a victim's EDF of 4 ms in 10 is in time" {
     broker_start
-    once_of 6 in_time 160 '"runtime": "2us", "period": "1s", "deadline": "1ms", "plugin": "EDF"'
+    once_of 6 in_time 160 0 '"runtime": "2us", "period": "1s", "deadline": "1ms", "plugin": "EDF"'
 }
 
 # bats test_tags=turn:0
 @test "the shortest deadlines that the rules let pass, all overrun at once: he is in time" {
     broker_start
-    once_of 6 in_time 2 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": $((TICK * 4)), \"plugin\": \"EDF\""
-    once_of 6 in_time 10 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": $((TICK * 20)), \"plugin\": \"EDF\""
-    once_of 6 in_time 120 "\"runtime\": $TICK, \"period\": \"1s\", \"plugin\": \"EDF\""
+    once_of 6 in_time 2 2 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": $((TICK * 4)), \"plugin\": \"EDF\""
+    once_of 6 in_time 10 10 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": $((TICK * 20)), \"plugin\": \"EDF\""
+    once_of 6 in_time 120 120 "\"runtime\": $TICK, \"period\": \"1s\", \"plugin\": \"EDF\""
 }
