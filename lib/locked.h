@@ -1,4 +1,7 @@
-/* Who must answer beside real-time threads must not wait for the disk. */
+/* Who must answer beside real-time threads must not wait for the disk.
+ *
+ * What is locked for the future is no memory at all beyond the limit (RLIMIT_MEMLOCK, 8 MiB mostly), for a process without CAP_IPC_LOCK: there only
+ * what there is now is locked. Root in a container mostly has that capability, and may not lift the limit. */
 #ifndef RTF_LOCKED_H
 #define RTF_LOCKED_H
 
@@ -9,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* libcap-ng would read all of /proc/self/status, and the start of a reader is waited for. */
 static inline bool may_lock_memory(void)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -17,14 +19,21 @@ static inline bool may_lock_memory(void)
     return syscall(SYS_capget, &header, powers) == 0 && (powers[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
 }
 
-/* What is locked for the future is no memory at all beyond the limit (RLIMIT_MEMLOCK, 8 MiB mostly), for a process without
- * CAP_IPC_LOCK: then only what there is now is locked. `how`: 0 or MCL_ONFAULT. False with errno. */
-static inline bool memory_lock(int how)
+static inline bool memory_is_unlimited(void)
 {
     struct rlimit limit;
-    bool unlimited = (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY) ||
-                     may_lock_memory();
-    return mlockall(MCL_CURRENT | (unlimited ? MCL_FUTURE : 0) | how) == 0;
+    return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
+/* Both: `how` is 0 or MCL_ONFAULT; false with errno. The first is for who keeps CAP_IPC_LOCK if he has it, the second for who is about to give it up. */
+static inline bool memory_lock(int how)
+{
+    return mlockall(MCL_CURRENT | (memory_is_unlimited() || may_lock_memory() ? MCL_FUTURE : 0) | how) == 0;
+}
+
+static inline bool memory_lock_without_power(int how)
+{
+    return mlockall(MCL_CURRENT | (memory_is_unlimited() ? MCL_FUTURE : 0) | how) == 0;
 }
 
 #endif

@@ -399,7 +399,7 @@ int main(void)
     struct stat specs;
     const int inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     umask(0077);
-    (void)memory_lock(MCL_ONFAULT);
+    (void)memory_lock_without_power(MCL_ONFAULT);
     if (fstat(SPECS, &specs) != 0 || inotify < 0 || inotify_add_watch(inotify, "/proc/self/fd/3", IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_ONLYDIR) < 0 ||
         !confine()) {
         fprintf(stderr, "rtf-adopter: %s (it is started by rtf-brokerd(8))\n", strerror(errno));

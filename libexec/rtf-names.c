@@ -125,7 +125,7 @@ int main(void)
     struct paragraph request;
     const char *why;
     (void)prctl(PR_SET_DUMPABLE, 0); /* plugins are of the same user, and may not write into its memory */
-    (void)memory_lock(MCL_ONFAULT); /* who asks must not wait for the disk */
+    (void)memory_lock_without_power(MCL_ONFAULT); /* who asks must not wait for the disk */
     while (paragraph_fill(&input, STDIN_FILENO) > 0) {
         int taken;
         while ((taken = paragraph_take(&input, &request, &why)) == 1)

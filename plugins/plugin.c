@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sysexits.h>
 #include <unistd.h>
+
+#include "locked.h"
 
 void plugin_out_of_memory(void)
 {
@@ -371,21 +371,12 @@ static int serve(const struct plugin *plugin, struct paragraph_input *input, str
     return status;
 }
 
-/* A spec must not wait for the disk. What is still to come is locked only where the broker could lift the limit:
- * else the books could not grow beyond it. */
-static void lock_memory(void)
-{
-    struct rlimit limit;
-    bool unlimited = getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
-    (void)mlockall(unlimited ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT);
-}
-
 int plugin_main(int argc, char **argv, const struct plugin *plugin)
 {
     struct paragraph_input input = {0};
     struct paragraph_output out = {0};
     struct config config;
-    lock_memory();
+    (void)memory_lock_without_power(0); /* a spec must not wait for the disk */
     const char *why = configure(plugin, argc, argv, &config);
     paragraph_add(&out, "protocol", "1");
     if (why != NULL)

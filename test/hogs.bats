@@ -111,14 +111,14 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
 
 # Root in a container may lock memory, and mostly not lift the limit on it: what is locked then must not be all that there is.
 # bats test_tags=turn:2
-@test "a limit on locked memory does not keep the broker from growing" {
+@test "a limit on locked memory keeps neither the broker nor a reader from growing" {
     configure_plugins 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 100000"
     mkdir -p "$SPOOL/specs"
     mount -t tmpfs -o size=128m none "$SPECS" # quicker than a disk
-    ulimit -l 8192
-    for without in -sys_resource -ipc_lock,-sys_resource; do
-        setpriv --bounding-set "$without" -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP \
+    for each in '8192 -sys_resource' '8192 -ipc_lock,-sys_resource' '2048 -sys_resource'; do
+        read -r limit without <<<"$each"
+        prlimit --memlock=$((limit * 1024)) setpriv --bounding-set "$without" -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP \
             --max-specs 20000 >>"$WORK/broker.out" 2>&1 3>&- &
         BROKER=$!
         echo "$BROKER" >>"$WORK/pids"
@@ -136,7 +136,9 @@ END
         [ "$(awk '/^VmRSS/ { print $2 }' "/proc/$BROKER/status")" -gt 10240 ]
         [ "$without" != -sys_resource ] || [ "$(awk '/^VmLck/ { print $2 }' "/proc/$BROKER/status")" -gt 10240 ]
         broker_stop TERM
+        [ "$(logged_reasons 'its reader ended, and is started again')" = 0 ]
         find "$SPECS/$ALICE" -name '*.json' -delete
     done
 }
+logged_reasons() { grep -cF "\"reason\":\"$1\"" "$EVENTS" || true; }
 all_answered() { [ "$(find "$SPECS/$ALICE" -name '*.verdict' | wc -l)" -eq 12000 ]; }

@@ -21,12 +21,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sysexits.h>
 
 #include "confine.h"
 #include "groups.h"
 #include "hold.h"
+#include "locked.h"
 #include "powers.h"
 #include "scheduler.h"
 #include "serve.h"
@@ -221,7 +221,7 @@ static int start(const char *mount)
     char ignored[SERVE_REASON];
     for (int i = 0; i < disk_count; i++)
         (void)begin(&disks[i], ignored); /* op=check says it again */
-    (void)mlockall(MCL_CURRENT | MCL_FUTURE);
+    (void)memory_lock_without_power(0);
     const char *why = confine(mount);
     if (why != NULL) {
         fprintf(stderr, "rtf-disk: it cannot give up what it does not need: %s\n", why);

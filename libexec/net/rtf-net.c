@@ -19,10 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sysexits.h>
 
 #include "confine.h"
+#include "locked.h"
 #include "marking.h"
 #include "powers.h"
 #include "serve.h"
@@ -166,7 +166,7 @@ static int start(int count, char **words)
         (void)shaping_begin(wires[i]->name, wires[i]->capacity, wires[i]->reason);
     if (!marking_open(no_marks) && no_marks[0] == '\0')
         snprintf(no_marks, sizeof no_marks, "sockets cannot be marked");
-    (void)mlockall(MCL_CURRENT | MCL_FUTURE);
+    (void)memory_lock_without_power(0);
     if (!confine()) {
         fprintf(stderr, "rtf-net: it cannot give up what it does not need: %s\n", strerror(errno));
         return EX_OSERR;

@@ -240,7 +240,7 @@ int main(int argc, char **argv)
     signal(SIGIO, SIG_IGN); /* a writer that runs into a read lease signals its holder */
     signal(SIGPIPE, SIG_IGN);
     umask(0077);
-    (void)memory_lock(MCL_ONFAULT);
+    (void)memory_lock_without_power(MCL_ONFAULT);
     const bool fresh = inotify < 0;
     if (fresh)
         inotify = rights_inotify((uid_t)owner);
