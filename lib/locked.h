@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* By the system call: rtf-reader and the plugins see this header, too, and are not linked with libcap-ng. */
 static inline bool may_lock_memory(void)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

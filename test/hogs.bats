@@ -136,9 +136,8 @@ END
         [ "$(awk '/^VmRSS/ { print $2 }' "/proc/$BROKER/status")" -gt 10240 ]
         [ "$without" != -sys_resource ] || [ "$(awk '/^VmLck/ { print $2 }' "/proc/$BROKER/status")" -gt 10240 ]
         broker_stop TERM
-        [ "$(logged_reasons 'its reader ended, and is started again')" = 0 ]
+        no grep -F 'its reader ended' "$EVENTS"
         find "$SPECS/$ALICE" -name '*.json' -delete
     done
 }
-logged_reasons() { grep -cF "\"reason\":\"$1\"" "$EVENTS" || true; }
 all_answered() { [ "$(find "$SPECS/$ALICE" -name '*.verdict' | wc -l)" -eq 12000 ]; }
