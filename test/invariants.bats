@@ -263,3 +263,15 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     [ "$status" -eq 69 ]
     [ "$(<"$WORK/said")" = "rtf-invariants: no broker serves $SPOOL" ]
 }
+
+# What another user's process has open may be a file of a FUSE server that never answers.
+@test "a user's process that is called rtf-brokerd is not looked into" {
+    broker_start
+    cp /bin/sleep "$WORK/rtf-brokerd"
+    become $ALICE "$WORK/rtf-brokerd" "$SLEEPS" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually is_program "$!" rtf-brokerd
+    strace -f -o "$WORK/trace" "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" 2>"$WORK/said"
+    grep -q "\"/proc/$BROKER/fd" "$WORK/trace"
+    no grep -m 1 "\"/proc/$!/fd" "$WORK/trace"
+}
