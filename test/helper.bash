@@ -154,6 +154,10 @@ milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 # A zombie is, too.
 is_gone() { local line; [ ! -e "/proc/$1" ] || { { read -r line <"/proc/$1/stat"; } 2>/dev/null && [[ $line == *') Z '* ]]; }; }
 
+# Alice may have 90 ms of 100. A used reservation of 2 ms/20 ms keeps its share for up to 60 ms after its end, until its 0-lag time: who asks for all
+# there is waits until that is paid back.
+all_is_free() { as $ALICE env USER=$ALICE "$RTF_LIBEXEC/front/rtf-what-if" --spool "$SPOOL" -T 90ms -P 100ms >/dev/null 2>&1; }
+
 # eventually COMMAND...: tries until it succeeds, at most ten seconds; less often the longer it takes, for what is tried has its cost, too.
 eventually() {
     local deadline=$((SECONDS + 10 * PATIENCE)) tries=0

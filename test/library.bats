@@ -143,6 +143,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
         grep -q '^#include <rtf.h>' "$block" || continue
         mv "$block" "$block.c"
         compile "$block.c" example
+        eventually all_is_free
         (cd / && as_alice timeout 20 "$WORK/example" >"$WORK/out") || { cat "$block.c" "$WORK/out" >&2; false; }
         count=$((count + 1))
         grep -q "$(sed -n 's,^/\* prints: \(.*\) \*/$,\1,p' "$block.c")" "$WORK/out" || { cat "$block.c" "$WORK/out" >&2; false; }

@@ -136,10 +136,6 @@ END
     nothing_is_left
 }
 
-# A used reservation of 2 ms/20 ms keeps its share for up to 60 ms after its end, until its 0-lag time: who asks for all there
-# is waits until that is paid back.
-all_is_free() { as $ALICE env USER=$ALICE "$RTF_LIBEXEC/front/rtf-what-if" --spool "$SPOOL" -T 90ms -P 100ms >/dev/null 2>&1; }
-
 # The kernel's bandwidth has to be there.
 # bats test_tags=machine
 @test "the examples of contrib/python/README.md do what it says" {
