@@ -58,7 +58,10 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     taskset -c "$cpu" python3 -c '
 import mmap, os, signal, sys
 memory = mmap.mmap(-1, 256 << 20)
-memory.madvise(mmap.MADV_NOHUGEPAGE)
+try:
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+except OSError: # with PREEMPT_RT there are none
+    pass
 for at in range(0, len(memory), 4096):
     memory[at] = 1
 print(flush=True)

@@ -232,8 +232,21 @@ property() {
 # in_session COMMAND...: as Alice, headless, with a session bus and directories of her own beside the system bus; its process in $SESSION.
 in_session() {
     install -d -o $ALICE -m 700 "$WORK/run" "$WORK/home"
+    # Debian's own configuration puts the socket into /tmp, where it stays when the bus is killed.
+    cat >"$WORK/session.conf" <<END
+<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:dir=$WORK/run</listen>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+END
     with_accounts setpriv --reuid $ALICE --regid $ALICE --clear-groups env -u PULSE_SERVER DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" XDG_RUNTIME_DIR="$WORK/run" HOME="$WORK/home" \
-        dbus-run-session -- "$@" >"$WORK/session.out" 2>&1 3>&- &
+        dbus-run-session --config-file="$WORK/session.conf" -- "$@" >"$WORK/session.out" 2>&1 3>&- &
     SESSION=$!
     echo "$SESSION" >>"$WORK/pids"
 }
