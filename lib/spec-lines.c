@@ -8,11 +8,11 @@
 
 void spec_add_mode(struct paragraph_output *output, const struct spec *spec)
 {
-    if (spec->mode[0] == '\0')
+    if (spec->mode == NULL)
         return;
-    paragraph_add(output, "mode", spec->mode);
-    paragraph_add_stated(output, "runtime_in_mode", spec->runtime_in_mode);
-    paragraph_add_stated(output, "runtime_least", spec->runtime_least);
+    paragraph_add(output, "mode", spec->mode->name);
+    paragraph_add_stated(output, "runtime_in_mode", spec->mode->runtime);
+    paragraph_add_stated(output, "runtime_least", spec->mode->runtime_least);
 }
 
 void spec_add(struct paragraph_output *output, const struct spec *spec)
@@ -32,8 +32,8 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     paragraph_add_stated(output, "attach_none", spec->attach_none);
     paragraph_add_stated(output, "lifetime_spec", spec->lifetime_spec);
     paragraph_add_stated(output, "move_process", spec->move_process);
-    if (CPU_COUNT(&spec->cpus) != 0)
-        paragraph_add(output, "cpus", format_cpus(&spec->cpus, cpus));
+    if (spec->cpus != NULL)
+        paragraph_add(output, "cpus", format_cpus(spec->cpus, cpus));
     paragraph_add_stated(output, "expires", spec->expires);
     paragraph_add_stated(output, "waits", spec->waits);
     paragraph_add_stated(output, "dry_run", spec->dry_run);
@@ -73,14 +73,18 @@ static bool claims_are_asked(const struct claim *claims)
 
 bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec)
 {
-    const char *mode = paragraph_get(paragraph, "mode");
-    if (mode != NULL && !name_is_valid(mode, strlen(mode), MODE_BYTES - 1))
+    const char *name = paragraph_get(paragraph, "mode");
+    struct mode mode;
+    if (!get_number(paragraph, "runtime_in_mode", spec->runtime, &mode.runtime) || !get_number(paragraph, "runtime_least", spec->runtime, &mode.runtime_least))
         return false;
-    snprintf(spec->mode, sizeof spec->mode, "%s", mode == NULL ? "" : mode);
-    if (!get_number(paragraph, "runtime_in_mode", spec->runtime, &spec->runtime_in_mode) || !get_number(paragraph, "runtime_least", spec->runtime, &spec->runtime_least))
+    if (name == NULL)
+        return mode.runtime == 0 && mode.runtime_least == 0;
+    if (!name_is_valid(name, strlen(name), MODE_BYTES - 1))
         return false;
+    snprintf(mode.name, sizeof mode.name, "%s", name);
+    spec_take_mode(spec, &mode);
     /* The rule on the least runtime looks at that one. */
-    return spec->runtime_in_mode == 0 || (spec->runtime_least != 0 && spec->runtime_least <= spec->runtime_in_mode);
+    return mode.runtime == 0 || (mode.runtime_least != 0 && mode.runtime_least <= mode.runtime);
 }
 
 bool spec_get(const struct paragraph *paragraph, struct spec *spec)
@@ -94,7 +98,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) || !get_number(paragraph, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
         !spec_get_mode(paragraph, spec) ||
         !get_number(paragraph, "period", TIME_MAX, &spec->period) || !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
-        (cpus != NULL && !parse_cpus(cpus, &spec->cpus)) || !get_number(paragraph, "expires", TIME_MAX, &spec->expires) || !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
+        (cpus != NULL && !spec_take_cpus(spec, cpus)) || !get_number(paragraph, "expires", TIME_MAX, &spec->expires) || !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
         !get_number(paragraph, "importance", IMPORTANCE_MAX, &importance) || !get_number(paragraph, "weight", WEIGHT_MAX, &weight) || !get_number(paragraph, "ignore_admission", 1, &ignore) || !get_number(paragraph, "lifetime_thread", 1, &thread) ||
         !get_number(paragraph, "attach_none", 1, &none) || !get_number(paragraph, "lifetime_spec", 1, &life) ||
         !get_number(paragraph, "move_process", 1, &process) || !get_number(paragraph, "waits", 1, &waits) || !get_number(paragraph, "dry_run", 1, &dry) ||

@@ -70,11 +70,12 @@ static void widen(struct needs *most, const struct needs *needs)
 }
 
 /* Admitted is the most that any of them needs, of each resource; kept is what the one that is on needs. */
-static void settle_modes(struct spec *spec, const struct needs *most, const struct needs *on, uint64_t least)
+static void settle_modes(struct spec *spec, const char *name, const struct needs *most, const struct needs *on, uint64_t least)
 {
+    struct mode mode = {.runtime = on->runtime < most->runtime ? on->runtime : 0, .runtime_least = least < most->runtime ? least : 0};
+    snprintf(mode.name, sizeof mode.name, "%s", name);
+    spec_take_mode(spec, &mode);
     spec->runtime = most->runtime;
-    spec->runtime_in_mode = on->runtime < most->runtime ? on->runtime : 0;
-    spec->runtime_least = least < most->runtime ? least : 0;
     for (struct claim *claim = spec->claims; claim != NULL; claim = claim->next) {
         claim->values[0] = most->amounts[claim->resource];
         claim->in_mode = on->amounts[claim->resource] < most->amounts[claim->resource] ? on->amounts[claim->resource] : 0;
@@ -114,7 +115,7 @@ static bool take_all_modes(const json_t *modes, const char *chosen, struct spec 
     }
     if (with_runtime != 0 && with_runtime != json_object_size(modes))
         return fault(why, "must have a runtime in each, or in none, where the spec has none beside them");
-    settle_modes(spec, &most, &on, least);
+    settle_modes(spec, chosen, &most, &on, least);
     return true;
 }
 
@@ -136,6 +137,5 @@ const char *take_modes(const json_t *object, struct spec *spec, char *why)
         fault(why, "must be the name of one of the modes");
         return "mode";
     }
-    snprintf(spec->mode, sizeof spec->mode, "%s", name);
     return NULL;
 }

@@ -113,7 +113,7 @@ static bool take_plugin(const json_t *value, void *into, char *reason)
 static bool take_cpus(const json_t *value, void *into, char *reason)
 {
     const char *text = json_string_value(value);
-    if (text != NULL && strlen(text) == json_string_length(value) && parse_cpus(text, into))
+    if (text != NULL && strlen(text) == json_string_length(value) && spec_take_cpus(into, text))
         return true;
     return fault(reason, "must be a string with a list of CPUs, such as \"0-3,6\", each below %d", CPU_SETSIZE);
 }
@@ -157,7 +157,7 @@ static const struct {
     {"attach", take_tid, offsetof(struct spec, attach)},
     {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
     {"move", take_move, offsetof(struct spec, move_process)},
-    {"cpus", take_cpus, offsetof(struct spec, cpus)},
+    {"cpus", take_cpus, 0},
     {"expires", take_time, offsetof(struct spec, expires)},
     {"on_refusal", take_on_refusal, offsetof(struct spec, waits)},
     {"dry_run", take_flag, offsetof(struct spec, dry_run)},

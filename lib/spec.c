@@ -1,6 +1,9 @@
 #include "spec.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
 
 uint64_t spec_window(const struct spec *spec)
 {
@@ -17,20 +20,58 @@ int spec_weight(const struct spec *spec)
 bool spec_claims_cpu(const struct spec *spec)
 {
     return spec->claims == NULL || spec->runtime != 0 || spec->desired_runtime != 0 || spec->period != 0 || spec->deadline != 0 || spec->priority != 0 ||
-           spec->plugin != NULL || spec->ignore_admission || CPU_COUNT(&spec->cpus) != 0;
+           spec->plugin != NULL || spec->ignore_admission || spec->cpus != NULL;
 }
 
 uint64_t spec_least_runtime(const struct spec *spec)
 {
-    return spec->runtime_least != 0 ? spec->runtime_least : spec->runtime;
+    return spec->mode != NULL && spec->mode->runtime_least != 0 ? spec->mode->runtime_least : spec->runtime;
 }
 
 void spec_free(struct spec *spec)
 {
     free(spec->plugin);
     free(spec->token);
+    free(spec->mode);
+    free(spec->cpus);
     spec->plugin = spec->token = NULL;
+    spec->mode = NULL;
+    spec->cpus = NULL;
     claims_free(&spec->claims);
+}
+
+static void *copy_of(const void *what, size_t size)
+{
+    void *copy = what == NULL ? NULL : malloc(size);
+    if (copy == NULL && what != NULL)
+        abort();
+    return copy == NULL ? NULL : memcpy(copy, what, size);
+}
+
+void spec_take_mode(struct spec *spec, const struct mode *mode)
+{
+    free(spec->mode);
+    spec->mode = copy_of(mode, sizeof *mode);
+}
+
+bool spec_take_cpus(struct spec *spec, const char *list)
+{
+    cpu_set_t cpus;
+    if (!parse_cpus(list, &cpus))
+        return false;
+    free(spec->cpus);
+    spec->cpus = copy_of(&cpus, sizeof cpus);
+    return true;
+}
+
+struct spec spec_copy(const struct spec *spec)
+{
+    struct spec copy = *spec;
+    copy.plugin = copy.token = NULL;
+    copy.claims = NULL;
+    copy.mode = copy_of(spec->mode, sizeof *spec->mode);
+    copy.cpus = copy_of(spec->cpus, sizeof *spec->cpus);
+    return copy;
 }
 
 const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES])

@@ -17,12 +17,17 @@
 enum { IMPORTANCE_MAX = 100, WEIGHT_MAX = 100 };
 enum { TID_MAX = 4194304 /* PID_MAX_LIMIT of the kernel */, MODES_MAX = 8, MODE_BYTES = 32, TOKEN_BYTES = 65, SPEC_BYTES_MAX = 64 * 1024 };
 
+/* Of several, the one that is on. */
+struct mode {
+    char name[MODE_BYTES];
+    uint64_t runtime;       /* where another mode needs more, which the spec's is; 0: that is it */
+    uint64_t runtime_least; /* of all modes; 0: that is the spec's */
+};
+
 struct spec {
     uint64_t runtime, desired_runtime, period, deadline;
-    uint64_t runtime_in_mode; /* where another mode needs more, which `runtime` is; 0: that is it */
-    uint64_t runtime_least;   /* of all modes; 0: that is `runtime` */
-    char mode[MODE_BYTES];    /* the one that is on; "": there are none */
-    cpu_set_t cpus;   /* it may have these only; empty: any */
+    struct mode *mode; /* NULL: there are none */
+    cpu_set_t *cpus;   /* it may have these only; NULL: any */
     uint64_t expires; /* it ends so long after it was last written, or touched; 0: it does not */
     int priority; /* 1..99 */
     int importance, weight; /* of what it would rather have beyond what it needs: who comes first, and in which proportion; 0: not stated */
@@ -33,11 +38,18 @@ struct spec {
     bool move_process; /* its whole process may be moved into a domain */
     bool waits;        /* refused for want of room, it is asked again when there may be some */
     bool dry_run;      /* to be answered, and nothing else */
-    char *plugin, *token; /* NULL, or the request's; in a grant both are NULL, */
+    char *plugin, *token; /* or NULL; in a grant both are NULL, */
     struct claim *claims; /* and so are these, on other resources than CPU time: in their order */
 };
 
 void spec_free(struct spec *spec);
+
+/* What a grant keeps of it: without plugin, token and claims. spec_free as above. */
+struct spec spec_copy(const struct spec *spec);
+
+/* "0-3,6", as in taskset -c. False on anything else. */
+bool spec_take_cpus(struct spec *spec, const char *list);
+void spec_take_mode(struct spec *spec, const struct mode *mode);
 
 /* What follows from the definitions of Q, Qd, D and T, and of a dry run, whatever plugin is asked. NULL, or the key that is wrong beside the others,
  * and why. */

@@ -21,11 +21,11 @@ enum policy { POLICY_OTHER, POLICY_BATCH, POLICY_IDLE, POLICY_FIFO, POLICY_RR, P
 struct attributes {
     enum policy policy;
     bool reset_on_fork;
+    bool domain;                        /* only wanted, never read: in the scheduling domain of its one CPU */
     int priority;                       /* FIFO and RR: 1..99; else 0 */
     int nice;                           /* -20..19; under real-time policies kept for later */
     uint64_t runtime, deadline, period; /* DEADLINE: us; else 0 */
     cpu_set_t cpus;                     /* the affinity */
-    bool domain;                        /* only wanted, never read: in the scheduling domain of its one CPU */
 };
 
 struct identity {

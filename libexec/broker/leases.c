@@ -1,61 +1,85 @@
 #include "leases.h"
 
 #include <bsd/sys/tree.h>
+#include <stdlib.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-static RB_HEAD(leases, reservation) leases = RB_INITIALIZER(&leases);
+#include "memory.h"
+
+struct lease {
+    struct reservation *reservation;
+    int64_t until;
+    RB_ENTRY(lease) entry;
+};
+
+static RB_HEAD(leases, lease) leases = RB_INITIALIZER(&leases);
 static int timer = -1;
 static void (*end)(struct reservation *reservation);
 
-static int compare(const struct reservation *one, const struct reservation *other)
+static int compare(const struct lease *one, const struct lease *other)
 {
-    if (one->lease != other->lease)
-        return one->lease < other->lease ? -1 : 1;
-    return one->task < other->task ? -1 : one->task > other->task;
+    if (one->until != other->until)
+        return one->until < other->until ? -1 : 1;
+    return one->reservation->task < other->reservation->task ? -1 : one->reservation->task > other->reservation->task;
 }
 
-RB_PROTOTYPE(leases, reservation, of_lease, compare)
-RB_GENERATE(leases, reservation, of_lease, compare)
+RB_PROTOTYPE(leases, lease, entry, compare)
+RB_GENERATE(leases, lease, entry, compare)
 
 static void set_timer(void)
 {
-    const struct reservation *first = RB_MIN(leases, &leases);
-    const int64_t at = first == NULL ? 0 : first->lease, second = 1000000000;
+    const struct lease *first = RB_MIN(leases, &leases);
+    const int64_t at = first == NULL ? 0 : first->until, second = 1000000000;
     const struct itimerspec time = {.it_value = {.tv_sec = at / second, .tv_nsec = at % second}};
     if (timer >= 0)
         (void)timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
 }
 
+int64_t lease_end(const struct reservation *reservation)
+{
+    return reservation->lease == NULL ? 0 : reservation->lease->until;
+}
+
+static void forget(struct reservation *reservation)
+{
+    if (reservation->lease != NULL)
+        RB_REMOVE(leases, &leases, reservation->lease);
+    free(reservation->lease);
+    reservation->lease = NULL;
+}
+
 void lease_until(struct reservation *reservation, int64_t until)
 {
-    if (until == reservation->lease)
+    if (until == lease_end(reservation))
         return;
-    if (reservation->lease != 0)
-        RB_REMOVE(leases, &leases, reservation);
-    reservation->lease = until;
-    if (until != 0)
-        RB_INSERT(leases, &leases, reservation);
+    forget(reservation);
+    if (until != 0) {
+        reservation->lease = allocate(sizeof *reservation->lease);
+        *reservation->lease = (struct lease){.reservation = reservation, .until = until};
+        RB_INSERT(leases, &leases, reservation->lease);
+    }
     set_timer();
 }
 
 void lease_for(struct reservation *reservation, uint64_t length)
 {
-    if (length != 0 || reservation->lease != 0)
+    if (length != 0 || reservation->lease != NULL)
         lease_until(reservation, length == 0 ? 0 : boottime_now() + (int64_t)length);
 }
 
 static void due(struct source *source, uint32_t events)
 {
-    struct reservation *first;
+    struct lease *first;
     uint64_t expired;
     const int64_t now = boottime_now();
     (void)source;
     (void)events;
     (void)!read(timer, &expired, sizeof expired);
-    while ((first = RB_MIN(leases, &leases)) != NULL && first->lease <= now) {
-        lease_until(first, 0);
-        end(first);
+    while ((first = RB_MIN(leases, &leases)) != NULL && first->until <= now) {
+        struct reservation *reservation = first->reservation;
+        lease_until(reservation, 0);
+        end(reservation);
     }
     set_timer();
 }

@@ -14,4 +14,7 @@ void lease_for(struct reservation *reservation, uint64_t length);
 /* Instead of that: when it has been said to end before; 0: never. */
 void lease_until(struct reservation *reservation, int64_t until);
 
+/* When it ends; 0: not for want of renewal. */
+int64_t lease_end(const struct reservation *reservation);
+
 #endif

@@ -14,7 +14,7 @@
 /* A plugin that was restarted hears all that it had scheduled, and its neighbours' tasks. */
 void moves_feed(int plugin)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation)) {
         if (reservation->grant != NULL)
             feed_one(plugin, reservation->task, reservation->grant);
     }

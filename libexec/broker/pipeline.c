@@ -80,8 +80,7 @@ static void settle_waiting(struct request *request)
     struct reservation *reservation = request->reservation;
     if (is_to_wait(request)) {
         request->outcome.result = RESULT_WAITING;
-        reservation->waits_for = request->outcome.refusal.code;
-        waiters_add(reservation, reservation->waits != 0 ? reservation->waits : boottime_now());
+        waiters_add(reservation, boottime_now(), request->outcome.refusal.code);
     } else if (request->json.state != FILE_ABSENT && request->outcome.kind != ATTACH && request->outcome.kind != DETACH)
         waiters_leave(reservation);
 }
@@ -90,7 +89,7 @@ static void settle_waiting(struct request *request)
 static bool was_in_vain(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
-    return reservation->is_asked_again && is_to_wait(request) && request->outcome.refusal.code == reservation->waits_for &&
+    return waits_and_is_asked(reservation) && is_to_wait(request) && request->outcome.refusal.code == reservation->waiter->why &&
            !file_is_another(&request->json, &reservation->judged) && !has_more(reservation, request->outcome.kind);
 }
 
@@ -181,7 +180,7 @@ static void tell_waiting(struct request *request)
 {
     const int64_t long_enough = 100000000; /* ns */
     const struct outcome kept = request->outcome;
-    if (request->has_said_so || request->reservation->is_asked_again || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
+    if (request->has_said_so || waits_and_is_asked(request->reservation) || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
         return;
     request->has_said_so = true;
     request_take_token(request);

@@ -33,7 +33,7 @@ static void charge_again(struct acl *acl, const struct reservation *reservation)
 
 void reload_rules(struct acl *acl)
 {
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         charge_again(acl, reservation);
     debt_uncharge();
     acl_free(rules);

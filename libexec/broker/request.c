@@ -17,6 +17,7 @@
 #include "spec.h"
 #include "fair-queue.h"
 #include "reservations.h"
+#include "waiters.h"
 
 static struct request *asked_plugins, *asked_helper;
 
@@ -149,7 +150,7 @@ void blame(struct request *request, const char *by, enum why code, bool never)
 void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason)
 {
     const struct reservation *reservation = request->reservation;
-    if (reservation->is_asked_again && strcmp(decision, "refused") == 0)
+    if (waits_and_is_asked(reservation) && strcmp(decision, "refused") == 0)
         return; /* others decide how often: his verdict says what is news */
     struct event event = {.stage = stage, .user = reservation->user, .name = reservation->name, .request = kind_name(request->outcome.kind),
                           .decision = decision, .reason = reason, .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
@@ -193,7 +194,7 @@ static const uint64_t time_to_read = UINT64_C(60000000000), microsecond = 1000;
 static uint64_t lease_of(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
-    if (reservation->waits != 0 && reservation->grant == NULL)
+    if (reservation->waiter != NULL && reservation->grant == NULL)
         return 0; /* it has nothing yet that it could hold for too long */
     const uint64_t stated = (reservation->grant != NULL ? reservation->grant->spec.expires : request->spec.expires) * microsecond;
     if (request->outcome.result != ATTACH_FAIL || !request->spec.lifetime_thread || reservation->grant != NULL || (stated != 0 && stated < time_to_read))

@@ -56,15 +56,10 @@ struct grant {
 };
 _Static_assert(PLUGINS_MAX <= 64, "a set of lines is 64 bits");
 
-/* What is kept of an interface, or of a disk, as its class: shares.h. */
-struct share {
-    bool is_there;
-    int plugin;                    /* whose */
-    uint64_t values[CLAIM_VALUES]; /* of the claim; all 0: not known */
-    uint64_t said;                 /* the message that said so last */
-};
-
 struct account;
+struct lease;
+struct share;
+struct waiter;
 struct request;
 struct queue;
 struct scan;
@@ -132,31 +127,26 @@ struct reservation {
     struct open_file json;               /* that came with it */
     struct grant *grant;
     struct attachment *attachment;
-    uint16_t class;                      /* of its shares; 0: none */
-    struct share shares[KEPT];
+    struct share *shares;                /* shares.c: one for each kind of keeper; NULL */
     struct request *request;             /* at most one at a time */
     struct recovery *recovery;           /* judging.c; NULL */
     struct account *counted;             /* whose number of reservations it is part of */
     TAILQ_ENTRY(reservation) of_queue;           /* fair-queue.c: to be looked at in turn; */
     struct queue *queue;                   /* NULL: not */
-    int64_t lease;                       /* leases.c: when it ends; 0: not for want of renewal */
-    RB_ENTRY(reservation) of_lease;
-    int64_t waits;                       /* waiters.c: since then, CLOCK_BOOTTIME; 0: it does not */
-    uint64_t asked_at;
-    bool is_asked_again;
-    enum why waits_for;
-    TAILQ_ENTRY(reservation) of_waiters;
-    bool desires, raises;                /* desires.c: it would rather have more; and there is room for that, as the grant's aims say */
+    struct lease *lease;                 /* leases.c; NULL: it does not end for want of renewal */
+    struct waiter *waiter;               /* waiters.h; NULL: it does not wait */
     int64_t shared_out;                  /* CLOCK_MONOTONIC: when what it has was last made more or less for others' sake */
     TAILQ_ENTRY(reservation) of_desires;
     int64_t zero_lag;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     enum reservation_state state;
     enum expected_of_reader expected;
+    uint16_t class;                      /* of its shares; 0: none */
+    bool desires, raises;                /* desires.c: it would rather have more; and there is room for that, as the grant's aims say */
     unsigned char news;                  /* NEWS_OF_... */
     unsigned char found;                 /* scans.c: OF_... */
     UT_hash_handle hh;                   /* by name within the user */
-    UT_hash_handle hh_task;              /* by task */
+    RB_ENTRY(reservation) of_task;       /* by task */
     char name[];
 };
 

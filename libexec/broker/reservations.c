@@ -1,5 +1,6 @@
 #include "reservations.h"
 
+#include <bsd/sys/tree.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,20 +16,32 @@
 
 int max_specs = 1000;
 
-static struct reservation *tasks;
+static RB_HEAD(tasks, reservation) tasks = RB_INITIALIZER(&tasks);
+
+static int compare(const struct reservation *one, const struct reservation *other)
+{
+    return one->task < other->task ? -1 : one->task > other->task;
+}
+
+RB_PROTOTYPE(tasks, reservation, of_task, compare)
+RB_GENERATE(tasks, reservation, of_task, compare)
 
 /* ---- reservations ---- */
 
 struct reservation *reservation_first(void)
 {
-    return tasks;
+    return RB_MIN(tasks, &tasks);
+}
+
+struct reservation *reservation_next(const struct reservation *reservation)
+{
+    return RB_NEXT(tasks, &tasks, (struct reservation *)reservation);
 }
 
 struct reservation *reservation_of_task(uint64_t task)
 {
-    struct reservation *reservation;
-    HASH_FIND(hh_task, tasks, &task, sizeof task, reservation);
-    return reservation;
+    struct reservation wanted = {.task = task};
+    return RB_FIND(tasks, &tasks, &wanted);
 }
 
 struct account *user_bucket(const struct user *user)
@@ -70,7 +83,7 @@ struct reservation *reservation_find(struct user *user, const char *name, bool c
     reservation->task = task_new();
     reservation_count(reservation);
     HASH_ADD_KEYPTR(hh, user->reservations, reservation->name, strlen(reservation->name), reservation);
-    HASH_ADD(hh_task, tasks, task, sizeof reservation->task, reservation);
+    RB_INSERT(tasks, &tasks, reservation);
     return reservation;
 }
 
@@ -102,7 +115,7 @@ void reservation_forget(struct reservation *reservation)
     queue_leave(reservation);
     reservation_uncount(reservation);
     HASH_DELETE(hh, reservation->user->reservations, reservation);
-    HASH_DELETE(hh_task, tasks, reservation);
+    RB_REMOVE(tasks, &tasks, reservation);
     free(reservation->token);
     free(reservation);
 }

@@ -30,7 +30,8 @@ void reservation_queue(struct reservation *reservation);
 /* Writes down what holds for the reservation from now on. False with errno. */
 bool reservation_record(struct reservation *reservation);
 
-/* All reservations in the order of their making: this, and then reservation->hh_task.next. */
+/* All reservations in the order of their making; NULL: there is none, or no more. */
 struct reservation *reservation_first(void);
+struct reservation *reservation_next(const struct reservation *reservation);
 
 #endif

@@ -1,7 +1,10 @@
 #include "waiters.h"
 
+#include <stdlib.h>
+
 #include "account.h"
 #include "ledger.h"
+#include "memory.h"
 #include "timers.h"
 
 static TAILQ_HEAD(, account) ring = TAILQ_HEAD_INITIALIZER(ring); /* of those who have some; who was granted something last comes last */
@@ -17,7 +20,7 @@ static struct timer pause;
 
 /* One at a time, or whose reader is quicker would come first. A reader that does not answer in time holds up its own user alone. */
 static const int64_t patience = 100000000; /* ns */
-static struct reservation *asked;
+static struct waiter *asked;
 static struct timer awaited;
 
 static bool is_awaited(void)
@@ -40,43 +43,61 @@ void waiters_kick(void)
     kicks++;
 }
 
-static void insert(struct account *account, struct reservation *reservation)
+static void insert(struct account *account, struct waiter *waiter)
 {
-    struct reservation *before = TAILQ_LAST(&account->waiters, waiter_list);
-    while (before != NULL && before->waits > reservation->waits)
-        before = TAILQ_PREV(before, waiter_list, of_waiters);
+    struct waiter *before = TAILQ_LAST(&account->waiters, waiter_list);
+    while (before != NULL && before->since > waiter->since)
+        before = TAILQ_PREV(before, waiter_list, of_account);
     if (before == NULL)
-        TAILQ_INSERT_HEAD(&account->waiters, reservation, of_waiters);
+        TAILQ_INSERT_HEAD(&account->waiters, waiter, of_account);
     else
-        TAILQ_INSERT_AFTER(&account->waiters, before, reservation, of_waiters);
+        TAILQ_INSERT_AFTER(&account->waiters, before, waiter, of_account);
 }
 
-void waiters_add(struct reservation *reservation, int64_t since)
+static void begin(struct reservation *reservation, int64_t since)
 {
     struct account *account = reservation->user->account;
-    const bool is_new = reservation->waits == 0;
-    reservation->asked_at = is_new && since != 0 && TAILQ_FIRST(&account->waiters) != NULL ? NEVER : occasion();
-    reservation->is_asked_again = false;
-    if (!is_new)
-        return;
+    struct waiter *waiter = allocate(sizeof *waiter);
     if (account->waiters.tqh_last == NULL)
         TAILQ_INIT(&account->waiters);
+    *waiter = (struct waiter){.reservation = reservation, .since = since, .asked_at = TAILQ_EMPTY(&account->waiters) ? occasion() : NEVER};
     if (TAILQ_EMPTY(&account->waiters))
         TAILQ_INSERT_TAIL(&ring, account, of_waiters);
-    reservation->waits = since;
-    insert(account, reservation);
+    insert(account, waiter);
+    reservation->waiter = waiter;
+}
+
+void waiters_add(struct reservation *reservation, int64_t since, enum why why)
+{
+    if (reservation->waiter == NULL)
+        begin(reservation, since);
+    else
+        reservation->waiter->asked_at = occasion();
+    reservation->waiter->is_asked_again = false;
+    reservation->waiter->why = why;
+}
+
+int64_t waits_since(const struct reservation *reservation)
+{
+    return reservation->waiter == NULL ? 0 : reservation->waiter->since;
+}
+
+bool waits_and_is_asked(const struct reservation *reservation)
+{
+    return reservation->waiter != NULL && reservation->waiter->is_asked_again;
 }
 
 void waiters_leave(struct reservation *reservation)
 {
     struct account *account = reservation->user->account;
-    if (reservation->waits == 0)
+    if (reservation->waiter == NULL)
         return;
-    TAILQ_REMOVE(&account->waiters, reservation, of_waiters);
-    reservation->waits = 0;
-    reservation->is_asked_again = false;
+    TAILQ_REMOVE(&account->waiters, reservation->waiter, of_account);
+    reservation->waiter->is_asked_again = false;
     passed = NEVER;
     (void)is_awaited();
+    free(reservation->waiter);
+    reservation->waiter = NULL;
     if (TAILQ_EMPTY(&account->waiters)) {
         TAILQ_REMOVE(&ring, account, of_waiters);
         return;
@@ -91,8 +112,8 @@ void waiters_leave(struct reservation *reservation)
 
 const struct reservation *waits_behind(const struct reservation *reservation)
 {
-    const struct reservation *first = TAILQ_FIRST(&reservation->user->account->waiters);
-    return first == reservation ? NULL : first;
+    const struct waiter *first = TAILQ_FIRST(&reservation->user->account->waiters);
+    return first == NULL || first == reservation->waiter ? NULL : first->reservation;
 }
 
 bool waiters_are_due(void)
@@ -115,7 +136,7 @@ struct reservation *waiters_next(void)
     if (!waiters_are_due())
         return NULL;
     TAILQ_FOREACH(account, &ring, of_waiters) {
-        struct reservation *first = TAILQ_FIRST(&account->waiters);
+        struct waiter *first = TAILQ_FIRST(&account->waiters);
         if (first->is_asked_again || first->asked_at == now)
             continue;
         first->is_asked_again = true;
@@ -123,7 +144,7 @@ struct reservation *waiters_next(void)
         taken += each_takes;
         asked = first;
         timer_set(&awaited, monotonic_now() + patience);
-        return first;
+        return first->reservation;
     }
     round_is_over(now);
     return NULL;

@@ -406,24 +406,39 @@ static void claims_are_told_with_their_key(void **state)
     refused("{\"cpu\": {\"count\": 1}}", "is unknown");
 }
 
+static void what_a_grant_keeps_of_a_spec_is_its_own(void **state)
+{
+    struct spec told, kept;
+    (void)state;
+    taken("{\"mode\": \"b\", \"modes\": {\"b\": {\"runtime\": 2}}, \"period\": 9, \"cpus\": \"0,65\", \"plugin\": \"P\", \"token\": \"t\", \"units\": {\"count\": 4}}");
+    assert_true(comes_back(&spec, &told));
+    kept = spec_copy(&told);
+    spec_free(&told);
+    assert_int_equal(kept.runtime, 2);
+    assert_string_equal(kept.mode->name, "b");
+    assert_true(CPU_EQUAL(kept.cpus, spec.cpus) && CPU_COUNT(kept.cpus) == 2 && CPU_ISSET(65, kept.cpus));
+    assert_true(kept.plugin == NULL && kept.token == NULL && kept.claims == NULL);
+    spec_free(&kept);
+}
+
 static void of_modes_the_most_is_asked_for(void **state)
 {
     (void)state;
     taken("{\"mode\": \"b\", \"modes\": {\"a\": {\"runtime\": 7}, \"b\": {\"units\": {\"count\": 2}}, \"c\": {\"runtime\": 3, \"units\": {\"count\": 1}}},"
           " \"runtime\": 5, \"period\": 9, \"units\": {\"count\": 4}}");
-    assert_string_equal(spec.mode, "b");
+    assert_string_equal(spec.mode->name, "b");
     assert_int_equal(spec.runtime, 7);
-    assert_int_equal(spec.runtime_in_mode, 5);
+    assert_int_equal(spec.mode->runtime, 5);
     assert_int_equal(spec_least_runtime(&spec), 3);
     assert_int_equal(spec.claims->values[0], 4);
     assert_int_equal(spec.claims->in_mode, 2);
     /* The one that is on needs the most. */
     taken("{\"modes\": {\"a\": {\"runtime\": 7}, \"b\": {\"runtime\": 2}}, \"mode\": \"a\", \"period\": 9}");
     assert_int_equal(spec.runtime, 7);
-    assert_int_equal(spec.runtime_in_mode, 0);
+    assert_int_equal(spec.mode->runtime, 0);
     assert_int_equal(spec_least_runtime(&spec), 2);
     taken("{\"runtime\": 4, \"period\": 9}");
-    assert_string_equal(spec.mode, "");
+    assert_null(spec.mode);
     assert_int_equal(spec_least_runtime(&spec), 4);
     refused("{\"runtime\": 4, \"period\": 9,\n\"modes\": {\"a\": {\"runtime\": 10}}, \"mode\": \"a\"}", "key \"runtime\" (line 1) must not exceed the period");
     refused("{\"runtime\": 4, \"period\": 9,\n\"modes\": {\"a\": {}}, \"mode\": \"b\"}", "key \"mode\" (line 2) must be the name of one of the modes");
@@ -512,7 +527,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_json_is_told_with_its_place),
         cmocka_unit_test(arrays_and_scalars_are_no_object),
-        cmocka_unit_test(of_modes_the_most_is_asked_for),
+        cmocka_unit_test(of_modes_the_most_is_asked_for), cmocka_unit_test(what_a_grant_keeps_of_a_spec_is_its_own),
         cmocka_unit_test(what_a_wire_carries_is_said_in_bytes_and_times),
         cmocka_unit_test(what_a_disk_carries_has_a_block),
         cmocka_unit_test(what_asks_for_no_guarantee_says_only_where),

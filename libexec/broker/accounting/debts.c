@@ -183,6 +183,7 @@ uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up
     debt->holder.plugin = given_up->plugin;
     debt->holder.cpus = given_up->plan.cpus;
     debt->grant = *given_up;
+    debt->grant.spec = spec_copy(&given_up->spec);
     debt->grant.holdings = NULL; /* of CPU time alone */
     debt->grant.background = 0;
     debt->grant.plan.runtime = debt->grant.spec.runtime = runtime;
@@ -227,6 +228,7 @@ static void end(struct debt *debt)
     timer_end(&debt->paid_back);
     HASH_DEL(by_task, debt);
     unlink_holder(debt);
+    spec_free(&debt->grant.spec);
     free(debt);
 }
 

@@ -5,6 +5,7 @@
 #include "acl.h"
 #include "background.h"
 #include "plugin-lines.h"
+#include "spec.h"
 
 const char *grant_plugin_name(const struct grant *grant)
 {
@@ -32,7 +33,9 @@ void holdings_free(struct holding **holdings)
 
 void grant_free(struct grant *grant)
 {
-    if (grant != NULL)
-        holdings_free(&grant->holdings);
+    if (grant == NULL)
+        return;
+    holdings_free(&grant->holdings);
+    spec_free(&grant->spec);
     free(grant);
 }

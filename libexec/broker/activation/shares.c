@@ -5,9 +5,18 @@
 #include <uthash.h>
 
 #include "ioprio.h"
+#include "memory.h"
 #include "reservations.h"
 #include "thread.h"
 #include "timers.h"
+
+/* What is kept of an interface, or of a disk, as its class. */
+struct share {
+    bool is_there;
+    int plugin;                    /* whose */
+    uint64_t values[CLAIM_VALUES]; /* of the claim; all 0: not known */
+    uint64_t said;                 /* the message that said so last */
+};
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
 
@@ -78,6 +87,7 @@ void shares_take_up(struct reservation *reservation, uint16_t class)
     if (first_in(reservation->grant) == KEPT || class < CLASS_LEAST || class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
         return;
     reservation->class = take(class - CLASS_LEAST);
+    reservation->shares = allocate(KEPT * sizeof *reservation->shares);
     for (enum kept kept = 0; kept < KEPT; kept++) {
         const struct holding *holding = held(reservation->grant, kept);
         if (holding != NULL)
@@ -87,14 +97,20 @@ void shares_take_up(struct reservation *reservation, uint16_t class)
 
 /* ---- what is kept of what is granted: of the mode that is on ---- */
 
+/* NULL: nothing is. */
+static struct share *share_of(const struct reservation *reservation, enum kept kept)
+{
+    return reservation->shares == NULL || !reservation->shares[kept].is_there ? NULL : &reservation->shares[kept];
+}
+
 static bool is_due(const struct reservation *reservation, enum kept kept)
 {
     const struct holding *holding = held(reservation->grant, kept);
-    const struct share *share = &reservation->shares[kept];
+    const struct share *share = share_of(reservation, kept);
     if (holding == NULL)
         return false;
     const struct claim claim = claim_in_mode(&holding->claim);
-    return !share->is_there || share->plugin != holding->plugin || memcmp(share->values, claim.values, sizeof share->values) != 0;
+    return share == NULL || share->plugin != holding->plugin || memcmp(share->values, claim.values, sizeof share->values) != 0;
 }
 
 static enum kept first_due(const struct reservation *reservation)
@@ -173,7 +189,7 @@ static void unbind(enum kept kept, struct attachment *attachment)
 
 static void drop(struct reservation *reservation, enum kept kept)
 {
-    struct share *share = &reservation->shares[kept];
+    struct share *share = share_of(reservation, kept);
     struct attachment *attachment = reservation->attachment;
     if (attachment != NULL && attachment->bound[kept])
         unbind(kept, attachment);
@@ -186,11 +202,13 @@ static void drop(struct reservation *reservation, enum kept kept)
 static uint64_t keep(struct reservation *reservation, enum kept kept)
 {
     const struct holding *holding = held(reservation->grant, kept);
-    struct share *share = &reservation->shares[kept];
-    if (share->is_there && share->plugin != holding->plugin)
+    if (share_of(reservation, kept) != NULL && share_of(reservation, kept)->plugin != holding->plugin)
         drop(reservation, kept);
+    if (reservation->shares == NULL)
+        reservation->shares = allocate(KEPT * sizeof *reservation->shares);
     if (reservation->class == 0)
         reservation->class = take_class();
+    struct share *share = &reservation->shares[kept];
     *share = (struct share){.is_there = true, .plugin = holding->plugin};
     const struct claim claim = claim_in_mode(&holding->claim);
     memcpy(share->values, claim.values, sizeof share->values);
@@ -217,23 +235,32 @@ void shares_follow(struct reservation *reservation)
     for (enum kept kept = 0; kept < KEPT; kept++) {
         const bool granted = held(reservation->grant, kept) != NULL;
         any |= granted;
-        if (!reservation->shares[kept].is_there)
+        if (share_of(reservation, kept) == NULL)
             continue;
         if (!granted)
             drop(reservation, kept);
         else if (is_due(reservation, kept))
             (void)keep(reservation, kept);
     }
-    if (any || reservation->class == 0)
+    if (any || reservation->shares == NULL)
         return;
-    give_class(reservation->class);
+    if (reservation->class != 0)
+        give_class(reservation->class);
     reservation->class = 0;
+    free(reservation->shares);
+    reservation->shares = NULL;
+}
+
+static void forget_values(struct share *share)
+{
+    if (share != NULL)
+        memset(share->values, 0, sizeof share->values);
 }
 
 void shares_failed(struct reservation *reservation)
 {
     for (enum kept kept = 0; kept < KEPT; kept++)
-        memset(reservation->shares[kept].values, 0, sizeof reservation->shares[kept].values);
+        forget_values(share_of(reservation, kept));
 }
 
 /* ---- what nobody waited for, and was refused ---- */
@@ -241,9 +268,9 @@ void shares_failed(struct reservation *reservation)
 static void keep_again(struct timer *timer)
 {
     (void)timer;
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         for (enum kept kept = 0; kept < KEPT; kept++)
-            if (reservation->shares[kept].is_there && is_due(reservation, kept))
+            if (share_of(reservation, kept) != NULL && is_due(reservation, kept))
                 (void)keep(reservation, kept);
 }
 
@@ -262,12 +289,14 @@ static void keep_again_later(void)
 
 static void refused(uint64_t id)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
-        for (enum kept kept = 0; kept < KEPT; kept++)
-            if (reservation->shares[kept].is_there && reservation->shares[kept].said == id) {
-                memset(reservation->shares[kept].values, 0, sizeof reservation->shares[kept].values);
-                keep_again_later();
-            }
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
+        for (enum kept kept = 0; kept < KEPT; kept++) {
+            struct share *share = share_of(reservation, kept);
+            if (share == NULL || share->said != id)
+                continue;
+            forget_values(share);
+            keep_again_later();
+        }
 }
 
 void shares_answered(uint64_t id, bool good)
@@ -331,8 +360,8 @@ void shares_unbind(struct attachment *attachment)
 
 void shares_say_again(enum kept kept)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
-        if (reservation->shares[kept].is_there && held(reservation->grant, kept) != NULL)
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation)) {
+        if (share_of(reservation, kept) != NULL && held(reservation->grant, kept) != NULL)
             (void)keep(reservation, kept);
         if (reservation->attachment != NULL && reservation->attachment->bound[kept])
             (void)say_thread(kept, "bind", reservation->attachment);

@@ -60,6 +60,7 @@ static struct grant *lessened(const struct grant *grant)
 {
     struct grant *less = allocate(sizeof *less);
     *less = *grant;
+    less->spec = spec_copy(&grant->spec);
     less->charge = (struct charge){0};
     less->holdings = copy_holdings(grant->holdings);
     for (struct holding *holding = less->holdings; holding != NULL; holding = holding->next)
@@ -223,11 +224,10 @@ void spare_ask_for_more(struct request *request)
     const struct grant *grant = request->reservation->grant;
     request->for_more = true;
     request->most = grant->aim > grant->plan.runtime ? grant->aim : grant->plan.runtime;
-    request->spec = grant->spec;
+    request->spec = spec_copy(&grant->spec);
     request->spec.plugin = grant->plugin == NO_PLUGIN ? NULL : strdup(plugin_line(grant->plugin)->name);
     if (grant->plugin != NO_PLUGIN && request->spec.plugin == NULL)
         abort(); /* as memory.h does */
-    request->spec.claims = NULL;
     for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
         struct claim *claim = claims_push(&request->spec.claims, holding->claim.resource), *const next = claim->next;
         *claim = claim_with(&holding->claim, holding->aim > holding->claim.values[0] ? holding->aim : holding->claim.values[0]);
@@ -294,7 +294,7 @@ static bool of_cpu(const struct pool *pool, const struct grant *grant, void *con
     const struct spec *spec = &need->request->spec;
     struct grant wanted = {.plugin = pool->plugin, .spec = *spec, .plan.runtime = spec->runtime};
     (void)grant;
-    if (pool->cpu >= 0 && CPU_COUNT(&spec->cpus) != 0 && !CPU_ISSET((size_t)pool->cpu, &spec->cpus))
+    if (pool->cpu >= 0 && spec->cpus != NULL && !CPU_ISSET((size_t)pool->cpu, spec->cpus))
         return true;
     wanted.utilization = cpu_utilization(&wanted);
     weigh_pool(need, pool, cpu_weight(&wanted));

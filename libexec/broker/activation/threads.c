@@ -37,14 +37,14 @@ void threads_prepare(const struct thread_events *events)
 
 void threads_check(void)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->attachment != NULL && reservation->request == NULL && has_drifted(reservation))
             adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
 }
 
 void threads_guard(void)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->attachment != NULL) {
             reservation->attachment->guarded = false;
             adjusting_guard_again(reservation);

@@ -45,9 +45,7 @@ static struct grant *make_grant(const struct request *request, int plugin, const
     struct grant *grant = allocate(sizeof *grant);
     grant->plugin = plugin;
     grant->plan = *plan;
-    grant->spec = request->spec;
-    grant->spec.token = grant->spec.plugin = NULL;
-    grant->spec.claims = NULL;
+    grant->spec = spec_copy(&request->spec);
     grant->background = request->background;
     grant->utilization = cpu_utilization(grant);
     return grant;

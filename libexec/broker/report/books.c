@@ -175,7 +175,7 @@ static json_t *everything(void)
     debts = json_array();
     promised = json_array();
     used = json_object();
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         json_array_append_new(reservations, reservation_as_json(reservation));
     debt_each(add_debt);
     ledger_each(add_sum);

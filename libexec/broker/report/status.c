@@ -120,7 +120,7 @@ static json_int_t reservations(void)
 static json_int_t attached_still(void)
 {
     json_int_t count = 0;
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         count += reservation->attachment != NULL && reservation->attachment->state != ATTACHMENT_LAID_DOWN;
     return count;
 }

@@ -127,7 +127,7 @@ static json_t *claims_list(const struct grant *grant)
 {
     json_t *list = json_array();
     for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
-        json_array_append_new(list, holding_as_claim(holding, grant->spec.mode[0] != '\0'));
+        json_array_append_new(list, holding_as_claim(holding, grant->spec.mode != NULL));
     for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
         json_t *claim = claim_of(plugin);
         set_where(claim, plugin);
@@ -140,12 +140,12 @@ static json_t *claims_list(const struct grant *grant)
 /* The last keys, for most grants do not have them. */
 static void show_mode(json_t *object, const struct grant *grant)
 {
-    if (grant->spec.mode[0] == '\0') {
+    if (grant->spec.mode == NULL) {
         if (json_object_del(object, "mode") == 0)
             (void)json_object_del(object, "runtime_in_mode");
         return;
     }
-    set(object, "mode", json_string(grant->spec.mode));
+    set(object, "mode", json_string(grant->spec.mode->name));
     set(object, "runtime_in_mode", number_or_null(cpu_in_mode(grant).runtime));
 }
 

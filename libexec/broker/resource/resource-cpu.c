@@ -33,9 +33,9 @@ static bool is_global(int plugin)
 bool cpu_plan_keeps_within(const struct spec *spec, const struct attributes *plan, char reason[static REASON_BYTES])
 {
     char cpus[CPU_LIST_TEXT];
-    if (CPU_COUNT(&spec->cpus) == 0 || is_subset(&plan->cpus, &spec->cpus))
+    if (spec->cpus == NULL || is_subset(&plan->cpus, spec->cpus))
         return true;
-    return fault(reason, "it cannot keep a thread to CPUs %.200s", format_cpus(&spec->cpus, cpus));
+    return fault(reason, "it cannot keep a thread to CPUs %.200s", format_cpus(spec->cpus, cpus));
 }
 
 bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime, const struct attributes *plan,
@@ -118,8 +118,8 @@ static void add_plan(struct paragraph_output *output, const struct attributes *p
 static void add_within(struct paragraph_output *output, const char *key, const struct spec *spec)
 {
     char cpus[CPU_LIST_TEXT];
-    if (CPU_COUNT(&spec->cpus) != 0)
-        paragraph_add(output, key, format_cpus(&spec->cpus, cpus));
+    if (spec->cpus != NULL)
+        paragraph_add(output, key, format_cpus(spec->cpus, cpus));
 }
 
 static void cpu_ask(struct paragraph_output *output, int plugin, const struct spec *spec, uint64_t most)
@@ -180,7 +180,7 @@ bool cpu_take_up(const struct paragraph *record, struct grant *grant)
     uint64_t priority, requested, ignores;
     const char *policy = paragraph_get(record, "policy"), *cpus = paragraph_get(record, "cpus"), *within = paragraph_get(record, "within");
     if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) || !parse_cpus(cpus, &plan->cpus) ||
-        (within != NULL && !parse_cpus(within, &spec->cpus)))
+        (within != NULL && !spec_take_cpus(spec, within)))
         return false;
     if (!get(record, "period", TIME_MAX, &spec->period) || !get(record, "deadline", TIME_MAX, &spec->deadline) ||
         !get(record, "runtime", TIME_MAX, &spec->runtime) || !get(record, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
@@ -203,8 +203,9 @@ static void set_number(json_t *object, const char *key, uint64_t number)
 struct attributes cpu_in_mode(const struct grant *grant)
 {
     struct attributes plan = grant->plan;
-    if (grant->spec.runtime_in_mode != 0 && grant->spec.runtime_in_mode < plan.runtime)
-        plan.runtime = grant->spec.runtime_in_mode;
+    const struct mode *mode = grant->spec.mode;
+    if (mode != NULL && mode->runtime != 0 && mode->runtime < plan.runtime)
+        plan.runtime = mode->runtime;
     return plan;
 }
 

@@ -45,7 +45,7 @@ static bool journal_afresh(char reason[static REASON_BYTES])
         return false;
     }
     bool good = true;
-    for (const struct reservation *reservation = reservation_first(); good && reservation != NULL; reservation = reservation->hh_task.next)
+    for (const struct reservation *reservation = reservation_first(); good && reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->state != RESERVATION_OVER_LIMIT)
             good = state_reservation(reservation);
     if (!good)
@@ -276,6 +276,7 @@ static bool take_up_grant(struct reservation *reservation, const struct recorded
     char reason[REASON_BYTES];
     struct grant *grant = allocate(sizeof *grant);
     *grant = recorded->grant;
+    grant->spec = spec_copy(&recorded->grant.spec);
     if (take_up_cpus(recorded, grant, reason) && take_up_claims(recorded, grant, reason) && ledger_fits(grant, NULL, reason)) {
         grant_book(reservation, grant);
         return true;
@@ -319,7 +320,7 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     shares_take_up(reservation, (uint16_t)recorded->class);
     lease_until(reservation, recorded->lease);
     if (recorded->waits != 0)
-        waiters_add(reservation, recorded->waits);
+        waiters_add(reservation, recorded->waits, WHY_BAD_SPEC); /* for nothing known: its next refusal is news */
     reservation->judged = recorded->judged;
     reservation->judged_tid = recorded->judged_tid;
     if (recorded->attached && reservation->grant != NULL)
@@ -376,7 +377,7 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
 static bool restore_all(void)
 {
     struct helper_event last;
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next) {
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation)) {
         if (reservation->attachment == NULL)
             continue;
         if (!reservation->attachment->scheduled) {
@@ -392,7 +393,7 @@ static bool restore_all(void)
     }
     bool answered = attach_drain(10, &last);
     /* By now each is ordinary, or its id is over. */
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation->hh_task.next)
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->attachment != NULL && reservation->attachment->tid != reservation->attachment->process && attachment_is_over(reservation->attachment))
             follow_to_the_end(reservation->user, reservation->name, reservation->attachment);
     return attach_drain(10, &last) && answered;

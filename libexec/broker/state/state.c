@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "background.h"
+#include "leases.h"
 #include "plugins.h"
 #include "spec.h"
 #include "spool.h"
 #include "units.h"
+#include "waiters.h"
 
 static const char *const names[] = {"journal", "journal.other"};
 enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4, AT_ONCE_BYTES = 1 << 16 };
@@ -114,12 +116,11 @@ bool state_reservation(const struct reservation *reservation)
 {
     name_reservation("reservation", reservation);
     paragraph_add_number(&output, "time", (uint64_t)reservation->decided);
-    if (reservation->class != 0)
-        paragraph_add_number(&output, "class", reservation->class);
+    paragraph_add_stated(&output, "class", reservation->class);
     add_stamp("judged", &reservation->judged);
     add_stamp("judged_tid", &reservation->judged_tid);
-    paragraph_add_stated(&output, "lease", (uint64_t)reservation->lease);
-    paragraph_add_stated(&output, "waits", (uint64_t)reservation->waits);
+    paragraph_add_stated(&output, "lease", (uint64_t)lease_end(reservation));
+    paragraph_add_stated(&output, "waits", (uint64_t)waits_since(reservation));
     if (reservation->token != NULL)
         paragraph_add(&output, "token", reservation->token);
     if (reservation->grant != NULL)
@@ -327,6 +328,14 @@ static bool get_thread(const struct paragraph *record, struct recorded_reservati
     return good && (!reservation->attached || (reservation->tid > 0 && attributes_get(record, "former_", &reservation->former)));
 }
 
+static void free_parts(struct recorded_reservation *reservation)
+{
+    free(reservation->group);
+    spec_free(&reservation->grant.spec);
+    reservation->group = NULL;
+    claims_free(&reservation->claims);
+}
+
 static bool get_reservation(const struct paragraph *record, struct recorded_reservation *reservation)
 {
     uint64_t time, lease, waits;
@@ -343,19 +352,12 @@ static bool get_reservation(const struct paragraph *record, struct recorded_rese
     reservation->waits = (int64_t)waits;
     reservation->granted = reservation->plugin[0] != '\0';
     if (reservation->granted && (!get_grant(record, reservation) || !claims_get(record, &reservation->claims))) {
-        claims_free(&reservation->claims);
+        free_parts(reservation);
         return false;
     }
     const char *group = paragraph_get(record, "former_group");
     reservation->group = group == NULL ? NULL : strdup(group);
     return true;
-}
-
-static void free_parts(struct recorded_reservation *reservation)
-{
-    free(reservation->group);
-    reservation->group = NULL;
-    claims_free(&reservation->claims);
 }
 
 /* Takes the group and the claims over. */
