@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -138,6 +139,27 @@ uint64_t broker_sum(pid_t pid, const char *key)
     struct sum sum = {key, 0};
     each_part(pid, add_number, &sum);
     return sum.of;
+}
+
+static void await_reader(pid_t pid, void *context)
+{
+    char path[64], name[32] = "";
+    (void)context;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    FILE *file = fopen(path, "re");
+    const bool is_reader = file != NULL && fgets(name, sizeof name, file) != NULL && strcmp(name, "rtf-reader\n") == 0;
+    if (file != NULL)
+        fclose(file);
+    struct pollfd end = {.fd = is_reader ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, .events = POLLIN};
+    if (end.fd < 0)
+        return;
+    (void)poll(&end, 1, -1);
+    close(end.fd);
+}
+
+void broker_await_readers(const struct broker *broker)
+{
+    each_part(broker->pid, await_reader, NULL);
 }
 
 static void pin_one(pid_t pid, void *context)

@@ -22,6 +22,9 @@ void broker_stop(struct broker *broker);
 /* Of it and all its parts: the sum of a number in /proc/PID/status, such as "VmRSS:" (KiB). */
 uint64_t broker_sum(pid_t pid, const char *key);
 
+/* Until no user has a reader any more, which ends two seconds after what it has had to do, and its memory with it. */
+void broker_await_readers(const struct broker *broker);
+
 /* It and all its parts, but those that are SCHED_DEADLINE, which have to be allowed on all CPUs. */
 void broker_pin(const struct broker *broker, int cpu);
 

@@ -215,6 +215,7 @@ static void run_one(struct bench *bench, const struct kind *kind, const struct s
     uint64_t before = broker_sum(brokers[FULL].pid, "VmRSS:");
     touch_memory(size->present);
     double seconds = (double)filled_in(&brokers[FULL], kind->spec, size->present) / 1e9;
+    broker_await_readers(&brokers[FULL]);
     double kib = (double)(broker_sum(brokers[FULL].pid, "VmRSS:") - before) / size->present;
     for (int i = 0; i < BROKERS; i++)
         broker_pin(&brokers[i], 1); /* or the ratio would be that of two places */
