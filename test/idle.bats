@@ -133,6 +133,10 @@ import os, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
 os.chdir(sys.argv[1])
 number, thread = int(sys.argv[2]), sys.argv[3]
+SPECS = (
+    '{"runtime": 10, "period": 100000}', '{"priority": 15}', '{"priority": 5, "plugin": "RR"}', '{"runtime": "no"}',
+    '{"runtime": 10, "period": 100000, "cpus": "0-1023", "expires": "1000s", "modes": {"a": {}, "b": {"runtime": 20}}, "mode": "a"}',
+)
 BATCH = 100 # below that many at once, the user would have reason to wait
 
 
@@ -153,8 +157,10 @@ def wait(condition, what):
 for batch in range(number // BATCH):
     names = [f"w{batch % 3}-{place}" for place in range(BATCH)]
     for place, name in enumerate(names):
-        put(f"{name}.json", ('{"runtime": 10, "period": 100000}', '{"priority": 15}', '{"priority": 5, "plugin": "RR"}', '{"runtime": "no"}')[place % 4])
+        put(f"{name}.json", SPECS[place % len(SPECS)])
     wait(lambda: all(os.path.exists(f"{name}.verdict") for name in names), "all have a verdict")
+    if '"result":"OK"' not in open(f"{names[4]}.verdict").read():
+        sys.exit(open(f"{names[4]}.verdict").read())
     put(f"{names[0]}.tid", thread)
     wait(lambda: f'"tid":{thread}' in open(f"{names[0]}.verdict").read(), f"{names[0]} is attached")
     for name in names:

@@ -238,7 +238,7 @@ static void drop_partial(struct request *request)
     if (request->partial == NULL)
         return;
     acl_release(&request->partial->charge);
-    free(request->partial);
+    grant_free(request->partial);
     request->partial = NULL;
 }
 
@@ -248,7 +248,7 @@ static enum next turn_down(struct request *request, struct grant *grant, bool co
     if (committed)
         grant_forget_plan(request->reservation, request->plugin);
     acl_release(&request->hold);
-    free(grant);
+    grant_free(grant);
     return ASK;
 }
 
@@ -300,7 +300,7 @@ static enum next take_offer(struct request *request, struct grant *grant, enum a
         return commit(request, grant);
     if (answer == ANSWER_PARTIAL && request->partial != NULL) { /* the first that said partial wins */
         acl_release(&grant->charge);
-        free(grant);
+        grant_free(grant);
         return ASK;
     }
     /* Charged so far is only what goes beyond the partial offer, which is given up now. */
@@ -316,7 +316,7 @@ static enum next take_offer(struct request *request, struct grant *grant, enum a
 static enum next probe_judged(struct request *request, struct grant *offer)
 {
     neighbours_forget(request, offer);
-    free(offer);
+    grant_free(offer);
     if (request->objector < 0)
         request->nearest = request->probed;
     else if (request->bearable > request->nearest && request->bearable < request->probed)
@@ -332,7 +332,7 @@ static enum next objected(struct request *request, struct grant *offer)
     neighbours_forget(request, offer);
     /* Less than it would like, but not less than it needs. */
     if (!partial && bearable != 0 && bearable >= request->spec.runtime && request->tries++ < TRIES_MAX) {
-        free(offer);
+        grant_free(offer);
         request->ceiling = bearable;
         return ask_for_offer(request);
     }
