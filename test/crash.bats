@@ -440,6 +440,20 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
     left_of_edf 600000
 }
 
+@test "readers end with the launcher: what they have been told and not done they do not do beside their successors" {
+    broker_start
+    spec $ALICE cam "$cam" >/dev/null
+    reader=$(helpers rtf-reader)
+    echo "$reader" >>"$WORK/pids"
+    kill -STOP "$reader"
+    kill -KILL "$(launcher)"
+    eventually is_gone "$BROKER"
+    eventually is_gone "$reader"
+    wait "$BROKER" || true
+    broker_start
+    [ "$(field .result "$(spec $ALICE cam "$cam")")" = OK ]
+}
+
 # eight threads of $ALICE, in the array $threads
 eight_threads() {
     threads=()

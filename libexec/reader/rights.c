@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <sys/fsuid.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
@@ -44,6 +45,14 @@ static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
     return (uid_t)setfsuid((uid_t)-1) == owner && setresuid(0, 0, 0) != 0; /* proves that the way back is closed */
 }
 
+/* Whoever kills the launcher leaves readers with what the broker has told them last, and the next broker starts others: a verdict that an old one takes
+ * away is missed by nobody. A change of ids forgets this. */
+static bool end_with(pid_t launcher)
+{
+    errno = ESRCH;
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == launcher;
+}
+
 bool rights_become(uid_t owner, uid_t uid, gid_t gid, int directory)
 {
     static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
@@ -51,8 +60,9 @@ bool rights_become(uid_t owner, uid_t uid, gid_t gid, int directory)
         "poll", "ppoll", "read", "recvmsg", "sendmsg", "write", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "pread64", "getdents64",
         "lseek", "unlink", "unlinkat", "rename", "renameat", "renameat2", "utimensat", "inotify_add_watch", "inotify_rm_watch", "clock_gettime", "brk", "mmap",
         "munmap", "mremap", "madvise", "mprotect", "futex", "getrandom", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "exit", "exit_group", "getpid", "gettid", NULL};
+    const pid_t launcher = getppid();
     if (fchdir(directory) != 0 || !confine_for_good())
         return false;
     (void)confine_files(only); /* the broker has said whether there is such a thing */
-    return change_ids(owner, uid, gid) && confine_calls(calls);
+    return change_ids(owner, uid, gid) && end_with(launcher) && confine_calls(calls);
 }
