@@ -454,6 +454,37 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
     [ "$(field .result "$(spec $ALICE cam "$cam")")" = OK ]
 }
 
+put_tid() { as "$1" sh -c 'cd "$1" && echo "$3" >".$2.new" && exec mv ".$2.new" "$2.tid"' sh "$SPECS/$1" "$2" "$3"; }
+is_told_alone() { grep -q 'there is no cam.json beside cam.tid' "$SPECS/$ALICE/cam.verdict"; }
+
+@test "a thread's file that takes the place of the spec is answered, whether somebody looked meanwhile or not" {
+    broker_start
+    sleeper $ALICE
+    for before in '' "$SLEEPER"; do
+        spec $ALICE cam "$cam" >/dev/null
+        if [ -n "$before" ]; then attach $ALICE cam "$before" >/dev/null; fi
+        broker_dies
+        as $ALICE rm "$SPECS/$ALICE/cam.json"
+        put_tid $ALICE cam $$
+        broker_start
+        eventually is_told_alone
+        as $ALICE rm "$SPECS/$ALICE/cam.tid"
+        eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+
+        spec $ALICE cam "$cam" >/dev/null
+        if [ -n "$before" ]; then attach $ALICE cam "$before" >/dev/null; fi
+        reader=$(helpers rtf-reader)
+        kill -STOP "$reader"
+        as $ALICE rm "$SPECS/$ALICE/cam.json"
+        put_tid $ALICE cam $$
+        kill -CONT "$reader"
+        eventually is_told_alone
+        as $ALICE rm "$SPECS/$ALICE/cam.tid"
+        eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    done
+    left_of_edf 800000
+}
+
 # eight threads of $ALICE, in the array $threads
 eight_threads() {
     threads=()

@@ -60,7 +60,7 @@ static void examine_grant(struct reservation *reservation)
         pipeline_forget_if_empty(reservation);
 }
 
-/* A NAME.tid that came with a spec has its turn after it. */
+/* A NAME.tid that came with a spec, or is alone where a spec was, has its turn after it. */
 static bool has_more(const struct reservation *reservation, enum kind answered)
 {
     return reservation->sighting != NULL && answered != ATTACH && answered != DETACH && reservation->state != RESERVATION_OVER_LIMIT &&
@@ -146,6 +146,7 @@ static void tell_successor(const struct reservation *reservation)
 static void released(struct request *request)
 {
     struct reservation *reservation = request->reservation;
+    const bool more = has_more(reservation, RELEASE);
     struct event event = {.stage = "release", .user = reservation->user, .name = reservation->name, .request = kind_name(RELEASE), .decision = "ok",
                           .plugin = grant_plugin_name(reservation->grant), .token = reservation->token,
                           .microseconds = (monotonic_now() - request->started) / 1000, .grant = verdict_grant(reservation->grant)};
@@ -171,7 +172,8 @@ static void released(struct request *request)
     if (reservation->state == RESERVATION_ENDING)
         reservation->state = RESERVATION_OPEN;
     request_drop(request);
-    pipeline_end_sighting(reservation);
+    if (!more)
+        pipeline_end_sighting(reservation);
     examine_grant(reservation);
 }
 
