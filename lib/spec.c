@@ -42,10 +42,12 @@ void spec_free(struct spec *spec)
 
 static void *copy_of(const void *what, size_t size)
 {
-    void *copy = what == NULL ? NULL : malloc(size);
-    if (copy == NULL && what != NULL)
+    if (what == NULL)
+        return NULL;
+    void *copy = malloc(size);
+    if (copy == NULL)
         abort();
-    return copy == NULL ? NULL : memcpy(copy, what, size);
+    return memcpy(copy, what, size);
 }
 
 void spec_take_mode(struct spec *spec, const struct mode *mode)

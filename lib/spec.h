@@ -47,7 +47,7 @@ void spec_free(struct spec *spec);
 /* What a grant keeps of it: without plugin, token and claims. spec_free as above. */
 struct spec spec_copy(const struct spec *spec);
 
-/* "0-3,6", as in taskset -c. False on anything else. */
+/* Instead of what it had; the spec has a copy. CPUs as in taskset -c, "0-3,6": false on anything else. */
 bool spec_take_cpus(struct spec *spec, const char *list);
 void spec_take_mode(struct spec *spec, const struct mode *mode);
 

@@ -289,7 +289,7 @@ static bool has_sighting(struct reservation *reservation)
     if (reservation->sighting == NULL && reservation->user->state == DIRECTORY_GONE)
         reservation->sighting = allocate(sizeof *reservation->sighting);
     if (reservation->sighting == NULL)
-        ask(reservation, pipeline_is_to_be_applied_again(reservation) || waits_and_is_asked(reservation));
+        ask(reservation, pipeline_is_to_be_applied_again(reservation) || is_asked_again(reservation));
     return reservation->sighting != NULL;
 }
 
@@ -318,7 +318,7 @@ static bool judge(struct reservation *reservation)
     const bool is_there = sighting->json.state != FILE_ABSENT;
     if (!is_there && reservation->judged.inode != 0)
         begin_release(reservation);
-    else if (is_there && (waits_and_is_asked(reservation) || file_is_another(&sighting->json, &reservation->judged))) {
+    else if (is_there && (is_asked_again(reservation) || file_is_another(&sighting->json, &reservation->judged))) {
         if (sighting->json.state != FILE_SAME && !lacks_open_file(reservation))
             judge_json(reservation);
         else

@@ -89,7 +89,7 @@ static void settle_waiting(struct request *request)
 static bool was_in_vain(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
-    return waits_and_is_asked(reservation) && is_to_wait(request) && request->outcome.refusal.code == reservation->waiter->why &&
+    return is_asked_again(reservation) && is_to_wait(request) && waits_for(reservation, request->outcome.refusal.code) &&
            !file_is_another(&request->json, &reservation->judged) && !has_more(reservation, request->outcome.kind);
 }
 
@@ -182,7 +182,7 @@ static void tell_waiting(struct request *request)
 {
     const int64_t long_enough = 100000000; /* ns */
     const struct outcome kept = request->outcome;
-    if (request->has_said_so || waits_and_is_asked(request->reservation) || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
+    if (request->has_said_so || is_asked_again(request->reservation) || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
         return;
     request->has_said_so = true;
     request_take_token(request);

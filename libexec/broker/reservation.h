@@ -134,7 +134,7 @@ struct reservation {
     TAILQ_ENTRY(reservation) of_queue;           /* fair-queue.c: to be looked at in turn; */
     struct queue *queue;                   /* NULL: not */
     struct lease *lease;                 /* leases.c; NULL: it does not end for want of renewal */
-    struct waiter *waiter;               /* waiters.h; NULL: it does not wait */
+    struct waiter *waiter;               /* waiters.c; NULL: it does not wait */
     int64_t shared_out;                  /* CLOCK_MONOTONIC: when what it has was last made more or less for others' sake */
     TAILQ_ENTRY(reservation) of_desires;
     int64_t zero_lag;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */

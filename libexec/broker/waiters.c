@@ -7,6 +7,15 @@
 #include "memory.h"
 #include "timers.h"
 
+struct waiter {
+    struct reservation *reservation;
+    int64_t since; /* CLOCK_BOOTTIME */
+    uint64_t asked_at;
+    bool is_asked_again;
+    enum why why;
+    TAILQ_ENTRY(waiter) of_account;
+};
+
 static TAILQ_HEAD(, account) ring = TAILQ_HEAD_INITIALIZER(ring); /* of those who have some; who was granted something last comes last */
 static uint64_t kicks;
 static uint64_t passed; /* then nobody was left to be asked */
@@ -82,9 +91,14 @@ int64_t waits_since(const struct reservation *reservation)
     return reservation->waiter == NULL ? 0 : reservation->waiter->since;
 }
 
-bool waits_and_is_asked(const struct reservation *reservation)
+bool is_asked_again(const struct reservation *reservation)
 {
     return reservation->waiter != NULL && reservation->waiter->is_asked_again;
+}
+
+bool waits_for(const struct reservation *reservation, enum why why)
+{
+    return reservation->waiter != NULL && reservation->waiter->why == why;
 }
 
 void waiters_leave(struct reservation *reservation)

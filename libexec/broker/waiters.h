@@ -6,22 +6,16 @@
 
 #include "reservation.h"
 
-struct waiter {
-    struct reservation *reservation;
-    int64_t since; /* CLOCK_BOOTTIME */
-    uint64_t asked_at;
-    bool is_asked_again;
-    enum why why;
-    TAILQ_ENTRY(waiter) of_account;
-};
-
 /* It waits from then on (CLOCK_BOOTTIME), or still does: then in its old place. For what it was refused. */
 void waiters_add(struct reservation *reservation, int64_t since, enum why why);
 void waiters_leave(struct reservation *reservation);
 
-/* Since when; 0: it does not. Is it being asked again? */
+/* Since when; 0: it does not. */
 int64_t waits_since(const struct reservation *reservation);
-bool waits_and_is_asked(const struct reservation *reservation);
+
+/* It waits and is being asked again; and that it was refused for this before. */
+bool is_asked_again(const struct reservation *reservation);
+bool waits_for(const struct reservation *reservation, enum why why);
 
 /* Who of the same user waits before it, or before whatever comes now; NULL: nobody. */
 const struct reservation *waits_behind(const struct reservation *reservation);

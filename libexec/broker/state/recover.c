@@ -320,7 +320,7 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     shares_take_up(reservation, (uint16_t)recorded->class);
     lease_until(reservation, recorded->lease);
     if (recorded->waits != 0)
-        waiters_add(reservation, recorded->waits, WHY_BAD_SPEC); /* for nothing known: its next refusal is news */
+        waiters_add(reservation, recorded->waits, WHY_BAD_SPEC); /* no bad spec waits: for whatever it is refused next, that is told */
     reservation->judged = recorded->judged;
     reservation->judged_tid = recorded->judged_tid;
     if (recorded->attached && reservation->grant != NULL)
