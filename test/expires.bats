@@ -68,6 +68,19 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     [ "$(field .grant.expires "$(verdict $ALICE leg)")" = null ]
 }
 
+@test "a lease ends with its spec: a thread's file that takes its place has none" {
+    broker_start
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "700ms"}' >/dev/null
+    reader=$(helpers rtf-reader)
+    kill -STOP "$reader" # both at once, for it
+    as $ALICE sh -c 'cd "$1" && rm cam.json && echo 1 >cam.tid' sh "$OWN"
+    kill -CONT "$reader"
+    eventually logged '.name == "cam" and (.reason // "" | startswith("there is no cam.json"))'
+    spec $ALICE later '{"runtime": "1ms", "period": "20ms", "expires": "700ms"}' >/dev/null
+    eventually logged '.name == "later" and .decision == "ended"'
+    ! logged '.name == "cam" and .decision == "ended"' || false
+}
+
 # bats test_tags=turn:1
 @test "one that was refused ends, too, and a dry run" {
     broker_start

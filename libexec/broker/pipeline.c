@@ -10,6 +10,7 @@
 #include "enforcing.h"
 #include "event.h"
 #include "grants.h"
+#include "leases.h"
 #include "readers.h"
 #include "refusals.h"
 #include "reservations.h"
@@ -166,6 +167,7 @@ static void released(struct request *request)
     if (reservation->user->state == DIRECTORY_GONE)
         tell_successor(reservation);
     waiters_leave(reservation);
+    lease_until(reservation, 0);
     reservation->judged = reservation->judged_tid = (struct stamp){0};
     free(reservation->token);
     reservation->token = NULL;
