@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static const unsigned kernel_policy[] = {
 };
 
 static uint64_t owed;
+static bool was_deadline; /* it has been demoted from that */
 
 uint64_t enforce_owed(void)
 {
@@ -77,18 +79,13 @@ static int hold(const struct target *target, bool whole, struct identity *identi
 {
     int pidfd, tries = 0;
     owed = 0;
+    was_deadline = false;
     if (is_passed(target, identity))
         return target->pidfd;
     do
         pidfd = hold_once(target, whole, identity);
     while (pidfd < 0 && may_pass(tries++));
     return pidfd;
-}
-
-static void let_go(const struct target *target, int pidfd)
-{
-    if (pidfd != target->pidfd)
-        close(pidfd);
 }
 
 static enum enforced check_owner(const struct identity *identity, uid_t owner, char *reason)
@@ -314,6 +311,36 @@ static struct attributes ordinary_like(const struct attributes *former)
     return policy_is_real_time(former->policy) ? (struct attributes){.policy = POLICY_OTHER, .nice = former->nice} : *former;
 }
 
+/* The kernel takes a SCHED_DEADLINE thread that ends off the number of those in its cpuset (cgroup_exit), and once more if it is demoted
+ * after that (switched_from_dl; seen on 6.18). A cpuset where that number is zero is passed over when the kernel counts anew what is taken,
+ * and what its threads have is granted a second time. So a child of ours that has ended is put on the number; too high it does no harm.
+ * Only in the cpuset of this program: those of domains are removed, and their numbers with them. The guard may not fork, and leaves it. */
+static void count_once_more(void)
+{
+    cpu_set_t all; /* it has to be allowed on its whole domain; the kernel cuts this to what there is */
+    memset(&all, 0xff, sizeof all);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(sched_setaffinity(0, sizeof all, &all));
+    const int pidfd = child < 0 ? -1 : thread_open(child);
+    if (pidfd >= 0) {
+        struct pollfd end = {.fd = pidfd, .events = POLLIN};
+        if (poll(&end, 1, -1) == 1)
+            shrink(child);
+        close(pidfd);
+    }
+    if (child > 0)
+        (void)waitpid(child, NULL, 0);
+}
+
+static void let_go(const struct target *target, int pidfd)
+{
+    if (was_deadline && thread_has_ended(pidfd))
+        count_once_more();
+    if (pidfd != target->pidfd)
+        close(pidfd);
+}
+
 /* Looks once whether it may be shrunk: between two looks it may have used up its runtime. *due is its debt. */
 static int demote(pid_t tid, const struct attributes *now, const struct attributes *former, uint64_t *due)
 {
@@ -321,7 +348,9 @@ static int demote(pid_t tid, const struct attributes *now, const struct attribut
     *due = debt(tid, now);
     if (now->policy == POLICY_DEADLINE && *due == 0)
         shrink(tid);
-    return set_attributes(tid, &ordinary);
+    const int result = set_attributes(tid, &ordinary);
+    was_deadline = was_deadline || (now->policy == POLICY_DEADLINE && result == 0);
+    return result;
 }
 
 static void make_ordinary(pid_t tid, const struct attributes *now)
@@ -598,11 +627,12 @@ static enum enforced change(const struct identity *identity, const struct attrib
     return done;
 }
 
-/* The thread has left its id under our hands, and whoever has that now was not meant. */
+/* The thread has left its id under our hands, and whoever has that now was not meant. One that has ended and has not been waited for
+ * would keep the bandwidth that it was given after its end. */
 static enum enforced left(pid_t tid, const struct attributes *made)
 {
     struct identity identity;
-    if (thread_look(tid, &identity) && !identity.ended)
+    if (thread_look(tid, &identity) && (!identity.ended || made->policy == POLICY_DEADLINE))
         make_ordinary(tid, made);
     return ENFORCE_GONE;
 }

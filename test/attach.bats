@@ -445,3 +445,72 @@ eventually_child() { eventually pgrep -P "$1"; }
     "$DETACH" <"$WORK/former" 2>"$WORK/err" || status=$?
     [ "$status" -eq 66 ]
 }
+
+taken() { with_debugfs grep -m 1 total_bw /sys/kernel/debug/sched/debug; }
+is_counted() { # TID: one that is SCHED_DEADLINE is found when the kernel counts anew what is taken
+    chrt --deadline --sched-runtime 1000000 --sched-period 10000000 --pid 0 "$1"
+    local before
+    before=$(taken)
+    count_anew
+    [ "$(taken)" = "$before" ] || { echo "taken before: $before, and counted anew: $(taken)" >&2; return 1; }
+}
+# orphan: a process whose parent does not wait for it, in $ORPHAN.
+orphan() {
+    sh -c "sleep $SLEEPS & echo \$! >$WORK/orphan; exec sleep $SLEEPS" >/dev/null 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually test -s "$WORK/orphan"
+    ORPHAN=$(<"$WORK/orphan")
+    echo "$ORPHAN" >>"$WORK/pids"
+    eventually is_sleep "$ORPHAN"
+}
+
+# stopped_at CALL PROGRAM WORD...: it stops at its first such call, as $STOPPED; its tracer is $TRACER.
+stopped_at() {
+    strace -f -o "$WORK/trace" -e "trace=$1" -e "inject=$1:signal=STOP:when=1" "${@:2}" <"$WORK/former" >"$WORK/out" 2>"$WORK/err" 3>&- &
+    TRACER=$!
+    echo "$TRACER" >>"$WORK/pids"
+    eventually grep -qs 'stopped by SIGSTOP' "$WORK/trace"
+    STOPPED=$(children "$TRACER")
+    echo "$STOPPED" >>"$WORK/pids"
+}
+
+# ends_meanwhile THREAD: while that program is stopped, which says so.
+ends_meanwhile() {
+    kill -KILL "$1"
+    eventually is_zombie "$1"
+    kill -CONT "$STOPPED"
+    wait "$TRACER" || [ $? -eq 66 ]
+    [[ $(kernel "$1") == "other "* ]] || { kernel "$1"; return 1; }
+}
+
+# The kernel takes a thread that ends off its cpuset's number of SCHED_DEADLINE threads, and once more if it is made ordinary then; and then it
+# passes over the next one. rtf-detach is stopped between its two calls for the thread. Whatever comes out, the number is right again.
+# bats test_tags=machine
+@test "one that ends while it is made ordinary leaves the kernel's number of SCHED_DEADLINE threads as it was" {
+    sleeper
+    is_counted "$SLEEPER" || skip "it was wrong before"
+    chrt --other --pid 0 "$SLEEPER"
+    count_anew
+    orphan
+    attached "$ORPHAN" "$DEADLINE"
+    stopped_at sched_setattr "$DETACH"
+    [[ $(kernel "$ORPHAN") == *" 1/1/4000000 "* ]]
+    ends_meanwhile "$ORPHAN"
+    is_counted "$SLEEPER" || { chrt --deadline --sched-runtime 1024 --sched-deadline 1024 --sched-period 4000000000 --pid 0 "$ORPHAN"; return 1; }
+}
+
+# It would keep for good what it was given after its end.
+# bats test_tags=machine
+@test "one that ends while it is made SCHED_DEADLINE leaves the kernel's account as it was" {
+    count_anew
+    BELOW_ZERO=yes
+    before=$(taken)
+    orphan
+    echo ignored >"$WORK/former"
+    # shellcheck disable=SC2086 # words
+    stopped_at clock_gettime "$ATTACH" tid="$ORPHAN" $DEADLINE
+    ends_meanwhile "$ORPHAN"
+    [ "$(taken)" = "$before" ] || { echo "before: $before, afterwards: $(taken)" >&2; return 1; }
+    sleeper
+    is_counted "$SLEEPER"
+}
