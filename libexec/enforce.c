@@ -23,7 +23,7 @@ static const unsigned kernel_policy[] = {
 };
 
 static uint64_t owed;
-static bool was_deadline; /* it has been demoted from that */
+static bool was_deadline; /* the thread that is held has been demoted from SCHED_DEADLINE */
 
 uint64_t enforce_owed(void)
 {
