@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/utsname.h>
 
 #include "clock.h"
 #include "expected.h"
@@ -29,7 +30,15 @@ static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
 static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
 
 static int64_t look_at = INT64_MAX; /* INT64_MAX: the rings are waited for */
+static bool come_unseen;            /* and may be waited for in vain */
+static int64_t looked_at;           /* without being told to */
+static int64_t expect_until;        /* a thread may be made SCHED_DEADLINE */
 static struct guarded *by_us;
+
+static int64_t later(int64_t one, int64_t other)
+{
+    return one > other ? one : other;
+}
 
 /* ---- what is lent ---- */
 
@@ -47,7 +56,7 @@ static void settle(struct guarded *lender, int64_t now)
 
 static void lend(struct guarded *lender, int64_t now)
 {
-    if (lender->lends++ > 0)
+    if (lender->lends++ > 0 || lender->overdrawn)
         return;
     if (now >= lender->lends_from + lender->window.period) {
         lender->lends_from = now;
@@ -58,10 +67,14 @@ static void lend(struct guarded *lender, int64_t now)
     TAILQ_INSERT_TAIL(&lenders, lender, of_lenders);
 }
 
+/* Overdrawn, it stays among the lenders until it is suspended for that. */
 static void take_back(struct guarded *lender, int64_t now)
 {
     settle(lender, now);
-    if (--lender->lends == 0)
+    if (--lender->lends > 0)
+        return;
+    lender->overdrawn = lender->own + lender->lent >= lender->window.runtime;
+    if (!lender->overdrawn)
         TAILQ_REMOVE(&lenders, lender, of_lenders);
 }
 
@@ -89,10 +102,14 @@ static struct guarded *lender_by(pid_t caller)
     return guarded != NULL ? guarded : boost != NULL && boost->lender != NULL ? boost->lender : by_us;
 }
 
-static void forget(const struct guarded *lender);
+static void forget(struct guarded *lender);
+
+/* How often a lender that is put in force again is expected to lend again at once. */
+enum { LENDS_AGAIN = 5 };
 
 static void suspend_lender(struct guarded *lender, int64_t now)
 {
+    lender->lends_again = lender->lends > 0 ? LENDS_AGAIN : 0;
     guarded_suspend(lender, lender->lends_from + lender->window.period > now ? lender->lends_from + lender->window.period : now + 1);
     forget(lender);
     lender->has_lent = true;
@@ -176,6 +193,8 @@ static void take_change(const struct change *change)
 {
     const int before = change->before, after = change->after;
     struct boost *boost = boost_of(change->tid);
+    if (boost != NULL && change->time < boost->since)
+        return; /* of another CPU's ring, and what came after it has been read before it */
     if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0)))
         begin_boost(change->tid, change->caller, after, change->time);
     else if (boost != NULL) {
@@ -196,6 +215,30 @@ static bool drain_all(void)
     return some;
 }
 
+/* As long as an attachment may take: then who was expected is guarded, or will never be. */
+static const int64_t expected_within = INT64_C(5000000000);
+
+void boosts_expected(int64_t now)
+{
+    expected_drain();
+    expect_until = now + expected_within;
+}
+
+/* How often one that sleeps is looked at. */
+static const int64_t ask_pause = INT64_C(1000000000);
+
+/* When the rings are looked into in any case. */
+static int64_t look_anyway_at(void)
+{
+    if (!come_unseen)
+        return INT64_MAX;
+    if (ranks[0].count > 0)
+        return looked_at + (ranks[0].least < ask_pause ? later(ranks[0].least, look_again) : ask_pause);
+    if (expected_any() && looked_at < expect_until)
+        return looked_at + look_again;
+    return guarded_first() != NULL ? looked_at + ask_pause : INT64_MAX;
+}
+
 void boosts_ready(int64_t now)
 {
     (void)drain_all();
@@ -211,13 +254,71 @@ static void by(struct guarded *lender)
     by_us = lender;
 }
 
-static void forget(const struct guarded *lender)
+static void forget(struct guarded *lender)
 {
     struct boost *boost, *next;
     (void)drain_all();
     HASH_ITER(hh, boosts, boost, next)
         if (boost->lender == lender)
             end_boost(boost, monotonic_now());
+    if (lender->overdrawn)
+        TAILQ_REMOVE(&lenders, lender, of_lenders);
+    lender->overdrawn = false;
+}
+
+/* ---- what nobody tells of ---- */
+
+static bool sleeps(const struct guarded *guarded)
+{
+    struct identity now;
+    return thread_look(guarded->tid, &now) && !now.runnable;
+}
+
+/* It lent when it was suspended, and still sleeps: it waits for the lock, and the kernel should have told by now. */
+static bool has_told(struct guarded *lender)
+{
+    if (!come_unseen || lender->lends_again == 0 || lender->lends > 0 || !sleeps(lender))
+        return true;
+    lender->lends_again--;
+    return false;
+}
+
+/* Who is made real-time while it waits for a lock has the kernel tell anew whom it lends that to. It sleeps, and notices nothing. */
+static void ask_again(struct guarded *guarded)
+{
+    forget(guarded);
+    guarded_suspend(guarded, monotonic_now() + guarded->window.period);
+    guarded_pardon(guarded);
+}
+
+static bool may_be_asked(const struct guarded *guarded)
+{
+    return (guarded->state == GUARDED_IN_FORCE || guarded->state == GUARDED_LEAVING) && sleeps(guarded);
+}
+
+/* One that has been asleep since it was looked at before, and seems to lend nothing. False: none is due. */
+static bool ask_one(int64_t now)
+{
+    struct guarded *guarded = guarded_first();
+    while (guarded != NULL && now < guarded->ask_at)
+        guarded = guarded->hh.next;
+    if (guarded == NULL)
+        return false;
+    const int64_t ran = guarded_ran(guarded);
+    if (ran == guarded->had_run && guarded->lends == 0 && may_be_asked(guarded))
+        ask_again(guarded);
+    guarded->had_run = ran;
+    guarded->ask_at = now + ask_pause;
+    return true;
+}
+
+/* Each costs some tens of us, and a hostile user decides how often there is a boost that nobody seems to lend. */
+enum { TRIES_AT_ONCE = 16, PAUSE_PER_TRY = 20 };
+
+static void ask_some(int64_t now)
+{
+    for (int i = 0; i < TRIES_AT_ONCE && ask_one(now); i++)
+        ;
 }
 
 /* ---- when it is too much ---- */
@@ -257,19 +358,11 @@ static bool lends_really(const struct guarded *lender)
     return really;
 }
 
-static bool sleeps(const struct guarded *guarded)
-{
-    struct identity now;
-    return thread_look(guarded->tid, &now) && !now.runnable;
-}
-
 static bool is_not_boosted(pid_t tid)
 {
     return !is_boosted(tid);
 }
 
-/* Each costs some tens of us, and a hostile user decides how often there is a boost that nobody seems to lend. */
-enum { TRIES_AT_ONCE = 16, PAUSE_PER_TRY = 20 };
 static int64_t next_try;
 
 /* Whose suspension ends the boost is the lender. The others are asleep meanwhile, and notice nothing. */
@@ -291,6 +384,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
             continue;
         guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
         if (!is_boosted(tid)) {
+            guarded->lends_again = LENDS_AGAIN;
             guarded->has_lent = true;
             return guarded;
         }
@@ -308,19 +402,14 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     return NULL;
 }
 
-/* What is lent without a record would be bounded by nothing: whoever sleeps may be waiting for a lock, and who is made real-time there has the
- * kernel tell anew whom he lends that to. */
+/* What is lent without a record would be bounded by nothing: whoever sleeps may be waiting for a lock. */
 static void resynchronize(void)
 {
     struct guarded *guarded;
     resynchronize_at = INT64_MAX;
-    for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
-        if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || !sleeps(guarded))
-            continue;
-        forget(guarded);
-        guarded_suspend(guarded, monotonic_now() + guarded->window.period);
-        guarded_pardon(guarded);
-    }
+    for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next)
+        if (may_be_asked(guarded))
+            ask_again(guarded);
 }
 
 /* One that is due. */
@@ -333,28 +422,35 @@ static struct boost *to_be_tried(int64_t now)
     return NULL;
 }
 
-static int64_t later(int64_t one, int64_t other)
+/* Into the rings, when it is time. */
+static void look(int64_t now)
 {
-    return one > other ? one : other;
+    if (now >= look_anyway_at()) {
+        looked_at = now;
+        guarded_forget_leaving(); /* or they would be looked for for ever */
+        (void)drain_all();
+        ask_some(now);
+    }
+    if (now < look_at)
+        return;
+    look_at = drain_all() ? now + look_again : INT64_MAX;
+    if (look_at != INT64_MAX)
+        return;
+    rings_listen(true);
+    if (drain_all()) /* what came between the two wakes nobody any more */
+        boosts_ready(now);
 }
 
 struct guarded *boosts_expire(int64_t now)
 {
     struct guarded *lender, *next;
     struct boost *boost;
-    if (now >= look_at) {
-        look_at = drain_all() ? now + look_again : INT64_MAX;
-        if (look_at == INT64_MAX) {
-            rings_listen(true);
-            if (drain_all()) /* what came between the two wakes nobody any more */
-                boosts_ready(now);
-        }
-    }
+    look(now);
     for (lender = TAILQ_FIRST(&lenders); lender != NULL; lender = next) {
         next = TAILQ_NEXT(lender, of_lenders);
         if (over_at(lender) > now)
             continue;
-        if (lends_really(lender)) {
+        if (lender->overdrawn || lends_really(lender)) {
             suspend_lender(lender, now);
             return lender;
         }
@@ -376,7 +472,7 @@ int64_t boosts_deadline(void)
 {
     const struct guarded *lender;
     const struct boost *boost;
-    int64_t first = look_at;
+    int64_t first = look_at < look_anyway_at() ? look_at : look_anyway_at();
     if (later(resynchronize_at, next_try) < first)
         first = later(resynchronize_at, next_try);
     TAILQ_FOREACH(lender, &lenders, of_lenders)
@@ -388,9 +484,16 @@ int64_t boosts_deadline(void)
     return first;
 }
 
+bool boosts_may_come_unseen(void)
+{
+    return come_unseen;
+}
+
 bool boosts_open(const char *tracepoint, int epoll, uint64_t as)
 {
-    static const struct guarded_events events = {.by = by, .may_lend = may_lend, .forget = forget};
+    static const struct guarded_events events = {.by = by, .may_lend = may_lend, .forget = forget, .has_told = has_told};
+    struct utsname kernel;
+    come_unseen = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;
     guarded_listen(&events);
     return rings_open(tracepoint, epoll, as);
 }

@@ -54,20 +54,31 @@ static int64_t count_of(const struct guarded *guarded)
 }
 
 /* Opened once: to find it anew for each runtime that is used would be a sixth of the guard's work. -1: the kernel does not say. */
-static int open_waited(pid_t tid)
+static int open_stat(pid_t tid)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/schedstat", (int)tid);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static int64_t waited(const struct guarded *guarded)
+static bool read_stat(const struct guarded *guarded, long long *ran, long long *waits)
 {
     char text[96] = "";
+    return guarded->stat >= 0 && pread(guarded->stat, text, sizeof text - 1, 0) > 0 && sscanf(text, "%lld %lld", ran, waits) == 2;
+}
+
+static int64_t waited(const struct guarded *guarded)
+{
     long long ran, waits;
-    if (guarded->stat < 0 || pread(guarded->stat, text, sizeof text - 1, 0) <= 0 || sscanf(text, "%lld %lld", &ran, &waits) != 2)
-        return guarded->waited;
-    return waits;
+    return read_stat(guarded, &ran, &waits) ? waits : guarded->waited;
+}
+
+int64_t guarded_ran(struct guarded *guarded)
+{
+    long long ran, waits;
+    if (guarded->stat < 0)
+        guarded->stat = open_stat(guarded->tid);
+    return read_stat(guarded, &ran, &waits) ? ran : -1;
 }
 
 /* ---- between the states ---- */
@@ -150,11 +161,19 @@ void guarded_pardon(struct guarded *guarded)
     resume(guarded);
 }
 
+/* Meanwhile what keeps the kernel from telling goes on. */
+static const int64_t until_told = INT64_C(1000000);
+
 void guarded_resume(int64_t now)
 {
     struct guarded *first;
-    while ((first = RB_MIN(suspended, &suspended)) != NULL && first->until <= now)
+    while ((first = RB_MIN(suspended, &suspended)) != NULL && first->until <= now) {
         resume(first);
+        if (first->state != GUARDED_IN_FORCE || tell->has_told(first))
+            continue;
+        guarded_suspend(first, now + until_told);
+        first->untold--;
+    }
 }
 
 int64_t guarded_used(const struct guarded *guarded, int64_t now)
@@ -270,8 +289,8 @@ static void drop(struct guarded *guarded)
     free_it(guarded);
 }
 
-/* By now somebody else has seen to most of them. */
-static void forget_leaving(void)
+/* Mostly somebody else has seen to that. */
+void guarded_forget_leaving(void)
 {
     struct guarded *guarded, *next;
     for (guarded = TAILQ_FIRST(&leaving); guarded != NULL; guarded = next) {
@@ -295,7 +314,7 @@ void guarded_end(struct guarded *guarded)
 {
     if (guarded->state == GUARDED_LEAVING)
         return;
-    forget_leaving();
+    guarded_forget_leaving();
     remember(guarded);
     if (!is_deadline(guarded)) {
         guarded_leave_in_force(guarded);
@@ -319,7 +338,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         RB_REMOVE(suspended, &suspended, guarded);
     if (came_back)
         drop(guarded);
-    forget_leaving();
+    guarded_forget_leaving();
     guarded = malloc(sizeof *guarded);
     if (guarded == NULL)
         abort();
@@ -337,7 +356,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
             free_it(guarded);
             return NULL;
         }
-        guarded->stat = open_waited(guarded->tid);
+        guarded->stat = open_stat(guarded->tid);
         guarded->base = count_of(guarded);
         guarded->waited = waited(guarded);
     }

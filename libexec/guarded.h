@@ -23,7 +23,7 @@ struct guarded {
     pid_t tid;
     uint64_t started_by;
     int pidfd, event; /* event: of its CPU time; -1: SCHED_DEADLINE, which the kernel accounts */
-    int stat;             /* of what it waits for; -1 */
+    int stat;             /* of what it has run and waited; -1 */
     void *page;
     enum guarded_state state;
     struct attributes granted;
@@ -38,6 +38,10 @@ struct guarded {
     int64_t lends_since;  /* counted up to then */
     int64_t own;          /* of the runtime, itself, before it began to lend; ns */
     int64_t lent;         /* in that window; ns */
+    bool overdrawn;       /* lends no more, and has lent more than its runtime */
+    int lends_again;      /* suspended while it lent: will, when it is put in force, and so often it is tried until the kernel tells of that; */
+    int64_t ask_at;       /* from then on it is looked whether it lends what the kernel did not tell of, if it has run no more than */
+    int64_t had_run;      /* that, ns */
     bool has_lent;        /* suspended for that, and not told yet */
     TAILQ_ENTRY(guarded) of_lenders, of_leaving;
     int64_t tell_at;      /* the broker is not told before that */
@@ -50,7 +54,8 @@ struct guarded {
 struct guarded_events {
     void (*by)(struct guarded *lender);                  /* what is lent from now on is lent by this one; NULL: by whoever the kernel names */
     void (*may_lend)(const struct guarded *lender, bool on); /* it has come, or is about to go */
-    void (*forget)(const struct guarded *lender);
+    void (*forget)(struct guarded *lender);
+    bool (*has_told)(struct guarded *lender);            /* it is in force again. False: what it lends by that is not known */
 };
 void guarded_listen(const struct guarded_events *events);
 
@@ -65,11 +70,17 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
  * its window is remembered till that is over: nobody gains by being let go and taken up again. */
 void guarded_end(struct guarded *guarded);
 
+/* LEAVING, and not SCHED_DEADLINE by now: forgotten. */
+void guarded_forget_leaving(void);
+
 /* In force, and forgotten: nobody has it in hand. */
 void guarded_leave_in_force(struct guarded *guarded);
 
 /* Its event says that a runtime has been used. */
 void guarded_used_up(struct guarded *guarded, int64_t now);
+
+/* CPU time that it has had, ns; -1: that cannot be told. */
+int64_t guarded_ran(struct guarded *guarded);
 
 /* What it has had of a window that is not over, ns; 0: that cannot be told. */
 int64_t guarded_used(const struct guarded *guarded, int64_t now);

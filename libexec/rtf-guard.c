@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -43,8 +42,15 @@ enum { EVENTS = 64 };
 /* How often the broker hears of one thread. */
 static const int64_t tell_pause = INT64_C(10000000000);
 
-static int epoll = -1, timer = -1;
-static int64_t alarm_at = INT64_MAX;
+static int epoll = -1;
+
+enum { FROM_BROKER = 0, FROM_EXPECTED = -1, FROM_BOOSTS = -2 }; /* or a thread's id: from its event */
+
+static bool wait_on(int fd, int64_t as)
+{
+    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = (uint64_t)as};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &wanted) == 0;
+}
 
 /* ---- to the broker ---- */
 
@@ -134,12 +140,17 @@ static const char *begin(const struct paragraph *request, int fds[2])
     }
     if (guarded == NULL)
         return why;
-    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = (uint64_t)tid};
-    if (event >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, event, &wanted) != 0) {
+    if (event >= 0 && !wait_on(event, tid)) {
         guarded_end(guarded);
         return "its event cannot be waited for";
     }
     return NULL;
+}
+
+static const char *listen_to(int fd)
+{
+    expected_from(fd);
+    return !boosts_may_come_unseen() || wait_on(fd, FROM_EXPECTED) ? NULL : "the pipe cannot be waited for";
 }
 
 static void end(const struct paragraph *request)
@@ -167,7 +178,7 @@ static bool serve_one(const struct paragraph *request, int fds[2])
     if (strcmp(op, "begin") == 0)
         why = begin(request, fds);
     else if (strcmp(op, "listen") == 0) {
-        expected_from(fds[0]);
+        why = listen_to(fds[0]);
         fds[0] = -1;
     } else if (strcmp(op, "look") == 0)
         expected_drain();
@@ -225,39 +236,28 @@ static void hear_kernel(const struct epoll_event *ready, int64_t now)
     tell_suspended(guarded, now);
 }
 
-static void set_alarm(void)
+/* By a timeout of the call itself: with PREEMPT_RT a timerfd goes off by a thread of the kernel's (ktimers) on the CPU where it was set, which
+ * whoever is lent SCHED_DEADLINE there keeps from running. That of a real-time thread's own sleep does not (__hrtimer_init_sleeper). */
+static int wait_for_events(struct epoll_event *ready)
 {
     const int64_t of_boosts = boosts_deadline(), of_windows = guarded_deadline(), due = of_boosts < of_windows ? of_boosts : of_windows;
-    const struct itimerspec time = {.it_value = {.tv_sec = due / 1000000000, .tv_nsec = due % 1000000000}}, never = {0};
-    if (due == alarm_at)
-        return;
-    (void)timerfd_settime(timer, TFD_TIMER_ABSTIME, due == INT64_MAX ? &never : &time, NULL);
-    alarm_at = due;
-}
-
-enum { FROM_BROKER = 0, FROM_TIMER = -1, FROM_BOOSTS = -2 };
-
-static bool wait_on(int fd, int64_t as)
-{
-    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = (uint64_t)as};
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &wanted) == 0;
+    const int64_t now = due == INT64_MAX ? 0 : monotonic_now(), left = due > now ? due - now : 0;
+    const struct timespec time = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+    return epoll_pwait2(epoll, ready, EVENTS, due == INT64_MAX ? NULL : &time, NULL);
 }
 
 /* What the kernel says comes first: who floods the broker's spool must not win time for his threads. */
 static bool turn(void)
 {
     struct epoll_event ready[EVENTS];
-    uint64_t ignored;
     struct guarded *lender;
     bool open = true;
-    set_alarm();
-    const int count = epoll_wait(epoll, ready, EVENTS, -1);
+    const int count = wait_for_events(ready);
     const int64_t now = monotonic_now();
     for (int i = 0; i < count; i++) {
-        if (ready[i].data.u64 == (uint64_t)FROM_TIMER) {
-            (void)!read(timer, &ignored, sizeof ignored);
-            alarm_at = INT64_MAX;
-        } else if (ready[i].data.u64 == (uint64_t)FROM_BOOSTS)
+        if (ready[i].data.u64 == (uint64_t)FROM_EXPECTED)
+            boosts_expected(now);
+        else if (ready[i].data.u64 == (uint64_t)FROM_BOOSTS)
             boosts_ready(now);
         else if (ready[i].data.u64 != FROM_BROKER)
             hear_kernel(&ready[i], now);
@@ -281,7 +281,7 @@ static bool confine(void)
     static const struct confine_path files[] = {{"/proc", MAY_READ}, {0}};
     static const char *const calls[] = {
         "sched_setattr", "sched_setscheduler", "sched_setaffinity", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority",
-        "epoll_wait", "epoll_pwait", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "read", "pread64", "recvmsg", "sendmsg", "open", "openat", "close", "fstat", "newfstatat",
+        "epoll_pwait2", "epoll_ctl", "poll", "ppoll", "read", "pread64", "recvmsg", "sendmsg", "open", "openat", "close", "fstat", "newfstatat",
         "clock_gettime", "clock_nanosleep", "nanosleep", "mmap", "munmap", "mremap", "brk", "madvise", "pidfd_open", "rt_sigreturn", "restart_syscall", "futex",
         "exit", "exit_group", "lseek", "write", NULL};
     if (!confine_for_good() || !confine_powers(powers))
@@ -303,10 +303,9 @@ int main(int argc, char **argv)
     guard_rank_begin(&domains);
     (void)memory_lock(0);
     epoll = epoll_create1(EPOLL_CLOEXEC);
-    timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (!boosts_open(argv[2], epoll, (uint64_t)FROM_BOOSTS))
         (void)tell_of_boosts("blind", errno);
-    if (epoll < 0 || timer < 0 || !wait_on(STDIN_FILENO, FROM_BROKER) || !wait_on(timer, FROM_TIMER) || !confine()) {
+    if (epoll < 0 || !wait_on(STDIN_FILENO, FROM_BROKER) || !confine()) {
         fprintf(stderr, "rtf-guard: %s\n", strerror(errno));
         return EX_OSERR;
     }
