@@ -1,5 +1,5 @@
 /* What the kernel says of a thread: who it is and how it is scheduled. Reads only; the calls that change
- * anything are in libexec/enforce.c.
+ * anything are behind libexec/enforce.h and suspend.h.
  *
  * A thread is named by its id and a time at which it had that id: the id alone is reused, but whoever has it and started later
  * (/proc/TID/stat field 22, clock ticks since boot) is another. A pidfd opened before looking, and not readable afterwards,

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,34 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attempts.h"
+#include "demote.h"
 #include "domain.h"
-#include "moment.h"
-#include "schedattr.h"
+#include "refusal.h"
 #include "units.h"
-
-static const unsigned kernel_policy[] = {
-    [POLICY_OTHER] = SCHED_NORMAL, [POLICY_BATCH] = SCHED_BATCH, [POLICY_IDLE] = SCHED_IDLE,
-    [POLICY_FIFO] = SCHED_FIFO,    [POLICY_RR] = SCHED_RR,       [POLICY_DEADLINE] = SCHED_DEADLINE,
-};
-
-static uint64_t owed;
-static bool was_deadline; /* the thread that is held has been demoted from SCHED_DEADLINE */
 
 uint64_t enforce_owed(void)
 {
-    return owed;
-}
-
-/* A call on a thread has failed. It waits as long as nobody minds: who is believed to have ended, or to be ordinary, keeps
- * what he has. */
-static bool may_pass(int tries)
-{
-    enum { TRIES = 100 };
-    static const struct timespec moment = {.tv_nsec = 1000000};
-    if (tries >= TRIES || !is_of_the_moment(errno))
-        return false;
-    (void)nanosleep(&moment, NULL);
-    return true;
+    return demote_owed();
 }
 
 /* Then whoever has the id now has got it since, be it within the same clock tick. */
@@ -78,14 +58,20 @@ static int hold_once(const struct target *target, bool whole, struct identity *i
 static int hold(const struct target *target, bool whole, struct identity *identity)
 {
     int pidfd, tries = 0;
-    owed = 0;
-    was_deadline = false;
+    demote_begin();
     if (is_passed(target, identity))
         return target->pidfd;
     do
         pidfd = hold_once(target, whole, identity);
-    while (pidfd < 0 && may_pass(tries++));
+    while (pidfd < 0 && attempt_again(tries++));
     return pidfd;
+}
+
+static void let_go(const struct target *target, int pidfd)
+{
+    demote_end(pidfd);
+    if (pidfd != target->pidfd)
+        close(pidfd);
 }
 
 static enum enforced check_owner(const struct identity *identity, uid_t owner, char *reason)
@@ -96,128 +82,6 @@ static enum enforced check_owner(const struct identity *identity, uid_t owner, c
         return ENFORCED;
     return enforce_refuse(reason, "thread %d runs as uid %u (effective %u, saved %u), the spec is of uid %u", (int)identity->tid,
                   identity->real_uid, identity->effective_uid, identity->saved_uid, owner);
-}
-
-static int set_attributes(pid_t tid, const struct attributes *wanted)
-{
-    struct kernel_sched_attr kernel = {
-        .size = sizeof kernel,
-        .policy = kernel_policy[wanted->policy],
-        .flags = wanted->reset_on_fork ? SCHED_FLAG_RESET_ON_FORK : 0,
-        .priority = (unsigned)wanted->priority,
-        .nice = wanted->nice,
-        .runtime = wanted->runtime * 1000,
-        .deadline = wanted->deadline * 1000,
-        .period = wanted->period * 1000,
-    };
-    int result, tries = 0;
-    do
-        result = sched_setattr_of(tid, &kernel);
-    while (result != 0 && may_pass(tries++));
-    return result;
-}
-
-/* False with errno: ESRCH, or what did not pass. */
-static bool get_attributes(pid_t tid, struct attributes *now)
-{
-    bool seen;
-    int tries = 0;
-    do
-        seen = thread_attributes(tid, now);
-    while (!seen && may_pass(tries++));
-    return seen;
-}
-
-/* With RT_GROUP_SCHED a cpu cgroup starts with no real-time runtime, and then even root gets EPERM. */
-static bool cgroup_without_runtime(pid_t tid, char group[static 256])
-{
-    char path[64], line[512];
-    snprintf(path, sizeof path, "/proc/%d/cgroup", (int)tid);
-    FILE *file = fopen(path, "re");
-    bool found = false;
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        char *controllers = strchr(line, ':');
-        char *name = controllers == NULL ? NULL : strchr(controllers + 1, ':');
-        if (name == NULL)
-            continue;
-        *name++ = '\0';
-        found = (strcmp(controllers + 1, "cpu") == 0 || strcmp(controllers + 1, "cpu,cpuacct") == 0) && strcmp(name, "/") != 0;
-        if (found)
-            snprintf(group, 256, "%.255s", name);
-    }
-    if (file != NULL)
-        fclose(file);
-    return found;
-}
-
-/* The kernel's own account of the domain that the CPU is in: what it allows and what is taken, in 2^-20 of a
- * CPU summed over the domain. Only where debugfs is mounted. */
-static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
-{
-    char line[256];
-    unsigned long long allowed = 0;
-    long long taken = 0;
-    int cpu = -1;
-    bool found = false;
-    FILE *file = fopen("/sys/kernel/debug/sched/debug", "re");
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
-        (void)sscanf(line, "dl_rq[%d]", &cpu);
-        if (cpu < 0 || !CPU_ISSET((size_t)cpu, cpus))
-            continue;
-        (void)sscanf(line, " .dl_bw->bw : %llu", &allowed);
-        found = sscanf(line, " .dl_bw->total_bw : %lld", &taken) == 1;
-    }
-    if (file != NULL)
-        fclose(file);
-    if (found && taken < 0) /* domains were made anew while it counted threads that had ended, see recover.c */
-        snprintf(text, 96, "its account is below zero, which is full, until sched_rt_runtime_us is written again");
-    else if (found)
-        snprintf(text, 96, "%lld.%03lld taken, %llu.%03llu allowed for each CPU of the domain", taken >> 20, (taken & 0xfffff) * 1000 >> 20,
-                 allowed >> 20, (allowed & 0xfffff) * 1000 >> 20);
-    return found;
-}
-
-/* Without it: what the administrator allows real-time scheduling in all. */
-static void kernel_limit(char text[static 96])
-{
-    long runtime = 0, period = 1;
-    FILE *file = fopen("/proc/sys/kernel/sched_rt_runtime_us", "re");
-    if (file != NULL) {
-        (void)!fscanf(file, "%ld", &runtime);
-        fclose(file);
-    }
-    file = fopen("/proc/sys/kernel/sched_rt_period_us", "re");
-    if (file != NULL) {
-        (void)!fscanf(file, "%ld", &period);
-        fclose(file);
-    }
-    snprintf(text, 96, "%ldus in %ldus are allowed on each CPU, fair servers included", runtime, period);
-}
-
-static enum enforced explain(int error, pid_t tid, const struct attributes *wanted, char *reason)
-{
-    char group[256], cpus[CPU_LIST_TEXT], share[UTILIZATION_TEXT], totals[96];
-    if (error == ESRCH)
-        return ENFORCE_GONE;
-    if (error == EBUSY && wanted->policy == POLICY_DEADLINE) {
-        if (!kernel_totals(&wanted->cpus, totals))
-            kernel_limit(totals);
-        (void)enforce_refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf have the rest, or ones "
-                              "that ended less than a period ago",
-                      format_utilization(utilization(wanted->runtime, wanted->period), share), totals);
-        return ENFORCE_BUSY;
-    }
-    if (error == EPERM && geteuid() == 0 && wanted->policy == POLICY_DEADLINE)
-        return enforce_refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
-                              "CPUs %.200s are less than that", format_cpus(&wanted->cpus, cpus));
-    if (error == EPERM && cgroup_without_runtime(tid, group))
-        return enforce_refuse(reason, "thread %d is in the cpu cgroup %.200s, which has no real-time runtime (cpu.rt_runtime_us)", (int)tid, group);
-    if (error == EINVAL)
-        return enforce_refuse(reason, "the kernel takes no %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
-                      policy_name(wanted->policy), wanted->priority, (unsigned long long)wanted->runtime,
-                      (unsigned long long)wanted->deadline, (unsigned long long)wanted->period);
-    return enforce_refuse(reason, "sched_setattr of thread %d: %s", (int)tid, strerror(error));
 }
 
 static enum enforced refuse_unseen(pid_t tid, char *reason)
@@ -234,7 +98,7 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
     int result, tries = 0;
     do
         result = sched_setaffinity(tid, sizeof *wanted, wanted);
-    while (result != 0 && may_pass(tries++));
+    while (result != 0 && attempt_again(tries++));
     if (result != 0) {
         if (errno == ESRCH)
             return ENFORCE_GONE;
@@ -245,138 +109,6 @@ static enum enforced set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && !CPU_EQUAL(&now, wanted))
         return enforce_refuse(reason, "of the CPUs %.200s some are offline or outside the cpuset of thread %d", format_cpus(wanted, cpus), (int)tid);
     return ENFORCED;
-}
-
-static long long after_colon(const char *line)
-{
-    const char *colon = strchr(line, ':');
-    return colon == NULL ? 0 : strtoll(colon + 1, NULL, 10);
-}
-
-/* What is left of the runtime, and the absolute deadline, both in ns. */
-static void read_budget(pid_t tid, long long *remaining, long long *deadline)
-{
-    char path[64], text[8192];
-    *remaining = *deadline = 0;
-    snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* 2 KiB, all at once: each look of the kernel's takes 6 us */
-    text[got < 0 ? 0 : got] = '\0';
-    const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline ");
-    if (runtime != NULL && until != NULL) {
-        *remaining = after_colon(runtime);
-        *deadline = after_colon(until);
-    }
-    if (fd >= 0)
-        close(fd);
-}
-
-/* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
- * (measured on 6.1 and 6.18), and one that is moved to another domain before its 0-lag time leaves it behind there (on 6.1).
- * Shrunk first to what rounds to nothing, it has nothing to leak. The relative deadline is short: if the thread runs on, and
- * overruns even that, it can be SCHED_DEADLINE again when its absolute deadline has passed, see release_forgotten. */
-static void shrink(pid_t tid)
-{
-    struct kernel_sched_attr least = {
-        .size = sizeof least,
-        .policy = SCHED_DEADLINE,
-        .flags = SCHED_FLAG_RESET_ON_FORK,
-        .runtime = 1024,
-        .deadline = 1024,
-        .period = UINT64_C(4000000000),
-    };
-    (void)sched_setattr_of(tid, &least);
-}
-
-/* A thread that has used up its runtime must not be shrunk: what it overran would have to be paid back at the rate of those
- * parameters, and made SCHED_DEADLINE again before that it did not run for a minute and more (6.1, PREEMPT_RT). It does not
- * run, and thus does not fall asleep, until its next period, and gives its bandwidth back by itself at its 0-lag time
- * (task_non_contending). The us until then, about; 0: it may be shrunk. */
-static uint64_t debt(pid_t tid, const struct attributes *now)
-{
-    const uint64_t tick = 10000; /* us, at most: timers may be late by that */
-    struct identity identity;
-    long long remaining, deadline;
-    if (now->policy != POLICY_DEADLINE || now->runtime == 0)
-        return 0;
-    read_budget(tid, &remaining, &deadline);
-    if (remaining > 0 || deadline == 0 || !thread_look(tid, &identity) || !identity.runnable)
-        return 0;
-    return now->period + 2 * ((uint64_t)-remaining / 1000 * now->period / now->runtime) + tick;
-}
-
-/* What it is between real-time and what comes then: for good, if it was ordinary before. */
-static struct attributes ordinary_like(const struct attributes *former)
-{
-    return policy_is_real_time(former->policy) ? (struct attributes){.policy = POLICY_OTHER, .nice = former->nice} : *former;
-}
-
-/* The kernel takes a SCHED_DEADLINE thread that ends off the number of those in its cpuset (cgroup_exit), and once more if it is demoted
- * after that (switched_from_dl; seen on 6.18). A cpuset where that number is zero is passed over when the kernel counts anew what is taken,
- * and what its threads have is granted a second time. So a child of ours that has ended is put on the number; too high it does no harm.
- * Only in the cpuset of this program: those of domains are removed, and their numbers with them. The guard may not fork, and leaves it. */
-static void count_once_more(void)
-{
-    cpu_set_t all; /* it has to be allowed on its whole domain; the kernel cuts this to what there is */
-    memset(&all, 0xff, sizeof all);
-    pid_t child = fork();
-    if (child == 0)
-        _exit(sched_setaffinity(0, sizeof all, &all));
-    const int pidfd = child < 0 ? -1 : thread_open(child);
-    if (pidfd >= 0) {
-        struct pollfd end = {.fd = pidfd, .events = POLLIN};
-        if (poll(&end, 1, -1) == 1)
-            shrink(child);
-        close(pidfd);
-    }
-    if (child > 0)
-        (void)waitpid(child, NULL, 0);
-}
-
-static void let_go(const struct target *target, int pidfd)
-{
-    if (was_deadline && thread_has_ended(pidfd))
-        count_once_more();
-    if (pidfd != target->pidfd)
-        close(pidfd);
-}
-
-/* Looks once whether it may be shrunk: between two looks it may have used up its runtime. *due is its debt. */
-static int demote(pid_t tid, const struct attributes *now, const struct attributes *former, uint64_t *due)
-{
-    const struct attributes ordinary = ordinary_like(former);
-    *due = debt(tid, now);
-    if (now->policy == POLICY_DEADLINE && *due == 0)
-        shrink(tid);
-    const int result = set_attributes(tid, &ordinary);
-    was_deadline = was_deadline || (now->policy == POLICY_DEADLINE && result == 0);
-    return result;
-}
-
-static void make_ordinary(pid_t tid, const struct attributes *now)
-{
-    uint64_t ignored;
-    const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
-    (void)demote(tid, now, &ordinary, &ignored);
-}
-
-/* It was SCHED_DEADLINE, and is about to leave the domain: whatever the kernel still counts there for it is given back. By now
- * there is no replenishment to come. */
-static void settle(pid_t tid, const struct attributes *former)
-{
-    const struct attributes ordinary = ordinary_like(former);
-    shrink(tid);
-    (void)set_attributes(tid, &ordinary);
-}
-
-/* Longer than that nobody waits; the kernel's account is right again when the domain goes. */
-static const uint64_t longest_debt = 10000000; /* us */
-
-/* It has just been demoted, with this debt. */
-static bool owes(uint64_t us)
-{
-    owed = us <= longest_debt ? us : 0;
-    return owed > 0;
 }
 
 /* ---- domains ---- */
@@ -435,22 +167,22 @@ static enum enforced put_back(const struct identity *identity, const struct attr
 {
     struct attributes now;
     pid_t tid = identity->tid;
-    if (!get_attributes(tid, &now))
+    if (!attempt_get(tid, &now))
         return errno == ESRCH ? ENFORCE_GONE : refuse_unseen(tid, reason);
     const struct move move = plan_move(identity, domain, placement);
     uint64_t due;
     int done = demote(tid, &now, former, &due);
     if (done != 0)
-        return explain(errno, tid, former, reason);
-    if (owes(due) && move.needed)
+        return refusal(errno, tid, former, reason);
+    if (demote_owes(due) && move.needed)
         return ENFORCE_PENDING;
     if (move.needed && !policy_is_real_time(now.policy))
-        settle(tid, former);
+        demote_settle(tid, former);
     enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (moved == ENFORCED)
         moved = set_cpus(tid, &former->cpus, reason);
-    if (moved == ENFORCED && policy_is_real_time(former->policy) && set_attributes(tid, former) != 0)
-        return explain(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
+    if (moved == ENFORCED && policy_is_real_time(former->policy) && attempt_set(tid, former) != 0)
+        return refusal(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
     return moved;
 }
 
@@ -462,7 +194,7 @@ enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_RE
     int status;
     pid_t child = fork();
     if (child == 0) {
-        bool good = sched_setaffinity(0, sizeof *cpus, cpus) == 0 && (set_attributes(0, &wanted) == 0 || errno == EBUSY);
+        bool good = sched_setaffinity(0, sizeof *cpus, cpus) == 0 && (attempt_set(0, &wanted) == 0 || errno == EBUSY);
         _exit(good ? 0 : errno);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
@@ -517,7 +249,7 @@ static bool set_when_unbound(const struct identity *identity, const struct attri
     for (int tries = 0; tries < 10; tries++) {
         if (wanted->policy == POLICY_DEADLINE)
             *before = moment_of(identity);
-        if (set_attributes(identity->tid, wanted) == 0)
+        if (attempt_set(identity->tid, wanted) == 0)
             return true;
         if (errno != EPERM || wanted->policy != POLICY_DEADLINE || has_yet_to_arrive(identity->tid, wanted))
             return false;
@@ -537,7 +269,7 @@ static bool is_bound(const struct attributes *wanted)
 static enum enforced refused(pid_t tid, const struct attributes *wanted, char *reason)
 {
     int error = errno;
-    return error == EPERM && (has_yet_to_arrive(tid, wanted) || is_bound(wanted)) ? ENFORCE_PENDING : explain(error, tid, wanted, reason);
+    return error == EPERM && (has_yet_to_arrive(tid, wanted) || is_bound(wanted)) ? ENFORCE_PENDING : refusal(error, tid, wanted, reason);
 }
 
 static bool is_alone(const struct identity *identity)
@@ -570,7 +302,7 @@ static enum enforced release_forgotten(const struct identity *identity, const st
     const pid_t tid = identity->tid;
     struct identity now;
     long long remaining, before, after;
-    read_budget(tid, &remaining, &before);
+    demote_budget(tid, &remaining, &before);
     after = before;
     for (int tries = 0; before != 0 && remaining <= 0 && after == before; tries++) {
         if (!thread_look(tid, &now))
@@ -578,17 +310,17 @@ static enum enforced release_forgotten(const struct identity *identity, const st
         if (has_run(&now, identity, wanted, &at))
             return ENFORCED;
         if (!now.runnable || tries == RELEASES) {
-            make_ordinary(tid, wanted);
+            demote_to_ordinary(tid, wanted);
             return ENFORCE_PENDING;
         }
         if (tries > 0)
             (void)nanosleep(&between_releases, NULL);
-        if (set_attributes(tid, &ordinary) != 0)
+        if (attempt_set(tid, &ordinary) != 0)
             return refused(tid, wanted, reason);
         at = moment_of(identity);
-        if (set_attributes(tid, wanted) != 0)
+        if (attempt_set(tid, wanted) != 0)
             return refused(tid, wanted, reason);
-        read_budget(tid, &remaining, &after);
+        demote_budget(tid, &remaining, &after);
     }
     return ENFORCED;
 }
@@ -613,7 +345,7 @@ static enum enforced change(const struct identity *identity, const struct attrib
     uint64_t due = 0;
     if (demoted)
         (void)demote(tid, former, former, &due);
-    if (move.needed && owes(due))
+    if (move.needed && demote_owes(due))
         return ENFORCE_PENDING;
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (done == ENFORCED && move.needed && !thread_is(tid, identity->started_by))
@@ -623,7 +355,7 @@ static enum enforced change(const struct identity *identity, const struct attrib
     if (done == ENFORCED)
         done = set_wanted(identity, wanted, demoted || former->policy != POLICY_DEADLINE, reason);
     if (done == ENFORCED)
-        (void)owes(due);
+        (void)demote_owes(due);
     return done;
 }
 
@@ -633,7 +365,7 @@ static enum enforced left(pid_t tid, const struct attributes *made)
 {
     struct identity identity;
     if (thread_look(tid, &identity) && (!identity.ended || made->policy == POLICY_DEADLINE))
-        make_ordinary(tid, made);
+        demote_to_ordinary(tid, made);
     return ENFORCE_GONE;
 }
 
@@ -653,7 +385,7 @@ enum enforced enforce_apply(const struct target *target, uid_t owner, const stru
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = check_owner(&identity, owner, reason);
-    if (done == ENFORCED && !get_attributes(tid, &former))
+    if (done == ENFORCED && !attempt_get(tid, &former))
         done = errno == ESRCH ? ENFORCE_GONE : refuse_unseen(tid, reason);
     if (done != ENFORCED) {
         let_go(target, pidfd);
@@ -687,7 +419,7 @@ enum enforced enforce_adjust(const struct target *target, const struct attribute
     if (pidfd < 0)
         return ENFORCE_GONE;
     enum enforced done = ENFORCED;
-    if (!get_attributes(tid, &now))
+    if (!attempt_get(tid, &now))
         done = ENFORCE_GONE;
     else if (now.policy != wanted->policy)
         done = enforce_refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),

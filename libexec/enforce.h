@@ -1,4 +1,5 @@
-/* The only scheduling calls of the project: what rtf-attach and rtf-detach do to a thread.
+/* What rtf-attach and rtf-detach do to a thread: with suspend.h the only scheduling calls on users' threads.
+ * attempts.h makes the calls, demote.h leads out of SCHED_DEADLINE, domain.h from one domain to another, refusal.h explains.
  *
  * Every call names the thread by its id and a time at which it had that (thread.h), holds a pidfd over the call and looks again
  * after it, so that nothing is done to a thread that took the id over. Who has a pidfd that was the thread's then passes

@@ -1,0 +1,152 @@
+#include "demote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attempts.h"
+#include "schedattr.h"
+
+static uint64_t owed;
+static bool was_deadline; /* one has been demoted from SCHED_DEADLINE */
+
+void demote_begin(void)
+{
+    owed = 0;
+    was_deadline = false;
+}
+
+uint64_t demote_owed(void)
+{
+    return owed;
+}
+
+static long long after_colon(const char *line)
+{
+    const char *colon = strchr(line, ':');
+    return colon == NULL ? 0 : strtoll(colon + 1, NULL, 10);
+}
+
+void demote_budget(pid_t tid, long long *remaining, long long *deadline)
+{
+    char path[64], text[8192];
+    *remaining = *deadline = 0;
+    snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* 2 KiB, all at once: each look of the kernel's takes 6 us */
+    text[got < 0 ? 0 : got] = '\0';
+    const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline ");
+    if (runtime != NULL && until != NULL) {
+        *remaining = after_colon(runtime);
+        *deadline = after_colon(until);
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
+ * (measured on 6.1 and 6.18), and one that is moved to another domain before its 0-lag time leaves it behind there (on 6.1).
+ * Shrunk first to what rounds to nothing, it has nothing to leak. The relative deadline is short: if the thread runs on, and
+ * overruns even that, it can be SCHED_DEADLINE again when its absolute deadline has passed, see enforce.c release_forgotten. */
+static void shrink(pid_t tid)
+{
+    struct kernel_sched_attr least = {
+        .size = sizeof least,
+        .policy = SCHED_DEADLINE,
+        .flags = SCHED_FLAG_RESET_ON_FORK,
+        .runtime = 1024,
+        .deadline = 1024,
+        .period = UINT64_C(4000000000),
+    };
+    (void)sched_setattr_of(tid, &least);
+}
+
+/* A thread that has used up its runtime must not be shrunk: what it overran would have to be paid back at the rate of those
+ * parameters, and made SCHED_DEADLINE again before that it did not run for a minute and more (6.1, PREEMPT_RT). It does not
+ * run, and thus does not fall asleep, until its next period, and gives its bandwidth back by itself at its 0-lag time
+ * (task_non_contending). The us until then, about; 0: it may be shrunk. */
+static uint64_t debt(pid_t tid, const struct attributes *now)
+{
+    const uint64_t tick = 10000; /* us, at most: timers may be late by that */
+    struct identity identity;
+    long long remaining, deadline;
+    if (now->policy != POLICY_DEADLINE || now->runtime == 0)
+        return 0;
+    demote_budget(tid, &remaining, &deadline);
+    if (remaining > 0 || deadline == 0 || !thread_look(tid, &identity) || !identity.runnable)
+        return 0;
+    return now->period + 2 * ((uint64_t)-remaining / 1000 * now->period / now->runtime) + tick;
+}
+
+/* What it is between real-time and what comes then: for good, if it was ordinary before. */
+static struct attributes ordinary_like(const struct attributes *former)
+{
+    return policy_is_real_time(former->policy) ? (struct attributes){.policy = POLICY_OTHER, .nice = former->nice} : *former;
+}
+
+/* The kernel takes a SCHED_DEADLINE thread that ends off the number of those in its cpuset (cgroup_exit), and once more if it is demoted
+ * after that (switched_from_dl; seen on 6.18). A cpuset where that number is zero is passed over when the kernel counts anew what is taken,
+ * and what its threads have is granted a second time. So a child of ours that has ended is put on the number; too high it does no harm.
+ * Only in the cpuset of this program: those of domains are removed, and their numbers with them. The guard may not fork, and leaves it. */
+static void count_once_more(void)
+{
+    cpu_set_t all; /* it has to be allowed on its whole domain; the kernel cuts this to what there is */
+    memset(&all, 0xff, sizeof all);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(sched_setaffinity(0, sizeof all, &all));
+    const int pidfd = child < 0 ? -1 : thread_open(child);
+    if (pidfd >= 0) {
+        struct pollfd end = {.fd = pidfd, .events = POLLIN};
+        if (poll(&end, 1, -1) == 1)
+            shrink(child);
+        close(pidfd);
+    }
+    if (child > 0)
+        (void)waitpid(child, NULL, 0);
+}
+
+/* Looks once whether it may be shrunk: between two looks it may have used up its runtime. */
+int demote(pid_t tid, const struct attributes *now, const struct attributes *former, uint64_t *due)
+{
+    const struct attributes ordinary = ordinary_like(former);
+    *due = debt(tid, now);
+    if (now->policy == POLICY_DEADLINE && *due == 0)
+        shrink(tid);
+    const int result = attempt_set(tid, &ordinary);
+    was_deadline = was_deadline || (now->policy == POLICY_DEADLINE && result == 0);
+    return result;
+}
+
+void demote_to_ordinary(pid_t tid, const struct attributes *now)
+{
+    uint64_t ignored;
+    const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
+    (void)demote(tid, now, &ordinary, &ignored);
+}
+
+void demote_settle(pid_t tid, const struct attributes *former)
+{
+    const struct attributes ordinary = ordinary_like(former);
+    shrink(tid);
+    (void)attempt_set(tid, &ordinary);
+}
+
+/* Longer than that nobody waits; the kernel's account is right again when the domain goes. */
+static const uint64_t longest_debt = 10000000; /* us */
+
+bool demote_owes(uint64_t us)
+{
+    owed = us <= longest_debt ? us : 0;
+    return owed > 0;
+}
+
+void demote_end(int pidfd)
+{
+    if (was_deadline && thread_has_ended(pidfd))
+        count_once_more();
+}
