@@ -387,7 +387,9 @@ static enum client_outcome put_spec(struct client *client, const struct options 
  * other thread's; the kernel knows which one has the policy. */
 static bool runs_as(pid_t thread, const char *policy)
 {
-    int own = sched_getscheduler(thread) & ~SCHED_RESET_ON_FORK;
+    const int now = sched_getscheduler(thread), own = now & ~SCHED_RESET_ON_FORK;
+    if (now == (SCHED_OTHER | SCHED_RESET_ON_FORK))
+        return true; /* suspended until its next period: it has used up its runtime, or lent it */
     if (strcmp(policy, "deadline") == 0)
         return own == SCHED_DEADLINE;
     if (strcmp(policy, "fifo") == 0)

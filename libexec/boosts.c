@@ -56,7 +56,7 @@ static void settle(struct guarded *lender, int64_t now)
 
 static void lend(struct guarded *lender, int64_t now)
 {
-    if (lender->lends++ > 0 || lender->overdrawn)
+    if (lender->lends++ > 0)
         return;
     if (now >= lender->lends_from + lender->window.period) {
         lender->lends_from = now;
@@ -67,14 +67,10 @@ static void lend(struct guarded *lender, int64_t now)
     TAILQ_INSERT_TAIL(&lenders, lender, of_lenders);
 }
 
-/* Overdrawn, it stays among the lenders until it is suspended for that. */
 static void take_back(struct guarded *lender, int64_t now)
 {
     settle(lender, now);
-    if (--lender->lends > 0)
-        return;
-    lender->overdrawn = lender->own + lender->lent >= lender->window.runtime;
-    if (!lender->overdrawn)
+    if (--lender->lends == 0)
         TAILQ_REMOVE(&lenders, lender, of_lenders);
 }
 
@@ -102,7 +98,7 @@ static struct guarded *lender_by(pid_t caller)
     return guarded != NULL ? guarded : boost != NULL && boost->lender != NULL ? boost->lender : by_us;
 }
 
-static void forget(struct guarded *lender);
+static void forget(const struct guarded *lender);
 
 /* How often a lender that is put in force again is expected to lend again at once. */
 enum { LENDS_AGAIN = 5 };
@@ -254,16 +250,13 @@ static void by(struct guarded *lender)
     by_us = lender;
 }
 
-static void forget(struct guarded *lender)
+static void forget(const struct guarded *lender)
 {
     struct boost *boost, *next;
     (void)drain_all();
     HASH_ITER(hh, boosts, boost, next)
         if (boost->lender == lender)
             end_boost(boost, monotonic_now());
-    if (lender->overdrawn)
-        TAILQ_REMOVE(&lenders, lender, of_lenders);
-    lender->overdrawn = false;
 }
 
 /* ---- what nobody tells of ---- */
@@ -348,10 +341,14 @@ static int64_t over_at(const struct guarded *lender)
     return lender->lends_since + (left > 0 ? left : 0);
 }
 
+/* Who lends sleeps. One that does not may have used up its runtime, and is not demoted for nothing: made SCHED_DEADLINE again, it would be forgotten
+ * by its replenishment timer (enforce.c release_forgotten). */
 static bool lends_really(const struct guarded *lender)
 {
     struct boost *boost, *next;
     bool really = false;
+    if (!sleeps(lender))
+        return false;
     HASH_ITER(hh, boosts, boost, next)
         if (boost->lender == lender)
             really |= is_boosted(boost->tid);
@@ -450,7 +447,7 @@ struct guarded *boosts_expire(int64_t now)
         next = TAILQ_NEXT(lender, of_lenders);
         if (over_at(lender) > now)
             continue;
-        if (lender->overdrawn || lends_really(lender)) {
+        if (lends_really(lender)) {
             suspend_lender(lender, now);
             return lender;
         }

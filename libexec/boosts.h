@@ -10,8 +10,7 @@
  *
  * With PREEMPT_RT it is a thread of the kernel's (irq_work) that wakes who waits for a record, on the CPU where that was written. Who is lent
  * SCHED_DEADLINE on that very CPU keeps it from running, and nobody would ever hear of the boost. So there the rings are looked into without
- * being told to as long as SCHED_DEADLINE may be lent: as often as its shortest runtime lasts, but not more than once a millisecond. A boost
- * may then be over before it is seen; what it lent beyond the runtime still suspends the lender.
+ * being told to as long as SCHED_DEADLINE may be lent: as often as its shortest runtime lasts, but not more than once a millisecond.
  *
  * There a record may be left out, too: while irq_work is about to wake somebody and is preempted, what happens on its CPU is taken for its own
  * doing (perf_swevent_get_recursion_context, before Linux 6.11). So a lender that was suspended and still sleeps is put in force again until the

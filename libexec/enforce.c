@@ -160,32 +160,6 @@ static enum enforced make_move(const struct identity *identity, const struct mov
     return done == ENFORCED && move->domain >= 0 ? leaf_enter(identity, move->domain, placement->whole_process, reason) : done;
 }
 
-/* Out of the real-time class first, then off its CPUs, then, if it was real-time before, into that again: the
- * affinity of a SCHED_DEADLINE thread is guarded by the kernel. */
-static enum enforced put_back(const struct identity *identity, const struct attributes *former, int domain, const struct placement *placement,
-                              char *reason)
-{
-    struct attributes now;
-    pid_t tid = identity->tid;
-    if (!attempt_get(tid, &now))
-        return errno == ESRCH ? ENFORCE_GONE : refuse_unseen(tid, reason);
-    const struct move move = plan_move(identity, domain, placement);
-    uint64_t due;
-    int done = demote(tid, &now, former, &due);
-    if (done != 0)
-        return refusal(errno, tid, former, reason);
-    if (demote_owes(due) && move.needed)
-        return ENFORCE_PENDING;
-    if (move.needed && !policy_is_real_time(now.policy))
-        demote_settle(tid, former);
-    enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
-    if (moved == ENFORCED)
-        moved = set_cpus(tid, &former->cpus, reason);
-    if (moved == ENFORCED && policy_is_real_time(former->policy) && attempt_set(tid, former) != 0)
-        return refusal(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
-    return moved;
-}
-
 enum enforced enforce_probe(const cpu_set_t *cpus, char reason[static ENFORCE_REASON])
 {
     /* Enough for the child to end in; where it is not to be had, the kernel has looked at the CPUs before. */
@@ -331,6 +305,35 @@ static enum enforced set_wanted(const struct identity *identity, const struct at
     if (!set_when_unbound(identity, wanted, &before))
         return refused(identity->tid, wanted, reason);
     return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(identity, wanted, before, reason) : ENFORCED;
+}
+
+/* Out of the real-time class first, then off its CPUs, then, if it was real-time before, into that again: the
+ * affinity of a SCHED_DEADLINE thread is guarded by the kernel. */
+static enum enforced put_back(const struct identity *identity, const struct attributes *former, int domain, const struct placement *placement,
+                              char *reason)
+{
+    struct attributes now;
+    pid_t tid = identity->tid;
+    if (!attempt_get(tid, &now))
+        return errno == ESRCH ? ENFORCE_GONE : refuse_unseen(tid, reason);
+    const struct move move = plan_move(identity, domain, placement);
+    uint64_t due;
+    int done = demote(tid, &now, former, &due);
+    if (done != 0)
+        return refusal(errno, tid, former, reason);
+    if (demote_owes(due) && move.needed)
+        return ENFORCE_PENDING;
+    if (move.needed && !policy_is_real_time(now.policy))
+        demote_settle(tid, former);
+    enum enforced moved = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
+    if (moved == ENFORCED)
+        moved = set_cpus(tid, &former->cpus, reason);
+    if (moved != ENFORCED || !policy_is_real_time(former->policy))
+        return moved;
+    const struct moment before = moment_of(identity);
+    if (attempt_set(tid, former) != 0)
+        return refusal(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
+    return former->policy == POLICY_DEADLINE ? release_forgotten(identity, former, before, reason) : ENFORCED;
 }
 
 /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves a domain, or SCHED_DEADLINE,

@@ -38,7 +38,6 @@ struct guarded {
     int64_t lends_since;  /* counted up to then */
     int64_t own;          /* of the runtime, itself, before it began to lend; ns */
     int64_t lent;         /* in that window; ns */
-    bool overdrawn;       /* lends no more, and has lent more than its runtime */
     int lends_again;      /* suspended while it lent: will, when it is put in force, and so often it is tried until the kernel tells of that; */
     int64_t ask_at;       /* from then on it is looked whether it lends what the kernel did not tell of, if it has run no more than */
     int64_t had_run;      /* that, ns */
@@ -54,7 +53,7 @@ struct guarded {
 struct guarded_events {
     void (*by)(struct guarded *lender);                  /* what is lent from now on is lent by this one; NULL: by whoever the kernel names */
     void (*may_lend)(const struct guarded *lender, bool on); /* it has come, or is about to go */
-    void (*forget)(struct guarded *lender);
+    void (*forget)(const struct guarded *lender);
     bool (*has_told)(struct guarded *lender);            /* it is in force again. False: what it lends by that is not known */
 };
 void guarded_listen(const struct guarded_events *events);
