@@ -66,26 +66,37 @@ static void shrink(pid_t tid)
 }
 
 /* A thread that has used up its runtime must not be shrunk: what it overran would have to be paid back at the rate of those
- * parameters, and made SCHED_DEADLINE again before that it did not run for a minute and more (6.1, PREEMPT_RT). It does not
- * run, and thus does not fall asleep, until its next period, and gives its bandwidth back by itself at its 0-lag time
- * (task_non_contending). The us until then, about; 0: it may be shrunk. */
-static uint64_t debt(pid_t tid, const struct attributes *now)
+ * parameters, and made SCHED_DEADLINE again before that it did not run for a minute and more (6.1, PREEMPT_RT). If it is awake it
+ * does not run until its next period. If it fell asleep at that moment, shrinking would stop the timer of its 0-lag time
+ * (dl_change_utilization), and nothing would ever take back that it is throttled: 10 of 10 did not run when they woke (6.18).
+ * Either way the kernel gives its bandwidth back by itself at its 0-lag time, and forgives it (task_non_contending,
+ * inactive_task_timer). The us until then, about. */
+static uint64_t debt(const struct attributes *now, long long remaining)
 {
     const uint64_t tick = 10000; /* us, at most: timers may be late by that */
-    struct identity identity;
-    long long remaining, deadline;
-    if (now->policy != POLICY_DEADLINE || now->runtime == 0)
-        return 0;
-    demote_budget(tid, &remaining, &deadline);
-    if (remaining > 0 || deadline == 0 || !thread_look(tid, &identity) || !identity.runnable)
-        return 0;
     return now->period + 2 * ((uint64_t)-remaining / 1000 * now->period / now->runtime) + tick;
 }
 
-/* What it is between real-time and what comes then: for good, if it was ordinary before. */
+/* Made SCHED_DEADLINE again in its sleep, it still has the runtime and the deadline that it fell asleep with, until it wakes. */
+static void look_for_overrun(pid_t tid, const struct attributes *now, struct overrun *overrun)
+{
+    long long remaining, deadline;
+    overrun->due = 0;
+    if (now->policy != POLICY_DEADLINE || now->runtime == 0)
+        return;
+    demote_budget(tid, &remaining, &deadline);
+    if (remaining <= 0 && deadline != 0 && deadline != overrun->deadline)
+        *overrun = (struct overrun){deadline, debt(now, remaining)};
+}
+
+/* What it is between real-time and what comes then: for good, if it was ordinary before. With the former SCHED_RESET_ON_FORK, which tells
+ * a thread that the guard suspends from others, at any moment. */
 static struct attributes ordinary_like(const struct attributes *former)
 {
-    return policy_is_real_time(former->policy) ? (struct attributes){.policy = POLICY_OTHER, .nice = former->nice} : *former;
+    struct attributes ordinary = *former;
+    if (policy_is_real_time(former->policy))
+        ordinary = (struct attributes){.policy = POLICY_OTHER, .reset_on_fork = former->reset_on_fork, .nice = former->nice};
+    return ordinary;
 }
 
 /* The kernel takes a SCHED_DEADLINE thread that ends off the number of those in its cpuset (cgroup_exit), and once more if it is demoted
@@ -111,11 +122,11 @@ static void count_once_more(void)
 }
 
 /* Looks once whether it may be shrunk: between two looks it may have used up its runtime. */
-int demote(pid_t tid, const struct attributes *now, const struct attributes *former, uint64_t *due)
+int demote(pid_t tid, const struct attributes *now, const struct attributes *former, struct overrun *overrun)
 {
     const struct attributes ordinary = ordinary_like(former);
-    *due = debt(tid, now);
-    if (now->policy == POLICY_DEADLINE && *due == 0)
+    look_for_overrun(tid, now, overrun);
+    if (now->policy == POLICY_DEADLINE && overrun->due == 0)
         shrink(tid);
     const int result = attempt_set(tid, &ordinary);
     was_deadline = was_deadline || (now->policy == POLICY_DEADLINE && result == 0);
@@ -124,7 +135,7 @@ int demote(pid_t tid, const struct attributes *now, const struct attributes *for
 
 void demote_to_ordinary(pid_t tid, const struct attributes *now)
 {
-    uint64_t ignored;
+    struct overrun ignored = {0};
     const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = now->nice};
     (void)demote(tid, now, &ordinary, &ignored);
 }
@@ -133,7 +144,7 @@ void demote_settle(pid_t tid, const struct attributes *former)
 {
     const struct attributes ordinary = ordinary_like(former);
     shrink(tid);
-    (void)attempt_set(tid, &ordinary);
+    was_deadline = attempt_set(tid, &ordinary) == 0 || was_deadline;
 }
 
 /* Longer than that nobody waits; the kernel's account is right again when the domain goes. */

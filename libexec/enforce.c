@@ -270,9 +270,10 @@ static bool has_run(const struct identity *now, const struct identity *identity,
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 
-static enum enforced release_forgotten(const struct identity *identity, const struct attributes *wanted, struct moment at, char *reason)
+/* REFUSED: by the kernel, with errno. */
+static enum enforced release_forgotten(const struct identity *identity, const struct attributes *wanted, struct moment at)
 {
-    const struct attributes ordinary = {.policy = POLICY_OTHER, .nice = wanted->nice};
+    const struct attributes ordinary = {.policy = POLICY_OTHER, .reset_on_fork = wanted->reset_on_fork, .nice = wanted->nice};
     const pid_t tid = identity->tid;
     struct identity now;
     long long remaining, before, after;
@@ -283,17 +284,19 @@ static enum enforced release_forgotten(const struct identity *identity, const st
             return ENFORCE_GONE;
         if (has_run(&now, identity, wanted, &at))
             return ENFORCED;
-        if (!now.runnable || tries == RELEASES) {
-            demote_to_ordinary(tid, wanted);
+        if (!now.runnable)
+            demote_settle(tid, wanted);
+        else if (tries == RELEASES)
+            (void)demote(tid, wanted, &ordinary, &(struct overrun){0});
+        if (!now.runnable || tries == RELEASES)
             return ENFORCE_PENDING;
-        }
         if (tries > 0)
             (void)nanosleep(&between_releases, NULL);
         if (attempt_set(tid, &ordinary) != 0)
-            return refused(tid, wanted, reason);
+            return ENFORCE_REFUSED;
         at = moment_of(identity);
         if (attempt_set(tid, wanted) != 0)
-            return refused(tid, wanted, reason);
+            return ENFORCE_REFUSED;
         demote_budget(tid, &remaining, &after);
     }
     return ENFORCED;
@@ -304,7 +307,27 @@ static enum enforced set_wanted(const struct identity *identity, const struct at
     struct moment before = {0};
     if (!set_when_unbound(identity, wanted, &before))
         return refused(identity->tid, wanted, reason);
-    return wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(identity, wanted, before, reason) : ENFORCED;
+    const enum enforced done = wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(identity, wanted, before) : ENFORCED;
+    return done == ENFORCE_REFUSED ? refused(identity->tid, wanted, reason) : done;
+}
+
+static bool sleeps_since(pid_t tid, long long overrun)
+{
+    long long remaining, deadline;
+    struct identity now;
+    demote_budget(tid, &remaining, &deadline);
+    return deadline == overrun && thread_look(tid, &now) && !now.runnable;
+}
+
+/* `overrun`: its absolute deadline when it overran, if that is paid back. REFUSED: by the kernel, with errno. */
+static enum enforced promote(const struct identity *identity, const struct attributes *wanted, long long overrun)
+{
+    const struct moment before = moment_of(identity);
+    if (attempt_set(identity->tid, wanted) != 0)
+        return ENFORCE_REFUSED;
+    if (wanted->policy != POLICY_DEADLINE || (overrun != 0 && sleeps_since(identity->tid, overrun)))
+        return ENFORCED;
+    return release_forgotten(identity, wanted, before);
 }
 
 /* Out of the real-time class first, then off its CPUs, then, if it was real-time before, into that again: the
@@ -317,11 +340,11 @@ static enum enforced put_back(const struct identity *identity, const struct attr
     if (!attempt_get(tid, &now))
         return errno == ESRCH ? ENFORCE_GONE : refuse_unseen(tid, reason);
     const struct move move = plan_move(identity, domain, placement);
-    uint64_t due;
-    int done = demote(tid, &now, former, &due);
+    struct overrun overrun = {0};
+    int done = demote(tid, &now, former, &overrun);
     if (done != 0)
         return refusal(errno, tid, former, reason);
-    if (demote_owes(due) && move.needed)
+    if (demote_owes(overrun.due) && (move.needed || former->policy == POLICY_DEADLINE))
         return ENFORCE_PENDING;
     if (move.needed && !policy_is_real_time(now.policy))
         demote_settle(tid, former);
@@ -330,10 +353,8 @@ static enum enforced put_back(const struct identity *identity, const struct attr
         moved = set_cpus(tid, &former->cpus, reason);
     if (moved != ENFORCED || !policy_is_real_time(former->policy))
         return moved;
-    const struct moment before = moment_of(identity);
-    if (attempt_set(tid, former) != 0)
-        return refusal(errno, tid, former, reason); /* ordinary is what it stays: nobody granted it more */
-    return former->policy == POLICY_DEADLINE ? release_forgotten(identity, former, before, reason) : ENFORCED;
+    moved = promote(identity, former, 0);
+    return moved == ENFORCE_REFUSED ? refusal(errno, tid, former, reason) : moved; /* ordinary is what it stays: nobody granted it more */
 }
 
 /* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves a domain, or SCHED_DEADLINE,
@@ -345,10 +366,10 @@ static enum enforced change(const struct identity *identity, const struct attrib
     const struct move move = plan_move(identity, wanted_domain(wanted), placement);
     bool demoted = policy_is_real_time(former->policy) && (move.needed || (former->policy == POLICY_DEADLINE &&
                                                                            (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former->cpus, &wanted->cpus))));
-    uint64_t due = 0;
+    struct overrun overrun = {0};
     if (demoted)
-        (void)demote(tid, former, former, &due);
-    if (move.needed && demote_owes(due))
+        (void)demote(tid, former, former, &overrun);
+    if (demote_owes(overrun.due) && (move.needed || wanted->policy == POLICY_DEADLINE))
         return ENFORCE_PENDING;
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (done == ENFORCED && move.needed && !thread_is(tid, identity->started_by))
@@ -357,8 +378,6 @@ static enum enforced change(const struct identity *identity, const struct attrib
         done = set_cpus(tid, &wanted->cpus, reason);
     if (done == ENFORCED)
         done = set_wanted(identity, wanted, demoted || former->policy != POLICY_DEADLINE, reason);
-    if (done == ENFORCED)
-        (void)demote_owes(due);
     return done;
 }
 
@@ -448,6 +467,31 @@ enum enforced enforce_restore(const struct target *target, const struct attribut
         return ENFORCE_GONE;
     enum enforced done = put_back(&identity, former, wanted_domain(former), placement, reason);
     done = unless_left(pidfd, target->tid, former, done);
+    let_go(target, pidfd);
+    return done;
+}
+
+void enforce_suspend(const struct target *target, struct overrun *overrun)
+{
+    struct identity identity;
+    struct attributes now;
+    int pidfd = hold(target, false, &identity);
+    if (pidfd < 0)
+        return;
+    if (attempt_get(target->tid, &now) && now.policy == POLICY_DEADLINE) {
+        const struct attributes ordinary = {.policy = POLICY_OTHER, .reset_on_fork = true, .nice = now.nice, .cpus = now.cpus};
+        (void)demote(target->tid, &now, &ordinary, overrun);
+    }
+    let_go(target, pidfd);
+}
+
+enum enforced enforce_resume(const struct target *target, const struct attributes *granted, const struct overrun *overrun)
+{
+    struct identity identity;
+    int pidfd = hold(target, false, &identity);
+    if (pidfd < 0)
+        return ENFORCE_GONE;
+    enum enforced done = unless_left(pidfd, target->tid, granted, promote(&identity, granted, overrun->deadline));
     let_go(target, pidfd);
     return done;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "demote.h"
 #include "enforced.h"
 #include "thread.h"
 
@@ -44,5 +45,10 @@ enum enforced enforce_adjust(const struct target *target, const struct attribute
 /* Puts the former attributes back: first out of the real-time class, then off its CPUs. */
 enum enforced enforce_restore(const struct target *target, const struct attributes *former, const struct placement *placement,
                               char reason[static ENFORCE_REASON]);
+
+/* SCHED_DEADLINE, between what was granted and ordinary, where it is. *overrun is kept from one call to the next, at first {0}; what is due is to pass
+ * before it is resumed. REFUSED: not yet; asleep, it may be PENDING, and ordinary until it is seen awake. */
+void enforce_suspend(const struct target *target, struct overrun *overrun);
+enum enforced enforce_resume(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
 
 #endif

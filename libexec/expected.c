@@ -46,7 +46,7 @@ bool expected_suspend(bool (*is_over)(pid_t), pid_t about)
             continue;
         const int pidfd = thread_open(expected[i].tid);
         if (pidfd >= 0 && thread_is(expected[i].tid, expected[i].started_by))
-            suspend_deadline(&(struct target){expected[i].tid, expected[i].started_by, pidfd});
+            suspend_deadline(&(struct target){expected[i].tid, expected[i].started_by, pidfd}, &(struct overrun){0});
         else
             expected[i].tid = 0;
         if (pidfd >= 0)

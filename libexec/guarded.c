@@ -103,9 +103,10 @@ static void make_ordinary(struct guarded *guarded)
 {
     const struct target target = target_of(guarded);
     if (is_deadline(guarded))
-        suspend_deadline(&target);
+        suspend_deadline(&target, &guarded->overrun);
     else
         suspend_fixed(&target, &guarded->policy, &guarded->priority);
+    guarded->counted = monotonic_now() + (int64_t)guarded->overrun.due * 1000;
 }
 
 /* False: it cannot be yet. */
@@ -115,11 +116,18 @@ static bool put_in_force(struct guarded *guarded)
     const struct target target = target_of(guarded);
     tell->by(guarded); /* it may still wait for the lock */
     if (is_deadline(guarded))
-        done = resume_deadline(&target, &guarded->granted);
+        done = resume_deadline(&target, &guarded->granted, &guarded->overrun);
     else
         resume_fixed(&target, guarded->policy, guarded->priority);
     tell->by(NULL);
     return done;
+}
+
+static void suspend_until(struct guarded *guarded, int64_t until)
+{
+    guarded->state = GUARDED_SUSPENDED;
+    guarded->until = until > guarded->counted ? until : guarded->counted;
+    RB_INSERT(suspended, &suspended, guarded);
 }
 
 void guarded_suspend(struct guarded *guarded, int64_t until)
@@ -130,10 +138,15 @@ void guarded_suspend(struct guarded *guarded, int64_t until)
         return;
     make_ordinary(guarded);
     count(guarded, false); /* what it used since the overflow is the next window's: its timer goes on from there */
-    guarded->state = GUARDED_SUSPENDED;
-    guarded->until = until;
     guarded->untold++;
-    RB_INSERT(suspended, &suspended, guarded);
+    suspend_until(guarded, until);
+}
+
+/* Not after a whole period: one that sleeps then would do so each time, and may have to be awake (enforce.c release_forgotten). */
+static void suspend_again(struct guarded *guarded)
+{
+    const int64_t shortest = INT64_C(1000000), step = guarded->window.period - guarded->window.runtime;
+    suspend_until(guarded, monotonic_now() + (step > shortest ? step : shortest));
 }
 
 /* Its next window begins. */
@@ -146,11 +159,8 @@ static void resume(struct guarded *guarded)
         guarded->waited = waited(guarded);
         count(guarded, true);
     }
-    if (put_in_force(guarded))
-        return;
-    guarded->state = GUARDED_SUSPENDED;
-    guarded->until = monotonic_now() + guarded->window.period;
-    RB_INSERT(suspended, &suspended, guarded);
+    if (!put_in_force(guarded))
+        suspend_again(guarded);
 }
 
 void guarded_pardon(struct guarded *guarded)
@@ -158,7 +168,10 @@ void guarded_pardon(struct guarded *guarded)
     if (guarded->state != GUARDED_SUSPENDED)
         return;
     guarded->untold--;
-    resume(guarded);
+    RB_REMOVE(suspended, &suspended, guarded);
+    suspend_until(guarded, 0);
+    if (guarded->counted <= monotonic_now())
+        resume(guarded);
 }
 
 /* Meanwhile what keeps the kernel from telling goes on. */
@@ -322,8 +335,8 @@ void guarded_end(struct guarded *guarded)
     }
     if (guarded->state == GUARDED_SUSPENDED)
         RB_REMOVE(suspended, &suspended, guarded);
-    else if (guarded->lends > 0)
-        make_ordinary(guarded);
+    else if (guarded->lends > 0 || guarded->overrun.deadline != 0)
+        make_ordinary(guarded); /* who demotes it does not know what it has overrun and paid back */
     guarded->state = GUARDED_LEAVING;
     TAILQ_INSERT_TAIL(&leaving, guarded, of_leaving);
 }
@@ -360,8 +373,9 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         guarded->base = count_of(guarded);
         guarded->waited = waited(guarded);
     }
-    if ((again || came_back || is_deadline(guarded)) && suspend_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd}))
-        (void)put_in_force(guarded);
+    if ((again || came_back || is_deadline(guarded)) && suspend_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd}) &&
+        !put_in_force(guarded))
+        suspend_again(guarded);
     HASH_ADD(hh, all, tid, sizeof guarded->tid, guarded);
     tell->may_lend(guarded, true);
     count(guarded, true);

@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
+#include "demote.h"
 #include "thread.h"
 #include "window.h"
 
@@ -32,7 +33,9 @@ struct guarded {
     bool shortened;       /* `event` tells of what was left of a window that had begun before */
     int64_t base;         /* the count of `event` when the window began, ns */
     int64_t waited;       /* what it had waited for its CPU by then, ns */
-    int64_t until;        /* SUSPENDED: until then */
+    int64_t until;        /* SUSPENDED: until then, */
+    int64_t counted;      /* which is not before the kernel ceases to count what it had; */
+    struct overrun overrun; /* SCHED_DEADLINE: what it had overrun then */
     int lends;            /* boosts.h: to so many, now; */
     int64_t lends_from;   /* its window for that; */
     int64_t lends_since;  /* counted up to then */

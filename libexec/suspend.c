@@ -44,27 +44,21 @@ void resume_fixed(const struct target *target, int policy, int priority)
     look_again(target);
 }
 
-void suspend_deadline(const struct target *target)
+void suspend_deadline(const struct target *target, struct overrun *overrun)
 {
-    struct attributes ordinary;
-    char ignored[ENFORCE_REASON];
-    const struct placement nowhere = {0};
-    if (thread_has_ended(target->pidfd) || !thread_attributes(target->tid, &ordinary) || ordinary.policy != POLICY_DEADLINE)
-        return;
-    ordinary = (struct attributes){.policy = POLICY_OTHER, .reset_on_fork = true, .nice = ordinary.nice, .cpus = ordinary.cpus};
-    (void)enforce_restore(target, &ordinary, &nowhere, ignored);
+    overrun->due = 0;
+    if (!thread_has_ended(target->pidfd))
+        enforce_suspend(target, overrun);
 }
 
-bool resume_deadline(const struct target *target, const struct attributes *granted)
+bool resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun)
 {
     struct attributes wanted = *granted, now;
-    char ignored[ENFORCE_REASON];
-    const struct placement nowhere = {0};
     if (thread_has_ended(target->pidfd) || !thread_attributes(target->tid, &now) || policy_is_real_time(now.policy))
         return true;
     wanted.domain = false; /* it is there */
     wanted.reset_on_fork = true;
-    const enum enforced done = enforce_restore(target, &wanted, &nowhere, ignored);
+    const enum enforced done = enforce_resume(target, &wanted, overrun);
     return done == ENFORCED || done == ENFORCE_GONE;
 }
 

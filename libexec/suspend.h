@@ -12,10 +12,10 @@ int suspend_kernel_policy(enum policy policy);
 void suspend_fixed(const struct target *target, int *policy, int *priority);
 void resume_fixed(const struct target *target, int policy, int priority);
 
-/* SCHED_DEADLINE: as it is detached and attached, but for the CPUs. */
-void suspend_deadline(const struct target *target);
-/* False: the kernel does not take it back yet, for it still counts what it had. */
-bool resume_deadline(const struct target *target, const struct attributes *granted);
+/* SCHED_DEADLINE; what has been overrun as enforce_suspend wants it. */
+void suspend_deadline(const struct target *target, struct overrun *overrun);
+/* False: the kernel does not take it back yet. */
+bool resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
 
 /* It is ordinary, and none that was never more. */
 bool suspend_is_left_over(const struct target *target);

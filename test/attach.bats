@@ -357,8 +357,6 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     [ "$(kernel "$tid")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
-# with_debugfs COMMAND...: in a mount namespace of its own.
-with_debugfs() { unshare --mount sh -c '[ -e /sys/kernel/debug/sched ] || mount -t debugfs none /sys/kernel/debug; exec "$@"' sh "$@"; }
 account_is_below_zero() { with_debugfs grep -q 'total_bw *: -' /sys/kernel/debug/sched/debug; }
 count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_rt_runtime_us; }
 
@@ -453,7 +451,6 @@ eventually_child() { eventually pgrep -P "$1"; }
     [ "$status" -eq 66 ]
 }
 
-taken() { with_debugfs grep -m 1 total_bw /sys/kernel/debug/sched/debug; }
 is_counted() { # TID: one that is SCHED_DEADLINE is found when the kernel counts anew what is taken
     chrt --deadline --sched-runtime 1000000 --sched-period 10000000 --pid 0 "$1"
     local before

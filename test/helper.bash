@@ -233,6 +233,11 @@ is_sleep() { is_program "$1" sleep; }
 # "fifo 15 nice=0 0/0/0 cpus=1 reset=1".
 kernel() { "$RTF_STAGE/kernel-view" "$1"; }
 
+# with_debugfs COMMAND...: in a mount namespace of its own.
+with_debugfs() { unshare --mount sh -c '[ -e /sys/kernel/debug/sched ] || mount -t debugfs none /sys/kernel/debug; exec "$@"' sh "$@"; }
+# What the kernel counts as granted to SCHED_DEADLINE threads.
+taken() { with_debugfs grep -m 1 total_bw /sys/kernel/debug/sched/debug; }
+
 is_policy() { [[ $(kernel "$1") == "$2 "* ]]; }
 
 # hog UID: a process of that user that spins, not longer than this test; its id in $HOG.

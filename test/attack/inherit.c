@@ -5,6 +5,7 @@
  *     inherit FILE lend-now  waits for it at once
  *     inherit FILE sleep     sleeps until it is real-time; then waits for FILE's second word, to be put behind the lock by
  *     inherit FILE requeue   which does that as soon as somebody sleeps there (FUTEX_CMP_REQUEUE_PI)
+ *     inherit FILE overdraw N  sleeps until it is real-time; uses up N us; then waits for the lock once, gives it back and sleeps for ever
  *     inherit FILE pulse N   takes the lock and gives it back, N us each time, for ever
  *
  * FILE is made by hold or pulse. */
@@ -82,6 +83,16 @@ static void spin(long long microseconds)
         ;
 }
 
+/* Without a word to the kernel, which would see in each call that its runtime is used up. */
+static void pass(long long microseconds)
+{
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000LL + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3 || !map(argv[1]))
@@ -109,6 +120,13 @@ int main(int argc, char **argv)
             take();
             give();
         }
+    if (strcmp(argv[2], "overdraw") == 0 && argc == 4) {
+        pass(atoll(argv[3]));
+        take();
+        give();
+        for (;;)
+            (void)pause();
+    }
     if (strcmp(argv[2], "sleep") == 0)
         for (;;)
             (void)futex(door, FUTEX_WAIT_REQUEUE_PI, 0, 0, lock, 0);

@@ -91,6 +91,31 @@ is_logged() { grep -q 'lent its rank' "$EVENTS"; }
     holder_had_at_most 300
 }
 
+# The kernel throttles it while it sleeps, and whoever is demoted like that, and granted anew in sleep, would not run when it wakes.
+@test "one that used up its runtime as it began to wait for the lock is real-time again when it has had that, though it sleeps" {
+    broker_start
+    sleeper $ALICE
+    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # from then on the guard has its own
+    before=$(taken)
+    holder $ALICE
+    inherit $ALICE overdraw $((2300 * PATIENCE)) # 2 ms are granted, and no tick comes in the rest, most often
+    lender=$TID
+    [ "$(field .result "$(spec $ALICE cam "${EDF%\}}, \"attach\": $lender}")")" = OK ]
+    eventually sleeps_in_futex "$lender"
+    eventually is_logged
+    sleep $((PATIENCE)) # some periods, at the end of each of which it is granted anew
+    kill -KILL "$HOLDER"
+    eventually sleeps_for_good "$lender"
+    eventually is_policy "$lender" deadline
+    sleeps_for_good "$lender"
+    kill "$lender"
+    eventually has_ended "$lender"
+    is_taken() { [ "$(taken)" = "$1" ]; }
+    eventually is_taken "$before"
+}
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+sleeps_for_good() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; } # pause
+
 # Whoever makes it real-time, and the broker, which has that done, may be on the holder's CPU, and wait for it.
 # bats test_tags=turn:1
 @test "one that waited for the lock before it was attached lends no more, whatever CPU the holder is on" {
