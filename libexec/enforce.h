@@ -47,7 +47,7 @@ enum enforced enforce_restore(const struct target *target, const struct attribut
                               char reason[static ENFORCE_REASON]);
 
 /* SCHED_DEADLINE, between what was granted and ordinary, where it is. *overrun is kept from one call to the next, at first {0}; what is due is to pass
- * before it is resumed. REFUSED: not yet; asleep, it may be PENDING, and ordinary until it is seen awake. */
+ * before it is resumed. REFUSED: not yet. PENDING: not before it is seen awake. */
 void enforce_suspend(const struct target *target, struct overrun *overrun);
 enum enforced enforce_resume(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
 

@@ -6,7 +6,11 @@
 
 /* So many attachments may be under way; the oldest makes room: whoever is promoted has by then been heard of. */
 enum { EXPECTED_MAX = 256 };
-static struct expectation expected[EXPECTED_MAX]; /* tid 0: none */
+static struct expected {
+    struct expectation who; /* tid 0: nobody */
+    struct overrun overrun;
+    int64_t counted;
+} expected[EXPECTED_MAX];
 static unsigned next_place;
 static int pipe_end = -1;
 
@@ -21,34 +25,47 @@ void expected_drain(void)
 {
     struct expectation one;
     while (pipe_end >= 0 && read(pipe_end, &one, sizeof one) == (ssize_t)sizeof one)
-        expected[next_place++ % EXPECTED_MAX] = one;
+        expected[next_place++ % EXPECTED_MAX] = (struct expected){.who = one};
 }
 
-void expected_forget(pid_t tid)
+void expected_forget(pid_t tid, struct overrun *overrun, int64_t *counted)
 {
     for (int i = 0; i < EXPECTED_MAX; i++)
-        if (expected[i].tid == tid)
-            expected[i].tid = 0;
+        if (expected[i].who.tid == tid) {
+            if (expected[i].counted > *counted) {
+                *overrun = expected[i].overrun;
+                *counted = expected[i].counted;
+            }
+            expected[i].who.tid = 0;
+        }
 }
 
 bool expected_any(void)
 {
     for (int i = 0; i < EXPECTED_MAX; i++)
-        if (expected[i].tid != 0)
+        if (expected[i].who.tid != 0)
             return true;
     return false;
+}
+
+static void suspend(struct expected *one, int pidfd)
+{
+    const int64_t counted = suspend_deadline(&(struct target){one->who.tid, one->who.started_by, pidfd}, &one->overrun);
+    if (counted > 0)
+        one->counted = counted;
 }
 
 bool expected_suspend(bool (*is_over)(pid_t), pid_t about)
 {
     for (int i = 0; i < EXPECTED_MAX; i++) {
-        if (expected[i].tid == 0)
+        struct expected *one = &expected[i];
+        if (one->who.tid == 0)
             continue;
-        const int pidfd = thread_open(expected[i].tid);
-        if (pidfd >= 0 && thread_is(expected[i].tid, expected[i].started_by))
-            suspend_deadline(&(struct target){expected[i].tid, expected[i].started_by, pidfd}, &(struct overrun){0});
+        const int pidfd = thread_open(one->who.tid);
+        if (pidfd >= 0 && thread_is(one->who.tid, one->who.started_by))
+            suspend(one, pidfd);
         else
-            expected[i].tid = 0;
+            one->who.tid = 0;
         if (pidfd >= 0)
             close(pidfd);
         if (is_over(about))

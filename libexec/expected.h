@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "demote.h"
+
 struct expectation {
     uint64_t started_by; /* lib/thread.h */
     pid_t tid;
@@ -22,8 +24,9 @@ void expected_from(int fd);
 /* Reads what has been written. */
 void expected_drain(void);
 
-/* It is guarded from now on, or nobody's concern any more. */
-void expected_forget(pid_t tid);
+/* It is guarded from now on, or nobody's concern any more. If it was made ordinary: what it had overrun, and until when the kernel counts what it had
+ * (monotonic_now). */
+void expected_forget(pid_t tid, struct overrun *overrun, int64_t *counted);
 
 /* Is there any? After draining. */
 bool expected_any(void);

@@ -103,16 +103,14 @@ static void make_ordinary(struct guarded *guarded)
 {
     const struct target target = target_of(guarded);
     if (is_deadline(guarded))
-        suspend_deadline(&target, &guarded->overrun);
+        guarded->counted = suspend_deadline(&target, &guarded->overrun);
     else
         suspend_fixed(&target, &guarded->policy, &guarded->priority);
-    guarded->counted = monotonic_now() + (int64_t)guarded->overrun.due * 1000;
 }
 
-/* False: it cannot be yet. */
-static bool put_in_force(struct guarded *guarded)
+static enum enforced put_in_force(struct guarded *guarded)
 {
-    bool done = true;
+    enum enforced done = ENFORCED;
     const struct target target = target_of(guarded);
     tell->by(guarded); /* it may still wait for the lock */
     if (is_deadline(guarded))
@@ -121,6 +119,13 @@ static bool put_in_force(struct guarded *guarded)
         resume_fixed(&target, guarded->policy, guarded->priority);
     tell->by(NULL);
     return done;
+}
+
+static void suspend_now(struct guarded *guarded)
+{
+    make_ordinary(guarded);
+    count(guarded, false); /* what it used since the overflow is the next window's: its timer goes on from there */
+    guarded->untold++;
 }
 
 static void suspend_until(struct guarded *guarded, int64_t until)
@@ -136,20 +141,11 @@ void guarded_suspend(struct guarded *guarded, int64_t until)
         make_ordinary(guarded);
     if (guarded->state != GUARDED_IN_FORCE)
         return;
-    make_ordinary(guarded);
-    count(guarded, false); /* what it used since the overflow is the next window's: its timer goes on from there */
-    guarded->untold++;
+    suspend_now(guarded);
     suspend_until(guarded, until);
 }
 
-/* Not after a whole period: one that sleeps then would do so each time, and may have to be awake (enforce.c release_forgotten). */
-static void suspend_again(struct guarded *guarded)
-{
-    const int64_t shortest = INT64_C(1000000), step = guarded->window.period - guarded->window.runtime;
-    suspend_until(guarded, monotonic_now() + (step > shortest ? step : shortest));
-}
-
-/* Its next window begins. */
+/* Its next window begins, if the kernel takes it back. */
 static void resume(struct guarded *guarded)
 {
     RB_REMOVE(suspended, &suspended, guarded);
@@ -159,8 +155,11 @@ static void resume(struct guarded *guarded)
         guarded->waited = waited(guarded);
         count(guarded, true);
     }
-    if (!put_in_force(guarded))
-        suspend_again(guarded);
+    const enum enforced done = put_in_force(guarded);
+    if (done == ENFORCE_PENDING)
+        guarded->state = GUARDED_LOST;
+    else if (done != ENFORCED && done != ENFORCE_GONE)
+        suspend_until(guarded, monotonic_now() + guarded->window.period);
 }
 
 void guarded_pardon(struct guarded *guarded)
@@ -172,21 +171,26 @@ void guarded_pardon(struct guarded *guarded)
     suspend_until(guarded, 0);
     if (guarded->counted <= monotonic_now())
         resume(guarded);
+    if (guarded->state == GUARDED_LOST)
+        suspend_until(guarded, 0); /* for guarded_resume to tell */
 }
 
 /* Meanwhile what keeps the kernel from telling goes on. */
 static const int64_t until_told = INT64_C(1000000);
 
-void guarded_resume(int64_t now)
+struct guarded *guarded_resume(int64_t now)
 {
     struct guarded *first;
     while ((first = RB_MIN(suspended, &suspended)) != NULL && first->until <= now) {
         resume(first);
+        if (first->state == GUARDED_LOST)
+            return first;
         if (first->state != GUARDED_IN_FORCE || tell->has_told(first))
             continue;
         guarded_suspend(first, now + until_told);
         first->untold--;
     }
+    return NULL;
 }
 
 int64_t guarded_used(const struct guarded *guarded, int64_t now)
@@ -272,7 +276,11 @@ static void take_up(struct guarded *guarded, int64_t now)
     guarded->lent = one->lent;
     if (one->used >= guarded->window.runtime) {
         guarded->window.began = one->until;
-        guarded_suspend(guarded, one->until);
+        if (guarded->state == GUARDED_SUSPENDED)
+            RB_REMOVE(suspended, &suspended, guarded);
+        else
+            suspend_now(guarded);
+        suspend_until(guarded, one->until);
     } else if (guarded->event >= 0 && one->used > 0) {
         uint64_t rest = (uint64_t)(guarded->window.runtime - one->used);
         guarded->base -= one->used;
@@ -373,9 +381,11 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         guarded->base = count_of(guarded);
         guarded->waited = waited(guarded);
     }
-    if ((again || came_back || is_deadline(guarded)) && suspend_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd}) &&
-        !put_in_force(guarded))
-        suspend_again(guarded);
+    const bool is_left_over = (again || came_back || is_deadline(guarded)) && suspend_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd});
+    if (is_left_over && is_deadline(guarded))
+        suspend_until(guarded, 0); /* the kernel may still count what it had */
+    else if (is_left_over)
+        (void)put_in_force(guarded);
     HASH_ADD(hh, all, tid, sizeof guarded->tid, guarded);
     tell->may_lend(guarded, true);
     count(guarded, true);

@@ -15,7 +15,8 @@
 enum guarded_state {
     GUARDED_IN_FORCE,  /* it runs as granted */
     GUARDED_SUSPENDED, /* its runtime is used up: ordinary until the next window begins */
-    GUARDED_LOST,      /* nothing tells any more what it uses: ordinary until the broker has it guarded anew */
+    GUARDED_LOST,      /* nothing tells any more what it uses, or when it wakes, and only then it can be in force: ordinary until the broker has it
+                        * guarded, or attached, anew */
     GUARDED_LEAVING,   /* SCHED_DEADLINE and let go: the attach helper has it in hand, and who is lent its rank may keep that from running. It may
                         * still be made ordinary, but never real-time */
 };
@@ -90,14 +91,15 @@ int64_t guarded_used(const struct guarded *guarded, int64_t now);
 /* Ordinary until then; LEAVING: for good. */
 void guarded_suspend(struct guarded *guarded, int64_t until);
 
-/* In force again, as if nothing had been. */
+/* In force again, as if nothing had been, or as soon as the kernel does not count any more what it had. */
 void guarded_pardon(struct guarded *guarded);
 
 /* Nothing counts for it any more, though it may go on. True: it does, and the broker has to hear of it. */
 bool guarded_lost(struct guarded *guarded);
 
-/* Those whose next window has begun are in force again. And when that is for the first of the others; INT64_MAX: there is none. */
-void guarded_resume(int64_t now);
+/* Those whose next window has begun are in force again, or LOST because they sleep: that one is returned, and there may be more. NULL: no more. */
+struct guarded *guarded_resume(int64_t now);
+/* When there is something to resume; INT64_MAX: never. */
 int64_t guarded_deadline(void);
 
 #endif

@@ -9,7 +9,7 @@
  *   op=listen id, and a pipe; op=look id                                           expected.h: here it is; read it
  *
  * What fails, and end, leave and rise in any case, is answered by id= and answer=ok|no. Without being asked it says
- * event=suspended|lent|lost tid= started_by=, and times= how often; and event=blind|beneath reason= (below).
+ * event=suspended|lent|lost|asleep tid= started_by=, and times= how often; and event=blind|beneath reason= (below).
  *
  * It is a program of its own, and not part of the attach helper: that one waits for the kernel, in the middle of others' attachments,
  * for up to tens of ms, and a runaway thread would have those. This one never waits for anything but the next thing to do, runs above the
@@ -128,16 +128,17 @@ static const char *begin(const struct paragraph *request, int fds[2])
     if (!named_thread(request, &tid, &started_by) || !get_time(request, "budget", &runtime) || !get_time(request, "every", &period) ||
         !attributes_get(request, "", &granted) || !policy_is_real_time(granted.policy) || fds[0] < 0)
         return "begin without tid, started_by, budget, every, attributes or pidfd";
-    struct guarded *guarded = guarded_begin(&(struct guarded){.tid = tid, .started_by = started_by, .granted = granted, .pidfd = fds[0], .event = fds[1],
-                                                              .window = {.runtime = runtime, .period = period}},
-                                            paragraph_get(request, "again") != NULL, &why);
+    struct guarded wanted = {.tid = tid, .started_by = started_by, .granted = granted, .pidfd = fds[0], .event = fds[1],
+                             .window = {.runtime = runtime, .period = period}};
+    if (granted.policy == POLICY_DEADLINE) {
+        expected_drain();
+        expected_forget(tid, &wanted.overrun, &wanted.counted);
+    }
+    struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];
     fds[0] = fds[1] = -1;
-    if (granted.policy == POLICY_DEADLINE) {
+    if (granted.policy == POLICY_DEADLINE)
         rise();
-        expected_drain();
-        expected_forget(tid);
-    }
     if (guarded == NULL)
         return why;
     if (event >= 0 && !wait_on(event, tid)) {
@@ -250,7 +251,7 @@ static int wait_for_events(struct epoll_event *ready)
 static bool turn(void)
 {
     struct epoll_event ready[EVENTS];
-    struct guarded *lender;
+    struct guarded *lender, *sleeper;
     bool open = true;
     const int count = wait_for_events(ready);
     const int64_t now = monotonic_now();
@@ -264,7 +265,8 @@ static bool turn(void)
     }
     while ((lender = boosts_expire(now)) != NULL)
         tell_suspended(lender, now);
-    guarded_resume(now);
+    while ((sleeper = guarded_resume(now)) != NULL)
+        (void)tell(sleeper, "asleep");
     for (int i = 0; i < count; i++)
         if (ready[i].data.u64 == FROM_BROKER)
             open = hear_broker();

@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include "clock.h"
+
 /* It has ended, and who has the id by now would have been made real-time instead. */
 static void look_again(const struct target *target)
 {
@@ -44,22 +46,23 @@ void resume_fixed(const struct target *target, int policy, int priority)
     look_again(target);
 }
 
-void suspend_deadline(const struct target *target, struct overrun *overrun)
+int64_t suspend_deadline(const struct target *target, struct overrun *overrun)
 {
+    static const int64_t late = INT64_C(100000000); /* the timers of a virtual CPU that the host stops */
     overrun->due = 0;
     if (!thread_has_ended(target->pidfd))
         enforce_suspend(target, overrun);
+    return overrun->due == 0 ? 0 : monotonic_now() + (int64_t)overrun->due * 1000 + late;
 }
 
-bool resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun)
+enum enforced resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun)
 {
     struct attributes wanted = *granted, now;
     if (thread_has_ended(target->pidfd) || !thread_attributes(target->tid, &now) || policy_is_real_time(now.policy))
-        return true;
+        return ENFORCED;
     wanted.domain = false; /* it is there */
     wanted.reset_on_fork = true;
-    const enum enforced done = enforce_resume(target, &wanted, overrun);
-    return done == ENFORCED || done == ENFORCE_GONE;
+    return enforce_resume(target, &wanted, overrun);
 }
 
 bool suspend_is_left_over(const struct target *target)

@@ -12,10 +12,11 @@ int suspend_kernel_policy(enum policy policy);
 void suspend_fixed(const struct target *target, int *policy, int *priority);
 void resume_fixed(const struct target *target, int policy, int priority);
 
-/* SCHED_DEADLINE; what has been overrun as enforce_suspend wants it. */
-void suspend_deadline(const struct target *target, struct overrun *overrun);
-/* False: the kernel does not take it back yet. */
-bool resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
+/* SCHED_DEADLINE; what has been overrun as enforce_suspend wants it. Until when (monotonic_now) it must not be resumed, for the kernel counts what it
+ * had; 0: it may be. */
+int64_t suspend_deadline(const struct target *target, struct overrun *overrun);
+/* As enforce_resume; ENFORCED, too, if there is nothing to resume. */
+enum enforced resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
 
 /* It is ordinary, and none that was never more. */
 bool suspend_is_left_over(const struct target *target);

@@ -5,7 +5,8 @@
  *     inherit FILE lend-now  waits for it at once
  *     inherit FILE sleep     sleeps until it is real-time; then waits for FILE's second word, to be put behind the lock by
  *     inherit FILE requeue   which does that as soon as somebody sleeps there (FUTEX_CMP_REQUEUE_PI)
- *     inherit FILE overdraw N  sleeps until it is real-time; uses up N us; then waits for the lock once, gives it back and sleeps for ever
+ *     inherit FILE overdraw N M  sleeps until it is real-time; uses up N us; then waits for the lock once, gives it back, uses up M us and sleeps
+ *                            for ever
  *     inherit FILE pulse N   takes the lock and gives it back, N us each time, for ever
  *
  * FILE is made by hold or pulse. */
@@ -120,10 +121,11 @@ int main(int argc, char **argv)
             take();
             give();
         }
-    if (strcmp(argv[2], "overdraw") == 0 && argc == 4) {
+    if (strcmp(argv[2], "overdraw") == 0 && argc == 5) {
         pass(atoll(argv[3]));
         take();
         give();
+        pass(atoll(argv[4]));
         for (;;)
             (void)pause();
     }

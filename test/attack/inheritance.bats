@@ -91,30 +91,50 @@ is_logged() { grep -q 'lent its rank' "$EVENTS"; }
     holder_had_at_most 300
 }
 
-# The kernel throttles it while it sleeps, and whoever is demoted like that, and granted anew in sleep, would not run when it wakes.
+# It is throttled while it sleeps, and if it were demoted and granted anew then as others are, it would not run when it wakes.
+overdraws() { # US that it uses up when it has the lock
+    holder $ALICE
+    inherit $ALICE overdraw $((2100 * PATIENCE)) "$1" # 2 ms are granted, and no tick comes in the rest, most often
+    lender=$TID
+    [ "$(field .result "$(spec $ALICE "$LOCK" "${EDF%\}}, \"attach\": $lender}")")" = OK ]
+    eventually sleeps_in_futex "$lender"
+    eventually is_logged
+    sleep $((PATIENCE)) # some periods, at the end of each of which it is granted anew
+}
+sleeps_for_good() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; } # pause
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+is_taken() { [ "$(taken)" = "$1" ]; }
+
 @test "one that used up its runtime as it began to wait for the lock is real-time again when it has had that, though it sleeps" {
     broker_start
     sleeper $ALICE
     [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # from then on the guard has its own
     before=$(taken)
-    holder $ALICE
-    inherit $ALICE overdraw $((2300 * PATIENCE)) # 2 ms are granted, and no tick comes in the rest, most often
-    lender=$TID
-    [ "$(field .result "$(spec $ALICE cam "${EDF%\}}, \"attach\": $lender}")")" = OK ]
-    eventually sleeps_in_futex "$lender"
-    eventually is_logged
-    sleep $((PATIENCE)) # some periods, at the end of each of which it is granted anew
+    overdraws 0
     kill -KILL "$HOLDER"
     eventually sleeps_for_good "$lender"
     eventually is_policy "$lender" deadline
     sleeps_for_good "$lender"
     kill "$lender"
     eventually has_ended "$lender"
-    is_taken() { [ "$(taken)" = "$1" ]; }
     eventually is_taken "$before"
 }
-has_ended() { ! kill -0 "$1" 2>/dev/null; }
-sleeps_for_good() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; } # pause
+
+# Nobody knows any more whether that is paid back.
+@test "one that used up its runtime as it began to wait for the lock is real-time as soon as it wakes, if the guard was killed meanwhile" {
+    broker_start
+    will_be_attached() { grep -q '"it sleeps: attached when it wakes"' "$EVENTS"; }
+    for LOCK in one two three; do
+        overdraws $((300000 * PATIENCE))
+        kill -KILL "$(helpers rtf-guard)"
+        if eventually will_be_attached; then break; fi # or a tick came
+    done
+    is_policy "$lender" other
+    kill -KILL "$HOLDER"
+    eventually is_policy "$lender" deadline
+    eventually sleeps_for_good "$lender"
+    is_policy "$lender" deadline
+}
 
 # Whoever makes it real-time, and the broker, which has that done, may be on the holder's CPU, and wait for it.
 # bats test_tags=turn:1

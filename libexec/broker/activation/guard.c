@@ -188,14 +188,20 @@ void guard_rise(void)
 
 /* ---- from it ---- */
 
+static const char *const news_names[] = {[GUARD_SUSPENDED] = "suspended", [GUARD_LENT] = "lent", [GUARD_LOST] = "lost", [GUARD_ASLEEP] = "asleep"};
+enum { NEWS = sizeof news_names / sizeof news_names[0] };
+
 static void take_news(const struct paragraph *said, const char *what)
 {
     uint64_t tid, started_by, times;
     struct told *one;
-    if (paragraph_get_number(said, "tid", INT32_MAX, &tid) != 1 || paragraph_get_number(said, "started_by", UINT64_MAX, &started_by) != 1 ||
+    int which = 0;
+    while (which < NEWS && strcmp(what, news_names[which]) != 0)
+        which++;
+    if (which == NEWS || paragraph_get_number(said, "tid", INT32_MAX, &tid) != 1 || paragraph_get_number(said, "started_by", UINT64_MAX, &started_by) != 1 ||
         paragraph_get_number(said, "times", UINT64_MAX, &times) != 1 || (one = calloc(1, sizeof *one)) == NULL)
         return;
-    one->event = (struct guard_event){strcmp(what, "lost") == 0 ? GUARD_LOST : strcmp(what, "lent") == 0 ? GUARD_LENT : GUARD_SUSPENDED, (pid_t)tid, started_by, times};
+    one->event = (struct guard_event){(enum guard_news)which, (pid_t)tid, started_by, times};
     STAILQ_INSERT_TAIL(&told, one, next);
     timer_set(&news, monotonic_now());
 }

@@ -10,7 +10,8 @@
 
 #include "reservation.h"
 
-enum guard_news { GUARD_SUSPENDED, GUARD_LENT, GUARD_LOST };
+/* LOST: it is to be guarded anew; ASLEEP: to be attached anew, for it can be real-time again only when it wakes. */
+enum guard_news { GUARD_SUSPENDED, GUARD_LENT, GUARD_LOST, GUARD_ASLEEP };
 
 struct guard_event {
     enum guard_news news;

@@ -85,9 +85,12 @@ void threads_guarded(const struct guard_event *event)
     else if (event->news == GUARD_LENT) {
         attachment->has_lent = true;
         tell_lent(attachment->reservation, event->times);
-    }
-    else
+    } else if (event->news == GUARD_LOST)
         adjusting_guard_again(attachment->reservation);
+    else if (attachment->state == ATTACHMENT_IN_FORCE && !is_being_detached(attachment->reservation)) {
+        attachment->state = ATTACHMENT_ASTRAY;
+        reservation_queue(attachment->reservation);
+    }
 }
 
 /* It has ended, or another thread's execve(2) has taken its id over, before it was watched. That one is not real-time; nor is one whose
