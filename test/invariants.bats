@@ -231,7 +231,8 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     finds "journal: $ALICE/pump: priority is 13, the broker says 12"
 }
 
-# bats test_tags=turn:1
+# Brokers of other lanes may have it lifted.
+# bats test_tags=machine
 @test "a limit of the kernel that was put back behind the broker's back is found" {
     configure_plugins 'EDF edf - 1 partition=unthrottled threshold=0.9' 'FP fp 11-20 0' 'RR rr 1-10 0'
     granted

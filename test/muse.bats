@@ -651,7 +651,8 @@ is_kept() { # HOW-MANY
     done
 }
 
-# bats test_tags=turn:1
+# Where the kernel's limit is lifted, it refuses nobody.
+# bats test_tags=machine
 @test "muse run: a phase of the user's own is called, and what cannot be set up is said" {
     experiment 0.3 a | sed 's,"c0": {"loops": 20000},"u0": {"library": "./phase.so"\, "loops": 7},' >e.json
     fails 78 'rtf-muse: thread a: phase u0: ./phase.so: *' "$MUSE" run e.json -o out
