@@ -261,32 +261,13 @@ static void forget(const struct guarded *lender)
 
 /* ---- what nobody tells of ---- */
 
-static bool sleeps(const struct guarded *guarded)
-{
-    struct identity now;
-    return thread_look(guarded->tid, &now) && !now.runnable;
-}
-
 /* It lent when it was suspended, and still sleeps: it waits for the lock, and the kernel should have told by now. */
 static bool has_told(struct guarded *lender)
 {
-    if (!come_unseen || lender->lends_again == 0 || lender->lends > 0 || !sleeps(lender))
+    if (!come_unseen || lender->lends_again == 0 || lender->lends > 0 || !guarded_sleeps(lender))
         return true;
     lender->lends_again--;
     return false;
-}
-
-/* Who is made real-time while it waits for a lock has the kernel tell anew whom it lends that to. It sleeps, and notices nothing. */
-static void ask_again(struct guarded *guarded)
-{
-    forget(guarded);
-    guarded_suspend(guarded, monotonic_now() + guarded->window.period);
-    guarded_pardon(guarded);
-}
-
-static bool may_be_asked(const struct guarded *guarded)
-{
-    return (guarded->state == GUARDED_IN_FORCE || guarded->state == GUARDED_LEAVING) && sleeps(guarded);
 }
 
 /* One that has been asleep since it was looked at before, and seems to lend nothing. False: none is due. */
@@ -298,8 +279,8 @@ static bool ask_one(int64_t now)
     if (guarded == NULL)
         return false;
     const int64_t ran = guarded_ran(guarded);
-    if (ran == guarded->had_run && guarded->lends == 0 && may_be_asked(guarded))
-        ask_again(guarded);
+    if (ran == guarded->had_run && guarded->lends == 0)
+        guarded_ask(guarded);
     guarded->had_run = ran;
     guarded->ask_at = now + ask_pause;
     return true;
@@ -347,7 +328,7 @@ static bool lends_really(const struct guarded *lender)
 {
     struct boost *boost, *next;
     bool really = false;
-    if (!sleeps(lender))
+    if (!guarded_sleeps(lender))
         return false;
     HASH_ITER(hh, boosts, boost, next)
         if (boost->lender == lender)
@@ -377,7 +358,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || kernel_priority(guarded) != priority || place++ < boost->tried)
             continue;
         tries++;
-        if (!sleeps(guarded))
+        if (!guarded_sleeps(guarded))
             continue;
         guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
         if (!is_boosted(tid)) {
@@ -405,8 +386,7 @@ static void resynchronize(void)
     struct guarded *guarded;
     resynchronize_at = INT64_MAX;
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next)
-        if (may_be_asked(guarded))
-            ask_again(guarded);
+        guarded_ask(guarded);
 }
 
 /* One that is due. */

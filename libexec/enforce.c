@@ -471,6 +471,17 @@ enum enforced enforce_restore(const struct target *target, const struct attribut
     return done;
 }
 
+bool enforce_sleeps(const struct target *target)
+{
+    struct identity identity;
+    int pidfd = hold(target, true, &identity);
+    if (pidfd < 0)
+        return false;
+    const bool sleeps = thread_look(target->tid, &identity) && !identity.runnable;
+    let_go(target, pidfd);
+    return sleeps;
+}
+
 void enforce_suspend(const struct target *target, struct overrun *overrun)
 {
     struct identity identity;

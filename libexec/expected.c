@@ -28,16 +28,15 @@ void expected_drain(void)
         expected[next_place++ % EXPECTED_MAX] = (struct expected){.who = one};
 }
 
-void expected_forget(pid_t tid, struct overrun *overrun, int64_t *counted)
+int64_t expected_forget(pid_t tid)
 {
+    int64_t counted = 0;
     for (int i = 0; i < EXPECTED_MAX; i++)
         if (expected[i].who.tid == tid) {
-            if (expected[i].counted > *counted) {
-                *overrun = expected[i].overrun;
-                *counted = expected[i].counted;
-            }
+            counted = expected[i].counted > counted ? expected[i].counted : counted;
             expected[i].who.tid = 0;
         }
+    return counted;
 }
 
 bool expected_any(void)

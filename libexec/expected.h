@@ -10,8 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "demote.h"
-
 struct expectation {
     uint64_t started_by; /* lib/thread.h */
     pid_t tid;
@@ -24,9 +22,9 @@ void expected_from(int fd);
 /* Reads what has been written. */
 void expected_drain(void);
 
-/* It is guarded from now on, or nobody's concern any more. If it was made ordinary: what it had overrun, and until when the kernel counts what it had
- * (monotonic_now). */
-void expected_forget(pid_t tid, struct overrun *overrun, int64_t *counted);
+/* It is guarded from now on, or nobody's concern any more. Until when the kernel counts what it had if it was made ordinary
+ * (monotonic_now; 0: it does not). What it had overrun was perhaps so before, and is not sure to be forgiven then. */
+int64_t expected_forget(pid_t tid);
 
 /* Is there any? After draining. */
 bool expected_any(void);

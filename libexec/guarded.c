@@ -234,6 +234,23 @@ bool guarded_lost(struct guarded *guarded)
     return true;
 }
 
+/* ---- what the kernel did not tell this guard ---- */
+
+bool guarded_sleeps(const struct guarded *guarded)
+{
+    struct identity now;
+    return thread_look(guarded->tid, &now) && !now.runnable;
+}
+
+void guarded_ask(struct guarded *guarded)
+{
+    if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || !guarded_sleeps(guarded))
+        return;
+    tell->forget(guarded);
+    guarded_suspend(guarded, monotonic_now() + guarded->window.period);
+    guarded_pardon(guarded);
+}
+
 /* ---- coming and going ---- */
 
 /* Threads that were let go, and may come back in the same window; the oldest makes room. Nobody is woken to forget one. */
@@ -390,5 +407,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     tell->may_lend(guarded, true);
     count(guarded, true);
     take_up(guarded, monotonic_now());
+    if (again && !came_back && find_left(guarded) == NULL)
+        guarded_ask(guarded); /* the kernel has told another guard, which is gone, whom it lends to */
     return guarded;
 }

@@ -132,7 +132,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
                              .window = {.runtime = runtime, .period = period}};
     if (granted.policy == POLICY_DEADLINE) {
         expected_drain();
-        expected_forget(tid, &wanted.overrun, &wanted.counted);
+        wanted.counted = expected_forget(tid);
     }
     struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];

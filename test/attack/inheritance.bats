@@ -123,9 +123,13 @@ is_taken() { [ "$(taken)" = "$1" ]; }
 # Nobody knows any more whether that is paid back.
 @test "one that used up its runtime as it began to wait for the lock is real-time as soon as it wakes, if the guard was killed meanwhile" {
     broker_start
+    sleeper $ALICE
+    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # from then on the guard has its own
+    before=$(taken)
     will_be_attached() { grep -q '"it sleeps: attached when it wakes"' "$EVENTS"; }
     for LOCK in one two three; do
         overdraws $((300000 * PATIENCE))
+        eventually is_policy "$lender" other
         kill -KILL "$(helpers rtf-guard)"
         if eventually will_be_attached; then break; fi # or a tick came
     done
@@ -134,6 +138,25 @@ is_taken() { [ "$(taken)" = "$1" ]; }
     eventually is_policy "$lender" deadline
     eventually sleeps_for_good "$lender"
     is_policy "$lender" deadline
+    kill "$lender"
+    eventually has_ended "$lender"
+    eventually is_taken "$before"
+}
+
+# Its boost began before anybody had an eye on it, who is told of changes only.
+may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that ended before its first second is over is not
+@test "one that lends when the guard is killed lends no more, for the next guard finds out" {
+    broker_start
+    lends $ALICE deadline "$EDF"
+    guard=$(helpers rtf-guard)
+    ulimit -t $((20 * PATIENCE))
+    eventually may_be_replaced "$guard"
+    kill -STOP "$guard"
+    taskset -p -c 0 $BASHPID >/dev/null # away from the holder, whom nothing bounds until there is another guard
+    holder $ALICE
+    eventually is_boosted "$HOLDER"
+    kill -KILL "$guard"
+    holder_had_at_most 500 # that takes a moment
 }
 
 # Whoever makes it real-time, and the broker, which has that done, may be on the holder's CPU, and wait for it.

@@ -96,6 +96,8 @@ uint64_t attach_apply(struct attachment *attachment, const struct grant *grant, 
 {
     struct message *message = about_grant("apply", attachment, grant);
     helper_carry(message, reservation_fd);
+    if (attachment->only_awake)
+        paragraph_add(helper_text(message), "awake", "1");
     if (attachment->watch < 0 || attachment->tid != attachment->process)
         watch(message, attachment);
     return finish(message, attachment->pidfd);

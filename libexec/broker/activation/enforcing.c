@@ -388,6 +388,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
         return owes(request, event, ENFORCE) ? WAIT : pending(request, event);
     if (event->answer == HELPER_OK) {
         reservation->attachment->naps = 0;
+        reservation->attachment->only_awake = false;
         guard_begin(reservation->attachment, reservation->grant, event->watch, false);
         attachment_watch_soon(reservation->attachment);
         reservation->attachment->served |= debt_applies(reservation->grant);

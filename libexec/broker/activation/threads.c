@@ -88,6 +88,7 @@ void threads_guarded(const struct guard_event *event)
     } else if (event->news == GUARD_LOST)
         adjusting_guard_again(attachment->reservation);
     else if (attachment->state == ATTACHMENT_IN_FORCE && !is_being_detached(attachment->reservation)) {
+        attachment->only_awake = true;
         attachment->state = ATTACHMENT_ASTRAY;
         reservation_queue(attachment->reservation);
     }
