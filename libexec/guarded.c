@@ -339,12 +339,25 @@ void guarded_forget_leaving(void)
     }
 }
 
-void guarded_leave_in_force(struct guarded *guarded)
+static void leave_in_force(struct guarded *guarded)
 {
     if (guarded->state == GUARDED_SUSPENDED)
         resume(guarded);
     if (guarded->state == GUARDED_SUSPENDED)
         RB_REMOVE(suspended, &suspended, guarded); /* who let it go sees to it */
+    drop(guarded);
+}
+
+void guarded_leave(struct guarded *guarded)
+{
+    const bool lends = guarded->lends > 0, would_lend = guarded->state == GUARDED_SUSPENDED && guarded->lends_again > 0;
+    if ((!lends && !would_lend) || !guarded_sleeps(guarded)) {
+        leave_in_force(guarded);
+        return;
+    }
+    guarded_suspend(guarded, INT64_MAX);
+    if (guarded->state == GUARDED_SUSPENDED)
+        RB_REMOVE(suspended, &suspended, guarded);
     drop(guarded);
 }
 
@@ -355,7 +368,7 @@ void guarded_end(struct guarded *guarded)
     guarded_forget_leaving();
     remember(guarded);
     if (!is_deadline(guarded)) {
-        guarded_leave_in_force(guarded);
+        leave_in_force(guarded);
         return;
     }
     if (guarded->state == GUARDED_SUSPENDED)

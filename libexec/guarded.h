@@ -76,8 +76,9 @@ void guarded_end(struct guarded *guarded);
 /* LEAVING, and not SCHED_DEADLINE by now: forgotten. */
 void guarded_forget_leaving(void);
 
-/* In force, and forgotten: nobody has it in hand. */
-void guarded_leave_in_force(struct guarded *guarded);
+/* In force, and forgotten: nobody has it in hand. But one that waits for a lock is ordinary, for it would lend without a bound until there is a guard
+ * again. */
+void guarded_leave(struct guarded *guarded);
 
 /* Its event says that a runtime has been used. */
 void guarded_used_up(struct guarded *guarded, int64_t now);

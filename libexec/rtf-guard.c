@@ -4,7 +4,8 @@
  *   op=begin id tid started_by budget every + attributes, a pidfd, and an event    from here on; times in us. again=1: it may have been
  *                                                                                  left suspended by one that was killed
  *   op=end   id tid started_by                                                     the helper has it in hand: it is not made real-time any more
- *   op=leave id                                                                    all are in force, and not touched any more
+ *   op=leave id                                                                    all are in force, but those that wait for a lock and lend, and
+ *                                                                                  not touched any more
  *   op=yield id; op=rise id                                                        guard-rank.h: as FIFO, for now; as SCHED_DEADLINE
  *   op=listen id, and a pipe; op=look id                                           expected.h: here it is; read it
  *
@@ -13,7 +14,7 @@
  *
  * It is a program of its own, and not part of the attach helper: that one waits for the kernel, in the middle of others' attachments,
  * for up to tens of ms, and a runaway thread would have those. This one never waits for anything but the next thing to do, runs above the
- * broker, and can do nothing but schedule. When the broker ends without a word, it puts all in force and ends, too. */
+ * broker, and can do nothing but schedule. When the broker ends without a word, it does as for leave and ends, too. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -167,7 +168,7 @@ static void leave_all(void)
 {
     struct guarded *guarded;
     while ((guarded = guarded_first()) != NULL)
-        guarded_leave_in_force(guarded);
+        guarded_leave(guarded);
 }
 
 static bool serve_one(const struct paragraph *request, int fds[2])
