@@ -284,9 +284,10 @@ static void scan(void)
 
 /* ---- what happens ---- */
 
+/* Not many at a time: who makes directories faster than they are looked at is stopped by what the broker answers meanwhile. */
 static void take_events(int inotify)
 {
-    static char bytes[65536] __attribute__((aligned(__alignof__(struct inotify_event))));
+    static char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
     const ssize_t got = read(inotify, bytes, sizeof bytes);
     bool lost = false;
     for (ssize_t at = 0; at < got;) {
@@ -418,7 +419,7 @@ int main(void)
             continue;
         if (both[0].revents != 0)
             take_message();
-        if (both[1].revents != 0)
+        else if (both[1].revents != 0)
             take_events(inotify);
     }
 }
