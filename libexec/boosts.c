@@ -322,13 +322,18 @@ static int64_t over_at(const struct guarded *lender)
     return lender->lends_since + (left > 0 ? left : 0);
 }
 
-/* Who lends sleeps. One that does not may have used up its runtime, and is not demoted for nothing: made SCHED_DEADLINE again, it would be forgotten
- * by its replenishment timer (enforce.c release_forgotten). */
+/* Who waits for a lock sleeps, and one that does not may have used up its runtime, and is not demoted for nothing. But with PREEMPT_RT it may spin in
+ * the kernel instead (rtmutex_spin_on_owner), as long as the holder runs: a runtime in each period, for ever. */
+static bool may_wait(const struct guarded *guarded)
+{
+    return come_unseen || guarded_sleeps(guarded);
+}
+
 static bool lends_really(const struct guarded *lender)
 {
     struct boost *boost, *next;
     bool really = false;
-    if (!guarded_sleeps(lender))
+    if (!may_wait(lender))
         return false;
     HASH_ITER(hh, boosts, boost, next)
         if (boost->lender == lender)
@@ -343,12 +348,16 @@ static bool is_not_boosted(pid_t tid)
 
 static int64_t next_try;
 
+/* After that those that do not sleep are tried, too, if they may wait. They notice it; so it is not done for a boost that is over in a moment. */
+static const int64_t long_lasting = INT64_C(200000000);
+
 /* Whose suspension ends the boost is the lender. The others are asleep meanwhile, and notice nothing. */
 static struct guarded *find_lender(struct boost *boost, int64_t now)
 {
     const pid_t tid = boost->tid;
     const int priority = boost->priority;
     unsigned place = 0, tries = 0;
+    const bool lasts = come_unseen && now >= boost->since + long_lasting;
     struct guarded *guarded = guarded_first();
     if (!is_boosted(tid)) {
         end_boost(boost, now);
@@ -358,7 +367,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || kernel_priority(guarded) != priority || place++ < boost->tried)
             continue;
         tries++;
-        if (!guarded_sleeps(guarded))
+        if (!lasts && !guarded_sleeps(guarded))
             continue;
         guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
         if (!is_boosted(tid)) {
@@ -375,8 +384,8 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         if (expected_suspend(is_not_boosted, tid) || (boost = boost_of(tid)) == NULL)
             return NULL;
     }
-    boost->tried += tries;
-    boost->try_at = guarded == NULL ? INT64_MAX : now;
+    boost->tried = guarded == NULL ? 0 : boost->tried + tries;
+    boost->try_at = guarded != NULL ? now : come_unseen && !lasts ? boost->since + long_lasting : INT64_MAX;
     return NULL;
 }
 

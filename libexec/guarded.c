@@ -350,8 +350,8 @@ static void leave_in_force(struct guarded *guarded)
 
 void guarded_leave(struct guarded *guarded)
 {
-    const bool lends = guarded->lends > 0, would_lend = guarded->state == GUARDED_SUSPENDED && guarded->lends_again > 0;
-    if ((!lends && !would_lend) || !guarded_sleeps(guarded)) {
+    const bool would_lend = guarded->state == GUARDED_SUSPENDED && guarded->lends_again > 0 && guarded_sleeps(guarded);
+    if (guarded->lends == 0 && !would_lend) {
         leave_in_force(guarded);
         return;
     }

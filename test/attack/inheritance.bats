@@ -20,7 +20,7 @@ inherit() {
 }
 is_inherit() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = inherit ]; }
 
-# holder UID: holds the lock and spins, as the least of ordinary threads, on a CPU with another one that spins; its id in $HOLDER
+# holder UID [alone]: holds the lock and spins, as the least of ordinary threads, on a CPU with another one that spins; its id in $HOLDER
 holder() {
     (
         export -f become
@@ -30,6 +30,9 @@ holder() {
     echo "$HOLDER" >>"$WORK/pids"
     eventually is_inherit "$HOLDER"
     eventually has_lock "$HOLDER"
+    [ "${2:-}" = alone ] || company
+}
+company() { # on the holder's CPU
     # It looks for this shell now and then only: with PREEMPT_RT it would sleep for a lock that one like it has, on a CPU that somebody else is boosted on.
     taskset -c "$ON" sh -c 'i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
     echo "$!" >>"$WORK/pids"
@@ -88,6 +91,16 @@ is_logged() { grep -q 'lent its rank' "$EVENTS"; }
     broker_start
     holder 20099
     lends $ALICE deadline "$EDF"
+    holder_had_at_most 300
+}
+
+# As long as the holder runs, who waits spins in the kernel, and with PREEMPT_RT never sleeps.
+@test "nor does one that spins for the lock because the holder runs when it begins to wait" {
+    broker_start
+    holder $ALICE alone
+    lends $ALICE deadline "$EDF"
+    eventually is_logged
+    company
     holder_had_at_most 300
 }
 
