@@ -130,6 +130,12 @@ bool thread_look(pid_t tid, struct identity *identity)
     return true;
 }
 
+bool thread_sleeps(pid_t tid)
+{
+    struct identity now;
+    return thread_look(tid, &now) && !now.runnable;
+}
+
 /* Linux 6.13; as in its include/uapi/linux/pidfd.h. */
 struct kernel_pidfd_info {
     uint64_t mask, cgroup;

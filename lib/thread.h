@@ -58,6 +58,9 @@ bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_look(pid_t tid, struct identity *identity);
 bool thread_owner(int pidfd, pid_t tid, struct identity *identity);
 
+/* It is there, and waits for something. */
+bool thread_sleeps(pid_t tid);
+
 /* By its pidfd alone (Linux 6.13): tid, process and uids. */
 bool thread_of_pidfd(int pidfd, struct identity *identity);
 #define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8]) /* PIDFD_GET_INFO, of 64 bytes; for filters of system calls */

@@ -30,7 +30,7 @@ static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
 static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
 
 static int64_t look_at = INT64_MAX; /* INT64_MAX: the rings are waited for */
-static bool come_unseen;            /* and may be waited for in vain */
+static bool is_preempt_rt;          /* then they may be waited for in vain */
 static int64_t looked_at;           /* without being told to */
 static int64_t expect_until;        /* a thread may be made SCHED_DEADLINE */
 static struct guarded *by_us;
@@ -226,7 +226,7 @@ static const int64_t ask_pause = INT64_C(1000000000);
 /* When the rings are looked into in any case. */
 static int64_t look_anyway_at(void)
 {
-    if (!come_unseen)
+    if (!is_preempt_rt)
         return INT64_MAX;
     if (ranks[0].count > 0)
         return looked_at + (ranks[0].least < ask_pause ? later(ranks[0].least, look_again) : ask_pause);
@@ -264,7 +264,7 @@ static void forget(const struct guarded *lender)
 /* It lent when it was suspended, and still sleeps: it waits for the lock, and the kernel should have told by now. */
 static bool has_told(struct guarded *lender)
 {
-    if (!come_unseen || lender->lends_again == 0 || lender->lends > 0 || !guarded_sleeps(lender))
+    if (!is_preempt_rt || lender->lends_again == 0 || lender->lends > 0 || !thread_sleeps(lender->tid))
         return true;
     lender->lends_again--;
     return false;
@@ -326,7 +326,7 @@ static int64_t over_at(const struct guarded *lender)
  * the kernel instead (rtmutex_spin_on_owner), as long as the holder runs: a runtime in each period, for ever. */
 static bool may_wait(const struct guarded *guarded)
 {
-    return come_unseen || guarded_sleeps(guarded);
+    return is_preempt_rt || thread_sleeps(guarded->tid);
 }
 
 static bool lends_really(const struct guarded *lender)
@@ -357,7 +357,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     const pid_t tid = boost->tid;
     const int priority = boost->priority;
     unsigned place = 0, tries = 0;
-    const bool lasts = come_unseen && now >= boost->since + long_lasting;
+    const bool lasts = is_preempt_rt && now >= boost->since + long_lasting;
     struct guarded *guarded = guarded_first();
     if (!is_boosted(tid)) {
         end_boost(boost, now);
@@ -367,7 +367,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || kernel_priority(guarded) != priority || place++ < boost->tried)
             continue;
         tries++;
-        if (!lasts && !guarded_sleeps(guarded))
+        if (!lasts && !thread_sleeps(guarded->tid))
             continue;
         guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
         if (!is_boosted(tid)) {
@@ -385,7 +385,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
             return NULL;
     }
     boost->tried = guarded == NULL ? 0 : boost->tried + tries;
-    boost->try_at = guarded != NULL ? now : come_unseen && !lasts ? boost->since + long_lasting : INT64_MAX;
+    boost->try_at = guarded != NULL ? now : is_preempt_rt && !lasts ? boost->since + long_lasting : INT64_MAX;
     return NULL;
 }
 
@@ -472,14 +472,14 @@ int64_t boosts_deadline(void)
 
 bool boosts_may_come_unseen(void)
 {
-    return come_unseen;
+    return is_preempt_rt;
 }
 
 bool boosts_open(const char *tracepoint, int epoll, uint64_t as)
 {
     static const struct guarded_events events = {.by = by, .may_lend = may_lend, .forget = forget, .has_told = has_told};
     struct utsname kernel;
-    come_unseen = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;
+    is_preempt_rt = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;
     guarded_listen(&events);
     return rings_open(tracepoint, epoll, as);
 }

@@ -314,9 +314,8 @@ static enum enforced set_wanted(const struct identity *identity, const struct at
 static bool sleeps_since(pid_t tid, long long overrun)
 {
     long long remaining, deadline;
-    struct identity now;
     demote_budget(tid, &remaining, &deadline);
-    return deadline == overrun && thread_look(tid, &now) && !now.runnable;
+    return deadline == overrun && thread_sleeps(tid);
 }
 
 /* `overrun`: its absolute deadline when it overran, if that is paid back. REFUSED: by the kernel, with errno. */
@@ -469,17 +468,6 @@ enum enforced enforce_restore(const struct target *target, const struct attribut
     done = unless_left(pidfd, target->tid, former, done);
     let_go(target, pidfd);
     return done;
-}
-
-bool enforce_sleeps(const struct target *target)
-{
-    struct identity identity;
-    int pidfd = hold(target, true, &identity);
-    if (pidfd < 0)
-        return false;
-    const bool sleeps = thread_look(target->tid, &identity) && !identity.runnable;
-    let_go(target, pidfd);
-    return sleeps;
 }
 
 void enforce_suspend(const struct target *target, struct overrun *overrun)

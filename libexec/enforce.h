@@ -46,9 +46,6 @@ enum enforced enforce_adjust(const struct target *target, const struct attribute
 enum enforced enforce_restore(const struct target *target, const struct attributes *former, const struct placement *placement,
                               char reason[static ENFORCE_REASON]);
 
-/* Nothing is done to it, and nothing is owed. */
-bool enforce_sleeps(const struct target *target);
-
 /* SCHED_DEADLINE, between what was granted and ordinary, where it is. *overrun is kept from one call to the next, at first {0}; what is due is to pass
  * before it is resumed. REFUSED: not yet. PENDING: not before it is seen awake. */
 void enforce_suspend(const struct target *target, struct overrun *overrun);

@@ -236,15 +236,9 @@ bool guarded_lost(struct guarded *guarded)
 
 /* ---- what the kernel did not tell this guard ---- */
 
-bool guarded_sleeps(const struct guarded *guarded)
-{
-    struct identity now;
-    return thread_look(guarded->tid, &now) && !now.runnable;
-}
-
 void guarded_ask(struct guarded *guarded)
 {
-    if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || !guarded_sleeps(guarded))
+    if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || !thread_sleeps(guarded->tid))
         return;
     tell->forget(guarded);
     guarded_suspend(guarded, monotonic_now() + guarded->window.period);
@@ -350,7 +344,7 @@ static void leave_in_force(struct guarded *guarded)
 
 void guarded_leave(struct guarded *guarded)
 {
-    const bool would_lend = guarded->state == GUARDED_SUSPENDED && guarded->lends_again > 0 && guarded_sleeps(guarded);
+    const bool would_lend = guarded->state == GUARDED_SUSPENDED && guarded->lends_again > 0 && thread_sleeps(guarded->tid);
     if (guarded->lends == 0 && !would_lend) {
         leave_in_force(guarded);
         return;

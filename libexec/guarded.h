@@ -95,8 +95,6 @@ void guarded_suspend(struct guarded *guarded, int64_t until);
 /* In force again, as if nothing had been, or as soon as the kernel does not count any more what it had. */
 void guarded_pardon(struct guarded *guarded);
 
-bool guarded_sleeps(const struct guarded *guarded);
-
 /* If it sleeps: ordinary and real-time again, which it does not notice. Who waits for a lock has the kernel tell anew by that whom it lends to. */
 void guarded_ask(struct guarded *guarded);
 

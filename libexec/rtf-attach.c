@@ -15,8 +15,9 @@
  *   op=sweep   id tid started_by group                         takes what an ended thread has left in its domain out of it
  *
  * The first three take group=, the cpuset group that the thread came from, wherever domains are in use. apply takes move=process,
- * and awake=1: if the thread sleeps, pending, with nothing done. Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others
- * hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
+ * and awake=1: if the thread sleeps, pending, with nothing done.
+ *
+ * Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
  * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us, 10 s at most.
  * ok with after=: it is done, but the kernel counts the bandwidth that the thread had for so many us more.
  * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok to watch and pending without after=
@@ -46,6 +47,7 @@
 #include "locked.h"
 #include "paragraph.h"
 #include "powers.h"
+#include "thread.h"
 #include "throttle.h"
 #include "units.h"
 #include "watch.h"
@@ -85,7 +87,7 @@ static enum enforced serve_apply(const struct paragraph *request, int spec, int 
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
         return no(reason, "apply of a policy that is not real-time");
     wanted.reset_on_fork = true; /* or one grant would make a thousand real-time children */
-    if (paragraph_get(request, "awake") != NULL && enforce_sleeps(&target))
+    if (paragraph_get(request, "awake") != NULL && thread_is(target.tid, target.started_by) && thread_sleeps(target.tid))
         return ENFORCE_PENDING;
     return enforce_apply(&target, status.st_uid, &wanted, &placement, reason);
 }

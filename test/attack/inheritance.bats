@@ -279,7 +279,7 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     [ "$(field .result "$(spec $BOB still "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ]
     guard=$(helpers rtf-guard)
     before=$(switches "$guard") used=$(consumed "$guard")
-    sleep 3
+    sleep 3 # what is measured
     woke=$(($(switches "$guard") - before)) used=$(($(consumed "$guard") - used))
     echo "# in 3 s the guard woke $woke times, and used $used ms" >&3
     [ "$woke" -le 4500 ]

@@ -52,7 +52,7 @@ struct attachment {
     char *group;      /* the cpuset group it came from; NULL where no line of plugins.conf has domains */
     bool guarded;     /* guard.h: it can be ordinary until its next period, */
     bool has_lent;    /* under SCHED_DEADLINE, too */
-    bool only_awake;  /* the guard could not: not before it runs */
+    bool only_awake;  /* the guard could not make it real-time in its sleep: when it runs */
     int naps;         /* how often it slept again before it could be made real-time */
     int watch;        /* libexec/watch.h; -1: none */
     bool watch_once;  /* the thread's running, not its execve */

@@ -30,7 +30,7 @@ struct guard_listener {
 void guard_prepare(char *path, const struct guard_listener *who);
 bool guard_start(void);
 
-/* All that was suspended is in force when it returns. */
+/* All that was suspended is in force when it returns, but for those that wait for a lock and lend. */
 void guard_stop(void);
 
 /* Where the plugin's line says enforce=runtime: whether there is one in what was asked for, and one that can be. False: what to add. */
