@@ -134,9 +134,10 @@ $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
 # What the tests look with, and attacks that are made on other kernels, too (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-TOOLS = $(B)/test/kernel-view $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
+TOOLS = $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(filter-out $(ATTACKS) $(B)/bed/%,$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o
 $(B)/bed/slow-disk: $(call objects,contrib/bed/slow-disk.c)
+$(B)/test/overrun: $(call objects,libexec/suspend.c lib/clock.c $(ENFORCE_SRC))
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
 $(B)/bed/slow-disk: LDLIBS = -lfuse3
 

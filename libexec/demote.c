@@ -48,21 +48,26 @@ void demote_budget(pid_t tid, long long *remaining, long long *deadline)
         close(fd);
 }
 
+static void set_deadline(pid_t tid, uint64_t runtime, uint64_t deadline, uint64_t period)
+{
+    const struct kernel_sched_attr attr = {
+        .size = sizeof attr,
+        .policy = SCHED_DEADLINE,
+        .flags = SCHED_FLAG_RESET_ON_FORK,
+        .runtime = runtime,
+        .deadline = deadline,
+        .period = period,
+    };
+    (void)sched_setattr_of(tid, &attr);
+}
+
 /* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
  * (measured on 6.1 and 6.18), and one that is moved to another domain before its 0-lag time leaves it behind there (on 6.1).
  * Shrunk first to what rounds to nothing, it has nothing to leak. The relative deadline is short: if the thread runs on, and
  * overruns even that, it can be SCHED_DEADLINE again when its absolute deadline has passed, see enforce.c release_forgotten. */
 static void shrink(pid_t tid)
 {
-    struct kernel_sched_attr least = {
-        .size = sizeof least,
-        .policy = SCHED_DEADLINE,
-        .flags = SCHED_FLAG_RESET_ON_FORK,
-        .runtime = 1024,
-        .deadline = 1024,
-        .period = UINT64_C(4000000000),
-    };
-    (void)sched_setattr_of(tid, &least);
+    set_deadline(tid, 1024, 1024, UINT64_C(4000000000));
 }
 
 /* A thread that has used up its runtime must not be shrunk: what it overran would have to be paid back at the rate of those
@@ -77,6 +82,14 @@ static uint64_t debt(const struct attributes *now, long long remaining)
     return now->period + 2 * ((uint64_t)-remaining / 1000 * now->period / now->runtime) + tick;
 }
 
+/* What the kernel says of the rest of a runtime is as old as the last tick (update_curr_dl), and who has overrun since then would be shrunk. It
+ * counts when the parameters change, by whatever little. What it says of one that sleeps is right, and new parameters would stop that timer. */
+static void make_it_count(pid_t tid, const struct attributes *now)
+{
+    if (!thread_sleeps(tid))
+        set_deadline(tid, now->runtime * 1000 - 1, now->deadline * 1000, now->period * 1000);
+}
+
 /* Made SCHED_DEADLINE again in its sleep, it still has the runtime and the deadline that it fell asleep with, until it wakes. */
 static void look_for_overrun(pid_t tid, const struct attributes *now, struct overrun *overrun)
 {
@@ -84,6 +97,7 @@ static void look_for_overrun(pid_t tid, const struct attributes *now, struct ove
     overrun->due = 0;
     if (now->policy != POLICY_DEADLINE || now->runtime == 0)
         return;
+    make_it_count(tid, now);
     demote_budget(tid, &remaining, &deadline);
     if (remaining <= 0 && deadline != 0 && deadline != overrun->deadline)
         *overrun = (struct overrun){deadline, debt(now, remaining)};
