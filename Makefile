@@ -47,7 +47,7 @@ MUSE     = analyse run
 MUSE_SH  = report sweep
 MAN      := $(notdir $(basename $(wildcard man/*.scd)))
 
-ENFORCE_SRC = libexec/enforce.c libexec/attempts.c libexec/demote.c libexec/refusal.c libexec/enforced.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c
+ENFORCE_SRC = libexec/enforce.c libexec/attempts.c libexec/demote.c libexec/refusal.c libexec/enforced.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c
 BROKER_SRC := $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 SPEC_SRC   := $(wildcard lib/spec.c lib/spec-*.c)

@@ -10,6 +10,7 @@
 
 #include "attempts.h"
 #include "schedattr.h"
+#include "tick.h"
 
 static uint64_t owed;
 static bool was_deadline; /* one has been demoted from SCHED_DEADLINE */
@@ -75,32 +76,50 @@ static void shrink(pid_t tid)
  * does not run until its next period. If it fell asleep at that moment, shrinking would stop the timer of its 0-lag time
  * (dl_change_utilization), and nothing would ever take back that it is throttled: 10 of 10 did not run when they woke (6.18).
  * Either way the kernel gives its bandwidth back by itself at its 0-lag time, and forgives it (task_non_contending,
- * inactive_task_timer). The us until then, about. */
+ * inactive_task_timer). The us until then, at most: its deadline is as many periods away as it had overrun before, which is mostly a tick. */
 static uint64_t debt(const struct attributes *now, long long remaining)
 {
-    const uint64_t tick = 10000; /* us, at most: timers may be late by that */
-    return now->period + 2 * ((uint64_t)-remaining / 1000 * now->period / now->runtime) + tick;
+    const uint64_t late = 10000; /* us: timers may be, by a tick */
+    const uint64_t tick = tick_length(), over = remaining < 0 ? (uint64_t)-remaining / 1000 : 0;
+    return now->period + (over + (over > tick ? over : tick)) * now->period / now->runtime + late;
 }
 
-/* What the kernel says of the rest of a runtime is as old as the last tick (update_curr_dl), and who has overrun since then would be shrunk. It
- * counts when the parameters change, by whatever little. What it says of one that sleeps is right, and new parameters would stop that timer. */
-static void make_it_count(pid_t tid, const struct attributes *now)
+/* One that runs may use that up, and overrun, between the look and the demotion; it is dealt with as if it had. ns. */
+static long long nearly_nothing(const struct attributes *now)
 {
-    if (!thread_sleeps(tid))
-        set_deadline(tid, now->runtime * 1000 - 1, now->deadline * 1000, now->period * 1000);
+    static const long long most = 500000;
+    const long long half = (long long)now->runtime * 1000 / 2;
+    return half < most ? half : most;
+}
+
+/* What the kernel says of the rest of a runtime is as old as the last tick, and counted anew when the parameters change (update_curr_dl). So
+ * one that turns out to have overrun gets its own back. One that runs is known by just that: whoever spins in the kernel for a lock is said to
+ * sleep (rtmutex_spin_on_owner). */
+static bool can_be_shrunk(pid_t tid, const struct attributes *now, long long *remaining, long long *deadline)
+{
+    const long long before = *remaining;
+    shrink(tid);
+    demote_budget(tid, remaining, deadline);
+    if (*remaining > nearly_nothing(now) || (*remaining == before && thread_sleeps(tid)))
+        return true;
+    set_deadline(tid, now->runtime * 1000, now->deadline * 1000, now->period * 1000);
+    return false;
 }
 
 /* Made SCHED_DEADLINE again in its sleep, it still has the runtime and the deadline that it fell asleep with, until it wakes. */
-static void look_for_overrun(pid_t tid, const struct attributes *now, struct overrun *overrun)
+static void let_go(pid_t tid, const struct attributes *now, struct overrun *overrun)
 {
     long long remaining, deadline;
     overrun->due = 0;
     if (now->policy != POLICY_DEADLINE || now->runtime == 0)
         return;
-    make_it_count(tid, now);
     demote_budget(tid, &remaining, &deadline);
-    if (remaining <= 0 && deadline != 0 && deadline != overrun->deadline)
-        *overrun = (struct overrun){deadline, debt(now, remaining)};
+    const bool is_paid_back = deadline == overrun->deadline || deadline == 0;
+    if ((remaining <= 0 && !is_paid_back) || !can_be_shrunk(tid, now, &remaining, &deadline)) {
+        overrun->deadline = deadline;
+        overrun->due = debt(now, remaining);
+    }
+    overrun->seen = deadline;
 }
 
 /* What it is between real-time and what comes then: for good, if it was ordinary before. With the former SCHED_RESET_ON_FORK, which tells
@@ -135,13 +154,10 @@ static void count_once_more(void)
         (void)waitpid(child, NULL, 0);
 }
 
-/* Looks once whether it may be shrunk: between two looks it may have used up its runtime. */
 int demote(pid_t tid, const struct attributes *now, const struct attributes *former, struct overrun *overrun)
 {
     const struct attributes ordinary = ordinary_like(former);
-    look_for_overrun(tid, now, overrun);
-    if (now->policy == POLICY_DEADLINE && overrun->due == 0)
-        shrink(tid);
+    let_go(tid, now, overrun);
     const int result = attempt_set(tid, &ordinary);
     was_deadline = was_deadline || (now->policy == POLICY_DEADLINE && result == 0);
     return result;

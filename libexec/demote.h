@@ -16,6 +16,7 @@ void demote_end(int pidfd);
 struct overrun {
     long long deadline; /* its absolute deadline at that time, ns; 0: it has not */
     uint64_t due;       /* for so many us the kernel goes on counting what it had */
+    long long seen;     /* its absolute deadline when it was last demoted, ns; 0: unknown */
 };
 
 /* Makes a thread that is `now` what it was before, `former`, or ordinary, if that was real-time. -1 with errno. *overrun: what was known of it, and is

@@ -311,22 +311,32 @@ static enum enforced set_wanted(const struct identity *identity, const struct at
     return done == ENFORCE_REFUSED ? refused(identity->tid, wanted, reason) : done;
 }
 
-static bool sleeps_since(pid_t tid, long long overrun)
+/* Whether it is in force that has just been made SCHED_DEADLINE, and when it was demoted had the deadline `seen`. */
+static enum enforced look_whether_forgiven(const struct identity *identity, const struct attributes *wanted, const struct overrun *overrun, struct moment before)
 {
+    const struct attributes ordinary = {.policy = POLICY_OTHER, .reset_on_fork = wanted->reset_on_fork, .nice = wanted->nice};
     long long remaining, deadline;
-    demote_budget(tid, &remaining, &deadline);
-    return deadline == overrun && thread_sleeps(tid);
+    demote_budget(identity->tid, &remaining, &deadline);
+    if (overrun->seen != 0 && deadline != overrun->seen)
+        return ENFORCED; /* it runs in a new period, which it may have used up by now */
+    if (overrun->deadline == 0 || deadline != overrun->deadline)
+        return release_forgotten(identity, wanted, before);
+    if (remaining > 0 || thread_sleeps(identity->tid))
+        return ENFORCED; /* that is paid back */
+    (void)attempt_set(identity->tid, &ordinary);
+    errno = EBUSY;
+    return ENFORCE_REFUSED;
 }
 
-/* `overrun`: its absolute deadline when it overran, if that is paid back. REFUSED: by the kernel, with errno. */
-static enum enforced promote(const struct identity *identity, const struct attributes *wanted, long long overrun)
+/* `overrun`: what is known of it, and paid back; NULL: nothing. REFUSED: by the kernel, with errno. */
+static enum enforced promote(const struct identity *identity, const struct attributes *wanted, const struct overrun *overrun)
 {
     const struct moment before = moment_of(identity);
     if (attempt_set(identity->tid, wanted) != 0)
         return ENFORCE_REFUSED;
-    if (wanted->policy != POLICY_DEADLINE || (overrun != 0 && sleeps_since(identity->tid, overrun)))
+    if (wanted->policy != POLICY_DEADLINE)
         return ENFORCED;
-    return release_forgotten(identity, wanted, before);
+    return overrun != NULL ? look_whether_forgiven(identity, wanted, overrun, before) : release_forgotten(identity, wanted, before);
 }
 
 /* Out of the real-time class first, then off its CPUs, then, if it was real-time before, into that again: the
@@ -352,7 +362,7 @@ static enum enforced put_back(const struct identity *identity, const struct attr
         moved = set_cpus(tid, &former->cpus, reason);
     if (moved != ENFORCED || !policy_is_real_time(former->policy))
         return moved;
-    moved = promote(identity, former, 0);
+    moved = promote(identity, former, NULL);
     return moved == ENFORCE_REFUSED ? refusal(errno, tid, former, reason) : moved; /* ordinary is what it stays: nobody granted it more */
 }
 
@@ -490,7 +500,7 @@ enum enforced enforce_resume(const struct target *target, const struct attribute
     int pidfd = hold(target, false, &identity);
     if (pidfd < 0)
         return ENFORCE_GONE;
-    enum enforced done = unless_left(pidfd, target->tid, granted, promote(&identity, granted, overrun->deadline));
+    enum enforced done = unless_left(pidfd, target->tid, granted, promote(&identity, granted, overrun));
     let_go(target, pidfd);
     return done;
 }

@@ -285,7 +285,7 @@ static bool confine(void)
     static const char *const calls[] = {
         "sched_setattr", "sched_setscheduler", "sched_setaffinity", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority",
         "epoll_pwait2", "epoll_ctl", "poll", "ppoll", "read", "pread64", "recvmsg", "sendmsg", "open", "openat", "close", "fstat", "newfstatat",
-        "clock_gettime", "clock_nanosleep", "nanosleep", "mmap", "munmap", "mremap", "brk", "madvise", "pidfd_open", "rt_sigreturn", "restart_syscall", "futex",
+        "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "mmap", "munmap", "mremap", "brk", "madvise", "pidfd_open", "rt_sigreturn", "restart_syscall", "futex",
         "exit", "exit_group", "lseek", "write", NULL};
     if (!confine_for_good() || !confine_powers(powers))
         return false;
