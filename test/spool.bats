@@ -432,6 +432,50 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ "$(told $ALICE cam refused)" = 0 ]
 }
 
+# unheard FILE: has it open for writing, in the background, and nobody hears when it closes it: that is what fanotify(7) gives who asks for it.
+unheard() {
+    /usr/bin/python3 -S - "$1" "$WORK/unheard" 3>&- <<'END' &
+import ctypes, os, signal, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+NOTIFY, ADD, OPENED, HERE = 0, 1, ctypes.c_ulonglong(0x20), -100
+listener = libc.fanotify_init(NOTIFY, os.O_RDWR)
+if listener < 0 or libc.fanotify_mark(listener, ADD, OPENED, HERE, sys.argv[1].encode()) != 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+os.close(os.open(sys.argv[1], os.O_RDONLY))
+event = os.read(listener, 24)
+os.close(listener)
+with open(sys.argv[2], "w", encoding="ascii") as file:
+    file.write(f"{struct.unpack_from('i', event, 16)[0]}\n")
+signal.pause()
+END
+    UNHEARD=$!
+    echo "$UNHEARD" >>"$WORK/pids"
+    eventually test -s "$WORK/unheard"
+}
+
+# The reader, by its call of poll(2).
+timeout_of_poll() { cut -d ' ' -f 1,4 "/proc/$(helpers rtf-reader)/syscall"; }
+waits_for_events() { [[ $(timeout_of_poll) == '7 0x'*ffffffff ]]; }
+looks_again() { [[ $(timeout_of_poll) =~ ^7\ 0x[0-9a-f]+$ ]] && ! waits_for_events; }
+
+# Whoever closes a file is told of before the kernel takes him for gone; here he is so for long.
+@test "a writer who is not gone yet when he is said to have closed the file is waited for, too" {
+    broker_start
+    spec $ALICE cam "$PERIODIC" >/dev/null
+    unheard "$SPECS/$ALICE/cam.json"
+    stop_sign
+    in_background "exec 9>cam.json; printf '{\"runtime\": ' >&9; read -r _ <'$WORK/go'; printf '2000, \"period\": 50000, \"deadline\": 40000}' >&9"
+    eventually grep -q '^{"runtime": $' "$SPECS/$ALICE/cam.json"
+    chmod 640 "$SPECS/$ALICE/cam.json"
+    eventually looks_again
+    eventually waits_for_events # of which the next is the last
+    echo go >"$WORK/go"
+    eventually looks_again
+    kill -KILL "$UNHEARD"
+    eventually was_told $ALICE cam 2
+    is_other $ALICE cam
+}
+
 # bats test_tags=turn:2
 @test "a file that is renamed in while its writer has it open is waited for" {
     broker_start

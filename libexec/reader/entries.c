@@ -166,9 +166,12 @@ static void tell_news(struct entry *entry)
     talk_end();
 }
 
+/* Who closes the file is told of first, and gives up the right to write into it then (__fput): the look that follows may come between the two, and
+ * nothing tells of the second. So there are more looks after each event, however long it has been busy. */
 static void hint(struct entry *entry, enum hint hint)
 {
     entry->written |= hint == HINT_CHANGED;
+    entry->pause = 0;
     if (entry->state == TOLD)
         tell_news(entry);
     else if (entry->state != NEWS)
