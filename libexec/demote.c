@@ -32,21 +32,32 @@ static long long after_colon(const char *line)
     return colon == NULL ? 0 : strtoll(colon + 1, NULL, 10);
 }
 
-void demote_budget(pid_t tid, long long *remaining, long long *deadline)
+struct budget {
+    long long remaining, deadline; /* ns */
+    long long slept;               /* how often it has gone to sleep */
+};
+
+static struct budget budget_of(pid_t tid)
 {
+    struct budget budget = {0};
     char path[64], text[8192];
-    *remaining = *deadline = 0;
     snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* 2 KiB, all at once: each look of the kernel's takes 6 us */
     text[got < 0 ? 0 : got] = '\0';
-    const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline ");
-    if (runtime != NULL && until != NULL) {
-        *remaining = after_colon(runtime);
-        *deadline = after_colon(until);
-    }
+    const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline "), *slept = strstr(text, "\nnr_voluntary_switches ");
+    if (runtime != NULL && until != NULL && slept != NULL)
+        budget = (struct budget){after_colon(runtime), after_colon(until), after_colon(slept)};
     if (fd >= 0)
         close(fd);
+    return budget;
+}
+
+void demote_budget(pid_t tid, long long *remaining, long long *deadline)
+{
+    const struct budget budget = budget_of(tid);
+    *remaining = budget.remaining;
+    *deadline = budget.deadline;
 }
 
 static void set_deadline(pid_t tid, uint64_t runtime, uint64_t deadline, uint64_t period)
@@ -92,34 +103,41 @@ static long long nearly_nothing(const struct attributes *now)
     return half < most ? half : most;
 }
 
-/* What the kernel says of the rest of a runtime is as old as the last tick, and counted anew when the parameters change (update_curr_dl). So
- * one that turns out to have overrun gets its own back. One that runs is known by just that: whoever spins in the kernel for a lock is said to
- * sleep (rtmutex_spin_on_owner). */
-static bool can_be_shrunk(pid_t tid, const struct attributes *now, long long *remaining, long long *deadline)
+/* Whoever spins in the kernel for a lock is said to sleep (rtmutex_spin_on_owner); but not to have gone to sleep. */
+static bool is_awake(pid_t tid, const struct budget *before, const struct budget *now)
 {
-    const long long before = *remaining;
+    return now->slept == before->slept && (now->remaining != before->remaining || !thread_sleeps(tid));
+}
+
+/* What the kernel says of the rest of a runtime is as old as the last tick, and counted anew when the parameters change (update_curr_dl). So
+ * one that turns out to have overrun gets its own back; but not if it has fallen asleep, for then nothing would give its bandwidth back. */
+static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget *budget)
+{
+    const struct budget before = *budget;
     shrink(tid);
-    demote_budget(tid, remaining, deadline);
-    if (*remaining > nearly_nothing(now) || (*remaining == before && thread_sleeps(tid)))
+    *budget = budget_of(tid);
+    if (budget->remaining > nearly_nothing(now) || !is_awake(tid, &before, budget))
         return true;
     set_deadline(tid, now->runtime * 1000, now->deadline * 1000, now->period * 1000);
-    return false;
+    if (budget_of(tid).slept == before.slept)
+        return false;
+    shrink(tid);
+    return true;
 }
 
 /* Made SCHED_DEADLINE again in its sleep, it still has the runtime and the deadline that it fell asleep with, until it wakes. */
 static void let_go(pid_t tid, const struct attributes *now, struct overrun *overrun)
 {
-    long long remaining, deadline;
     overrun->due = 0;
     if (now->policy != POLICY_DEADLINE || now->runtime == 0)
         return;
-    demote_budget(tid, &remaining, &deadline);
-    const bool is_paid_back = deadline == overrun->deadline || deadline == 0;
-    if ((remaining <= 0 && !is_paid_back) || !can_be_shrunk(tid, now, &remaining, &deadline)) {
-        overrun->deadline = deadline;
-        overrun->due = debt(now, remaining);
+    struct budget budget = budget_of(tid);
+    const bool is_paid_back = budget.deadline == overrun->deadline || budget.deadline == 0;
+    if ((budget.remaining <= 0 && !is_paid_back) || !can_be_shrunk(tid, now, &budget)) {
+        overrun->deadline = budget.deadline;
+        overrun->due = debt(now, budget.remaining);
     }
-    overrun->seen = deadline;
+    overrun->seen = budget.deadline;
 }
 
 /* What it is between real-time and what comes then: for good, if it was ordinary before. With the former SCHED_RESET_ON_FORK, which tells
