@@ -387,7 +387,8 @@ print(child.wait(10))' "$OWN" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool "$
     [[ $(kernel "$PID") == "deadline "* ]]
 }
 
-# bats test_tags=turn:1
+# The kernel's account is of the whole machine.
+# bats test_tags=machine,turn:1
 @test "refused: 125, and one line with who, why, and the runtime that would fit; that one does, 1 us more does not" {
     configure_rules "$ALICE - max_utilization 9"
     broker_start
