@@ -8,12 +8,18 @@ prepare() {
     configure_rules "$ALICE - max_utilization 100"
     MEMORY=$(mktemp -d /dev/shm/rtf-test.XXXXXX)
     RTF_STATE=$MEMORY
-    DISK=$(mktemp -d /var/tmp/rtf-test.XXXXXX) # no memory, wherever TMPDIR is
 }
 tidy() {
     if [ -n "$BROKER" ]; then broker_stop TERM; fi
     if [ -n "${SECOND:-}" ]; then kill "$SECOND" 2>/dev/null || true; wait "$SECOND" 2>/dev/null || true; fi
-    rm -rf "$MEMORY" "$DISK"
+    rm -rf "$MEMORY"
+    [ -z "${DISK:-}" ] || { umount -q "$DISK" || true; rmdir "$DISK"; }
+}
+# on_disk COMMAND...: runs the command where /run is a directory on a disk. Where / is in memory, the disk is a file system of the test's own.
+on_disk() {
+    DISK=$(mktemp -d /var/tmp/rtf-test.XXXXXX)
+    [[ $(stat -f -c %T "$DISK") != @(tmpfs|ramfs) ]] || { truncate -s 4M "$WORK/disk" && mkfs.ext4 -q "$WORK/disk" && mount -o loop "$WORK/disk" "$DISK"; }
+    unshare --mount sh -c 'mount --bind "$1" /run && shift && exec "$@"' sh "$DISK" "$@" >>"$WORK/broker.out" 2>&1 3>&- &
 }
 
 place() { readlink "$SPOOL/state/current"; }
@@ -67,12 +73,10 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
 }
 
 @test "where /run is no memory it is in state/, and the log says so" {
-    unshare --mount sh -c 'mount --bind "$1" /run && shift && exec "$@"' sh "$DISK" \
-        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
+    on_disk "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
-    [ "$(stat -f -c %T "$DISK")" != tmpfs ] || skip "$DISK is in memory"
     [ "$(place)" = . ]
     [ -s "$SPOOL/state/journal" ]
     eventually grep -q 'the journal is in state/, and the broker may have to wait for its disk: /run/rtf: it is not in memory' "$EVENTS"
@@ -121,8 +125,7 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
     agree
     broker_stop INT
     # As where /run has become unwritable.
-    unshare --mount sh -c 'mount --bind "$1" /run && shift && exec "$@"' sh "$DISK" \
-        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
+    on_disk "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
