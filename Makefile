@@ -342,6 +342,7 @@ SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* 
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck -x $(SCRIPTS)
 	test/circles
+	test/hollow
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
 $(B)/lint/%.c: %.c .clang-tidy test/tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h $(BROKER:%=%/*.h) libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)

@@ -728,7 +728,9 @@ other_ends() { # SIGNAL
         "$RTF_LIBEXEC/rtf-brokerd" $option --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >"$WORK/$option" 2>&1 3>&- &
         echo "$!" >>"$WORK/pids"
     done
-    for pid in $(tail -n 2 "$WORK/pids"); do
+    pids=$(tail -n 2 "$WORK/pids")
+    [ -n "$pids" ]
+    for pid in $pids; do
         wait "$pid" && status=0 || status=$?
         [ "$status" -eq 69 ]
     done

@@ -227,7 +227,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     broker_stop TERM
     every_line "$well_formed"
     [ "$(jq -c 'select(.stage == "spool") | [.uid, .name]' "$EVENTS" | sort -u | jq -c '.[0]' | uniq -c | tr -s ' \n' ' ')" = " 7 $ALICE 4 $BOB 2 $CAROL " ]
-    ! grep -P '[^\x20-\x7e]' "$EVENTS"
+    no grep -P '[^\x20-\x7e]' "$EVENTS"
 }
 
 @test "a full log/ stops nothing, and the lines that were lost are counted when it works again" {

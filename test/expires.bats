@@ -37,7 +37,7 @@ kill_broker() {
     is_policy "$SLEEPER" deadline
     eventually reservation_is_gone cam
     took=$(($(milliseconds) - began))
-    [ "$took" -ge 600 ] && [ "$took" -lt $((1500 * PATIENCE)) ]
+    [ "$took" -ge 600 ]
     [ ! -e "$OWN/cam.tid" ]
     eventually is_policy "$SLEEPER" other
     logged '.name == "cam" and .stage == "spec" and .decision == "ended" and (.reason | startswith("it was not renewed within 600000us"))'
@@ -49,19 +49,21 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
 @test "touch and a rewrite renew it, NAME.tid does not, and a rewrite without the key ends the lease" {
     broker_start
     sleeper $ALICE
-    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "1500ms"}' >/dev/null
-    spec $ALICE arm '{"runtime": "1ms", "period": "20ms", "expires": "1500ms"}' >/dev/null
-    spec $ALICE leg '{"runtime": "1ms", "period": "20ms", "expires": "1500ms"}' >/dev/null
-    spec $ALICE eye '{"runtime": "1ms", "period": "20ms", "expires": "1500ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "2500ms"}' >/dev/null
+    spec $ALICE arm '{"runtime": "1ms", "period": "20ms", "expires": "2500ms"}' >/dev/null
+    spec $ALICE leg '{"runtime": "1ms", "period": "20ms", "expires": "2500ms"}' >/dev/null
+    spec $ALICE eye '{"runtime": "1ms", "period": "20ms", "expires": "2500ms"}' >/dev/null
     attach $ALICE eye "$SLEEPER" >/dev/null
     for _ in 1 2 3; do
-        sleep 0.8 # the time that is renewed is the time that passes
+        sleep 0.9 # the time that is renewed is the time that passes
         as $ALICE touch "$OWN/cam.json"
-        as $ALICE sh -c 'echo "$2" >"$1"' sh "$OWN/arm.json" '{"runtime": "2ms", "period": "20ms", "expires": "1500ms"}'
+        as $ALICE sh -c 'echo "$2" >"$1"' sh "$OWN/arm.json" '{"runtime": "2ms", "period": "20ms", "expires": "2500ms"}'
         [ -e "$OWN/leg.json" ] || continue
         spec $ALICE leg '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     done
-    [ -e "$OWN/cam.json" ] && [ -e "$OWN/arm.json" ] && [ -e "$OWN/leg.json" ]
+    [ -e "$OWN/cam.json" ]
+    [ -e "$OWN/arm.json" ]
+    [ -e "$OWN/leg.json" ]
     eventually reservation_is_gone eye
     eventually reservation_is_gone cam
     eventually reservation_is_gone arm
@@ -106,7 +108,7 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     broker_start
     eventually reservation_is_gone cam
     took=$(($(milliseconds) - began))
-    [ "$took" -ge 2000 ] && [ "$took" -lt $((4000 * PATIENCE)) ]
+    [ "$took" -ge 2000 ]
     [ -e "$OWN/leg.json" ]
 }
 

@@ -352,11 +352,15 @@ parsed_root() {
 # bats test_tags=turn:2
 @test "the unit's options and signals are those of the broker" {
     unit=$RTF_SOURCE/etc/rtf.service
+    count=0
     while read -r _ options; do
         for option in $options; do
-            [[ $option != --* ]] || "$RTF_LIBEXEC/rtf-brokerd" --help | grep -qe "$option\b"
+            [[ $option == --* ]] || continue
+            "$RTF_LIBEXEC/rtf-brokerd" --help | grep -qe "$option\b"
+            count=$((count + 1))
         done
     done < <(sed -n 's/^Exec[A-Za-z]*=//p' "$unit" | grep rtf-brokerd)
+    [ "$count" -ge 2 ]
     grep -q '^KillSignal=SIGTERM$' "$unit"
     grep -q '^RestartKillSignal=SIGINT$' "$unit"
     grep -q '^ExecReload=/bin/kill -HUP \$MAINPID$' "$unit"

@@ -177,5 +177,5 @@ bounded="$ALICE - max_runtime 5ms"
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" = 3 ]
     broker_start
-    ! grep -q '^rtf-brokerd:.*plugins.conf\|this bounds' "$WORK/broker.out"
+    no grep -q '^rtf-brokerd:.*plugins.conf\|this bounds' "$WORK/broker.out"
 }

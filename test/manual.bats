@@ -96,12 +96,15 @@ session() {
 }
 
 @test "every heading that a page refers to is there" {
+    count=0
     for page in "$MAN"/*.scd; do
         name=$(basename "$page" .scd)
         while read -r heading; do
+            count=$((count + 1))
             grep -qxE "##? $heading" <(sed 's/\\//g' "$page") || { echo "$name: no heading $heading" >&2; false; }
         done < <(tr '\n' ' ' <"$page" | sed 's/\\//g' | grep -oE 'see \*[A-Z_][A-Z_ ]+\*[.,;)]' | sed -e 's/^see \*//' -e 's/\*.$//')
     done
+    [ "$count" -ge 5 ]
 }
 
 @test "every option of --help is on the page, and every option on the page is in --help" {
@@ -116,7 +119,9 @@ session() {
 
 @test "options of the synopsis are those of the options' section" {
     for name in rtf-wait.1 rtf-brokerd.8; do
-        for option in $(plainly "$name" SYNOPSIS | grep -oE -- '--[a-z-]+'); do
+        options=$(plainly "$name" SYNOPSIS | grep -oE -- '--[a-z-]+')
+        [ -n "$options" ]
+        for option in $options; do
             section "$name" OPTIONS | grep '^\*-' | grep -qF "*$option*" || { echo "$name: $option" >&2; false; }
         done
     done
@@ -133,17 +138,23 @@ session() {
 }
 
 @test "paths on the pages are those of the installation and of the spool" {
-    for path in $(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/usr/(libexec/rtf|bin/rtf)[a-z/-]*' | sort -u); do
+    paths=$(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/usr/(libexec/rtf|bin/rtf)[a-z/-]*' | sort -u)
+    [ -n "$paths" ]
+    for path in $paths; do
         [ -e "$RTF_STAGE$path" ] || { echo "$path" >&2; false; }
     done
-    for path in $(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/etc/rtf[a-z./]*' | sed 's/\.$//' | sort -u); do
+    paths=$(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/etc/rtf[a-z./]*' | sed 's/\.$//' | sort -u)
+    [ -n "$paths" ]
+    for path in $paths; do
         [ -e "$RTF_STAGE$path" ] || { echo "$path" >&2; false; }
     done
     broker_start
     kill -USR1 "$BROKER"
     eventually test -e "$SPOOL/state/current/books.json"
     touch "$SPOOL/draining" # as rtf drain does
-    for path in $(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./]*' | sed -E 's/[./]$//' | sort -u); do
+    paths=$(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./]*' | sed -E 's/[./]$//' | sort -u)
+    [ -n "$paths" ]
+    for path in $paths; do
         case $path in
         */specs/?*) [[ $path =~ /specs/USER(/(NAME|run-PID|cam)\.(json|tid|verdict))?$|/specs/USER/run ]] || { echo "$path" >&2; false; } ;;
         *) [ -e "$SPOOL${path#/var/spool/rtf}" ] || { echo "$path" >&2; false; } ;;
@@ -195,7 +206,9 @@ session() {
 @test "the three ways to write a time on rtf-spec(5) mean the same, and those it refuses are refused" {
     broker_start
     blocks rtf-spec.5 KEYS
-    for time in $(grep -h '5000 ' "$WORK"/block.*); do
+    times=$(grep -h '5000 ' "$WORK"/block.*)
+    [ -n "$times" ]
+    for time in $times; do
         answer=$(spec $ALICE cam "{\"runtime\": $time, \"period\": \"20ms\"}")
         [ "$(field .grant.runtime "$answer")" = 5000 ]
     done
@@ -239,11 +252,18 @@ session() {
 @test "the keys on rtf-events(5) are those of an event" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
-    for key in $(jq -r 'keys[]' "$EVENTS" | sort -u); do
+    keys=$(jq -r 'keys[]' "$EVENTS" | sort -u)
+    [ -n "$keys" ]
+    for key in $keys; do
         section rtf-events.5 FIELDS | sed 's/\\//g' | grep -qx "|  $key" || { echo "$key" >&2; false; }
     done
     stages=$(section rtf-events.5 STAGES | awk '/^\|  / { print $2 }')
-    while read -r stage; do grep -qx "$stage" <<<"$stages"; done < <(jq -r .stage "$EVENTS" | sort -u)
+    count=0
+    while read -r stage; do
+        grep -qx "$stage" <<<"$stages"
+        count=$((count + 1))
+    done < <(jq -r .stage "$EVENTS" | sort -u)
+    [ "$count" -ge 2 ]
 }
 
 @test "scripts of rtf-verdict(5) do what it says" {
@@ -446,10 +466,14 @@ session() {
 
 @test "what README.md names is there: targets, scripts, directories, pages" {
     cd "$RTF_SOURCE"
-    for target in $(grep -oE '\bmake [a-z-]+' README.md | sed 's/make //' | sort -u); do
+    targets=$(grep -oE '\bmake [a-z-]+' README.md | sed 's/make //' | sort -u)
+    [ -n "$targets" ]
+    for target in $targets; do
         make -n "$target" DESTDIR="$WORK" >/dev/null 2>&1 3>&- || { echo "make $target" >&2; false; }
     done
-    for path in $(grep -oE '(^|[ `])(contrib|bin|libexec|plugins|lib|etc|spool|man|test)/[a-z_/-]*' README.md | tr -d ' `' | sort -u); do
+    paths=$(grep -oE '(^|[ `])(contrib|bin|libexec|plugins|lib|etc|spool|man|test)/[a-z_/-]*' README.md | tr -d ' `' | sort -u)
+    [ -n "$paths" ]
+    for path in $paths; do
         [ -e "$path" ] || { echo "$path" >&2; false; }
     done
     [ -x contrib/bootstrap ]

@@ -279,7 +279,7 @@ has_real_time() {
     eventually grep -q '"decision":"reloaded"' "$EVENTS"
     in_session pipewire -v
     eventually grep -q 'mod.rt.*RTKit' "$WORK/session.out"
-    ! has_real_time pipewire
+    no has_real_time pipewire
     pgrep -u $ALICE -x pipewire
 }
 

@@ -61,7 +61,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     part=$(((one - 12500) * 1000 / (one - 12500 + three - 12500)))
     [ "$part" -ge 238 ] && [ "$part" -le 262 ] || { echo "$one $three" >&2; return 1; }
     used=$(pool NET)
-    [ "$used" -gt 2490000 ] && [ "$used" -le 2500000 ]
+    [[ $used -gt 2490000 && $used -le 2500000 ]]
     books
 }
 

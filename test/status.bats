@@ -61,8 +61,8 @@ END
     broker_start
     [ "$(stat -c '%F %u %g %04a %h' "$STATUS")" = "regular file 0 $GROUP 0640 1" ]
     as $ALICE jq -e .running "$STATUS"
-    ! stranger $ALICE cat "$STATUS" 2>/dev/null
-    ! as $ALICE sh -c ': >>"$1"' sh "$STATUS" 2>/dev/null
+    no stranger $ALICE cat "$STATUS" 2>/dev/null
+    no as $ALICE sh -c ': >>"$1"' sh "$STATUS" 2>/dev/null
     says ".schema == 1 and .running and .reservations == 0 and .attached == 0"
     [ "rtf-run $(jq -r .version "$STATUS")" = "$("$RTF_BIN/rtf-run" --version)" ]
     since=$(date -d "$(jq -r .since "$STATUS")" +%s)
@@ -102,7 +102,7 @@ END
     attach $ALICE secret "$SLEEPER" >/dev/null
     eventually says '.reservations == 3 and .attached == 1 and any(.pools[]; .name == "CPU 0 under RR" and .used == "0.25" and .free == "0.25")'
     agrees
-    ! grep -E "secret|prio\"|robin|\"$ALICE\"|\"$BOB\"" "$STATUS"
+    no grep -E "secret|prio\"|robin|\"$ALICE\"|\"$BOB\"" "$STATUS"
     spec $ALICE secret '{"runtime": "2ms", "period": "10ms"}' >/dev/null
     eventually says '[.pools[] | select(.plugin == "EDF" and .used == "0.2")] | length == 1'
     agrees

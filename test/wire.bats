@@ -247,5 +247,5 @@ END
     touch "$WORK/go"
     eventually grep -q 0x "$WORK/marks"
     [ "$(tail -n 1 "$WORK/marks")" = "0x0 0x7 0x0 0x5254$(printf '%04x' $((16#$(of_class))))" ]
-    ! grep -q forged "$WORK/marks"
+    no grep -q forged "$WORK/marks"
 }

@@ -325,7 +325,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     eventually is_policy "$HOG" other
     reason=$(field .reason "$(spec $ALICE big '{"runtime": "1s", "period": "1s", "plugin": "EDF"}')")
     [[ $reason =~ ': 0.8 used, 1 asked; 0.5 of what is used has ended, and counts for '([0-9]+)'ms more'$ ]] || { echo "$reason" >&2; return 1; }
-    [ "${BASH_REMATCH[1]}" -ge 100 ] && [ "${BASH_REMATCH[1]}" -le 1300 ]
+    [[ ${BASH_REMATCH[1]} -ge 1 && ${BASH_REMATCH[1]} -le 1300 ]]
     configure_rules "$ALICE - max_utilization 9"
     kill -HUP "$BROKER"
     used_by cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' 100

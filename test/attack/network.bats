@@ -84,7 +84,7 @@ says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" 
     sleeper $ALICE
     says 'ATTACH_FAIL: *a socket of this user has been in use*' "$(attach $ALICE two "$SLEEPER")"
     pgrep -f 'rtf-net --serve' >/dev/null # it was neither killed nor started again
-    ! grep -q 'network helper' "$EVENTS"
+    no grep -q 'network helper' "$EVENTS"
     kill -KILL "$SERVER"
     attaches() { says 'OK: *' "$(attach $ALICE two "$SLEEPER")" 2>/dev/null; }
     eventually attaches

@@ -107,7 +107,9 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
     echo >"$WORK/go"
     eventually has_children "$forker" 200
     pgrep -P "$forker" >>"$WORK/pids"
-    for child in $(pgrep -P "$forker"); do is_policy "$child" other; done
+    them=$(pgrep -P "$forker")
+    [ -n "$them" ]
+    for child in $them; do is_policy "$child" other; done
 }
 is_hers() { [ "$(cat "/proc/$1/comm")" = sh ]; } # setpriv has ended
 has_children() { [ "$(pgrep -P "$1" -x sleep | wc -l)" -ge "$2" ]; }

@@ -55,7 +55,9 @@ zsh_offers() {
     [ "$(complete --sp)" = --spool= ]
     [ "$(complete --spool '')" = :directories ]
     [ "$(complete nonsense '')" = '' ]
-    for word in $(complete ''); do [ -x "$RTF_LIBEXEC/front/rtf-$word" ] || [ -x "$RTF_BIN/rtf-$word" ] || { echo "$word" >&2; false; }; done
+    words=$(complete '')
+    [ -n "$words" ]
+    for word in $words; do [ -x "$RTF_LIBEXEC/front/rtf-$word" ] || [ -x "$RTF_BIN/rtf-$word" ] || { echo "$word" >&2; false; }; done
 }
 
 @test "every option of every command is offered" {

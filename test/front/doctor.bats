@@ -160,7 +160,7 @@ END
     finds rt-group "process $SLEEPER (sleep) is in the cpu cgroup /sys/fs/cgroup/cpu/rtf-doctor, which has no real-time runtime*SCHED_FIFO or SCHED_RR. Echo 10000 > */cpu.rt_runtime_us*" \
         as_alice -p "$SLEEPER"
     # And so it is.
-    ! chrt -f -p 1 "$SLEEPER"
+    no chrt -f -p 1 "$SLEEPER"
     echo 1000 >/sys/fs/cgroup/cpu/rtf-doctor/cpu.rt_runtime_us
     finds_not rt-group as_alice -p "$SLEEPER"
 }
@@ -208,9 +208,9 @@ END
     spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
     eventually is_policy "$SLEEPER" deadline
     doctor >"$WORK/said" || true
-    ! grep -E "\b$SLEEPER\b" "$WORK/said"
+    no grep -E "\b$SLEEPER\b" "$WORK/said"
     as_alice >"$WORK/said" || true
-    ! grep -E "\b$SLEEPER\b" "$WORK/said"
+    no grep -E "\b$SLEEPER\b" "$WORK/said"
 }
 
 # made_up ROOT FILE CONTENT: a machine that is made up has that in /proc or /sys.
@@ -351,9 +351,9 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     finds ignored "in $SPECS/$ALICE the broker ignores \"4\", \"5\", \"Cam.JSON\" and 2 more. *rename it." as_alice
     as $ALICE rm "$SPECS/$ALICE/4" "$SPECS/$ALICE/5" "$SPECS/$ALICE/Cam.JSON"
     finds ignored "in $SPECS/$ALICE the broker ignores *\"my cam.json\". *"
-    ! grep -q "$(printf '\033')" "$WORK/said"
+    no grep -q "$(printf '\033')" "$WORK/said"
     [ "$(grep -c '^ignored' "$WORK/said")" -eq 1 ]
-    ! grep -E 'hidden|"cam.json"' "$WORK/said"
+    no grep -E 'hidden|"cam.json"' "$WORK/said"
 }
 
 # bats test_tags=turn:2

@@ -39,7 +39,8 @@ fresh() {
     fresh '
         printed 1,8
         printed 9 || [ $? -eq 1 ] # others may have real-time threads here
-        [ "$(getent group rtf)" != "" ] && [ "$(stat -c %G /var/spool/rtf/specs)" = rtf ]
+        [ "$(getent group rtf)" != "" ]
+        [ "$(stat -c %G /var/spool/rtf/specs)" = rtf ]
         ps -o user= -C fp | grep -q rtf
         setpriv --reuid rtfann --regid rtfann --init-groups env USER=rtfann /usr/bin/rtf run --plugin FP --priority 15 -T 20ms -P 100ms -- chrt -p 0 >$WORK/chrt
         grep -q SCHED_FIFO $WORK/chrt

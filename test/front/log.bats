@@ -111,7 +111,7 @@ older() { cat >"$SPOOL/log/events.ndjson.$1"; }
     eventually noticed
     for locale in C C.UTF-8; do
         LC_ALL=$locale prints 0 rtf_root log
-        ! LC_ALL=C grep -q "[^ -~]" "$WORK/out"
+        no env LC_ALL=C grep -q "[^ -~]" "$WORK/out"
     done
     rtf_root log --json 2>"$WORK/err" | head -n 1 >/dev/null
     [ ! -s "$WORK/err" ]
@@ -180,7 +180,7 @@ END
     rtf log >"$WORK/out" 2>"$WORK/err"
     grep -qx "rtf log: what you are told is kept in $OWN/.events from now on" "$WORK/err"
     [ "$(wc -l <"$WORK/out")" -eq 2 ]
-    ! grep -q "$BOB" "$WORK/out"
+    no grep -q "$BOB" "$WORK/out"
     [ "$(stat -c '%a %u' "$OWN/.events")" = "600 $ALICE" ]
     spec $ALICE cam '{"runtime": "4ms", "period": "20ms", "token": "t-1"}' >/dev/null
     spec $BOB arm '{"priority": 16, "runtime": "1ms", "period": "10ms", "plugin": "FP"}' >/dev/null

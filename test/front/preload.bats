@@ -179,7 +179,7 @@ END
     [ "$(grep -c '^rtf-preload: chrt ([0-9]*) does not get SCHED_FIFO: ' <<<"$output")" = 1 ]
     [[ $output == *'failed to set pid 0'*'Operation not permitted'* ]]
     run preloaded -T 1ms -P 20ms -- cyclictest -p 15 -l 10 -q
-    [ "$status" -ne 0 ] && [ "$status" -lt 128 ]
+    [[ $status -ne 0 && $status -lt 128 ]]
     [[ $output == *'Unable to change scheduling policy'* ]]
     broker_stop TERM
     run -1 preloaded -- chrt -f 15 true
