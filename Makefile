@@ -34,7 +34,7 @@ sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-remove rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): shell, C, and what those in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
@@ -91,7 +91,7 @@ $(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c 
 $(B)/libexec/rtf-logger:     $(call objects,libexec/rtf-logger.c lib/confine.c lib/powers.c)
 $(B)/libexec/rtf-publisher:  $(call objects,libexec/rtf-publisher.c lib/confine.c lib/powers.c lib/units.c)
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-remove:     $(call objects,libexec/rtf-remove.c lib/clock.c lib/name.c lib/units.c)
+$(B)/libexec/rtf-order:      $(call objects,libexec/rtf-order.c lib/clock.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/units.c lib/options.c)
 $(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) libexec/serve.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)

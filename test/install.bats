@@ -86,12 +86,12 @@ prepare() {
 755 usr/libexec/rtf/rtf-logger
 755 usr/libexec/rtf/rtf-names
 755 usr/libexec/rtf/rtf-net
+755 usr/libexec/rtf/rtf-order
 755 usr/libexec/rtf/rtf-partition
 644 usr/libexec/rtf/rtf-preload.so
 755 usr/libexec/rtf/rtf-probe
 755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
-755 usr/libexec/rtf/rtf-remove
 755 usr/libexec/rtf/rtf-rtkit
 755 usr/libexec/rtf/rtf-threads
 755 usr/sbin

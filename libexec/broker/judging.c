@@ -5,6 +5,7 @@
 
 #include "acl.h"
 #include "inquiry.h"
+#include "leases.h"
 #include "attachments.h"
 #include "enforcing.h"
 #include "event.h"
@@ -15,6 +16,7 @@
 #include "refusals.h"
 #include "reload.h"
 #include "reservations.h"
+#include "revoking.h"
 #include "shares.h"
 #include "spare.h"
 #include "spool.h"
@@ -105,6 +107,25 @@ static void revoke(struct reservation *reservation)
     reservation->state = RESERVATION_OPEN;
     reservation->news |= NEWS_OF_FILES;
     pipeline_advance(request, reservation->attachment != NULL ? detach(request) : ANSWER);
+}
+
+/* By root's order. Nothing here waits for its owner, or for the owner's files: what is granted is taken back first. */
+static void withdraw(struct reservation *reservation)
+{
+    pipeline_end_sighting(reservation);
+    struct request *request = request_begin(reservation, UPDATE);
+    say(request, ACL_FAIL, "an administrator has revoked it");
+    blame(request, "access", WHY_REVOKED, false);
+    waiters_leave(reservation);
+    lease_until(reservation, 0);
+    reservation->state = RESERVATION_ENDING;
+    pipeline_advance(request, reservation->attachment != NULL ? detach(request) : ANSWER);
+}
+
+/* It may have ended by itself meanwhile. */
+static bool has_nothing(const struct reservation *reservation)
+{
+    return reservation->grant == NULL && reservation->attachment == NULL && reservation->judged.inode == 0;
 }
 
 void judging_account_known(struct account *account)
@@ -350,6 +371,14 @@ void judging_examine(struct reservation *reservation)
     if (reservation->state == RESERVATION_REVOKED && reservation->grant != NULL) {
         revoke(reservation);
         return;
+    }
+    if (reservation->state == RESERVATION_WITHDRAWN && !has_nothing(reservation)) {
+        withdraw(reservation);
+        return;
+    }
+    if (reservation->state == RESERVATION_WITHDRAWN) {
+        reservation->state = RESERVATION_OPEN;
+        revoking_done(reservation);
     }
     if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
         return; /* how many he has is just being looked at, and this one's turn comes after that */

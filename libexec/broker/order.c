@@ -67,6 +67,8 @@ static void lease_is_over(struct reservation *reservation)
     struct event event = {.stage = "spec", .user = reservation->user, .name = reservation->name, .decision = "ended", .reason = reason,
                           .plugin = grant_plugin_name(reservation->grant), .token = reservation->token, .microseconds = -1};
     event_write(&event);
+    if (reservation->state == RESERVATION_WITHDRAWN)
+        return;
     reservation->state = RESERVATION_ENDING;
     reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
 }

@@ -14,6 +14,7 @@
 #include "readers.h"
 #include "refusals.h"
 #include "reservations.h"
+#include "revoking.h"
 #include "shares.h"
 #include "spare.h"
 #include "state.h"
@@ -54,7 +55,7 @@ void pipeline_end_sighting(struct reservation *reservation)
 /* After an answer: what is news is told by the reader without being asked. */
 static void examine_grant(struct reservation *reservation)
 {
-    if (reservation->sighting != NULL || (reservation->news & NEWS_OF_THREAD) != 0 || pipeline_is_to_be_applied_again(reservation) ||
+    if (reservation->sighting != NULL || reservation->state == RESERVATION_WITHDRAWN || (reservation->news & NEWS_OF_THREAD) != 0 || pipeline_is_to_be_applied_again(reservation) ||
         ((reservation->news & NEWS_OF_FILES) != 0 && reservation->expected == EXPECT_NOTHING))
         reservation_queue(reservation);
     else
@@ -104,6 +105,14 @@ static void tell_answer(struct request *request)
         reservation_sighting_end(reservation); /* the verdict is the last that its reader hears of it */
 }
 
+/* Whatever its reader makes of that, nothing is reserved any more. */
+static void end_withdrawn(struct reservation *reservation)
+{
+    if (reservation->judged.inode != 0)
+        reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
+    revoking_done(reservation);
+}
+
 static void answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
@@ -112,6 +121,7 @@ static void answer(struct request *request)
                             reservation->attachment == NULL;
     /* A reservation whose thread could not be attached, and that would end with it, must not hold anything. */
     const bool revoked = request->outcome.kind == UPDATE && request->outcome.result == ACL_FAIL && !request->for_more;
+    const bool withdrawn = revoked && request->outcome.refusal.code == WHY_REVOKED;
     if (reservation->grant != NULL && reservation->attachment == NULL && (revoked || (request->outcome.result == ATTACH_FAIL && reservation->grant->spec.lifetime_thread))) {
         grant_unbook(reservation, true);
         request->recorded = false;
@@ -124,6 +134,8 @@ static void answer(struct request *request)
     } else
         tell_answer(request);
     request_drop(request);
+    if (withdrawn)
+        end_withdrawn(reservation);
     if (over_limit && reservation->expected == EXPECT_NOTHING)
         reservation_forget(reservation);
     else

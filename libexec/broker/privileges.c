@@ -24,7 +24,7 @@ static const char *const calls[] = {
     "epoll_pwait2", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
     "gettimeofday", "time", "futex", "wait4", "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
     /* talking to its helper processes */
-    "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
+    "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg", "accept4", "getsockopt", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
     /* files */
     "open", "openat", "openat2", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
     "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "linkat", "fchmod", "umask",

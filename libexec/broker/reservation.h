@@ -97,15 +97,16 @@ enum { OF_JSON = 1, OF_TID = 2, OF_VERDICT = 4, OF_VERDICT_TOLD = 8 };
  *
  *     RECOVERED ──► OPEN ◄──► OVER_LIMIT     RECOVERED: granted before a restart or in another boot, and to be asked again.
  *                    │ ▲                     OVER_LIMIT: its user has as many as he may have. It is told so, and forgotten.
- *                    ▼ │                     ENDING: its thread has ended, and so does it: NAME.json is being removed.
- *            REVOKED, ENDING                 REVOKED: its owner may have nothing any more; what is granted is about to be taken back. */
-enum reservation_state { RESERVATION_OPEN, RESERVATION_RECOVERED, RESERVATION_OVER_LIMIT, RESERVATION_ENDING, RESERVATION_REVOKED };
+ *                    ▼ │                     ENDING: it ends: NAME.json is being removed.
+ *      REVOKED, WITHDRAWN ──► ENDING         REVOKED: its owner may have nothing any more; what is granted is about to be taken back.
+ *                                            WITHDRAWN: root has ordered so (revoking.h). What is granted is taken back, and then it ends. */
+enum reservation_state { RESERVATION_OPEN, RESERVATION_RECOVERED, RESERVATION_OVER_LIMIT, RESERVATION_ENDING, RESERVATION_REVOKED, RESERVATION_WITHDRAWN };
 
 /* Words for programs, which stay what they are: rtf-verdict(5). */
 enum why {
     WHY_BAD_SPEC, WHY_NOT_A_MEMBER, WHY_NO_ACCOUNT, WHY_NOT_OPENED, WHY_BEYOND_RULE, WHY_RULE_USED_UP, WHY_TOO_MANY_SPECS, WHY_NO_PLUGIN, WHY_UNSUITABLE,
     WHY_FULL, WHY_RESTARTING, WHY_NEIGHBOUR, WHY_NO_GRANT, WHY_NO_CPU_CLAIM, WHY_NO_THREAD, WHY_NOT_YOURS, WHY_NO_USER_THREAD, WHY_STALE, WHY_ATTACHED_ELSEWHERE,
-    WHY_UNCLEAR_THREAD, WHY_STILL_ATTACHED, WHY_KERNEL, WHY_BROKER_STATE, WHY_DRAINING, WHY_BEHIND
+    WHY_UNCLEAR_THREAD, WHY_STILL_ATTACHED, WHY_KERNEL, WHY_BROKER_STATE, WHY_DRAINING, WHY_BEHIND, WHY_REVOKED
 };
 
 /* What its reader will tell: nothing that is known of; news of its files, without being asked; the answer to a question. */

@@ -155,3 +155,20 @@ has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage ==
     attack_ends
     eventually is_policy "$(helpers rtf-reader)" fifo
 }
+
+# bats test_tags=turn:0
+@test "a directory that its owner keeps locked, with a writer in front of the door, does not keep what is in it from being revoked" {
+    broker_start
+    sleeper $ALICE
+    spec $ALICE cam "{\"priority\": 2, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null
+    eventually is_policy "$SLEEPER" rr
+    keeps_locked "$SPECS/$ALICE"
+    attack mkdir "$SPECS/$ALICE/writer"
+    eventually is_stuck "${ATTACKERS[-1]}"
+    timeout 20 "$RTF_BIN/rtf" --spool "$SPOOL" revoke $ALICE
+    is_policy "$SLEEPER" other
+    bob_is_answered
+    thaw
+    eventually test ! -e "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+}

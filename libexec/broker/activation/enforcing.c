@@ -373,7 +373,7 @@ static enum next gone(struct request *request)
     debt_begin(reservation, reservation->grant);
     debt_of_thread(reservation);
     attachment_end(reservation);
-    if (reservation->grant->spec.lifetime_thread) {
+    if (reservation->grant->spec.lifetime_thread && reservation->state != RESERVATION_WITHDRAWN) {
         reservation->state = RESERVATION_ENDING;
         reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
     }

@@ -229,7 +229,7 @@ void threads_look(struct reservation *reservation)
     debt_of_thread(reservation);
     attachment_end(reservation);
     reservation->judged_tid = (struct stamp){0};
-    if (ends) {
+    if (ends && reservation->state != RESERVATION_WITHDRAWN) {
         reservation->state = RESERVATION_ENDING;
         reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
         return; /* without its file, the reservation is released */

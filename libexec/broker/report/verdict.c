@@ -64,6 +64,7 @@ static const char *const codes[] = {
     [WHY_NOT_YOURS] = "not-yours",         [WHY_NO_USER_THREAD] = "kernel-thread",  [WHY_STALE] = "stale",
     [WHY_ATTACHED_ELSEWHERE] = "attached-elsewhere", [WHY_UNCLEAR_THREAD] = "unclear-thread", [WHY_STILL_ATTACHED] = "still-attached",
     [WHY_KERNEL] = "kernel",               [WHY_BROKER_STATE] = "broker-state",   [WHY_DRAINING] = "draining",
+    [WHY_REVOKED] = "revoked",
 };
 
 /* What `nearest` is a value of: a key of the spec, or of its claim. */

@@ -123,7 +123,7 @@ void scan_verdict(struct user *user, const char *name, int64_t decided)
 /* Decided, written down, and then somebody died before the owner was told? */
 static void tell_again(struct reservation *reservation, int64_t since)
 {
-    if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 || reservation->decided >= since || !is_quiet(reservation) || reservation->sighting != NULL)
+    if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 || reservation->decided >= since || reservation->state == RESERVATION_ENDING || !is_quiet(reservation) || reservation->sighting != NULL)
         return;
     if (reservation->grant != NULL)
         verdict_again(reservation, RECOVER, "the grant is in force");

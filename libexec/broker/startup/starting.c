@@ -23,6 +23,7 @@
 #include "process.h"
 #include "readers.h"
 #include "recover.h"
+#include "revoking.h"
 #include "scans.h"
 #include "serving.h"
 #include "shares.h"
@@ -131,6 +132,8 @@ void start(const struct options *options, int lock)
     prepare_children(options);
     if (!spool_make_alive(reason))
         die(EX_OSERR, reason);
+    if (!revoking_open(reason))
+        die(EX_OSERR, reason);
     watchdog_open();
     privileges_drop(options->spool, options->config);
     if (!attach_start(lock) || !guard_start() || !names_start())
@@ -143,6 +146,8 @@ void start(const struct options *options, int lock)
         stop_children();
         die(EX_OSERR, reason);
     }
+    if (!revoking_start())
+        die_errno(EX_OSERR, "epoll");
     state_settle();
     privileges_to_serve();
     acl_names(rules, names_warn_unknown);

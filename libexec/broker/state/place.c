@@ -20,7 +20,7 @@
 #include "spool.h"
 
 static const char default_parent[] = RUN_DIRECTORY, link_name[] = "current", new_link_name[] = "current.new", record_name[] = "spool",
-                  journal_name[] = "journal", other_name[] = "journal.other";
+                  journal_name[] = "journal", other_name[] = "journal.other", orders_name[] = "orders";
 enum { ID_DIGITS = 16, PATH_BYTES = 512, RECORD_BYTES = PATH_BYTES + 64, TRIES = 3 };
 
 /* Whose a directory is. */
@@ -159,7 +159,7 @@ static bool prepare_link(const char *target, struct owner *owner)
 
 static void empty(int directory)
 {
-    static const char *const names[] = {other_name, journal_name, "books.json", record_name}; /* the last one last: it has the lock */
+    static const char *const names[] = {other_name, journal_name, "books.json", orders_name, record_name}; /* the last one last: it has the lock */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         (void)unlinkat(directory, names[i], 0);
 }
@@ -388,6 +388,7 @@ static off_t size_of(int directory, const char *name)
 void place_end(int directory)
 {
     const off_t journal = size_of(directory, journal_name), other = size_of(directory, other_name);
+    (void)unlinkat(directory, orders_name, 0);
     if (journal == 0 && other > 0)
         (void)renameat(directory, other_name, directory, journal_name);
     if (journal > 0 || other > 0 || path[0] == '\0')

@@ -27,6 +27,7 @@
 #include "judging.h"
 #include "place.h"
 #include "debts.h"
+#include "readers.h"
 #include "scans.h"
 #include "spool.h"
 #include "state.h"
@@ -323,6 +324,8 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
         waiters_add(reservation, recorded->waits, WHY_BAD_SPEC); /* no bad spec waits: for whatever it is refused next, that is told */
     reservation->judged = recorded->judged;
     reservation->judged_tid = recorded->judged_tid;
+    if (recorded->ending)
+        reservation->state = RESERVATION_ENDING;
     if (recorded->attached && reservation->grant != NULL)
         take_up_thread(reservation, recorded, &apply);
     return apply;
@@ -335,6 +338,8 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
     struct reservation *reservation = user == NULL ? NULL : reservation_find(user, recorded->name, false);
     if (reservation == NULL)
         return;
+    if (reservation->state == RESERVATION_ENDING)
+        reader_remove(user, reservation->name, "json", &reservation->judged);
     while (shares_are_due(reservation))
         (void)shares_keep(reservation);
     while (reservation->attachment != NULL && shares_bind_is_due(reservation->attachment))

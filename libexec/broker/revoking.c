@@ -1,0 +1,244 @@
+#include "revoking.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "directories.h"
+#include "event.h"
+#include "moment.h"
+#include "reservations.h"
+#include "spool.h"
+#include "units.h"
+
+enum { ORDERS_MOST = 16 };
+static const char file[] = "orders";
+
+/* A slot serves one connection after another, so that an event for one that is over finds a source. */
+struct order {
+    struct source source;
+    int socket; /* -1: the slot is free */
+    bool taken;
+    uint64_t *tasks; /* what is revoked; 0: has been */
+    size_t count, left;
+};
+static struct order orders[ORDERS_MOST];
+static int listening = -1;
+
+static void hang_up(struct order *order)
+{
+    loop_remove(order->socket);
+    close(order->socket);
+    free(order->tasks);
+    *order = (struct order){.source = order->source, .socket = -1};
+}
+
+/* Who does not listen any more is told nothing. */
+static void put(const struct order *order, struct paragraph_output *output)
+{
+    paragraph_close(output);
+    (void)send(order->socket, output->data, output->length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    paragraph_output_free(output);
+}
+
+static void tell(const struct order *order, const char *event)
+{
+    struct paragraph_output output = {0};
+    paragraph_add(&output, "event", event);
+    put(order, &output);
+}
+
+static void tell_taken(const struct order *order)
+{
+    struct paragraph_output output = {0};
+    paragraph_add(&output, "event", "taken");
+    paragraph_add_number(&output, "count", order->count);
+    put(order, &output);
+}
+
+static void tell_revoked(const struct order *order, const struct reservation *reservation)
+{
+    struct paragraph_output output = {0};
+    paragraph_add(&output, "event", "revoked");
+    paragraph_add(&output, "user", reservation->user->name);
+    paragraph_add(&output, "name", reservation->name);
+    put(order, &output);
+}
+
+static void end_if_done(struct order *order)
+{
+    if (order->left > 0)
+        return;
+    tell(order, "done");
+    hang_up(order);
+}
+
+void revoking_done(const struct reservation *reservation)
+{
+    for (struct order *order = orders; order < orders + ORDERS_MOST; order++) {
+        if (order->socket < 0 || order->left == 0)
+            continue;
+        for (size_t i = 0; i < order->count; i++)
+            if (order->tasks[i] == reservation->task) {
+                order->tasks[i] = 0;
+                order->left--;
+                tell_revoked(order, reservation);
+            }
+        end_if_done(order);
+    }
+}
+
+/* ---- what is meant ---- */
+
+/* What was refused has nothing, and its file stays. */
+static bool can_be_revoked(const struct reservation *reservation)
+{
+    return reservation->state != RESERVATION_OVER_LIMIT && (reservation->grant != NULL || reservation->waiter != NULL || reservation->request != NULL);
+}
+
+static void withdraw(struct order *order, struct reservation *reservation)
+{
+    if (!can_be_revoked(reservation))
+        return;
+    order->tasks = realloc(order->tasks, (order->count + 1) * sizeof *order->tasks);
+    if (order->tasks == NULL)
+        abort();
+    order->tasks[order->count++] = reservation->task;
+    order->left++;
+    reservation->state = RESERVATION_WITHDRAWN;
+    reservation_queue(reservation);
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+    return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
+}
+
+static void withdraw_all(struct order *order, struct user *user, const char *name)
+{
+    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
+        if (name == NULL || matches(name, reservation->name))
+            withdraw(order, reservation);
+}
+
+/* False: there is no such user. */
+static bool withdraw_of(struct order *order, const struct paragraph *said)
+{
+    uint64_t uid;
+    bool found = false;
+    const char *named = paragraph_get(said, "user");
+    const bool has_uid = paragraph_get_number(said, "uid", UINT32_MAX, &uid) == 1;
+    for (struct user *user = users_first(); user != NULL; user = user->hh.next) {
+        if (!matches(named, user->name) && !(has_uid && user->uid == uid))
+            continue;
+        found = true;
+        withdraw_all(order, user, paragraph_get(said, "name"));
+    }
+    return found;
+}
+
+static void obey(struct order *order, const struct paragraph *said)
+{
+    const char *op = paragraph_get(said, "op");
+    if (op == NULL || strcmp(op, "revoke") != 0 || paragraph_get(said, "user") == NULL) {
+        event_broker("error", "an order in state/current/%s is none that is known: it is not obeyed", file);
+        hang_up(order);
+        return;
+    }
+    order->taken = true;
+    if (!withdraw_of(order, said) || (order->count == 0 && paragraph_get(said, "name") != NULL)) {
+        tell(order, "unknown");
+        hang_up(order);
+        return;
+    }
+    tell_taken(order);
+    end_if_done(order);
+}
+
+/* ---- who orders ---- */
+
+static void take(struct order *order, const char *bytes, size_t length)
+{
+    struct paragraph_input input = {0};
+    struct paragraph said;
+    const char *why = "it ends too early";
+    if (paragraph_feed(&input, bytes, length) && paragraph_take(&input, &said, &why) == 1)
+        obey(order, &said);
+    else {
+        event_broker("error", "an order in state/current/%s cannot be read (%s): it is not obeyed", file, why);
+        hang_up(order);
+    }
+    paragraph_input_free(&input);
+}
+
+static void hear(struct source *source, uint32_t events)
+{
+    struct order *order = (struct order *)source;
+    char bytes[PARAGRAPH_BYTES];
+    (void)events;
+    if (order->socket < 0)
+        return;
+    const ssize_t got = read(order->socket, bytes, sizeof bytes);
+    if (got < 0 && is_of_the_moment(errno))
+        return;
+    if (got > 0 && !order->taken)
+        take(order, bytes, (size_t)got);
+    else
+        hang_up(order); /* what was taken goes on */
+}
+
+/* The directory keeps others out; should somebody have opened it, the kernel says who asks. */
+static bool is_root(int socket)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == 0;
+}
+
+static struct order *free_slot(void)
+{
+    for (struct order *order = orders; order < orders + ORDERS_MOST; order++)
+        if (order->socket < 0)
+            return order;
+    return NULL;
+}
+
+static void meet(struct source *source, uint32_t events)
+{
+    const int socket = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct order *order = free_slot();
+    (void)source;
+    (void)events;
+    if (socket < 0)
+        return;
+    if (order == NULL || !is_root(socket) || !loop_add(socket, EPOLLIN, &order->source)) {
+        close(socket);
+        return;
+    }
+    order->socket = socket;
+}
+
+bool revoking_open(char reason[static REASON_BYTES])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", spool.state, file);
+    (void)unlinkat(spool.state, file, 0);
+    listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (listening >= 0 && bind(listening, (const struct sockaddr *)&address, sizeof address) == 0 && listen(listening, ORDERS_MOST) == 0)
+        return true;
+    snprintf(reason, REASON_BYTES, "state/current/%s: %s", file, strerror(errno));
+    return false;
+}
+
+bool revoking_start(void)
+{
+    static struct source source = {.ready = meet};
+    for (struct order *order = orders; order < orders + ORDERS_MOST; order++)
+        *order = (struct order){.source.ready = hear, .socket = -1};
+    return loop_add(listening, EPOLLIN, &source);
+}

@@ -1,0 +1,133 @@
+/* rtf-order SPOOL MILLISECONDS USER UID|- [NAME]: has the broker revoke all reservations of a user, or one, for rtf-revoke(8).
+ *
+ * It enters no directory of a user's: the order goes to a socket in a directory that only root can enter (broker/revoking.h), and the answer comes from
+ * there. Prints USER/NAME of each reservation that is revoked. With 0 milliseconds it does not wait until they are. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "paragraph.h"
+#include "units.h"
+
+enum { ANSWER_WITHIN = 10000 /* ms */ };
+static int broker = -1;
+
+static void die(int status, const char *why)
+{
+    fprintf(stderr, "rtf-order: %s\n", why);
+    exit(status);
+}
+
+/* What others can write to is no place for a broker's socket. */
+static int open_private(int parent, const char *name, int flags)
+{
+    struct stat status;
+    const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) == 0 && status.st_uid == 0 && (status.st_mode & 022) == 0)
+        return fd;
+    die(EX_UNAVAILABLE, "the directory state of this spool is not root's");
+    return -1;
+}
+
+static void call_broker(const char *spool)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char state[4096];
+    snprintf(state, sizeof state, "%s/state", spool);
+    const int lasting = open_private(AT_FDCWD, state, O_NOFOLLOW), current = lasting < 0 ? -1 : open_private(lasting, "current", 0);
+    if (current < 0)
+        die(EX_UNAVAILABLE, "no broker serves this spool");
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/orders", current);
+    broker = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (broker < 0 || connect(broker, (const struct sockaddr *)&address, sizeof address) != 0)
+        die(EX_UNAVAILABLE, errno == ENOENT || errno == ECONNREFUSED ? "no broker serves this spool" : strerror(errno));
+    close(current);
+    close(lasting);
+}
+
+/* Values of an order are printable ASCII, as every name in specs/ is that the broker knows. */
+static void add_word(struct paragraph_output *output, const char *key, const char *word)
+{
+    for (const char *at = word; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            die(EX_NOINPUT, "there is no such user or spec");
+    paragraph_add(output, key, word);
+}
+
+static void order(char **words)
+{
+    struct paragraph_output output = {0};
+    paragraph_add(&output, "op", "revoke");
+    add_word(&output, "user", words[0]);
+    if (strcmp(words[1], "-") != 0)
+        add_word(&output, "uid", words[1]);
+    if (words[2] != NULL)
+        add_word(&output, "name", words[2]);
+    paragraph_close(&output);
+    if (send(broker, output.data, output.length, MSG_NOSIGNAL) < 0)
+        die(EX_UNAVAILABLE, "the broker does not take the order");
+    paragraph_output_free(&output);
+}
+
+/* One more paragraph. */
+static bool hear(struct paragraph_input *input, struct paragraph *said, int64_t until)
+{
+    char bytes[PARAGRAPH_BYTES];
+    const char *why;
+    struct pollfd one = {.fd = broker, .events = POLLIN};
+    const int64_t left = (until - monotonic_now()) / 1000000;
+    if (left <= 0 || poll(&one, 1, (int)left) == 0)
+        return false;
+    const ssize_t got = recv(broker, bytes, sizeof bytes, 0);
+    if (got <= 0)
+        die(EX_UNAVAILABLE, "the broker ended before it had answered");
+    if (!paragraph_feed(input, bytes, (size_t)got) || paragraph_take(input, said, &why) != 1)
+        die(EX_PROTOCOL, "the broker's answer cannot be read");
+    return true;
+}
+
+/* -1: there is more to come. */
+static int take(const struct paragraph *said, bool waits)
+{
+    const char *event = paragraph_get(said, "event"), *user = paragraph_get(said, "user"), *name = paragraph_get(said, "name");
+    if (event != NULL && strcmp(event, "unknown") == 0)
+        die(EX_NOINPUT, "there is no such user or spec");
+    if (event != NULL && strcmp(event, "revoked") == 0 && user != NULL && name != NULL) {
+        printf("%s/%s\n", user, name);
+        (void)fflush(stdout);
+    }
+    return event == NULL || strcmp(event, "done") == 0 || (!waits && strcmp(event, "taken") == 0) ? EX_OK : -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct paragraph_input input = {0};
+    struct paragraph said;
+    uint64_t milliseconds;
+    int status = -1;
+    if (argc < 5 || argc > 6 || !parse_number(argv[2], 3600000, &milliseconds))
+        die(EX_USAGE, "usage: rtf-order SPOOL MILLISECONDS USER UID|- [NAME]");
+    const int64_t until = monotonic_now() + (int64_t)(milliseconds > 0 ? milliseconds : ANSWER_WITHIN) * 1000000;
+    call_broker(argv[1]);
+    order(argv + 3);
+    while (status < 0)
+        if (!hear(&input, &said, until))
+            return EX_TEMPFAIL;
+        else
+            status = take(&said, milliseconds > 0);
+    if (ferror(stdout) != 0)
+        die(EX_IOERR, strerror(errno));
+    return status;
+}
