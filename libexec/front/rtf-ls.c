@@ -1,7 +1,7 @@
 /* rtf-ls(1): one's own reservations, or those of all users, as a table or as JSON.
  *
- * What it reads are the users' own files: root, who looks at everybody's, opens them without following links, waiting for nobody, and prints no
- * control character. In C because there may be thousands. */
+ * A user's own come from the files in the user's directory, those of others from the broker's journal (journal.h). Whatever stands there, no control
+ * character is printed. In C because there may be thousands. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include <wctype.h>
 
 #include "client.h"
+#include "journal.h"
 #include "options.h"
 #include "thread.h"
 #include "units.h"
@@ -145,10 +146,9 @@ static bool is_wanted(const char *name)
     return options.pattern_count == 0;
 }
 
-static void add_row(int directory, const char *user, const char *name, const struct stat *status)
+static struct row *new_row(const char *user, const char *name)
 {
     static size_t size;
-    char file[CLIENT_NAME_MAX + sizeof ".verdict"];
     if (row_count == size) {
         size = size == 0 ? 256 : size * 2;
         rows = realloc(rows, size * sizeof *rows);
@@ -157,11 +157,24 @@ static void add_row(int directory, const char *user, const char *name, const str
     }
     struct row *row = &rows[row_count++];
     *row = (struct row){.user = strdup(user), .name = strdup(name)};
-    snprintf(file, sizeof file, "%.*s.verdict", CLIENT_NAME_MAX, name);
-    row->verdict = client_read_object(directory, file);
-    row->state = state_of(row->verdict, row->verdict != NULL && is_current(row->verdict, status));
+    return row;
+}
+
+static void take_verdict(struct row *row, json_t *verdict, bool is_current)
+{
+    row->verdict = verdict;
+    row->state = state_of(verdict, is_current);
     if (row->state >= PENDING)
-        read_comm((pid_t)number(json_object_get(row->verdict, "thread"), "tid"), row->comm);
+        read_comm((pid_t)number(json_object_get(verdict, "thread"), "tid"), row->comm);
+}
+
+static void add_row(int directory, const char *user, const char *name, const struct stat *status)
+{
+    char file[CLIENT_NAME_MAX + sizeof ".verdict"];
+    struct row *row = new_row(user, name);
+    snprintf(file, sizeof file, "%.*s.verdict", CLIENT_NAME_MAX, name);
+    json_t *verdict = client_read_object(directory, file);
+    take_verdict(row, verdict, verdict != NULL && is_current(verdict, status));
 }
 
 /* Each NAME.json in it. */
@@ -192,16 +205,25 @@ static bool read_user(int specs, const char *user)
     return directory >= 0;
 }
 
-static void read_all(int specs)
+/* ---- what the broker's journal says: root enters no user's directory ---- */
+
+static void add_booked(const char *user, const char *name, json_t *verdict)
 {
-    int copy = openat(specs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-    if (entries == NULL)
-        die(errno == EACCES ? EX_NOPERM : EX_OSERR, "%s/specs: %s", options.spool, errno == EACCES ? "only root sees everybody's" : strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
-        if (entry->d_name[0] != '.')
-            read_user(specs, entry->d_name); /* one that has gone is none */
-    closedir(entries);
+    if (is_wanted(name) && (options.user == NULL || strcmp(user, options.user) == 0))
+        take_verdict(new_row(user, name), verdict, true);
+}
+
+static void is_gone(const char *user, const char *name)
+{
+    (void)user;
+    (void)name;
+}
+
+static void read_journal(int root)
+{
+    static const struct journal_listener listener = {add_booked, is_gone};
+    if (!journal_read(root, &listener))
+        die(EX_NOPERM, "%s/state/current is not root's, or cannot be read", options.spool);
 }
 
 static void read_rows(void)
@@ -209,8 +231,10 @@ static void read_rows(void)
     struct client client;
     if (client_open(&client, options.spool) != CLIENT_OK)
         die(EX_UNAVAILABLE, "%s", client.why);
-    if (options.all) {
-        read_all(client.specs);
+    if (options.all && geteuid() != 0)
+        die(EX_NOPERM, "%s/specs: only root sees everybody's", options.spool);
+    if (options.all || (options.user != NULL && geteuid() == 0)) {
+        read_journal(client.root);
     } else if (options.user != NULL) {
         if (!read_user(client.specs, options.user) && errno != ENOENT)
             die(errno == EACCES ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user,

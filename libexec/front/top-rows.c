@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "journal.h"
+#include "units.h"
 
 enum { EVENTS_BYTES = 1 << 16 };
 static const uint64_t one_cpu = UINT64_C(1000000000), second = UINT64_C(1000000000);
@@ -20,8 +24,8 @@ static struct member *members;
 static struct row *news;
 static struct row **list;
 static size_t row_count, list_size;
-static int events = -1, specs = -1, spool_watch = -1, specs_watch = -1;
-static bool everybody, look_for_members;
+static int events = -1, root = -1, specs = -1, spool_watch = -1;
+static bool everybody;
 
 /* ---- files ---- */
 
@@ -243,6 +247,59 @@ static void scan_member(struct member *member)
         closedir(entries);
 }
 
+/* ---- what the broker's journal says: root enters no user's directory ---- */
+
+static struct member *member_named(const char *name)
+{
+    for (struct member *member = members; member != NULL; member = member->hh.next)
+        if (strcmp(member->name, name) == 0)
+            return member;
+    return NULL;
+}
+
+static struct member *member_of_journal(const char *name)
+{
+    static int next = -1; /* in the place of a watch */
+    const struct passwd *account;
+    uint64_t uid = 0;
+    struct member *member = member_named(name);
+    if (member != NULL)
+        return member;
+    member = calloc(1, sizeof *member);
+    if (member == NULL || (member->name = strdup(name)) == NULL)
+        abort();
+    const bool is_number = parse_number(name, UINT32_MAX, &uid);
+    account = is_number ? NULL : getpwnam(name);
+    member->uid = account != NULL ? account->pw_uid : is_number ? (uid_t)uid : (uid_t)-1;
+    member->directory = -1;
+    member->watch = next--;
+    HASH_ADD_INT(members, watch, member);
+    return member;
+}
+
+static void is_booked(const char *user, const char *name, json_t *verdict)
+{
+    if (client_name_ok(name))
+        take_verdict(row_of(member_of_journal(user), name), verdict);
+    json_decref(verdict);
+}
+
+static void is_gone(const char *user, const char *name)
+{
+    struct member *member = member_named(user);
+    struct row *row = NULL;
+    if (member != NULL)
+        HASH_FIND_STR(member->rows, name, row);
+    if (row != NULL)
+        remove_row(row);
+}
+
+static bool read_journal(void)
+{
+    static const struct journal_listener listener = {is_booked, is_gone};
+    return journal_read(root, &listener);
+}
+
 /* ---- who has a directory ---- */
 
 static void drop_member(struct member *member)
@@ -259,14 +316,6 @@ static void drop_member(struct member *member)
     close(member->directory);
     free(member->name);
     free(member);
-}
-
-static struct member *member_named(const char *name)
-{
-    for (struct member *member = members; member != NULL; member = member->hh.next)
-        if (strcmp(member->name, name) == 0)
-            return member;
-    return NULL;
 }
 
 /* Another directory of that name is another one. */
@@ -303,26 +352,6 @@ static bool add_member(const char *name)
     return true;
 }
 
-static void find_members(void)
-{
-    struct member *member, *next;
-    int copy = openat(specs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-    look_for_members = false;
-    if (entries == NULL)
-        return;
-    for (member = members; member != NULL; member = next) { /* NOLINT: what is dropped is not looked at again */
-        struct stat status;
-        next = member->hh.next;
-        if (fstatat(specs, member->name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-            drop_member(member);
-    }
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
-        if (entry->d_name[0] != '.')
-            (void)add_member(entry->d_name);
-    closedir(entries);
-}
-
 /* ---- what is told ---- */
 
 static bool take_event(const struct inotify_event *event)
@@ -330,16 +359,11 @@ static bool take_event(const struct inotify_event *event)
     struct member *member;
     if ((event->mask & IN_Q_OVERFLOW) != 0) {
         for (member = members; member != NULL; member = member->hh.next)
-            member->scan = true;
-        look_for_members = everybody;
+            member->scan = !everybody;
         return true;
     }
     if (event->wd == spool_watch)
         return event->len > 0 && strcmp(event->name, "status.json") == 0;
-    if (event->wd == specs_watch) {
-        look_for_members = everybody;
-        return false;
-    }
     HASH_FIND_INT(members, &event->wd, member);
     if (member != NULL && event->len > 0)
         take_name(member, event->name);
@@ -359,8 +383,8 @@ bool rows_take_events(void)
 
 void rows_refresh(int64_t now)
 {
-    if (look_for_members)
-        find_members();
+    if (everybody)
+        (void)read_journal();
     for (struct member *member = members; member != NULL; member = member->hh.next)
         if (member->scan)
             scan_member(member);
@@ -446,6 +470,7 @@ bool rows_open(struct client *client, bool all, const char **why)
 {
     char path[40];
     lift_limit();
+    root = client->root;
     specs = client->specs;
     everybody = all;
     events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -455,11 +480,11 @@ bool rows_open(struct client *client, bool all, const char **why)
         *why = strerror(errno);
         return false;
     }
-    if (all) {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", client->specs);
-        specs_watch = inotify_add_watch(events, path, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ATTRIB | IN_ONLYDIR);
-        find_members();
-    } else if (client_enter(client, false) == CLIENT_OK) {
+    if (all && !read_journal()) {
+        *why = "the journal in state/current is not root's, or cannot be read";
+        return false;
+    }
+    if (!all && client_enter(client, false) == CLIENT_OK) {
         (void)add_member(client->user);
     }
     return true;

@@ -1,5 +1,5 @@
-/* What rtf-top(1) shows: reservations, as their verdicts say, and what their threads use, as the kernel counts. inotify tells what changed;
- * only that is read again. The files are users': nothing is followed, nothing waited for. */
+/* What rtf-top(1) shows: reservations, and what their threads use, as the kernel counts. One's own are as their verdicts say; inotify tells what changed,
+ * and only that is read again. Those of all users are as the broker's journal says (journal.h), of which only what is new is read. */
 #ifndef RTF_TOP_ROWS_H
 #define RTF_TOP_ROWS_H
 
@@ -34,10 +34,10 @@ struct row {
     UT_hash_handle hh;         /* by name within its owner */
 };
 
-/* A directory in specs/. */
+/* A directory in specs/; the caller's own is open. */
 struct member {
     char *name;
-    uid_t uid;
+    uid_t uid;             /* (uid_t)-1: not known */
     int directory, watch;
     struct row *rows;
     bool scan;                 /* look at all of it again */

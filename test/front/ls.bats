@@ -138,9 +138,9 @@ TEXT
     as $ALICE sh -c 'for n in cam dog; do rm "$1/$n.verdict"; done
         printf "{\"result\":\"O\\\\u001b[31mK\",\"reason\":\"\\\\u009b1m grün\",\"grant\":{\"plugin\":\"ü\"}}" >"$1/cam.verdict"
         printf "{\"result\":\"OK\",\"reason\":\"x\",\"grant\":{\"plugin\":\"abc\"}}" >"$1/dog.verdict"' sh "$OWN"
-    prints 0 env LC_ALL=C "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o plugin,result,reason
+    prints 0 as $ALICE env USER=$ALICE LC_ALL=C "$RTF_BIN/rtf" --spool "$SPOOL" ls --noheadings -o plugin,result,reason
     [ "$(tr -d '\n -~' <"$WORK/out" | wc -c)" -eq 0 ]
-    prints 0 env LC_ALL=C.UTF-8 "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o plugin,result,reason
+    prints 0 as $ALICE env USER=$ALICE LC_ALL=C.UTF-8 "$RTF_BIN/rtf" --spool "$SPOOL" ls --noheadings -o plugin,result,reason
     out $'ü    O?[31mK  ?1m grün\nabc  OK       x'
 }
 
@@ -154,8 +154,17 @@ TEXT
     as $BOB sh -c 'echo "{}" >"$1/fifo.json"' sh "$SPECS/$BOB"
     prints 0 timeout 5 "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o user,name
     [[ $(tr -s ' ' <"$WORK/out") == "$ALICE cam"$'\n'"$BOB dog"* ]] || { cat "$WORK/out" >&2; false; }
-    prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" ls --user $ALICE --noheadings -o name
-    out cam
+    # It is said by the broker's journal, and so is what is granted; what was refused is known, and why is not.
+    spec $ALICE big '{"runtime": "30ms", "period": "20ms"}' >/dev/null
+    prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" ls --user $ALICE --noheadings -o name,state,plugin,runtime,period,share,result,reason
+    [[ $(tr -s ' ' <"$WORK/out") == "big refused - - - - - -"$'\n'"cam granted EDF 2ms 20ms 0.1 OK -" ]] || { cat "$WORK/out" >&2; false; }
+    sleeper $ALICE
+    as $ALICE sh -c 'echo "$2" >"$1/cam.tid"' sh "$OWN" "$SLEEPER"
+    reaches() { [ "$("$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o state,tid cam | tr -s ' ')" = "$1" ]; }
+    eventually reaches "attached $SLEEPER"
+    rm "$OWN/big.json"
+    gone() { [ -z "$("$RTF_BIN/rtf" --spool "$SPOOL" ls --all big)" ]; }
+    eventually gone
     silent "$RTF_BIN/rtf" --spool "$SPOOL" ls --user nobody-here
     fails 77 "rtf ls: $SPOOL/specs: only root sees everybody's" rtf ls --all
     fails 77 "rtf ls: $SPOOL/specs/$BOB: only root sees somebody else's" rtf ls --user $BOB

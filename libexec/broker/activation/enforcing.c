@@ -343,6 +343,7 @@ static enum next pending(struct request *request, const struct helper_event *eve
     if (runs_by_now(reservation))
         return wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
     reservation->attachment->state = ATTACHMENT_ASLEEP;
+    (void)reservation_record(reservation); /* for who reads the journal */
     size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "%sthread %d sleeps, and is real-time as soon as it wakes",
              length == 0 ? "" : "; ", (int)reservation->attachment->tid);
@@ -383,6 +384,7 @@ static enum next gone(struct request *request)
 static enum next applied(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
+    const bool slept = attachment_is_pending(reservation->attachment);
     reservation->attachment->state = ATTACHMENT_IN_FORCE;
     if (event->answer == HELPER_PENDING)
         return owes(request, event, ENFORCE) ? WAIT : pending(request, event);
@@ -392,6 +394,8 @@ static enum next applied(struct request *request, const struct helper_event *eve
         guard_begin(reservation->attachment, reservation->grant, event->watch, false);
         attachment_watch_soon(reservation->attachment);
         reservation->attachment->served |= debt_applies(reservation->grant);
+        if (slept)
+            (void)reservation_record(reservation);
         request_event(request, "attach", "ok", reservation->grant->plugin, "attached: it runs as granted");
         return bind(request);
     }

@@ -164,6 +164,7 @@ void cpu_record(struct paragraph_output *output, const struct grant *grant)
     paragraph_add_stated(output, "desired_runtime", grant->spec.desired_runtime);
     paragraph_add_stated(output, "requested_priority", (uint64_t)grant->spec.priority);
     paragraph_add_stated(output, "ignore_admission", grant->spec.ignore_admission);
+    paragraph_add_stated(output, "utilization", grant->utilization);
     add_within(output, "within", &grant->spec);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attachments.h"
 #include "background.h"
 #include "leases.h"
 #include "plugins.h"
@@ -132,6 +133,7 @@ bool state_reservation(const struct reservation *reservation)
         paragraph_add_number(&output, "process", (uint64_t)reservation->attachment->process);
         paragraph_add_stated(&output, "by_file", reservation->attachment->by_file);
         paragraph_add_stated(&output, "laid_down", reservation->attachment->state == ATTACHMENT_LAID_DOWN);
+        paragraph_add_stated(&output, "pending", attachment_is_pending(reservation->attachment));
         attributes_add(&output, "former_", &reservation->attachment->former);
         if (reservation->attachment->former_ioprio >= 0)
             paragraph_add_number(&output, "former_ioprio", (uint64_t)reservation->attachment->former_ioprio);
