@@ -23,7 +23,7 @@
 #include "top-rows.h"
 #include "top-screen.h"
 
-enum { KEY_OPTION_SPOOL = 256, KEY_OPTION_ALL, KEY_OPTION_OWN, STATUS_MAX = 1 << 22, DETACH_WITHIN = 5000 /* ms */ };
+enum { KEY_OPTION_SPOOL = 256, KEY_OPTION_ALL, KEY_OPTION_OWN, STATUS_MAX = 1 << 22 };
 
 static struct {
     const char *spool;
@@ -76,7 +76,7 @@ static bool become(const struct member *member)
     struct stat specs;
     if (member->uid == geteuid())
         return true;
-    return member->uid != (uid_t)-1 && fstat(client.specs, &specs) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && setgroups(1, &specs.st_gid) == 0 &&
+    return fstat(client.specs, &specs) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && setgroups(1, &specs.st_gid) == 0 &&
            setresgid(specs.st_gid, specs.st_gid, specs.st_gid) == 0 && setresuid(member->uid, member->uid, member->uid) == 0;
 }
 
@@ -101,13 +101,10 @@ static void detach(const struct row *row)
     if (child == 0)
         run_detach(row, ends[1]);
     close(ends[1]);
-    struct pollfd one = {.fd = ends[0], .events = POLLIN};
-    /* Its owner can hold up whoever enters the owner's directory, also beyond any signal: then it is left alone. */
-    const bool spoke = child > 0 && poll(&one, 1, DETACH_WITHIN) == 1;
-    ssize_t length = spoke ? read(ends[0], said, sizeof said - 1) : -1;
+    ssize_t length = child < 0 ? -1 : read(ends[0], said, sizeof said - 1);
     close(ends[0]);
-    if (child > 0 && waitpid(child, &code, spoke ? 0 : WNOHANG) != child)
-        code = -1;
+    if (child > 0)
+        (void)waitpid(child, &code, 0);
     said[length > 0 ? length : 0] = '\0';
     said[strcspn(said, "\n")] = '\0';
     if (child > 0 && code == 0)
@@ -125,6 +122,10 @@ static void ask_to_detach(void)
 {
     if (view.row == NULL || view.row->tid == 0) {
         snprintf(view.message, sizeof view.message, "This reservation has no thread.");
+        return;
+    }
+    if (view.row->owner->uid == (uid_t)-1) {
+        snprintf(view.message, sizeof view.message, "Its owner is no user any more.");
         return;
     }
     if (view.row->owner->uid != geteuid() && geteuid() != 0) {

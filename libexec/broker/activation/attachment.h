@@ -66,4 +66,10 @@ struct attachment {
     UT_hash_handle hh; /* by tid */
 };
 
+/* It sleeps, or has just woken: its owner is told that it is pending. */
+static inline bool attachment_is_pending(const struct attachment *attachment)
+{
+    return attachment->state == ATTACHMENT_ASLEEP || attachment->state == ATTACHMENT_AWAKE;
+}
+
 #endif

@@ -33,11 +33,6 @@ void attachments_prepare(const struct attachment_calls *whom)
     calls = whom;
 }
 
-bool attachment_is_pending(const struct attachment *attachment)
-{
-    return attachment->state == ATTACHMENT_ASLEEP || attachment->state == ATTACHMENT_AWAKE;
-}
-
 bool attachment_is_to_be_applied(const struct attachment *attachment)
 {
     return attachment->state == ATTACHMENT_AWAKE || attachment->state == ATTACHMENT_ASTRAY;

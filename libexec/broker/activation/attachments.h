@@ -14,8 +14,6 @@ struct attachment_calls {
 };
 void attachments_prepare(const struct attachment_calls *whom);
 
-/* It sleeps, or has just woken: its owner is told that it is pending. */
-bool attachment_is_pending(const struct attachment *attachment);
 /* What it has been granted is to be applied once more. */
 bool attachment_is_to_be_applied(const struct attachment *attachment);
 

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attachments.h"
 #include "background.h"
 #include "leases.h"
 #include "plugins.h"
