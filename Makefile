@@ -34,7 +34,7 @@ sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim rtf-brokers
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): shell, C, and what those in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
@@ -97,9 +97,10 @@ $(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c
 $(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) libexec/serve.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) libexec/serve.c lib/cgroup.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-probe:      $(call objects,libexec/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
+$(B)/libexec/rtf-brokers:    $(call objects,libexec/rtf-brokers.c lib/register.c lib/run-directory.c lib/units.c lib/options.c)
 $(B)/libexec/rtf-claim:      $(call objects,libexec/rtf-claim.c $(CLIENT) $(DISK_OPTION) lib/units.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c lib/options.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/register.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c lib/options.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
 
 $(B)/libexec/muse/analyse:   $(call objects,libexec/muse/analyse.c libexec/muse/result.c $(MUSE_SRC) lib/units.c lib/options.c)
@@ -218,7 +219,7 @@ $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.
 NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/%) $(call of_broker,moves.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjusting.c \
     drift.c enforcing.c follow.c placement.c spare.c threads.c tracepoint.c claims.c inquiry.c neighbours.c refusals.c directories.c place.c recover.c) \
-    $(addprefix lib/,client-% rtf-% confine.c disk-option.c inotify-let-go.c notify.c options.c powers.c run-directory.c)
+    $(addprefix lib/,client-% rtf-% confine.c disk-option.c inotify-let-go.c notify.c options.c powers.c register.c run-directory.c)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/window.c) Makefile
 	@mkdir -p $(@D)
 	rm -f $@
@@ -351,7 +352,7 @@ $(B)/lint/%.c: %.c .clang-tidy test/tidy $(wildcard test/lint/*.h test/lint/bsd/
 	@touch $@
 
 # What administrators type; its parts are found where the program itself is.
-SBIN = rtf-brokerd rtf-invariants rtf-disk rtf-lint rtf-net rtf-partition rtf-probe
+SBIN = rtf-brokerd rtf-brokers rtf-invariants rtf-disk rtf-lint rtf-net rtf-partition rtf-probe
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
 	install $(BIN:%=$(B)/bin/%) $(DESTDIR)$(BINDIR)

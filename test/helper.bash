@@ -57,8 +57,8 @@ forget_places() {
     for record in "${RTF_STATE:-/run/rtf}"/*/spool; do
         if grep -q " $WORK/" "$record" 2>/dev/null; then rm -rf "${record%/spool}"; fi
     done
-    # A broker that was killed has not taken away what it made (lib/run-directory.h); nobody else does who uses it.
-    if [ -k /run/rtf ]; then { flock --nonblock --exclusive 9 && rmdir /run/rtf; } 9</run/rtf 2>/dev/null || true; fi
+    # What a broker left that was killed, and /run/rtf, if nothing is in it.
+    "$RTF_LIBEXEC/rtf-brokers" >"$WORK/brokers"
 }
 
 # children PROCESS: their ids, a line each. Nothing but builtins: pgrep looks at each process of the machine.

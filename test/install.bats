@@ -75,6 +75,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-adopter
 755 usr/libexec/rtf/rtf-attach
 755 usr/libexec/rtf/rtf-brokerd
+755 usr/libexec/rtf/rtf-brokers
 755 usr/libexec/rtf/rtf-claim
 755 usr/libexec/rtf/rtf-detach
 755 usr/libexec/rtf/rtf-disk
@@ -96,6 +97,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-threads
 755 usr/sbin
 777 usr/sbin/rtf-brokerd
+777 usr/sbin/rtf-brokers
 777 usr/sbin/rtf-disk
 777 usr/sbin/rtf-invariants
 777 usr/sbin/rtf-lint
@@ -149,6 +151,7 @@ prepare() {
 644 usr/share/man/man8/rtf-acl.8
 644 usr/share/man/man8/rtf-attach.8
 644 usr/share/man/man8/rtf-brokerd.8
+644 usr/share/man/man8/rtf-brokers.8
 644 usr/share/man/man8/rtf-disk.8
 644 usr/share/man/man8/rtf-drain.8
 644 usr/share/man/man8/rtf-history.8

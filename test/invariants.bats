@@ -273,6 +273,6 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     echo "$!" >>"$WORK/pids"
     eventually is_program "$!" rtf-brokerd
     strace -f -o "$WORK/trace" "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" 2>"$WORK/said"
-    grep -q "\"/proc/$BROKER/fd" "$WORK/trace"
+    grep -q F_GETLK "$WORK/trace"
     no grep -m 1 "\"/proc/$!/fd" "$WORK/trace"
 }

@@ -6,34 +6,18 @@ harmless() {
     LC_ALL=C tr -c '\n\t -~' '?'
 }
 
-# The spool that the broker with this process serves, as it was told.
-spool_of() { # PROCESS
-    { tr '\0' '\n' <"/proc/$1/cmdline"; } 2>/dev/null | awk '
-        before == "--spool" || before == "-s" { place = $0 }
-        /^--spool=/ { place = substr($0, 9) }
-        { before = $0 }
-        END { print place == "" ? "/var/spool/rtf" : place }'
-}
-
-# The processes of the broker of this spool: it, and its launcher. Everybody can see that who sees other users' processes.
-brokers() {
-    for process in $(pgrep -u 0 -x rtf-brokerd || true); do
-        [ "$(readlink -f "$(spool_of "$process")")" != "$(readlink -f "$spool")" ] || echo "$process"
-    done
-}
-
 # Each FIFO has a reader only while that is so.
 broker_is_there() { # FIFO
     [ -p "$spool/$1" ] && dd if=/dev/null of="$spool/$1" oflag=nonblock conv=notrunc,nocreat status=none 2>/dev/null
 }
 
-# serving, starting or absent. Who may not open the FIFO is told serving while there is a broker.
+# serving, starting or absent. A user who may not open the FIFO cannot tell, and is told serving.
 broker_is() {
     if broker_is_there alive; then
         echo serving
     elif broker_is_there starting; then
         echo starting
-    elif [ -n "$(brokers)" ] && [ ! -w "$spool/alive" ]; then
+    elif [ -p "$spool/alive" ] && [ ! -w "$spool/alive" ]; then
         echo serving
     else
         echo absent
@@ -122,11 +106,9 @@ pattern() { # GLOB
 
 # --- The broker
 
-# The broker of this spool, for root: it holds the lock open.
+# The broker of this spool, for root.
 broker_process() {
-    for front_process in $(pgrep -u 0 -x rtf-brokerd || true); do
-        [ -z "$(find -L "/proc/$front_process/fd" -maxdepth 1 -samefile "$spool/state/lock" -print -quit 2>/dev/null)" ] || echo "$front_process"
-    done
+    "$libexec/rtf-brokers" --spool "$spool" | cut -f 1
 }
 
 # SIGHUP, and the line in the log that says what came of it. A wrong acl.conf is told, and changes nothing else of it.

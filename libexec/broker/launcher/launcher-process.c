@@ -17,6 +17,7 @@
 #include "pass.h"
 #include "place.h"
 #include "powers.h"
+#include "register.h"
 #include "timers.h"
 
 /* What children get, or are started and ended with. */
@@ -63,6 +64,24 @@ static bool obey(int socket, pid_t broker)
     return got > 0 || (got < 0 && is_of_the_moment(errno));
 }
 
+/* What is shared with other brokers is removed by an ordinary process. On ext4 a FIFO process in rmdir(2) went round for ever, for a FIFO process that it kept from the
+ * CPU was closing a file in that directory (contrib/kernels.md). */
+static void become_ordinary(void)
+{
+    static const struct sched_param none;
+    (void)sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
+/* Where the broker was killed the next one may be at its journal already. */
+static void leave(int state, bool with_broker)
+{
+    become_ordinary();
+    if (state >= 0 && with_broker)
+        place_end(state);
+    register_tidy(with_broker);
+    children_leave();
+}
+
 void launcher_serve(int socket, int state, pid_t broker)
 {
     sigset_t signals;
@@ -92,8 +111,6 @@ void launcher_serve(int socket, int state, pid_t broker)
         children_reap();
     }
     children_end_all(&signals);
-    if (state >= 0 && getppid() == broker) /* else the next one may be at it already */
-        place_end(state);
-    children_leave();
+    leave(state, getppid() == broker);
     _exit(0);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "attachments.h"
 #include "coprocess.h"
@@ -125,15 +126,22 @@ static json_int_t attached_still(void)
     return count;
 }
 
+/* Its number in nsfs(5), by which a user knows whether thread ids mean the same to the broker. */
+static json_int_t pid_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? (json_int_t)status.st_ino : 0;
+}
+
 /* A new text, or NULL: no memory. */
 static char *write_text(bool running)
 {
     size_t length;
     pools = json_array();
     ledger_pools(add_pool);
-    json_t *status = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", since,
+    json_t *status = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", since,
                                "plugins", plugins_as_json(running), "pools", pools, "reservations", reservations(),
-                               "attached", running ? (json_int_t)attachments_count() : attached_still());
+                               "attached", running ? (json_int_t)attachments_count() : attached_still(), "pid_namespace", pid_namespace());
     const char *line = json_as_line(status, &length);
     char *text = line == NULL ? NULL : strndup(line, length);
     json_decref(status);

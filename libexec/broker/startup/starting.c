@@ -23,6 +23,7 @@
 #include "process.h"
 #include "readers.h"
 #include "recover.h"
+#include "register.h"
 #include "revoking.h"
 #include "scans.h"
 #include "serving.h"
@@ -61,6 +62,13 @@ static void know_raised(void)
     state_free(&state);
 }
 
+/* Before the launcher is forked, which has to know what to remove. */
+static void enter_register(const char *config)
+{
+    if (!register_enter(spool.root, spool.lasting, spool.state, config))
+        event_broker("warning", "root's tools may not find this broker: %s cannot be had: %s", REGISTER, strerror(errno));
+}
+
 static void prepare_children(const struct options *options)
 {
     static const struct guard_listener of_guard = {.news = threads_guarded, .is_new = threads_guard};
@@ -77,6 +85,7 @@ static void prepare_children(const struct options *options)
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
     logging_prepare(program_path("rtf-logger"), log_was_restarted);
     status_prepare(program_path("rtf-publisher"), spool.group);
+    enter_register(options->config);
     if (!fork_launcher(!options->foreground))
         die_errno(EX_OSERR, "fork");
     if (!logging_start(spool.log))
