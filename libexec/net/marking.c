@@ -18,78 +18,9 @@
 #include <unistd.h>
 
 #include "thread.h"
+#include "tickets.h"
 
-enum { PID_NAMESPACE_OF_ALL = 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */, OURS = 0x5254, LATE = 300 /* ms */ };
-
-static int map = -1, link_of_program = -1;
-
-/* What the map holds of a thread, by its id. */
-struct bound {
-    uint32_t mark, uid;
-};
-
-static int call(int what, union bpf_attr *attributes)
-{
-    return (int)syscall(SYS_bpf, what, attributes, sizeof *attributes);
-}
-
-/* ---- sockets to come ---- */
-
-static struct bpf_insn instruction(uint8_t code, uint8_t to, uint8_t from, int16_t offset, int32_t value)
-{
-    return (struct bpf_insn){.code = code, .dst_reg = to & 15, .src_reg = from & 15, .off = offset, .imm = value};
-}
-
-static int load_program(void)
-{
-    enum { OUT_FROM_LOOKUP = 7, OUT_FROM_UID = 2, KEY = -4 };
-    /* NOLINTBEGIN(misc-redundant-expression): BPF_LD, BPF_IMM and others are 0 */
-    const struct bpf_insn code[] = {
-        instruction(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0),
-        instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid), /* below: the thread */
-        instruction(BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, KEY, 0),
-        instruction(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
-        instruction(0, 0, 0, 0, 0),
-        instruction(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0),
-        instruction(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, KEY),
-        instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem),
-        instruction(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, OUT_FROM_LOOKUP, 0),
-        instruction(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_7, BPF_REG_0, 0, 0),
-        instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_uid_gid),  /* below: the uid. Another thread may have the id by now. */
-        instruction(BPF_ALU | BPF_MOV | BPF_X, BPF_REG_0, BPF_REG_0, 0, 0),
-        instruction(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_1, BPF_REG_7, offsetof(struct bound, uid), 0),
-        instruction(BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_1, OUT_FROM_UID, 0),
-        instruction(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_1, BPF_REG_7, offsetof(struct bound, mark), 0),
-        instruction(BPF_STX | BPF_MEM | BPF_W, BPF_REG_6, BPF_REG_1, offsetof(struct bpf_sock, mark), 0),
-        instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1), /* the socket may be */
-        instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
-    };
-    /* NOLINTEND(misc-redundant-expression) */
-    union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_CGROUP_SOCK, .expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE,
-                                 .insns = (uintptr_t)code, .insn_cnt = sizeof code / sizeof *code, .license = (uintptr_t) "MIT", .prog_name = "rtf_net"};
-    return call(BPF_PROG_LOAD, &attributes);
-}
-
-static int make_map(void)
-{
-    union bpf_attr attributes = {.map_type = BPF_MAP_TYPE_HASH, .key_size = sizeof(uint32_t), .value_size = sizeof(struct bound), .max_entries = BOUND_MOST,
-                                 .map_flags = BPF_F_NO_PREALLOC, .map_name = "rtf_net"};
-    return call(BPF_MAP_CREATE, &attributes);
-}
-
-/* The root of the unified hierarchy; -1: there is none. */
-static int open_cgroups(void)
-{
-    char line[4096], mount[4096];
-    int root = -1;
-    FILE *mounts = fopen("/proc/self/mounts", "re");
-    while (mounts != NULL && root < 0 && fgets(line, sizeof line, mounts) != NULL)
-        if (sscanf(line, "%*s %4095s cgroup2 ", mount) == 1 && strstr(line, " cgroup2 ") != NULL)
-            root = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (mounts != NULL)
-        (void)fclose(mounts);
-    return root;
-}
+enum { PID_NAMESPACE_OF_ALL = 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */, LATE = 300 /* ms */ };
 
 static bool fails(char *reason, const char *what, int error)
 {
@@ -102,23 +33,8 @@ bool marking_open(char reason[static MARKING_REASON])
     struct stat namespace;
     if (stat("/proc/self/ns/pid", &namespace) != 0 || namespace.st_ino != (ino_t)PID_NAMESPACE_OF_ALL)
         return fails(reason, "the broker runs in a pid namespace of its own, and the kernel's programs know threads by other ids", ENOTSUP);
-    map = make_map();
-    if (map < 0)
-        return fails(reason, "no BPF map", errno);
-    const int program = load_program();
-    if (program < 0)
-        return fails(reason, "no BPF program for new sockets", errno);
-    const int cgroups = open_cgroups();
-    if (cgroups < 0) {
-        close(program);
-        return fails(reason, "no unified cgroup hierarchy is mounted, to mark new sockets by", ENOENT);
-    }
-    union bpf_attr attributes = {.link_create = {.prog_fd = (unsigned)program, .target_fd = (unsigned)cgroups, .attach_type = BPF_CGROUP_INET_SOCK_CREATE}};
-    link_of_program = call(BPF_LINK_CREATE, &attributes);
-    const int error = errno;
-    close(cgroups);
-    close(program);
-    return link_of_program >= 0 || fails(reason, "no BPF program at the root of the cgroups", error);
+    const char *const why = tickets_open();
+    return why == NULL || fails(reason, why, errno);
 }
 
 /* ---- sockets that are there ---- */
@@ -128,6 +44,7 @@ struct task {
     pid_t process;
     uid_t owner;
     uint32_t from, to; /* the mark that those have that are meant, and will have; from 0: none, or one of ours. Who was attached last has them. */
+    uint64_t ticket;   /* that of the class; 0 without a mark */
 };
 
 static bool is_markable(int fd, const struct task *task)
@@ -138,7 +55,7 @@ static bool is_markable(int fd, const struct task *task)
     socklen_t domain_size = sizeof domain, mark_size = sizeof mark;
     return fstat(fd, &found) == 0 && S_ISSOCK(found.st_mode) && (found.st_uid == task->owner || task->owner == 0) &&
            getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 && (domain == AF_INET || domain == AF_INET6) &&
-           getsockopt(fd, SOL_SOCKET, SO_MARK, &mark, &mark_size) == 0 && (task->from == 0 ? mark == 0 || mark >> 16 == OURS : mark == task->from);
+           getsockopt(fd, SOL_SOCKET, SO_MARK, &mark, &mark_size) == 0 && (task->from == 0 ? mark == 0 || mark >> 16 == TICKETS_OURS : mark == task->from);
 }
 
 static bool is_socket(int directory, const char *name)
@@ -149,12 +66,22 @@ static bool is_socket(int directory, const char *name)
 
 enum { TOO_MANY = 2, NO_LOOK = 3, NO_MARK = 4, NO_CHILD = 5 }; /* how it ends */
 
+/* In which order does not matter: between the two the socket is as any other. */
+static bool give_mark(int fd, const struct task *task)
+{
+    if (task->ticket == 0)
+        tickets_take(fd);
+    else if (!tickets_give(fd, task->ticket))
+        return false;
+    return setsockopt(fd, SOL_SOCKET, SO_MARK, &task->to, sizeof task->to) == 0;
+}
+
 static void mark_one(const struct task *task, int number, int *refused)
 {
     const int fd = (int)syscall(SYS_pidfd_getfd, task->pidfd, number, 0);
     if (fd < 0)
         return; /* closed since */
-    if (is_markable(fd, task) && setsockopt(fd, SOL_SOCKET, SO_MARK, &task->to, sizeof task->to) != 0)
+    if (is_markable(fd, task) && !give_mark(fd, task))
         (*refused)++;
     close(fd);
 }
@@ -256,21 +183,6 @@ static enum marking refuse(char *reason, pid_t tid, int ended)
     return MARKING_REFUSED;
 }
 
-static bool remember(pid_t tid, uid_t uid, uint32_t mark)
-{
-    const uint32_t key = (uint32_t)tid;
-    const struct bound bound = {mark, uid};
-    union bpf_attr attributes = {.map_fd = (unsigned)map, .key = (uintptr_t)&key, .value = (uintptr_t)&bound};
-    return call(BPF_MAP_UPDATE_ELEM, &attributes) == 0;
-}
-
-static void forget(pid_t tid)
-{
-    const uint32_t key = (uint32_t)tid;
-    union bpf_attr attributes = {.map_fd = (unsigned)map, .key = (uintptr_t)&key};
-    (void)call(BPF_MAP_DELETE_ELEM, &attributes);
-}
-
 /* The thread, held by a pidfd of its process, if it is still the one that is meant. Else -1, and errno is ESRCH, or why that is not known: who cannot look
  * (EMFILE, ENOMEM) must not say that it has ended. */
 static int hold(pid_t tid, uint64_t started_by, struct identity *identity)
@@ -307,6 +219,7 @@ static bool is_of(const struct identity *identity, uid_t owner)
 enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark, char reason[static MARKING_REASON])
 {
     struct identity identity;
+    uint64_t ticket;
     const int pidfd = hold(tid, started_by, &identity);
     if (pidfd < 0)
         return not_held(reason, tid);
@@ -315,10 +228,10 @@ enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t 
         snprintf(reason, MARKING_REASON, "thread %d is not of uid %u", (int)tid, owner);
     else if (is_late(owner))
         snprintf(reason, MARKING_REASON, "thread %d: a socket of this user has been in use since it was to be marked, and none is marked before that ends", (int)tid);
-    else if (!remember(tid, identity.real_uid, mark))
+    else if ((ticket = tickets_of((uint16_t)mark)) == 0 || !tickets_remember(tid, identity.real_uid, mark, ticket))
         snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, strerror(errno));
-    else if ((ended = mark_in_child(&(struct task){pidfd, identity.process, owner, 0, mark})) != 0) {
-        forget(tid);
+    else if ((ended = mark_in_child(&(struct task){pidfd, identity.process, owner, 0, mark, ticket})) != 0) {
+        tickets_forget(tid);
         (void)refuse(reason, tid, ended);
     }
     close(pidfd);
@@ -328,11 +241,11 @@ enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t 
 enum marking marking_unbind(pid_t tid, uint64_t started_by, uint32_t mark, char reason[static MARKING_REASON])
 {
     struct identity identity;
-    forget(tid);
+    tickets_forget(tid);
     const int pidfd = hold(tid, started_by, &identity);
     if (pidfd < 0)
         return not_held(reason, tid);
-    const int ended = is_late(identity.real_uid) ? NO_CHILD : mark_in_child(&(struct task){pidfd, identity.process, identity.real_uid, mark, 0});
+    const int ended = is_late(identity.real_uid) ? NO_CHILD : mark_in_child(&(struct task){pidfd, identity.process, identity.real_uid, mark, 0, 0});
     close(pidfd);
     return ended == 0 ? MARKED : refuse(reason, tid, ended);
 }

@@ -1,8 +1,6 @@
-/* Whose packets are whose: the sockets of an attached thread's process are given a mark, SO_MARK of socket(7), which names the class of its
- * reservation (shaping.h). Those that it has are marked at once; those that the thread opens later are marked by a BPF program at the root of the
- * cgroups, which looks its id up in a map. What a marked socket accepts has the mark, too.
- *
- * The program ends with this process, by whatever that ends: the kernel holds it by a descriptor only (bpf_link).
+/* Whose packets are whose: the sockets of an attached thread's process are given a mark, SO_MARK of socket(7), which names the class of the thread's
+ * reservation (shaping.h), and the class's ticket (tickets.h). Sockets that are there are marked at once. Sockets that the thread opens later are marked by a
+ * BPF program at the root of the cgroups, which looks the thread's id up in a map. What a marked socket accepts has mark and ticket, too.
  *
  * To mark a socket is to wait for whoever holds it: its owner can do that for as long as he likes, in a sendmsg(2) from a page that never comes; and
  * to close a descriptor that turns out to be a file of his own file system may take as long. So a child does it, which is left alone when it is late (300 ms),
@@ -14,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { MARKING_REASON = 256, DESCRIPTORS_MOST = 4096, BOUND_MOST = 65536 };
+enum { MARKING_REASON = 256, DESCRIPTORS_MOST = 4096 };
 
 /* Loads the program. False: *reason. Needs CAP_BPF and CAP_NET_ADMIN, of which the first may go then. */
 bool marking_open(char reason[static MARKING_REASON]);

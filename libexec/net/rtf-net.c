@@ -27,6 +27,7 @@
 #include "powers.h"
 #include "serve.h"
 #include "shaping.h"
+#include "tickets.h"
 #include "units.h"
 
 enum { INTERFACES_MOST = 64 };
@@ -73,7 +74,7 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
         return refuse(reason, "it names no interface that was given");
     if (strcmp(op, "end") == 0)
         return shaping_end(wire->name, reason) ? DONE : REFUSED;
-    if (wire->reason[0] != '\0' && !shaping_begin(wire->name, wire->capacity, wire->reason))
+    if (wire->reason[0] != '\0' && !shaping_begin(wire->name, wire->capacity, tickets_filter(), wire->reason))
         return refuse(reason, wire->reason);
     wire->reason[0] = '\0';
     if (strcmp(op, "check") == 0)
@@ -86,6 +87,7 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
         return refuse(reason, "no class=");
     if (strcmp(op, "drop") == 0) {
         wire->said[class] = false;
+        tickets_end(class);
         return shaping_drop(wire->name, class, reason) ? DONE : REFUSED;
     }
     if (paragraph_get_number(request, "rate", wire->capacity, &rate) != 1 || rate == 0)
@@ -162,10 +164,10 @@ static int start(int count, char **words)
             fprintf(stderr, "rtf-net: INTERFACE=BYTES-A-SECOND is wanted, not \"%s\"\n", words[i]);
             return EX_USAGE;
         }
-    for (int i = 0; i < wire_count; i++)
-        (void)shaping_begin(wires[i]->name, wires[i]->capacity, wires[i]->reason);
     if (!marking_open(no_marks) && no_marks[0] == '\0')
         snprintf(no_marks, sizeof no_marks, "sockets cannot be marked");
+    for (int i = 0; i < wire_count; i++)
+        (void)shaping_begin(wires[i]->name, wires[i]->capacity, tickets_filter(), wires[i]->reason);
     (void)memory_lock_without_power(0);
     if (!confine()) {
         fprintf(stderr, "rtf-net: it cannot give up what it does not need: %s\n", strerror(errno));

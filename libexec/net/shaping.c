@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
 #include <net/if.h>
@@ -147,11 +146,9 @@ static int add_queue(int index, const char *interface, uint16_t class, uint64_t 
     return error;
 }
 
-/* The packet's mark is the class: two instructions of classic BPF. An unprivileged program cannot set a mark, and one that is set in another
- * network namespace does not come along. */
-static int add_filter(int index)
+/* The program says which class a packet belongs to. */
+static int add_filter(int index, int program)
 {
-    static const struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(SKF_AD_OFF + SKF_AD_MARK)), BPF_STMT(BPF_RET | BPF_A, 0)};
     struct tcmsg header = {.tcm_family = AF_UNSPEC, .tcm_ifindex = index, .tcm_handle = 1, .tcm_parent = handle(0),
                                  .tcm_info = TC_H_MAKE(1U << 16, htons(ETH_P_ALL))};
     struct nl_msg *message = nlmsg_alloc_simple(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_REPLACE);
@@ -160,8 +157,8 @@ static int add_filter(int index)
         abort();
     NLA_PUT_STRING(filter, TCA_KIND, "bpf");
     struct nlattr *options = nla_nest_start(filter, TCA_OPTIONS);
-    NLA_PUT_U16(filter, TCA_BPF_OPS_LEN, sizeof code / sizeof *code);
-    NLA_PUT(filter, TCA_BPF_OPS, sizeof code, code);
+    NLA_PUT_U32(filter, TCA_BPF_FD, (unsigned)program);
+    NLA_PUT_STRING(filter, TCA_BPF_NAME, "rtf_filter");
     nla_nest_end(filter, options);
     return nl_send_sync(kernel, message); /* which frees it */
 nla_put_failure:
@@ -196,7 +193,7 @@ static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priori
     return error;
 }
 
-bool shaping_begin(const char *interface, uint64_t capacity, char reason[static SHAPING_REASON])
+bool shaping_begin(const char *interface, uint64_t capacity, int program, char reason[static SHAPING_REASON])
 {
     char name[IFNAMSIZ] = "";
     const int index = find(interface, reason);
@@ -217,7 +214,7 @@ bool shaping_begin(const char *interface, uint64_t capacity, char reason[static 
     if ((error = set_class(index, CLASS_ROOT, 0, 0, capacity, capacity)) != 0 ||
         (error = set_class(index, CLASS_REST, CLASS_ROOT, PRIORITY_REST, rest, capacity)) != 0 || (error = add_queue(index, interface, CLASS_REST, capacity, QUEUE_REST)) != 0)
         return no(reason, interface, "no class", error);
-    error = add_filter(index);
+    error = program < 0 ? 0 : add_filter(index, program);
     return error == 0 || no(reason, interface, "no filter by mark (does the kernel have cls_bpf?)", error);
 }
 

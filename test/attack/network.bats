@@ -111,3 +111,88 @@ time.sleep(300)' >"$WORK/many" 2>&1 3>&- &
     spec $ALICE cam "$stream" >/dev/null
     says 'ATTACH_FAIL: thread * is not yours*' "$(attach $ALICE cam "$SLEEPER")"
 }
+
+tickets() { # WHAT: test/wire/tickets.py, which says what that is
+    at "$near" /usr/bin/python3 -S "$RTF_SOURCE/test/wire/tickets.py" "$RTF_LIBEXEC/rtf-net" $ALICE "$1" "/proc/$far/ns/net"
+}
+
+@test "a socket that is kept past the end of its reservation sends nothing through the share of who has the number then" {
+    output=$(tickets kept)
+    [ "$output" = "in force: 5
+a number that came round: 0 52540010
+somebody has it: 1" ] || { echo "$output" >&2; return 1; }
+}
+
+@test "a connection that a marked socket has accepted is of its class, and no longer than the class is there" {
+    output=$(tickets accepted)
+    [ "$output" = "accepted: True 52540010
+a number that came round: 0" ] || { echo "$output" >&2; return 1; }
+}
+
+@test "what a thread opens after it has become another user has no mark" {
+    output=$(tickets changed)
+    [ "$output" = "52540010 0" ] || { echo "$output" >&2; return 1; }
+}
+
+# The next broker begins with the first number.
+@test "a user without a reservation, who was given a socket, sends nothing through another user's share" {
+    cat >"$WORK/pass.py" <<'END'
+import os, socket, sys, time
+def once(name):
+    while not os.path.exists(name):
+        time.sleep(0.01)
+def say(name):
+    open(name, "w").close()
+os.chdir(sys.argv[2])
+there = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+if sys.argv[1] == "takes":
+    there.bind("there")
+    os.chmod("there", 0o777)
+    say("taker")
+    out = socket.socket(fileno=socket.recv_fds(there, 100, 1)[1][0])
+    say("taken")
+    once("go")
+    for _ in range(20):
+        out.sendto(b"through the share of another user", ("10.78.0.2", 9))
+    say("sent")
+else:
+    out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    say("giver")
+    once("give")
+    there.connect("there")
+    socket.send_fds(there, [b"one"], [out.fileno()])
+    out.close()
+time.sleep(300)
+END
+    mkdir "$WORK/said"
+    chmod 777 "$WORK/said"
+    passer() { # UID WHAT
+        from "$near" setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- /usr/bin/python3 -S "$WORK/pass.py" "$2" "$WORK/said" >/dev/null 2>&1 3>&- &
+        PASSER=$!
+        echo "$PASSER" >>"$WORK/pids"
+    }
+    first() { classes | head -n 1 | cut -d ' ' -f 1; }
+    sent() { at "$near" tc -s class show dev rtf0 classid "5254:$1" | sed -n 's/^ Sent .* bytes \([0-9]*\) pkt.*/\1/p'; }
+    broker_start
+    spec $ALICE cam "$stream" >/dev/null
+    class=$(first)
+    passer $CAROL takes
+    eventually test -e "$WORK/said/taker"
+    passer $ALICE gives
+    eventually test -e "$WORK/said/giver"
+    says 'OK: *' "$(attach $ALICE cam "$PASSER")"
+    touch "$WORK/said/give"
+    eventually test -e "$WORK/said/taken"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually has_classes 0
+    broker_stop INT
+    broker_start
+    spec $BOB cam "$stream" >/dev/null
+    [ "$(first)" = "$class" ]
+    before=$(sent 2)
+    touch "$WORK/said/go"
+    eventually test -e "$WORK/said/sent"
+    all_is_sent() { [ $(($(sent 2) + $(sent "$class"))) -ge $((before + 20)) ]; }
+    eventually all_is_sent
+    [ "$(sent "$class")" = 0 ]
+}

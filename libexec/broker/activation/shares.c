@@ -62,8 +62,7 @@ static uint16_t take(unsigned i)
     return (uint16_t)(CLASS_LEAST + i);
 }
 
-/* 0: all are taken. One that was given back comes last: a socket that a child has from its parent keeps the mark, and
- * a group that could not be emptied is another's no sooner than it must be. */
+/* 0: all are taken. A class that was given back comes last: a group that could not be emptied is another's no sooner than it must be. */
 static uint16_t take_class(void)
 {
     static unsigned next;
