@@ -154,6 +154,7 @@ bool thread_of_pidfd(int pidfd, struct identity *identity)
     identity->real_uid = info.ruid;
     identity->effective_uid = info.euid;
     identity->saved_uid = info.suid;
+    identity->files_uid = info.fsuid;
     return true;
 }
 
@@ -166,7 +167,7 @@ bool thread_owner(int pidfd, pid_t tid, struct identity *identity)
         return false;
     const char *process = strstr(text, "\nTgid:"), *uids = strstr(text, "\nUid:");
     if (process == NULL || uids == NULL || sscanf(process, "\nTgid: %d", &identity->process) != 1 ||
-        sscanf(uids, "\nUid: %u %u %u", &identity->real_uid, &identity->effective_uid, &identity->saved_uid) != 3) {
+        sscanf(uids, "\nUid: %u %u %u %u", &identity->real_uid, &identity->effective_uid, &identity->saved_uid, &identity->files_uid) != 4) {
         errno = EPROTO;
         return false;
     }
@@ -186,7 +187,7 @@ bool thread_is(pid_t tid, uint64_t started_by)
 
 bool thread_is_of(const struct identity *identity, uid_t owner)
 {
-    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner);
+    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner && identity->files_uid == owner);
 }
 
 static uint64_t ticks_since_boot(void)

@@ -32,7 +32,7 @@ struct identity {
     pid_t tid, process;
     uint64_t start;                             /* clock ticks since boot; 0: not looked at */
     uint64_t started_by;                        /* not later than that: what names it, beside its id */
-    uid_t real_uid, effective_uid, saved_uid;
+    uid_t real_uid, effective_uid, saved_uid, files_uid;
     bool kernel;                                /* a kernel thread */
     bool ended;                                 /* dead, a zombie, or about to be one */
     bool runnable;                              /* runs, or would if it had a CPU */
@@ -68,7 +68,7 @@ bool thread_of_pidfd(int pidfd, struct identity *identity);
 /* Whether the id is still that of the thread that had it then. */
 bool thread_is(pid_t tid, uint64_t started_by);
 
-/* It runs with no other rights than this user's; root's may be anybody. */
+/* It runs with no other rights than this user's: each of its four uids is the user's. Root's may be anybody's. */
 bool thread_is_of(const struct identity *identity, uid_t owner);
 bool thread_attributes(pid_t tid, struct attributes *attributes);
 

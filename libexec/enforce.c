@@ -78,10 +78,10 @@ static enum enforced check_owner(const struct identity *identity, uid_t owner, c
 {
     if (identity->kernel)
         return enforce_refuse(reason, "thread %d is a kernel thread", (int)identity->tid);
-    if (owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner))
+    if (thread_is_of(identity, owner))
         return ENFORCED;
-    return enforce_refuse(reason, "thread %d runs as uid %u (effective %u, saved %u), the spec is of uid %u", (int)identity->tid,
-                  identity->real_uid, identity->effective_uid, identity->saved_uid, owner);
+    return enforce_refuse(reason, "thread %d runs as uid %u (effective %u, saved %u, for files %u), the spec is of uid %u", (int)identity->tid,
+                          identity->real_uid, identity->effective_uid, identity->saved_uid, identity->files_uid, owner);
 }
 
 static enum enforced refuse_unseen(pid_t tid, char *reason)

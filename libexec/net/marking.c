@@ -210,11 +210,6 @@ static enum marking not_held(char *reason, pid_t tid)
     return MARKING_REFUSED;
 }
 
-static bool is_of(const struct identity *identity, uid_t owner)
-{
-    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner);
-}
-
 /* The program first: a socket that is opened meanwhile is marked by one or the other. */
 enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark, char reason[static MARKING_REASON])
 {
@@ -224,7 +219,7 @@ enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t 
     if (pidfd < 0)
         return not_held(reason, tid);
     int ended = NO_LOOK;
-    if (!is_of(&identity, owner))
+    if (!thread_is_of(&identity, owner))
         snprintf(reason, MARKING_REASON, "thread %d is not of uid %u", (int)tid, owner);
     else if (is_late(owner))
         snprintf(reason, MARKING_REASON, "thread %d: a socket of this user has been in use since it was to be marked, and none is marked before that ends", (int)tid);

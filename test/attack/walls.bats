@@ -58,17 +58,17 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     answer=$(attach $ALICE cam "$SLEEPER")
     [ "$(field '.result + ": " + .reason' "$answer")" = \
-        "ATTACH_FAIL: thread $SLEEPER runs as uid $BOB (effective $BOB, saved $BOB), the spec is of uid $ALICE" ]
+        "ATTACH_FAIL: thread $SLEEPER runs as uid $BOB (effective $BOB, saved $BOB, for files $BOB), the spec is of uid $ALICE" ]
     is_policy "$SLEEPER" other
 }
 
 @test "the broker alone: a helper that would do it is not asked" {
-    without libexec/enforce.c 's/if (owner == 0 || /if (1 || /' rtf-attach
+    without libexec/enforce.c 's/if (thread_is_of(identity, owner))/if (1)/' rtf-attach
     broker_start
     sleeper $BOB
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     answer=$(attach $ALICE cam "$SLEEPER")
     [ "$(field '.result + ": " + .reason' "$answer")" = \
-        "ATTACH_FAIL: thread $SLEEPER is not yours: it runs as uid $BOB (effective $BOB, saved $BOB), you are $ALICE" ]
+        "ATTACH_FAIL: thread $SLEEPER is not yours: it runs as uid $BOB (effective $BOB, saved $BOB, for files $BOB), you are $ALICE" ]
     is_policy "$SLEEPER" other
 }

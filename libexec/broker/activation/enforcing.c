@@ -103,8 +103,8 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     } else if (identity.kernel)
         no(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread", (int)tid);
     else if (!thread_is_of(&identity, uid))
-        no(request, WHY_NOT_YOURS, "thread %d is not yours: it runs as uid %u (effective %u, saved %u), you are %u", (int)tid, identity.real_uid,
-            identity.effective_uid, identity.saved_uid, uid);
+        no(request, WHY_NOT_YOURS, "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u", (int)tid, identity.real_uid,
+            identity.effective_uid, identity.saved_uid, identity.files_uid, uid);
     else if (is_older(file, &identity)) {
         no(request, WHY_STALE, "%s%s is older than thread %d: it means another one that had this id", reservation->name, name, (int)tid);
         request->outlived = true;

@@ -1,0 +1,37 @@
+# What rtf-attach looks at by itself, each alone: a broker that was misled, or taken over, makes no thread real-time that is not the spec owner's.
+
+load helper
+
+ask() { # WHAT: test/attach-helper/ask.py, which says what that is
+    /usr/bin/python3 -S "$RTF_SOURCE/test/attach-helper/ask.py" "$RTF_LIBEXEC/rtf-attach" $ALICE $BOB "$1"
+}
+
+answers() { # WHAT LINE...
+    local said
+    said=$(ask "$1")
+    [ "$said" = "$(printf '%s\n' "${@:2}")" ] || { echo "$said" >&2; return 1; }
+}
+
+@test "a thread all of whose uids are the owner's is made real-time" {
+    answers none 'ok fifo reset'
+}
+
+@test "a thread with one uid of somebody else is refused: the real, the effective, the saved one, and the one for files" {
+    answers ids 'no other' 'no other' 'no other' 'no other'
+}
+
+@test "a thread that was started after the time of the request is not the one that is meant" {
+    answers reused 'gone other'
+}
+
+@test "a pidfd of a thread that has ended means nobody else, whoever has the id" {
+    answers passed 'gone other'
+}
+
+@test "a request that does not say reset-on-fork makes a thread real-time that sheds it on fork" {
+    answers fork 'ok fifo reset' 'ok rr reset'
+}
+
+@test "a thread that becomes another user's between the check and the call is ordinary again" {
+    answers between 'no other'
+}
