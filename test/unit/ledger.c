@@ -438,7 +438,7 @@ static void what_is_counted_is_not_promised_twice(void **state)
 
 static void what_is_held_goes_beyond_what_is_had(void **state)
 {
-    struct holding three = holding_of(CAMERA, 3), four = holding_of(CAMERA, 4), one = holding_of(CAMERA, 1);
+    struct holding three = holding_of(CAMERA, 3), four = holding_of(CAMERA, 4), five = holding_of(CAMERA, 5), one = holding_of(CAMERA, 1);
     const struct grant former = {.plugin = NO_PLUGIN, .holdings = &three};
     uint64_t left = 0;
     (void)state;
@@ -448,6 +448,11 @@ static void what_is_held_goes_beyond_what_is_had(void **state)
     assert_false(ledger_hold(&one, NULL, &left, reason));
     assert_int_equal(left, 0);
     ledger_let_go(&four);
+    ledger_let_go(&four); /* what is let go is let go once */
+    assert_int_equal(*pool_of(CAMERA, -1).used, 3);
+    assert_false(ledger_hold(&five, &former, &left, reason)); /* its own does not count against it, nor in the sentence */
+    assert_int_equal(left, 4);
+    assert_non_null(strstr(reason, "CAMERA has 4 in all, and 0 are promised"));
     assert_true(ledger_hold(&one, &former, &left, reason)); /* less than it has: until that is granted it has what it had */
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
     ledger_let_go(&one);

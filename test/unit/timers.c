@@ -115,6 +115,24 @@ static void who_has_no_call_is_ended_alone(void **state)
     assert_null(timers_first());
 }
 
+/* A time of 0 is that of a timer that is not set. */
+static void what_was_due_at_the_beginning_of_time_is_called_once(void **state)
+{
+    (void)state;
+    static const int64_t past[] = {0, -1, INT64_MIN};
+    for (size_t i = 0; i < sizeof past / sizeof *past; i++) {
+        timer_set(&timers[i], past[i]);
+        timer_end(&timers[i]);
+        assert_null(timers_first());
+    }
+    for (size_t i = 0; i < sizeof past / sizeof *past; i++)
+        timer_set(&timers[i], past[i]);
+    timers_run();
+    timers_run();
+    assert_string_equal(called, "abc");
+    assert_null(timers_first());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +141,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_ended_or_moved_is_not_called_at_its_time, set_up),
         cmocka_unit_test_setup(who_is_called_may_set_and_end_any, set_up),
         cmocka_unit_test_setup(who_has_no_call_is_ended_alone, set_up),
+        cmocka_unit_test_setup(what_was_due_at_the_beginning_of_time_is_called_once, set_up),
     };
     return cmocka_run_group_tests_name("timers", tests, NULL, NULL);
 }

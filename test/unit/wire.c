@@ -46,12 +46,23 @@ static void the_nearest_is_the_largest_that_fits(void **state)
     assert_int_equal(wire_bytes_within(UINT64_MAX, TIME_MAX), WIRE_BYTES_MAX);
 }
 
+/* More than the most is never named, also where the rate would carry it. */
+static void the_most_is_the_most(void **state)
+{
+    (void)state;
+    const uint64_t second = 1000000, most = wire_rate(WIRE_BYTES_MAX, second);
+    assert_int_equal(wire_bytes_within(most - 1, second), WIRE_BYTES_MAX - 1);
+    for (uint64_t rate = most; rate < most + UINT64_C(3) * (WIRE_PAYLOAD + WIRE_HEADERS); rate++)
+        check(wire_bytes_within(rate, second) == WIRE_BYTES_MAX, "%llu", (unsigned long long)rate);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_rates_have_units),
         cmocka_unit_test(each_packet_has_its_headers),
         cmocka_unit_test(the_nearest_is_the_largest_that_fits),
+        cmocka_unit_test(the_most_is_the_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
