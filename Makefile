@@ -34,7 +34,7 @@ sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim rtf-brokers
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim rtf-brokers rtf-as-user
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): shell, C, and what those in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
@@ -99,6 +99,7 @@ $(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) libexec/serve.c lib/cgro
 $(B)/libexec/rtf-probe:      $(call objects,libexec/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
 $(B)/libexec/rtf-brokers:    $(call objects,libexec/rtf-brokers.c lib/register.c lib/run-directory.c lib/units.c lib/options.c)
 $(B)/libexec/rtf-claim:      $(call objects,libexec/rtf-claim.c $(CLIENT) $(DISK_OPTION) lib/units.c)
+$(B)/libexec/rtf-as-user:    $(call objects,libexec/rtf-as-user.c $(CLIENT) lib/clock.c lib/confine.c lib/powers.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/register.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c lib/options.c)
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
@@ -118,6 +119,7 @@ $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-reader: LDLIBS = -ljansson -lseccomp
 $(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-logger $(B)/libexec/rtf-publisher $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-names: LDLIBS = -lcap-ng
+$(B)/libexec/rtf-as-user: LDLIBS = -ljansson -lcap-ng -lseccomp
 $(B)/libexec/rtf-disk: LDLIBS = -lcap-ng -lseccomp
 $(B)/libexec/rtf-net: LDLIBS = -lcap-ng -lseccomp -lnl-route-3 -lnl-3
 $(B)/libexec/rtf-rtkit: LDLIBS = -ljansson -lcap-ng -lseccomp -lsystemd
@@ -344,6 +346,7 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck -x $(SCRIPTS)
 	test/circles
 	test/hollow
+	test/acts-as-users
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
 $(B)/lint/%.c: %.c .clang-tidy test/tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h $(BROKER:%=%/*.h) libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)

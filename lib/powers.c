@@ -3,6 +3,7 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,9 +36,9 @@ int confine_perf_power(void)
     return refused ? CAP_SYS_ADMIN : CAP_PERFMON;
 }
 
-bool confine_to_user(uid_t uid, gid_t gid)
+bool confine_to_user(uid_t uid, gid_t gid, gid_t other)
 {
     capng_clear(CAPNG_SELECT_ALL);
-    return capng_change_id((int)uid, (int)gid, CAPNG_DROP_SUPP_GRP | CAPNG_CLEAR_BOUNDING) == 0 && capng_apply(CAPNG_SELECT_CAPS) == 0 &&
+    return setgroups(other != (gid_t)-1, &other) == 0 && capng_change_id((int)uid, (int)gid, CAPNG_CLEAR_BOUNDING) == 0 && capng_apply(CAPNG_SELECT_CAPS) == 0 &&
            setuid(0) != 0; /* proves that the way back is closed */
 }

@@ -13,7 +13,7 @@ bool confine_powers(const int keep[]);
  * Debian's kernels have it from the start. Tried by a child. */
 int confine_perf_power(void);
 
-/* Becomes an unprivileged user without any group but its own and without any power. */
-bool confine_to_user(uid_t uid, gid_t gid);
+/* Becomes an unprivileged user without any power, and with no group but its own and this other one; -1 is none. */
+bool confine_to_user(uid_t uid, gid_t gid, gid_t other);
 
 #endif

@@ -382,16 +382,13 @@ broker_serves() {
     [ -p "$spool/alive" ] && dd if=/dev/null of="$spool/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null
 }
 
-# Root, as that user, with the group of the spool: what he would be told, and with no more than his rights in his directory. A number is a user
-# without account.
-as_user() { # USER COMMAND...
+# Root, as that user: what the user would be told, with no more than the user's rights. A number is a user without account. The command starts in /, and
+# has three pipes and nothing else of root's: rtf-as-user. $acting has options of that.
+as_user() { # USER COMMAND [ARGUMENT...]
     [ "$uid" -eq 0 ] || fail 77 'only root may act for somebody else'
-    front_account=$(getent passwd -- "$1") || is_number "$1" || fail 67 "there is no user $(printable "$1")"
-    front_uid=$(printf '%s\n' "${front_account:-:::$1}" | cut -d : -f "$([ -n "$front_account" ] && echo 3 || echo 4)")
-    front_gid=$(printf '%s\n' "${front_account:-:::$1}" | cut -d : -f 4)
-    front_name=${front_account%%:*}
-    shift
-    USER=${front_name:-$front_uid} exec setpriv --reuid "$front_uid" --regid "$front_gid" --groups "$(stat -c %g "$spool/specs")" --inh-caps=-all -- "$@"
+    getent passwd -- "$1" >/dev/null || is_number "$1" || fail 67 "there is no user $(printable "$1")"
+    # shellcheck disable=SC2086 # options without blanks
+    exec "$libexec/rtf-as-user" --spool "$spool" ${acting:-} -- "$@"
 }
 
 # "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; runtime 1200us would fit", or why there is no answer.

@@ -1,14 +1,13 @@
 /* rtf-top(1): reservations as they live: what is granted, what is used. */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -33,7 +32,7 @@ static struct {
 static struct view view;
 static struct client client;
 static json_t *status;
-static char detach_program[4096];
+static char detach_program[PATH_MAX], act_program[PATH_MAX], place[PATH_MAX];
 static volatile sig_atomic_t ended;
 
 static void die(int code, const char *why)
@@ -70,24 +69,20 @@ static bool is_served(void)
 
 /* ---- to detach a thread ---- */
 
-/* For somebody else's, root is him for so long: no more than his rights are needed. */
-static bool become(const struct member *member)
-{
-    struct stat specs;
-    if (member->uid == geteuid())
-        return true;
-    return fstat(client.specs, &specs) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && setgroups(1, &specs.st_gid) == 0 &&
-           setresgid(specs.st_gid, specs.st_gid, specs.st_gid) == 0 && setresuid(member->uid, member->uid, member->uid) == 0;
-}
-
+/* Of somebody else's, as that user: rtf-as-user. */
 static void run_detach(const struct row *row, int said)
 {
+    char uid[16], user[sizeof "USER=" + NAME_MAX];
+    const char *words[] = {act_program, "--spool", place, "--timeout", "3s", "--", uid, "env", user, detach_program, "--spool", place, "--timeout", "3s", row->name, NULL};
+    const char **first = row->owner->uid == geteuid() ? words + 9 : words;
     int null = open("/dev/null", O_RDWR);
+    snprintf(uid, sizeof uid, "%u", row->owner->uid);
+    snprintf(user, sizeof user, "USER=%s", row->owner->name);
     (void)setsid();
-    if (null < 0 || dup2(null, 0) < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0 || !become(row->owner) || setenv("USER", row->owner->name, 1) != 0)
+    if (null < 0 || dup2(null, 0) < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0 || setenv("USER", row->owner->name, 1) != 0)
         _exit(EX_OSERR);
-    execl(detach_program, detach_program, "--spool", options.spool, "--timeout", "3s", row->name, (char *)NULL);
-    fprintf(stderr, "%s: %s\n", detach_program, strerror(errno));
+    execv(first[0], (char **)first);
+    fprintf(stderr, "%s: %s\n", first[0], strerror(errno));
     _exit(EX_OSERR);
 }
 
@@ -277,12 +272,14 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
 
 const char *argp_program_version = "rtf top " RTF_VERSION;
 
-static void find_detach(void)
+static void find_programs(void)
 {
     ssize_t length = readlink("/proc/self/exe", detach_program, sizeof detach_program - 32);
     char *slash = length < 0 ? NULL : memrchr(detach_program, '/', (size_t)length);
-    if (slash != NULL)
-        memcpy(slash, "/rtf-detach", sizeof "/rtf-detach");
+    if (slash == NULL || realpath(options.spool, place) == NULL)
+        return;
+    snprintf(act_program, sizeof act_program, "%.*s/../rtf-as-user", (int)(slash - detach_program), detach_program);
+    memcpy(slash, "/rtf-detach", sizeof "/rtf-detach");
 }
 
 static void check_terminal(void)
@@ -308,7 +305,7 @@ int main(int argc, char **argv)
     if (client_open(&client, options.spool) != CLIENT_OK)
         die(EX_UNAVAILABLE, client.why);
     check_terminal();
-    find_detach();
+    find_programs();
     if (!rows_open(&client, geteuid() == 0 && !options.own, &why))
         die(EX_OSERR, why);
     sigaction(SIGTERM, &on_end, NULL);
