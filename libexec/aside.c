@@ -23,6 +23,12 @@ struct owner {
     int count;
     bool is_shut_out;
 };
+/* A new name, until the event that tells of it. */
+struct renamed {
+    UT_hash_handle hh;
+    char name[];
+};
+static struct renamed *renamed;
 static struct owner *owners, *before; /* before: as they were when the look began */
 static int specs = -1;
 static void (*tell)(uid_t uid, bool done);
@@ -127,6 +133,34 @@ static void shut_out(struct owner *owner)
 
 /* ---- what is there ---- */
 
+static void expect_event(const char *name)
+{
+    const size_t size = strlen(name) + 1;
+    struct renamed *one = calloc(1, sizeof *one + size);
+    if (one == NULL)
+        exit(1); /* as above */
+    memcpy(one->name, name, size);
+    HASH_ADD_KEYPTR(hh, renamed, one->name, size - 1, one);
+}
+
+bool aside_was_ours(const char *name)
+{
+    struct renamed *one;
+    HASH_FIND_STR(renamed, name, one);
+    if (one == NULL)
+        return false;
+    HASH_DEL(renamed, one);
+    free(one);
+    return true;
+}
+
+/* By the name that nobody knows: no other file can take its place. */
+static bool remove_link(const char *aside)
+{
+    struct stat status;
+    return fstatat(specs, aside, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode) && status.st_nlink > 1 && unlinkat(specs, aside, 0) == 0;
+}
+
 /* The name is one that nobody can foresee, or it could be taken before; and nobody can list them. */
 bool aside_move(const char *name, uid_t uid)
 {
@@ -137,6 +171,9 @@ bool aside_move(const char *name, uid_t uid)
     snprintf(aside, sizeof aside, "%s%u-%016llx-%.200s", prefix, uid, (unsigned long long)number, name);
     if (renameat2(specs, name, specs, aside, RENAME_NOREPLACE) != 0)
         return false;
+    expect_event(aside);
+    if (remove_link(aside))
+        return true;
     struct owner *owner = owner_of(uid);
     owner->count++;
     shut_out(owner);
@@ -149,16 +186,17 @@ void aside_scan(void)
     owners = NULL;
 }
 
-bool aside_is(const char *name)
+/* A name of that form, which anybody can give, is one more of its owner's. */
+bool aside_is(const char *name, uid_t uid)
 {
-    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+    char wanted[sizeof prefix + 16];
+    const int known = snprintf(wanted, sizeof wanted, "%s%u-", prefix, uid);
+    return strncmp(name, wanted, (size_t)known) == 0 && strspn(name + known, "0123456789abcdef") == 16 && name[known + 16] == '-';
 }
 
-/* Whose it is counts, not what the name says, which anybody can give; and of a file with several names another one may have given it. */
 void aside_found(const struct stat *status)
 {
-    if (S_ISDIR(status->st_mode) || status->st_nlink == 1)
-        owner_of(status->st_uid)->count++;
+    owner_of(status->st_uid)->count++;
 }
 
 static bool has_ours(void)

@@ -1,5 +1,5 @@
-/* What rtf-adopter has renamed out of the way in specs/, to .aside-UID-N-NAME. It is its owner's, and never removed; but an owner of ASIDE_MOST such
- * makes nothing more in specs/: an access control list takes the right to write from him there (acl(5)), and leaves him the way to his
+/* What rtf-adopter has renamed out of the way in specs/, to .aside-UID-N-NAME. It is its owner's, and never removed, unless it is one of several names of
+ * a file: those go, for the file has others, and a link may be somebody else's doing. An owner of ASIDE_MOST such makes nothing more in specs/: an access control list takes the right to write from him there (acl(5)), and leaves him the way to his
  * directory. He has it back when some are gone and specs/ is looked through again. */
 #ifndef RTF_ASIDE_H
 #define RTF_ASIDE_H
@@ -16,8 +16,11 @@ void aside_begin(int directory, void (*told)(uid_t uid, bool done));
 /* Renames it. False: it is still there, or has gone by itself. */
 bool aside_move(const char *name, uid_t uid);
 
+/* The event that tells of such a renaming: once for each. */
+bool aside_was_ours(const char *name);
+
 /* Around a look at all there are. */
-bool aside_is(const char *name);
+bool aside_is(const char *name, uid_t uid);
 void aside_scan(void);
 void aside_found(const struct stat *status);
 void aside_scanned(void);

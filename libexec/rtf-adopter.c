@@ -2,8 +2,9 @@
  * those that were adopted, and what does not belong there.
  *
  * Looking a name up, renaming and the like can wait for whoever holds the lock of specs/ or of a directory in it, and any member can have it held
- * for long. Here only those wait who are new. Nothing is ever removed in anybody's way: a directory may be what somebody has mounted a large file
- * system on, and rmdir(2) would end with taking that apart.
+ * for long. Here only those wait who are new. No directory is ever removed in anybody's way: it may be what somebody has mounted a large file
+ * system on, and rmdir(2) would end with taking that apart. One rule is for every name, also for one that begins with a dot: what is no directory of
+ * a possible name is renamed out of the way.
  *
  * Standard input is a SOCK_SEQPACKET socket to the broker, descriptor 3 specs/. The broker says
  *
@@ -148,7 +149,7 @@ static bool is_possible(const char *name)
     for (; name[length] != '\0'; length++)
         if (name[length] < 0x21 || name[length] > 0x7e)
             return false;
-    return length <= NAME_MOST;
+    return length <= NAME_MOST && name[0] != '.';
 }
 
 static void tell_full(uid_t uid, bool done)
@@ -178,6 +179,15 @@ static void tell_aside(const char *name, uid_t uid)
     say_about("aside", name);
     paragraph_add_number(&said, "uid", uid);
     say_with(-1);
+}
+
+/* What has been moved aside stays where it is. Others' names of the same form tell of themselves when they are given, and only a look at all there are
+ * cannot know whose they are: it counts them. And root may have what begins with a dot. */
+static void tell_aside_unless(const char *name, const struct stat *status, bool scanning)
+{
+    if (name[0] == '.' && (status->st_uid == 0 || (scanning && aside_is(name, status->st_uid))))
+        return;
+    tell_aside(name, status->st_uid);
 }
 
 /* A descriptor that was opened with O_PATH lets neither be done directly. */
@@ -223,7 +233,7 @@ static void look(const char *name, bool scanning)
         directory = NULL;
     }
     if (there && (!S_ISDIR(status.st_mode) || !is_possible(name)))
-        tell_aside(name, status.st_uid);
+        tell_aside_unless(name, &status, scanning);
     else if (directory != NULL && directory->adopted)
         close_to_others(fd, &status); /* its owner may have opened it */
     else if (there && (directory == NULL || !scanning)) {
@@ -247,13 +257,25 @@ static void count_aside(DIR *listing)
     rewinddir(listing);
     aside_scan();
     while ((entry = readdir(listing)) != NULL) {
-        const int fd = aside_is(entry->d_name) ? open_plain(entry->d_name) : -1;
-        if (fd >= 0 && fstat(fd, &status) == 0)
+        const int fd = entry->d_name[0] == '.' ? open_plain(entry->d_name) : -1;
+        if (fd >= 0 && fstat(fd, &status) == 0 && aside_is(entry->d_name, status.st_uid))
             aside_found(&status);
         if (fd >= 0)
             close(fd);
     }
     aside_scanned();
+}
+
+/* To look at one may forget it, and no other. */
+static void look_for_unseen(void)
+{
+    struct directory *directory, *next;
+    HASH_ITER(hh, directories, directory, next)
+        if (!directory->seen) {
+            char name[NAME_MAX + 1];
+            snprintf(name, sizeof name, "%s", directory->name);
+            look(name, true);
+        }
 }
 
 static void scan(void)
@@ -268,14 +290,12 @@ static void scan(void)
     HASH_ITER(hh, directories, directory, next)
         directory->seen = false;
     while (errno = 0, (entry = readdir(listing)) != NULL)
-        if (entry->d_name[0] != '.')
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             look(entry->d_name, true);
     is_unsure |= errno != 0;
     count_aside(listing);
     (void)closedir(listing);
-    HASH_ITER(hh, directories, directory, next)
-        if (!directory->seen)
-            look(directory->name, true);
+    look_for_unseen();
     paragraph_add(&said, "event", "scanned");
     if (!is_unsure)
         paragraph_add(&said, "whole", "1");
@@ -283,6 +303,12 @@ static void scan(void)
 }
 
 /* ---- what happens ---- */
+
+/* What we have moved aside is to stay there. */
+static bool is_ours(const struct inotify_event *event)
+{
+    return event->name[0] == '.' && (event->mask & IN_MOVED_TO) != 0 && aside_was_ours(event->name);
+}
 
 /* Not many at a time: who makes directories faster than they are looked at is stopped by what the broker answers meanwhile. */
 static void take_events(int inotify)
@@ -294,7 +320,7 @@ static void take_events(int inotify)
         const struct inotify_event *event = (const void *)(bytes + at);
         at += (ssize_t)(sizeof *event + event->len);
         lost |= (event->mask & IN_Q_OVERFLOW) != 0;
-        if (event->len > 0 && event->name[0] != '.')
+        if (event->len > 0 && !is_ours(event))
             look(event->name, false);
     }
     if (lost)
@@ -387,7 +413,7 @@ static bool confine(void)
     static const int powers[] = {CAP_CHOWN, CAP_FOWNER, CAP_FSETID, -1};
     static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
     static const char *const calls[] = {
-        "poll", "ppoll", "read", "recvmsg", "sendmsg", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "getdents64", "lseek", "renameat2", "fgetxattr", "fsetxattr", "chmod",
+        "poll", "ppoll", "read", "recvmsg", "sendmsg", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "getdents64", "lseek", "renameat2", "unlinkat", "fgetxattr", "fsetxattr", "chmod",
         "fchmodat", "fchownat", "brk", "mmap", "munmap", "mremap", "madvise", "mprotect", "futex", "getrandom", "restart_syscall", "exit", "exit_group", "getpid", "gettid", NULL};
     if (!confine_for_good() || !confine_powers(powers))
         return false;

@@ -584,9 +584,10 @@ for i in range(10000):
     reserve $ALICE cam 12
     attach $ALICE cam "$SLEEPER" >/dev/null
     stop_helper
-    as $ALICE mv "$SPECS/$ALICE" "$SPECS/.away"
+    install -d -o $ALICE "$WORK/elsewhere"
+    as $ALICE mv "$SPECS/$ALICE" "$WORK/elsewhere/away"
     bob_is_answered
-    as $ALICE mv "$SPECS/.away" "$SPECS/$ALICE"
+    as $ALICE mv "$WORK/elsewhere/away" "$SPECS/$ALICE"
     bob_is_answered
     kill -CONT "$HELPER"
     eventually reads $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER"
@@ -607,7 +608,8 @@ for i in range(10000):
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
     eventually test "$(stat -c %a "$SPECS/$ALICE")" = 2700
-    as $ALICE sh -c 'mkdir "$1/.new" && echo "{\"priority\": 12}" >"$1/.new/cam.json" && mv -T "$1/.new" "$1/$2"' sh "$SPECS" "$ALICE"
+    install -d -o $ALICE "$WORK/elsewhere"
+    as $ALICE sh -c 'mkdir "$3/new" && echo "{\"priority\": 12}" >"$3/new/cam.json" && mv -T "$3/new" "$1/$2"' sh "$SPECS" "$ALICE" "$WORK/elsewhere"
     eventually reads $ALICE cam '.result == "OK"'
     [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ]
     as $ALICE sh -c 'echo "{bad" >"$1"' sh "$SPECS/$ALICE/bad.json"
@@ -617,7 +619,8 @@ for i in range(10000):
 # bats test_tags=turn:0
 @test "a directory in another's name is moved aside, whatever names are taken" {
     broker_start
-    as $ALICE sh -c 'cd "$1" && mkdir $(seq -f ".aside-$2-%g-$3" 0 999) && mkdir .mine && : >.mine/full && mv .mine "$3"' sh "$SPECS" "$ALICE" "$CAROL"
+    install -d -o $ALICE "$WORK/elsewhere"
+    as $ALICE sh -c 'cd "$1" && mkdir $(seq -f ".aside-$2-%g-$3" 0 49) "$4/mine" && : >"$4/mine/full" && mv "$4/mine" "$3"' sh "$SPECS" "$ALICE" "$CAROL" "$WORK/elsewhere"
     eventually test ! -e "$SPECS/$CAROL"
     reserve $CAROL cam 12
 }

@@ -234,12 +234,24 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     is_granted $ALICE cam
 }
 
-@test "a directory that starts with a dot is nobody's" {
+@test "a directory that starts with a dot is nobody's, and moved aside like any other name" {
     broker_start
-    as $ALICE sh -c 'mkdir "$1" && echo "$2" >"$1/cam.json"' sh "$SPECS/.mine" "$PERIODIC"
+    as $ALICE mkdir "$SPECS/.mine"
+    eventually test ! -e "$SPECS/.mine"
+    eventually logged 1 ".uid == $ALICE and .decision == \"refused\""
+    mkdir "$SPECS/.of-root" # root may have what root wants there
     bob_is_answered
-    [ ! -e "$SPECS/.mine/cam.verdict" ]
-    logged 0 ".uid == $ALICE"
+    [ -d "$SPECS/.of-root" ]
+}
+
+@test "a second name of a file goes from specs/, a file with one name is moved aside, and so is the last one" {
+    broker_start
+    as $ALICE sh -c 'mkdir "$1/$2" && cd "$1/$2" && echo mine >.file && ln .file ../.link && ln .file ../link && echo other >../.only' sh "$SPECS" "$ALICE"
+    is_one() { [ "$(stat -c %h "$SPECS/$ALICE/.file")" = 1 ] && [ "$(aside_of $ALICE)" = 1 ]; }
+    aside_of() { find "$SPECS" -mindepth 1 -maxdepth 1 -name ".aside-$1-*" | wc -l; }
+    eventually is_one
+    [ "$(cat "$SPECS/$ALICE/.file")" = mine ]
+    [ "$(cat "$SPECS/.aside-$ALICE-"*)" = other ]
 }
 
 @test "a directory that root makes for a user and gives away is adopted" {

@@ -106,23 +106,18 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     broker_start --max-specs 100000
     as $ALICE mkdir "$SPECS/$ALICE"
     eventually are_on "$FIRST"
-    become $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" "$WORK" "$SECOND" <<'END' 3>&- &
-import os, sys
-os.chdir(sys.argv[1])
-os.sched_setaffinity(0, [int(sys.argv[3])]) # on the broker's CPU it would wait after each file until that has been answered
-for number in range(1000):
-    with open(f"a{number}.json", "w") as file:
-        file.write('{"priority": 15}')
-names = ["a", "b"]
-while os.path.exists(sys.argv[2]): # a rename gives one spec up and makes another, and is cheap on any file system
-    for number in range(1000):
-        os.rename(f"{names[0]}{number}.json", f"{names[1]}{number}.json")
-    names.reverse()
-END
-    flood=$!
-    echo "$flood" >>"$WORK/pids"
-    eventually are_on "$ALL_CPUS"
-    kill -KILL "$flood"
+    # More comes together while it is stopped than it can answer without a pause.
+    backlog() {
+        kill -STOP "$BROKER"
+        as $ALICE sh -c 'cd "$1" && for n in $(seq 2000); do echo "{\"priority\": 15}" >"a$n.json"; done' sh "$SPECS/$ALICE"
+        kill -CONT "$BROKER"
+        for _ in $(seq 50); do
+            if are_on "$ALL_CPUS"; then return 0; fi
+            sleep 0.01
+        done
+        return 1
+    }
+    eventually backlog
     eventually are_on "$FIRST"
 }
 

@@ -96,7 +96,8 @@ ended_with() {
     ended_with 66
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     waiting cam
-    as $ALICE mv "$OWN" "$SPECS/.elsewhere"
+    install -d -o $ALICE "$WORK/elsewhere"
+    as $ALICE mv "$OWN" "$WORK/elsewhere/away"
     ended_with 66
     [ "$(wc -l <"$WORK/err")" -eq 1 ]
 }

@@ -135,10 +135,37 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
 # bats test_tags=turn:2
 @test "names that look as if somebody's had been moved aside take no right from him" {
     broker_start
-    as $BOB sh -c 'cd "$1" && for n in $(seq 100); do mkdir ".aside-$2-$n"; done' sh "$SPECS" "$ALICE"
+    as $BOB sh -c 'cd "$1" && for n in $(seq 100); do mkdir ".aside-$2-$n" 2>/dev/null || true; done' sh "$SPECS" "$ALICE"
     kill -HUP "$BROKER"
     eventually says_full $BOB 1
     can_make $ALICE
     run can_make $BOB
     [ "$status" -ne 0 ]
+}
+
+# bats test_tags=turn:2
+@test "names with a leading dot count like others, and the adopter serves who makes them as an ordinary process" {
+    broker_start
+    made=$(as $CAROL sh -c 'cd "$1" && n=0; while mkdir ".$n" 2>/dev/null && [ $n -lt 20000 ]; do n=$((n + 1)); done; echo $n' sh "$SPECS")
+    echo "# $made directories" >&3
+    [ "$made" -ge 64 ]
+    [ "$made" -lt 20000 ]
+    eventually has_aside $CAROL "$made"
+    eventually says_full $CAROL 1
+    # Links are made of what others can write to, too, and go; whoever makes them is shut out of nothing.
+    adopter=$(helpers rtf-adopter)
+    attack sh -c 'mkdir "$1/$2" && echo >"$1/$2/.file" && cd "$1" && while :; do ln "$2/.file" .link 2>/dev/null; done' sh "$SPECS" "$ALICE"
+    eventually is_policy "$adopter" batch
+    bob_is_answered_beside true
+    eventually is_policy "$adopter" fifo
+    [ "$(aside_of $ALICE)" -le 2 ]
+    # All is looked at anew, and one that was adopted is something else by then.
+    kill -STOP "$adopter"
+    as $ALICE sh -c 'cd "$1" && rm -rf "$2" && echo >"$2" && mkdir .late' sh "$SPECS" "$ALICE"
+    kill -HUP "$BROKER"
+    kill -CONT "$adopter"
+    eventually test ! -e "$SPECS/$ALICE"
+    eventually test ! -e "$SPECS/.late"
+    bob_is_answered_beside true
+    no grep -q 'rtf-adopter, which looks after specs/' "$EVENTS" # it has not ended meanwhile
 }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "child-budget.h"
 #include "child-kind.h"
 
 enum { DESCRIPTORS = 3 };
@@ -17,6 +18,7 @@ struct child {
     pid_t pid; /* known to the launcher only; 0: not running. Not waited for before it is ended, so the number stays its. */
     timer_t timer; /* on its CPU time; where is_timed */
     bool is_timed;
+    struct budget budget; /* of an adopter */
 };
 
 /* What children say on standard error goes nowhere. */

@@ -17,14 +17,10 @@ static int children_count;
 static int run_directory = -1; /* the launcher's, for it ends last, and under no rules for files */
 static cpu_set_t anywhere, here; /* where the broker was when the launcher was forked, and where it is to be now */
 
-/* A reader runs above all that is granted, and its user decides how much it has to do. So of READER_BUDGET of CPU time, as the kernel's tick counts
- * it, it is ordinary for READER_PAUSE: then what it does costs others no more of their reservations than its user could by himself. */
-enum { READER_BUDGET = 5000000, READER_PAUSE = 100000000, READER_SIGNAL = 0x40000000 }; /* ns; READER_SIGNAL: and the slot, in a timer's value */
+enum { READER_SIGNAL = 0x40000000 }; /* and the slot, in the value of a timer that tells of a budget */
 struct reader_child {
     pid_t pid; /* as struct child's */
-    timer_t timer;
-    bool is_timed;
-    struct timer ordinary; /* set: until then it is */
+    struct budget budget;
     UT_hash_handle hh; /* by pid, if it is not 0 */
 };
 static struct reader_child **readers; /* by slot */
@@ -95,6 +91,7 @@ static void end(struct child *child)
     if (child->is_timed)
         (void)timer_delete(child->timer);
     child->is_timed = false;
+    budget_end(&child->budget);
     kill_it(&child->pid);
 }
 
@@ -150,44 +147,17 @@ void children_start(int number, const int fds[DESCRIPTORS])
         child_run(child, fds);
     child->pid = pid > 0 ? pid : 0;
     time_it(child);
+    if (child->kind == CHILD_ADOPTER)
+        budget_begin(&child->budget, child->pid, number);
     if (child->kind != CHILD_GUARD)
         place(child->pid, &anywhere);
 }
 
 /* ---- readers ---- */
 
-/* Below the broker; or as any program, but one that preempts nobody when it is woken: so it finds more to do at once. */
-static void rank_reader(pid_t pid, bool ordinary)
-{
-    struct sched_param param = {0};
-    const bool ranked = sched_getscheduler(0) == SCHED_FIFO && sched_getparam(0, &param) == 0;
-    param.sched_priority = ordinary ? 0 : param.sched_priority - 1;
-    if (ranked && pid > 0)
-        (void)sched_setscheduler(pid, (ordinary ? SCHED_BATCH : SCHED_FIFO) | SCHED_RESET_ON_FORK, &param);
-}
-
-static void arm(const struct reader_child *reader)
-{
-    static const struct itimerspec once = {.it_value.tv_nsec = READER_BUDGET};
-    if (reader->is_timed)
-        (void)timer_settime(reader->timer, 0, &once, NULL);
-}
-
-static void give_budget(int slot)
-{
-    struct reader_child *reader = readers[slot];
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = READER_SIGNAL + slot};
-    clockid_t clock;
-    reader->is_timed = reader->pid > 0 && clock_getcpuclockid(reader->pid, &clock) == 0 && timer_create(clock, &event, &reader->timer) == 0;
-    arm(reader);
-}
-
 static void end_reader(struct reader_child *reader)
 {
-    if (reader->is_timed)
-        (void)timer_delete(reader->timer);
-    reader->is_timed = false;
-    timer_end(&reader->ordinary);
+    budget_end(&reader->budget);
     if (reader->pid != 0)
         HASH_DEL(running, reader);
     kill_it(&reader->pid);
@@ -197,21 +167,6 @@ void children_end_reader(int slot)
 {
     if (slot < readers_count)
         end_reader(readers[slot]);
-}
-
-static void take_budget(int slot)
-{
-    if (slot >= readers_count || !readers[slot]->is_timed || readers[slot]->ordinary.at != 0)
-        return;
-    rank_reader(readers[slot]->pid, true);
-    timer_set(&readers[slot]->ordinary, monotonic_now() + READER_PAUSE);
-}
-
-static void give_rank_back(struct timer *timer)
-{
-    const struct reader_child *reader = container_of(timer, struct reader_child, ordinary);
-    rank_reader(reader->pid, false);
-    arm(reader);
 }
 
 static bool have_slot(int slot)
@@ -236,7 +191,6 @@ void children_start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
         return;
     struct reader_child *reader = readers[slot];
     end_reader(reader);
-    reader->ordinary.due = give_rank_back;
     if (child == NULL || fds[0] < 0 || fds[1] < 0)
         return;
     const pid_t pid = child_fork_reader(child, uid, fds);
@@ -244,7 +198,7 @@ void children_start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
     if (reader->pid != 0)
         HASH_ADD(hh, running, pid, sizeof reader->pid, reader);
     place(reader->pid, &anywhere);
-    give_budget(slot);
+    budget_begin(&reader->budget, reader->pid, READER_SIGNAL + slot);
 }
 
 /* ---- all of them ---- */
@@ -257,8 +211,12 @@ void children_begin(void)
 
 void children_time_used(const struct signalfd_siginfo *info, int socket)
 {
+    if (info->ssi_int >= READER_SIGNAL + readers_count)
+        return;
     if (info->ssi_int >= READER_SIGNAL)
-        take_budget(info->ssi_int - READER_SIGNAL);
+        budget_used_up(&readers[info->ssi_int - READER_SIGNAL]->budget);
+    else if (children_has(info->ssi_int) && children[info->ssi_int].kind == CHILD_ADOPTER)
+        budget_used_up(&children[info->ssi_int].budget);
     else
         tell_used(socket, info);
 }
