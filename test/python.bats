@@ -76,6 +76,19 @@ END
     nothing_is_left
 }
 
+@test "each result of the library is an exception of its own" {
+    HEADER=$RTF_SOURCE/lib/rtf.h python <<'END'
+import re
+known = {"SCHEDULE_FAIL": rtf.ScheduleFail, "ACL_FAIL": rtf.AclFail, "CONNECTION_ERR": rtf.NoBroker, "ATTACH_FAIL": rtf.AttachFail,
+         "BAD_SPEC": rtf.BadSpec, "TIMEOUT": rtf.Timeout, "GONE": rtf.Gone}
+with open(os.environ["HEADER"]) as header:
+    numbers = {name: int(number) for name, number in re.findall(r"^    RTF_([A-Z_]+) = (\d+)", header.read(), re.M)}
+assert numbers.keys() - known.keys() == {"OK", "PENDING", "ERROR"}, numbers
+assert rtf._ERRORS == {numbers[name]: kind for name, kind in known.items()}, rtf._ERRORS
+assert (rtf._OK, rtf._PENDING) == (numbers["OK"], numbers["PENDING"])
+END
+}
+
 @test "every: ticks lie on a grid, and what is missed is counted" {
     broker_start
     python <<'END'

@@ -1,5 +1,6 @@
 /* rows ROW: what a row of Tables 2 and 3 says, done and read back: from the kernel where it is about a thread, from the answer where it is about a
  * number. Exit 0 if it is so; else it says what is not. The spool is in RTF_SPOOL. */
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rtf.h>
@@ -426,11 +427,22 @@ static void await_test(void)
     IS(getchar() == '\n');
 }
 
+static int descriptors(void)
+{
+    int count = 0;
+    DIR *all = opendir("/proc/self/fd");
+    while (readdir(all) != NULL)
+        count++;
+    closedir(all);
+    return count;
+}
+
 static void row_restart(void)
 {
     struct rtf_spec other = RTF_SPEC_INIT;
     reserve(2000, 20000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    const int open = descriptors();
     await_test(); /* the broker is killed */
     IS(policy(0) == SCHED_DEADLINE);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_CONNECTION_ERR && strcmp(rtf_spec_code(&other), "no-broker") == 0);
@@ -441,8 +453,9 @@ static void row_restart(void)
     IS(policy(0) == SCHED_DEADLINE);
     state(3000, 20000);
     IS(rtf_spec_change(&spec, &params) == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 3000);
+    IS(rtf_spec_release(&other) == RTF_OK && descriptors() == open);
     IS(rtf_spec_detach(&spec) == RTF_OK && policy(0) == SCHED_OTHER);
-    IS(rtf_spec_release(&spec) == RTF_OK && rtf_spec_release(&other) == RTF_OK);
+    IS(rtf_spec_release(&spec) == RTF_OK);
 }
 
 /* What sched_yield does under SCHED_DEADLINE: the rest of the runtime is given up, and the next period of the kernel is waited for. */

@@ -261,6 +261,46 @@ static void of_rm_by_response_times(void **state)
     at_random("rm", "11-13", "admission=rta blocking=100us", true, 200); /* few levels: tasks wait for one another */
 }
 
+/* ---- what others run there ---- */
+
+/* Another plugin's task has half of each CPU, at that level. */
+static void is_loaded(const char *policy, int priority)
+{
+    fprintf(to, "op=load\ntask=100\ncpus=0-1\npolicy=%s\nruntime=5000\nperiod=10000\n", policy);
+    if (priority != 0)
+        fprintf(to, "priority=%d\n", priority);
+    fprintf(to, "\n");
+    assert_int_equal(fflush(to), 0);
+    hear("answer");
+}
+
+/* What is left for a task beside it. */
+static bool fits_beside(const char *policy, int priority)
+{
+    static const struct asked asked = {.period = 10000};
+    uint64_t nearest;
+    is_loaded(policy, priority);
+    return grants(1, 5001, &asked, false, &nearest);
+}
+
+static void what_others_run_counts_from_the_lowest_own_level_on(void **state)
+{
+    (void)state;
+    start("rm", "21-40", "admission=necessary");
+    assert_true(fits_beside("fifo", 20));
+    assert_false(fits_beside("fifo", 21));
+    assert_true(fits_beside("rr", 20));
+    assert_false(fits_beside("rr", 21));
+    assert_false(fits_beside("fifo", 41));
+    assert_false(fits_beside("deadline", 0));
+    stop();
+    start("edf", "-", "partition=unthrottled");
+    assert_true(fits_beside("fifo", 99));
+    assert_true(fits_beside("rr", 99));
+    assert_false(fits_beside("deadline", 0));
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +312,7 @@ int main(void)
         cmocka_unit_test(of_rm_by_liu_and_layland),
         cmocka_unit_test(of_rm_by_the_necessary_test_and_a_threshold),
         cmocka_unit_test(of_rm_by_response_times),
+        cmocka_unit_test(what_others_run_counts_from_the_lowest_own_level_on),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
 }
