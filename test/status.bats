@@ -91,6 +91,20 @@ END
         'def text: tostring; [{name: "EDF on all its CPUs", plugin: "EDF", cpus: $cpus, unit: "CPU", capacity: ($most / 10 | text), used: "0.1", free: (($most - 1) / 10 | text)}]')" ]
 }
 
+# Up to four seconds are there to see it in, and it is written once a second.
+# bats test_tags=turn:1
+@test "what is still to be paid back is used, and nobody's reservation" {
+    broker_start
+    hog $ALICE
+    is_paid_back() {
+        spec $ALICE job "{\"runtime\": \"20ms\", \"period\": \"4s\", \"attach\": $HOG}" >/dev/null
+        eventually says '.reservations == 1 and .attached == 1'
+        as $ALICE rm "$SPECS/$ALICE/job.json"
+        eventually says '.reservations == 0 and any(.pools[]; .used != "0")'
+    }
+    once_of 3 is_paid_back
+}
+
 @test "what is granted, attached, changed and released is in it, and nobody's name" {
     broker_start
     sleeper $ALICE

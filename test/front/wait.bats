@@ -105,6 +105,16 @@ full() {
     fails 66 'rtf-wait: there is no spec dog that can be read' rtf wait --for=room dog
 }
 
+@test "room: what a spec says of its thread, its end and a refusal is not asked for" {
+    broker_start
+    as $ALICE mkdir "$OWN"
+    for key in '"attach": 1' '"lifetime": "thread", "attach": 1' '"on_refusal": "wait"' '"expires": "1h"'; do
+        as $ALICE sh -c 'echo "{\"runtime\": \"2ms\", \"period\": \"20ms\", $2}" >"$1/.cam" && mv "$1/.cam" "$1/cam.json"' sh "$OWN" "$key"
+        prints 0 rtf wait --for=room cam
+        says '.would_grant.runtime == 2000 and .dry_run'
+    done
+}
+
 # bats test_tags=turn:0
 @test "room: 75 in time, 69 without a broker, and a signal ends it as ever" {
     broker_start
