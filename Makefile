@@ -62,7 +62,7 @@ SOURCES    := $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/exampl
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 # librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
-LIBRARY_SRC := $(addprefix lib/,inotify-let-go.c units.c $(notdir $(wildcard lib/client*.c lib/rtf-*.c)))
+LIBRARY_SRC := $(addprefix lib/,units.c $(notdir $(wildcard lib/client*.c lib/rtf-*.c)))
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # What rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
@@ -73,7 +73,7 @@ library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
 man: $(MAN:%=$(B)/man/%)
 
-CLIENT  := $(wildcard lib/client*.c) lib/inotify-let-go.c
+CLIENT  := $(wildcard lib/client*.c)
 DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -221,7 +221,7 @@ $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.
 NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/%) $(call of_broker,moves.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjusting.c \
     drift.c enforcing.c follow.c placement.c spare.c threads.c tracepoint.c claims.c inquiry.c neighbours.c refusals.c directories.c place.c recover.c) \
-    $(addprefix lib/,client-% rtf-% confine.c disk-option.c inotify-let-go.c notify.c options.c powers.c register.c run-directory.c)
+    $(addprefix lib/,client-% rtf-% confine.c disk-option.c notify.c options.c powers.c register.c run-directory.c)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/window.c) Makefile
 	@mkdir -p $(@D)
 	rm -f $@

@@ -7,17 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+
+#include "client-hear.h"
 
 struct room {
     struct client *client;
     const char *name;
     int64_t until;
     sigset_t inherited;
-    int signals, changes, timer;
+    int signals, timer;
+    struct hearing changes; /* of the spool's directory, where status.json is a new file each time */
 };
 
 static enum client_outcome fail(const struct room *room, enum client_outcome outcome, const char *what)
@@ -73,23 +75,10 @@ static bool is_settled(const struct client_verdict *verdict)
     return json_is_object(json_object_get(verdict->json, "would_grant")) || retry == NULL || strcmp(retry, "when-freed") != 0;
 }
 
-/* Whether the broker has told something new of its capacity. */
-static bool has_changed(int changes)
-{
-    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-    bool changed = false;
-    for (ssize_t length; (length = read(changes, events, sizeof events)) > 0;)
-        for (char *at = events; at < events + length; at += sizeof(struct inotify_event) + ((struct inotify_event *)(void *)at)->len) {
-            const struct inotify_event *event = (const void *)at;
-            changed = changed || (event->mask & IN_Q_OVERFLOW) != 0 || (event->len > 0 && strcmp(event->name, "status.json") == 0);
-        }
-    return changed;
-}
-
 /* Sleeps until there is a reason to ask once more: CLIENT_PENDING. */
 static enum client_outcome doze(const struct room *room)
 {
-    struct pollfd fds[] = {{.fd = room->changes, .events = POLLIN},
+    struct pollfd fds[] = {{.fd = room->changes.ready, .events = POLLIN},
                            {.fd = room->client->alive},
                            {.fd = room->timer, .events = POLLIN},
                            {.fd = room->signals, .events = POLLIN}};
@@ -106,7 +95,8 @@ static enum client_outcome doze(const struct room *room)
             snprintf(room->client->why, sizeof room->client->why, "no room for %s within the time allowed", room->name);
             return CLIENT_TIMEOUT;
         }
-    } while (!has_changed(room->changes));
+    } while (fds[0].revents == 0);
+    hear_anew(&room->changes); /* before the next question */
     return CLIENT_PENDING;
 }
 
@@ -114,26 +104,24 @@ static enum client_outcome doze(const struct room *room)
 static enum client_outcome begin(struct room *room)
 {
     static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
-    char path[32];
     sigset_t held;
     sigemptyset(&held);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         sigaddset(&held, fatal[i]);
     sigprocmask(SIG_BLOCK, &held, &room->inherited);
     room->signals = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
-    room->changes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     room->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     const struct itimerspec end = {.it_value = {.tv_sec = room->until / 1000000, .tv_nsec = room->until % 1000000 * 1000}};
-    snprintf(path, sizeof path, "/proc/self/fd/%d", room->client->root);
-    if (room->signals < 0 || room->changes < 0 || timerfd_settime(room->timer, TFD_TIMER_ABSTIME, &end, NULL) != 0 ||
-        inotify_add_watch(room->changes, path, IN_ONLYDIR | IN_MOVED_TO) < 0)
+    if (room->signals < 0 || timerfd_settime(room->timer, TFD_TIMER_ABSTIME, &end, NULL) != 0 ||
+        !hear(&room->changes, room->client->root, HEAR_BESIDE, DN_CREATE | DN_RENAME))
         return fail(room, CLIENT_ERROR, "cannot wait for room");
     return CLIENT_PENDING;
 }
 
 static void end(struct room *room)
 {
-    const int fds[] = {room->signals, room->changes, room->timer};
+    const int fds[] = {room->signals, room->timer};
+    hear_no_more(&room->changes);
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -142,7 +130,7 @@ static void end(struct room *room)
 
 enum client_outcome client_wait_for_room(struct client *client, const char *name, int64_t until, struct client_verdict *verdict)
 {
-    struct room room = {.client = client, .name = name, .until = until, .signals = -1, .changes = -1, .timer = -1};
+    struct room room = {.client = client, .name = name, .until = until, .signals = -1, .timer = -1, .changes = NO_HEARING};
     enum client_outcome outcome = begin(&room);
     while (outcome == CLIENT_PENDING) {
         outcome = ask(&room, verdict);

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client-hear.h"
 #include "client-own.h"
-#include "inotify-let-go.h"
 
 /* What has happened is not news any more; whether the watched directory may have gone. */
 static bool drain(int events, int directory)
@@ -87,19 +88,44 @@ static bool watch_files(const struct client *client, struct client_watch *watch)
     return watch->directory >= 0;
 }
 
-/* What one wait sees by. */
+enum { FIRST = 1000000 }; /* us */
+
+/* What one wait sees by: the caller's watch, or at first a signal, and after a while a watch of its own, which is told of less and hears of the
+ * directory's own end, too. */
 struct sight {
     struct client_watch watch;
+    struct hearing hearing;
+    int64_t change_at; /* from the signal to a watch; 0: never */
     bool is_kept;
     bool heard;   /* of the directory's end, since before the request */
     bool answers; /* each answer wakes us, since before the request */
 };
 
+static bool set_watches(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
+{
+    return watch->events >= 0 && (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch));
+}
+
+/* False with errno: nothing is held. */
+static bool begin_own_watch(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
+{
+    *watch = (struct client_watch){.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), .directory = -1, .spec = -1};
+    if (set_watches(client, wait, watch))
+        return true;
+    const int reason = errno;
+    if (watch->events >= 0)
+        close(watch->events);
+    watch->events = -1;
+    errno = reason;
+    return false;
+}
+
 static void end_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
 {
+    hear_no_more(&sight->hearing);
     if (!sight->is_kept) {
         if (sight->watch.events >= 0)
-            inotify_let_go(sight->watch.events);
+            close(sight->watch.events);
         return;
     }
     if (wait->inode == 0) /* no more than before */
@@ -107,20 +133,44 @@ static void end_sight(struct client *client, const struct client_wait *wait, str
     client->watch = sight->watch;
 }
 
-static bool begin_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
+static bool begin_kept_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
 {
-    struct client_watch *watch = &sight->watch;
-    *sight = (struct sight){.watch = client->watch, .is_kept = client->watch.events >= 0};
-    if (!sight->is_kept)
-        *watch = (struct client_watch){.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), .directory = -1, .spec = -1};
-    sight->heard = hears(client, watch);
-    sight->answers = sight->heard && watch->wide && wait->inode != 0;
-    if (watch->events >= 0 && (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch)))
+    sight->heard = hears(client, &sight->watch);
+    sight->answers = sight->heard && sight->watch.wide && wait->inode != 0;
+    if (set_watches(client, wait, &sight->watch))
         return true;
     const int reason = errno;
     end_sight(client, wait, sight);
     errno = reason;
     return false;
+}
+
+static bool begin_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
+{
+    static const unsigned names = DN_CREATE | DN_DELETE | DN_RENAME, files = names | DN_ATTRIB | DN_MODIFY;
+    *sight = (struct sight){.watch = client->watch, .hearing = NO_HEARING, .is_kept = client->watch.events >= 0};
+    if (sight->is_kept)
+        return begin_kept_sight(client, wait, sight);
+    if (!hear(&sight->hearing, client->directory, HEAR, wait->inode != 0 ? names : files))
+        return begin_own_watch(client, wait, &sight->watch);
+    sight->change_at = client_until(FIRST);
+    return true;
+}
+
+/* Where the user has no inotify instance left the signal stays. */
+static void change_sight(const struct client *client, const struct client_wait *wait, struct sight *sight)
+{
+    sight->change_at = 0;
+    if (begin_own_watch(client, wait, &sight->watch))
+        hear_no_more(&sight->hearing);
+}
+
+static void see_anew(const struct sight *sight)
+{
+    if (sight->hearing.ready >= 0)
+        hear_anew(&sight->hearing);
+    else
+        drain(sight->watch.events, -1);
 }
 
 /* NULL: for ever. */
@@ -135,6 +185,12 @@ static const struct timespec *time_left(int64_t until, struct timespec *left)
     return left;
 }
 
+static bool is_over(int64_t until)
+{
+    struct timespec left;
+    return time_left(until, &left) != NULL && left.tv_sec == 0 && left.tv_nsec == 0;
+}
+
 /* What has not come true when the time is over. */
 static enum client_outcome no_answer(struct client *client, const struct client_wait *wait)
 {
@@ -145,11 +201,13 @@ static enum client_outcome no_answer(struct client *client, const struct client_
 }
 
 /* Sleeps. CLIENT_PENDING: look again, something happened; anything else: look for the last time. */
-static enum client_outcome doze(struct client *client, const struct client_wait *wait, int events)
+static enum client_outcome doze(struct client *client, const struct client_wait *wait, const struct sight *sight)
 {
+    const int events = sight->hearing.ready >= 0 ? sight->hearing.ready : sight->watch.events;
+    const int64_t until = sight->change_at != 0 && (wait->until == 0 || sight->change_at < wait->until) ? sight->change_at : wait->until;
     struct pollfd fds[] = {{.fd = events, .events = POLLIN}, {.fd = client->alive}, {.fd = wait->interrupt, .events = POLLIN}};
     struct timespec left;
-    const int ready = ppoll(fds, sizeof fds / sizeof *fds, time_left(wait->until, &left), NULL);
+    const int ready = ppoll(fds, sizeof fds / sizeof *fds, time_left(until, &left), NULL);
     if (ready < 0)
         return errno == EINTR ? CLIENT_PENDING : client_fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
     if (fds[2].revents != 0)
@@ -157,14 +215,13 @@ static enum client_outcome doze(struct client *client, const struct client_wait 
     if (fds[1].revents != 0)
         return client_fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered", client->spool);
     /* Who hears of something all the time has no more of it than others. */
-    return time_left(wait->until, &left) != NULL && left.tv_sec == 0 && left.tv_nsec == 0 ? no_answer(client, wait) : CLIENT_PENDING;
+    return is_over(wait->until) ? no_answer(client, wait) : CLIENT_PENDING;
 }
 
 /* The watches are set, so an answer that comes between a look and the sleep after it ends that sleep; and what has ended one is news until another look
  * finds no answer. */
-static enum client_outcome watch(struct client *client, const struct client_wait *wait, const struct sight *sight, struct client_verdict *verdict)
+static enum client_outcome watch(struct client *client, const struct client_wait *wait, struct sight *sight, struct client_verdict *verdict)
 {
-    const int events = sight->watch.events;
     enum client_outcome end = CLIENT_PENDING;
     enum client_outcome seen = CLIENT_PENDING;
     if (!sight->answers)
@@ -174,13 +231,15 @@ static enum client_outcome watch(struct client *client, const struct client_wait
             return no_answer(client, wait);
         if (end != CLIENT_PENDING)
             return end;
-        end = doze(client, wait, events);
+        end = doze(client, wait, sight);
         if (end == CLIENT_INTERRUPTED)
             return end;
         seen = client_glance(client, wait, verdict);
         if (seen != CLIENT_PENDING)
             break;
-        drain(events, -1);
+        see_anew(sight);
+        if (is_over(sight->change_at))
+            change_sight(client, wait, sight);
         seen = client_look(client, wait, verdict);
     }
     return seen;

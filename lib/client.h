@@ -31,7 +31,7 @@ enum client_outcome {
     CLIENT_ERROR
 };
 
-/* What is watched, and by which inotify instance. To close one takes the kernel 10 ms: who waits often keeps one. -1: none. */
+/* What is watched, and by which inotify instance. To close one takes the kernel 10 ms: who waits often keeps one, who does not hears by a signal. -1: none. */
 struct client_watch {
     int events;
     int directory; /* for its own end; with `wide` for what is put there and removed, too */
@@ -48,7 +48,7 @@ struct client {
     int alive;               /* only polled: POLLERR once no broker holds the other end */
     int directory;           /* the user's own */
     ino_t inode;             /* of that */
-    struct client_watch watch; /* the caller's, to wait with; .events = -1: one is made for each wait, and let go */
+    struct client_watch watch; /* the caller's, to wait with; .events = -1: there is none */
     char user[NAME_MAX + 1]; /* that directory's name */
     char why[CLIENT_WHY];
     char waits_for[CLIENT_WHY]; /* what the broker has said that the spec waits for; "" */

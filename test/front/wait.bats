@@ -148,3 +148,44 @@ full() {
 @test "64: what it could not wait for" {
     fails 64 'rtf-wait: --for lunch: this is answer, granted, ended or room' rtf wait --for=lunch cam
 }
+
+# no_instances: Alice has no inotify instance left, as on a desktop where programs have taken them all.
+no_instances() {
+    local most
+    most=$(cat /proc/sys/fs/inotify/max_user_instances)
+    [ $((most + 64)) -le "$(ulimit -H -n)" ] || skip "a user may have $most inotify instances here, and a process fewer descriptors"
+    install -m 666 /dev/null "$WORK/full"
+    become $ALICE prlimit --nofile=$((most + 64)) /usr/bin/python3 -S -c '
+import ctypes, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+while libc.inotify_init1(0) >= 0:
+    pass
+open(sys.argv[1], "w").write("%d\n" % ctypes.get_errno())
+signal.pause()' "$WORK/full" </dev/null 3>&- &
+    echo $! >>"$WORK/pids"
+    eventually test -s "$WORK/full"
+    [ "$(cat "$WORK/full")" = 24 ] # EMFILE
+}
+
+@test "who has no inotify instance left reserves, waits, changes and ends as ever" {
+    broker_start
+    silent rtf declare first -T 1ms -P 20ms # the reader has its instance: one without only looks around
+    no_instances
+    run -0 as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- chrt -p 0
+    [[ $output == *SCHED_DEADLINE* ]]
+    run -0 rtf every -T 10ms -P 100ms --count 2 -- true
+    run -0 rtf preload -T 1ms -P 20ms -- chrt -f 5 true
+    run rtf doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *'instances: your programs have all '*' inotify instances of a user: '*ysctl\ fs.inotify.max_user_instances=* ]]
+    silent rtf declare cam -T 1ms -P 20ms
+    silent rtf change cam runtime=2ms
+    prints 0 rtf wait cam
+    holds cam '.grant.runtime == 2000'
+    silent rtf release cam
+    full
+    rtf declare late -T 10ms -P 20ms --keep 2>"$WORK/err" || true
+    waiting --for=room late
+    rm "$OWN/two.json"
+    ended_with 0
+}
