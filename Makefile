@@ -144,9 +144,6 @@ $(B)/test/overrun: $(call objects,libexec/suspend.c lib/clock.c $(ENFORCE_SRC))
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
 $(B)/bed/slow-disk: LDLIBS = -lfuse3
 
-$(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/%
-	@mkdir -p $(@D)
-	install $< $@
 $(MUSE_SH:%=$(B)/libexec/muse/%): $(B)/libexec/muse/%: libexec/muse/%
 	@mkdir -p $(@D)
 	install $< $@
@@ -157,6 +154,9 @@ placed  = sed -e 's,@VERSION@,$(VERSION),g' -e 's,@BIN@,$(1),g' -e 's,@LIBEXEC@,
 $(B)/bin/rtf: bin/rtf lib/version.h Makefile
 	@mkdir -p $(@D)
 	$(call placed,,../libexec,../man) $< > $@.new && chmod 755 $@.new && mv $@.new $@
+$(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/% lib/version.h Makefile
+	@mkdir -p $(@D)
+	$(call placed,../bin) $< > $@.new && chmod 755 $@.new && mv $@.new $@
 $(addprefix $(B)/libexec/front/,$(FRONT_SED)): $(B)/libexec/front/%: libexec/front/% lib/version.h Makefile
 	@mkdir -p $(@D)
 	$(call placed,../../bin) $< > $@.new && chmod 755 $@.new && mv $@.new $@

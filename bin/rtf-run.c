@@ -111,6 +111,13 @@ static void take_time(struct argp_state *state, const char *option, const char *
         argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
 }
 
+static void take_wait(struct argp_state *state, const char *option, const char *text, uint64_t *time)
+{
+    const char *wrong = client_take_wait(text, time);
+    if (wrong != NULL)
+        argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
+}
+
 static void take_priority(struct argp_state *state, const char *text, uint64_t *priority)
 {
     if (!parse_number(text, PRIORITY_MAX, priority) || *priority == 0)
@@ -192,7 +199,7 @@ static void take_attach(struct argp_state *state, const char *text, struct optio
     else if (strncmp(text, thread, sizeof thread - 1) == 0 && text[sizeof thread - 1] != '\0') {
         options->when = AT_THREAD;
         options->thread = text + sizeof thread - 1;
-    } else if (client_take_time(text, &options->attach_after) == NULL)
+    } else if (client_take_wait(text, &options->attach_after) == NULL)
         options->when = AT_TIME;
     else
         argp_failure(state, EXIT_OURS, 0, "--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms", text);
@@ -211,11 +218,11 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_IGNORE: options->ignore_admission = true; break;
     case KEY_NAME: take_name(state, argument, &options->name); break;
     case KEY_COMMENT: take_text(state, "--comment", argument, &options->comment); break;
-    case KEY_TIMEOUT: take_time(state, "--timeout", argument, &options->timeout); break;
+    case KEY_TIMEOUT: take_wait(state, "--timeout", argument, &options->timeout); break;
     case KEY_WAIT:
         options->waits = true;
         if (argument != NULL)
-            take_time(state, "--wait", argument, &options->wait_for);
+            take_wait(state, "--wait", argument, &options->wait_for);
         break;
     case KEY_NET: take_text(state, "--net", argument, &options->net); break;
     case KEY_DISK: take_text(state, "--disk", argument, &options->disk); break;

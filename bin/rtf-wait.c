@@ -27,13 +27,13 @@ static const char *const goals[GOALS] = {[FOR_ANSWER] = "answer", [FOR_GRANTED] 
 static const struct argp_option option_table[] = {
     {"for", KEY_FOR, "WHAT", 0, "Wait for an answer (the default), until something is granted, has ended, or until there is room for it", 0},
     {"token", KEY_TOKEN, "TEXT", 0, "Wait for the answer to the spec with this token", 0},
-    {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this: 800us, 5ms, 1s", 0},
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this: 800us, 5ms, 1h", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
     {0}};
 
 static void take_time(struct argp_state *state, const char *text, uint64_t *time)
 {
-    const char *wrong = client_take_time(text, time);
+    const char *wrong = client_take_wait(text, time);
     if (wrong != NULL)
         argp_failure(state, EX_USAGE, 0, "--timeout %s: %s", text, wrong);
 }

@@ -54,19 +54,27 @@ bool client_name_ok(const char *name)
     return length > 0 && length <= CLIENT_NAME_MAX && name[length] == '\0' && strchr(".@:-", name[0]) == NULL;
 }
 
-const char *client_take_time(const char *text, uint64_t *microseconds)
+static const char *wrong_time(const char *text, const char *longest)
 {
     static char sentence[120];
     uint64_t number;
-    if (parse_time(text, microseconds))
-        return NULL;
     if (parse_number(text, UINT64_MAX, &number))
-        return "a time needs a unit (us, ms or s)";
+        return "a time needs a unit (" TIME_UNITS ")";
     if (guess_time(text, 0, &number))
-        snprintf(sentence, sizeof sentence, "a time is a whole number and a unit (us, ms or s), such as %lluus", (unsigned long long)number);
+        snprintf(sentence, sizeof sentence, "a time is a whole number and a unit (" TIME_UNITS "), such as %lluus", (unsigned long long)number);
     else
-        snprintf(sentence, sizeof sentence, "a time is a whole number and a unit (us, ms or s), 1us to 3600s");
+        snprintf(sentence, sizeof sentence, "a time is a whole number and a unit (" TIME_UNITS "), 1us to %s", longest);
     return sentence;
+}
+
+const char *client_take_time(const char *text, uint64_t *microseconds)
+{
+    return parse_time(text, microseconds) ? NULL : wrong_time(text, "1h");
+}
+
+const char *client_take_wait(const char *text, uint64_t *microseconds)
+{
+    return parse_wait(text, microseconds) ? NULL : wrong_time(text, "366d");
 }
 
 bool client_make_token(char token[static CLIENT_TOKEN])

@@ -84,6 +84,8 @@ bool client_name_ok(const char *name);
 
 /* A time as typed on a command line: NULL, or the sentence that says what is wrong with it. */
 const char *client_take_time(const char *text, uint64_t *microseconds);
+/* The same of how long to wait. */
+const char *client_take_wait(const char *text, uint64_t *microseconds);
 
 /* Sixteen random hexadecimal digits: tell the answer to this spec from one to an earlier of the same name. */
 bool client_make_token(char token[static CLIENT_TOKEN]);

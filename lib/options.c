@@ -1,10 +1,13 @@
 #include "options.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "version.h"
 
 static const char *program; /* NULL: not while options are parsed */
 static int status_unwritten;
@@ -18,13 +21,29 @@ static void check_output(void)
     _exit(status_unwritten);
 }
 
+/* argp has -? and --help. Where -h is no option of the program's own it is the same as these. */
+static bool means_help(const struct argp *argp, const char *word)
+{
+    for (const struct argp_option *option = argp->options; option != NULL && (option->name != NULL || option->key != 0 || option->doc != NULL); option++)
+        if (option->key == 'h')
+            return false;
+    return word != NULL && strcmp(word, "-h") == 0;
+}
+
 error_t parse_options(const struct argp *argp, int argc, char **argv, unsigned flags, void *input, int usage, int unwritten)
 {
+    static char help[] = "--help", version[64];
     const char *slash = strrchr(argv[0], '/');
     argp_err_exit_status = usage;
     status_unwritten = unwritten;
     if (atexit(check_output) == 0)
         program = slash == NULL ? argv[0] : slash + 1;
+    if (argp_program_version == NULL) {
+        snprintf(version, sizeof version, "%s " RTF_VERSION, slash == NULL ? argv[0] : slash + 1);
+        argp_program_version = version;
+    }
+    if (argc > 1 && means_help(argp, argv[1]))
+        argv[1] = help;
     const error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
     program = NULL;
     return error;

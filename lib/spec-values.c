@@ -8,7 +8,7 @@
 /* "1.5ms", 1000.0 and 1e3 can be said otherwise. */
 static bool no_time(const json_t *value, char *reason)
 {
-    static const char allowed[] = "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms or s, from 1us to 3600s";
+    static const char allowed[] = "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms, s, min, h or d, from 1us to 3600s";
     uint64_t meant;
     char *number = json_is_real(value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
     const char *string = json_string_value(value), *quote = string == NULL ? "" : "\"";

@@ -26,21 +26,32 @@ bool parse_number(const char *text, uint64_t max, uint64_t *value)
     return take_number(&text, max, value) && *text == '\0';
 }
 
-bool parse_time(const char *text, uint64_t *microseconds)
+static const struct {
+    const char *name;
+    uint64_t microseconds;
+} units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"min", 60000000}, {"h", UINT64_C(3600000000)}, {"d", UINT64_C(86400000000)}};
+
+static bool parse_time_within(const char *text, uint64_t max, uint64_t *microseconds)
 {
-    static const struct {
-        const char *name;
-        uint64_t microseconds;
-    } units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}};
     uint64_t number;
-    if (!take_number(&text, TIME_MAX, &number) || number == 0)
+    if (!take_number(&text, max, &number) || number == 0)
         return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(text, units[i].name) == 0 && number <= TIME_MAX / units[i].microseconds) {
+        if (strcmp(text, units[i].name) == 0 && number <= max / units[i].microseconds) {
             *microseconds = number * units[i].microseconds;
             return true;
         }
     return false;
+}
+
+bool parse_time(const char *text, uint64_t *microseconds)
+{
+    return parse_time_within(text, TIME_MAX, microseconds);
+}
+
+bool parse_wait(const char *text, uint64_t *microseconds)
+{
+    return parse_time_within(text, WAIT_MAX, microseconds);
 }
 
 /* The digits of a number, perhaps with a point; *scale: how many of them are behind it. */
@@ -84,7 +95,12 @@ static bool take_exponent(const char **text, int *scale)
 static uint64_t guess_unit(const char *text, uint64_t unit)
 {
     text += strspn(text, " ");
-    return text[0] == '\0' ? unit : strcasecmp(text, "us") == 0 ? 1 : strcasecmp(text, "ms") == 0 ? 1000 : strcasecmp(text, "s") == 0 ? 1000000 : 0;
+    if (text[0] == '\0')
+        return unit;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcasecmp(text, units[i].name) == 0)
+            return units[i].microseconds;
+    return 0;
 }
 
 bool guess_time(const char *text, uint64_t unit, uint64_t *microseconds)

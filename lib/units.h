@@ -12,15 +12,20 @@
 
 #define ONE_CPU UINT64_C(1000000000) /* utilisation 1.0 */
 #define TIME_MAX UINT64_C(3600000000) /* one hour in us: longer runtimes and periods are typing errors */
+#define WAIT_MAX (UINT64_C(366) * 24 * TIME_MAX) /* of what is waited for */
+#define TIME_UNITS "us, ms, s, min, h or d"
 
 enum { PRIORITY_MAX = 99, UTILIZATION_TEXT = 24, CPU_LIST_TEXT = 4096 };
 
 /* Plain decimal digits within [0, max]; nothing before, between or after them. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 
-/* "8ms", "250us", "2s": digits and one unit, in [1us, TIME_MAX]. A bare number is refused: chrt(1) would
+/* "250us", "8ms", "2s", "3min", "1h", "2d": digits and one unit, in [1us, TIME_MAX]. A bare number is refused: chrt(1) would
  * read it as ns, ReTiF as us, systemd as s. */
 bool parse_time(const char *text, uint64_t *microseconds);
+
+/* The same up to WAIT_MAX. */
+bool parse_wait(const char *text, uint64_t *microseconds);
 
 /* What looks like a time and is none, "1.5ms", "5 MS" or "1e3us": what was meant, if that is a whole number of microseconds in range. Without a unit
  * `unit` counts, 0 is none. For what people are told only. */

@@ -3,10 +3,14 @@
 #include <sysexits.h>
 
 #include "disk-option.h"
+#include "say-how.h"
 
 int main(int argc, char **argv)
 {
     char why[DISK_OPTION_WHY];
+    int how;
+    if (says_how(argc, argv, "rtf-claim", "SPOOL TEXT", &how))
+        return how;
     if (argc != 3) {
         fputs("rtf-claim SPOOL TEXT\n", stderr);
         return EX_USAGE;

@@ -17,6 +17,7 @@
 
 #include "locked.h"
 #include "paragraph.h"
+#include "say-how.h"
 #include "units.h"
 
 enum { GROUPS_MAX = 65536, LIST = 3000 }; /* the kernel's own limit; bytes of a list in one paragraph */
@@ -118,8 +119,11 @@ static void answer(struct paragraph_output *output, const struct paragraph *requ
     paragraph_close(output);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    int how;
+    if (says_how(argc, argv, "rtf-names", "< PARAGRAPHS", &how))
+        return how;
     static struct paragraph_input input;
     static struct paragraph_output output;
     struct paragraph request;

@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "disk-place.h"
+#include "say-how.h"
 #include "wire.h"
 
 enum { SIZES = 3, READS = 65536, LARGEST = 131072, ALIGNED = 4096 };
@@ -131,6 +132,9 @@ static void print_rate(uint64_t rate)
 
 int main(int argc, char **argv)
 {
+    int how;
+    if (says_how(argc, argv, "rtf-probe", "DISK", &how))
+        return how;
     uint64_t rates[SIZES];
     if (argc != 2 || argv[1][0] == '-')
         die(EX_USAGE, "usage", "rtf-probe DISK, its name, its device, or a path of something on it");

@@ -10,6 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "say-how.h"
 #include "thread.h"
 #include "units.h"
 
@@ -64,6 +65,9 @@ static bool look_at_process(pid_t process)
 
 int main(int argc, char **argv)
 {
+    int how;
+    if (says_how(argc, argv, "rtf-threads", "[TID...]", &how))
+        return how;
     bool good = argc > 1 || for_each_number("/proc", look_at_process);
     uint64_t tid;
     for (int i = 1; i < argc && good; i++)

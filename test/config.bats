@@ -222,7 +222,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     done
     for property in max_runtime min_period max_period min_deadline max_deadline; do
         for value in x 0 0ms -5 1.5ms 5m 3600000001 3601s 1e30; do
-            is_wrong acl.conf 1 "$property takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"$value\"" \
+            is_wrong acl.conf 1 "$property takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not \"$value\"" \
                 "- - $property $value"
         done
     done

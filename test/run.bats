@@ -606,20 +606,22 @@ END
 # bats test_tags=turn:0
 @test "a time without a unit, or that is none, is refused with the option's name, for every option" {
     for option in -T -P -D --desired-runtime --timeout; do
-        fails 125 "rtf-run: $option 5: a time needs a unit (us, ms or s)" "$RTF_BIN/rtf-run" $option 5 -- true
+        longest=1h
+        [ "$option" != --timeout ] || longest=366d
+        fails 125 "rtf-run: $option 5: a time needs a unit (us, ms, s, min, h or d)" "$RTF_BIN/rtf-run" $option 5 -- true
         for text in 0 00 18446744073709551615; do
-            fails 125 "rtf-run: $option $text: a time needs a unit (us, ms or s)" "$RTF_BIN/rtf-run" $option $text -- true
+            fails 125 "rtf-run: $option $text: a time needs a unit (us, ms, s, min, h or d)" "$RTF_BIN/rtf-run" $option $text -- true
         done
         for text in 1.5ms=1500us +5ms=5000us '5 ms=5000us' 5MS=5000us 1e3us=1000us .5s=500000us; do
-            fails 125 "rtf-run: $option ${text%=*}: a time is a whole number and a unit (us, ms or s), such as ${text#*=}" \
+            fails 125 "rtf-run: $option ${text%=*}: a time is a whole number and a unit (us, ms, s, min, h or d), such as ${text#*=}" \
                 "$RTF_BIN/rtf-run" "$option" "${text%=*}" -- true
         done
-        for text in 0ms 1.5us -5ms 5h 5m 5msec 3601s 3600001ms 99999999999999999999s '' ms 0x5ms; do
-            fails 125 "rtf-run: $option $text: a time is a whole number and a unit (us, ms or s), 1us to 3600s" \
+        for text in 0ms 1.5us -5ms 367d 5m 5msec 31622401s 999999999999ms 99999999999999999999s '' ms 0x5ms; do
+            fails 125 "rtf-run: $option $text: a time is a whole number and a unit (us, ms, s, min, h or d), 1us to $longest" \
                 "$RTF_BIN/rtf-run" "$option" "$text" -- true
         done
     done
-    run "$RTF_BIN/rtf-run" --dry-run -T 1us -P 3600s -D 3600000ms --desired-runtime 7ms
+    run "$RTF_BIN/rtf-run" --dry-run -T 1us -P 1h -D 60min --desired-runtime 7ms
     [ "$(jq -c '[.runtime, .period, .deadline, .desired_runtime]' <<<"$output")" = '[1,3600000000,3600000000,7000]' ]
 }
 

@@ -4,7 +4,7 @@ load helper
 load many
 
 ONLINE=$(</sys/devices/system/cpu/online)
-a_time='must be a whole number of microseconds, or a string such as "8ms" with us, ms or s, from 1us to 3600s'
+a_time='must be a whole number of microseconds, or a string such as "8ms" with us, ms, s, min, h or d, from 1us to 3600s'
 
 # put_bytes UID NAME: drops what comes on standard input, whatever bytes these are.
 put_bytes() {

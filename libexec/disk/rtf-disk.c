@@ -28,6 +28,7 @@
 #include "hold.h"
 #include "locked.h"
 #include "powers.h"
+#include "say-how.h"
 #include "scheduler.h"
 #include "serve.h"
 #include "units.h"
@@ -267,6 +268,9 @@ static bool take_words(char *const words[])
 
 int main(int argc, char **argv)
 {
+    int how;
+    if (says_how(argc, argv, "rtf-disk", "[--ioprio] --remove|--remove-all DISK=SCHEDULER...", &how))
+        return how;
     char mount[GROUP_BYTES] = "", reason[SERVE_REASON];
     if (argc > 1 && strcmp(argv[1], "--ioprio") == 0) {
         way = &by_priority;

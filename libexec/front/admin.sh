@@ -30,19 +30,29 @@ need_root() { # TO DO WHAT
 
 # --- The log
 
-# "10min" is ten minutes ago; anything else is what date(1) understands. To $moment, as the log has it.
+# "10min" is ten minutes ago, "today" its beginning, "yesterday 14:00" and "15:30" are local time; what else date(1) understands is fine, but for time zones
+# of one letter: "3m" is no time. To $moment, as the log has it.
 take_moment() { # OPTION TEXT
-    case $2 in
-    *[!0-9]*) ;;
-    *) fail 64 "$1 $(printable "$2"): a time is such as 10min, 2h, 15:30, 2026-11-23 or 2026-11-23T15:30:00Z" ;;
-    esac
-    case $2 in
-    [0-9]*[!0-9dhimns]*) front_when=$2 ;;
-    *d | *h | *min | *s) front_when="$(printf %s "$2" | sed -n 's/^\([0-9]*\)d$/\1 days ago/p; s/^\([0-9]*\)h$/\1 hours ago/p; s/^\([0-9]*\)min$/\1 minutes ago/p; s/^\([0-9]*\)s$/\1 seconds ago/p')" ;;
-    *) front_when=$2 ;;
-    esac
-    moment=$(date -u -d "${front_when:-$2}" +%Y-%m-%dT%H:%M:%S.%6NZ 2>/dev/null) ||
-        fail 64 "$1 $(printable "$2"): a time is such as 10min, 2h, 15:30, 2026-11-23 or 2026-11-23T15:30:00Z"
+    front_when=$(printf '%s\n' "$2" | sed -n '
+        /^[0-9][0-9]*$/d
+        s/^[0-9]\{1,9\}[um]s$/now/; s/^\([0-9]\{1,9\}\)s$/\1 seconds ago/; s/^\([0-9]\{1,9\}\)min$/\1 minutes ago/; s/^\([0-9]\{1,9\}\)h$/\1 hours ago/; s/^\([0-9]\{1,9\}\)d$/\1 days ago/
+        s/^\(today\|yesterday\)$/\1 00:00/
+        h
+        s/\([0-9]\)T\([0-9]\)/\1 \2/; s/\([0-9]\)Z$/\1/
+        /[0-9][A-Za-z]/d
+        /\(^\|[^A-Za-z]\)[A-Za-z]\($\|[^A-Za-z]\)/d
+        g; p')
+    moment=''
+    [ -z "$front_when" ] || moment=$(date -d "$front_when" +%s.%6N 2>/dev/null) || moment=''
+    [ -n "$moment" ] || fail 64 "$1 $(printable "$2"): a time is such as 10min, 2h, 15:30, today, yesterday 14:00, 2026-11-23 or 2026-11-23T15:30:00Z"
+    moment=$(date -u -d "@$moment" +%Y-%m-%dT%H:%M:%S.%6NZ)
+}
+
+# Who asks for what was before the first line does not take the silence for an answer.
+say_beginning() { # MOMENT
+    [ -n "$1" ] || return 0
+    front_first=$({ log_since 1970-01-01 | head -n 1 | jq -r '.time // empty'; } 2>/dev/null) || :
+    if [ -n "$front_first" ] && expr "$1" '<' "$front_first" >/dev/null; then say "the log begins at $front_first"; fi
 }
 
 # The log that one may read: the broker's, or else what one was told oneself, which the reader keeps where there is such a file. To $log.

@@ -74,6 +74,7 @@ front_help() {
 
 # The line of the table for -X or --LONG: front_long and front_argument.
 front_look_up() { # LETTER-OR-LONG WORD
+    [ "$1" != h ] || set -- '?' "$2"
     while IFS='|' read -r front_letter front_long front_argument front_text; do
         if [ "$1" = "$front_long" ] || { [ "$1" = "$front_letter" ] && [ "$1" != - ]; }; then return; fi
     done <<TEXT
@@ -127,19 +128,32 @@ guess_time() { # TEXT
         if (us >= 1 && us <= 3600000000 && us % 1 == 0) printf "%.0fus", us }'
 }
 
+# Above an hour a time is a typing error, but for how long to wait.
+is_no_longer() { # OPTION NUMBER UNIT
+    case $1=$3 in
+    --timeout=*) ;;
+    *=min) [ "$2" -le 60 ] ;;
+    *=h) [ "$2" -le 1 ] ;;
+    *=d) return 1 ;;
+    esac
+}
+
 # A whole number and a unit. chrt(1) means ns by a bare number, systemd seconds: nobody knows.
 check_time() { # OPTION TEXT
-    if is_number "$2"; then fail 64 "$1 $2: a time needs a unit (us, ms or s)"; fi
+    if is_number "$2"; then fail 64 "$1 $2: a time needs a unit (us, ms, s, min, h or d)"; fi
     front_number=${2%s}
     case $2 in
     *us) front_number=${2%us} ;;
     *ms) front_number=${2%ms} ;;
     *s) ;;
+    *min) front_number=${2%min} ;;
+    *h) front_number=${2%h} ;;
+    *d) front_number=${2%d} ;;
     *) front_number='' ;;
     esac
-    is_number "$front_number" && return
+    if is_number "$front_number" && is_no_longer "$1" "$front_number" "${2#"$front_number"}"; then return; fi
     front_guess=$(guess_time "$2")
-    fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms or s), ${front_guess:+such as }${front_guess:-1us to 3600s}"
+    fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms, s, min, h or d), ${front_guess:+such as }${front_guess:-1us to 1h}"
 }
 
 check_number() { # OPTION TEXT

@@ -537,6 +537,13 @@ static void take_time(struct argp_state *state, const char *option, const char *
         argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
 }
 
+static void take_wait(struct argp_state *state, const char *option, const char *text, uint64_t *time)
+{
+    const char *wrong = client_take_wait(text, time);
+    if (wrong != NULL)
+        argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
+}
+
 static void take_number(struct argp_state *state, const char *option, const char *text, uint64_t max, uint64_t *number)
 {
     if (!parse_number(text, max, number) || *number == 0)
@@ -550,7 +557,7 @@ static void take_until(struct argp_state *state, const char *text, int64_t *unti
     struct tm day;
     uint64_t time;
     if (text[0] == '+') {
-        take_time(state, "--until", text + 1, &time);
+        take_wait(state, "--until", text + 1, &time);
         *until = now() + (int64_t)time;
         return;
     }
@@ -596,7 +603,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_ERREXIT: options.errexit = true; break;
     case 'n': take_name(state, argument); break;
     case KEY_COMMENT: options.comment = argument; break;
-    case KEY_TIMEOUT: take_time(state, "--timeout", argument, &options.timeout); break;
+    case KEY_TIMEOUT: take_wait(state, "--timeout", argument, &options.timeout); break;
     case KEY_SPOOL: options.spool = argument; break;
     case KEY_JSON: options.json = true; break;
     case 'v': options.verbose = true; break;

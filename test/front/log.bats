@@ -25,6 +25,14 @@ released() { grep -q "\"stage\":\"release\".*\"name\":\"$1\"" "$EVENTS"; }
 # put NUMBER LINES: what was rotated earlier.
 older() { cat >"$SPOOL/log/events.ndjson.$1"; }
 
+# begins PROGRAM COMMAND...: succeeds, and says when the log begins, for it was asked for what was before.
+begins() {
+    local program=$1
+    shift
+    "$@" >"$WORK/out" 2>"$WORK/err"
+    [[ $(<"$WORK/err") == "$program: the log begins at 20"*Z ]] || { cat "$WORK/err" >&2; return 1; }
+}
+
 @test "log: a line for each event, in a sentence" {
     broker_start
     something
@@ -56,13 +64,30 @@ older() { cat >"$SPOOL/log/events.ndjson.$1"; }
     [ "$(jq -r .name "$WORK/out" | sort -u)" = huge ]
     prints 0 rtf_root log -n 1
     [ "$(wc -l <"$WORK/out")" -eq 1 ]
-    silent rtf_root log --until 1h
+    begins "rtf log" rtf_root log --until 1h
+    [ ! -s "$WORK/out" ]
     silent rtf_root log --since 2999-01-01
-    prints 0 rtf_root log --since 1h --until 2999-01-01
+    begins "rtf log" rtf_root log --since 1h --until 2999-01-01
+    [ -s "$WORK/out" ]
     moment=$(jq -r 'select(.stage == "verdict" and .name == "huge") | .time' "$EVENTS")
     prints 0 rtf_root log --since "$moment" --until "$moment" --json
     says '.name == "huge"'
     silent rtf_root log --name '.*'
+}
+
+# bats test_tags=turn:1
+@test "log: times are local ones, and a day is one from its beginning" {
+    broker_start
+    something
+    day() { jq -c --arg time "$(date -u -d "@$(date -d "$1" +%s)" +%FT%T.000000Z)" --arg name "$2" 'select(.stage == "verdict" and .name == "cam") | .time = $time | .name = $name' "$EVENTS" | head -n 1; }
+    export TZ=Asia/Tokyo
+    { day 'yesterday 13:59' early; day 'yesterday 14:01' noon; day 'yesterday 23:59' late; day 'today 00:00' first; } >"$SPOOL/log/events.ndjson.1"
+    touch -d 'today 00:00:01' "$SPOOL/log/events.ndjson.1"
+    named() { rtf_root log --json --until 'today 00:00' "$@" | jq -r .name | xargs; }
+    [ "$(named --since yesterday)" = 'early noon late first' ]
+    [ "$(named --since 'yesterday 14:00')" = 'noon late first' ]
+    [ "$(named --since today)" = first ]
+    silent rtf_root history --at 'yesterday 13:59' --user nobody --noheadings
 }
 
 # bats test_tags=turn:0
@@ -142,7 +167,8 @@ END
     moment=$(jq -r 'select(.stage == "release") | .time' "$EVENTS")
     prints 0 rtf_root history --at "$moment" --json --name 'c*'
     says '.accepted_runtime == 4000'
-    silent rtf_root history --until 1h --noheadings
+    begins "rtf history" rtf_root history --until 1h --noheadings
+    [ ! -s "$WORK/out" ]
 }
 
 # bats test_tags=turn:1
@@ -240,7 +266,9 @@ END
         explains $command
         fails 64 "rtf $command: *operand*" rtf_root $command operand
         fails 64 "rtf $command: --since 5: a time is such as *" rtf_root $command --since 5
-        fails 64 "rtf $command: --since yesteryear: a time is such as *" rtf_root $command --since yesteryear
+        for time in yesteryear 3m 2w 1y m '15:30 m' 3month ''; do
+            fails 64 "rtf $command: --since $time: a time is such as *" rtf_root $command --since "$time"
+        done
     done
     fails 64 'rtf log: --follow never comes to an end*' rtf_root log -f --until 5min
     fails 64 'rtf log: --lines two: this takes a whole number' rtf_root log -n two

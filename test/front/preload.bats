@@ -27,7 +27,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     out 'Usage: rtf preload *'
     diff <(awk '/^# / { inside = $0 == "# OPTIONS" } inside && /^\*-/' "$RTF_SOURCE/man/rtf-preload.1.scd" | sed 's/\\//g' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u) \
         <(grep -E '^ {1,8}-' "$WORK/out" | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u) >&2
-    fails 125 'rtf preload: -T 5: a time needs a unit (us, ms or s)*' rtf preload -T 5 -- true
+    fails 125 'rtf preload: -T 5: a time needs a unit (us, ms, s, min, h or d)*' rtf preload -T 5 -- true
     fails 127 'rtf preload: no-such-command: *' env PATH=/usr/bin:/bin "$RTF_BIN/rtf" preload -- no-such-command
     fails 126 'rtf preload: /etc/passwd: *' rtf preload -- /etc/passwd
     run -7 rtf preload -- sh -c 'exit 7'

@@ -160,3 +160,16 @@ help_of() {
     # Each command is on it.
     while read -r name section _; do grep -q "^\*rtf-$name\*($section)$" "$RTF_SOURCE/man/rtf.1.scd" || { echo "$name" >&2; false; }; done <"$RTF_LIBEXEC/front/commands"
 }
+
+@test "each program that somebody may start says how it is used, and which one it is" {
+    for program in "$RTF_BIN"/rtf "$RTF_BIN"/rtf-run "$RTF_BIN"/rtf-wait \
+        "$RTF_LIBEXEC"/rtf-{invariants,lint,claim,net,disk,probe,names,threads,brokerd,attach,detach,partition,rtkit} "$RTF_LIBEXEC"/muse/{sweep,report,run} "$RTF_LIBEXEC"/front/rtf-[a-z]*; do
+        for option in -h --help; do
+            run --separate-stderr "$program" $option
+            [[ $status -eq 0 && $output == [Uu]sage:* ]] || { echo "$program $option: $status $output $stderr" >&2; return 1; }
+        done
+        case $program in */muse/sweep | */muse/report) continue ;; esac # those are of rtf muse
+        run -0 --separate-stderr "$program" --version
+        [[ $output =~ ^rtf.*[0-9]$ ]] || { echo "$program --version: $output" >&2; return 1; }
+    done
+}

@@ -527,7 +527,7 @@ static void planned_priorities_are_bounded_too(void **state)
 
 static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 {
-#define TIMES " takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not "
+#define TIMES " takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not "
 #define CPUS " takes CPUs in decimals, such as 0.5 or 2, not "
 #define WORDS "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are "
     static const struct {
@@ -541,9 +541,9 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - max_runtime -5", "max_runtime" TIMES "\"-5\""},
         {"@rtf - min_period 1.5ms", "min_period" TIMES "\"1.5ms\""},
         {"@rtf - min_deadline 3601s", "min_deadline" TIMES "\"3601s\""},
-        {"@rtf - max_deadline 20min", "max_deadline" TIMES "\"20min\""},
+        {"@rtf - max_deadline 20m", "max_deadline" TIMES "\"20m\""},
         {"@rtf - min_runtime a tick", WORDS "5"},
-        {"@rtf - min_runtime tock", "min_runtime takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, or the word tick, not \"tock\""},
+        {"@rtf - min_runtime tock", "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"tock\""},
         {"@rtf - max_period tick", "max_period" TIMES "\"tick\""},
         {"@rtf - max_utilization 50%", "max_utilization" CPUS "\"50%\""},
         {"@rtf - max_utilization 0.1234567891", "max_utilization" CPUS "\"0.1234567891\""},

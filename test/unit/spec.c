@@ -13,7 +13,7 @@ static struct spec spec;
 static char text[2 * SPEC_BYTES_MAX];
 
 static const char *const times[] = {"runtime", "period", "deadline", "desired_runtime"};
-#define A_TIME "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms or s, from 1us to 3600s"
+#define A_TIME "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms, s, min, h or d, from 1us to 3600s"
 #define A_NAME " characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]"
 
 static bool parses(const char *json, size_t length)
@@ -457,7 +457,7 @@ static void what_a_wire_carries_is_said_in_bytes_and_times(void **state)
     refused("{\"network\": {\"bytes\": 1}}", "key \"network\" (line 1) lacks the key \"period\"");
     refused("{\"network\": {\"period\": 1}}", "key \"network\" (line 1) lacks the key \"bytes\"");
     refused("{\"network\": {\"bytes\": \"1GiB\", \"period\": 1}}", "has the key \"bytes\", which must be a whole number of bytes");
-    refused("{\"network\": {\"bytes\": 1, \"period\": \"1h\"}}", "has the key \"period\", which must be a whole number of microseconds");
+    refused("{\"network\": {\"bytes\": 1, \"period\": \"1w\"}}", "has the key \"period\", which must be a whole number of microseconds");
     refused("{\"network\": {\"bytes\": 1, \"period\": 1, \"interface\": \"a b\"}}", "has the key \"interface\", which must be the name of an interface");
     refused("{\"units\": {\"count\": 1, \"interface\": \"eth0\"}}", "has the key \"interface\", which is unknown there");
 }

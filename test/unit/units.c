@@ -24,7 +24,7 @@ static void times_have_a_unit(void **state)
     static const struct {
         const char *text;
         uint64_t microseconds;
-    } right[] = {{"1us", 1}, {"007ms", 7000}, {"3600000000us", TIME_MAX}, {"3600000ms", TIME_MAX}, {"3600s", TIME_MAX}, {"2s", 2000000}};
+    } right[] = {{"1us", 1}, {"007ms", 7000}, {"3600000000us", TIME_MAX}, {"3600000ms", TIME_MAX}, {"3600s", TIME_MAX}, {"2s", 2000000}, {"3min", 180000000}, {"60min", TIME_MAX}, {"1h", TIME_MAX}};
     uint64_t value;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)

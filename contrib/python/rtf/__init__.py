@@ -106,16 +106,16 @@ def _load() -> ctypes.CDLL:
 
 
 _rtf = _load()
-_UNITS = {"us": 1, "ms": 1000, "s": 1000000}
+_UNITS = {"us": 1, "ms": 1000, "s": 1000000, "min": 60000000, "h": 3600000000, "d": 86400000000}
 
 
 def _microseconds(key: str, value: Time) -> int:
     if isinstance(value, datetime.timedelta):
         return value // datetime.timedelta(microseconds=1)
     if isinstance(value, str):
-        match = re.fullmatch(r"([0-9]+)(us|ms|s)", value)
+        match = re.fullmatch(r"([0-9]+)(us|ms|s|min|h|d)", value)
         if match is None:
-            raise BadSpec(f"{key}={value!r}: a time is a whole number and a unit (us, ms or s), or a number of microseconds", "bad-spec")
+            raise BadSpec(f"{key}={value!r}: a time is a whole number and a unit (us, ms, s, min, h or d), or a number of microseconds", "bad-spec")
         return int(match[1]) * _UNITS[match[2]]
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise BadSpec(f"{key}={value!r} is no time", "bad-spec")

@@ -83,7 +83,7 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                conf_wrong(reason, "acl.conf", rule->line, "%s takes a priority from 1 to 100, not \"%.40s\"", property_names[rule->property], word);
     case MIN_RUNTIME:
         return parse_least_runtime(word, rule) ||
-               conf_wrong(reason, "acl.conf", rule->line, "min_runtime takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, or the word tick, not \"%.40s\"", word);
+               conf_wrong(reason, "acl.conf", rule->line, "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"%.40s\"", word);
     case MAX_AMOUNT:
     case MAX_USER_AMOUNT:
         if (rule->bandwidth)
@@ -111,7 +111,7 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
         break;
     }
     return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value) ||
-           conf_wrong(reason, "acl.conf", rule->line, "%s takes a time from 1us to 3600s, with us, ms or s or as bare microseconds, not \"%.40s\"",
+           conf_wrong(reason, "acl.conf", rule->line, "%s takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not \"%.40s\"",
                  property_names[rule->property], word);
 }
 
