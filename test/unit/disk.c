@@ -13,6 +13,7 @@ static void rates_grow_with_the_block(void **state)
         check(!parse_disk_rates(wrong[i], &rates), "\"%s\"", wrong[i]);
     assert_true(parse_disk_rates("4KiB:900kB,32KiB:5400kB", &rates));
     assert_int_equal(rates.count, 2);
+    assert_int_equal(disk_rate(&rates, 18432), 3150000); /* half way */
     assert_true(parse_disk_rates("5400kB", &rates));
     assert_int_equal(disk_rate(&rates, 1), 5400000);
     assert_int_equal(disk_rate(&rates, DISK_BLOCK_MAX), 5400000);

@@ -35,7 +35,7 @@ static void times_have_a_unit(void **state)
 
 static void utilizations_have_nine_decimals_at_most(void **state)
 {
-    static const char *const wrong[] = {"", ".", ".5", "1.", "0,5", "50%", "-1", "0.1234567891", "1000001", "1.0.0", " 1"};
+    static const char *const wrong[] = {"", ".", ".5", "1.", "0,5", "50%", "-1", "0.1234567891", "0.0000000001", "1000001", "1.0.0", " 1"};
     uint64_t value;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
