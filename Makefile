@@ -67,10 +67,31 @@ LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # What rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
 
-.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint install install-rtkit deb deb-check uninstall clean
+# `make help` prints these lines.
+#: all (the default)     build everything, to build/
+#: check                 build, and run all tests; TESTS=FILE... for some files, FILTER=REGEX with one file for some of its tests
+#: unit, unit-sanitized  unit tests, without and with sanitizers
+#: check-sanitized       all tests, with sanitizers
+#: lint                  clang-tidy, shellcheck, and what the source promises about itself
+#: fuzzers, fuzz         build the fuzzers; run each (SECONDS=, RUNS=)
+#: faults, soak          a kill and an error at every system call; a million requests: hours
+#: mutate                which tests notice faults that are put into a copy (ONLY=REGEX)
+#: model                 the order of journal and calls, with a crash at any point
+#: oracle, acceptance    simulated schedules against what the plugins admit; how much each admits
+#: experiments, lateness, muse-experiments  measure what the papers measured
+#: bench, bench-paper, bench-library, bench-rtkit, bench-muse, fairness, crowd  what rtf costs (QUICK=1)
+#: install, install-rtkit, install-tools, uninstall  (PREFIX=, DESTDIR=)
+#: deb, deb-check        Debian packages; their test in a clean Debian
+#: vm-check              tests under other kernels, in virtual machines
+#: compile_commands.json for clangd
+#: programs, library, man  parts of all
+#: clean                 remove build/
+.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint model mutate help compile_commands.json install install-rtkit deb deb-check uninstall clean
 all: programs library man
 library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
+help:
+	@sed -n 's/^#: //p' Makefile
 man: $(MAN:%=$(B)/man/%)
 
 CLIENT  := $(wildcard lib/client*.c)
@@ -340,13 +361,31 @@ lateness: programs $(B)/test/periodic $(B)/test/kernel-view
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/muse/* contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/model/* contrib/muse/* contrib/mutate/run contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
+# What clangd compiles each file with.
+define compiled
+{"directory": "$(CURDIR)", "file": "$(1)", "command": "$(CC) $(strip $(ALL_CFLAGS) $(call sees,$(1))) -c $(1)"}
+endef
+compile_commands.json:
+	$(file >$@,[$(subst } {,}$(comma) {,$(foreach file,$(SOURCES),$(call compiled,$(file))))])
+comma = ,
+
+# Each transition of contrib/model/journal.pml has the function that it stands for. Needs spin.
+model:
+	contrib/model/run
+# ONLY=REGEX: faults whose names match.
+mutate: all $(TOOLS)
+	contrib/mutate/run
+
+# Patches and names that lag behind the source are told, and are no error here: who changes a line need not know them.
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck -x $(SCRIPTS)
 	test/circles
 	test/hollow
 	test/acts-as-users
+	-contrib/mutate/run --check
+	-contrib/model/run --check
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
 $(B)/lint/%.c: %.c .clang-tidy test/tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h $(BROKER:%=%/*.h) libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)

@@ -61,9 +61,10 @@ fresh() {
     mkdir "$WORK/closed/rtf"
     tar -C "$RTF_SOURCE" --exclude ./.git --exclude ./build/fuzz --exclude ./build/lint --exclude ./build/sanitized --exclude ./build/unit -cf - . | tar -C "$WORK/closed/rtf" -xf -
     # shellcheck disable=SC2016 # the other file's
-    printf '%s\n' 'load helper' '@''test "a user of the tests reads the checkout" { as $ALICE test -x "$RTF_SOURCE/contrib/plugins/units"; [ "$LC_ALL" = C.UTF-8 ]; }' >"$WORK/closed/rtf/test/one.bats"
+    printf '%s\n' 'load helper' '@''test "a user of the tests reads the checkout" { as $ALICE test -x "$RTF_SOURCE/contrib/plugins/units"; [ "$LC_ALL" = C.UTF-8 ]; }' \
+        '@''test "another one" { false; }' >"$WORK/closed/rtf/test/one.bats"
     cd "$WORK/closed/rtf"
-    run env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin test/run test/one.bats
+    run env -i FILTER=reads PATH=/usr/sbin:/usr/bin:/sbin:/bin test/run test/one.bats
     echo "$output"
     [ "$status" -eq 0 ]
     [[ "$output" == *'1 passed, 0 failed' ]]
