@@ -455,6 +455,8 @@ deb-check:
 # What install would put there now goes, but for configuration that was changed by hand; the spool and its log stay, too.
 CONFIGURATION = $(SYSCONFDIR)/rtf/plugins.conf $(SYSCONFDIR)/rtf/acl.conf $(LOGROTATEDIR)/rtf
 uninstall:
+	@broker=$(DESTDIR)$(LIBEXECDIR)/rtf-brokerd && test ! -x "$${broker}" || "$${broker%d}s" 2>/dev/null | cut -f 1 | while read -r process; do \
+	    test "$$(readlink "/proc/$$process/exe")" != "$$(readlink -f "$$broker")" || { echo "the broker of this installation runs ($$process): end it first, which puts all threads back"; exit 1; }; done
 	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT && $(MAKE) -s --no-print-directory install DESTDIR="$$stage" && cd "$$stage" && \
 	for file in $(CONFIGURATION:/%=%); do \
 	    test ! -e "$(DESTDIR)/$$file" || cmp -s "$$file" "$(DESTDIR)/$$file" || { echo "kept, for it was changed: $(DESTDIR)/$$file"; rm "$$file"; }; done && \

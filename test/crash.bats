@@ -664,6 +664,29 @@ rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
 }
 
 # bats test_tags=machine
+@test "the kernel's limit is put back after kill -9 though the spool is gone: by --put-back, or by the next start of any broker" {
+    configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
+    broker_start
+    broker_dies
+    eventually none_of_ours
+    rm -rf "$SPOOL"
+    [ "$(rt_runtime)" = -1 ]
+    "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --group "$GROUP"
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+    [ ! -e /run/rtf/throttle ]
+    broker_start
+    broker_dies
+    eventually none_of_ours
+    rm -rf "$SPOOL"
+    [ "$(rt_runtime)" = -1 ]
+    configure_plugins 'FP fp 11-20 all'
+    SPOOL=$WORK/another
+    broker_start
+    [ "$(rt_runtime)" = "$RT_RUNTIME" ]
+    [ ! -e /run/rtf/throttle ]
+}
+
+# bats test_tags=machine
 @test "what the journal of an older broker says of the kernel's limit is put back" {
     configure_plugins 'EDF edf - all partition=unthrottled threshold=0.4'
     broker_start

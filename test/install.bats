@@ -1,4 +1,5 @@
 # make install, make clean: what lands where, that it runs from there, and that nothing else is touched.
+bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {
@@ -422,6 +423,62 @@ parsed_root() {
     make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/opt/rtf </dev/null 3>&- >"$WORK/out" 2>&1
     [ "$(sort "$WORK/out")" = "$(printf 'kept, for it was changed: %s\n' "$ROOT/etc/logrotate.d/rtf" "$ROOT/etc/rtf/acl.conf")" ] || { cat "$WORK/out" >&2; false; }
     [ "$(cd "$ROOT" && find . ! -type d | sort | xargs)" = './etc/logrotate.d/rtf ./etc/rtf/acl.conf ./etc/rtf/mine.conf' ]
+}
+
+# bats test_tags=turn:1
+@test "uninstall refuses while a broker of this installation runs" {
+    installed PREFIX=/usr
+    RTF_LIBEXEC=$ROOT/usr/libexec/rtf broker_start
+    run -2 make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/usr </dev/null 3>&-
+    [[ $output == "the broker of this installation runs ($BROKER): "* ]]
+    [ -x "$ROOT/usr/bin/rtf-run" ]
+    broker_stop TERM
+    make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/usr </dev/null 3>&-
+    [ ! -e "$ROOT/usr/bin/rtf-run" ]
+}
+
+# purge [SCRIPT]: the package's postrm for this spool, on a machine without the accounts.
+purge() {
+    mkdir -p "$WORK/stubs"
+    printf '#!/bin/sh\necho "$2" >>%s\nexit 2\n' "$WORK/asked" >"$WORK/stubs/getent"
+    chmod 755 "$WORK/stubs/getent"
+    sed "s,/var/spool/rtf,$SPOOL,g; s,/run/rtf,$WORK/none,g; s,timeout 10,timeout ${1:-10},; /DEBHELPER/d" "$RTF_SOURCE/contrib/debian/rtf.postrm" >"$WORK/postrm"
+    PATH=$WORK/stubs:$PATH sh "$WORK/postrm" purge 3>&- >"$WORK/said" 2>&1
+    [ "$(sort "$WORK/asked" | xargs)" = 'rtf rtf-plugin rtf-reader' ]
+}
+
+# bats test_tags=turn:2
+@test "purge removes a spool in which users go on writing, and one's links lead it nowhere" {
+    broker_start
+    spec $ALICE cam '{"runtime": "1ms", "period": "100ms"}' >/dev/null
+    broker_stop TERM
+    mkdir "$WORK/kept"
+    : >"$WORK/kept/file"
+    chmod 755 "$WORK/kept"
+    as $ALICE ln -s "$WORK/kept" "$SPECS/link"
+    for writer in 1 2; do
+        become $ALICE sh -c 'cd "$1" && i=0 && while : >"$2.$i" && mkdir "d$2.$i"; do i=$((i + 1)); done' sh "$SPECS/$ALICE" $writer 2>/dev/null 3>&- &
+        echo $! >>"$WORK/pids"
+    done
+    eventually test -e "$SPECS/$ALICE/d2.20"
+    purge
+    [ ! -s "$WORK/said" ]
+    [ ! -e "$SPOOL" ]
+    [ -z "$(find "$WORK" -maxdepth 1 -name 'spool*')" ]
+    [ "$(stat -c '%u %a' "$WORK/kept")" = '0 755' ]
+    [ -e "$WORK/kept/file" ]
+}
+
+# bats test_tags=turn:2
+@test "purge comes to its end though a directory's lock is held for ever" {
+    mkdir -p "$WORK/stubs" "$SPECS/held" "$SPECS/other" "$SPOOL/state"
+    # Such a call never returns.
+    printf '#!/bin/sh\ncase "$*" in *held*) echo $$ >>"%s"; exec sleep 300 ;; esac\nexec /bin/rm "$@"\n' "$WORK/pids" >"$WORK/stubs/rm"
+    chmod 755 "$WORK/stubs/rm"
+    purge 1
+    [[ $(<"$WORK/said") == "rtf: $SPOOL.purged."*" is not removed yet: "* ]]
+    [ ! -e "$SPOOL" ]
+    [ -z "$(find "$WORK" -path '*/other')" ]
 }
 
 # bats test_tags=turn:1

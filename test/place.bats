@@ -50,7 +50,7 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
     holds
     grep -q '^name=cam$' "$(place)/journal"
     [ ! -e "$SPOOL/state/journal" ]
-    [ "$(cd "$SPOOL/state" && echo *)" = 'current lock' ]
+    [ "$(cd "$SPOOL/state" && echo *)" = 'broker current lock' ]
     agree
     broker_dies
     broker_start

@@ -213,6 +213,17 @@ END
     no grep -E "\b$SLEEPER\b" "$WORK/said"
 }
 
+@test "what a broker granted that was killed is not outside of rtf" {
+    broker_start
+    sleeper $ALICE
+    spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
+    eventually is_policy "$SLEEPER" deadline
+    broker_stop KILL
+    doctor >"$WORK/said" || true
+    grep -q '^no-broker: ' "$WORK/said"
+    lacks "\b$SLEEPER\b" "$WORK/said"
+}
+
 # made_up ROOT FILE CONTENT: a machine that is made up has that in /proc or /sys.
 made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 

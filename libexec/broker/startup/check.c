@@ -21,6 +21,7 @@
 #include "serving.h"
 #include "spool.h"
 #include "launcher.h"
+#include "throttle.h"
 #include "tick.h"
 #include "units.h"
 
@@ -93,13 +94,14 @@ int put_back(const struct options *options)
     int lock, there = spool_open_state(options->spool, &lock, reason);
     if (there < 0)
         die(EX_UNAVAILABLE, reason);
-    if (there == 0)
+    if (there == 0 && access(THROTTLE_RECORD, F_OK) != 0)
         return EX_OK; /* no broker has ever changed anything */
-    place_find();
+    if (there > 0)
+        place_find();
     attach_prepare(program_path("rtf-attach"), NULL);
-    if (!fork_launcher(false) || !attach_start(lock))
+    if (!fork_launcher(false) || !attach_start(there > 0 ? lock : -1))
         die_errno(EX_OSERR, program_path("rtf-attach"));
-    bool good = put_back_kernel(program_path, reason);
+    bool good = there > 0 ? put_back_kernel(program_path, reason) : put_back_limit(reason);
     attach_stop();
     launcher_stop();
     if (!good)

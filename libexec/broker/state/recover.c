@@ -445,6 +445,11 @@ void leave_in_force(void)
     (void)state_left();
 }
 
+bool put_back_limit(char reason[static REASON_BYTES])
+{
+    return set_throttle(false, "", kernel_counts, reason);
+}
+
 void recover_know_raised(const struct recorded_state *state)
 {
     for (int i = 0; state->same_boot && i < state->count; i++)

@@ -26,4 +26,7 @@ void leave_in_force(void);
 /* Only the kernel-wide setting, after a broker that did not come to it: rtf-brokerd --put-back. */
 bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES]);
 
+/* Of a spool that is not there any more: what the machine's record says of the limit (throttle.h). */
+bool put_back_limit(char reason[static REASON_BYTES]);
+
 #endif
