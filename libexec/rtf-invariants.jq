@@ -22,7 +22,7 @@ $books[0] as $books | ($journal | journal) as $journal | kernel as $kernel
 | [$others | split("\u001e")[] | select(. != "") | journal?] as $others
 | [$files | lines | capture("^(?<user>[^/]+)/(?<name>.+)\\.(?<kind>json|tid|verdict) (?<uid>[0-9]+)$") | .uid |= tonumber] as $files
 | [$logged | lines | fromjson? | select(.stage == "attach" and .decision == "ok") | {tid, time: (.time | sub("\\.[0-9]+"; "") | fromdate)}] as $logged
-| [$directories | lines | split(" ")[0] | tonumber] as $members
+| [$books.uids[]] as $members | [$unseen | lines | split(" ")[1]] as $unseen
 | [$in_domains | lines | split(" ") | map(tonumber) | {tid: .[0], cpu: .[1]}] as $in_domains
 | ($books.plugins | INDEX(.name)) as $lines
 | ($threads | INDEX(.tid)) as $running
@@ -124,7 +124,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 
 # ---- files
 (
-    $books.reservations[] | select(.grant != null and (.busy | not)) | . as $spec
+    $books.reservations[] | select(.grant != null and (.busy | not)) | select(.user as $user | $unseen | index($user) | not) | . as $spec
     | if $declared[place] == null then "files: \(place) is granted, and there is no such spec"
       elif $declared[place].uid != .uid then "files: \(place) is granted to \(.uid), and is a spec of \($declared[place].uid)"
       elif $verdict[place] == null then "files: \(place) is granted, and has no answer"

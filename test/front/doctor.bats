@@ -361,7 +361,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     as $ALICE sh -c 'cd "$1" && touch "my cam.json" Cam.JSON "$(printf "a\nb\033[2Jc.json")" .hidden 4 5' sh "$SPECS/$ALICE"
     finds ignored "in $SPECS/$ALICE the broker ignores \"4\", \"5\", \"Cam.JSON\" and 2 more. *rename it." as_alice
     as $ALICE rm "$SPECS/$ALICE/4" "$SPECS/$ALICE/5" "$SPECS/$ALICE/Cam.JSON"
-    finds ignored "in $SPECS/$ALICE the broker ignores *\"my cam.json\". *"
+    finds ignored "in $SPECS/$ALICE the broker ignores *\"my cam.json\". *" as_alice
     no grep -q "$(printf '\033')" "$WORK/said"
     [ "$(grep -c '^ignored' "$WORK/said")" -eq 1 ]
     no grep -E 'hidden|"cam.json"' "$WORK/said"

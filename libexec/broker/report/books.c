@@ -86,6 +86,14 @@ static json_t *users_as_json(void)
     return users;
 }
 
+static json_t *uids_as_json(void)
+{
+    json_t *uids = json_object();
+    for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
+        json_object_set_new(uids, user->name, json_integer((json_int_t)user->uid));
+    return uids;
+}
+
 /* As the kernel shows it in this moment. */
 static const char *enforcement_of(const struct attachment *attachment)
 {
@@ -180,7 +188,7 @@ static json_t *everything(void)
     debt_each(add_debt);
     ledger_each(add_sum);
     acl_each(rules, add_used);
-    return json_pack("{s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "quiet", users_as_json(), "limit", max_specs, "accounts", (int)accounts_known(), "plugins", lines_as_json(), "reservations", reservations, "debts", debts, "promised", promised, "charges", charges,
+    return json_pack("{s:I, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "quiet", users_as_json(), "uids", uids_as_json(), "limit", max_specs, "accounts", (int)accounts_known(), "plugins", lines_as_json(), "reservations", reservations, "debts", debts, "promised", promised, "charges", charges,
                      "used", used);
 }
 
