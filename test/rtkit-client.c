@@ -1,6 +1,7 @@
 /* rtkit-client PRIORITY [COUNT]: asks org.freedesktop.RealtimeKit1 for its own thread, as PipeWire does, prints its id and what the answer was, and ends
  * with its standard input; for the word `properties` it only reads those. With COUNT, asks so often, one after another, and prints the median of how long
  * an answer took, in us.
+ * rtkit-client lost COUNT THREADS: with so many threads, asks so often for one that there is not, and waits for no answer.
  * rtkit-client first|next COUNT: the same for so many threads that each ask once, on a new connection that has read the properties, or all on one. */
 #include <pthread.h>
 #include <stdbool.h>
@@ -85,15 +86,39 @@ static int measure(sd_bus *bus, const char *what, int count)
     return 0;
 }
 
+static void *sleep_on(void *unused)
+{
+    (void)unused;
+    for (;;)
+        (void)pause();
+    return NULL;
+}
+
+/* False: there are not so many threads. */
+static bool ask_in_vain(sd_bus *bus, int count, int threads)
+{
+    pthread_t thread;
+    pthread_attr_t small;
+    const uint64_t none = 4194303;
+    bool good = pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 65536) == 0;
+    for (int i = 0; good && i < threads; i++)
+        good = pthread_create(&thread, &small, sleep_on, NULL) == 0;
+    for (int i = 0; good && i < count; i++)
+        good = sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", NULL, NULL, "tu", none, 5U) >= 0;
+    return good && sd_bus_flush(bus) >= 0;
+}
+
 int main(int argc, char **argv)
 {
     sd_bus *bus = NULL;
     sd_bus_error error = SD_BUS_ERROR_NULL;
     if (argc < 2 || sd_bus_open_system(&bus) < 0)
         return 1;
-    if (argc > 2)
+    if (argc > 3)
+        printf("%s\n", ask_in_vain(bus, atoi(argv[2]), atoi(argv[3])) ? "asked" : "not so many");
+    else if (argc > 2)
         return atoi(argv[2]) <= 0 || atoi(argv[2]) > CALLS_MOST ? 1 : measure(bus, argv[1], atoi(argv[2]));
-    if (strcmp(argv[1], "properties") == 0 ? !read_properties(bus) : ask(bus, (unsigned)atoi(argv[1]), &error) < 0)
+    else if (strcmp(argv[1], "properties") == 0 ? !read_properties(bus) : ask(bus, (unsigned)atoi(argv[1]), &error) < 0)
         printf("%d %s: %s\n", (int)gettid(), error.name, error.message);
     else
         printf("%d ok\n", (int)gettid());

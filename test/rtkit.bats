@@ -151,6 +151,27 @@ property() {
     [[ $(kernel "$inside") == "fifo "* ]]
 }
 
+@test "a caller with many threads in a pid namespace of its own costs its own worker time, and no other caller" {
+    local before
+    broker_start
+    serves
+    client $BOB 7
+    [ "$SAID" = ok ]
+    before=$(consumed "$RTKIT")
+    mkfifo -m 666 "$WORK/nested"
+    become $ALICE unshare --user --map-current-user --pid --fork --kill-child env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" "$RTF_STAGE/rtkit-client" lost 500 1000 \
+        <"$WORK/nested" >"$WORK/inside" 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+    exec {INPUT}>"$WORK/nested"
+    eventually test -s "$WORK/inside"
+    grep -q 'unshare failed' "$WORK/inside" && skip 'unprivileged users may not make user namespaces here'
+    [ "$(cat "$WORK/inside")" = asked ]
+    client $BOB 7
+    [ "$SAID" = ok ]
+    echo "# $(($(consumed "$RTKIT") - before)) ms of CPU time for 500 calls" >&3
+    [ $(($(consumed "$RTKIT") - before)) -lt 1000 ] # to read the status of each thread takes 3 s and more
+}
+
 # bats test_tags=turn:0
 @test "it holds two powers, is not root, and cannot become it; a worker is its caller, and ends when nobody asks" {
     broker_start

@@ -1,6 +1,7 @@
 #include "callers.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +42,6 @@ static pid_t number_inside(pid_t process, pid_t thread, bool *is_nested)
     return inside;
 }
 
-bool caller_look(struct caller *caller)
-{
-    return number_inside(caller->process, caller->process, &caller->is_nested) != 0;
-}
-
 static bool has_thread(pid_t process, pid_t thread)
 {
     char path[64];
@@ -70,22 +66,23 @@ static pid_t find_nested(pid_t process, pid_t thread)
     return found;
 }
 
-pid_t caller_thread(const struct caller *caller, uint64_t thread)
+static pid_t find_thread(pid_t process, bool is_nested, uint64_t thread)
 {
     if (thread == 0 || thread > PID_MOST)
         return 0;
-    if (caller->is_nested)
-        return find_nested(caller->process, (pid_t)thread);
-    return has_thread(caller->process, (pid_t)thread) ? (pid_t)thread : 0;
+    if (is_nested)
+        return find_nested(process, (pid_t)thread);
+    return has_thread(process, (pid_t)thread) ? (pid_t)thread : 0;
 }
 
-pid_t caller_thread_of(const struct caller *caller, uint64_t process, uint64_t thread)
+pid_t caller_thread(pid_t caller, uint64_t process, uint64_t thread)
 {
-    struct caller other = {.process = (pid_t)process};
-    bool is_nested;
-    if (process == 0 || process > PID_MOST)
+    bool is_nested = false;
+    const pid_t inside = number_inside(caller, caller, &is_nested);
+    if (inside == 0 || process > PID_MOST)
         return 0;
-    if ((caller->is_nested ? number_inside(caller->process, caller->process, &is_nested) : caller->process) == (pid_t)process)
-        return caller_thread(caller, thread);
-    return !caller->is_nested && caller_look(&other) ? caller_thread(&other, thread) : 0;
+    if (process == 0 || (pid_t)process == inside)
+        return find_thread(caller, is_nested, thread);
+    const bool is_outside = is_nested || number_inside((pid_t)process, (pid_t)process, &is_nested) == 0;
+    return is_outside ? 0 : find_thread((pid_t)process, is_nested, thread);
 }

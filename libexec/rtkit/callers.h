@@ -1,25 +1,13 @@
-/* Who asks, and which thread he means: a program in a pid namespace of its own, as in a container, says the number that the thread has there. */
+/* Which thread a caller means: a program in a pid namespace of its own, as in a container, says the number that the thread has there. This may read the
+ * status of each thread of the caller: a caller's own worker does it, not the process that serves all. */
 #ifndef RTF_RTKIT_CALLERS_H
 #define RTF_RTKIT_CALLERS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct caller {
-    uid_t uid;
-    gid_t gid;
-    pid_t process;
-    bool is_nested; /* in a pid namespace of its own, which a process stays in */
-};
-
-/* Fills is_nested. False: there is no such process. */
-bool caller_look(struct caller *caller);
-
-/* The number that this process's thread has here; 0: it has no such thread. */
-pid_t caller_thread(const struct caller *caller, uint64_t thread);
-
-/* The same of another process's, as the caller sees both; only from its own namespace, or of itself. */
-pid_t caller_thread_of(const struct caller *caller, uint64_t process, uint64_t thread);
+/* The number that this thread has here; 0: there is none. `caller` is a process here; `process` and `thread` are as the caller sees them. A process of 0 is
+ * the caller; another one has to be of the caller's own pid namespace. */
+pid_t caller_thread(pid_t caller, uint64_t process, uint64_t thread);
 
 #endif

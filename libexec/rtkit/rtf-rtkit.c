@@ -23,7 +23,6 @@
 #include <uthash.h>
 #include <cap-ng.h>
 
-#include "callers.h"
 #include "client.h"
 #include "confine.h"
 #include "options.h"
@@ -46,6 +45,11 @@ struct options {
     uint32_t highest;
 };
 static struct options options = {.terms = {.spool = "/var/spool/rtf", .runtime = 10000, .period = 100000}, .highest = 20};
+
+struct caller {
+    uid_t uid;
+    pid_t process;
+};
 
 /* Unique names of the bus are never given twice: what is known of one stays true. */
 struct known {
@@ -94,10 +98,8 @@ static int ask_bus(sd_bus_message *message, struct caller *caller)
         error = sd_bus_creds_get_euid(creds, &caller->uid);
     if (error >= 0)
         error = sd_bus_creds_get_pid(creds, &caller->process);
-    if (error >= 0)
-        caller->gid = (gid_t)caller->uid; /* of a uid without an account: it has no group */
     sd_bus_creds_unref(creds);
-    return error >= 0 && !caller_look(caller) ? -ESRCH : error;
+    return error;
 }
 
 static int find_caller(sd_bus_message *message, struct caller *caller)
@@ -131,7 +133,7 @@ static int find_caller(sd_bus_message *message, struct caller *caller)
 static void reply(sd_bus_message *message, enum job_result result, const char *why)
 {
     static const char *const errors[] = {[JOB_REFUSED] = SD_BUS_ERROR_ACCESS_DENIED, [JOB_FULL] = SD_BUS_ERROR_LIMITS_EXCEEDED,
-                                         [JOB_NO_BROKER] = SD_BUS_ERROR_FAILED, [JOB_FAILED] = SD_BUS_ERROR_FAILED};
+                                         [JOB_NO_BROKER] = SD_BUS_ERROR_FAILED, [JOB_NO_THREAD] = SD_BUS_ERROR_INVALID_ARGS, [JOB_FAILED] = SD_BUS_ERROR_FAILED};
     if (result == JOB_DONE)
         (void)sd_bus_reply_method_return(message, "");
     else
@@ -198,7 +200,7 @@ static struct worker *add_worker(const struct caller *caller)
     if (worker == NULL)
         return NULL;
     worker->uid = caller->uid;
-    worker->socket = worker_start(&options.terms, caller->uid, caller->gid);
+    worker->socket = worker_start(&options.terms, caller->uid);
     if (worker->socket >= 0 && sd_event_add_io(event, &worker->answers, worker->socket, EPOLLIN, take_answer, worker) >= 0 &&
         sd_event_add_time_relative(event, &worker->idle, CLOCK_MONOTONIC, idle_after, 0, is_idle, worker) >= 0) {
         HASH_ADD(hh, workers, uid, sizeof worker->uid, worker);
@@ -219,9 +221,9 @@ static struct worker *find_worker(const struct caller *caller)
     return worker != NULL ? worker : add_worker(caller);
 }
 
-static int give_job(struct worker *worker, sd_bus_message *message, pid_t tid, uint32_t priority)
+static int give_job(struct worker *worker, sd_bus_message *message, struct job job)
 {
-    const struct job job = {.id = ++last_id, .tid = tid, .priority = priority};
+    job.id = ++last_id;
     struct call *call = calloc(1, sizeof *call);
     if (call == NULL || send(worker->socket, &job, sizeof job, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof job) {
         free(call);
@@ -235,10 +237,14 @@ static int give_job(struct worker *worker, sd_bus_message *message, pid_t tid, u
 
 /* ---- methods ---- */
 
-static int make_real_time(sd_bus_message *message, const struct caller *caller, pid_t tid, uint32_t priority)
+/* What a call costs is charged to its uid first. Nothing is looked up here: the worker does that, and keeps only calls of the same user waiting. */
+static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t thread, uint32_t priority)
 {
-    if (tid == 0)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: that process has no such thread");
+    struct caller found;
+    const struct caller *caller = &found;
+    const int error = find_caller(message, &found);
+    if (error < 0)
+        return error;
     if (priority == 0 || priority > options.highest)
         return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: a priority is 1 to %u here", options.highest);
     if (caller->uid == 0)
@@ -248,33 +254,31 @@ static int make_real_time(sd_bus_message *message, const struct caller *caller, 
         return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: no process can be started to ask for uid %u", (unsigned)caller->uid);
     if (HASH_COUNT(worker->calls) >= JOBS_MOST)
         return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: %d calls of this user wait for an answer already", JOBS_MOST);
-    return give_job(worker, message, tid, priority);
+    return give_job(worker, message, (struct job){.caller = caller->process, .process = process, .thread = thread, .priority = priority});
 }
 
 static int make_thread_real_time(sd_bus_message *message, void *unused, sd_bus_error *error)
 {
-    struct caller caller;
     uint64_t thread;
     uint32_t priority;
     (void)unused;
     (void)error;
-    int result = sd_bus_message_read(message, "tu", &thread, &priority);
-    if (result < 0 || (result = find_caller(message, &caller)) < 0)
-        return result;
-    return make_real_time(message, &caller, caller_thread(&caller, thread), priority);
+    const int result = sd_bus_message_read(message, "tu", &thread, &priority);
+    return result < 0 ? result : make_real_time(message, 0, thread, priority);
 }
 
 static int make_thread_real_time_with_pid(sd_bus_message *message, void *unused, sd_bus_error *error)
 {
-    struct caller caller;
     uint64_t process, thread;
     uint32_t priority;
     (void)unused;
     (void)error;
-    int result = sd_bus_message_read(message, "ttu", &process, &thread, &priority);
-    if (result < 0 || (result = find_caller(message, &caller)) < 0)
+    const int result = sd_bus_message_read(message, "ttu", &process, &thread, &priority);
+    if (result < 0)
         return result;
-    return make_real_time(message, &caller, caller_thread_of(&caller, process, thread), priority);
+    if (process == 0)
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: that process has no such thread");
+    return make_real_time(message, process, thread, priority);
 }
 
 static int make_high_priority(sd_bus_message *message, void *unused, sd_bus_error *error)

@@ -15,6 +15,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "callers.h"
 #include "client.h"
 
 /* D-Bus clients give up after 25 s; who asks for a thread of his sound card does not wait so long. */
@@ -45,10 +46,10 @@ static void close_spool(void)
     is_open = false;
 }
 
-static char *write_spec(const struct terms *terms, const struct job *job, const char *token)
+static char *write_spec(const struct terms *terms, const struct job *job, pid_t tid, const char *token)
 {
     json_t *spec = json_pack("{s:I, s:I, s:I, s:I, s:s, s:s, s:s}", "runtime", (json_int_t)terms->runtime, "period", (json_int_t)terms->period, "priority",
-                             (json_int_t)job->priority, "attach", (json_int_t)job->tid, "lifetime", "thread", "token", token, "comment", "asked for by D-Bus");
+                             (json_int_t)job->priority, "attach", (json_int_t)tid, "lifetime", "thread", "token", token, "comment", "asked for by D-Bus");
     if (spec != NULL && terms->plugin != NULL)
         json_object_set_new(spec, "plugin", json_string(terms->plugin));
     char *text = json_dumps(spec, JSON_COMPACT);
@@ -84,7 +85,7 @@ static void take_answer(const char *name, ino_t inode, const struct client_verdi
         client_withdraw(&client, name, inode);
 }
 
-static enum client_outcome ask(const struct terms *terms, const struct job *job, struct job_answer *answer)
+static enum client_outcome ask(const struct terms *terms, const struct job *job, pid_t tid, struct job_answer *answer)
 {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
     struct client_wait wait = {.name = name, .token = token, .until = client_until(answer_within), .interrupt = -1};
@@ -93,8 +94,8 @@ static enum client_outcome ask(const struct terms *terms, const struct job *job,
     if (outcome != CLIENT_OK)
         return outcome;
     (void)client_begin_watch(&client, false);
-    snprintf(name, sizeof name, "rtkit-%d", (int)job->tid);
-    char *text = client_make_token(token) ? write_spec(terms, job, token) : NULL;
+    snprintf(name, sizeof name, "rtkit-%d", (int)tid);
+    char *text = client_make_token(token) ? write_spec(terms, job, tid, token) : NULL;
     outcome = text == NULL ? CLIENT_ERROR : put(name, text, &wait.inode);
     free(text);
     if (outcome != CLIENT_OK)
@@ -118,10 +119,16 @@ static enum job_result result_without_verdict(enum client_outcome outcome)
 static void serve(const struct terms *terms, const struct job *job, struct job_answer *answer)
 {
     const bool was_open = is_open;
-    enum client_outcome outcome = ask(terms, job, answer);
+    const pid_t tid = caller_thread(job->caller, job->process, job->thread);
+    if (tid == 0) {
+        answer->result = JOB_NO_THREAD;
+        snprintf(answer->why, sizeof answer->why, "that process has no such thread");
+        return;
+    }
+    enum client_outcome outcome = ask(terms, job, tid, answer);
     if (was_open && outcome != CLIENT_OK && outcome != CLIENT_TIMEOUT) {
         close_spool();
-        outcome = ask(terms, job, answer);
+        outcome = ask(terms, job, tid, answer);
     }
     if (outcome == CLIENT_OK)
         return;
@@ -130,14 +137,14 @@ static void serve(const struct terms *terms, const struct job *job, struct job_a
     close_spool();
 }
 
-/* For good: what this process does it does as the caller. */
-static bool become(uid_t uid, gid_t gid)
+/* For good: what this process does it does as the caller. A uid without an account is in no group: that of the same number may be another's. */
+static bool become(uid_t uid)
 {
+    const gid_t nogroup = 65534;
     const struct passwd *account = getpwuid(uid);
-    if (account == NULL ? setgroups(0, NULL) != 0 : initgroups(account->pw_name, account->pw_gid) != 0)
+    const gid_t gid = account == NULL ? nogroup : account->pw_gid;
+    if (account == NULL ? setgroups(0, NULL) != 0 : initgroups(account->pw_name, gid) != 0)
         return false;
-    if (account != NULL)
-        gid = account->pw_gid;
     if (uid == 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return false;
     /* Powers go by themselves only with root's uid. */
@@ -166,7 +173,7 @@ static void work(const struct terms *terms, int socket)
     close_spool();
 }
 
-int worker_start(const struct terms *terms, uid_t uid, gid_t gid)
+int worker_start(const struct terms *terms, uid_t uid)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -175,7 +182,7 @@ int worker_start(const struct terms *terms, uid_t uid, gid_t gid)
     if (child == 0) {
         signal(SIGCHLD, SIG_DFL);
         /* Neither the bus nor other users' workers. */
-        if (dup2(ends[1], 3) != 3 || close_range(4, ~0U, 0) != 0 || !become(uid, gid))
+        if (dup2(ends[1], 3) != 3 || close_range(4, ~0U, 0) != 0 || !become(uid))
             _exit(EX_OSERR);
         work(terms, 3);
         _exit(EX_OK);

@@ -18,11 +18,12 @@ struct terms {
 /* Datagrams over a SOCK_SEQPACKET pair, to and from. */
 struct job {
     uint64_t id;
-    pid_t tid;
+    pid_t caller;             /* a process, as the bus knows it here */
+    uint64_t process, thread; /* as the caller sees them; process 0: the caller itself */
     unsigned priority;
 };
 
-enum job_result { JOB_DONE, JOB_REFUSED, JOB_FULL, JOB_NO_BROKER, JOB_FAILED };
+enum job_result { JOB_DONE, JOB_REFUSED, JOB_FULL, JOB_NO_BROKER, JOB_NO_THREAD, JOB_FAILED };
 
 struct job_answer {
     uint64_t id;
@@ -31,6 +32,6 @@ struct job_answer {
 };
 
 /* Starts one: our end of the socket; -1 with errno. */
-int worker_start(const struct terms *terms, uid_t uid, gid_t gid);
+int worker_start(const struct terms *terms, uid_t uid);
 
 #endif
