@@ -126,7 +126,7 @@ $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighti
 $(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
 
 $(B)/libexec/muse/analyse:   $(call objects,libexec/muse/analyse.c libexec/muse/result.c $(MUSE_SRC) lib/units.c lib/options.c)
-$(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c command.c drain.c events.c experiment.c load.c phases.c remote.c reserve.c samples.c) $(CLIENT) lib/units.c lib/options.c)
+$(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c command.c drain.c events.c experiment.c load.c phases.c remote.c reserve.c samples.c) $(CLIENT) lib/clock.c lib/units.c lib/options.c)
 # All pairs of marks: what vectors are for.
 $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 

@@ -378,9 +378,9 @@ far_away() {
 shift 3
 command=\$1
 port=\${command##*--send }
-port=\${port%%:*}
+port=\${port%% *}
 echo "\$port" >$WORK/muse/port
-[ -z "$1" ] || command=\$(echo "\$command" | sed "s/--send \$port:/--send \$(cat $WORK/muse/relay):/")
+[ -z "$1" ] || command=\$(echo "\$command" | sed "s/--send \$port /--send \$(cat $WORK/muse/relay) /")
 SSH_CONNECTION='127.0.0.1 5000 127.0.0.1 22' exec sh -c "\$command"
 END_OF_SSH
     chmod 755 bin/ssh
@@ -397,7 +397,7 @@ END_OF_SSH
     [ "$("$MUSE" marks out | grep -c ^2,)" -eq "$(jq .threads.b.jobs out/run.json)" ]
     experiment 1 a='"policy": "SCHED_DEADLINE", "budget": 1, "period": 1' >e.json
     fails 78 'rtf-muse: thread a: SCHED_DEADLINE: the kernel takes budgets from 1024 ns *' "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out
-    fails 64 'rtf-muse: --send: is for rtf muse run --remote, at the other end of ssh' "$MUSE" run --send 1:1 -
+    fails 64 'rtf-muse: --send: is for rtf muse run --remote, at the other end of ssh' "$MUSE" run --send 1 -
     rm bin/ssh
     printf '#!/bin/sh\nexit 255\n' >bin/ssh && chmod 755 bin/ssh
     fails 69 'rtf-muse: far: the connection ended before the experiment did' "$MUSE" run --remote far e.json -o out
@@ -427,6 +427,35 @@ END_OF_RELAY
     grep -q '^a: [0-9]* of [0-9]* marks were lost, and interpolated$' said
     [ "$(of '.threads.a | .lost * 20 > .jobs and .lost * 5 < .jobs')" = true ]
     [ "$(of '.threads.a | .lost + .marks == .jobs')" = true ]
+}
+
+# bats test_tags=turn:2
+@test "muse run --remote: the secret is in no command line, and one peer is heard" {
+    far_away relay
+    sed -i "s,^SSH_CONNECTION,echo \"\$*\" >$WORK/muse/command; SSH_CONNECTION," bin/ssh
+    cat >relay.py <<'END_OF_RELAY'
+import os, socket, struct
+relay, other = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+relay.bind(("127.0.0.1", 0))
+open("relay.new", "w").write(str(relay.getsockname()[1]))
+os.rename("relay.new", "relay")
+while True:
+    data = relay.recv(65536)
+    to = ("127.0.0.1", int(open("port").read()))
+    relay.sendto(data, to)
+    other.sendto(data[:16] + struct.pack("=II", 1, 0) + struct.pack("=qIHH", 7777, 4000000000, 0, 0), to)
+    open("forged", "w").write("yes")
+END_OF_RELAY
+    /usr/bin/python3 -S relay.py 3>&- &
+    echo $! >>"$WORK/pids"
+    eventually test -e relay
+    experiment 1 a >e.json
+    "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >/dev/null
+    [[ $(<command) =~ --send\ [0-9]+\ -$ ]]
+    [ "$(<forged)" = yes ]
+    "$MUSE" marks out >marks
+    [ "$(wc -l <marks)" -gt 100 ]
+    [ "$(grep -c 4000000000 marks)" = 0 ]
 }
 
 # bats test_tags=turn:2

@@ -17,9 +17,10 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "drain.h"
 
-enum { LATE_MS = 300, ANSWER_MOST = 4 << 20, RECEIVE_BUFFER = 8 << 20, WORDS = 64 };
+enum { LATE_MS = 300, ANSWER_MOST = 4 << 20, RECEIVE_BUFFER = 8 << 20, WORDS = 64, HEAD_BYTES = 48, BYTES_MOST = 64 << 20 /* of marks in a second */ };
 
 struct link {
     struct remote *remote;
@@ -30,6 +31,10 @@ struct link {
     char *answer;
     size_t length;
     int files[THREADS_MAX]; /* of marks, by thread */
+    int64_t began;
+    uint64_t bytes; /* of marks, that were written */
+    struct sockaddr_storage peer;
+    socklen_t peer_length; /* 0: none yet */
 };
 
 /* ---- there ---- */
@@ -48,13 +53,14 @@ static bool read_all(char *text, size_t length)
     return true;
 }
 
-/* Its length in a line of its own: standard input stays open behind it. */
-char *remote_receive(size_t *length)
+/* Its length and the secret in a line of their own: standard input stays open behind it. */
+char *remote_receive(size_t *length, uint64_t *secret)
 {
-    char line[16] = "";
+    char line[HEAD_BYTES] = "", *rest;
     for (size_t i = 0; i + 1 < sizeof line && read_all(line + i, 1) && line[i] != '\n'; i++) {
     }
-    *length = strtoul(line, NULL, 10);
+    *length = strtoul(line, &rest, 10);
+    *secret = strtoull(rest, NULL, 16);
     if (*length == 0 || *length > EXPERIMENT_BYTES_MAX)
         return NULL;
     char *text = malloc(*length);
@@ -64,16 +70,14 @@ char *remote_receive(size_t *length)
     return NULL;
 }
 
-bool remote_address(const char *text, struct sockaddr_storage *host, socklen_t *length, uint64_t *secret)
+bool remote_address(const char *port, struct sockaddr_storage *host, socklen_t *length)
 {
-    const char *connection = getenv("SSH_CONNECTION"), *colon = strchr(text, ':');
-    char name[64], port[8];
+    const char *connection = getenv("SSH_CONNECTION");
+    char name[64];
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_DGRAM}, *found;
-    if (connection == NULL || colon == NULL || (size_t)(colon - text) >= sizeof port)
+    if (connection == NULL)
         return false;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(connection, " "), connection);
-    snprintf(port, sizeof port, "%.*s", (int)(colon - text), text);
-    *secret = strtoull(colon + 1, NULL, 16);
     if (getaddrinfo(name, port, &hints, &found) != 0)
         return false;
     memcpy(host, found->ai_addr, found->ai_addrlen);
@@ -110,7 +114,7 @@ static bool open_socket(struct link *link)
 static void become_ssh(const struct link *link, int in, int out)
 {
     char last[PATH_MAX + 128];
-    snprintf(last, sizeof last, "%s run%s --send %u:%016" PRIx64 " -", link->remote->command, link->remote->compat ? " --compat" : "", link->port, link->secret);
+    snprintf(last, sizeof last, "%s run%s --send %u -", link->remote->command, link->remote->compat ? " --compat" : "", link->port);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -138,13 +142,14 @@ static bool start_ssh(struct link *link)
     return link->child > 0;
 }
 
+/* Standard input of ssh is read by the other side alone; a command line is read by every user of either machine. */
 static bool send_experiment(const struct link *link)
 {
-    char *text = json_dumps(link->remote->experiment->json, JSON_COMPACT), line[16];
+    char *text = json_dumps(link->remote->experiment->json, JSON_COMPACT), line[HEAD_BYTES];
     if (text == NULL)
         return false;
     size_t length = strlen(text), done = 0;
-    int head = snprintf(line, sizeof line, "%zu\n", length);
+    int head = snprintf(line, sizeof line, "%zu %016" PRIx64 "\n", length, link->secret);
     bool good = write(link->to, line, (size_t)head) == head;
     while (good && done < length) {
         ssize_t written = write(link->to, text + done, length - done);
@@ -168,20 +173,49 @@ static bool open_files(struct link *link)
     return true;
 }
 
-/* Who does not know the secret, or says what cannot be, is not listened to. False: the disk is full. */
-static bool take_datagrams(const struct link *link)
+struct datagram {
+    struct datagram_head head;
+    struct mark marks[DATAGRAM_MARKS];
+};
+
+static bool is_good(const struct link *link, const struct datagram *datagram, ssize_t got)
 {
-    struct {
-        struct datagram_head head;
-        struct mark marks[DATAGRAM_MARKS];
-    } datagram;
+    return got > (ssize_t)sizeof datagram->head && datagram->head.marks <= DATAGRAM_MARKS &&
+           (size_t)got == sizeof datagram->head + datagram->head.marks * sizeof *datagram->marks && datagram->head.secret == link->secret &&
+           memcmp(datagram->head.magic, DATAGRAM_MAGIC, sizeof datagram->head.magic) == 0 && datagram->marks[0].thread < link->remote->experiment->thread_count;
+}
+
+/* So much as no experiment makes: the other machine does not fill the disk of this one in a moment. What is more is lost, and found by the gap. */
+static bool has_room(const struct link *link, size_t size)
+{
+    const uint64_t seconds = (uint64_t)(monotonic_now() - link->began) / UINT64_C(1000000000) + 1;
+    return link->bytes + size <= seconds * BYTES_MOST;
+}
+
+/* The first is heard alone. From then on the kernel takes nothing of others; what is in the queue is looked at here. */
+static bool is_peer(struct link *link, const struct sockaddr_storage *peer, socklen_t length)
+{
+    if (link->peer_length != 0)
+        return length == link->peer_length && memcmp(peer, &link->peer, length) == 0;
+    memcpy(&link->peer, peer, length);
+    link->peer_length = length;
+    return connect(link->socket, (const struct sockaddr *)peer, length) == 0;
+}
+
+/* Who does not know the secret, or says what cannot be, is not listened to. False: the disk is full. */
+static bool take_datagrams(struct link *link)
+{
+    struct datagram datagram;
+    struct sockaddr_storage peer;
     ssize_t got;
-    while ((got = recv(link->socket, &datagram, sizeof datagram, 0)) >= 0) {
-        const size_t size = got < (ssize_t)sizeof datagram.head ? 0 : datagram.head.marks * sizeof *datagram.marks;
-        if (size == 0 || (size_t)got != sizeof datagram.head + size || datagram.head.secret != link->secret ||
-            memcmp(datagram.head.magic, DATAGRAM_MAGIC, sizeof datagram.head.magic) != 0 || datagram.marks[0].thread >= link->remote->experiment->thread_count)
+    for (socklen_t length = sizeof peer; (got = recvfrom(link->socket, &datagram, sizeof datagram, 0, (struct sockaddr *)&peer, &length)) >= 0; length = sizeof peer) {
+        if (!is_good(link, &datagram, got) || !is_peer(link, &peer, length))
+            continue;
+        const size_t size = datagram.head.marks * sizeof *datagram.marks;
+        if (!has_room(link, size))
             continue;
         link->remote->heard = true;
+        link->bytes += size;
         if (write(link->files[datagram.marks[0].thread], datagram.marks, size) != (ssize_t)size)
             return false;
     }
@@ -276,7 +310,7 @@ static int talk(struct link *link, char *why)
 
 int remote_run(struct remote *remote, char why[static REMOTE_WHY])
 {
-    struct link link = {.remote = remote, .socket = -1, .to = -1, .from = -1};
+    struct link link = {.remote = remote, .socket = -1, .to = -1, .from = -1, .began = monotonic_now()};
     why[0] = '\0';
     if (getrandom(&link.secret, sizeof link.secret, 0) != sizeof link.secret || !open_socket(&link) || !open_files(&link) || !block_signals(&link) ||
         !start_ssh(&link)) {

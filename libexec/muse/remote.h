@@ -26,10 +26,10 @@ struct remote {
 /* Here: an exit status. */
 int remote_run(struct remote *remote, char why[static REMOTE_WHY]);
 
-/* There: the experiment's text, to be freed; NULL: it did not come. */
-char *remote_receive(size_t *length);
+/* There: the experiment's text, to be freed, and the secret of its marks; NULL: they did not come. */
+char *remote_receive(size_t *length, uint64_t *secret);
 
-/* "PORT:SECRET" as the other side has passed it, and where ssh says that it is. */
-bool remote_address(const char *text, struct sockaddr_storage *host, socklen_t *length, uint64_t *secret);
+/* The port that the other side has passed, where ssh says that it is. */
+bool remote_address(const char *port, struct sockaddr_storage *host, socklen_t *length);
 
 #endif

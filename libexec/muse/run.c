@@ -70,7 +70,7 @@ static const struct argp_option option_table[] = {
     {"spool", KEY_SPOOL, "DIR", 0, "The spool for reservations (default: " RTF_SPOOL ")", 0},
     {"remote", KEY_REMOTE, "HOST", 0, "Run it there, by ssh; marks come back as datagrams", 0},
     {"remote-command", KEY_REMOTE_COMMAND, "COMMAND", 0, "How it is called there (default: rtf muse)", 0},
-    {"send", KEY_SEND, "PORT:SECRET", OPTION_HIDDEN, NULL, 0},
+    {"send", KEY_SEND, "PORT", OPTION_HIDDEN, NULL, 0},
     {"json", KEY_JSON, NULL, 0, "Print result.json instead of a table", 0},
     {"quiet", 'q', NULL, 0, "Print nothing", 0},
     {0}};
@@ -516,8 +516,8 @@ static int run_for_another(const struct options *options)
     size_t size;
     socklen_t length;
     uint64_t secret;
-    char *text = remote_receive(&size);
-    if (text == NULL || !remote_address(options->send, &host, &length, &secret))
+    char *text = remote_receive(&size, &secret);
+    if (text == NULL || !remote_address(options->send, &host, &length))
         return fail(EX_USAGE, "--send", "is for rtf muse run --remote, at the other end of ssh");
     bool good = experiment_parse(text, size, READ_TO_RUN, options->compat, &experiment, why);
     free(text);
