@@ -213,3 +213,57 @@ END
     settles() { before=$(switches); sleep 0.3; [ "$(switches)" = "$before" ]; }
     eventually settles
 }
+
+# shares UID NAME: what it has been given so far, once each.
+shares() { jq -sc --arg uid "$1" --arg name "$2" '[.[] | select((.uid | tostring) == $uid and .name == $name and .grant != null).grant | .accepted_runtime // .claims[0].accepted_count]' "$EVENTS"; }
+
+@test "a rule's sum that others fill with what they desire refuses nothing that is needed, at once and each time" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9'
+    rules_are "- EDF max_utilization 0.2"
+    broker_start
+    spec $ALICE a '{"plugin": "EDF", "runtime": "5ms", "desired_runtime": "20ms", "period": "100ms"}' >/dev/null
+    eventually has_runtime $ALICE a 20000
+    for _ in 1 2 3; do
+        told '.result == "OK"' "$(spec $BOB b '{"plugin": "EDF", "runtime": "10ms", "period": "100ms"}')"
+        told '.grant.accepted_runtime == 10000' "$(cat "$SPECS/$ALICE/a.verdict")"
+        remove $BOB b
+        eventually test ! -e "$SPECS/$BOB/b.verdict"
+    done
+    books
+}
+
+@test "a refused need changes nobody's share, nor does a dry run" {
+    configure_plugins "$CAMERA" "EDF edf - all partition=global threshold=$(awk -v cpus="$(getconf _NPROCESSORS_ONLN)" 'BEGIN { printf "%.4f", 0.3 / cpus }')"
+    rules_are "- CAMERA max_amount 1000"
+    broker_start
+    spec $ALICE cam "$(units 2 8)" >/dev/null
+    spec $CAROL cpu '{"plugin": "EDF", "runtime": "2ms", "desired_runtime": "20ms", "period": "100ms"}' >/dev/null
+    eventually has $ALICE cam 8
+    eventually has_runtime $CAROL cpu 20000
+    local cam cpu
+    cam=$(shares $ALICE cam) cpu=$(shares $CAROL cpu)
+    # Its units could be had, its CPU time could not.
+    told '.result == "SCHEDULE_FAIL" and .refusal.code == "full"' \
+        "$(spec $BOB both '{"units": {"count": 5}, "plugin": "EDF", "runtime": "29ms", "period": "100ms"}')"
+    told '.result == "OK" and .dry_run' "$(spec $BOB dry '{"units": {"count": 5}, "plugin": "EDF", "runtime": "25ms", "period": "100ms", "dry_run": true}')"
+    [ "$(shares $ALICE cam)" = "$cam" ]
+    [ "$(shares $CAROL cpu)" = "$cpu" ]
+    told '.result == "OK"' "$(spec $BOB both '{"units": {"count": 5}, "plugin": "EDF", "runtime": "25ms", "period": "100ms"}')"
+    eventually has $ALICE cam 5
+    books
+}
+
+@test "where the plugin's test is no sum, a need comes before desires too, again and again" {
+    configure_plugins 'EDF edf - all partition=global admission=gfb threshold=0.9'
+    rules_are
+    broker_start
+    spec $ALICE a "$(cpu 10ms 70ms)" >/dev/null
+    eventually has_runtime $ALICE a 70000
+    for _ in 1 2 3; do
+        told '.result == "OK"' "$(spec $BOB b '{"plugin": "EDF", "runtime": "60ms", "period": "100ms"}')"
+        remove $BOB b
+        eventually test ! -e "$SPECS/$BOB/b.verdict"
+        eventually has_runtime $ALICE a 70000
+    done
+    books
+}

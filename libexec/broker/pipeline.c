@@ -226,5 +226,7 @@ void pipeline_advance(struct request *request, enum next next)
 
 void pipeline_has_waited(struct request *request)
 {
+    if (request->trial == TRIAL_FAILED)
+        request->trial = TRIAL_NONE;
     pipeline_advance(request, request->then == ASK ? ask_again(request) : request->then);
 }

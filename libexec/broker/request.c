@@ -150,8 +150,8 @@ void blame(struct request *request, const char *by, enum why code, bool never)
 void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason)
 {
     const struct reservation *reservation = request->reservation;
-    if (is_asked_again(reservation) && strcmp(decision, "refused") == 0)
-        return; /* others decide how often: his verdict says what is news */
+    if (strcmp(decision, "refused") == 0 && (is_asked_again(reservation) || request->trial != TRIAL_NONE))
+        return; /* others decide how often: the owner's verdict says what is news */
     struct event event = {.stage = stage, .user = reservation->user, .name = reservation->name, .request = kind_name(request->outcome.kind),
                           .decision = decision, .reason = reason, .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
                           .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,

@@ -56,7 +56,9 @@ struct request {
     /* spare capacity: spare.h */
     bool for_more;              /* nobody but the broker asks: it is to have more than it needs, */
     uint64_t most;              /* but no larger runtime than this; 0: no bound */
-    enum { TOOK_NOTHING, TOOK_PART, TOOK_ALL } took_back; /* of what others do not need */
+    enum { TRIAL_NONE, TRIAL_RUNS, TRIAL_PASSED, TRIAL_FAILED } trial; /* trial.h */
+    const struct claim *tried_from; /* the claim that was refused before the trial; NULL: it was CPU time */
+    int takes;                  /* how often others have given up what they do not need */
     int moments;                /* that it has waited for that */
 
     /* asking the neighbours of the plugin that offered */

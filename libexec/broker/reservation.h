@@ -162,6 +162,7 @@ struct refusal {
     uint64_t nearest;            /* of the runtime, us, or of the first value of a claim on `of`; 0 is none */
     enum resource of;
     const struct counter *counter; /* of the rule, whose sum it is; NULL. To be compared only: new rules have others */
+    uint64_t lacks;              /* so much less of CPU time in that sum would do; 0: not known */
     bool never;                  /* no other task's end can change the answer */
 };
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "account.h"
+#include "trial-cost.h"
 #include "unit.h"
 
 enum { MOST = 12 };
@@ -59,6 +61,23 @@ static void pools_are_apart(void **state)
     desires_share_out(two, 2);
     for (int i = 0; i < 2; i++)
         assert_int_equal(two[i].aim, two[i].pool == &pools[1] ? 7 : 9);
+}
+
+/* A burst, and a tenth of the time after that. */
+static void trials_are_paid_for(void **state)
+{
+    const int64_t second = 1000000000;
+    struct account account = {0};
+    int burst = 0, later = 0;
+    (void)state;
+    while (trial_is_affordable(&account, 9, second))
+        burst++;
+    while (trial_is_affordable(&account, 9, 2 * second))
+        later++;
+    assert_int_equal(burst, 101);
+    assert_int_equal(later, 100);
+    assert_true(trial_is_affordable(&account, 5000, 100 * second));
+    assert_false(trial_is_affordable(&account, 0, 101 * second));
 }
 
 static uint64_t surplus(const struct desire *one)
@@ -118,7 +137,7 @@ static void at_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights),
+        cmocka_unit_test(trials_are_paid_for), cmocka_unit_test(weights),
         cmocka_unit_test(what_one_does_not_want_goes_to_the_others),
         cmocka_unit_test(importance_comes_first),
         cmocka_unit_test(what_some_have_already_is_shared_out_anew),

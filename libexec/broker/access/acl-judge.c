@@ -173,6 +173,7 @@ static void judge_utilization(struct question *question, const struct rule *rule
                                       : "");
     if (first) {
         question->refusal->counter = rule_counter(question->acl, rule, question->account);
+        question->refusal->lacks = asked - left;
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%s", asked_text);
         snprintf(question->refusal->available, sizeof question->refusal->available, "%s", format_utilization(left, left_text));
     }

@@ -358,6 +358,23 @@ void acl_settle(struct charge *charge, uint64_t amount)
     }
 }
 
+static uint64_t beyond(const struct charged *part, uint64_t amount)
+{
+    return part->amount > amount ? part->amount - amount : 0;
+}
+
+void acl_set_aside(const struct charge *charge, uint64_t amount)
+{
+    for (int i = 0; i < charge->count; i++)
+        charge->parts[i].counter->used -= beyond(&charge->parts[i], amount);
+}
+
+void acl_bring_back(const struct charge *charge, uint64_t amount)
+{
+    for (int i = 0; i < charge->count; i++)
+        charge->parts[i].counter->used += beyond(&charge->parts[i], amount);
+}
+
 static void report_overdrawn(const struct rule *rule, uint64_t used, const char *whose)
 {
     char text[UTILIZATION_TEXT];

@@ -68,6 +68,10 @@ void acl_release(struct charge *charge);
 /* What *from holds is *into's from now on. */
 void acl_join(struct charge *into, struct charge *from);
 
+/* For a moment the sums are as if the charge were no more than `amount`; and as they were. */
+void acl_set_aside(const struct charge *charge, uint64_t amount);
+void acl_bring_back(const struct charge *charge, uint64_t amount);
+
 /* Turns what was held for a request into what its grant weighs. */
 void acl_settle(struct charge *charge, uint64_t amount);
 

@@ -15,22 +15,22 @@ static size_t count_of_all;
 /* ---- who desires something ---- */
 
 /* What is not counted, or need not fit, is not shared out either. */
-static bool desires_cpu(const struct grant *grant)
+bool desires_cpu_time(const struct grant *grant)
 {
     const struct spec *spec = &grant->spec;
     return cpu_weight(grant) != 0 && !plugin_line(grant->plugin)->keeps_desired && spec->desired_runtime > spec->runtime && spec->runtime != 0 && !spec->ignore_admission;
 }
 
-static bool desires_more(const struct holding *holding)
+bool desires_more_of(const struct holding *holding)
 {
     return !plugin_line(holding->plugin)->keeps_desired && claim_desired(&holding->claim) > claim_least(&holding->claim);
 }
 
 static size_t number_of(const struct grant *grant)
 {
-    size_t number = grant != NULL && desires_cpu(grant);
+    size_t number = grant != NULL && desires_cpu_time(grant);
     for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL; holding = holding->next)
-        number += desires_more(holding);
+        number += desires_more_of(holding);
     return number;
 }
 
@@ -45,6 +45,11 @@ void desires_follow(struct reservation *reservation)
         TAILQ_INSERT_TAIL(&all, reservation, of_desires);
     else
         TAILQ_REMOVE(&all, reservation, of_desires);
+}
+
+size_t desires_count(void)
+{
+    return count_of_all;
 }
 
 struct reservation *desires_first(void)
@@ -113,10 +118,10 @@ size_t desires_list(struct desire **desires)
     size_t count = 0;
     *desires = allocate((count_of_all * RESOURCES + 1) * sizeof **desires);
     TAILQ_FOREACH(reservation, &all, of_desires) {
-        if (desires_cpu(reservation->grant))
+        if (desires_cpu_time(reservation->grant))
             (*desires)[count++] = of_cpu(reservation);
         for (const struct holding *holding = reservation->grant->holdings; holding != NULL; holding = holding->next)
-            if (desires_more(holding))
+            if (desires_more_of(holding))
                 (*desires)[count++] = of_holding(reservation, holding);
     }
     return count;

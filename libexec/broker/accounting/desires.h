@@ -24,6 +24,13 @@ void desires_follow(struct reservation *reservation);
 /* The first of those that desire something; NULL: nobody does. The next is its of_desires. */
 struct reservation *desires_first(void);
 
+/* How many reservations that is. */
+size_t desires_count(void);
+
+/* Would the grant rather have more CPU time, or its holding more of its resource? */
+bool desires_cpu_time(const struct grant *grant);
+bool desires_more_of(const struct holding *holding);
+
 /* What is held of it; NULL: CPU time. */
 struct holding *desire_holding(const struct desire *desire);
 

@@ -111,6 +111,12 @@ void ledger_remove(const struct grant *grant)
     (void)each_pool(grant, take_out, NULL);
 }
 
+void ledger_as_if(const struct grant *counts, const struct grant *not)
+{
+    (void)each_pool(not, take_out, NULL);
+    (void)each_pool(counts, put_in, NULL);
+}
+
 /* ---- what is accepted and not granted yet ---- */
 
 static bool copy_pool(const struct pool *pool, const struct grant *grant, void *context)

@@ -17,6 +17,9 @@ uint64_t ledger_left(const struct pool *pool, const struct grant *old);
 void ledger_add(const struct grant *grant);
 void ledger_remove(const struct grant *grant);
 
+/* For a moment one grant counts in place of the other: nothing has been added or removed. */
+void ledger_as_if(const struct grant *counts, const struct grant *not);
+
 /* What has been accepted of a transaction, and is not granted yet: takes what the pool must hold beyond `old`, or gives it back. False:
  * *reason, and *left is what could be had. */
 bool ledger_hold(struct holding *holding, const struct grant *old, uint64_t *left, char reason[static REASON_BYTES]);

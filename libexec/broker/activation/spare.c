@@ -13,12 +13,14 @@
 #include "debts.h"
 #include "desires.h"
 #include "ledger.h"
+#include "lessened.h"
 #include "memory.h"
 #include "plugin-lines.h"
 #include "reservations.h"
 #include "resource-cpu.h"
 #include "shares.h"
 #include "spec.h"
+#include "trial.h"
 #include "units.h"
 #include "verdict.h"
 #include "waiting.h"
@@ -28,49 +30,6 @@ static const int64_t between_changes = 1000000000, between_rounds = 20000000, wh
 /* ---- less ---- */
 
 static const char taken_back[] = "what it had beyond what it needs is needed elsewhere";
-
-static struct holding *copy_holdings(const struct holding *from)
-{
-    struct holding *first = NULL, **last = &first;
-    for (; from != NULL; from = from->next) {
-        struct holding *holding = allocate(sizeof *holding);
-        *holding = *from;
-        holding->charge = (struct charge){0};
-        holding->ahead = 0;
-        holding->next = NULL;
-        *last = holding;
-        last = &holding->next;
-    }
-    return first;
-}
-
-/* A claim with so much of what it is a claim on. */
-static struct claim claim_with(const struct claim *of, uint64_t first)
-{
-    struct claim claim = *of;
-    claim.least = claim_least(of);
-    claim.values[0] = first;
-    if (claim.least == first)
-        claim.least = 0;
-    return claim;
-}
-
-/* The grant with no more than its aims. */
-static struct grant *lessened(const struct grant *grant)
-{
-    struct grant *less = allocate(sizeof *less);
-    *less = *grant;
-    less->spec = spec_copy(&grant->spec);
-    less->charge = (struct charge){0};
-    less->holdings = copy_holdings(grant->holdings);
-    for (struct holding *holding = less->holdings; holding != NULL; holding = holding->next)
-        if (holding->aim < holding->claim.values[0])
-            holding->claim = claim_with(&holding->claim, holding->aim);
-    if (grant->aim < grant->plan.runtime)
-        less->plan.runtime = grant->aim;
-    less->utilization = cpu_utilization(less);
-    return less;
-}
 
 /* The verdict says of a thread only what the helper has done. */
 static void follow(struct reservation *reservation, bool has_less_time)
@@ -85,7 +44,7 @@ static void follow(struct reservation *reservation, bool has_less_time)
 static void lessen(struct reservation *reservation)
 {
     const uint64_t runtime = reservation->grant->plan.runtime;
-    grant_lessen(reservation, lessened(reservation->grant));
+    grant_lessen(reservation, grant_within_aims(reservation->grant));
     reservation->shared_out = monotonic_now();
     (void)reservation_record(reservation);
     follow(reservation, reservation->grant->plan.runtime < runtime);
@@ -257,6 +216,7 @@ struct need {
     const struct desire *desires;
     size_t count;
     const uint64_t *pool; /* the one that would do */
+    bool is_known;        /* how much is lacking: in that pool, or in a rule's sum of CPU time */
     uint64_t lacks, best;
 };
 
@@ -313,6 +273,24 @@ static void find_pool(struct need *need)
     for (int i = 0; i < plugins_count(); i++)
         if (may_serve(need->request, i))
             (void)resource_kind_of(i)->of_line(i, need->request->claim == NULL ? of_cpu : of_claim, need);
+    need->is_known = need->pool != NULL;
+}
+
+/* A rule's no comes before any pool is looked at. */
+static bool is_denied(const struct request *request)
+{
+    return request->denied && request->no_plugin < 0;
+}
+
+static void find_what_lacks(struct need *need)
+{
+    const struct request *request = need->request;
+    if (!is_denied(request)) {
+        find_pool(need);
+        return;
+    }
+    need->lacks = request->denial.lacks;
+    need->is_known = need->lacks != 0;
 }
 
 static bool is_charged_to(const struct charge *charge, const struct counter *counter)
@@ -329,7 +307,7 @@ static bool may_help(const struct need *need, const struct desire *desire)
     const struct request *request = need->request;
     const struct grant *grant = desire->reservation->grant;
     const struct holding *holding = desire_holding(desire);
-    if (request->denied && request->no_plugin < 0)
+    if (is_denied(request))
         return request->denial.counter != NULL && is_charged_to(holding == NULL ? &grant->charge : &holding->charge, request->denial.counter);
     return may_serve(request, holding == NULL ? grant->plugin : holding->plugin);
 }
@@ -340,7 +318,7 @@ static uint64_t part_of(const struct need *need, const struct desire *desire)
     const uint64_t surplus = desire->now - desire->least;
     if (desire->reservation == need->request->reservation || (need->pool == NULL ? !may_help(need, desire) : desire->pool != need->pool))
         return 0;
-    return need->pool != NULL && need->lacks < surplus ? need->lacks : surplus;
+    return need->is_known && need->lacks < surplus ? need->lacks : surplus;
 }
 
 static void take_part(const struct desire *desire, uint64_t part)
@@ -364,7 +342,7 @@ static enum taken take(struct need *need)
             taken = TAKEN_LATER;
             continue;
         }
-        need->lacks -= need->pool == NULL ? 0 : part;
+        need->lacks -= need->is_known ? part : 0;
         take_part(desire, part);
         taken = taken == TAKEN_LATER ? taken : TAKEN;
     }
@@ -374,19 +352,39 @@ static enum taken take(struct need *need)
 /* What is taken back of CPU time may have to be paid back first: that is waited for before anything else is tried. */
 static bool is_to_come_free(const struct request *request)
 {
-    return request->took_back != TOOK_NOTHING && !request->patient && debt_count() != 0;
+    return request->takes != 0 && !request->patient && debt_count() != 0;
 }
 
-/* Where it is not known how much would help, others are not to give up all that they have again and again for somebody who is refused all the same. */
-static bool may_take_all(struct request *request)
+/* Somebody has something that may help. */
+static bool may_be_helped(const struct need *need)
 {
-    const int64_t now = monotonic_now(), for_the_next = 10000000000;
-    struct account *account = request->reservation->user->account;
-    if (request->took_back == TOOK_ALL || now < account->took_all + for_the_next)
-        return false;
-    account->took_all = now;
-    request->took_back = TOOK_ALL;
-    return true;
+    bool may = false;
+    for (size_t i = 0; i < need->count && !may; i++)
+        may = part_of(need, &need->desires[i]) != 0;
+    return may;
+}
+
+/* What is being asked for, beyond what is needed, counts already. */
+static bool is_anybody_raised(const struct request *request)
+{
+    const struct reservation *reservation = desires_first();
+    while (reservation != NULL && (reservation == request->reservation || reservation->request == NULL || !reservation->request->for_more))
+        reservation = TAILQ_NEXT(reservation, of_desires);
+    return reservation != NULL;
+}
+
+/* What is taken is taken for a need that is granted then: that is tried first, and changes nothing. Who has been granted something meanwhile may be in
+ * the way all the same, a few times. */
+static enum taken try_or_take(struct need *need, struct request *request)
+{
+    enum { TAKES = 16 };
+    if (!may_be_helped(need))
+        return is_anybody_raised(request) ? TAKEN_LATER : TAKEN_NOTHING;
+    if (request->trial == TRIAL_NONE)
+        return trial_begin(request) ? TAKEN : TAKEN_NOTHING;
+    if (request->trial != TRIAL_PASSED || request->takes++ == TAKES)
+        return TAKEN_NOTHING;
+    return take(need);
 }
 
 enum taken spare_take_back(struct request *request)
@@ -397,12 +395,8 @@ enum taken spare_take_back(struct request *request)
     struct need need = {.request = request, .count = desires_list(&desires)};
     desires_share_out(desires, need.count);
     need.desires = desires;
-    find_pool(&need);
-    enum taken taken = TAKEN_NOTHING;
-    if (need.pool != NULL)
-        request->took_back = TOOK_PART;
-    if (need.pool != NULL || may_take_all(request))
-        taken = take(&need);
+    find_what_lacks(&need);
+    const enum taken taken = try_or_take(&need, request);
     free(desires);
     return taken == TAKEN_LATER && !waiting_for_a_moment(request) ? TAKEN_NOTHING : taken;
 }

@@ -9,6 +9,7 @@
 #include "names.h"
 #include "refusals.h"
 #include "spare.h"
+#include "trial.h"
 
 static const struct charge *charged_already(const struct request *request, int plugin)
 {
@@ -27,6 +28,8 @@ static bool may_be_asked(const struct claim *claim, int plugin)
 
 static enum next refuse(struct request *request)
 {
+    if (is_tried(request))
+        return trial_fails(request);
     const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_take_back(request);
     if (taken == TAKEN_LATER)
         return WAIT;
@@ -58,6 +61,14 @@ static enum next ask_for_background(struct request *request)
     return ANSWER;
 }
 
+static enum next ask(struct request *request)
+{
+    trial_tell(request->plugin);
+    const uint64_t id = plugin_accept(request->plugin, request->reservation->task, &request->spec, request->ceiling, false);
+    trial_tell_back(request->plugin);
+    return wait_for_plugin(request, STEP_CLAIM, id);
+}
+
 enum next claims_ask(struct request *request)
 {
     const struct claim *claim = request->claim;
@@ -72,7 +83,7 @@ enum next claims_ask(struct request *request)
             continue;
         if (acl_check_claim(rules, request->reservation->user->account, request->plugin, claim, charged_already(request, request->plugin), &request->hold,
                             &request->ceiling, &refusal, reason))
-            return wait_for_plugin(request, STEP_CLAIM, plugin_accept(request->plugin, request->reservation->task, &request->spec, request->ceiling, false));
+            return ask(request);
         refusal_keep_denial(request, &refusal, reason);
         const uint64_t allowed = claim_within(claim, request->ceiling);
         request->nearest = allowed > request->nearest ? allowed : request->nearest;

@@ -22,6 +22,7 @@
 #include "spare.h"
 #include "spec.h"
 #include "tasks.h"
+#include "trial.h"
 #include "units.h"
 
 enum { TRIES_MAX = 16 };
@@ -84,7 +85,9 @@ static uint64_t ask(struct request *request, const struct spec *spec, bool may_c
     bool aside = reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, request->plugin);
     if (aside)
         plugin_load(request->plugin, reservation->task, NULL);
+    trial_tell(request->plugin);
     uint64_t id = plugin_accept(request->plugin, reservation->task, spec, request->ceiling, may_commit && !spec->dry_run);
+    trial_tell_back(request->plugin);
     if (aside)
         plugin_load(request->plugin, reservation->task, reservation->grant);
     return id;
@@ -108,7 +111,7 @@ static struct spec probed_spec(const struct request *request)
  * take? Plugins that are right need few questions; one that is not must not keep all others waiting. */
 static enum next probe(struct request *request, uint64_t runtime)
 {
-    if (runtime < request->least || request->tries++ == TRIES_MAX)
+    if (is_tried(request) || runtime < request->least || request->tries++ == TRIES_MAX)
         return ASK;
     request->probed = runtime;
     struct spec smaller = probed_spec(request);
@@ -166,6 +169,8 @@ static bool something_came_free(struct request *request)
 
 static enum next refuse(struct request *request)
 {
+    if (is_tried(request))
+        return trial_fails(request);
     if (!refusal_is_final(request) && something_came_free(request))
         return ask_again(request);
     const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_take_back(request);
@@ -261,7 +266,7 @@ static enum next overfull(struct request *request, struct grant *grant, bool com
     if (!request->retried) {
         request->retried = true;
         request->plugin--;
-    } else if (strcmp(plugin_line(request->plugin)->tests, "none") == 0) {
+    } else if (is_tried(request) || strcmp(plugin_line(request->plugin)->tests, "none") == 0) {
         refusal_note_no(request, request->plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
     } else {
         plugin_fail(request->plugin, reason);
@@ -276,6 +281,10 @@ static enum next would_schedule(struct request *request)
     struct grant *grant = request->partial;
     if (grant->plugin != NO_PLUGIN)
         neighbours_forget(request, grant);
+    if (is_tried(request) && trial_passes(request)) {
+        drop_partial(request);
+        return ASK;
+    }
     grant->holdings = request->holdings;
     request->holdings = NULL;
     request->outcome.would_grant = grant;
@@ -459,14 +468,22 @@ static enum next grant_without_cpu(struct request *request)
     return would_schedule(request);
 }
 
-enum next ask_next(struct request *request)
+static enum next ask_for_what_is_next(struct request *request)
 {
     if (request->claim != NULL)
         return claims_ask(request);
     return spec_claims_cpu(&request->spec) ? ask_for_cpu(request) : grant_without_cpu(request);
 }
 
-enum next plugin_answered(struct request *request, enum step step, const struct plugin_event *event)
+enum next ask_next(struct request *request)
+{
+    trial_enter(request);
+    const enum next next = ask_for_what_is_next(request);
+    trial_leave();
+    return next;
+}
+
+static enum next take_answer(struct request *request, enum step step, const struct plugin_event *event)
 {
     if (step == STEP_CLAIM)
         return claim_answered(request, event);
@@ -475,4 +492,12 @@ enum next plugin_answered(struct request *request, enum step step, const struct 
     if (step == STEP_JUDGE)
         return neighbour_answered(request, event) ? WAIT : decide(request);
     return step == STEP_SCHEDULE ? schedule_answered(request, event) : accept_answered(request, event);
+}
+
+enum next plugin_answered(struct request *request, enum step step, const struct plugin_event *event)
+{
+    trial_enter(request);
+    const enum next next = take_answer(request, step, event);
+    trial_leave();
+    return next;
 }

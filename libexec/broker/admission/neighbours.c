@@ -2,13 +2,31 @@
 
 #include <stdio.h>
 
+#include "trial.h"
+
+static void load_as_before(const struct reservation *reservation, int plugin)
+{
+    plugin_load(plugin, reservation->task, reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, plugin) ? reservation->grant : NULL);
+}
+
+/* What is only tried must not be noted beside what the others have. */
+static void judge(struct request *request)
+{
+    trial_tell(request->judge);
+    const uint64_t id = plugin_judge(request->judge, request->reservation->task, request->offer);
+    if (is_tried(request))
+        load_as_before(request->reservation, request->judge);
+    trial_tell_back(request->judge);
+    (void)wait_for_plugin(request, STEP_JUDGE, id);
+}
+
 /* All are asked, also after a no: the least of what they could bear is what all could. */
 static bool ask_next(struct request *request)
 {
     const struct grant *offer = request->offer;
     while (++request->judge < plugins_count())
         if (plugin_must_judge(request->judge, offer->plugin, &offer->plan)) {
-            (void)wait_for_plugin(request, STEP_JUDGE, plugin_judge(request->judge, request->reservation->task, offer));
+            judge(request);
             return true;
         }
     return false;
@@ -49,5 +67,5 @@ void neighbours_forget(const struct request *request, const struct grant *offer)
     const struct reservation *reservation = request->reservation;
     for (int i = 0; i < plugins_count(); i++)
         if (plugin_must_judge(i, offer->plugin, &offer->plan))
-            plugin_load(i, reservation->task, reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, i) ? reservation->grant : NULL);
+            load_as_before(reservation, i);
 }

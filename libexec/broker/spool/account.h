@@ -29,7 +29,7 @@ struct account {
     int reservations;            /* counted against the limit; for accounts without a name see account_bucket */
     int64_t log_window; /* event.c: of what is written of its users */
     uint64_t log_bytes, log_left_out;
-    int64_t took_all;      /* CLOCK_MONOTONIC: spare.c, when it last had others give up all that they do not need */
+    int64_t trials_until;  /* CLOCK_MONOTONIC: trial.c, when its trials so far are paid for */
     int64_t rare_window;
     unsigned rare_count;
     LIST_HEAD(, user) users; /* its directories */

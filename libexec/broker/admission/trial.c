@@ -1,0 +1,144 @@
+#include "trial.h"
+
+#include <stdlib.h>
+
+#include "acl.h"
+#include "desires.h"
+#include "grants.h"
+#include "ledger.h"
+#include "lessened.h"
+#include "memory.h"
+#include "refusals.h"
+#include "resource.h"
+#include "tasks.h"
+#include "trial-cost.h"
+#include "waiting.h"
+
+/* ---- when ---- */
+
+bool is_tried(const struct request *request)
+{
+    return request->trial == TRIAL_RUNS;
+}
+
+static void ask_from_here(struct request *request)
+{
+    refusal_clear(request);
+    request->retried = false;
+}
+
+bool trial_begin(struct request *request)
+{
+    if (!trial_is_affordable(request->reservation->user->account, desires_count(), monotonic_now()))
+        return false;
+    request->trial = TRIAL_RUNS;
+    request->tried_from = request->claim;
+    request->spec.dry_run = true;
+    ask_from_here(request);
+    return true;
+}
+
+/* What was held before the trial stays: as many as there are claims before the one that was refused, but for those without a guarantee. */
+static void forget_holdings(struct request *request)
+{
+    struct holding **rest = &request->holdings;
+    for (const struct claim *claim = request->spec.claims; claim != request->tried_from && *rest != NULL; claim = claim->next)
+        if (!claim->background)
+            rest = &(*rest)->next;
+    holdings_free(rest);
+}
+
+static void end(struct request *request)
+{
+    request->spec.dry_run = request->outcome.dry_run;
+    forget_holdings(request);
+    request->claim = request->tried_from;
+    ask_from_here(request);
+}
+
+bool trial_passes(struct request *request)
+{
+    request->trial = TRIAL_PASSED;
+    if (request->outcome.dry_run)
+        return false;
+    end(request);
+    return true;
+}
+
+/* Of one that is being changed a plugin may know more than the books. */
+static bool may_be_lessened(const struct reservation *reservation, const struct request *request)
+{
+    return reservation != request->reservation && reservation->request == NULL;
+}
+
+static bool is_anybody_left_out(const struct request *request)
+{
+    const struct reservation *reservation = desires_first();
+    while (reservation != NULL && (reservation == request->reservation || may_be_lessened(reservation, request)))
+        reservation = TAILQ_NEXT(reservation, of_desires);
+    return reservation != NULL;
+}
+
+enum next trial_fails(struct request *request)
+{
+    request->trial = TRIAL_FAILED;
+    end(request);
+    return is_anybody_left_out(request) && waiting_for_a_moment(request) ? WAIT : ASK;
+}
+
+/* ---- as if ---- */
+
+struct lessened {
+    const struct grant *grant;
+    struct grant *least;
+    uint64_t task;
+};
+
+static struct lessened *all;
+static size_t count;
+
+static void each_charge(const struct lessened *one, void (*on)(const struct charge *charge, uint64_t amount))
+{
+    const struct holding *holding = one->grant->holdings, *least = one->least->holdings;
+    on(&one->grant->charge, acl_weight(&one->least->spec, one->least->plan.runtime));
+    for (; holding != NULL; holding = holding->next, least = least->next)
+        on(&holding->charge, claim_amount(&least->claim));
+}
+
+void trial_enter(const struct request *request)
+{
+    if (!is_tried(request))
+        return;
+    all = allocate((desires_count() + 1) * sizeof *all);
+    for (struct reservation *reservation = desires_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires)) {
+        if (!may_be_lessened(reservation, request))
+            continue;
+        all[count] = (struct lessened){reservation->grant, grant_at_least(reservation->grant), reservation->task};
+        ledger_as_if(all[count].least, all[count].grant);
+        each_charge(&all[count++], acl_set_aside);
+    }
+}
+
+void trial_leave(void)
+{
+    while (count != 0) {
+        const struct lessened *one = &all[--count];
+        each_charge(one, acl_bring_back);
+        ledger_as_if(one->grant, one->least);
+        grant_free(one->least);
+    }
+    free(all);
+    all = NULL;
+}
+
+void trial_tell(int plugin)
+{
+    for (size_t i = 0; i < count; i++)
+        feed_one(plugin, all[i].task, all[i].least);
+}
+
+void trial_tell_back(int plugin)
+{
+    for (size_t i = 0; i < count; i++)
+        feed_one(plugin, all[i].task, all[i].grant);
+}
