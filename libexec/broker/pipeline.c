@@ -165,7 +165,7 @@ static void released(struct request *request)
                           .microseconds = (monotonic_now() - request->started) / 1000, .grant = verdict_grant(reservation->grant)};
     grant_unbook(reservation, true);
     shares_follow(reservation);
-    reader_remove(reservation->user, reservation->name, "verdict", NULL);
+    reader_release(reservation->user, reservation->name);
     if (reservation->judged_tid.inode != 0 && reservation->sighting != NULL && reservation->sighting->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
         reservation->leaving_tid = reservation->judged_tid;
         reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* whoever removes it, that will be told */

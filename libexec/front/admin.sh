@@ -60,7 +60,11 @@ find_log() {
     [ -d "$spool" ] || fail 69 "no broker has made a spool at $spool"
     log=$spool/log/events.ndjson
     [ ! -r "$log" ] || return 0
-    if [ "$uid" -eq 0 ]; then fail 66 "there is no $log"; fi
+    if [ -x "$spool/log" ] && [ ! -e "$log" ]; then
+        [ -n "$(log_files 1970-01-01)" ] || fail 66 "there is no $log"
+        say "there is no $log: this is what was rotated; the broker makes the file anew at SIGHUP"
+        return 0
+    fi
     find_own
     [ -n "$own" ] || fail 77 "only root and the group adm may read $spool/log, and you have no directory in $spool/specs"
     log=$own/.events
@@ -92,6 +96,15 @@ as_events() {
 # The same, and what has been rotated, the oldest first; none that ended before that moment.
 log_files() { # MOMENT
     find "${log%/*}" -maxdepth 1 -type f -name "${log##*/}*" -newermt "$1" -printf '%T@ %p\n' | sort -n | cut -d ' ' -f 2-
+}
+
+# The file that is written now; where that has vanished, the one before.
+newest_log() {
+    if [ -e "$log" ]; then
+        cat -- "$log"
+    else
+        unpacked "$(log_files 1970-01-01 | tail -n 1)"
+    fi
 }
 
 unpacked() { # FILE

@@ -13,7 +13,7 @@
  *   op=verdict  name decided request text  put it at NAME.verdict; with answers=1 it is the answer to what was told, with more=1 to NAME.json
  *                                       alone, and NAME.tid will have another
  *   op=done     name                    to what was told there is no answer
- *   op=remove   name file [stamp]       remove NAME.file if it is still as it was, or whatever it is
+ *   op=remove   name file [stamp]       remove NAME.file if it is still as it was, or whatever it is; with released=1 what it held has ended
  *   op=end                              end, if it is really idle: events that come now are the next reader's
  *
  * and hears
@@ -97,11 +97,12 @@ static void take_remove(const struct paragraph *said, const char *name)
     const char *ending = file == NULL ? NULL : strcmp(file, "json") == 0 ? ".json" : strcmp(file, "tid") == 0 ? ".tid" : strcmp(file, "verdict") == 0 ? ".verdict" : NULL;
     if (ending == NULL || !stamp_get(said, "judged", &judged))
         exit(EX_PROTOCOL);
-    const bool is_verdict = strcmp(file, "verdict") == 0, had_verdict = is_verdict && verdict_decided(name) >= 0;
+    const bool is_verdict = strcmp(file, "verdict") == 0;
+    const bool is_release = is_verdict && (paragraph_get(said, "released") != NULL || verdict_decided(name) >= 0);
     if (is_verdict)
         entry_no_verdict(name);
     file_remove(name, ending, any ? NULL : &judged);
-    if (had_verdict)
+    if (is_release)
         kept_release(name);
 }
 

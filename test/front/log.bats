@@ -275,3 +275,60 @@ END
     rm "$EVENTS"
     fails 66 'rtf log: there is no *' rtf_root log
 }
+
+@test "what logrotate runs after it has moved the log makes the broker write a new one, without systemd too" {
+    broker_start
+    something
+    sed -n '/postrotate/,/endscript/ { /postrotate\|endscript/d; s|/var/spool/rtf|'"$SPOOL"'|; p }' "$RTF_SOURCE/etc/rtf.logrotate" >"$WORK/postrotate"
+    grep -q "$SPOOL/state/lock" "$WORK/postrotate"
+    mkdir "$WORK/bin"
+    printf '#!/bin/sh\nexit 3\n' >"$WORK/bin/systemctl"
+    chmod 755 "$WORK/bin/systemctl"
+    mv "$EVENTS" "$EVENTS.1"
+    silent env PATH="$WORK/bin:$PATH" sh -e "$WORK/postrotate"
+    eventually test -e "$EVENTS"
+    spec $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    is_written() { grep -q '"name":"next"' "$EVENTS"; }
+    eventually is_written
+    [ "$(rtf_root history --noheadings | wc -l)" -eq 3 ]
+}
+
+@test "a log that has vanished: what was rotated is told, and the doctor names it" {
+    broker_start
+    something
+    mv "$EVENTS" "$EVENTS.1"
+    status=0
+    rtf_root log --stage verdict >"$WORK/out" 2>"$WORK/err" || status=$?
+    [ "$status" -eq 0 ]
+    [ "$(wc -l <"$WORK/out")" -eq 3 ]
+    grep -q '^rtf log: there is no .*events.ndjson: this is what was rotated' "$WORK/err"
+    [ "$(rtf_root history --noheadings 2>/dev/null | wc -l)" -eq 2 ]
+    rtf_root doctor --json >"$WORK/out" 2>/dev/null || true
+    says '.. | objects | select(.code? == "log") | .says | test("has vanished")'
+    kill -HUP "$BROKER"
+    eventually test -e "$EVENTS"
+    rtf_root doctor --json >"$WORK/out" 2>/dev/null || true
+    says '[.. | objects | select(.code? == "log")] == []'
+}
+
+@test "history: whose owner takes the verdict away first has ended all the same" {
+    broker_start
+    as $ALICE sh -c 'mkdir -p "$1" && : >"$1/.events"' sh "$OWN"
+    for n in 1 2 3; do
+        spec $ALICE "short$n" '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+        as $ALICE sh -c 'rm "$1.verdict" && rm "$1.json"' sh "$OWN/short$n"
+        eventually released "short$n"
+    done
+    all_have_ended() { prints 0 rtf history --json && jq -e -s 'length == 3 and all(.[]; .end != null)' "$WORK/out" >/dev/null; }
+    eventually all_have_ended
+    [ "$(grep -c '"released"' "$OWN/.events")" -eq 3 ]
+}
+
+@test "history: a clock that is set back puts no END before its BEGIN" {
+    broker_start
+    something
+    jq -c 'select(.stage == "verdict" and .name == "cam") | .time = "2020-01-02T00:00:00.000000Z" | .name = "back"' "$EVENTS" | older 1
+    jq -c 'select(.stage == "verdict" and .name == "cam") | .time = "2020-01-01T00:00:00.000000Z" | .name = "back" | .stage = "release"' "$EVENTS" >>"$SPOOL/log/events.ndjson.1"
+    prints 0 rtf_root history --json --name back
+    says '.begin == "2020-01-02T00:00:00.000000Z" and .end == .begin'
+}

@@ -315,7 +315,7 @@ void reader_done(struct user *user, const char *name)
     send_soon(user);
 }
 
-void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged)
+static void remove_file(struct user *user, const char *name, const char *file, const struct stamp *judged, bool is_release)
 {
     if (user->state == DIRECTORY_GONE)
         return;
@@ -323,7 +323,19 @@ void reader_remove(struct user *user, const char *name, const char *file, const 
     paragraph_add(&user->reader.output, "file", file);
     if (judged != NULL)
         stamp_add(&user->reader.output, "judged", judged);
+    if (is_release)
+        paragraph_add_number(&user->reader.output, "released", 1);
     send_soon(user);
+}
+
+void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged)
+{
+    remove_file(user, name, file, judged, false);
+}
+
+void reader_release(struct user *user, const char *name)
+{
+    remove_file(user, name, "verdict", NULL, true);
 }
 
 /* As many whole paragraphs as go into one datagram. */

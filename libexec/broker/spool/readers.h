@@ -56,6 +56,9 @@ void reader_done(struct user *user, const char *name);
 /* judged: only if the file is still so; NULL: whatever it is. file: "json", "tid" or "verdict". */
 void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged);
 
+/* What it held has ended, and so does its verdict; whether the owner has removed that already or not. */
+void reader_release(struct user *user, const char *name);
+
 /* What it says makes no sense: it is killed, and another one started. */
 void reader_fail(struct user *user, const char *why);
 
