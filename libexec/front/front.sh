@@ -35,6 +35,21 @@ wrong_usage() { # SENTENCE
     fail 64 "$1 ('rtf $command --help' tells more)"
 }
 
+# What goes to standard output, to the end: who reads no further ends us as ever.
+write_out() {
+    cat 2>/dev/null || front_unwritten $?
+}
+
+front_unwritten() { # STATUS
+    [ "$1" -lt 128 ] || exit "$1"
+    fail 74 'standard output cannot be written'
+}
+
+# The answer, where --json asks for it; false: it cannot be written.
+print_verdict() {
+    if [ -n "$json" ] && [ -n "$verdict" ]; then printf '%s\n' "$verdict" 2>/dev/null; fi
+}
+
 # Anything for a terminal: what is no printable ASCII is a question mark.
 printable() { # TEXT
     printf %s "$1" | tr -c ' -~' '?'
@@ -87,11 +102,11 @@ front_take() { # LONG VALUE
     case $1 in
     spool) spool=$2 ;;
     help)
-        front_help
+        front_help | write_out
         exit
         ;;
     version)
-        printf 'rtf %s %s\n' "$command" "$front_version"
+        printf 'rtf %s %s\n' "$command" "$front_version" | write_out
         exit
         ;;
     *) take "$1" "$2" ;;
@@ -262,7 +277,7 @@ columns() {
                 for (i = 1; i < fields; i++) printf "%-" width[i] "s  ", cell[n, i]
                 print cell[n, fields]
             }
-        }'
+        }' | write_out
 }
 
 # --- The spool
@@ -431,7 +446,10 @@ declare_spec() { # TOKEN
         [ -n "$keep" ] || withdraw "$name" "$front_placed"
         say "$name: $(refusal)"
     fi
-    if [ -n "$json" ] && [ -n "$verdict" ]; then printf '%s\n' "$verdict"; fi
+    print_verdict || {
+        withdraw "$name" "$front_placed"
+        front_unwritten 1
+    }
     exit "$status"
 }
 

@@ -87,3 +87,27 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
         fails 77 'rtf*: you are not in group *' stranger $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" $command
     done
 }
+
+# bats test_tags=turn:0
+@test "74: standard output cannot be written, and nothing is left behind" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 2ms -P 20ms
+    to_full() { # COMMAND WORD...
+        local status=0
+        rtf "$@" </dev/null >/dev/full 2>"$WORK/err" || status=$?
+        [ "$status" -eq 74 ] && [[ $(<"$WORK/err") == "rtf $1: standard output cannot be written" ]] || { echo "$*: $status, $(<"$WORK/err")" >&2; return 1; }
+    }
+    to_full declare dog -T 1ms -P 20ms --json
+    to_full change cam runtime=3ms --json
+    to_full attach cam "$SLEEPER" --json
+    to_full attach app "$SLEEPER" -T 1ms -P 20ms --json
+    [ "$(ls "$OWN"/*.json "$OWN"/*.tid 2>/dev/null)" = "$OWN/cam.json" ]
+    holds_two() { holds cam '.grant.runtime == 2000' 2>/dev/null; }
+    eventually holds_two
+    eventually is_policy "$SLEEPER" other
+    for command in 'what-if -T 1ms -P 20ms' 'what-if -T 1ms -P 20ms --json' 'show cam' 'show cam --json' plugins 'plugins --json' 'log --help' 'log --version'; do
+        # shellcheck disable=SC2086 # words
+        to_full $command
+    done
+}
