@@ -49,22 +49,40 @@ static int answer(int error)
     return -1;
 }
 
-static int reserve_fixed(pid_t thread, int policy, int priority)
+/* None of these calls is a cancellation point, and what asks the broker has many: a thread that is cancelled meanwhile goes on until it returns. */
+static int put_off_cancellation(void)
 {
-    const struct wanted wanted = {.policy = policy & ~SCHED_RESET_ON_FORK, .priority = priority};
-    const int before = errno;
-    if (priority < 1 || priority > 99)
-        return EINVAL;
-    const int error = budget_reserve(thread, &wanted);
+    int before = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static void allow_cancellation(int before)
+{
+    (void)pthread_setcancelstate(before, NULL);
+}
+
+static int reserve(pid_t thread, const struct wanted *wanted)
+{
+    const int before = errno, state = put_off_cancellation();
+    const int error = budget_reserve(thread, wanted);
+    allow_cancellation(state);
     errno = before;
     return error;
 }
 
+static int reserve_fixed(pid_t thread, int policy, int priority)
+{
+    const struct wanted wanted = {.policy = policy & ~SCHED_RESET_ON_FORK, .priority = priority};
+    return priority < 1 || priority > 99 ? EINVAL : reserve(thread, &wanted);
+}
+
 static void end_if_reserved(pid_t thread)
 {
-    const int before = errno, policy = sched_getscheduler(thread);
+    const int before = errno, state = put_off_cancellation(), policy = sched_getscheduler(thread);
     if (policy > 0 && (policy & SCHED_RESET_ON_FORK) != 0) /* every grant has it */
         budget_release(thread);
+    allow_cancellation(state);
     errno = before;
 }
 
@@ -125,10 +143,7 @@ static int set_attributes(pid_t thread, const struct kernel_sched_attr *attribut
         .deadline = attributes->deadline / 1000,
         .period = (attributes->period != 0 ? attributes->period : attributes->deadline) / 1000,
     };
-    const int before = errno;
-    const int error = wanted.runtime == 0 || wanted.deadline == 0 ? EINVAL : budget_reserve(thread, &wanted);
-    errno = before;
-    return error;
+    return wanted.runtime == 0 || wanted.deadline == 0 ? EINVAL : reserve(thread, &wanted);
 }
 
 static bool is_reserved_by(const struct kernel_sched_attr *attributes)
@@ -185,6 +200,7 @@ static void wait_for(sem_t *sem)
 static void *begin(void *argument)
 {
     struct start *start = argument;
+    const int state = put_off_cancellation();
     start->thread = gettid();
     sem_post(&start->is_there);
     wait_for(&start->decided);
@@ -192,6 +208,7 @@ static void *begin(void *argument)
     void *const own = start->argument;
     const int error = start->error;
     sem_post(&start->is_read);
+    allow_cancellation(state);
     return error == 0 ? routine(own) : NULL;
 }
 
@@ -226,5 +243,8 @@ int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*sta
     if (inherits != PTHREAD_EXPLICIT_SCHED || !is_fixed(policy))
         return LIBC(pthread_create)(newthread, attr, start_routine, arg);
     struct start start = {.routine = start_routine, .argument = arg};
-    return create_and_decide(newthread, attr, &start, policy, param.sched_priority);
+    const int state = put_off_cancellation();
+    const int error = create_and_decide(newthread, attr, &start, policy, param.sched_priority);
+    allow_cancellation(state);
+    return error;
 }

@@ -1,11 +1,14 @@
 #include "profile.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "units.h"
 
@@ -53,11 +56,22 @@ static const char *take_line(struct search *search, char *line)
     return NULL;
 }
 
+/* NULL: there is none, or it is no regular file. A FIFO or a device would keep whoever reads it waiting. */
+static FILE *open_regular(const char *path)
+{
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    FILE *file = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+    if (file == NULL && fd >= 0)
+        close(fd);
+    return file;
+}
+
 static bool read_file(struct search *search, const char *path)
 {
     char line[LINE];
     const char *wrong = NULL;
-    FILE *file = fopen(path, "re");
+    FILE *file = open_regular(path);
     for (int number = 1; file != NULL && wrong == NULL && fgets(line, sizeof line, file) != NULL; number++) {
         wrong = take_line(search, line);
         if (wrong != NULL)

@@ -228,6 +228,49 @@ with_profile() {
     [ "$output" = 'rtf preload: /etc/rtf/preload.d/50-site.conf:1: a word is none of runtime=TIME, period=TIME, plugin=NAME' ]
 }
 
+@test "profiles: a FIFO and a device are none, and nobody waits for them" {
+    mkfifo -m 644 "$WORK/profiles/a.conf"
+    mknod -m 644 "$WORK/profiles/b.conf" c 1 5 # /dev/zero
+    echo 'chrt * runtime=fast' >"$WORK/profiles/c.conf"
+    run -125 timeout 20 "$RTF_BIN/rtf" --spool "$SPOOL" preload --profiles "$WORK/profiles" -- true
+    [ "$output" = "rtf preload: $WORK/profiles/c.conf:1: a word is none of runtime=TIME, period=TIME, plugin=NAME" ]
+}
+
+@test "pthread_create is no cancellation point" {
+    cat >"$WORK/cancelled.c" <<'END'
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+static int created;
+static void *begin(void *unused) { return unused; }
+static void *create(void *unused)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
+    pthread_attr_setschedparam(&attributes, &(struct sched_param){15});
+    pthread_cancel(pthread_self());
+    created = pthread_create(&thread, &attributes, begin, NULL) == 0 ? 1 : 2;
+    pthread_testcancel(); /* is one */
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    void *ended = NULL;
+    pthread_create(&thread, NULL, create, NULL);
+    pthread_join(thread, &ended);
+    printf("%d %d\n", created, ended == PTHREAD_CANCELED);
+}
+END
+    cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$WORK/cancelled" "$WORK/cancelled.c" -pthread
+    broker_start
+    run -0 preloaded -T 1ms -P 20ms -- timeout 20 "$WORK/cancelled"
+    [ "$output" = '1 1' ]
+}
+
 @test "a program with set-user-ID does not load it" {
     broker_start
     cp "$(command -v chrt)" "$WORK/chrt-root"
