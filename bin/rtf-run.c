@@ -404,28 +404,6 @@ static bool runs_as(pid_t thread, const char *policy)
     return strcmp(policy, "rr") != 0 || own == SCHED_RR;
 }
 
-/* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; runtime 1200us would fit". The reason of a plugin's
- * refusal comes with its first words, other reasons come without. */
-static void describe_refusal(const json_t *verdict, char why[static CLIENT_WHY])
-{
-    const json_t *refusal = json_object_get(verdict, "refusal");
-    const json_t *nearest = json_object_get(refusal, "nearest");
-    const char *by = client_string(refusal, "by"), *of = client_string(refusal, "nearest_of");
-    const char *rule = client_string(refusal, "rule");
-    const char *reason = client_string(verdict, "reason");
-    if (reason == NULL)
-        reason = "no reason given";
-    char who[64] = "", fits[64] = "";
-    if (strstr(reason, "refused") == NULL)
-        snprintf(who, sizeof who, "%.40s%srefused: ", by != NULL ? by : "", by != NULL ? " " : "");
-    if (json_is_integer(nearest))
-        snprintf(fits, sizeof fits, "; %.20s %lld%s would fit", of == NULL ? "runtime" : of, (long long)json_integer_value(nearest),
-                 of == NULL || strcmp(of, "runtime") == 0 ? "us" : "");
-    bool show_rule = rule != NULL && strstr(reason, rule) == NULL;
-    snprintf(why, CLIENT_WHY, "%s%s%s%s%s%s", who, reason, show_rule ? " (" : "", show_rule ? rule : "",
-             show_rule ? ")" : "", fits);
-}
-
 /* Whether this verdict gives us what we asked for, for that thread unless it is 0; else why not. */
 static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_WHY])
 {
@@ -434,7 +412,7 @@ static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_
     const json_t *attached = json_object_get(verdict, "thread");
     const char *state = client_string(attached, "state");
     if (result == NULL || strcmp(result, "OK") != 0 || (thread != 0 && !json_is_object(attached))) {
-        describe_refusal(verdict, why);
+        client_tell_refusal(verdict, why);
         return false;
     }
     /* A child's may be asleep, and real-time as soon as it wakes. */

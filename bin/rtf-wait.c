@@ -9,7 +9,6 @@
 #include "options.h"
 #include "room.h"
 
-enum { EXIT_ATTACH_FAIL = 76 };
 enum { KEY_TOKEN = 256, KEY_TIMEOUT, KEY_SPOOL, KEY_FOR };
 enum goal { FOR_ANSWER, FOR_GRANTED, FOR_ENDED, FOR_ROOM, GOALS };
 
@@ -91,26 +90,6 @@ static int status_of_outcome(enum client_outcome outcome)
     return EX_OSERR;
 }
 
-static int status_of_verdict(const json_t *verdict)
-{
-    static const struct {
-        const char *result;
-        int status;
-    } table[] = {{"OK", EX_OK},
-                 {"SCHEDULE_FAIL", EX_TEMPFAIL},
-                 {"ACL_FAIL", EX_NOPERM},
-                 {"BAD_SPEC", EX_DATAERR},
-                 {"ATTACH_FAIL", EXIT_ATTACH_FAIL}};
-    const char *result = client_string(verdict, "result");
-    const char *retry = client_string(json_object_get(verdict, "refusal"), "retry");
-    for (size_t i = 0; result != NULL && i < sizeof table / sizeof *table; i++)
-        if (strcmp(result, table[i].result) == 0)
-            return table[i].status == EXIT_ATTACH_FAIL && retry != NULL && strcmp(retry, "when-freed") == 0
-                       ? EX_TEMPFAIL
-                       : table[i].status;
-    return EX_SOFTWARE;
-}
-
 static int print_verdict(enum goal goal, const struct client_verdict *verdict)
 {
     if (verdict->text == NULL) /* what has ended has none */
@@ -118,7 +97,7 @@ static int print_verdict(enum goal goal, const struct client_verdict *verdict)
     size_t length = strlen(verdict->text);
     const char *end = length > 0 && verdict->text[length - 1] == '\n' ? "" : "\n";
     if (printf("%s%s", verdict->text, end) >= 0 && fflush(stdout) == 0)
-        return goal == FOR_GRANTED ? EX_OK : status_of_verdict(verdict->json);
+        return goal == FOR_GRANTED ? EX_OK : client_status_of_verdict(verdict->json);
     fprintf(stderr, "rtf-wait: cannot print the verdict: %s\n", strerror(errno));
     return EX_IOERR;
 }
@@ -147,8 +126,8 @@ int main(int argc, char **argv)
         .parser = take_option,
         .args_doc = "NAME",
         .doc = "Wait until the rtf broker has answered the spec NAME, and print its answer.\v"
-               "Exit status: 0 OK, 65 BAD_SPEC, 66 no such spec, 69 no broker, 75 SCHEDULE_FAIL or no answer "
-               "in time, 76 ATTACH_FAIL, 77 ACL_FAIL, 64 wrong usage."};
+               "Exit status: 0 OK, 65 a spec that can never be granted, 66 no such spec, 69 no broker, 75 no room now or no answer "
+               "in time, 76 the thread cannot be attached, 77 the rules forbid it, 64 wrong usage."};
     struct options options = {.spool = RTF_SPOOL};
     struct client client;
     struct client_verdict verdict = {0};

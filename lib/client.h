@@ -139,6 +139,12 @@ ino_t client_inode(const struct client *client, const char *name);
 enum client_outcome client_look(struct client *client, const struct client_wait *wait,
                           struct client_verdict *verdict);
 
+/* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit" */
+void client_tell_refusal(const json_t *verdict, char text[static CLIENT_WHY]);
+
+/* The exit status of a command that prints this verdict (rtf-wait(1)). */
+int client_status_of_verdict(const json_t *verdict);
+
 /* Before a request that client_wait is to wait for with this watch: what is no news any more goes. True: the directory that was entered may have been moved
  * since; of one that was removed only client_put says so. wide: whoever does not wait beside others of this user is woken by the directory, which then need
  * not be told about each spec. */

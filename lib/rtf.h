@@ -159,7 +159,7 @@ enum rtf_result rtf_spec_result(const struct rtf_spec *spec);
 const char *rtf_spec_reason(const struct rtf_spec *spec); /* one sentence, also after RTF_OK; "" before any call */
 /* Why not, in a word that stays what it is: refusal.code of rtf-verdict(5), or no-broker, no-answer, gone, taken, misuse, system; "" after RTF_OK. */
 const char *rtf_spec_code(const struct rtf_spec *spec);
-/* The largest runtime that would be granted now, all else equal; 0: none is known. */
+/* The runtime closest to what was asked that would be granted now, all else equal; 0: none is known. */
 uint64_t rtf_spec_nearest(const struct rtf_spec *spec);
 
 bool rtf_spec_is_granted(const struct rtf_spec *spec);

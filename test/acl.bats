@@ -153,7 +153,7 @@ who() { # as sentences name him
     denied $ANN a "$(share 1)" "$(nothing_opens $ANN FP)"
     refusal_is access - - - - never
     denied $BEN a "$(share 2 EDF)" "$(nothing_opens $BEN EDF)"
-    denied $CAT a '{"runtime": 10, "period": 10000, "priority": 1}' "$(nothing_opens $CAT EDF)"
+    denied $CAT a '{"runtime": 10, "period": 10000, "priority": 1}' "$(nothing_opens $CAT FP)"
     is '.grant, .thread' $'null\nnull'
     is '.replies | length' 0
     granted 0 a "$(share 300000)"
@@ -277,16 +277,19 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 # ---- what a refusal says ----
 
 # bats test_tags=turn:0
-@test "below min_runtime the nearest is granted, a microsecond more is not, and there is none where no runtime passes" {
+@test "below min_runtime the nearest is the least that is granted, and there is none where no runtime passes" {
     broker_with '- - max_utilization 0.5' '- - min_runtime 2ms' '- - max_runtime 4ms'
     rule='acl.conf:2: - - min_runtime 2ms'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000}' "$rule: 2us asked"
-    refusal_is access "$rule" 2us 2000us 4000 never
+    refusal_is access "$rule" 2us 2000us 2000 never
+    is '.refusal.nearest_is' at-least
     denied $ANN a '{"plugin": "EDF", "runtime": 4001, "period": 100000}' 'acl.conf:3: - - max_runtime 4ms: 4001us asked'
-    is .refusal.nearest 4000
+    is '.refusal | .nearest, .nearest_is' $'4000\nat-most'
     # The desired runtime is not to be below the runtime, nor is the period or the deadline.
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "desired_runtime": 3000, "period": 100000}' "$rule: 2us asked"
-    is .refusal.nearest 3000
+    is .refusal.nearest 2000
+    denied $ANN a '{"plugin": "EDF", "runtime": 2, "desired_runtime": 1999, "period": 100000}' "$rule: 2us asked"
+    is '.refusal | .nearest, .nearest_is' $'null\nnull'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000, "deadline": 1999}' "$rule: 2us asked"
     is .refusal.nearest null
     # What the sums leave is too little.
@@ -307,8 +310,8 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     ask $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 100000}'
     is '.result, .refusal.nearest' $'SCHEDULE_FAIL\n1500'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000}' "acl.conf:2: - - min_runtime 1ms: 2us asked"
-    is .refusal.nearest 1500
-    granted $ANN a '{"plugin": "EDF", "runtime": 1500, "period": 100000}'
+    is .refusal.nearest 1000
+    granted $ANN a '{"plugin": "EDF", "runtime": 1000, "period": 100000}'
 }
 
 # bats test_tags=turn:1

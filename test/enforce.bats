@@ -75,7 +75,7 @@ guard() { helpers rtf-guard; }
     for spec in '{"plugin": "FP", "priority": 15, "runtime": 499, "period": "10ms"}' '{"plugin": "FP", "priority": 15, "runtime": 500, "period": 4999}'; do
         answer=$(spec $ALICE cam "$spec")
         [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
-        [[ $(field .reason "$answer") == *'from 500us in 5000us on'* ]]
+        [[ $(field .reason "$answer") == *'of at least 500us in at least 5000us'* ]]
     done
     [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 500, "deadline": "5ms"}')")" = OK ]
 }

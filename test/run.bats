@@ -401,8 +401,8 @@ print(child.wait(10))' "$OWN" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool "$
 }
 
 knows_the_nearest() {
-    fails 125 'rtf-run: EDF refused: * 0.75 asked; runtime *us would fit' rtf_run -T 15ms -P 20ms --plugin EDF -- true
-    nearest=$(sed -E 's/.*; runtime ([0-9]+)us would fit/\1/' "$WORK/err")
+    fails 125 'rtf-run: EDF refused: * 0.75 asked; a runtime of at most *us would fit' rtf_run -T 15ms -P 20ms --plugin EDF -- true
+    nearest=$(sed -E 's/.*; a runtime of at most ([0-9]+)us would fit/\1/' "$WORK/err")
     fails 125 'rtf-run: EDF refused: * would fit' rtf_run -T "$((nearest + 1))us" -P 20ms --plugin EDF -- true
 }
 
@@ -410,9 +410,9 @@ knows_the_nearest() {
 @test "refused by a rule: one line with file, line, bound and what was asked" {
     configure_rules "$ALICE - max_utilization 0.9" "$ALICE - max_runtime 20ms"
     broker_start
-    fails 125 'rtf-run: *acl.conf:2: * max_runtime 20ms*30000us asked; runtime 20000us would fit' \
+    fails 125 'rtf-run: *acl.conf:2: * max_runtime 20ms*30000us asked; a runtime of at most 20000us would fit' \
         rtf_run -T 30ms -P 100ms -- true
-    fails 125 'rtf-run: *acl.conf:1: * max_utilization 0.9*0.95 asked; runtime 18000us would fit' \
+    fails 125 'rtf-run: *acl.conf:1: * max_utilization 0.9*0.95 asked; a runtime of at most 18000us would fit' \
         rtf_run -T 19ms -P 20ms -- true
     is_empty "$OWN"
 }

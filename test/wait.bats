@@ -123,11 +123,19 @@ ended_with() {
     [ ! -s "$WORK/out" ]
 }
 
-@test "75: no plugin can honour it" {
+@test "75: no plugin can honour it now; 65: none ever can" {
+    configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 0.5"
     broker_start
     put $ALICE cam '{"plugin": "NONE"}'
-    gives 75 rtf_wait cam
-    says '.result == "SCHEDULE_FAIL"'
+    gives 65 rtf_wait cam
+    says '.result == "SCHEDULE_FAIL" and .refusal.retry == "never"'
+    put $ALICE dog '{"runtime": "10ms", "deadline": "50ms"}'
+    gives 65 rtf_wait dog
+    says '.reason == "EDF refused: needs a period"'
+    spec $ALICE cat '{"runtime": "80ms", "period": "100ms"}' >/dev/null
+    put $ALICE owl '{"runtime": "20ms", "period": "100ms"}'
+    gives 75 rtf_wait owl
+    says '.result == "ACL_FAIL" and .refusal.code == "rule-used-up"'
 }
 
 @test "75: no answer in time, and nothing on standard output" {

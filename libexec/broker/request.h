@@ -41,7 +41,8 @@ struct request {
 
     /* asking for CPU time */
     int plugin;                 /* the one that is asked; -1 before the first */
-    bool retried, commit, denied, no_never;
+    bool retried, commit, denied, denied_never, no_never;
+    int denied_plugin;          /* which the denial is about */
     enum why no_code;
     uint64_t least, ceiling;    /* the rules' bounds on the runtime, for the plugin that is asked */
     struct charge hold;         /* charged while it is asked */

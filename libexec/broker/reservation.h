@@ -161,6 +161,7 @@ struct refusal {
     char asked[32], available[32];
     uint64_t nearest;            /* of the runtime, us, or of the first value of a claim on `of`; 0 is none */
     enum resource of;
+    bool at_least;               /* nearest is the least that would be granted, not the most */
     const struct counter *counter; /* of the rule, whose sum it is; NULL. To be compared only: new rules have others */
     uint64_t lacks;              /* so much less of CPU time in that sum would do; 0: not known */
     bool never;                  /* no other task's end can change the answer */

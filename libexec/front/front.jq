@@ -24,7 +24,10 @@ def refusal:
     .refusal as $refusal | (.reason // "no reason given") as $reason |
     (if ($reason | contains("refused")) then "" else (if $refusal.by then $refusal.by + " " else "" end) + "refused: " end) + $reason +
     (if $refusal.rule and ($reason | contains($refusal.rule) | not) then " (" + $refusal.rule + ")" else "" end) +
-    (if $refusal.nearest then "; \($refusal.nearest_of // "runtime") \($refusal.nearest)\(if ($refusal.nearest_of // "runtime") == "runtime" then "us" else "" end) would fit" else "" end) | printable;
+    (if $refusal.nearest then ($refusal.nearest_of // "runtime") as $of | (if $refusal.nearest_is == "at-least" then "at least" else "at most" end) as $bound |
+        if $of == "runtime" then "; a runtime of \($bound) \($refusal.nearest)us would fit"
+        else "; \($bound) \($refusal.nearest) \(if $of == "count" then "units" else $of end) would fit" end
+    else "" end) | printable;
 
 # 1500 is 1500us, 5000 is 5ms.
 def time: if . == null then "-" elif . % 1000000 == 0 then "\(. / 1000000)s" elif . % 1000 == 0 then "\(. / 1000)ms" else "\(.)us" end;

@@ -420,7 +420,7 @@ as_user() { # USER COMMAND [ARGUMENT...]
     exec "$libexec/rtf-as-user" --spool "$spool" ${acting:-} -- "$@"
 }
 
-# "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; runtime 1200us would fit", or why there is no answer.
+# "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit", or why there is no answer.
 refusal() {
     if [ -n "$trouble" ]; then printf '%s\n' "$trouble"; else printf '%s\n' "$verdict" | query refusal -r; fi
 }

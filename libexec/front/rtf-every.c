@@ -126,20 +126,13 @@ static void withdraw(void)
     spec.inode = 0;
 }
 
-/* "EDF refused: ...; runtime 1200us would fit" */
 static bool refused(const json_t *verdict)
 {
-    const json_t *refusal = json_object_get(verdict, "refusal"), *nearest = json_object_get(refusal, "nearest");
-    const char *by = client_string(refusal, "by"), *reason = client_string(verdict, "reason");
-    char fits[64] = "";
-    if (json_is_null(refusal) || refusal == NULL)
+    char why[CLIENT_WHY];
+    if (!json_is_object(json_object_get(verdict, "refusal")))
         return false;
-    if (json_is_integer(nearest))
-        snprintf(fits, sizeof fits, "; runtime %lldus would fit", (long long)json_integer_value(nearest));
-    if (reason != NULL && strstr(reason, "refused") != NULL)
-        say("%s%s", reason, fits);
-    else
-        say("%s refused: %s%s", by == NULL ? "rtf" : by, reason == NULL ? "no reason given" : reason, fits);
+    client_tell_refusal(verdict, why);
+    say("%s", why);
     return true;
 }
 

@@ -40,11 +40,13 @@ static char *make_text(const json_t *spec, const char *token)
 /* What is granted, or the broker's sentence. */
 static int take_verdict(const json_t *verdict, char *grant, size_t size, char *why)
 {
-    const char *result = client_string(verdict, "result"), *reason = client_string(verdict, "reason");
     const json_t *granted = json_object_get(verdict, "grant");
-    if (result == NULL || strcmp(result, "OK") != 0 || !json_is_object(granted)) {
-        snprintf(why, RESERVE_WHY, "the reservation was not granted: %.600s", reason == NULL ? "no reason given" : reason);
-        return result != NULL && strcmp(result, "ACL_FAIL") == 0 ? EX_NOPERM : result != NULL && strcmp(result, "BAD_SPEC") == 0 ? EX_DATAERR : EX_TEMPFAIL;
+    const int status = client_status_of_verdict(verdict);
+    if (status != EX_OK || !json_is_object(granted)) {
+        char text[CLIENT_WHY];
+        client_tell_refusal(verdict, text);
+        snprintf(why, RESERVE_WHY, "the reservation was not granted: %s", text);
+        return status == EX_OK ? EX_TEMPFAIL : status;
     }
     size_t length = json_dumpb(granted, grant, size - 1, JSON_COMPACT);
     grant[length < size ? length : 0] = '\0';

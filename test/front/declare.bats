@@ -65,7 +65,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     broker_start
     silent rtf declare big -T 17ms -P 20ms
     silent rtf declare two -T 17ms -P 20ms
-    fails 75 "rtf declare: cam: EDF refused: *; runtime *us would fit" rtf declare cam -T 5ms -P 20ms
+    fails 75 "rtf declare: cam: EDF refused: *; a runtime of at most *us would fit" rtf declare cam -T 5ms -P 20ms
     answered() { [ ! -e "$OWN/cam.json" ] && [ ! -e "$OWN/cam.verdict" ]; }
     eventually answered
     status=0
@@ -78,7 +78,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 # bats test_tags=turn:0
 @test "77: refused by a rule; 65: a spec that makes no sense; 76: a thread that is somebody else's" {
     broker_start
-    fails 77 'rtf declare: cam: access refused: *acl.conf:2*; runtime 10000us would fit' rtf_of $BOB declare cam -T 11ms -P 20ms
+    fails 77 'rtf declare: cam: access refused: *acl.conf:2*; a runtime of at most 10000us would fit' rtf_of $BOB declare cam -T 11ms -P 20ms
     fails 65 'rtf declare: cam: spec refused: *"perid"*' rtf declare cam --set perid=5
     sleeper $BOB
     fails 76 'rtf declare: cam: *refused*' rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER" --lifetime thread

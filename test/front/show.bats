@@ -35,7 +35,7 @@ TEXT
     prints 0 rtf show cam
     grep -qx 'granted     nothing' "$WORK/out"
     grep -q '^answer      SCHEDULE_FAIL to create' "$WORK/out"
-    grep -q '^            EDF refused: .*; runtime 2000us would fit' "$WORK/out"
+    grep -q '^            EDF refused: .*; a runtime of at most 2000us would fit' "$WORK/out"
     grep -q '^            FP: no, ' "$WORK/out"
     kill -STOP "$BROKER"
     put $ALICE cam '{"runtime": "3ms", "period": "20ms"}'

@@ -132,7 +132,7 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
     if (spec->runtime == 0 || window == 0)
         snprintf(reason, REASON_BYTES, "it enforces runtimes: state \"runtime\", and \"period\" or \"deadline\"");
     else if (spec->runtime < least_runtime || window < least_window)
-        snprintf(reason, REASON_BYTES, "it enforces runtimes, and can from %lluus in %lluus on", (unsigned long long)least_runtime, (unsigned long long)least_window);
+        snprintf(reason, REASON_BYTES, "it enforces runtimes, of at least %lluus in at least %lluus", (unsigned long long)least_runtime, (unsigned long long)least_window);
     else
         return true;
     return false;

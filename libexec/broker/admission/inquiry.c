@@ -192,13 +192,14 @@ static bool may_ask(struct request *request)
     return !in_turn || turn_pass(request);
 }
 
-/* The largest runtime that the rules would let pass and that the reservation could state. */
-static uint64_t most_to_ask(const struct request *request)
+/* The runtime that is closest to what was asked, of those that the rules would let pass and that the reservation could state: the least, or the largest. */
+static uint64_t runtime_to_probe(const struct request *request)
 {
     const struct spec *spec = &request->spec;
     uint64_t window = spec_window(spec), most = request->ceiling < TIME_MAX ? request->ceiling : TIME_MAX;
     most = window != 0 && window < most ? window : most;
-    return spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
+    most = spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
+    return spec->runtime < request->least && request->least < most ? request->least : most;
 }
 
 static enum next ask_for_cpu(struct request *request)
@@ -232,7 +233,7 @@ static enum next ask_for_cpu(struct request *request)
         }
         refusal_keep_denial(request, &refusal, reason);
         if (request->ceiling > 0 && (request->ceiling < request->spec.runtime || request->spec.runtime < request->least))
-            return probe(request, most_to_ask(request));
+            return probe(request, runtime_to_probe(request));
     }
     request->probed = 0;
     return request->partial == NULL ? refuse(request) : consult(request, request->partial);

@@ -24,10 +24,28 @@ void refusal_add_reply(struct request *request, int plugin, enum answer answer, 
     snprintf(reply->reason, sizeof reply->reason, "%s", reason);
 }
 
+/* A plugin that tests nothing ranks threads by a priority that they state. */
+static bool ranks_only(int plugin)
+{
+    const struct plugin_line *line = plugin_line(plugin);
+    return line->resource == RESOURCE_CPU && !line->deadline && strcmp(line->tests, "none") == 0;
+}
+
+/* Whether the spec was meant for such a plugin: what others say about the spec explains less. */
+static bool is_meant_for(const struct request *request, int plugin)
+{
+    return plugin_line(plugin)->resource != RESOURCE_CPU || ranks_only(plugin) == (request->spec.priority != 0);
+}
+
+static bool explains_more(const struct request *request, int plugin, int than)
+{
+    return is_meant_for(request, plugin) && !is_meant_for(request, than);
+}
+
 /* The no that could become a yes is the one worth telling. */
 void refusal_keep_no(struct request *request, int by, enum why code, const char *told, uint64_t nearest, bool never)
 {
-    if (request->no_plugin < 0 || (request->no_never && !never) || nearest > request->nearest) {
+    if (request->no_plugin < 0 || (request->no_never && (!never || explains_more(request, by, request->no_plugin))) || nearest > request->nearest) {
         request->no_plugin = by;
         request->no_never = never;
         request->no_code = code;
@@ -48,25 +66,27 @@ void refusal_note_no(struct request *request, int plugin, enum answer answer, co
 
 void refusal_keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
 {
+    const bool was_denied = request->denied;
+    const bool never = refusal->never || (ranks_only(request->plugin) && request->spec.priority == 0);
     request_event(request, "acl", "refused", request->plugin, reason);
-    if (request->denied) { /* the first is told; but what any of them may allow later may be asked again later */
-        request->denial.never &= refusal->never;
-        return;
-    }
     request->denied = true;
+    request->denied_never = never && (!was_denied || request->denied_never); /* what any of them may allow later may be asked again later */
+    if (was_denied && !explains_more(request, request->plugin, request->denied_plugin))
+        return;
+    request->denied_plugin = request->plugin;
     request->denial = *refusal;
     snprintf(request->denial_reason, sizeof request->denial_reason, "%s", reason);
 }
 
-/* A plugin that was never going to take it says less than the rule that kept the others from being asked. */
+/* A plugin that was never going to take it says less than the rule that kept another one from being asked, unless that one was not meant. */
 static bool is_by_plugin(const struct request *request)
 {
-    return request->no_plugin >= 0 && !(request->denied && request->no_never);
+    return request->no_plugin >= 0 && !(request->denied && request->no_never && !explains_more(request, request->no_plugin, request->denied_plugin));
 }
 
 bool refusal_is_final(const struct request *request)
 {
-    return is_by_plugin(request) ? request->no_never : !request->denied || request->denial.never;
+    return (request->no_plugin < 0 || request->no_never) && (!request->denied || request->denied_never);
 }
 
 static void say_unknown_plugin(struct request *request, const char *wanted, enum resource resource)
@@ -101,12 +121,13 @@ void refusal_say(struct request *request, enum resource resource)
     struct refusal *refusal = &request->outcome.refusal;
     const char *wanted = resource == RESOURCE_CPU ? request->spec.plugin : request->claim->plugin[0] == '\0' ? NULL : request->claim->plugin;
     if (is_by_plugin(request)) {
-        blame(request, plugin_line(request->no_plugin)->name, request->no_code, request->no_never);
+        blame(request, plugin_line(request->no_plugin)->name, request->no_code, refusal_is_final(request));
         say(request, SCHEDULE_FAIL, "%s", request->no_reason);
         if (resource == RESOURCE_CPU && !request->no_never)
             say_owed(request, NULL, request->no_plugin);
     } else if (request->denied) {
         *refusal = request->denial;
+        refusal->never = request->denied_never;
         say(request, ACL_FAIL, "%s", request->denial_reason);
         if (resource == RESOURCE_CPU && request->denial.counter != NULL)
             say_owed(request, request->denial.counter, NO_PLUGIN);
@@ -119,6 +140,7 @@ void refusal_say(struct request *request, enum resource resource)
         return;
     }
     refusal->nearest = request->nearest;
+    refusal->at_least = resource == RESOURCE_CPU && request->nearest > request->spec.runtime;
     refusal->of = resource;
 }
 

@@ -73,13 +73,18 @@ static json_t *nearest_of(const struct refusal *refusal)
     return refusal->nearest == 0 ? json_null() : json_string(refusal->of == RESOURCE_CPU ? "runtime" : resource_keys(refusal->of)[0].name);
 }
 
+static json_t *nearest_is(const struct refusal *refusal)
+{
+    return refusal->nearest == 0 ? json_null() : json_string(refusal->at_least ? "at-least" : "at-most");
+}
+
 static json_t *refusal_or_null(const struct refusal *refusal)
 {
     if (refusal->by[0] == '\0')
         return json_null();
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s}", "code", codes[refusal->code], "by", refusal->by, "rule", text_or_null(refusal->rule), "asked",
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "code", codes[refusal->code], "by", refusal->by, "rule", text_or_null(refusal->rule), "asked",
                      text_or_null(refusal->asked), "available", text_or_null(refusal->available), "nearest",
-                     number_or_null(refusal->nearest), "nearest_of", nearest_of(refusal), "retry", refusal->never ? "never" : "when-freed");
+                     number_or_null(refusal->nearest), "nearest_of", nearest_of(refusal), "nearest_is", nearest_is(refusal), "retry", refusal->never ? "never" : "when-freed");
 }
 
 static json_t *replies_list(const struct outcome *outcome)
