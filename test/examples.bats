@@ -1,9 +1,8 @@
-# contrib/examples: each is compiled and run as a user would.
+# contrib/examples: each is compiled and run as a user would, under the configuration as shipped.
 load helper
 
 prepare() {
-    configure_plugins 'EDF edf - all partition=global threshold=0.45' 'FP fp 11-20 all' 'RR rr 1-10 all'
-    configure_rules "$ALICE - max_utilization 4"
+    configure_as_shipped
     export PKG_CONFIG_PATH=$RTF_STAGE/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$RTF_STAGE
     EXAMPLES=$RTF_SOURCE/contrib/examples
 }
@@ -23,18 +22,15 @@ plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok"
 @test "periodic.c, and its refusal" {
     compiled periodic
     broker_start
-    run as_alice "$WORK/periodic" 20
+    run as_alice "$WORK/periodic" 10
     [ "$status" -eq 0 ]
-    [[ $output == '20 periods, '*' missed' ]]
+    [[ $output == '10 periods, '*' missed' ]]
     [ "$(plugins_that_granted)" = '1 EDF' ]
     nothing_is_left
-    spec $ALICE hold '{"runtime": "88ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
-    configure_rules "$ALICE - max_utilization 0.95"
-    kill -HUP "$BROKER"
-    eventually grep -q '"decision":"reloaded"' "$EVENTS"
-    run as_alice "$WORK/periodic" 20
-    [ "$status" -eq 75 ]
-    [[ $output == 'periodic: '*'periodic: a runtime of '*' us would be granted' ]]
+    spec $ALICE hold '{"runtime": "20ms", "period": "50ms"}' >/dev/null
+    run as_alice "$WORK/periodic" 10
+    [ "$status" -eq 77 ]
+    [[ $output == 'periodic: '*'max_utilization 0.5: '*'periodic: a runtime of 5000 us would be granted' ]] || { echo "$output" >&2; false; }
 }
 
 # bats test_tags=turn:0
@@ -56,7 +52,7 @@ plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok"
     broker_start
     run as_alice "$WORK/audio" 50
     [ "$status" -eq 0 ]
-    [[ $output == '50 buffers, '*' late, by EDF' ]] || { echo "$output" >&2; false; }
+    [[ $output == '50 buffers, '*' late, by FP' ]] || { echo "$output" >&2; false; }
     nothing_is_left
     broker_stop TERM
     run as_alice "$WORK/audio" 5
@@ -70,7 +66,7 @@ plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok"
     broker_start
     run as_alice "$WORK/executor"
     [ "$status" -eq 0 ]
-    [ "$output" = 'joints 50, images 10, logs 2' ]
+    [ "$output" = 'joints 25, images 10, logs 2' ]
     [ "$(jq -r 'select(.stage == "verdict" and .decision == "ok") | .name' "$EVENTS" | sort | xargs)" = 'control perception' ]
     nothing_is_left
 }

@@ -107,6 +107,14 @@ none_of_ours() { ! grep -qs "$RTF_STAGE/usr/libexec/rtf[/]" /proc/[0-9]*/cmdline
 configure_plugins() {
     printf '%s\n' "$@" | if [ "$PATIENCE" -gt 1 ]; then sed "/timeout=/! s/\$/ timeout=$((100 * PATIENCE))ms/"; else cat; fi >"$CONFIG/plugins.conf"
 }
+# As etc/ is shipped, with Alice in the place of the group.
+configure_as_shipped() {
+    local lines
+    mapfile -t lines <"$RTF_SOURCE/etc/plugins.conf"
+    configure_plugins "${lines[@]}"
+    sed "s/^@rtf /$ALICE /" "$RTF_SOURCE/etc/acl.conf" >"$CONFIG/acl.conf"
+    grep -q "^$ALICE " "$CONFIG/acl.conf"
+}
 configure_rules() { printf '%s\n' "$@" >"$CONFIG/acl.conf"; }
 
 # broker_start [OPTION...]: returns when clients can be served. Its output is in $WORK/broker.out.

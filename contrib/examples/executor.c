@@ -1,5 +1,6 @@
 /* An executor as ROS 2 has them, without ROS: each runs the callbacks that are its own, in one thread, under one reservation. What must not be late has
- * an executor of its own; what may wait shares another, and cannot hold the first one up.
+ * an executor of its own; what may wait shares another, and cannot hold the first one up. Runtimes are 10 ms, for the shipped rules want a tick of the
+ * kernel at least (1 to 10 ms), and give a user half a CPU.
  *
  *     cc executor.c -o executor $(pkg-config --cflags --libs librtf) -pthread */
 #include <pthread.h>
@@ -59,8 +60,8 @@ int main(void)
     const struct callback control[] = {{count, &joints, 1}}, perception[] = {{count, &images, 1}, {count, &logs, 5}};
     struct rtf_connection connection = RTF_CONNECTION_INIT;
     struct executor executors[] = {
-        {.name = "control", .runtime = 1000, .period = 10000, .callbacks = control, .callback_count = 1, .periods = 50, .connection = &connection},
-        {.name = "perception", .runtime = 5000, .period = 50000, .callbacks = perception, .callback_count = 2, .periods = 10, .connection = &connection},
+        {.name = "control", .runtime = 10000, .period = 40000, .callbacks = control, .callback_count = 1, .periods = 25, .connection = &connection},
+        {.name = "perception", .runtime = 10000, .period = 100000, .callbacks = perception, .callback_count = 2, .periods = 10, .connection = &connection},
     };
     pthread_t threads[2];
     if (rtf_connect(&connection, NULL) != RTF_OK) {

@@ -1,4 +1,4 @@
-/* A loop with a deadline: 2 ms of work in every 20 ms.
+/* A loop with a deadline: 10 ms of CPU time in every 50 ms. The shipped rules want a runtime of one tick of the kernel at least (1 to 10 ms).
  *
  *     cc periodic.c -o periodic $(pkg-config --cflags --libs librtf)
  *     ./periodic 100 */
@@ -28,13 +28,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "periodic: %s\n", rtf_reason(&connection));
         return 69;
     }
-    rtf_params_set_runtime(&params, 2000);
-    rtf_params_set_period(&params, 20000);
+    rtf_params_set_runtime(&params, 10000);
+    rtf_params_set_period(&params, 50000);
     if (rtf_spec_create_attached(&connection, &spec, &params, 0) != RTF_OK) {
         fprintf(stderr, "periodic: %s\n", rtf_spec_reason(&spec));
         if (rtf_spec_nearest(&spec) != 0)
             fprintf(stderr, "periodic: a runtime of %llu us would be granted\n", (unsigned long long)rtf_spec_nearest(&spec));
-        return 75;
+        return rtf_spec_result(&spec) == RTF_ACL_FAIL ? 77 : 75;
     }
     /* From here on nothing is asked of anybody, and no memory is taken. */
     rtf_task_start(&spec);

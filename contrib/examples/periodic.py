@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The same in Python: 5 ms of every 50 ms. PYTHONPATH is contrib/python, or the package python3-rtf is there."""
+"""The same in Python: 10 ms of every 100 ms. PYTHONPATH is contrib/python, or the package python3-rtf is there."""
 import sys
 
 import rtf
@@ -7,7 +7,7 @@ import rtf
 periods = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 missed = 0
 try:
-    with rtf.reserve(runtime="5ms", period="50ms") as r:
+    with rtf.reserve(runtime="10ms", period="100ms") as r:
         for tick in r.every():
             missed += tick.missed
             sum(range(1000))  # the work

@@ -280,8 +280,9 @@ END
     lacks '"stage":"verdict"' "$EVENTS"
 }
 
-@test "the examples of rtf-preload(1) work" {
+@test "the examples of rtf-preload(1) work under the configuration as shipped" {
     command -v cyclictest >/dev/null || skip 'cyclictest is not here'
+    configure_as_shipped
     broker_start
     awk '/^# / { inside = $0 == "# EXAMPLES" } !inside { next } /^```/ { literal = !literal; next } literal' "$RTF_SOURCE/man/rtf-preload.1.scd" >"$WORK/script"
     mkdir "$WORK/bin"

@@ -1,13 +1,14 @@
-# README.md's sections on rtf: typed as they are printed.
+# README.md's sections on rtf: typed as they are printed, under the configuration as shipped.
 load ../helper
 load ../command
 load front
 
 prepare() {
     front_prepare
+    configure_as_shipped
     mkdir "$WORK/bin"
-    printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf" "$SPOOL" >"$WORK/bin/rtf"
-    chmod 755 "$WORK/bin/rtf"
+    for name in rtf rtf-run rtf-wait; do printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_BIN/$name" "$SPOOL" >"$WORK/bin/$name"; done
+    chmod 755 "$WORK"/bin/*
 }
 
 # lines HEADING: what is to be typed there.
@@ -32,11 +33,11 @@ typed() {
 
 @test "List and watch" {
     broker_start
-    silent rtf declare cam -T 2ms -P 20ms
+    silent rtf declare cam -T 10ms -P 100ms
     [ "$(lines 'List and watch' | wc -l)" -eq 4 ]
     lines 'List and watch' | typed
     grep -q '^cam *granted' "$WORK/out"
-    grep -q '^granted *EDF grants 2ms of each 20ms' "$WORK/out"
+    grep -q '^granted *EDF grants 10ms of each 100ms' "$WORK/out"
     grep -q '^EDF *deadline' "$WORK/out"
     grep -q '"result":"OK"' "$WORK/out"
 }
@@ -52,8 +53,6 @@ def play():
 threading.Thread(target=play).start()
 END
     chmod 755 "$WORK/player"
-    printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf-run" "$SPOOL" >"$WORK/bin/rtf-run"
-    chmod 755 "$WORK/bin/rtf-run"
     mkfifo -m 666 "$WORK/input"
 }
 audio_of() { grep -lx audio "/proc/$1"/task/*/comm 2>/dev/null | sed -E 's,.*/task/([0-9]+)/.*,\1,'; }

@@ -38,7 +38,9 @@ static void ask_plugins(const struct options *options)
 {
     char reason[REASON_BYTES];
     loop_start();
-    plugins_prepare(find_plugin_user(options->plugin_user), order_plugin_event);
+    const struct identity_to_run_as user = find_plugin_user(options->plugin_user);
+    check_programs(user);
+    plugins_prepare(user, order_plugin_event);
     if (!fork_launcher(false))
         die_errno(EX_OSERR, "fork");
     const bool good = start_plugins(reason);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -38,6 +39,32 @@ char *program_path(const char *name)
     static char path[4096];
     snprintf(path, sizeof path, "%s/%s", libexec, name);
     return path;
+}
+
+/* As that user: the number of the first plugin whose program cannot be run, or of all. */
+static int first_not_to_be_run(struct identity_to_run_as as)
+{
+    int plugin = 0;
+    if (setgroups(0, NULL) != 0 || setresgid(as.gid, as.gid, as.gid) != 0 || setresuid(as.uid, as.uid, as.uid) != 0)
+        return plugins_count();
+    while (plugin < plugins_count() && access(plugin_line(plugin)->program, X_OK) == 0)
+        plugin++;
+    return plugin;
+}
+
+void check_programs(struct identity_to_run_as as)
+{
+    char reason[REASON_BYTES];
+    int status;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(first_not_to_be_run(as));
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) >= plugins_count())
+        return;
+    const struct plugin_line *line = plugin_line(WEXITSTATUS(status));
+    snprintf(reason, sizeof reason, "plugins.conf:%d: the user of plugins (uid %u) cannot run %.200s: install rtf, or copy it to where others can enter each directory",
+             line->line, as.uid, line->program);
+    die(EX_CONFIG, reason);
 }
 
 void clean_process(void)

@@ -2,11 +2,16 @@
 #ifndef RTF_PROCESS_H
 #define RTF_PROCESS_H
 
+#include "child-kind.h"
+
 void clean_process(void);
 void find_libexec(void);
 
 /* Until the next call. */
 char *program_path(const char *name);
+
+/* Ends where this user, as whom plugins run, cannot run one of them, such as in a directory that is closed to others. */
+void check_programs(struct identity_to_run_as as);
 
 void outrank_grants(void);
 void lock_memory(void);

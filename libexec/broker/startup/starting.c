@@ -80,6 +80,7 @@ static void prepare_children(const struct options *options)
     keepers_prepare(program_path, order_keeper_event, shares_say_again);
     guard_prepare(program_path("rtf-guard"), &of_guard);
     names_prepare(program_path("rtf-names"), plugin_user, account_known);
+    check_programs(plugin_user);
     plugins_prepare(plugin_user, order_plugin_event);
     directories_prepare(program_path("rtf-adopter"));
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);

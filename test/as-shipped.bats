@@ -1,0 +1,98 @@
+# What README, the pages and the examples show runs under etc/ as shipped. More of this: front/readme.bats, examples.bats, python.bats, front/preload.bats.
+load helper
+load front/front
+
+prepare() {
+    front_prepare
+    configure_as_shipped
+    mkdir "$WORK/bin" "$WORK/home"
+    for name in rtf rtf-run rtf-wait; do printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_BIN/$name" "$SPOOL" >"$WORK/bin/$name"; done
+    for name in sample COMMAND; do printf '#!/bin/sh\necho sampled\n' >"$WORK/home/$name"; done
+    chmod 755 "$WORK"/bin/* "$WORK"/home/*
+    chown -R $ALICE "$WORK/home"
+}
+
+# typed FILE: by Alice, with errors fatal; what it prints is in $WORK/out.
+typed() {
+    as $ALICE env -C "$WORK/home" PATH="$WORK/bin:/usr/bin:/bin" HOME="$WORK/home" USER=$ALICE LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" RTF_SPOOL="$SPOOL" timeout 60 \
+        sh -eu "$1" </dev/null >"$WORK/out" 2>&1 || { cat "$1" "$WORK/out" >&2; return 1; }
+}
+
+@test "the program in the SYNOPSIS of rtf(3)" {
+    awk '/^# / { inside = $0 == "# SYNOPSIS" } !inside { next } /^```/ { literal = !literal; count += literal; next } literal && count == 2' "$RTF_SOURCE/man/rtf.3.scd" |
+        sed 's/\\\\/\\/g' >"$WORK/program.c"
+    # shellcheck disable=SC2046 # flags
+    cc "$WORK/program.c" -o "$WORK/home/program" $(PKG_CONFIG_PATH=$RTF_STAGE/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$RTF_STAGE pkg-config --cflags --libs librtf)
+    broker_start
+    echo ./program >"$WORK/script"
+    typed "$WORK/script"
+    out 'deadline, missed: [0-9]*'
+}
+
+@test "the commands within sentences of README.md that ask for something" {
+    command -v cyclictest >/dev/null || skip 'cyclictest is not here'
+    grep -oE '`rtf [a-z]+ [^`]*-T [^`]*`' "$RTF_SOURCE/README.md" | tr -d '`' | sort -u >"$WORK/commands"
+    [ "$(wc -l <"$WORK/commands")" -eq 3 ]
+    broker_start
+    sleeper $ALICE
+    # For a moment each, and one after another: they share half a CPU.
+    sed -e "s/-p PID -a/-p $SLEEPER -a; chrt -p $SLEEPER; rtf release '*'/" -e 's/^rtf every/& --count 2/' -e 's/cyclictest/& -l 20 -q/' "$WORK/commands" >"$WORK/script"
+    typed "$WORK/script"
+    grep -q SCHED_DEADLINE "$WORK/out"
+    grep -qx sampled "$WORK/out"
+    grep -q '^T: 0' "$WORK/out"
+    lacks 'does not get' "$WORK/out"
+}
+
+# asked: each runtime and period that is shown together, as options or in a spec: a line each, "-T 10ms -P 100ms".
+asked() {
+    grep -hoE -- '-T [0-9]+(us|ms) -P [0-9]+(us|ms)|"runtime": "[0-9]+ms", "period": "[0-9]+ms"[^"]*["}]' \
+        "$RTF_SOURCE"/{README.md,man/rtf.[0-9].scd,man/rtf-{run,declare,attach,change,every,wait,what-if,show,ls,spec}.[0-9].scd,contrib/examples/*} |
+        sed -E -e 's/.*"runtime": "([0-9]+ms)", "period": "([0-9]+ms)".*/-T \1 -P \2/' | sort -u
+}
+
+@test "what the pages ask for is granted" {
+    broker_start
+    asked >"$WORK/asked"
+    [ "$(wc -l <"$WORK/asked")" -ge 10 ]
+    while read -r needs; do
+        # shellcheck disable=SC2086 # words
+        as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run $needs >/dev/null 2>"$WORK/err" || { echo "$needs: $(<"$WORK/err")"; }
+    done <"$WORK/asked" >"$WORK/refused"
+    [ ! -s "$WORK/refused" ] || { cat "$WORK/refused" >&2; false; }
+}
+
+@test "the example of rtf-log(1)" {
+    broker_start
+    spec $ALICE cam '{"runtime": "10ms", "period": "100ms"}' >/dev/null
+    awk '/^# / { inside = $0 == "# EXAMPLES" } inside && /^rtf log --since/' "$RTF_SOURCE/man/rtf-log.1.scd" >"$WORK/script"
+    "$RTF_BIN/rtf" --spool "$SPOOL" log -n 1 >/dev/null
+    sed "s/^/USER=$ALICE /; s/^USER=[0-9]* rtf/& --spool $(sed 's,/,\\/,g' <<<"$SPOOL")/" "$WORK/script" >"$WORK/by-root"
+    USER=$ALICE PATH="$RTF_BIN:$PATH" sh -eu "$WORK/by-root" >"$WORK/out"
+    says 'select(.stage == "verdict" and .decision == "ok")'
+}
+
+@test "a broker from a build tree that nobody else can enter, as rtf-brokerd(8) shows it" {
+    mkdir -m 700 "$WORK/checkout"
+    mkdir "$WORK/checkout/build"
+    cp -r "$RTF_STAGE/usr/bin" "$WORK/checkout/build/bin"
+    cp -r "$RTF_STAGE/usr/libexec/rtf" "$WORK/checkout/build/libexec"
+    cp -r "$CONFIG" "$WORK/checkout/etc"
+    # The page waits a second for the broker, which may not be enough beside other tests.
+    awk '/^```/ { if (text ~ /cp -r build/) { printf "%s", text; exit } literal = !literal; text = ""; next } literal { text = text substr($0, 3) "\n" }' \
+        "$RTF_SOURCE/man/rtf-brokerd.8.scd" | sed -e "s,/var/tmp,$WORK,; s/--group users/--group $GROUP ${RTF_PLUGIN_USER:+--plugin-user $RTF_PLUGIN_USER}/" \
+        -e "s,^sleep 1$,until dd if=/dev/null of=\$place/spool/alive oflag=nonblock conv=notrunc\,nocreat; do sleep 0.1; done 2>/dev/null," >"$WORK/script"
+    [ "$(wc -l <"$WORK/script")" -eq 6 ]
+    (cd "$WORK/checkout" && bash -eu "$WORK/script" >"$WORK/out" 2>"$WORK/err" 3>&-) || { cat "$WORK/script" "$WORK/out" "$WORK/err" >&2; false; }
+    grep -q SCHED_DEADLINE "$WORK/out"
+    [ -z "$(find "$WORK" -maxdepth 1 -name 'rtf.*')" ]
+}
+
+@test "where the user of plugins cannot enter, --check and the start say so" {
+    mkdir -m 700 "$WORK/closed"
+    cp -r "$RTF_STAGE/usr/libexec/rtf" "$WORK/closed/rtf"
+    for option in --check "--spool=$WORK/other"; do
+        run -78 "$WORK/closed/rtf/rtf-brokerd" "$option" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"}
+        [[ $output == *"plugins.conf:"*": the user of plugins (uid "*") cannot run $WORK/closed/rtf/plugins/edf: install rtf, or copy it "* ]] || { echo "$output" >&2; false; }
+    done
+}
