@@ -44,7 +44,7 @@ recover() { broker_stop "$1"; broker_start; }
     put $ALICE new "$(dry 2)"
     status=0
     answer=$(as $ALICE env USER=$ALICE "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s new) || status=$?
-    [ $status = 77 ]
+    [ $status = 75 ]
     said '[.grant, .would_grant, .dry_run]' '[null,null,true]' "$answer"
     said '.rules[0] | [.used, .asked, .says]' '["0.4","0.2","refuses"]' "$answer"
     [ "$(books)" = "$before" ]

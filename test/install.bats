@@ -308,12 +308,12 @@ parsed_root() {
 @test "the shipped configuration is correct, and as careful as it says" {
     installed PREFIX=/usr
     "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$ROOT/etc/rtf"
-    # The same rules for somebody who has no account here: a half CPU in all, and nothing for a spec that tells no runtime.
+    # The same rules for somebody who has no account here: a half CPU in all, and nothing for a spec that tells no runtime, or too little to be enforced.
     sed "s/^@rtf/$ALICE/" "$ROOT/etc/rtf/acl.conf" >"$CONFIG/acl.conf"
     cp "$ROOT/etc/rtf/plugins.conf" "$CONFIG/plugins.conf"
     broker_start
     [ "$(field .result "$(spec $ALICE half '{"runtime": "10ms", "period": "20ms"}')")" = OK ]
-    [ "$(field .result "$(spec $ALICE more '{"runtime": "1us", "period": "1s", "priority": 15}')")" = ACL_FAIL ]
+    [ "$(field .result "$(spec $ALICE more '{"runtime": "1us", "period": "1s", "priority": 15}')")" = SCHEDULE_FAIL ]
     rm "$SPECS/$ALICE/half.json"
     eventually test ! -e "$SPECS/$ALICE/half.verdict"
     for json in '{"priority": 15}' '{"runtime": "21ms", "period": "100ms"}' '{"runtime": "100us", "period": "999us"}' \

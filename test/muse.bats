@@ -328,7 +328,7 @@ END_OF_EXPERIMENT
     grep -q '^a: granted 20ms/100ms; got 0\.[12][0-9]* of a CPU, never silent for more than [0-9.]*ms$' said
     eventually no_specs
     experiment 1 a='"reservation": {"runtime": "99ms", "period": "100ms", "plugin": "EDF"}' >e.json
-    fails 75 'rtf-muse: thread a: the reservation was not granted: *' as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o other
+    fails 65 'rtf-muse: thread a: the reservation was not granted: EDF refused: *' as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o other
     as $ALICE "$MUSE" report --no-png out 2>err || grep -q 'is not installed' err
 }
 no_specs() { [ -z "$(ls "$SPECS/$ALICE")" ]; }

@@ -73,7 +73,7 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     claims cam 640000 1000000 32768
     silent rtf change cam --disk "$WORK/mounted/rec:32KiB/50ms,block=32KiB"
     claims cam 32768 50000 32768
-    fails 75 'rtf change: cam: DISK refused: *; at most * bytes would fit' rtf change cam --disk "$LOOP:320KiB/50ms,block=32KiB"
+    fails 65 'rtf change: cam: DISK refused: *; at most * bytes would fit' rtf change cam --disk "$LOOP:320KiB/50ms,block=32KiB"
     claims cam 32768 50000 32768
     prints 0 rtf what-if --disk "$WORK/mounted:1MB,block=32KiB"
     rtf what-if --disk "$WORK/mounted:5MB,block=32KiB" --json >"$WORK/out" 2>"$WORK/err" || [ $? = 75 ]
