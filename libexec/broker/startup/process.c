@@ -41,7 +41,7 @@ char *program_path(const char *name)
     return path;
 }
 
-/* As that user: the number of the first plugin whose program cannot be run, or of all. */
+/* As that user, whom the kernel lets trace nobody that has changed its uid: the number of the first plugin whose program cannot be run, or of all. */
 static int first_not_to_be_run(struct identity_to_run_as as)
 {
     int plugin = 0;
