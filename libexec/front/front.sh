@@ -93,7 +93,7 @@ front_look_up() { # LETTER-OR-LONG WORD
     while IFS='|' read -r front_letter front_long front_argument front_text; do
         if [ "$1" = "$front_long" ] || { [ "$1" = "$front_letter" ] && [ "$1" != - ]; }; then return; fi
     done <<TEXT
-$(front_table)
+$front_lines
 TEXT
     wrong_usage "there is no option $(printable "$2")"
 }
@@ -338,7 +338,10 @@ enter_spec() { # NAME
 # A spec that somebody has written, to $spec; {} where no file is named.
 read_spec() { # FILE
     case $1 in
-    '') spec='{}' ;;
+    '')
+        spec='{}'
+        return
+        ;;
     -) spec=$(cat) ;;
     *)
         if [ ! -f "$1" ] || [ ! -r "$1" ]; then fail 66 "$(printable "$1") cannot be read"; fi
@@ -455,6 +458,7 @@ declare_spec() { # TOKEN
 
 # --- The command line: options go to `take`, wherever they stand; operands stay.
 
+front_lines=$(front_table)
 set -- "$@" # none is "$@" too
 front_left=$#
 while [ "$front_left" -gt 0 ]; do

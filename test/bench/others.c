@@ -183,10 +183,58 @@ static void bench_programs(struct bench *bench)
     bench_program(bench, "rtf-run against chrt, edf", "EDF edf - all partition=global threshold=0.9\n", by_time, deadline);
 }
 
+/* Something of the user to attach. */
+static pid_t start_sleeper(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        become_user(USER, GROUP);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            (void)pause();
+    }
+    return child;
+}
+
+/* The commands of rtf(1), as a user types them, one after the other in each round. */
+static void bench_commands(struct bench *bench)
+{
+    static const char heading[] = "commands of rtf";
+    struct broker broker;
+    char program[PATH_MAX], tid[16];
+    if (!is_wanted(bench, heading))
+        return;
+    broker_make(&broker, bench->where, "EDF edf - all partition=global threshold=0.9\n");
+    broker_start(&broker, bench->build);
+    const pid_t sleeper = start_sleeper();
+    snprintf(program, sizeof program, "%s/bin/rtf", bench->build);
+    snprintf(tid, sizeof tid, "%d", (int)sleeper);
+    char *const commands[][10] = {{program, "--spool", broker.spool, "declare", "cam", "-T1ms", "-P20ms"},
+                                  {program, "--spool", broker.spool, "change", "cam", "runtime=2ms"},
+                                  {program, "--spool", broker.spool, "attach", "cam", tid},
+                                  {program, "--spool", broker.spool, "detach", "cam"},
+                                  {program, "--spool", broker.spool, "release", "cam"}};
+    enum { COMMANDS = sizeof commands / sizeof *commands };
+    struct samples *samples = samples_shared(COMMANDS);
+    for (int round = 0; round < bench->rounds / 10; round++)
+        for (int i = 0; i < COMMANDS; i++)
+            samples_add(&samples[i], run_program(commands[i], true));
+    kill(sleeper, SIGKILL);
+    (void)waitpid(sleeper, NULL, 0);
+    end(&broker);
+    for (int i = 0; i < COMMANDS; i++) {
+        const struct summary took = samples_summary(&samples[i]);
+        printf("rtf %s: p50 %.0f us, p99 %.0f\n", commands[i][3], took.p50, took.p99);
+        bench_keep(bench, json_pack("{s:s, s:s, s:f, s:f}", "heading", heading, "command", commands[i][3], "p50", took.p50, "p99", took.p99));
+    }
+    samples_free(samples, COMMANDS);
+}
+
 void bench_others(struct bench *bench)
 {
     printf("\nOthers.\n");
     bench_programs(bench);
+    bench_commands(bench);
     bench_crowd(bench);
     bench_idle(bench);
 }
