@@ -11,6 +11,7 @@
  *   op=scan                      tell all there are
  *   op=adopt    name inode uid   close it to others, and keep it closed
  *   op=aside    name inode uid   it is wrongly named: rename it out of the way
+ *   op=mode     mode             with a descriptor of what is root's in the spool: it gets this mode
  *   op=close                     with a descriptor, whose closing might have to wait for a file system
  *
  * and hears
@@ -372,7 +373,20 @@ static void put_aside(const struct paragraph *request, const char *name)
     (void)move_aside(name, status.st_uid);
 }
 
-static void obey(const struct paragraph *request)
+/* The broker lacks the power to set a set-group-ID bit for a group that is not its own. */
+static void set_mode(const struct paragraph *request, int fd)
+{
+    char path[64];
+    struct stat status;
+    uint64_t mode;
+    if (fd < 0 || paragraph_get_number(request, "mode", 07777, &mode) != 1)
+        exit(EX_PROTOCOL);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fstat(fd, &status) == 0 && status.st_uid == 0)
+        (void)chmod(path, (mode_t)mode);
+}
+
+static void obey(const struct paragraph *request, int fd)
 {
     const char *op = paragraph_get(request, "op"), *name = paragraph_get(request, "name");
     if (op == NULL || (name != NULL && (!is_possible(name) || name[0] == '.' || strchr(name, '/') != NULL)))
@@ -383,6 +397,8 @@ static void obey(const struct paragraph *request)
         adopt(request, name);
     else if (strcmp(op, "aside") == 0 && name != NULL)
         put_aside(request, name);
+    else if (strcmp(op, "mode") == 0)
+        set_mode(request, fd);
     else if (strcmp(op, "close") != 0)
         exit(EX_PROTOCOL);
 }
@@ -401,7 +417,7 @@ static void take_message(void)
         exit(EX_OK); /* the broker is gone */
     if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1)
         exit(EX_PROTOCOL);
-    obey(&request);
+    obey(&request, fd);
     if (fd >= 0)
         close(fd);
 }

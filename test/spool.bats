@@ -959,3 +959,25 @@ tidy() {
         MOUNTED=
     fi
 }
+
+# bats test_tags=turn:1
+@test "who changes all modes in the spool finds state/, log/ and the rest as before at once" {
+    broker_start
+    spec $ALICE cam "$PERIODIC" >/dev/null
+    modes() { (cd "$SPOOL" && stat -c '%n %a' . state log specs alive starting status.json "specs/$ALICE"); }
+    before=$(modes)
+    is_as_before() { [ "$(modes)" = "$before" ]; }
+    chmod -R a+rwX "$SPOOL"
+    eventually is_as_before
+    chmod 700 "$SPOOL/log" "$SPOOL/specs"
+    eventually is_as_before
+    grep -q '"decision":"warning","reason":"log had the mode 0*2*700: it gets 2750 back"' "$EVENTS"
+    run as $ALICE ls "$SPOOL/state"
+    [ "$status" -ne 0 ]
+    # What happened while no broker looked is put right at the next SIGHUP.
+    kill -STOP "$BROKER"
+    chmod 755 "$SPOOL/state"
+    kill -HUP "$BROKER"
+    kill -CONT "$BROKER"
+    eventually is_as_before
+}

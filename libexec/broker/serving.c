@@ -29,6 +29,7 @@
 #include "reload.h"
 #include "reservations.h"
 #include "spool.h"
+#include "spool-modes.h"
 #include "launcher.h"
 #include "status.h"
 #include "threads.h"
@@ -61,6 +62,7 @@ static void reload(void)
     char reason[REASON_BYTES];
     struct acl *fresh = load_rules(reason);
     event_reopen();
+    spool_modes_mend();
     judging_drain(spool_is_draining());
     if (fresh == NULL) {
         event_broker("error", "%s; the rules in force stay", reason);

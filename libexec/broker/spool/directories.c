@@ -94,6 +94,14 @@ void directories_dispose(int fd)
     send_soon(message);
 }
 
+void directories_set_mode(int fd, mode_t mode)
+{
+    struct message *message = begin("mode");
+    message->fd = fd;
+    paragraph_add_number(&message->text, "mode", mode);
+    send_soon(message);
+}
+
 void directories_rescan(void)
 {
     send_soon(begin("scan"));

@@ -37,6 +37,9 @@ void directory_adopt_for_now(struct user *user);
 /* Closes a descriptor, elsewhere: the last one to close a file may have to wait for its file system. */
 void directories_dispose(int fd);
 
+/* Has the adopter set the mode of what is root's, and closes the descriptor. */
+void directories_set_mode(int fd, mode_t mode);
+
 /* A line in the log of what was found there, so many in a while and no more. */
 void report_found(const struct user *user, const char *name, const char *decision, const char *reason);
 

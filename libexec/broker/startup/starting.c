@@ -29,6 +29,7 @@
 #include "serving.h"
 #include "shares.h"
 #include "spool.h"
+#include "spool-modes.h"
 #include "state.h"
 #include "status.h"
 #include "threads.h"
@@ -144,6 +145,7 @@ void start(const struct options *options, int lock)
         die(EX_OSERR, reason);
     if (!revoking_open(reason))
         die(EX_OSERR, reason);
+    spool_modes_watch();
     watchdog_open();
     privileges_drop(options->spool, options->config);
     if (!attach_start(lock) || !guard_start() || !names_start())

@@ -1,0 +1,63 @@
+#include "spool-modes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "directories.h"
+#include "event.h"
+#include "loop.h"
+#include "spool.h"
+
+static const struct {
+    const char *name;
+    mode_t type, mode;
+} parts[] = {{".", S_IFDIR, 0755},     {"state", S_IFDIR, 0700},   {"log", S_IFDIR, 02750},        {"specs", S_IFDIR, 03730},
+             {"alive", S_IFIFO, 0620}, {"starting", S_IFIFO, 0620}, {"status.json", S_IFREG, 0640}};
+static int inotify = -1;
+
+static void mend(const char *name, mode_t type, mode_t mode)
+{
+    struct stat status;
+    const int fd = openat(spool.root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != type || status.st_uid != 0 || (status.st_mode & 07777) == mode) {
+        close(fd);
+        return;
+    }
+    event_broker("warning", "%s had the mode %04o: it gets %04o back", strcmp(name, ".") == 0 ? "the spool" : name, status.st_mode & 07777, mode);
+    directories_set_mode(fd, mode);
+}
+
+void spool_modes_mend(void)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        mend(parts[i].name, parts[i].type, parts[i].mode);
+}
+
+/* Whatever the events say: our own changes find all as it should be. */
+static void changed(struct source *source, uint32_t events)
+{
+    char bytes[4096];
+    (void)source;
+    (void)events;
+    while (read(inotify, bytes, sizeof bytes) > 0)
+        ;
+    spool_modes_mend();
+}
+
+/* A watch of a directory tells of what is in it, too. */
+void spool_modes_watch(void)
+{
+    static struct source source = {.ready = changed};
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", spool.root);
+    inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (inotify < 0 || inotify_add_watch(inotify, path, IN_ATTRIB | IN_ONLYDIR) < 0 || !loop_add(inotify, EPOLLIN, &source))
+        event_broker("warning", "who changes modes in the spool is seen at SIGHUP only: inotify: %s", strerror(errno));
+}
