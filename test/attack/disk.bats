@@ -42,6 +42,30 @@ is_in_group() { [[ $(group_of "$1") == $2 ]]; }
     [ "$(group_of "$bobs")" = "$before" ] && [ "$(group_of "$SLEEPER")" = "$before" ]
 }
 
+# With version 1 such a group cannot be one to start in, and ours cannot be opened at all.
+@test "nobody starts a process in the group of another one (CLONE_INTO_CGROUP)" {
+    broker_start
+    sleeper $BOB
+    reserve $BOB cam
+    told '.result == "OK"' "$(attach $BOB cam "$SLEEPER")"
+    for group in "$blkio$(group_of "$SLEEPER")" "$blkio/rtf-disk" "$blkio"; do
+        output=$(as $ALICE /usr/bin/python3 -S -c '
+import ctypes, os, sys
+try:
+    words = (ctypes.c_uint64 * 11)()
+    words[0], words[4], words[10] = 0x200000000, 17, os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
+    libc = ctypes.CDLL(None, use_errno=True)
+    child = libc.syscall(435, words, ctypes.sizeof(words))
+    if child == 0:
+        os._exit(0)
+    print("started" if child > 0 else "refused")
+except PermissionError:
+    print("refused")' "$group")
+        [ "$output" = refused ]
+    done
+    [ "$(cat "$blkio$(group_of "$SLEEPER")/cgroup.procs")" = "$SLEEPER" ]
+}
+
 @test "a process with a thread of somebody else stays where it is" {
     broker_start
     cat >"$WORK/server.py" <<'END'
