@@ -12,7 +12,7 @@
 enum { WIRE_HEADERS = 42, WIRE_PAYLOAD = 1472 };
 #define WIRE_BYTES_MAX UINT64_C(1073741824) /* of one period */
 
-/* What may be promised of a link: paper 002, section 5.3, has 0.96, where its eight streams are 0.9601 with Ethernet's headers. From 1 on delays grow
+/* What may be promised of a link: paper 002, section 4.3, has 0.96, where its eight streams are 0.9601 with Ethernet's headers. From 1 on delays grow
  * without a bound that means anything. */
 #define WIRE_THRESHOLD (ONE_CPU / 100 * 97)
 
