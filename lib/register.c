@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,17 +94,23 @@ static bool each_name(int directory, bool (*each)(int directory, const char *nam
     DIR *all = copy < 0 ? NULL : fdopendir(copy);
     bool good = true;
     while (all != NULL && good && (entry = readdir(all)) != NULL)
-        good = entry->d_name[0] == '.' || each(directory, entry->d_name, with);
+        good = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || each(directory, entry->d_name, with);
     if (all != NULL)
         closedir(all);
     return good;
+}
+
+/* Entries have a lock of a process, and what register_lock made that of an open file. */
+static bool is_nobodys(int file, const char *name)
+{
+    return name[0] == '.' ? flock(file, LOCK_EX | LOCK_NB) == 0 : lock(file, F_SETLK);
 }
 
 static bool sweep_one(int directory, const char *name, void *with)
 {
     (void)with;
     const int file = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file >= 0 && lock(file, F_SETLK) && is_linked(file))
+    if (file >= 0 && is_nobodys(file, name) && is_linked(file))
         (void)unlinkat(directory, name, 0);
     if (file >= 0)
         close(file);
@@ -144,6 +151,38 @@ bool register_each(bool (*each)(const struct registered *broker, void *with), vo
     if (directory >= 0)
         close(directory);
     return good;
+}
+
+/* ---- what one broker alone may have ---- */
+
+static int take_lock(const char *name)
+{
+    const int directory = open_register(), file = directory < 0 ? -1 : openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    int error = errno;
+    const bool locked = file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0;
+    if (file >= 0 && !locked)
+        error = errno;
+    if (directory >= 0)
+        close(directory);
+    if (locked && is_linked(file))
+        return file;
+    if (file >= 0)
+        close(file);
+    errno = locked ? ENOENT : error; /* it was taken for a remnant just then */
+    return -1;
+}
+
+int register_lock(const char *name)
+{
+    int file = take_lock(name);
+    for (int tries = 0; tries < TRIES && file < 0 && errno == ENOENT; tries++) {
+        const int held = run_directory_hold();
+        file = held >= 0 && (mkdir(REGISTER, 0700) == 0 || errno == EEXIST) ? take_lock(name) : -1;
+        const int error = errno;
+        run_directory_leave(held);
+        errno = error;
+    }
+    return file;
 }
 
 /* ---- this broker's ---- */

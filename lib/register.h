@@ -33,6 +33,10 @@ bool register_each(bool (*each)(const struct registered *broker, void *with), vo
 /* The broker of this spool. False: there is none, or the spool is not root's. */
 bool register_find(const char *spool, struct registered *broker);
 
+/* The lock of something that only one broker of the machine may have, in the register's directory, where no user can take it. `name` begins with a dot. A descriptor,
+ * which has the lock while it is open; -1 with errno, EWOULDBLOCK if somebody else has it. register_tidy removes what nobody locks. */
+int register_lock(const char *name);
+
 /* It still runs: so its process has been its own since it was found. */
 bool register_is_there(const struct registered *broker);
 

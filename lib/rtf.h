@@ -204,7 +204,7 @@ const char *rtf_plugin_program(const struct rtf_status *status, size_t plugin);
 const char *rtf_plugin_policy(const struct rtf_status *status, size_t plugin);     /* "deadline", "fixed-priority" or "" */
 const char *rtf_plugin_priorities(const struct rtf_status *status, size_t plugin); /* "11-20" or "" */
 const char *rtf_plugin_cpus(const struct rtf_status *status, size_t plugin);       /* "0-3,6" */
-const char *rtf_plugin_state(const struct rtf_status *status, size_t plugin);      /* "serving", "restarting", "ended" */
+const char *rtf_plugin_state(const struct rtf_status *status, size_t plugin);      /* "serving", "restarting", "off", "ended" */
 
 /* What is free on that CPU for this plugin, in billionths: the least of the pools that a reservation there is part of; of a pool over several CPUs it is
  * the whole. UINT64_MAX: no pool bounds it there. */

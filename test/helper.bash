@@ -126,6 +126,15 @@ broker_start() {
     eventually broker_serves || { cat "$WORK/broker.out" >&2; return 1; }
 }
 
+# second_broker: one with a spool of its own, in $WORK/other, and the same configuration; its process in $SECOND. It serves.
+second_broker() {
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/other/spool" --config "$CONFIG" --group "$GROUP" >"$WORK/second" 2>&1 3>&- &
+    SECOND=$!
+    echo "$SECOND" >>"$WORK/pids"
+    eventually second_serves
+}
+second_serves() { [ -p "$WORK/other/spool/alive" ] && dd if=/dev/null of="$WORK/other/spool/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null; }
+
 # broker_begins: a broker that is starting until $WORK/greet is there, for its plugin greets only then.
 broker_begins() {
     printf '#!/bin/sh\nwhile [ ! -e "%s" ]; do sleep 0.05; done\nexec "%s" "$@"\n' "$WORK/greet" "$RTF_LIBEXEC/plugins/edf" >"$WORK/slow"

@@ -46,7 +46,7 @@ bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON
 
 static bool hold(char reason[static SERVE_REASON])
 {
-    return way_hold(root, reason);
+    return way_hold(".groups", reason);
 }
 
 /* ---- notes ---- */

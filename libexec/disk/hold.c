@@ -18,13 +18,9 @@ struct held {
 };
 static struct held *all;
 
-/* What all disks are beneath. */
 static bool hold(char reason[static SERVE_REASON])
 {
-    static int disks = -1;
-    if (disks < 0)
-        disks = open("/sys/block", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return way_hold(disks, reason);
+    return way_hold(".priorities", reason);
 }
 
 static struct held *find(pid_t tid)

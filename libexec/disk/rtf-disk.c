@@ -28,6 +28,7 @@
 #include "hold.h"
 #include "locked.h"
 #include "powers.h"
+#include "register.h"
 #include "say-how.h"
 #include "scheduler.h"
 #include "serve.h"
@@ -191,10 +192,10 @@ static const char *confine(const char *mount)
 {
     const int powers[] = {way->power, CAP_SYS_PTRACE, -1};
     static char queues[DISKS_MOST][96];
-    struct confine_path paths[DISKS_MOST + 4] = {{"/proc", MAY_READ}, {"/sys/devices", MAY_READ}, {mount, MAY_CHANGE}};
+    struct confine_path paths[DISKS_MOST + 5] = {{"/proc", MAY_READ}, {"/sys/devices", MAY_READ}, {REGISTER, MAY_CHANGE}, {mount, MAY_CHANGE}};
     for (int i = 0; i < disk_count; i++) {
         snprintf(queues[i], sizeof queues[i], "/sys/block/%s/queue", disks[i].name);
-        paths[3 + i] = (struct confine_path){queues[i], MAY_WRITE};
+        paths[4 + i] = (struct confine_path){queues[i], MAY_WRITE};
     }
     if (!confine_for_good() || !confine_powers(powers))
         return strerror(errno);
@@ -289,5 +290,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "rtf-disk: %s\n", reason);
         return EX_CONFIG;
     }
-    return serves ? start(mount) : give_back(all);
+    const int code = serves ? start(mount) : give_back(all);
+    if (!serves)
+        register_tidy(false);
+    return code;
 }

@@ -4,18 +4,21 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
+
+#include "register.h"
 
 enum { TRIES = 150, PAUSE = 20 /* ms */ };
 
-bool way_hold(int directory, char reason[static SERVE_REASON])
+bool way_hold(const char *lock, char reason[static SERVE_REASON])
 {
-    static int tries;
-    for (; flock(directory, LOCK_EX | LOCK_NB) != 0; tries++) {
-        if (errno != EWOULDBLOCK || tries >= TRIES) {
+    static int held = -1, tries;
+    for (; held < 0 && (held = register_lock(lock)) < 0; tries++) {
+        if (errno != EWOULDBLOCK)
+            snprintf(reason, SERVE_REASON, "the lock of the machine's disks cannot be had (%s/%s): %s", REGISTER, lock, strerror(errno));
+        else if (tries >= TRIES)
             snprintf(reason, SERVE_REASON, "another broker keeps disks on this machine, and what it has changed is there");
+        if (errno != EWOULDBLOCK || tries >= TRIES)
             return false;
-        }
         (void)poll(NULL, 0, PAUSE);
     }
     return true;

@@ -47,9 +47,9 @@ struct way {
     const char *const *calls;
 };
 
-/* Only one of all that would may have what is in this directory: the lock is on that, and ends with its holder. One who is just ending may be putting
- * things back, and is waited for once. */
-bool way_hold(int directory, char reason[static SERVE_REASON]);
+/* Only one broker of the machine may have this: its lock (register.h) ends with its holder. A holder that is just ending may be putting things back, and is
+ * waited for once. */
+bool way_hold(const char *lock, char reason[static SERVE_REASON]);
 
 /* DONE: it is that thread still. bind: and its owner's own. */
 enum done way_identify(const struct member *member, bool bind, struct identity *identity, char reason[static SERVE_REASON]);

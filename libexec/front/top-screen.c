@@ -328,7 +328,7 @@ static void draw_head(const char *spool, const json_t *status, bool served)
     json_array_foreach(json_object_get(status, "plugins"), i, plugin) {
         const size_t length = strlen(plugins);
         const char *name = client_string(plugin, "name"), *state = client_string(plugin, "state");
-        snprintf(plugins + length, sizeof plugins - length, " %s%s", name == NULL ? "?" : name, state != NULL && strcmp(state, "restarting") == 0 ? "(restarting)" : "");
+        snprintf(plugins + length, sizeof plugins - length, " %s%s", name == NULL ? "?" : name, state == NULL ? "" : strcmp(state, "restarting") == 0 ? "(restarting)" : strcmp(state, "off") == 0 ? "(off)" : "");
     }
     const long long reservations = json_integer_value(json_object_get(status, "reservations"));
     snprintf(line, sizeof line, "rtf top %s  %s%lld reservation%s, %lld attached  plugins%s  %s", now, served ? "" : "NO BROKER  ", reservations,

@@ -63,7 +63,7 @@ static struct keeper {
     char path[4096];
     struct helper helper;
     int lines; /* 0: it does not run */
-    bool unrecorded, given_back, settles;
+    bool unrecorded, given_back, settles, has_off;
 } keepers[KEPT] = {
     [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .kind = CHILD_NET, .remove = "--remove",
                       .remove_all = "--remove", .word = word_of_network, .former = former_network},
@@ -352,26 +352,32 @@ static bool ask(struct keeper *keeper, const char *op, const struct plugin_line 
     return false;
 }
 
-static bool start(struct keeper *keeper, char *reason)
+/* Its line is off, and the broker serves on: who asks for CPU time is not to suffer for a disk. What stands in the record stays there, so that what was begun of it is
+ * given back. */
+static void turn_off(struct keeper *keeper, int line, const char *reason)
 {
-    if (keeper->lines == 0)
-        return true;
-    if (keeper->unrecorded || !helper_start(&keeper->helper, -1)) {
-        snprintf(reason, REASON_BYTES, "%s: %s", keeper->program, keeper->unrecorded ? "what is to be kept cannot be written down in state/" : strerror(errno));
-        return false;
-    }
-    for (int i = 0; i < plugins_count(); i++)
-        if (is_keepers(keeper, i) && !ask(keeper, "check", plugin_line(i), 5, reason))
-            return false;
-    return true;
+    event_broker("error", "%s is off, and nothing is granted of it until the broker is started again: %.400s", plugin_line(line)->name, reason);
+    plugin_turn_off(line, reason);
+    keeper->has_off = true;
+    if (--keeper->lines == 0)
+        helper_stop(&keeper->helper);
 }
 
-bool keepers_start(char reason[static REASON_BYTES])
+static void start(struct keeper *keeper)
+{
+    char reason[REASON_BYTES];
+    const bool started = keeper->lines > 0 && !keeper->unrecorded && helper_start(&keeper->helper, -1);
+    if (!started)
+        snprintf(reason, sizeof reason, "%s: %s", keeper->program, keeper->unrecorded ? "what is to be kept cannot be written down in state/" : strerror(errno));
+    for (int i = 0; i < plugins_count(); i++)
+        if (is_keepers(keeper, i) && (!started || !ask(keeper, "check", plugin_line(i), 5, reason)))
+            turn_off(keeper, i, reason);
+}
+
+void keepers_start(void)
 {
     for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
-        if (!start(keeper, reason))
-            return false;
-    return true;
+        start(keeper);
 }
 
 static void settle(enum kept kept)
@@ -411,7 +417,7 @@ static bool end_lines(struct keeper *keeper)
 void keepers_end(void)
 {
     for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
-        if (keeper->lines > 0 && end_lines(keeper))
+        if (keeper->lines > 0 && end_lines(keeper) && !keeper->has_off)
             (void)write_record(keeper, "");
 }
 

@@ -19,8 +19,8 @@ void keepers_know_raised(pid_t tid, uint64_t started_by, int former); /* before 
 bool keepers_raised_any(void);                                        /* could any be? */
 void keepers_prepare(keepers_path *path, void (*tell)(const struct helper_event *event), void (*again)(enum kept kept));
 
-/* After that: false, something is not to be had: *reason. */
-bool keepers_start(char reason[static REASON_BYTES]);
+/* After that. A line of which something is not to be had is off, which the log tells. */
+void keepers_start(void);
 
 /* Once all that was granted before is said: other classes go. And once it is said again, to a helper that has been started again. */
 void keepers_settle(void);

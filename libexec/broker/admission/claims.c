@@ -26,6 +26,15 @@ static bool may_be_asked(const struct claim *claim, int plugin)
     return line->resource == claim->resource && (claim->where[0] == '\0' || strcmp(claim->where, line->where) == 0) && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
+/* Somebody may mend that, and start the broker again. */
+static bool is_off(struct request *request)
+{
+    const char *why = plugin_line(request->plugin)->off;
+    if (why[0] != '\0')
+        refusal_note_no(request, request->plugin, ANSWER_NO, why, 0, false);
+    return why[0] != '\0';
+}
+
 static enum next refuse(struct request *request)
 {
     if (is_tried(request))
@@ -47,7 +56,7 @@ static enum next ask_for_background(struct request *request)
     char reason[REASON_BYTES];
     while (++request->plugin < plugins_count()) {
         struct refusal refusal = {0};
-        if (!may_be_asked(request->claim, request->plugin))
+        if (!may_be_asked(request->claim, request->plugin) || is_off(request))
             continue;
         if (acl_check_background(rules, request->reservation->user->account, request->plugin, &refusal, reason)) {
             request->background |= UINT64_C(1) << request->plugin;
@@ -79,7 +88,7 @@ enum next claims_ask(struct request *request)
         return WAIT;
     while (++request->plugin < plugins_count()) {
         struct refusal refusal = {0};
-        if (!may_be_asked(claim, request->plugin))
+        if (!may_be_asked(claim, request->plugin) || is_off(request))
             continue;
         if (acl_check_claim(rules, request->reservation->user->account, request->plugin, claim, charged_already(request, request->plugin), &request->hold,
                             &request->ceiling, &refusal, reason))

@@ -338,6 +338,12 @@ int plugins_count(void)
     return count;
 }
 
+void plugin_turn_off(int plugin, const char *reason)
+{
+    lines[plugin].kept = lines[plugin].raises = false;
+    snprintf(lines[plugin].off, sizeof lines[plugin].off, "%s", reason);
+}
+
 int plugin_index(const char *name)
 {
     for (int i = 0; i < count; i++)

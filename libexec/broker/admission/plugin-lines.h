@@ -33,6 +33,7 @@ struct plugin_line {
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
     int64_t timeout;    /* ns */
     char *words;        /* as given, blank-separated */
+    char off[REASON_BYTES]; /* why nothing is granted of it, for what is to be kept cannot be had; "": it is on */
 };
 
 /* Reads and checks the file; relative programs are looked for in `directory`. False: "plugins.conf:LINE: ...". */
@@ -47,6 +48,9 @@ uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight);
 
 const struct plugin_line *plugin_line(int plugin);
 int plugins_highest_priority(void);
+
+/* From here on nothing is granted of it, and nothing kept. */
+void plugin_turn_off(int plugin, const char *reason);
 
 /* The CPUs that are to be domains of their own. */
 void plugins_domains(cpu_set_t *cpus);

@@ -16,6 +16,7 @@ struct child {
     char **argv;
     struct identity_to_run_as as;
     pid_t pid; /* known to the launcher only; 0: not running. Not waited for before it is ended, so the number stays its. */
+    pid_t ending; /* CHILD_DISK: the last that was ended, which may not have come to its end yet */
     timer_t timer; /* on its CPU time; where is_timed */
     bool is_timed;
     struct budget budget; /* of an adopter */

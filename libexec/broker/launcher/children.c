@@ -92,6 +92,8 @@ static void end(struct child *child)
         (void)timer_delete(child->timer);
     child->is_timed = false;
     budget_end(&child->budget);
+    if (child->kind == CHILD_DISK && child->pid != 0)
+        child->ending = child->pid;
     kill_it(&child->pid);
 }
 
@@ -259,7 +261,8 @@ static void wait_for_end(pid_t pid, const sigset_t *ended, int64_t until)
     }
 }
 
-/* Not those that end at end-of-file: the broker, which waits for us, is the other end. The others are waited for: left to be reaped by init, they
+/* Not those that end at end-of-file: the broker, which waits for us, is the other end. But rtf-disk has a lock in /run/rtf, which is to be left empty: its socket is closed by
+ * now, or it has been killed. The others are waited for: left to be reaped by init, they
  * would go on counting among the processes of the plugins' user, of which he may have so many (RLIMIT_NPROC). */
 void children_end_all(const sigset_t *ended)
 {
@@ -267,9 +270,12 @@ void children_end_all(const sigset_t *ended)
     for (int i = 0; i < children_count; i++) {
         const pid_t pid = children[i].pid;
         const enum child_kind kind = children[i].kind;
-        if (kind == CHILD_HELPER || kind == CHILD_NET || kind == CHILD_DISK || kind == CHILD_GUARD || kind == CHILD_LOG)
+        if (kind == CHILD_HELPER || kind == CHILD_NET || kind == CHILD_GUARD || kind == CHILD_LOG)
             continue;
-        end(&children[i]);
+        if (kind == CHILD_DISK)
+            wait_for_end(children[i].ending, ended, until);
+        else
+            end(&children[i]);
         wait_for_end(pid, ended, until);
     }
     for (int i = 0; i < readers_count; i++) {

@@ -82,7 +82,7 @@ static json_t *plugins_as_json(bool running)
     json_t *plugins = json_array();
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
-        const char *is = !running ? "ended" : plugin_is_serving(i) ? "serving" : "restarting";
+        const char *is = !running ? "ended" : line->off[0] != '\0' ? "off" : plugin_is_serving(i) ? "serving" : "restarting";
         const bool schedules = line->resource == RESOURCE_CPU;
         json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s, s:o}", "name", line->name, "program", program_of(line),
                                                  "resource", resource_name(line->resource), "where", line->where[0] == '\0' ? NULL : line->where, "policy",

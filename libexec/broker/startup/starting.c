@@ -150,10 +150,11 @@ void start(const struct options *options, int lock)
     privileges_drop(options->spool, options->config);
     if (!attach_start(lock) || !guard_start() || !names_start())
         die_errno(EX_OSERR, "the broker's helper processes");
-    if (!start_plugins(reason) || !keepers_start(reason)) {
+    if (!start_plugins(reason)) {
         stop_children();
         die(EX_CONFIG, reason);
     }
+    keepers_start();
     if (!take_up_where_it_was(reason) || !tell_status(reason) || !spool_announce(reason)) {
         stop_children();
         die(EX_OSERR, reason);

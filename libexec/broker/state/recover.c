@@ -258,6 +258,10 @@ static bool take_up_claims(const struct recorded_reservation *recorded, struct g
         const int plugin = plugin_index(claim->plugin);
         if (plugin < 0 || plugin_line(plugin)->resource != claim->resource)
             return plugin_is_gone(claim->plugin, reason);
+        if (plugin_line(plugin)->off[0] != '\0') {
+            snprintf(reason, REASON_BYTES, "%s is off: %.300s", claim->plugin, plugin_line(plugin)->off);
+            return false;
+        }
         if (claim->background) {
             grant->background |= UINT64_C(1) << plugin;
             continue;
