@@ -56,6 +56,8 @@ prepare() {
 755 usr/libexec/rtf/front/rtf-plugins
 755 usr/libexec/rtf/front/rtf-preload
 755 usr/libexec/rtf/front/rtf-release
+755 usr/libexec/rtf/front/rtf-reload
+755 usr/libexec/rtf/front/rtf-restart
 755 usr/libexec/rtf/front/rtf-resume
 755 usr/libexec/rtf/front/rtf-revoke
 755 usr/libexec/rtf/front/rtf-show
@@ -161,6 +163,8 @@ prepare() {
 644 usr/share/man/man8/rtf-net.8
 644 usr/share/man/man8/rtf-partition.8
 644 usr/share/man/man8/rtf-probe.8
+644 usr/share/man/man8/rtf-reload.8
+644 usr/share/man/man8/rtf-restart.8
 644 usr/share/man/man8/rtf-resume.8
 644 usr/share/man/man8/rtf-revoke.8
 644 usr/share/man/man8/rtf-rtkit.8

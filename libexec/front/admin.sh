@@ -134,6 +134,38 @@ broker_process() {
     "$libexec/rtf-brokers" --spool "$spool" | cut -f 1
 }
 
+# To $process, $config and $brokerd. The spool of a user is none: root would run and read what the user wants.
+find_broker() {
+    open_spool
+    spool=$(readlink -f "$spool")
+    process=$(broker_process)
+    [ -n "$process" ] || fail 69 "no broker of root's serves $spool"
+    brokerd=$(readlink -f "$libexec/rtf-brokerd")
+    config=$(printf %b "$("$libexec/rtf-brokers" --spool "$spool" | cut -f 3)")
+}
+
+# The options that it was started with, quoted for eval; it becomes ready in the background.
+broker_words() { # PROCESS
+    tr '\n\0' '\001\n' <"/proc/$1/cmdline" | sed '1d; /^--foreground$/d; /^-f$/d' | sed "s/'/'\\\\''/g; s/.*/'&'/" | tr '\n\001' ' \n'
+}
+
+# What a start would refuse is told, and ends this with the broker's status.
+check_words() { # OPTION...
+    front_status=0
+    front_said=$(cd / && exec "$brokerd" --check "$@" --config "$config" 2>&1) || front_status=$?
+    [ "$front_status" -ne 0 ] || return 0
+    fail "$front_status" "$(printf '%s\n' "${front_said#rtf-brokerd: }" | harmless | head -n 1); the broker goes on as before"
+}
+
+# A line whose interface or disk is not there would be off after a start.
+kept_is_there() { # CONFIG
+    sed 's/#.*//' "$1/plugins.conf" | awk '/resource=/ && !/enforce=none/ { for (i = 1; i <= NF; i++) if ($i ~ /^(interface|device)=/) print $i }' | while IFS='=' read -r front_kind front_name; do
+        front_place=/sys/block/$front_name
+        [ "$front_kind" != interface ] || front_place=/sys/class/net/$front_name
+        [ -e "$front_place" ] || fail 69 "plugins.conf: there is no $front_kind $(printable "$front_name"); the broker goes on as before"
+    done
+}
+
 # SIGHUP, and the line in the log that says what came of it. A wrong acl.conf is told, and changes nothing else of it.
 reload_broker() {
     front_log=$spool/log/events.ndjson

@@ -1,0 +1,71 @@
+# rtf reload, rtf restart: root has the broker take up another configuration, and is told before anything ends if that one is wrong.
+load ../helper
+load ../command
+load front
+
+prepare() { front_prepare; }
+
+rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
+process() { "$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1; }
+
+# The broker that the command has started is no child of this test's.
+tidy() {
+    local left
+    left=$(process)
+    if [ -n "$left" ] && [ "$left" != "$BROKER" ]; then
+        kill -TERM "$left"
+        eventually is_gone "$left"
+    fi
+}
+
+@test "reload: new rules are in force, wrong ones are told and change nothing" {
+    broker_start
+    fails 77 'rtf reload: only root may *' rtf reload
+    fails 64 'rtf reload: *' rtf_root reload word
+    configure_rules "$ALICE - max_utilization 0.1"
+    silent rtf_root reload
+    logged 1 '.decision == "reloaded"'
+    echo 'one word' >>"$CONFIG/acl.conf"
+    fails 78 'rtf reload: acl.conf:2: *; the broker goes on as before' rtf_root reload
+    logged 1 '.decision == "reloaded"'
+    [ "$(process)" = "$BROKER" ]
+}
+
+@test "restart: another broker with the same options has what was granted, and a wrong configuration ends none" {
+    broker_start --max-specs 7
+    sleeper $ALICE
+    spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
+    eventually is_policy "$SLEEPER" deadline
+    fails 77 'rtf restart: only root may *' rtf restart
+    cp "$CONFIG/plugins.conf" "$WORK/plugins.conf"
+    echo 'one word' >>"$CONFIG/plugins.conf"
+    fails 78 'rtf restart: plugins.conf:4: *; the broker goes on as before' rtf_root restart
+    cp "$WORK/plugins.conf" "$CONFIG/plugins.conf"
+    echo 'NET net - - resource=network interface=nosuch0 rate=10Mbit' >>"$CONFIG/plugins.conf"
+    fails 69 'rtf restart: plugins.conf: there is no interface nosuch0; *' rtf_root restart
+    [ "$(process)" = "$BROKER" ]
+    cp "$WORK/plugins.conf" "$CONFIG/plugins.conf"
+    former=$BROKER
+    silent rtf_root restart
+    wait "$BROKER" || true
+    BROKER=
+    [ "$(process)" != "$former" ]
+    is_policy "$SLEEPER" deadline
+    tr '\0' ' ' <"/proc/$(process)/cmdline" | grep -q -e '--max-specs 7 '
+    told '.result == "OK"' "$(cat "$SPECS/$ALICE/cam.verdict")"
+}
+
+@test "restart: a second one at the same time, no broker, and the spool of a user" {
+    broker_start
+    exec 8<"$SPOOL/state/broker"
+    flock 8
+    fails 75 'rtf restart: another rtf restart of * is under way' rtf_root restart
+    exec 8<&-
+    [ "$(process)" = "$BROKER" ]
+    broker_stop TERM
+    for command in reload restart; do
+        fails 69 "rtf $command: no broker of root's serves $SPOOL" rtf_root $command
+        as $ALICE mkdir -p "$WORK/none" 2>/dev/null || install -d -o $ALICE "$WORK/none" "$WORK/none/specs" "$WORK/none/state"
+        fails 69 "rtf $command: no broker of root's serves $WORK/none" "$RTF_BIN/rtf" --spool "$WORK/none" $command
+    done
+}
