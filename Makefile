@@ -14,7 +14,8 @@ SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 LOGROTATEDIR ?= $(SYSCONFDIR)/logrotate.d
 BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
-ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
+# Debian's zsh looks for what packages bring in a directory of its own.
+ZSHDIR     ?= $(PREFIX)/share/zsh/$(if $(and $(filter /usr,$(PREFIX)),$(wildcard /etc/debian_version)),vendor-completions,site-functions)
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d

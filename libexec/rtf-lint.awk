@@ -41,7 +41,9 @@ function read_fact(    i) {
         servant_count++
         servant[servant_count] = $2
         servant_priority[servant_count] = $3
-    } else if ($1 == "user" || $1 == "group") {
+    } else if ($1 == "spool")
+        spool_group = $2
+    else if ($1 == "user" || $1 == "group") {
         known[$2] = $3
         for (i = 4; i <= NF; i++)
             $1 == "user" ? is_member[$2, $i] : gid[$2] = $i
@@ -97,6 +99,7 @@ function read_rule(    number) {
     plugin[count] = $2
     property[count] = $3
     value[count] = $4
+    bare[count] = $4 ~ /^[0-9]+$/
     closes[count] = $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/ && $4 ~ /^0+(\.0*)?$/ # for nobody there is room
     opens[count] = !closes[count] && $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/
     number = $1
@@ -157,7 +160,56 @@ function rule_below(rule,    other) {
     return 0
 }
 
+# No period, or deadline, passes both.
+function rule_beside(rule,    other, most) {
+    most = property[rule]
+    if (!sub(/^min_/, "max_", most) || most !~ /^max_(period|deadline)$/)
+        return 0
+    for (other = 1; other <= count; other++)
+        if (property[other] == most && time(value[other]) < time(value[rule]) && (is_broader(other, rule) || is_broader(rule, other)))
+            return other
+    return 0
+}
+
+function is_sum(rule) { return property[rule] ~ /^max_(user_)?(utilization|amount|bandwidth)$/ }
+
+function same_sum(rule,    before) {
+    for (before = 1; is_sum(rule) && before < rule; before++)
+        if (property[before] == property[rule] && subject[before] == subject[rule] && plugin[before] == plugin[rule])
+            return before
+    return 0
+}
+
+# All rules hold at once: what is for more people, or for any plugin, bounds those that are meant to have more of it, too.
+function smaller_rule(rule,    other) {
+    for (other = 1; property[rule] ~ /^max_(user_)?utilization$/ && other <= count; other++)
+        if (property[other] == property[rule] && value[other] + 0 < value[rule] + 0 && !closes[other] && subject[other] != subject[rule] &&
+            (plugin[other] == "-" || plugin[other] == plugin[rule]) && (domain[other] == "-" || is_in(rule, other)))
+            return other
+    return 0
+}
+
+function is_stranger(rule) {
+    return spool_group != "" && domain[rule] !~ /^([-@]|[0-9]+$)/ && domain[rule] in known && known[domain[rule]] != "root" && !((domain[rule], spool_group) in is_member)
+}
+
+function judge_values(rule,    other) {
+    if (other = rule_beside(rule))
+        say("acl.conf", rule_line[rule], rule_text[rule] ": nothing passes this and line " rule_line[other] ": " rule_text[other])
+    if (other = same_sum(rule))
+        say("acl.conf", rule_line[rule], rule_text[rule] ": line " rule_line[other] " bounds the same sum, and the smaller of the two holds")
+    if (other = smaller_rule(rule))
+        say("acl.conf", rule_line[rule], rule_text[rule] ": this gives nothing more, for line " rule_line[other] " holds as well: " rule_text[other])
+    if (property[rule] ~ /utilization$/ && bare[rule] && value[rule] > online_count && value[rule] >= 10 && value[rule] <= 100)
+        say("acl.conf", rule_line[rule], rule_text[rule] ": a sum is in CPUs, of which there are " online_count "; " value[rule] " % of one is " value[rule] / 100)
+    if (property[rule] ~ /^max_(runtime|period|deadline)$/ && bare[rule] && value[rule] < 100)
+        say("acl.conf", rule_line[rule], rule_text[rule] ": a number without a unit is in microseconds; " value[rule] "ms is milliseconds")
+    if (is_stranger(rule) && !strange[domain[rule]]++)
+        say("acl.conf", rule_line[rule], rule_text[rule] ": " domain[rule] " is no member of the group that may use the spool")
+}
+
 function judge_rule(rule,    below) {
+    judge_values(rule)
     below = rule_below(rule)
     if (rule in unknown)
         say("acl.conf", rule_line[rule], rule_text[rule] ": the account database knows no such " (is_group(rule) ? "group" : "user"))
@@ -192,7 +244,7 @@ function judge_machine(    i) {
 
 FNR == 1 { file = FILENAME == "-" ? "-" : FILENAME; sub(/.*\//, "", file) }
 FILENAME == "-" || FILENAME == "" { read_fact(); next }
-{ sub(/#.*/, "") }
+{ sub(/#.*/, ""); gsub(/\r/, " ") } # a file may have been written elsewhere
 NF == 0 { next }
 file == "plugins.conf" { read_plugin() }
 file == "acl.conf" { read_rule() }
@@ -203,4 +255,6 @@ END {
     judge_machine()
     for (rule = 1; rule <= count; rule++)
         judge_rule(rule)
+    if (count == 0)
+        print "acl.conf: there is no rule in it, so nobody but root is granted anything"
 }

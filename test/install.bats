@@ -76,6 +76,7 @@ prepare() {
 755 usr/libexec/rtf/plugins/rm
 755 usr/libexec/rtf/plugins/rr
 755 usr/libexec/rtf/rtf-adopter
+755 usr/libexec/rtf/rtf-as-user
 755 usr/libexec/rtf/rtf-attach
 755 usr/libexec/rtf/rtf-brokerd
 755 usr/libexec/rtf/rtf-brokers
@@ -169,8 +170,8 @@ prepare() {
 644 usr/share/man/man8/rtf-revoke.8
 644 usr/share/man/man8/rtf-rtkit.8
 755 usr/share/zsh
-755 usr/share/zsh/site-functions
-644 usr/share/zsh/site-functions/_rtf"
+755 usr/share/zsh/vendor-completions
+644 usr/share/zsh/vendor-completions/_rtf"
 }
 
 installed() { make -s -C "${TREE:-$RTF_SOURCE}" install DESTDIR="$ROOT" "$@" </dev/null 3>&-; }
@@ -219,7 +220,7 @@ parsed_root() {
 # bats test_tags=turn:2
 @test "the prefix is /usr/local unless one is given, and configuration is in /etc all the same" {
     installed
-    diff <(sed 's, usr, usr/local,' <<<"$LISTED" | sort -k 2) \
+    diff <(sed 's, usr, usr/local,; s,zsh/vendor-completions,zsh/site-functions,' <<<"$LISTED" | sort -k 2) \
         <(lists | grep -v ' usr$' | sort -k 2) >&2
     grep -q '^ExecStart=/usr/local/libexec/rtf/rtf-brokerd ' "$ROOT/usr/local/lib/systemd/system/rtf.service"
 }

@@ -179,3 +179,33 @@ bounded="$ALICE - max_runtime 5ms"
     broker_start
     no grep -q '^rtf-brokerd:.*plugins.conf\|this bounds' "$WORK/broker.out"
 }
+
+@test "values that are not what their author meant, and rules that give nothing" {
+    configure_rules "$ALICE - max_utilization 0.5" "$ALICE - min_period 2s" "$ALICE - max_period 1s" "$bounded"
+    says "acl.conf:2: $ALICE - min_period 2s: nothing passes this and line 3: $ALICE - max_period 1s"
+    configure_rules "$ALICE EDF max_utilization 0.5" "$bounded" "$ALICE EDF max_utilization 0.7"
+    says "acl.conf:3: $ALICE EDF max_utilization 0.7: line 1 bounds the same sum, and the smaller of the two holds"
+    configure_rules '- - max_utilization 0.5' '- - max_runtime 5ms' "$ALICE EDF max_utilization 0.7" "$BOB EDF max_utilization 0.2"
+    says "acl.conf:3: $ALICE EDF max_utilization 0.7: this gives nothing more, for line 1 holds as well: - - max_utilization 0.5"
+    configure_rules "$ALICE - max_utilization 50" "$bounded" "$BOB - max_runtime 20" "$BOB - max_utilization 3"
+    says "acl.conf:1: $ALICE - max_utilization 50: a sum is in CPUs, of which there are 4; 50 % of one is 0.5" \
+        "acl.conf:3: $BOB - max_runtime 20: a number without a unit is in microseconds; 20ms is milliseconds"
+    configure_rules
+    says 'acl.conf: there is no rule in it, so nobody but root is granted anything'
+}
+
+@test "a user who is no member of the group that may use the spool" {
+    configure_rules 'games - max_utilization 0.5' 'games - max_runtime 5ms' 'root - max_utilization 0.5' 'root - max_runtime 5ms'
+    silent
+    mkdir -p "$ROOT/var/spool/rtf/specs"
+    chgrp 29999 "$ROOT/var/spool/rtf/specs"
+    says 'acl.conf:1: games - max_utilization 0.5: games is no member of the group that may use the spool'
+    chgrp "$(id -g games)" "$ROOT/var/spool/rtf/specs"
+    silent
+}
+
+@test "lines that end as on other systems are the same lines" {
+    configure_rules "$ALICE - max_utilization 0.5" "games - max_runtime 9000" 'games - max_utilization 0.5'
+    sed -i 's/$/\r/' "$CONFIG/acl.conf" "$CONFIG/plugins.conf"
+    says "acl.conf:1: $ALICE - max_utilization 0.5: this opens, and nothing bounds runtime, period, deadline or priority"
+}

@@ -482,3 +482,10 @@ session() {
         [ "$directory" = build/ ] || grep -q "^    $directory" README.md || { echo "$directory is not in README.md" >&2; false; }
     done
 }
+
+@test "README's requirements are the packages that bootstrap installs to build" {
+    wanted=$(sed -n "/^readonly build_packages='/,/'$/ { s/^readonly build_packages='//; s/'$//; p }" "$RTF_SOURCE/contrib/bootstrap" | xargs -n 1 | sort)
+    told=$(tr '\n' ' ' <"$RTF_SOURCE/README.md" | grep -o 'To build, these packages of Debian 12: [^;]*;' | sed 's/.*: //; s/[,;]/ /g' | xargs -n 1 | sort)
+    [ "$(wc -l <<<"$told")" -gt 10 ]
+    [ "$told" = "$wanted" ]
+}

@@ -23,7 +23,7 @@ acl() { rtf_root acl --config "$CONFIG" "$@"; }
     says '.correct and (.says | length == 1)'
     # Another file, in the place of the one that is there.
     printf '%s\n' "$ALICE NONE max_utilization 1" >"$WORK/new"
-    fails 78 "rtf acl: acl.conf:1: plugins.conf has no plugin \"NONE\"; - means any" acl check "$WORK/new"
+    fails 78 "rtf acl: $WORK/new:1: plugins.conf has no plugin \"NONE\"; - means any" acl check "$WORK/new"
     prints 78 acl check --json "$WORK/new"
     says '.correct == false and (.says | length == 1)'
     printf '%s\n' "$ALICE - max_utilization 1" "$ALICE - max_runtime 20ms" >"$WORK/new"
@@ -165,4 +165,13 @@ END
     fails 64 'rtf acl: there is no plugin NONE: there are EDF FP CAMERA' acl explain $ALICE NONE
     fails 67 'rtf acl: there is no user nobody-here' acl explain nobody-here
     fails 66 'rtf acl: */acl.conf cannot be read' rtf_root acl --config "$WORK/none" who
+}
+
+@test "explain and who: lines that end as on other systems are the same rules" {
+    acl explain $ALICE >"$WORK/explained" && acl who >"$WORK/those"
+    sed -i 's/$/\r/' "$CONFIG/acl.conf" "$CONFIG/plugins.conf"
+    prints 0 acl explain $ALICE
+    diff "$WORK/out" "$WORK/explained"
+    prints 0 acl who
+    diff "$WORK/out" "$WORK/those"
 }

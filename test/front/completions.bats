@@ -26,7 +26,7 @@ fish_offers() {
 }
 zsh_offers() {
     mkdir -p "$WORK/home" && chown $ALICE "$WORK/home" && cp "$BATS_TEST_DIRNAME/offers.zsh" "$WORK" # Alice may not see the checkout
-    as $ALICE env USER=$ALICE HOME="$WORK/home" TERM=dumb PATH="$WORK/bin:/usr/bin:/bin" zsh -f "$WORK/offers.zsh" "$SHARE/zsh/site-functions" "$1" |
+    as $ALICE env USER=$ALICE HOME="$WORK/home" TERM=dumb PATH="$WORK/bin:/usr/bin:/bin" zsh -f "$WORK/offers.zsh" "$SHARE/zsh/vendor-completions" "$1" |
         tr -d '\r' | grep -oE '<[^<>]+>' | tr -d '<>' | sort -u | xargs
 }
 
@@ -101,6 +101,7 @@ zsh_offers() {
 # bats test_tags=turn:0
 @test "zsh" {
     command -v zsh >/dev/null || skip 'zsh is not here'
+    zsh -fc 'print -l $fpath' | grep -qx /usr/share/zsh/vendor-completions
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     [ "$(zsh_offers 'rtf pl')" = plugins ]

@@ -421,3 +421,13 @@ is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
     fails 64 'rtf doctor: *' doctor -p one
     explains doctor
 }
+
+@test "each finding for programs has a severity" {
+    doctor --json >"$WORK/out" || true
+    says '[.findings[] | select(.code == "no-spool").severity] == ["error"]'
+    echo "$ALICE - max_utilization 50" >>"$CONFIG/acl.conf"
+    broker_start
+    doctor --json >"$WORK/out" || true
+    says '[.findings[] | select(.code == "rule").severity] | length > 0 and all(. == "warning")'
+    says 'all(.findings[]; .severity == "error" or .severity == "warning")'
+}
