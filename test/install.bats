@@ -260,7 +260,7 @@ parsed_root() {
     [ "$(find "$TREE/build" -type f -printf '%P %i %T@\n' | sort)" = "$before" ]
     # And a changed header is seen by what includes it.
     touch "$TREE/lib/client.h"
-    make -C "$TREE" CFLAGS=-O0 3>&- >"$WORK/out"
+    make -n -C "$TREE" CFLAGS=-O0 3>&- >"$WORK/out"
     grep -q 'bin/rtf-run.o' "$WORK/out"
     make -s -C "$TREE" clean
     diff <(echo "$clean") <(snapshot) >&2

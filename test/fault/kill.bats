@@ -74,6 +74,20 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
     [ "$kills" -gt 0 ]
 }
 
+# Every day, for these are what contrib/model/journal.pml is about: the writes of the journal and what is told to the helper, and the helper's calls.
+killed_between() { # PROCESS OPERATION CALLS
+    broker_start
+    sleeper $ALICE
+    as $ALICE sh -c 'mkdir -p "$1" && : >"$1/$2"' sh "$SPECS/$ALICE" "$NOTES"
+    calls_of "$1" "$2" >"$WORK/all-calls"
+    grep -E "^($3) " "$WORK/all-calls" >"$WORK/calls"
+    kill_at_each 1 kill_at "$1" "$2"
+    echo "# $1 killed $kills times while it served $2: at each of ${#calls[@]} calls ($3)" >&3
+}
+@test "the broker is killed between journal and helper, at each call of an attach" { killed_between broker attach 'write|sendmsg'; }
+@test "the helper is killed before and after it makes a thread real-time" { killed_between helper attach 'sched_setattr|sendmsg'; }
+@test "the helper is killed before and after it makes a thread ordinary" { killed_between helper release 'sched_setattr|sendmsg'; }
+
 # bats test_tags=turn:0
 @test "the broker is killed at each system call of a create" { killed_everywhere broker create; }
 # bats test_tags=turn:1
