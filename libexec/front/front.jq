@@ -16,8 +16,11 @@ def lay_over($lines):
 def network($text): $text | capture("^((?<interface>[^:]*):)?(?<size>[^/]*)(/(?<period>.*))?$") |
     (if .interface then {interface} else {} end) + (if .size == "background" and .period == null then {background: true} elif .period then {bytes: .size, period} else {bandwidth: .size} end);
 
-# What other users, or programs, may have written, for a terminal: no control characters.
-def printable: explode | map(if . < 32 or (. >= 127 and . < 160) then 63 else . end) | implode;
+# What other users, or programs, may have written, for a terminal: printable ASCII, and all else as \uXXXX, as JSON has it.
+def hex4: [range(3; -1; -1) as $at | (. / ([1, 16, 256, 4096][$at]) | floor) % 16 | "0123456789abcdef"[.:. + 1]] | join("");
+def printable: if test("^[ -~]*$") and (contains("\n") | not) then . else
+    explode | map(if . >= 32 and . <= 126 then [.] | implode elif . <= 65535 then "\\u" + hex4
+        else "\\u" + (55232 + (. / 1024 | floor) | hex4) + "\\u" + (56320 + . % 1024 | hex4) end) | join("") end;
 
 # As rtf-run says it. The reason of a plugin's refusal comes with its first words, other reasons come without.
 def refusal:

@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
-#include <wchar.h>
-#include <wctype.h>
 
 #include "client.h"
 #include "journal.h"
@@ -383,28 +381,44 @@ static bool is_plain(const char *text)
     return *text == '\0';
 }
 
-/* As this locale shows it, to the stream if there is one: what is no printable character is a question mark. Returns the columns that it takes. */
+/* The next character of UTF-8; a byte that belongs to none stands for itself. */
+static unsigned take_character(const char **text)
+{
+    const unsigned char *at = (const unsigned char *)*text;
+    const int more = at[0] >= 0xf0 ? 3 : at[0] >= 0xe0 ? 2 : at[0] >= 0xc2 ? 1 : 0;
+    unsigned character = more == 0 ? at[0] : at[0] & (0x3fU >> more);
+    for (int i = 1; i <= more; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            ++*text;
+            return at[0];
+        }
+        character = character << 6 | (at[i] & 0x3fU);
+    }
+    *text += more + 1;
+    return character;
+}
+
+/* What another user or a program may have written, to the stream if there is one: a terminal obeys no printable ASCII, and nothing else is printed as it is
+ * but as \uXXXX, as JSON has it. Returns the columns that it takes. */
 static int put(FILE *stream, const char *text)
 {
     int width = 0;
-    mbstate_t state = {0};
     if (is_plain(text)) {
         if (stream != NULL)
             fputs(text, stream);
         return (int)strlen(text);
     }
     while (*text != '\0') {
-        wchar_t wide;
-        size_t length = mbrtowc(&wide, text, strlen(text), &state);
-        bool good = length != (size_t)-1 && length != (size_t)-2 && iswprint((wint_t)wide) && wcwidth(wide) >= 0;
-        if (length == (size_t)-1 || length == (size_t)-2) {
-            state = (mbstate_t){0};
-            length = 1;
-        }
-        width += good ? wcwidth(wide) : 1;
+        char escaped[24];
+        const unsigned character = take_character(&text);
+        if (character >= ' ' && character <= '~')
+            width += snprintf(escaped, sizeof escaped, "%c", (int)character);
+        else if (character <= 0xffff)
+            width += snprintf(escaped, sizeof escaped, "\\u%04x", character);
+        else
+            width += snprintf(escaped, sizeof escaped, "\\u%04x\\u%04x", 0xd7c0 + (character >> 10), 0xdc00 + (character & 0x3ff));
         if (stream != NULL)
-            good ? (void)fwrite(text, 1, length, stream) : (void)fputc('?', stream);
-        text += length;
+            fputs(escaped, stream);
     }
     return width;
 }

@@ -141,7 +141,7 @@ TEXT
     prints 0 as $ALICE env USER=$ALICE LC_ALL=C "$RTF_BIN/rtf" --spool "$SPOOL" ls --noheadings -o plugin,result,reason
     [ "$(tr -d '\n -~' <"$WORK/out" | wc -c)" -eq 0 ]
     prints 0 as $ALICE env USER=$ALICE LC_ALL=C.UTF-8 "$RTF_BIN/rtf" --spool "$SPOOL" ls --noheadings -o plugin,result,reason
-    out $'ü    O?[31mK  ?1m grün\nabc  OK       x'
+    out $'\\\\u00fc  O\\\\u001b[31mK  \\\\u009b1m gr\\\\u00fcn\nabc     OK            x'
 }
 
 # bats test_tags=turn:2

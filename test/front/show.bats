@@ -66,10 +66,11 @@ TEXT
 @test "what others wrote cannot reach the terminal's control" {
     broker_start
     as $ALICE mkdir "$OWN"
-    as $ALICE sh -c 'printf "{\"comment\": \"\\\\u001b[31m\\\\u009b\"}" >"$1/cam.json"' sh "$OWN"
+    as $ALICE sh -c 'printf "{\"comment\": \"\\\\u001b[31m\\\\u009b\\\\u202e\\\\ud83d\\\\ude00 ok\"}" >"$1/cam.json"' sh "$OWN"
     verdict $ALICE cam >"$WORK/verdict"
     prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" show --user $ALICE cam
     [ "$(tr -d '\n -~' <"$WORK/out" | wc -c)" -eq 0 ]
+    grep -qF 'comment=\u001b[31m\u009b\u202e\ud83d\ude00 ok' "$WORK/out"
 }
 
 # bats test_tags=turn:2
