@@ -410,6 +410,12 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     echo $player >>"$WORK/pids"
     eventually is_player $player
     finds sets-policy "process $player (player) can set its own policy (*sched_set*" as_alice -p $player
+    finds sets-policy "process $player (player) can set its own policy (*sched_set*" doctor -p $player
+    # A FIFO has the name that it maps now.
+    rm "$WORK/player"
+    mkfifo -m 666 "$WORK/player"
+    grep -q "^$WORK/player" <(awk '{ print $6 }' "/proc/$player/maps")
+    timeout 60 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" -p $player >"$WORK/out" 2>&1 || [ $? -eq 1 ]
 }
 is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
 
