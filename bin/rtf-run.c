@@ -205,6 +205,15 @@ static void take_attach(struct argp_state *state, const char *text, struct optio
         argp_failure(state, EXIT_OURS, 0, "--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms", text);
 }
 
+/* "--wait 2s": the time of an option that can do without one stands behind "=". */
+static void check_command(struct argp_state *state, const struct options *options)
+{
+    uint64_t time;
+    if (options->waits && options->wait_for == 0 && options->command != NULL && client_take_wait(options->command[0], &time) == NULL)
+        argp_failure(state, EXIT_OURS, 0, "--wait %s: this would run the command \"%s\"; to wait that long: --wait=%s", options->command[0], options->command[0],
+                     options->command[0]);
+}
+
 static error_t take_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -242,6 +251,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "a command is missing");
         if (options->replace && options->name == NULL)
             argp_error(state, "--replace needs --name");
+        check_command(state, options);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -599,6 +599,7 @@ END
     fails 126 "rtf-run: $WORK: Permission denied" rtf_run -T 80ms -P 100ms -- "$WORK"
     fails 126 "rtf-run: $WORK/text/x: Not a directory" rtf_run -T 80ms -P 100ms -- "$WORK/text/x"
     fails 127 'rtf-run: : No such file or directory' rtf_run -T 80ms -P 100ms -- ''
+    fails 125 'rtf-run: --wait 2s: this would run the command "2s"; to wait that long: --wait=2s' rtf_run --wait 2s -T 10ms -P 100ms -- true
     eventually is_empty "$OWN"
     nothing_reserved
 }
