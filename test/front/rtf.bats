@@ -79,7 +79,7 @@ prepare() { front_prepare; }
         LC_ALL=$locale rtf ls --noheadings -o name,state | cat >"$WORK/list"
         [ "$(cat "$WORK/list")" = 'cam  granted' ]
         LC_ALL=$locale prints 0 rtf show cam
-        grep -q 'comment=grün' "$WORK/out"
+        grep -qF 'comment=gr\u00fcn' "$WORK/out"
         LC_ALL=$locale fails 64 'rtf show: gr??n: a name is *' rtf show 'grün'
     done
     setsid --wait bash -c 'exec </dev/null >/dev/null 2>&1; exec "$@"' bash "$RTF_BIN/rtf" --spool "$SPOOL" ls
