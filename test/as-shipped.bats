@@ -83,7 +83,11 @@ asked() {
         "$RTF_SOURCE/man/rtf-brokerd.8.scd" | sed -e "s,/var/tmp,$WORK,; s/--group users/--group $GROUP ${RTF_PLUGIN_USER:+--plugin-user $RTF_PLUGIN_USER}/" \
         -e "s,^sleep 1$,until dd if=/dev/null of=\$place/spool/alive oflag=nonblock conv=notrunc\,nocreat; do sleep 0.1; done 2>/dev/null," >"$WORK/script"
     [ "$(wc -l <"$WORK/script")" -eq 6 ]
-    (cd "$WORK/checkout" && bash -eu "$WORK/script" >"$WORK/out" 2>"$WORK/err" 3>&-) || { cat "$WORK/script" "$WORK/out" "$WORK/err" >&2; false; }
+    (cd "$WORK/checkout" && bash -eu "$WORK/script" >"$WORK/out" 2>"$WORK/err" 3>&-) || {
+        cat "$WORK/script" "$WORK/out" "$WORK/err" >&2
+        pkill -f "rtf-brokerd .*$WORK" || true # the script ends the broker only where all of it succeeds
+        false
+    }
     grep -q SCHED_DEADLINE "$WORK/out"
     [ -z "$(find "$WORK" -maxdepth 1 -name 'rtf.*')" ]
 }
