@@ -390,8 +390,8 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_SPOOL: options.spool = argument; break;
     case KEY_DIRECTORY: options.directory = argument; break;
     case KEY_TIMEOUT:
-        if (!parse_time(argument, &options.timeout))
-            argp_error(state, "--timeout %s: a time is a whole number and a unit (us, ms or s)", argument);
+        if (!parse_wait(argument, &options.timeout))
+            argp_error(state, "--timeout %s: a time is a whole number and a unit (us, ms, s, min, h or d)", argument);
         options.timeout += LATER * SECOND;
         break;
     case KEY_BYTES:

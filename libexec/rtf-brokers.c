@@ -11,6 +11,9 @@
 #include "options.h"
 #include "register.h"
 #include "units.h"
+#include "version.h"
+
+const char *argp_program_version = "rtf-brokers " RTF_VERSION;
 
 enum { OPTION_JOURNALS = 256, OPTION_EXCEPT, RECORD_SEPARATOR = 036 };
 

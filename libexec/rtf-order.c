@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     struct paragraph said;
     uint64_t milliseconds;
     int status = -1;
-    if (argc < 5 || argc > 6 || !parse_number(argv[2], 3600000, &milliseconds))
+    if (argc < 5 || argc > 6 || !parse_number(argv[2], WAIT_MAX / 1000, &milliseconds))
         die(EX_USAGE, "usage: rtf-order SPOOL MILLISECONDS USER UID|- [NAME]");
     const int64_t until = monotonic_now() + (int64_t)(milliseconds > 0 ? milliseconds : ANSWER_WITHIN) * 1000000;
     call_broker(argv[1]);

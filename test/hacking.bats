@@ -10,6 +10,8 @@ teardown() { rm -rf "$WORK"; }
     while read -r line; do
         count=$((count + 1))
         case $line in
+        # make expands what this target writes even under -n; the test below has it in a copy.
+        'make compile_commands.json'*) grep -q '^compile_commands.json:' Makefile ;;
         make*) eval "env -u MAKEFLAGS -u MAKELEVEL make -n ${line#make} DESTDIR='$WORK'" >/dev/null 2>"$WORK/said" 3>&- || { echo "$line" >&2; cat "$WORK/said" >&2; false; } ;;
         *test/run*) [ -f "${line##* }" ] ;;
         gdb*) [ -d etc ] ;;
@@ -28,7 +30,7 @@ teardown() { rm -rf "$WORK"; }
 @test "make help has each target that somebody types, and no other" {
     cd "$RTF_SOURCE"
     diff <(sed -n 's/^\.PHONY: //p' Makefile | tr ' ' '\n' | grep -vx help | sort) \
-        <(make -s help | sed 's/  .*//; s/ (the default)//; s/^compile_commands.json .*/compile_commands.json/' | tr -d , | tr ' ' '\n' | sort)
+        <(env -u MAKEFLAGS -u MAKELEVEL make -s help 3>&- | sed 's/  .*//; s/ (the default)//; s/^compile_commands.json .*/compile_commands.json/' | tr -d , | tr ' ' '\n' | sort)
 }
 
 @test "compile_commands.json has each source, with what it is compiled with" {

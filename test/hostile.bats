@@ -607,7 +607,8 @@ for i in range(10000):
 @test "a directory that is renamed over an empty one is adopted" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
-    eventually test "$(stat -c %a "$SPECS/$ALICE")" = 2700
+    is_adopted() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ]; }
+    eventually is_adopted
     install -d -o $ALICE "$WORK/elsewhere"
     as $ALICE sh -c 'mkdir "$3/new" && echo "{\"priority\": 12}" >"$3/new/cam.json" && mv -T "$3/new" "$1/$2"' sh "$SPECS" "$ALICE" "$WORK/elsewhere"
     eventually reads $ALICE cam '.result == "OK"'

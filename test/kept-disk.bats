@@ -214,7 +214,8 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     mkdir "$WORK/other"
     second_broker
     eventually grep -q 'plugins.conf:2: another broker keeps disks on this machine' "$WORK/second"
-    eventually test "$(jq -r '.plugins[1].state' "$WORK/other/spool/status.json")" = off
+    is_off() { [ "$(jq -r '.plugins[1].state' "$WORK/other/spool/status.json")" = off ]; }
+    eventually is_off
     kill "$SECOND"
     wait "$SECOND"
     [ "$(groups_of_ours)" = "$group" ]

@@ -145,7 +145,7 @@ property() {
     echo "$!" >>"$WORK/pids"
     exec {INPUT}>"$WORK/nested"
     eventually test -s "$WORK/inside"
-    grep -q 'unshare failed' "$WORK/inside" && skip 'unprivileged users may not make user namespaces here'
+    grep -q '^unshare:' "$WORK/inside" && skip 'unprivileged users may not make user namespaces here'
     [ "$(cat "$WORK/inside")" = '1 ok' ]
     inside=$(pgrep -u $ALICE -x rtkit-client)
     [[ $(kernel "$inside") == "fifo "* ]]

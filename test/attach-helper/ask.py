@@ -41,11 +41,12 @@ def thread(real, effective, saved, files):
     pid = os.fork()
     if pid == 0:
         broker.close()
-        libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+        os.close(ask_it)
         libc.prctl(28, 4, 0, 0, 0)  # PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP
         os.setgroups([])
         os.setresuid(real, effective, saved)
         libc.setfsuid(files)
+        libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG, which a change of uids clears
         os.write(say, b"1")
         os.read(asked, 1)
         os.setresuid(other, other, other)

@@ -171,9 +171,9 @@ do_adopt() { put $ALICE cam "$CAM"; }
 is_adopt() { is_create && [ "$(stat -c '%a %g' "$SPECS/$ALICE")" = "2700 $GROUP" ]; }
 has_no_reader() { [ -z "$(helpers "rtf-reader.* $ALICE ")" ]; }
 
-before_move() { before_attach && eventually ask attach; }
-do_move() { as $ALICE mv "$SPECS/$ALICE" "$SPECS/.kept-$ALICE"; }
-is_move() { [ -e "$SPECS/.kept-$ALICE/cam.json" ] && kernel_says "$ORDINARY"; }
+before_move() { install -d -o $ALICE "$WORK/elsewhere" && before_attach && eventually ask attach; }
+do_move() { as $ALICE mv "$SPECS/$ALICE" "$WORK/elsewhere/kept"; }
+is_move() { [ -e "$WORK/elsewhere/kept/cam.json" ] && kernel_says "$ORDINARY"; }
 
 before_aside() { before_attach && as $ALICE sh -c 'rm -rf "$1"/.aside-*-wrong' sh "$SPECS"; }
 do_aside() { as $ALICE mkdir "$SPECS/wrong"; }
@@ -283,7 +283,7 @@ untrace() {
 # What is left when all is over: nothing. A directory that was moved away is put back before, and what it asks for is granted again.
 cleans_up() {
     if [ "$1" = move ]; then
-        if [ ! -e "$SPECS/$ALICE" ]; then as $ALICE mv "$SPECS/.kept-$ALICE" "$SPECS/$ALICE"; fi
+        if [ ! -e "$SPECS/$ALICE" ]; then as $ALICE mv "$WORK/elsewhere/kept" "$SPECS/$ALICE"; fi
         eventually is_attach || return 1
     fi
     as $BOB rm -f "$SPECS/$BOB/more.json"

@@ -283,8 +283,8 @@ END
 @test "what logrotate runs after it has moved the log makes the broker write a new one, without systemd too" {
     broker_start
     something
-    sed -n '/postrotate/,/endscript/ { /postrotate\|endscript/d; s|/var/spool/rtf|'"$SPOOL"'|; p }' "$RTF_SOURCE/etc/rtf.logrotate" >"$WORK/postrotate"
-    grep -q "$SPOOL/state/lock" "$WORK/postrotate"
+    sed -n '/postrotate/,/endscript/ { /postrotate\|endscript/d; s|/var/spool/rtf|'"$SPOOL"'|; s|/usr/libexec/rtf|'"$RTF_LIBEXEC"'|; p }' "$RTF_SOURCE/etc/rtf.logrotate" >"$WORK/postrotate"
+    grep -q "rtf-brokers --spool $SPOOL " "$WORK/postrotate"
     mkdir "$WORK/bin"
     printf '#!/bin/sh\nexit 3\n' >"$WORK/bin/systemctl"
     chmod 755 "$WORK/bin/systemctl"

@@ -6,8 +6,10 @@ WHAT: kept      a socket that another process has from the thread, while the cla
       accepted  a connection that a marked socket has accepted, and one that was accepted before the number was another's
       changed   root's thread is attached and becomes that user: the marks of a socket opened before, and of one opened after
 """
+import ctypes
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -64,6 +66,7 @@ def user():
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG, which a change of uids clears
         there.send(b"ready")
         while word := there.recv(100):
             if word == b"open":
