@@ -321,11 +321,13 @@ parsed_root() {
     [ "$(field .result "$(spec $ALICE more '{"runtime": "1us", "period": "1s", "priority": 15}')")" = SCHEDULE_FAIL ]
     rm "$SPECS/$ALICE/half.json"
     eventually test ! -e "$SPECS/$ALICE/half.verdict"
-    for json in '{"priority": 15}' '{"runtime": "21ms", "period": "100ms"}' '{"runtime": "100us", "period": "999us"}' \
+    for json in '{"runtime": "21ms", "period": "100ms"}' '{"runtime": "100us", "period": "999us"}' \
         '{"runtime": "1ms", "period": "1001ms"}' '{"priority": 50, "runtime": "1ms", "period": "10ms", "plugin": "FP"}' \
         '{"priority": 15, "runtime": "1ms", "deadline": "2s"}'; do
-        [ "$(field .result "$(spec $ALICE cam "$json")")" = ACL_FAIL ] || { echo "$json" >&2; false; }
+        verdict=$(spec $ALICE cam "$json")
+        [ "$(field .result "$verdict")" = ACL_FAIL ] || { echo "$json $verdict" >&2; false; }
     done
+    [ "$(field .refusal.code "$(spec $ALICE cam '{"priority": 15}')")" = unsuitable ] # each plugin for priorities enforces runtimes
     [ "$(field .result "$(spec $ALICE cam '{"priority": 15, "runtime": "1ms", "period": "10ms", "plugin": "FP"}')")" = OK ]
 }
 
@@ -410,7 +412,8 @@ parsed_root() {
     echo '# mine' >"$ROOT/usr/bin/other"
     echo '# mine' >"$ROOT/usr/share/man/man1/other.1"
     make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/usr </dev/null 3>&- >"$WORK/out" 2>&1
-    [ ! -s "$WORK/out" ]
+    # Fuzzers may be built at this moment, and tests that set the clock leave make files from the future.
+    no grep -v 'modification time\|Clock skew' "$WORK/out"
     [ "$(cd "$ROOT" && find . ! -type d | sort)" = "$(printf './usr/bin/other\n./usr/share/man/man1/other.1')" ]
     [ ! -e "$ROOT/usr/libexec/rtf" ]
     [ ! -e "$ROOT/etc/rtf" ]

@@ -61,7 +61,7 @@ within() {
     run stranger $ALICE "$RTF_LIBEXEC/rtf-probe" "$WORK/closed/rec"
     [ "$status" = 66 ]
     [ "$output" = "rtf-probe: $WORK/closed/rec: Permission denied" ]
-    for words in '' '--help' "$DISK $DISK"; do
+    for words in '' '--none' "$DISK $DISK"; do
         # shellcheck disable=SC2086 # words
         run "$RTF_LIBEXEC/rtf-probe" $words
         [ "$status" = 64 ]

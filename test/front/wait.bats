@@ -99,7 +99,7 @@ full() {
     as $ALICE mkdir "$OWN"
     as $ALICE sh -c 'echo "{\"runtime\": \"2ms\", \"period\": \"20ms\"}" >"$1/cam.json"; echo "{}" >"$1/none.json"; echo "{" >"$1/bad.json"' sh "$OWN"
     prints 0 rtf wait --for=room cam
-    prints 75 rtf wait --for=room none
+    prints 65 rtf wait --for=room none
     says '.refusal.retry == "never"'
     fails 66 'rtf-wait: there is no spec bad that can be read' rtf wait --for=room bad
     fails 66 'rtf-wait: there is no spec dog that can be read' rtf wait --for=room dog
