@@ -178,6 +178,23 @@ END
     agrees
 }
 
+@test "what has changed back is written where somebody was refused in between, for there may be room now" {
+    broker_start
+    for try in 1 2 3 4 5; do
+        spec $ALICE "cam$try" "$cam" >/dev/null
+        eventually says ".reservations == $try"
+        began=$(milliseconds) before=$(version)
+        spec $ALICE short "$cam" >/dev/null
+        spec $BOB large '{"runtime": "20ms", "period": "20ms"}' >/dev/null
+        as $ALICE rm "$SPECS/$ALICE/short.json"
+        eventually test ! -e "$SPECS/$ALICE/short.verdict"
+        [ $(($(milliseconds) - began)) -ge 900 ] || break # else the next is due in between
+    done
+    is_new() { [ "$(version)" != "$before" ]; }
+    eventually is_new
+    agrees
+}
+
 @test "what is refused writes nothing, and while nothing changes nobody wakes up" {
     broker_start
     spec $ALICE cam "$cam" >/dev/null

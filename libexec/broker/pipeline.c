@@ -18,6 +18,7 @@
 #include "shares.h"
 #include "spare.h"
 #include "state.h"
+#include "status.h"
 #include "verdict.h"
 #include "waiters.h"
 #include "waiting.h"
@@ -99,6 +100,8 @@ static void tell_answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     (void)request_record(request);
+    if (request->outcome.result == SCHEDULE_FAIL || request->outcome.result == ACL_FAIL)
+        status_refused();
     const bool more = has_more(reservation, request->outcome.kind);
     verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->sighting != NULL, more);
     if (!more)

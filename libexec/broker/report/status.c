@@ -48,10 +48,11 @@ static int64_t not_before, pause = INT64_C(1000000000);
 
 /* What the text that was told last is made of, as far as it changes; and that text. */
 struct facts {
-    uint64_t ledger, serving; /* by plugin */
+    uint64_t ledger, removals, serving; /* by plugin */
     unsigned attached;
 };
 static struct facts told;
+static bool refused; /* somebody, for want of room, since then */
 static char *told_text;
 
 static int64_t failed_window;
@@ -158,7 +159,7 @@ static void go_to(enum state next, int64_t at)
 
 static struct facts facts_now(void)
 {
-    struct facts now = {.ledger = ledger_additions() + ledger_removals(), .attached = attachments_count()};
+    struct facts now = {.ledger = ledger_additions() + ledger_removals(), .removals = ledger_removals(), .attached = attachments_count()};
     for (int i = 0; i < plugins_count(); i++)
         now.serving |= (uint64_t)plugin_is_serving(i) << i;
     return now;
@@ -196,12 +197,15 @@ static void failed(int error)
 static void tell(bool running)
 {
     char *text = write_text(running);
-    told = facts_now();
+    const struct facts now = facts_now();
+    const bool has_come = refused && now.removals != told.removals;
+    told = now;
+    refused = false;
     if (text == NULL) {
         failed(ENOMEM);
         return;
     }
-    if (told_text != NULL && strcmp(text, told_text) == 0) {
+    if (told_text != NULL && strcmp(text, told_text) == 0 && !has_come) {
         free(text);
         go_to(SETTLED, INT64_MAX); /* what has changed has changed back */
         return;
@@ -242,6 +246,11 @@ bool status_start(void)
 bool status_is_settled(void)
 {
     return state != TOLD;
+}
+
+void status_refused(void)
+{
+    refused = true;
 }
 
 void status_notice(void)

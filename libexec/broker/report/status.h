@@ -20,6 +20,10 @@ bool status_start(void);
 /* Nothing that was told waits to be written. */
 bool status_is_settled(void);
 
+/* Somebody was told that there is no room now. Who waits for room (rtf-wait(1)) asks again at the next file: room that came since is told of, even if
+ * all is as the last file has it. */
+void status_refused(void);
+
 /* To be called before the broker waits. */
 void status_notice(void);
 
