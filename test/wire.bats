@@ -217,6 +217,17 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     is_off_for 'there is no interface rtf0'
 }
 
+@test "a helper that ends at once is not started again for a line that is off" {
+    starts() { grep -c 'the network helper ended and is started again' "$EVENTS"; }
+    nsenter() { exec unshare --mount --propagation private sh -c 'mount --bind /bin/false "$0" && exec nsenter "$@"' "$RTF_LIBEXEC/rtf-net" "$@"; }
+    broker_start
+    unset -f nsenter
+    [ "$(jq -r '.plugins[1].state' "$SPOOL/status.json")" = off ]
+    before=$(starts)
+    sleep 2.5 # a helper that has ended is started again after a second
+    [ "$(starts)" = "$before" ]
+}
+
 # Whose socket it is counts, not who has it: what somebody hands on stays as it was.
 @test "a socket of another user, and one with a mark of somebody else, is left as it is" {
     broker_start

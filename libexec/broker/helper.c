@@ -270,7 +270,13 @@ bool helper_start(struct helper *helper, int lock)
 
 void helper_stop(struct helper *helper)
 {
+    struct message *next;
     coprocess_kill(&helper->process);
+    for (struct message *message = TAILQ_FIRST(&helper->messages); message != NULL; message = next) {
+        next = TAILQ_NEXT(message, next);
+        forget(helper, message);
+    }
+    timer_end(&helper->timer);
 }
 
 bool helper_drain(struct helper *helper, int seconds, struct helper_event *last)

@@ -44,6 +44,8 @@ void helper_prepare(struct helper *helper, const char *name, enum child_kind kin
 
 /* `lock` is shared with it; -1: none. False with errno. */
 bool helper_start(struct helper *helper, int lock);
+
+/* What it has not answered is forgotten, and nothing starts it again. */
 void helper_stop(struct helper *helper);
 
 /* A message with op= and id=; over one of them the helper may die so many times, then it is answered by HELPER_NO. With one try it is for the process
