@@ -228,7 +228,7 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     agree
 }
 
-@test "a disk that is not there is named, and nobody else's process comes into a group" {
+@test "a disk that is not there is named, another one is given back for good, and nobody else's process comes into a group" {
     broker_start
     reserve $ALICE cam
     load_begins "$WORK/bob" $BOB stream 32768 50 60
@@ -243,4 +243,11 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     [ "$(jq -r '.plugins[1].state' "$SPOOL/status.json")" = off ]
     told '.result == "SCHEDULE_FAIL" and (.reason | contains("there is no disk nosuchdisk"))' "$(spec $ALICE none "$stream")"
     told '.result == "OK"' "$(spec $ALICE cpu '{"runtime": "1ms", "period": "100ms"}')"
+    broker_stop TERM
+    configure_plugins 'EDF edf - all partition=global' "DISK disk - - resource=disk device=$DISK throughput=1MB" 'GONE disk - - resource=disk device=nosuchdisk throughput=1MB'
+    broker_start
+    [ "$(scheduler)" = bfq ]
+    broker_stop TERM
+    [ "$(scheduler)" = mq-deadline ]
+    [ "$(cat "$SPOOL/state/disks")" = nosuchdisk ] # else what root chooses from here on would be put back at the next end
 }

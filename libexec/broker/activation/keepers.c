@@ -63,7 +63,7 @@ static struct keeper {
     char path[4096];
     struct helper helper;
     int lines; /* 0: it does not run */
-    bool unrecorded, given_back, settles, has_off;
+    bool unrecorded, given_back, settles;
 } keepers[KEPT] = {
     [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .kind = CHILD_NET, .remove = "--remove",
                       .remove_all = "--remove", .word = word_of_network, .former = former_network},
@@ -151,7 +151,7 @@ static bool add_word(char words[static WORDS_BYTES], const char *word)
     return true;
 }
 
-/* What could not be given back is ours as before. */
+/* What could not be given back is ours as before, and what is of a line that is off. */
 static bool record_rest(const struct keeper *keeper, const char *old, char words[static WORDS_BYTES])
 {
     char text[WORDS_BYTES], *rest = text;
@@ -358,7 +358,6 @@ static void turn_off(struct keeper *keeper, int line, const char *reason)
 {
     event_broker("error", "%s is off, and nothing is granted of it until the broker is started again: %.400s", plugin_line(line)->name, reason);
     plugin_turn_off(line, reason);
-    keeper->has_off = true;
     if (--keeper->lines == 0)
         helper_stop(&keeper->helper);
 }
@@ -401,24 +400,26 @@ void keeper_settle_again(enum kept kept)
         settle(kept);
 }
 
-/* One at a time: one that is not given back stays written down, whatever is said of the next. */
-static bool end_lines(struct keeper *keeper)
+/* One at a time. What is not given back stays written down, as does what is of a line that is off. */
+static void end_lines(struct keeper *keeper)
 {
-    char reason[REASON_BYTES];
-    bool good = true;
+    char old[WORDS_BYTES], words[WORDS_BYTES] = "", word[WORD_BYTES], reason[REASON_BYTES];
+    bool good = read_record(keeper, old) && record_rest(keeper, old, words);
     for (int i = 0; i < plugins_count(); i++)
         if (is_keepers(keeper, i) && !ask(keeper, "end", plugin_line(i), 10, reason)) {
             event_broker("error", "%s is not given back: %.400s", plugin_line(i)->where, reason);
-            good = false;
+            word_for_record(keeper, plugin_line(i)->where, old, word);
+            good = good && add_word(words, word);
         }
-    return good;
+    if (good)
+        (void)write_record(keeper, words);
 }
 
 void keepers_end(void)
 {
     for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
-        if (keeper->lines > 0 && end_lines(keeper) && !keeper->has_off)
-            (void)write_record(keeper, "");
+        if (keeper->lines > 0)
+            end_lines(keeper);
 }
 
 void keepers_stop(void)
