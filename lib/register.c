@@ -229,11 +229,10 @@ bool register_enter(int root, int lasting, int state, const char *config)
     const bool in_register = held >= 0 && write_entry(take_in_register(), text, (size_t)length);
     const int error = errno;
     run_directory_leave(held);
-    if (write_entry(take(lasting, in_spool), text, (size_t)length) && !in_register)
+    const bool in_state = write_entry(take(lasting, in_spool), text, (size_t)length);
+    if (in_state)
         errno = error;
-    else if (in_register)
-        return true;
-    return false;
+    return in_state && in_register;
 }
 
 /* ---- one of them ---- */

@@ -52,6 +52,15 @@ c\d'
     [ "$(entries | wc -l)" -eq 1 ]
 }
 
+@test "a broker that cannot write its entry in its spool says so" {
+    broker_start
+    broker_stop TERM
+    rm "$SPOOL/state/broker"
+    mkdir "$SPOOL/state/broker"
+    broker_start
+    grep -q "root's tools may not find this broker: .*: Is a directory" "$EVENTS"
+}
+
 @test "only root may look, and wrong usage and a full disk are told" {
     fails 77 'rtf-brokers: only root may read the register' as "$ALICE" "$RTF_LIBEXEC/rtf-brokers"
     run -64 brokers --except none

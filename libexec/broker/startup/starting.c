@@ -67,7 +67,7 @@ static void know_raised(void)
 static void enter_register(const char *config)
 {
     if (!register_enter(spool.root, spool.lasting, spool.state, config))
-        event_broker("warning", "root's tools may not find this broker: %s cannot be had: %s", REGISTER, strerror(errno));
+        event_broker("warning", "root's tools may not find this broker: it has no entry in %s or in state/: %s", REGISTER, strerror(errno));
 }
 
 static void prepare_children(const struct options *options)
