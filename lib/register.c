@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ENTRY = 40, NUMBER = 16, TEXT = 2 * PATH_MAX + NUMBER, TRIES = 100 };
+enum { ENTRY = 40, NUMBER = 16, TEXT = 2 * PATH_MAX + NUMBER, TRIES = 100, AT_ONCE = 10 };
 
 static const char in_spool[] = "broker";
 static char own[ENTRY]; /* the name of this broker's entry */
@@ -172,9 +172,18 @@ static int take_lock(const char *name)
     return -1;
 }
 
-int register_lock(const char *name)
+/* A confined process may not make the directory, and need not: a file that was taken for a remnant is made the next time. */
+static int take_lock_at_once(const char *name)
 {
     int file = take_lock(name);
+    for (int tries = 1; tries < AT_ONCE && file < 0 && errno == ENOENT; tries++)
+        file = take_lock(name);
+    return file;
+}
+
+int register_lock(const char *name)
+{
+    int file = take_lock_at_once(name);
     for (int tries = 0; tries < TRIES && file < 0 && errno == ENOENT; tries++) {
         const int held = run_directory_hold();
         file = held >= 0 && (mkdir(REGISTER, 0700) == 0 || errno == EEXIST) ? take_lock(name) : -1;
