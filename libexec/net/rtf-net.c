@@ -75,6 +75,11 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
         return refuse(reason, "it names no interface that was given");
     if (strcmp(op, "end") == 0)
         return shaping_end(wire->name, reason) ? DONE : REFUSED;
+    const bool has_class = get_class(request, &class), drops = has_class && strcmp(op, "drop") == 0;
+    if (drops) { /* even if the interface is not ours: the number goes to another reservation */
+        wire->said[class] = false;
+        tickets_end(class);
+    }
     if (wire->reason[0] != '\0' && !shaping_begin(wire->name, wire->capacity, tickets_filter(), wire->reason))
         return refuse(reason, wire->reason);
     wire->reason[0] = '\0';
@@ -84,13 +89,10 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
         settled = wire;
         return shaping_settle(wire->name, is_said, reason) ? DONE : REFUSED;
     }
-    if (!get_class(request, &class))
-        return refuse(reason, "no class=");
-    if (strcmp(op, "drop") == 0) {
-        wire->said[class] = false;
-        tickets_end(class);
+    if (drops)
         return shaping_drop(wire->name, class, reason) ? DONE : REFUSED;
-    }
+    if (!has_class)
+        return refuse(reason, "no class=");
     if (paragraph_get_number(request, "rate", wire->capacity, &rate) != 1 || rate == 0)
         return refuse(reason, "no rate=, or more than there is");
     const bool is_new = !wire->said[class];

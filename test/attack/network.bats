@@ -129,6 +129,11 @@ somebody has it: 1" ] || { echo "$output" >&2; return 1; }
 a number that came round: 0" ] || { echo "$output" >&2; return 1; }
 }
 
+@test "a socket of a class that could not be dropped is of no class when the number comes round" {
+    output=$(tickets refused)
+    [ "$output" = "a number that came round: 0 52540010" ] || { echo "$output" >&2; return 1; }
+}
+
 @test "what a thread opens after it has become another user has no mark" {
     output=$(tickets changed)
     [ "$output" = "52540010 0" ] || { echo "$output" >&2; return 1; }

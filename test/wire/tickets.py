@@ -4,6 +4,8 @@ The class's number is the same all the time: so it comes round at once.
 
 WHAT: kept      a socket that another process has from the thread, while the class is there, after its end, and when the number is another's
       accepted  a connection that a marked socket has accepted, and one that was accepted before the number was another's
+      refused   a socket that another process has from the thread of a class that could not be dropped, for the interface was somebody else's: when the
+                number is another's
       changed   root's thread is attached and becomes that user: the marks of a socket opened before, and of one opened after
 """
 import ctypes
@@ -18,15 +20,17 @@ import time
 program, uid, what = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 FAR, CLASS, MARK = ("10.78.0.2", 9), 16, 36  # SO_MARK
 
+if what == "refused":
+    subprocess.run("tc qdisc add dev rtf0 root handle 7: pfifo".split(), check=True)
 broker, helper = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 child = subprocess.Popen([program, "--serve", "rtf0=12500000"], stdin=helper)
 helper.close()
 
 
-def ask(op, **words):
+def ask(op, expected="ok", **words):
     broker.send("".join(f"{key}={value}\n" for key, value in {"op": op, "id": 1, **words}.items()).encode() + b"\n")
     answer = broker.recv(8192).decode()
-    assert "answer=ok" in answer, (op, words, answer)
+    assert f"answer={expected}" in answer, (op, words, answer)
 
 
 def bind(of, owner):
@@ -147,6 +151,20 @@ def accepted():
     far.wait()
 
 
+def refused():
+    pid, there = user()
+    words = bind(pid, uid)
+    passed = told(there, b"open")
+    told(there, b"close")
+    ask("unbind", **words)
+    ask("drop", "no", interface="rtf0", **{"class": CLASS})
+    subprocess.run("tc qdisc del dev rtf0 root".split(), check=True)
+    begin()
+    warm()
+    send(passed)
+    print("a number that came round:", sent(CLASS), f"{passed.getsockopt(socket.SOL_SOCKET, MARK):x}")
+
+
 def changed():
     begin()
     bind(os.getpid(), 0)
@@ -157,8 +175,9 @@ def changed():
     os.setresuid(0, 0, 0)
 
 
-warm()
-{"kept": kept, "accepted": accepted, "changed": changed}[what]()
+if what != "refused":
+    warm()
+{"kept": kept, "accepted": accepted, "refused": refused, "changed": changed}[what]()
 ask("end", interface="rtf0")
 broker.close()
 sys.exit(child.wait())
