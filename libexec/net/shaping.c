@@ -215,7 +215,7 @@ bool shaping_begin(const char *interface, uint64_t capacity, int program, char r
         (error = set_class(index, CLASS_REST, CLASS_ROOT, PRIORITY_REST, rest, capacity)) != 0 || (error = add_queue(index, interface, CLASS_REST, capacity, QUEUE_REST)) != 0)
         return no(reason, interface, "no class", error);
     error = program < 0 ? 0 : add_filter(index, program);
-    return error == 0 || no(reason, interface, "no filter by mark (does the kernel have cls_bpf?)", error);
+    return error == 0 || no(reason, interface, "no filter (does the kernel have cls_bpf?)", error);
 }
 
 bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate, uint64_t capacity, char reason[static SHAPING_REASON])
