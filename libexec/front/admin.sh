@@ -152,7 +152,7 @@ broker_words() { # PROCESS
 # What a start would refuse is told, and ends this with the broker's status.
 check_words() { # OPTION...
     front_status=0
-    front_said=$(cd / && exec "$brokerd" --check "$@" --config "$config" 2>&1) || front_status=$?
+    front_said=$(cd / && exec "$brokerd" --check "$@" 2>&1) || front_status=$?
     [ "$front_status" -ne 0 ] || return 0
     fail "$front_status" "$(printf '%s\n' "${front_said#rtf-brokerd: }" | harmless | head -n 1); the broker goes on as before"
 }

@@ -45,6 +45,12 @@ tidy() {
     fails 69 'rtf restart: plugins.conf: there is no interface nosuch0; *' rtf_root restart
     [ "$(process)" = "$BROKER" ]
     cp "$WORK/plugins.conf" "$CONFIG/plugins.conf"
+    cp -r "$CONFIG" "$WORK/other"
+    echo 'NET net - - resource=network interface=nosuch0 rate=10Mbit' >>"$WORK/other/plugins.conf"
+    fails 69 'rtf restart: plugins.conf: there is no interface nosuch0; *' rtf_root restart -- --group "$GROUP" --config "$WORK/other"
+    echo 'one word' >>"$WORK/other/plugins.conf"
+    fails 78 'rtf restart: plugins.conf:5: *; the broker goes on as before' rtf_root restart -- --group "$GROUP" -c "$WORK/other"
+    [ "$(process)" = "$BROKER" ]
     former=$BROKER
     silent rtf_root restart
     wait "$BROKER" || true
