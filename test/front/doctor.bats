@@ -108,9 +108,11 @@ END
 # bats test_tags=turn:1
 @test "a spool with other owners or modes, and parts of it that are missing" {
     broker_start
+    kill -STOP "$BROKER" # which would put it right
     chmod 755 "$SPECS"
     finds spool "$SPECS has the mode 2755, not 3730. Chmod 3730 $SPECS."
     chmod 3730 "$SPECS"
+    kill -CONT "$BROKER"
     chown 1 "$SPOOL/log"
     finds spool "$SPOOL/log belongs to uid 1, not to root. Chown root $SPOOL/log."
     chown 0 "$SPOOL/log"
