@@ -20,6 +20,10 @@ static const struct {
              {"alive", S_IFIFO, 0620}, {"starting", S_IFIFO, 0620}, {"status.json", S_IFREG, 0640}};
 static int inotify = -1;
 
+/* Any member may change times in the spool without end: the first change is mended at once, and those after it after a pause. */
+static const int64_t pause_after = 1000000000; /* ns */
+static struct timer rest;
+
 static void mend(const char *name, mode_t type, mode_t mode)
 {
     struct stat status;
@@ -40,22 +44,40 @@ void spool_modes_mend(void)
         mend(parts[i].name, parts[i].type, parts[i].mode);
 }
 
+static bool take_events(void)
+{
+    char bytes[4096];
+    return read(inotify, bytes, sizeof bytes) > 0;
+}
+
 /* Whatever the events say: our own changes find all as it should be. */
 static void changed(struct source *source, uint32_t events)
 {
-    char bytes[4096];
-    (void)source;
     (void)events;
-    while (read(inotify, bytes, sizeof bytes) > 0)
+    (void)take_events();
+    loop_change(inotify, 0, source);
+    timer_set(&rest, monotonic_now() + pause_after);
+    spool_modes_mend();
+}
+
+static struct source source = {.ready = changed};
+
+/* What is left of the events makes for another pause. */
+static void pause_is_over(struct timer *timer)
+{
+    enum { READS_MOST = 16 };
+    (void)timer;
+    for (int reads = 0; reads < READS_MOST && take_events(); reads++)
         ;
     spool_modes_mend();
+    loop_change(inotify, EPOLLIN, &source);
 }
 
 /* A watch of a directory tells of what is in it, too. */
 void spool_modes_watch(void)
 {
-    static struct source source = {.ready = changed};
     char path[64];
+    rest.due = pause_is_over;
     snprintf(path, sizeof path, "/proc/self/fd/%d", spool.root);
     inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (inotify < 0 || inotify_add_watch(inotify, path, IN_ATTRIB | IN_ONLYDIR) < 0 || !loop_add(inotify, EPOLLIN, &source))

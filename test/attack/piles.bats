@@ -41,6 +41,22 @@ errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge 
     [ $(($(milliseconds) - began)) -lt $((1500 * PATIENCE)) ]
 }
 
+# bats test_tags=turn:0
+@test "times of specs/ that change without end cost the broker next to nothing, and modes are mended beside it" {
+    broker_start
+    attack /usr/bin/python3 -S -c 'import os, sys
+while True: os.utime(sys.argv[1]), os.utime(sys.argv[2])' "$SPECS" "$SPOOL/alive"
+    log_is() { [ "$(stat -c %a "$SPOOL/log")" = "$1" ]; }
+    chmod 700 "$SPOOL/log"
+    eventually log_is 2750
+    before=$(consumed "$BROKER")
+    sleep 3 # what is measured
+    spent=$(($(consumed "$BROKER") - before))
+    echo "# $spent ms of CPU time in 3 s" >&3
+    kill -0 "${ATTACKERS[0]}"
+    [ "$spent" -lt $((300 * PATIENCE)) ]
+}
+
 # uids_come_and_go FIRST COUNT: each makes a directory, and removes it when the broker has seen it
 uids_come_and_go() {
     /usr/bin/python3 -S - "$SPECS" "$1" "$2" "$GROUP" <<'END'
