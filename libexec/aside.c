@@ -154,6 +154,15 @@ bool aside_was_ours(const char *name)
     return true;
 }
 
+void aside_expect_nothing(void)
+{
+    struct renamed *one, *next;
+    HASH_ITER(hh, renamed, one, next) {
+        HASH_DEL(renamed, one);
+        free(one);
+    }
+}
+
 /* By the name that nobody knows: no other file can take its place. */
 static bool remove_link(const char *aside)
 {

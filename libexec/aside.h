@@ -19,6 +19,9 @@ bool aside_move(const char *name, uid_t uid);
 /* The event that tells of such a renaming: once for each. */
 bool aside_was_ours(const char *name);
 
+/* Events were lost: what they would have told of is not waited for. */
+void aside_expect_nothing(void);
+
 /* Around a look at all there are. */
 bool aside_is(const char *name, uid_t uid);
 void aside_scan(void);

@@ -305,10 +305,10 @@ static void scan(void)
 
 /* ---- what happens ---- */
 
-/* What we have moved aside is to stay there. */
-static bool is_ours(const struct inotify_event *event)
+/* What we have moved aside stays there, whatever its owner does to it. */
+static bool is_to_stay(const struct inotify_event *event)
 {
-    return event->name[0] == '.' && (event->mask & IN_MOVED_TO) != 0 && aside_was_ours(event->name);
+    return event->name[0] == '.' && ((event->mask & (IN_CREATE | IN_MOVED_TO)) == 0 || ((event->mask & IN_MOVED_TO) != 0 && aside_was_ours(event->name)));
 }
 
 /* Not many at a time: who makes directories faster than they are looked at is stopped by what the broker answers meanwhile. */
@@ -320,8 +320,11 @@ static void take_events(int inotify)
     for (ssize_t at = 0; at < got;) {
         const struct inotify_event *event = (const void *)(bytes + at);
         at += (ssize_t)(sizeof *event + event->len);
-        lost |= (event->mask & IN_Q_OVERFLOW) != 0;
-        if (event->len > 0 && !is_ours(event))
+        if ((event->mask & IN_Q_OVERFLOW) != 0) {
+            lost = true;
+            aside_expect_nothing();
+        }
+        if (event->len > 0 && !is_to_stay(event))
             look(event->name, false);
     }
     if (lost)

@@ -244,6 +244,22 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     [ -d "$SPECS/.of-root" ]
 }
 
+@test "what was moved aside stays where it is, whatever its owner does to it" {
+    broker_start
+    as $BOB sh -c 'exec 3>"$1/.mine" && echo mine >&3 && while [ -e "$1/.mine" ]; do sleep 0.05; done
+        for n in $(seq 70); do chmod 600 /proc/self/fd/3; touch -c /proc/self/fd/3; done' sh "$SPECS"
+    before=$(find "$SPECS" -name ".aside-$BOB-*")
+    [ "$(cat "$before")" = mine ]
+    # The adopter takes events in their order.
+    spec $ALICE cam "$PERIODIC" >/dev/null
+    is_granted $ALICE cam
+    bob_is_answered
+    as $BOB chmod 640 "$before"
+    spec $CAROL cam "$PERIODIC" >/dev/null
+    is_granted $CAROL cam
+    [ "$(find "$SPECS" -name ".aside-$BOB-*")" = "$before" ]
+}
+
 @test "a second name of a file goes from specs/, a file with one name is moved aside, and so is the last one" {
     broker_start
     as $ALICE sh -c 'mkdir "$1/$2" && cd "$1/$2" && echo mine >.file && ln .file ../.link && ln .file ../link && echo other >../.only' sh "$SPECS" "$ALICE"
