@@ -70,6 +70,20 @@ is_ordinary_and_ends() {
     [ ! -e "$SPECS/$ALICE/cam.verdict" ]
 }
 
+# bats test_tags=turn:1
+@test "what waits for what is owed gets nothing any more when root revokes it" {
+    broker_start
+    spec $BOB mine '{"runtime": "900ms", "period": "1s", "plugin": "EDF"}' >/dev/null
+    used_by cam '{"runtime": "200ms", "period": "4s", "plugin": "EDF"}' 150
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    is_ordinary_and_ends "$HOG"
+    put $ALICE next '{"runtime": "200ms", "period": "4s", "plugin": "EDF"}'
+    eventually test -e "$SPECS/$ALICE/next.verdict" # it waits
+    "$RTF_BIN/rtf" --spool "$SPOOL" revoke $ALICE/next
+    eventually test ! -e "$SPECS/$ALICE/next.json"
+    logged 1 '.name == "next" and .reason == "an administrator has revoked it"'
+}
+
 # bats test_tags=turn:0
 @test "of two who wait for what one can have, the other is refused then" {
     broker_start

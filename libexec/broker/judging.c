@@ -360,10 +360,13 @@ static bool judge(struct reservation *reservation)
 void judging_examine(struct reservation *reservation)
 {
     if (reservation->request != NULL) {
+        const struct stamp asked = reservation->request->json.stamp;
         if (!waiting_cancel(reservation->request)) {
             reservation->news |= NEWS_OF_FILES;
             return;
         }
+        if (reservation->state == RESERVATION_WITHDRAWN && asked.inode != 0)
+            reservation->judged = asked; /* the order is its answer */
         pipeline_end_sighting(reservation);
     }
     if ((reservation->news & NEWS_OF_THREAD) != 0)
