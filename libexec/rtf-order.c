@@ -87,13 +87,18 @@ static bool hear(struct paragraph_input *input, struct paragraph *said, int64_t 
     char bytes[PARAGRAPH_BYTES];
     const char *why;
     struct pollfd one = {.fd = broker, .events = POLLIN};
-    const int64_t left = (until - monotonic_now()) / 1000000;
-    if (left <= 0 || poll(&one, 1, (int)left) == 0)
-        return false;
-    const ssize_t got = recv(broker, bytes, sizeof bytes, 0);
-    if (got <= 0)
-        die(EX_UNAVAILABLE, "the broker ended before it had answered");
-    if (!paragraph_feed(input, bytes, (size_t)got) || paragraph_take(input, said, &why) != 1)
+    int taken;
+    while ((taken = paragraph_take(input, said, &why)) == 0) {
+        const int64_t left = (until - monotonic_now()) / 1000000;
+        if (left <= 0 || poll(&one, 1, (int)left) == 0)
+            return false;
+        const ssize_t got = recv(broker, bytes, sizeof bytes, 0);
+        if (got <= 0)
+            die(EX_UNAVAILABLE, "the broker ended before it had answered");
+        if (!paragraph_feed(input, bytes, (size_t)got))
+            die(EX_PROTOCOL, "the broker's answer cannot be read");
+    }
+    if (taken < 0)
         die(EX_PROTOCOL, "the broker's answer cannot be read");
     return true;
 }

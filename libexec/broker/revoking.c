@@ -23,59 +23,57 @@ static const char file[] = "orders";
 struct order {
     struct source source;
     int socket; /* -1: the slot is free */
-    bool taken;
+    bool taken, ends; /* ends: when all is said */
+    struct paragraph_output said; /* what the socket has not taken yet */
     uint64_t *tasks; /* what is revoked; 0: has been */
     size_t count, left;
 };
 static struct order orders[ORDERS_MOST];
 static int listening = -1;
+static struct timer later; /* then it is listened again */
 
 static void hang_up(struct order *order)
 {
     loop_remove(order->socket);
     close(order->socket);
     free(order->tasks);
+    paragraph_output_free(&order->said);
     *order = (struct order){.source = order->source, .socket = -1};
 }
 
-/* Who does not listen any more is told nothing. */
-static void put(const struct order *order, struct paragraph_output *output)
+/* It goes when the socket takes it. */
+static void put(struct order *order)
 {
-    paragraph_close(output);
-    (void)send(order->socket, output->data, output->length, MSG_DONTWAIT | MSG_NOSIGNAL);
-    paragraph_output_free(output);
+    paragraph_close(&order->said);
+    loop_change(order->socket, EPOLLIN | EPOLLOUT, &order->source);
 }
 
-static void tell(const struct order *order, const char *event)
+static void tell_last(struct order *order, const char *event)
 {
-    struct paragraph_output output = {0};
-    paragraph_add(&output, "event", event);
-    put(order, &output);
+    paragraph_add(&order->said, "event", event);
+    put(order);
+    order->ends = true;
 }
 
-static void tell_taken(const struct order *order)
+static void tell_taken(struct order *order)
 {
-    struct paragraph_output output = {0};
-    paragraph_add(&output, "event", "taken");
-    paragraph_add_number(&output, "count", order->count);
-    put(order, &output);
+    paragraph_add(&order->said, "event", "taken");
+    paragraph_add_number(&order->said, "count", order->count);
+    put(order);
 }
 
-static void tell_revoked(const struct order *order, const struct reservation *reservation)
+static void tell_revoked(struct order *order, const struct reservation *reservation)
 {
-    struct paragraph_output output = {0};
-    paragraph_add(&output, "event", "revoked");
-    paragraph_add(&output, "user", reservation->user->name);
-    paragraph_add(&output, "name", reservation->name);
-    put(order, &output);
+    paragraph_add(&order->said, "event", "revoked");
+    paragraph_add(&order->said, "user", reservation->user->name);
+    paragraph_add(&order->said, "name", reservation->name);
+    put(order);
 }
 
 static void end_if_done(struct order *order)
 {
-    if (order->left > 0)
-        return;
-    tell(order, "done");
-    hang_up(order);
+    if (order->left == 0)
+        tell_last(order, "done");
 }
 
 void revoking_done(const struct reservation *reservation)
@@ -152,8 +150,7 @@ static void obey(struct order *order, const struct paragraph *said)
     }
     order->taken = true;
     if (!withdraw_of(order, said) || (order->count == 0 && paragraph_get(said, "name") != NULL)) {
-        tell(order, "unknown");
-        hang_up(order);
+        tell_last(order, "unknown");
         return;
     }
     tell_taken(order);
@@ -176,13 +173,25 @@ static void take(struct order *order, const char *bytes, size_t length)
     paragraph_input_free(&input);
 }
 
-static void hear(struct source *source, uint32_t events)
+/* A part at a time. */
+static void send_on(struct order *order)
 {
-    struct order *order = (struct order *)source;
-    char bytes[PARAGRAPH_BYTES];
-    (void)events;
-    if (order->socket < 0)
+    struct paragraph_output *said = &order->said;
+    const size_t part = said->length < PARAGRAPH_BYTES ? said->length : PARAGRAPH_BYTES;
+    const ssize_t sent = part == 0 ? 0 : send(order->socket, said->data, part, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0)
+        paragraph_drop(said, (size_t)sent);
+    if (said->length > 0)
         return;
+    if (order->ends)
+        hang_up(order);
+    else
+        loop_change(order->socket, EPOLLIN, &order->source);
+}
+
+static void hear(struct order *order)
+{
+    char bytes[PARAGRAPH_BYTES];
     const ssize_t got = read(order->socket, bytes, sizeof bytes);
     if (got < 0 && is_of_the_moment(errno))
         return;
@@ -190,6 +199,15 @@ static void hear(struct source *source, uint32_t events)
         take(order, bytes, (size_t)got);
     else
         hang_up(order); /* what was taken goes on */
+}
+
+static void attend(struct source *source, uint32_t events)
+{
+    struct order *order = (struct order *)source;
+    if (order->socket >= 0 && (events & EPOLLOUT) != 0)
+        send_on(order);
+    if (order->socket >= 0 && (events & ~(uint32_t)EPOLLOUT) != 0)
+        hear(order);
 }
 
 /* The directory keeps others out; should somebody have opened it, the kernel says who asks. */
@@ -208,19 +226,31 @@ static struct order *free_slot(void)
     return NULL;
 }
 
+/* Whoever cannot be let in now, because no descriptor is free, is let in later. */
 static void meet(struct source *source, uint32_t events)
 {
+    const int64_t moment = 1000000000; /* ns */
     const int socket = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     struct order *order = free_slot();
-    (void)source;
     (void)events;
-    if (socket < 0)
+    if (socket < 0) {
+        loop_change(listening, 0, source);
+        timer_set(&later, monotonic_now() + moment);
         return;
+    }
     if (order == NULL || !is_root(socket) || !loop_add(socket, EPOLLIN, &order->source)) {
         close(socket);
         return;
     }
     order->socket = socket;
+}
+
+static struct source door = {.ready = meet};
+
+static void listen_again(struct timer *timer)
+{
+    (void)timer;
+    loop_change(listening, EPOLLIN, &door);
 }
 
 bool revoking_open(char reason[static REASON_BYTES])
@@ -237,8 +267,8 @@ bool revoking_open(char reason[static REASON_BYTES])
 
 bool revoking_start(void)
 {
-    static struct source source = {.ready = meet};
+    later.due = listen_again;
     for (struct order *order = orders; order < orders + ORDERS_MOST; order++)
-        *order = (struct order){.source.ready = hear, .socket = -1};
-    return loop_add(listening, EPOLLIN, &source);
+        *order = (struct order){.source.ready = attend, .socket = -1};
+    return loop_add(listening, EPOLLIN, &door);
 }

@@ -5,7 +5,7 @@
  *   op=revoke user [uid] [name]   all that this user has, or one reservation; both may be patterns, as fnmatch(3) has them. uid: the
  *                                 directory may bear another name
  *
- * and is told
+ * and is told, in as many messages as it takes,
  *
  *   event=unknown                 there is no such user; with a name: or no such reservation
  *   event=taken   count           so many are revoked

@@ -69,6 +69,60 @@ END
     [ "$(jq -r 'select(.name == "cam" and .stage == "verdict" and .grant != null) | .request' "$EVENTS")" = create ]
 }
 
+# order_slowly USER: the order of rtf revoke, by a client that hears nothing until all is revoked. Prints what it is told, counted.
+order_slowly() {
+    /usr/bin/python3 -S - "$SPOOL/state/current/orders" "$1" "$OWN" <<'END'
+import collections, os, socket, sys, time
+broker = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+broker.settimeout(30)
+broker.connect(sys.argv[1])
+broker.send(f"op=revoke\nuser={sys.argv[2]}\n\n".encode())
+until = time.monotonic() + 30
+while time.monotonic() < until and any(name.endswith(".verdict") for name in os.listdir(sys.argv[3])):
+    time.sleep(0.05)
+said = b""
+while part := broker.recv(65536):
+    said += part
+events = collections.Counter(line for line in said.decode().split("\n") if line.startswith("event="))
+print(*(f"{event} {count}" for event, count in sorted(events.items())))
+END
+}
+
+# bats test_tags=turn:0
+@test "revoke: a client that is slow to listen is told of each reservation" {
+    broker_start
+    as $ALICE mkdir "$OWN"
+    as $ALICE /usr/bin/python3 -S - "$OWN" <<'END'
+import os, sys
+os.chdir(sys.argv[1])
+for number in range(500):
+    with open(".new", "w") as file:
+        file.write('{"runtime": 2, "period": 1000000}')
+    os.rename(".new", f"w{number}.json")
+END
+    has_500() { [ "$(find "$OWN" -name '*.verdict' | wc -l)" = 500 ]; }
+    eventually has_500
+    [ "$(order_slowly $ALICE)" = 'event=done 1 event=revoked 500 event=taken 1' ]
+}
+
+# bats test_tags=turn:1
+@test "revoke: a broker without a free descriptor lets the order in when it has one, and does not spin" {
+    broker_start
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    most=$(prlimit --pid "$BROKER" --nofile --noheadings --raw --output SOFT)
+    prlimit --pid "$BROKER" --nofile=1:
+    rtf_root revoke --timeout 30s $ALICE 3>&- &
+    order=$!
+    echo $order >>"$WORK/pids"
+    before=$(consumed "$BROKER")
+    sleep 2 # what is measured
+    spent=$(($(consumed "$BROKER") - before))
+    prlimit --pid "$BROKER" --nofile="$most:"
+    wait $order
+    echo "# $spent ms of CPU time in 2 s" >&3
+    [ "$spent" -lt $((500 * PATIENCE)) ]
+}
+
 # bats test_tags=turn:1
 @test "revoke: an owner who moves his directory and puts links in its place leads root nowhere" {
     broker_start
