@@ -51,7 +51,7 @@ bool owner_may_have_something(const struct account *account)
     return account->uid == 0 || account_has_gid(account, spool.group) || acl_names_uid(rules, account->uid);
 }
 
-/* A database that does not answer costs nobody what he has. */
+/* A database that does not answer costs nobody what they have. What root has revoked is taken back by that order, which is told of it. */
 static void judge_owner(struct account *account)
 {
     account->in_doubt = false;
@@ -59,7 +59,7 @@ static void judge_owner(struct account *account)
         return;
     for (struct user *user = LIST_FIRST(&account->users); user != NULL; user = LIST_NEXT(user, of_account))
         for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
-            if (reservation->grant != NULL) {
+            if (reservation->grant != NULL && reservation->state != RESERVATION_WITHDRAWN) {
                 reservation->state = RESERVATION_REVOKED;
                 reservation_queue(reservation);
             }

@@ -123,6 +123,23 @@ END
     [ "$spent" -lt $((500 * PATIENCE)) ]
 }
 
+# bats test_tags=turn:2
+@test "revoke: an owner who is no member any more by the time loses it by the order" {
+    configure_plugins 'EDF edf - all timeout=20s'
+    broker_start
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    plugin=$(helpers edf)
+    kill -STOP $plugin
+    put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
+    run -75 rtf_root revoke --timeout 500ms $ALICE
+    configure_rules "$BOB - max_utilization 0.5"
+    kill -HUP "$BROKER"
+    eventually logged 1 '.decision == "reloaded"'
+    kill -CONT $plugin
+    eventually test ! -e "$OWN/cam.json"
+    logged 1 '.reason == "an administrator has revoked it"'
+}
+
 # bats test_tags=turn:1
 @test "revoke: an owner who moves his directory and puts links in its place leads root nowhere" {
     broker_start
