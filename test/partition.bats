@@ -599,7 +599,7 @@ second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
     eventually used_up "$HOG"
     broker_stop TERM
     second_passes "$HOG"
-    account
+    echo "$(account), and before $before"
     [ "$(account)" = "$before" ]
     broker_start
     eventually used_up "$HOG"
@@ -607,7 +607,7 @@ second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
     broker_stop TERM
     hog $ALICE
     second_passes "$HOG"
-    account
+    echo "$(account), and before $before"
     [ "$(account)" = "$before" ]
 }
 
