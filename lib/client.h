@@ -139,7 +139,13 @@ ino_t client_inode(const struct client *client, const char *name);
 enum client_outcome client_look(struct client *client, const struct client_wait *wait,
                           struct client_verdict *verdict);
 
-/* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit" */
+/* What another user or a program may have written, for a terminal: printable ASCII as it is, and all else as \uXXXX, as JSON has it. client_escape does one
+ * character, moves *text behind it, and returns the length of the piece; client_printable does as many as fit, and returns `printable`. */
+enum { CLIENT_PIECE = 13 };
+int client_escape(const char **text, char piece[static CLIENT_PIECE]);
+char *client_printable(const char *text, char *printable, size_t size);
+
+/* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit": the broker's sentence, for a terminal. */
 void client_tell_refusal(const json_t *verdict, char text[static CLIENT_WHY]);
 
 /* The exit status of a command that prints this verdict (rtf-wait(1)). */

@@ -54,7 +54,7 @@ static enum rtf_result take_verdict(struct rtf_spec_own *spec, const json_t *ver
 {
     const json_t *refusal = json_object_get(verdict, "refusal");
     spec->result = result_of(client_string(verdict, "result"));
-    take_text(verdict, "reason", spec->reason, sizeof spec->reason);
+    take_text(verdict, client_string(verdict, "sentence") != NULL ? "sentence" : "reason", spec->reason, sizeof spec->reason);
     take_text(refusal, "code", spec->code, sizeof spec->code);
     spec->nearest = number(refusal, "nearest");
     take_grant(spec, json_object_get(verdict, "grant"), json_object_get(verdict, "thread"));

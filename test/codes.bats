@@ -80,3 +80,24 @@ is_for() {
     is_for attached-elsewhere two "$SLEEPER"
     is still-attached $ALICE cam '{"units": {"count": 1}}'
 }
+
+# sentence PATTERN UID NAME JSON: that is the sentence of its answer; null: it has none.
+sentence() {
+    local answer
+    answer=$(spec "${@:2}")
+    # shellcheck disable=SC2053 # it is a pattern
+    [[ $(field .sentence "$answer") == $1 ]] || { echo "$answer" >&2; return 1; }
+}
+
+@test "the sentence of a refusal says who refuses, why, by which rule, and what would fit" {
+    broker_start
+    sentence null $ALICE a '{"runtime": "1ms", "period": "10ms"}'
+    sentence 'spec refused: *"perod"*' $ALICE b '{"perod": 1}'
+    sentence 'EDF refused: *; a runtime of at most *us would fit' $ALICE b '{"runtime": "45ms", "period": "100ms", "plugin": "EDF"}'
+    sentence "access refused: acl.conf:4: $BOB EDF max_runtime 9ms: *; a runtime of at most 9000us would fit" $BOB b '{"runtime": "10ms", "period": "100ms", "plugin": "EDF"}'
+    sentence 'access refused: *CAMERA*; at most 3 units would fit' $ALICE b '{"units": {"count": 4}}'
+    configure_rules "$ALICE - max_utilization 4" "$BOB EDF min_runtime 5ms"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    sentence '* refused: *' $BOB b '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}'
+}

@@ -22,15 +22,8 @@ def printable: if test("^[ -~]*$") and (contains("\n") | not) then . else
     explode | map(if . >= 32 and . <= 126 then [.] | implode elif . <= 65535 then "\\u" + hex4
         else "\\u" + (55232 + (. / 1024 | floor) | hex4) + "\\u" + (56320 + . % 1024 | hex4) end) | join("") end;
 
-# As rtf-run says it. The reason of a plugin's refusal comes with its first words, other reasons come without.
-def refusal:
-    .refusal as $refusal | (.reason // "no reason given") as $reason |
-    (if ($reason | contains("refused")) then "" else (if $refusal.by then $refusal.by + " " else "" end) + "refused: " end) + $reason +
-    (if $refusal.rule and ($reason | contains($refusal.rule) | not) then " (" + $refusal.rule + ")" else "" end) +
-    (if $refusal.nearest then ($refusal.nearest_of // "runtime") as $of | (if $refusal.nearest_is == "at-least" then "at least" else "at most" end) as $bound |
-        if $of == "runtime" then "; a runtime of \($bound) \($refusal.nearest)us would fit"
-        else "; \($bound) \($refusal.nearest) \(if $of == "count" then "units" else $of end) would fit" end
-    else "" end) | printable;
+# The broker's sentence. A verdict of an older broker has none.
+def refusal: .sentence // .reason // "no reason given" | printable;
 
 # 1500 is 1500us, 5000 is 5ms.
 def time: if . == null then "-" elif . % 1000000 == 0 then "\(. / 1000000)s" elif . % 1000 == 0 then "\(. / 1000)ms" else "\(.)us" end;

@@ -381,23 +381,6 @@ static bool is_plain(const char *text)
     return *text == '\0';
 }
 
-/* The next character of UTF-8; a byte that belongs to none stands for itself. */
-static unsigned take_character(const char **text)
-{
-    const unsigned char *at = (const unsigned char *)*text;
-    const int more = at[0] >= 0xf0 ? 3 : at[0] >= 0xe0 ? 2 : at[0] >= 0xc2 ? 1 : 0;
-    unsigned character = more == 0 ? at[0] : at[0] & (0x3fU >> more);
-    for (int i = 1; i <= more; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            ++*text;
-            return at[0];
-        }
-        character = character << 6 | (at[i] & 0x3fU);
-    }
-    *text += more + 1;
-    return character;
-}
-
 /* What another user or a program may have written, to the stream if there is one: a terminal obeys no printable ASCII, and nothing else is printed as it is
  * but as \uXXXX, as JSON has it. Returns the columns that it takes. */
 static int put(FILE *stream, const char *text)
@@ -409,16 +392,10 @@ static int put(FILE *stream, const char *text)
         return (int)strlen(text);
     }
     while (*text != '\0') {
-        char escaped[24];
-        const unsigned character = take_character(&text);
-        if (character >= ' ' && character <= '~')
-            width += snprintf(escaped, sizeof escaped, "%c", (int)character);
-        else if (character <= 0xffff)
-            width += snprintf(escaped, sizeof escaped, "\\u%04x", character);
-        else
-            width += snprintf(escaped, sizeof escaped, "\\u%04x\\u%04x", 0xd7c0 + (character >> 10), 0xdc00 + (character & 0x3ff));
+        char piece[CLIENT_PIECE];
+        width += client_escape(&text, piece);
         if (stream != NULL)
-            fputs(escaped, stream);
+            fputs(piece, stream);
     }
     return width;
 }

@@ -4,6 +4,7 @@ load ../command
 load front
 
 prepare() { front_prepare; }
+tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
 @test "attached: spec, grant, thread, kernel and answer agree" {
     broker_start
@@ -42,6 +43,9 @@ TEXT
     put $ALICE new '[]'
     prints 0 rtf show cam
     grep -q '^answer .*, before the last change, ' "$WORK/out"
+    as $ALICE sh -c 'jq -c ".sentence = \"he says \u202eno\"" "$1" >"$1.new" && mv "$1.new" "$1"' sh "$OWN/cam.verdict"
+    prints 0 rtf show cam
+    grep -q '^            he says \\u202eno$' "$WORK/out"
     prints 0 rtf show new
     grep -q '^asked       what is no JSON object' "$WORK/out"
     grep -q '^answer      none yet' "$WORK/out"

@@ -13,6 +13,7 @@
 #include "grants.h"
 #include "plugins.h"
 #include "readers.h"
+#include "refusal-sentence.h"
 #include "resource-cpu.h"
 #include "spec.h"
 #include "units.h"
@@ -67,10 +68,9 @@ static const char *const codes[] = {
     [WHY_REVOKED] = "revoked",
 };
 
-/* What `nearest` is a value of: a key of the spec, or of its claim. */
 static json_t *nearest_of(const struct refusal *refusal)
 {
-    return refusal->nearest == 0 ? json_null() : json_string(refusal->of == RESOURCE_CPU ? "runtime" : resource_keys(refusal->of)[0].name);
+    return refusal->nearest == 0 ? json_null() : json_string(refusal_nearest_of(refusal));
 }
 
 static json_t *nearest_is(const struct refusal *refusal)
@@ -85,6 +85,12 @@ static json_t *refusal_or_null(const struct refusal *refusal)
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "code", codes[refusal->code], "by", refusal->by, "rule", text_or_null(refusal->rule), "asked",
                      text_or_null(refusal->asked), "available", text_or_null(refusal->available), "nearest",
                      number_or_null(refusal->nearest), "nearest_of", nearest_of(refusal), "nearest_is", nearest_is(refusal), "retry", refusal->never ? "never" : "when-freed");
+}
+
+static json_t *sentence_or_null(const struct outcome *outcome)
+{
+    char text[SENTENCE_BYTES];
+    return outcome->result == RESULT_OK ? json_null() : json_string(refusal_sentence(outcome, text));
 }
 
 static json_t *replies_list(const struct outcome *outcome)
@@ -217,6 +223,7 @@ static json_t *filled(const struct reservation *reservation, const struct outcom
     set(verdict, "tid", stamp_or_null(kept(&tid), &reservation->judged_tid));
     set(verdict, "result", json_string(result_name(outcome->result)));
     set(verdict, "reason", json_string(outcome->reason));
+    set(verdict, "sentence", sentence_or_null(outcome));
     set(verdict, "refusal", refusal_or_null(&outcome->refusal));
     set(verdict, "replies", replies_list(outcome));
     set(verdict, "grant", verdict_grant(reservation->grant));
