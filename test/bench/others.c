@@ -135,19 +135,21 @@ static void bench_idle(struct bench *bench)
 
 /* ---- whole programs ---- */
 
-static int64_t run_program(char *const words[], bool as_user)
+/* How long it takes; nothing is printed. It ends with a status that is no higher than `most`. */
+static int64_t run_program(char *const words[], bool as_user, int most)
 {
     int status = -1;
     int64_t begun = now();
     pid_t child = fork();
     if (child == 0) {
+        (void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
         if (as_user)
             become_user(USER, GROUP);
         execvp(words[0], words);
         _exit(EX_UNAVAILABLE);
     }
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-        errx(EX_SOFTWARE, "%s ended with %d", words[0], status);
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > most)
+        errx(EX_SOFTWARE, "%s %s ended with %d", words[0], words[3], status);
     return now() - begun;
 }
 
@@ -164,8 +166,8 @@ static void bench_program(struct bench *bench, const char *heading, const char *
     char *const ours[] = {program, "--spool", broker.spool, (char *)options[0], (char *)options[1], "--", "true", NULL};
     struct samples *samples = samples_shared(2);
     for (int round = 0; round < bench->rounds / 2; round++) {
-        samples_add(&samples[0], run_program(ours, true));
-        samples_add(&samples[1], run_program(theirs, false));
+        samples_add(&samples[0], run_program(ours, true, 0));
+        samples_add(&samples[1], run_program(theirs, false, 0));
     }
     end(&broker);
     const struct summary run = samples_summary(&samples[0]), chrt = samples_summary(&samples[1]);
@@ -183,17 +185,69 @@ static void bench_programs(struct bench *bench)
     bench_program(bench, "rtf-run against chrt, edf", "EDF edf - all partition=global threshold=0.9\n", by_time, deadline);
 }
 
-/* Something of the user to attach. */
-static pid_t start_sleeper(void)
+/* Something of the user to attach, with so many threads more. */
+static void *rest(void *nothing)
 {
+    for (;;)
+        (void)pause();
+    return nothing;
+}
+
+static pid_t start_sleeper(int threads)
+{
+    int ends[2];
+    char byte;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        err(EX_OSERR, "pipe");
     const pid_t child = fork();
     if (child == 0) {
+        pthread_t thread;
         become_user(USER, GROUP);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
-            (void)pause();
+        while (threads-- > 0)
+            must_succeed(pthread_create(&thread, NULL, rest, NULL));
+        (void)!write(ends[1], "", 1);
+        (void)rest(NULL);
     }
+    must_succeed(read(ends[0], &byte, 1) == 1 ? 0 : 1);
+    close(ends[0]);
+    close(ends[1]);
     return child;
+}
+
+static void stop_sleeper(pid_t sleeper)
+{
+    kill(sleeper, SIGKILL);
+    (void)waitpid(sleeper, NULL, 0);
+}
+
+enum { COMMANDS = 13, WORDS = 12, MANY = 40 };
+struct command {
+    const char *called; /* NULL: it only tidies up */
+    char *words[WORDS];
+    bool as_root;
+    int most; /* the doctor ends with 1 where it has found something on this machine */
+};
+
+static void time_commands(const struct command commands[], int count, struct samples *samples, int rounds)
+{
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < count; i++) {
+            const int64_t took = run_program(commands[i].words, !commands[i].as_root, commands[i].most);
+            if (commands[i].called != NULL)
+                samples_add(&samples[i], took);
+        }
+}
+
+static void tell_commands(struct bench *bench, const char *heading, const struct command commands[], int count, struct samples *samples)
+{
+    for (int i = 0; i < count; i++) {
+        if (commands[i].called == NULL)
+            continue;
+        const struct summary took = samples_summary(&samples[i]);
+        printf("rtf %s: p50 %.0f us, p99 %.0f\n", commands[i].called, took.p50, took.p99);
+        bench_keep(bench, json_pack("{s:s, s:s, s:f, s:f}", "heading", heading, "command", commands[i].called, "p50", took.p50, "p99", took.p99));
+    }
 }
 
 /* The commands of rtf(1), as a user types them, one after the other in each round. */
@@ -201,32 +255,36 @@ static void bench_commands(struct bench *bench)
 {
     static const char heading[] = "commands of rtf";
     struct broker broker;
-    char program[PATH_MAX], tid[16];
+    char program[PATH_MAX], tid[16], many[16], config[sizeof broker.top + 8];
     if (!is_wanted(bench, heading))
         return;
     broker_make(&broker, bench->where, "EDF edf - all partition=global threshold=0.9\n");
     broker_start(&broker, bench->build);
-    const pid_t sleeper = start_sleeper();
+    const pid_t sleeper = start_sleeper(0), crowd = start_sleeper(MANY - 1);
     snprintf(program, sizeof program, "%s/bin/rtf", bench->build);
+    snprintf(config, sizeof config, "%s/etc", broker.top);
     snprintf(tid, sizeof tid, "%d", (int)sleeper);
-    char *const commands[][10] = {{program, "--spool", broker.spool, "declare", "cam", "-T1ms", "-P20ms"},
-                                  {program, "--spool", broker.spool, "change", "cam", "runtime=2ms"},
-                                  {program, "--spool", broker.spool, "attach", "cam", tid},
-                                  {program, "--spool", broker.spool, "detach", "cam"},
-                                  {program, "--spool", broker.spool, "release", "cam"}};
-    enum { COMMANDS = sizeof commands / sizeof *commands };
+    snprintf(many, sizeof many, "%d", (int)crowd);
+    const struct command commands[COMMANDS] = {
+        {"declare", {program, "--spool", broker.spool, "declare", "cam", "-T1ms", "-P20ms"}, false, 0},
+        {"change", {program, "--spool", broker.spool, "change", "cam", "runtime=2ms"}, false, 0},
+        {"attach", {program, "--spool", broker.spool, "attach", "cam", tid}, false, 0},
+        {"show", {program, "--spool", broker.spool, "show", "cam"}, false, 0},
+        {"what-if", {program, "--spool", broker.spool, "what-if", "-T1ms", "-P20ms"}, false, 0},
+        {"log", {program, "--spool", broker.spool, "log"}, false, 0},
+        {"plugins", {program, "--spool", broker.spool, "plugins"}, false, 0},
+        {"detach", {program, "--spool", broker.spool, "detach", "cam"}, false, 0},
+        {"release", {program, "--spool", broker.spool, "release", "cam"}, false, 0},
+        {"attach -a, 40 threads", {program, "--spool", broker.spool, "attach", "app", "-T100us", "-P100ms", "-a", "-p", many}, false, 0},
+        {NULL, {program, "--spool", broker.spool, "release", "--all"}, false, 0},
+        {"doctor, a user's", {program, "--spool", broker.spool, "doctor", "--config", config}, false, 1},
+        {"doctor, root's", {program, "--spool", broker.spool, "doctor", "--config", config}, true, 1}};
     struct samples *samples = samples_shared(COMMANDS);
-    for (int round = 0; round < bench->rounds / 10; round++)
-        for (int i = 0; i < COMMANDS; i++)
-            samples_add(&samples[i], run_program(commands[i], true));
-    kill(sleeper, SIGKILL);
-    (void)waitpid(sleeper, NULL, 0);
+    time_commands(commands, COMMANDS, samples, bench->rounds / 10);
+    stop_sleeper(sleeper);
+    stop_sleeper(crowd);
     end(&broker);
-    for (int i = 0; i < COMMANDS; i++) {
-        const struct summary took = samples_summary(&samples[i]);
-        printf("rtf %s: p50 %.0f us, p99 %.0f\n", commands[i][3], took.p50, took.p99);
-        bench_keep(bench, json_pack("{s:s, s:s, s:f, s:f}", "heading", heading, "command", commands[i][3], "p50", took.p50, "p99", took.p99));
-    }
+    tell_commands(bench, heading, commands, COMMANDS, samples);
     samples_free(samples, COMMANDS);
 }
 
