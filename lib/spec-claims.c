@@ -3,9 +3,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "guess.h"
 #include "spec-values.h"
 #include "units.h"
 #include "wire.h"
+
+static bool is_unknown(enum resource resource, const char *name, char *why)
+{
+    static const char *const placed[] = {"bandwidth", "desired_bandwidth", "background"}; /* of what has an interface or a disk */
+    const struct claim_key *keys = resource_keys(resource);
+    struct guess guess = guess_begin(name);
+    for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
+        guess_try(&guess, keys[i].name);
+    guess_try(&guess, "plugin");
+    if (resource_where(resource) != NULL)
+        guess_try(&guess, resource_where(resource));
+    for (size_t i = 0; resource_where(resource) != NULL && i < sizeof placed / sizeof *placed; i++)
+        guess_try(&guess, placed[i]);
+    return guess.word != NULL ? fault(why, "is unknown there; did you mean \"%s\"?", guess.word) : fault(why, "is unknown there");
+}
 
 /* A number of the claim, by its key. */
 bool take_claim_value(struct claim *claim, const char *name, const json_t *value, char *why)
@@ -24,7 +40,7 @@ bool take_claim_value(struct claim *claim, const char *name, const json_t *value
             claim->values[i] = (uint64_t)number;
             return true;
         }
-    return fault(why, "is unknown there");
+    return is_unknown(claim->resource, name, why);
 }
 
 static bool take_claim_name(char *into, size_t size, const json_t *value, char *why)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guess.h"
 #include "spec-claims.h"
 #include "spec-modes.h"
 #include "spec-values.h"
@@ -194,6 +195,16 @@ static void name_key(const char *text, size_t length, const char *key, int numbe
     snprintf(shown, 112, "key \"%s\" (line %d)", plain, line_of_key(text, length, number));
 }
 
+static bool is_unknown(const char *key, char *why)
+{
+    struct guess guess = guess_begin(key);
+    for (int i = 0; i < KEYS; i++)
+        guess_try(&guess, keys[i].key);
+    for (enum resource resource = RESOURCE_CPU + 1; resource < RESOURCES; resource++)
+        guess_try(&guess, resource_name(resource));
+    return guess.word != NULL ? fault(why, "is unknown; did you mean \"%s\"?", guess.word) : fault(why, "is unknown: rtf-spec(5) lists the keys");
+}
+
 static bool take_key(const char *key, const json_t *value, struct spec *spec, char *why)
 {
     for (int i = 0; i < KEYS; i++)
@@ -202,8 +213,7 @@ static bool take_key(const char *key, const json_t *value, struct spec *spec, ch
     enum resource resource;
     if (resource_from_name(key, &resource) && resource != RESOURCE_CPU)
         return take_claim(resource, value, &spec->claims, why);
-    return fault(why, "is unknown: the keys are runtime, period, deadline, desired_runtime, priority, plugin, "
-                         "ignore_admission, attach, lifetime, move, units, network, disk, importance, weight, cpus, expires, on_refusal, modes, mode, dry_run, token and comment");
+    return is_unknown(key, why);
 }
 
 static json_t *parse_object(const char *text, size_t length, char *reason)

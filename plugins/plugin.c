@@ -9,6 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "guess.h"
 #include "locked.h"
 
 void plugin_out_of_memory(void)
@@ -76,6 +77,20 @@ static const char *take_own_word(const struct word *word, const char *value)
     return allowed;
 }
 
+/* Those that a line may have are the plugin's own, and those that the broker reads. */
+static const char *no_such_word(const struct plugin *plugin, const char *key)
+{
+    static const char *const of_all[] = {"threshold", "timeout", "partition", "confine", "enforce", "desired", "resource", "capacity", "interface", "rate", "device", "throughput"};
+    static char why[80];
+    struct guess guess = guess_begin(key);
+    for (const struct word *word = plugin->words; word != NULL && word->key != NULL; word++)
+        guess_try(&guess, word->key);
+    for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
+        guess_try(&guess, of_all[i]);
+    snprintf(why, sizeof why, guess.word == NULL ? "no such word" : "no such word; did you mean %s=?", guess.word);
+    return why;
+}
+
 static const char *take_common_word(const struct plugin *plugin, const char *key, const char *value, struct config *config)
 {
     if (plugin->without_cpus && strcmp(key, "cpus") == 0)
@@ -89,7 +104,7 @@ static const char *take_common_word(const struct plugin *plugin, const char *key
                    ? NULL : "decimals from 0 to 1";
     if (strcmp(key, "name") == 0 || strcmp(key, "partition") == 0)
         return NULL; /* the broker passes them to all; who makes no use of them has nothing to say */
-    return "no such word";
+    return no_such_word(plugin, key);
 }
 
 /* argv comes from a configuration file: shown to people only as far as it is printable. */

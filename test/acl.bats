@@ -714,7 +714,7 @@ nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
         denied $ANN "$2" "$(share 500001)" 'acl.conf:1: - - max_utilization 0.5: 0 used, 0.500001 asked'
     }
     configure_rules '- - max_utilization 1' 'rtfann EDF2 max_utilization 1'
-    wrong 'acl.conf:2: plugins.conf has no plugin "EDF2"; - means any' a
+    wrong 'acl.conf:2: plugins.conf has no plugin "EDF2"; did you mean EDF? - means any' a
     configure_rules '- - max_utilization 1'
     chmod 664 "$CONFIG/acl.conf"
     wrong "$CONFIG/acl.conf: must be a regular file of root's that nobody else can write (mode 0644 at most)" b
@@ -737,7 +737,7 @@ nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
         [ "$output" = "rtf-brokerd: acl.conf:2: $sentence" ] || { echo "$line: $output"; false; }
     done <<END
 @rtf - max_runtime|a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 3
-@rtf edf max_runtime 20ms|plugins.conf has no plugin "edf"; - means any
+@rtf edf max_runtime 20ms|plugins.conf has no plugin "edf"; did you mean EDF? - means any
 END
     configure_rules '@rtf - max_priority 100' $'\t@rtf\tEDF max_period 3600s# all of it' '' '- - max_utilization 0'
     run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"

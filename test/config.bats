@@ -199,17 +199,21 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 
 # bats test_tags=turn:2
 @test "a plugin in acl.conf that plugins.conf does not have" {
-    for plugin in RM edf EDF1 '*' all; do
+    for plugin in RM '*' all; do
         is_wrong acl.conf 3 "plugins.conf has no plugin \"$plugin\"; - means any" '' '' "- $plugin max_utilization 1"
+    done
+    for plugin in edf EDF1; do
+        is_wrong acl.conf 3 "plugins.conf has no plugin \"$plugin\"; did you mean EDF? - means any" '' '' "- $plugin max_utilization 1"
     done
 }
 
 # bats test_tags=turn:0
-@test "a property that is none, and the list of those that are" {
-    known='max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, max_period, min_deadline, max_deadline, min_priority, '
-    known+='max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth, max_user_bandwidth, min_block, max_block or max_importance'
-    for property in utilization MAX_RUNTIME max-runtime min_utilization '*' -; do
-        is_wrong acl.conf 1 "unknown property \"$property\": $known" "- - $property 1"
+@test "a property that is none, and the one that is meant" {
+    for property in MAX_RUNTIME=max_runtime max-runtime=max_runtime min_utilization=max_utilization max_perid=max_period; do
+        is_wrong acl.conf 1 "unknown property \"${property%=*}\"; did you mean ${property#*=}?" "- - ${property%=*} 1"
+    done
+    for property in utilization '*' -; do
+        is_wrong acl.conf 1 "unknown property \"$property\": acl.conf(5) lists them" "- - $property 1"
     done
 }
 
@@ -342,7 +346,7 @@ CASES
 admission=exact: density|EDF edf - all admission=exact
 admission=exact: hyperbolic or liu-layland or necessary or rta|RM rm 21-40 all admission=exact
 exhausted=maybe: share or reject|FP fp 11-20 all exhausted=maybe
-treshold=0.5: no such word|EDF edf - all treshold=0.5
+treshold=0.5: no such word; did you mean threshold=?|EDF edf - all treshold=0.5
 a deadline plugin has no POSIX priorities|EDF edf 11-20 all
 needs a range of POSIX priorities|RM rm - all
 needs a range of POSIX priorities|RR rr - all

@@ -114,24 +114,30 @@ static void depth_and_length_are_bounded(void **state)
 
 static void unknown_keys_are_named_with_their_line(void **state)
 {
-#define KNOWN "runtime, period, deadline, desired_runtime, priority, plugin, ignore_admission, attach, lifetime, move, units, network, disk, importance, weight, cpus, expires, on_refusal, modes, mode, dry_run, token and comment"
-    static const char *const wrong[] = {"Runtime", "RUNTIME", "runtime_", "uid", "plugins", "desired-runtime", "_"};
-    static const char *const odd[] = {"", " ", "run time", "runtime ", "dur\303\251e", "-", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
+#define LISTED "is unknown: rtf-spec(5) lists the keys"
+    static const char *const wrong[][2] = {{"perod", "period"}, {"Runtime", "runtime"}, {"RUNTIME", "runtime"}, {"runtime_", "runtime"}, {"plugins", "plugin"}, {"modus", "modes"}, {"mods", "modes"},
+                                           {"desired-runtime", "desired_runtime"}, {"desierd_runtime", "desired_runtime"}, {"netwrk", "network"}, {"unit", "units"}, {"dryrun", "dry_run"}};
+    static const char *const odd[] = {"", " ", "dur\303\251e", "-", "_", "uid", "cpxxs", "a/b", "$(id)", "a\\n", "\\u001b[31mred", "\\u202eevil", "a\\\"b", "\\\\"};
+    char json[128], meant[64];
     (void)state;
-    refused("{\"runtime\": \"1ms\",\n \"perod\": \"10ms\"}", "key \"perod\" (line 2) is unknown", KNOWN);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        values_refused(wrong[i], KNOWN, VALUES("1"));
-    /* As a value first, and with blanks before its colon. */
-    refused("{\"token\": \"perod\",\n \"perod\"\n : 1}", "key \"perod\" (line 2)", KNOWN);
-    refused("{\"comment\": \"\\\"perod\\\": 1\",\n \"perod\": 1}", "key \"perod\" (line 2)", KNOWN);
-    refused("{\"comment\": \"{[\\\\\",\n \"perod\": 1}", "key \"perod\" (line 2)", KNOWN);
-    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) { /* is not repeated, but its line is */
-        char json[128];
-        snprintf(json, sizeof json, "{\"runtime\": \"1ms\",\n\n\"%s\": 1}", odd[i]);
-        refused(json, "key \"", "(line 3)", "is unknown", "the keys are runtime");
+    refused("{\"runtime\": \"1ms\",\n \"perod\": \"10ms\"}", "key \"perod\" (line 2) is unknown; did you mean \"period\"?");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(json, sizeof json, "{\"%s\": 1}", wrong[i][0]);
+        snprintf(meant, sizeof meant, "is unknown; did you mean \"%s\"?", wrong[i][1]);
+        refused(json, meant);
     }
-    refused(many("{\"runtime\": \"1ms\",\n\n\"", "x", 65, "\": 1}"), "key \"?\" (line 3) is unknown");
-    refused(many("{\"runtime\": \"1ms\",\n\n\"", "x", 2000, "\": 1}"), "key \"?\" (line 3) is unknown");
+    /* As a value first, and with blanks before its colon. */
+    refused("{\"token\": \"perod\",\n \"perod\"\n : 1}", "key \"perod\" (line 2)");
+    refused("{\"comment\": \"\\\"perod\\\": 1\",\n \"perod\": 1}", "key \"perod\" (line 2)");
+    refused("{\"comment\": \"{[\\\\\",\n \"perod\": 1}", "key \"perod\" (line 2)");
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) { /* is not repeated, but its line is */
+        snprintf(json, sizeof json, "{\"runtime\": \"1ms\",\n\n\"%s\": 1}", odd[i]);
+        refused(json, "key \"", "(line 3)", LISTED);
+    }
+    refused("{\"run time\": 1}", "key \"?\" (line 1) is unknown; did you mean \"runtime\"?");
+    refused("{\"runtime \": 1}", "key \"?\" (line 1) is unknown; did you mean \"runtime\"?");
+    refused(many("{\"runtime\": \"1ms\",\n\n\"", "x", 65, "\": 1}"), "key \"?\" (line 3)", LISTED);
+    refused(many("{\"runtime\": \"1ms\",\n\n\"", "x", 2000, "\": 1}"), "key \"?\" (line 3)", LISTED);
 }
 
 static void a_key_stands_once(void **state)
@@ -400,6 +406,9 @@ static void claims_are_told_with_their_key(void **state)
     refused("{\"units\": {\"count\": 0}}", "has the key \"count\", which must be a whole number from 1 to 1000000000");
     refused("{\"units\": {\"count\": 1.0}}", "which must be a whole number");
     refused("{\"units\": {\"count\": 1, \"size\": 1}}", "has the key \"size\", which is unknown there");
+    refused("{\"units\": {\"cuont\": 1}}", "has the key \"cuont\", which is unknown there; did you mean \"count\"?");
+    refused("{\"network\": {\"bandwith\": 1}}", "which is unknown there; did you mean \"bandwidth\"?");
+    refused("{\"disk\": {\"devise\": \"sda\"}}", "which is unknown there; did you mean \"device\"?");
     refused("{\"units\": {\"count\": 1, \"\\u001b[31m\": 1}}", "has the key \"?\", which is unknown there");
     refused("{\"units\": {\"count\": 1, \"plugin\": \"a b\"}}", "has the key \"plugin\", which must be a string");
     refused("{\"units\": {\"count\": 1},\n\"attach\": 5}", "key \"attach\" (line 2) needs a claim on CPU time beside it");

@@ -8,6 +8,7 @@
 #include "acl-rules.h"
 #include "conf.h"
 #include "event.h"
+#include "guess.h"
 #include "plugin-lines.h"
 #include "spec.h"
 #include "tick.h"
@@ -131,21 +132,43 @@ static bool is_elsewhere(char *const words[], const struct rule *rule, char *rea
                       "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount", words[2], words[1]);
 }
 
+static bool is_unknown(const char *word, int line, char *reason)
+{
+    struct guess guess = guess_begin(word);
+    for (enum property property = 0; property < PROPERTIES; property++) {
+        guess_try(&guess, property_names[property]);
+        if (bandwidth_names[property] != NULL)
+            guess_try(&guess, bandwidth_names[property]);
+    }
+    if (guess.word != NULL)
+        return conf_wrong(reason, "acl.conf", line, "unknown property \"%.40s\"; did you mean %s?", word, guess.word);
+    return conf_wrong(reason, "acl.conf", line, "unknown property \"%.40s\": acl.conf(5) lists them", word);
+}
+
+static bool is_no_plugin(const char *word, int line, char *reason)
+{
+    struct guess guess = guess_begin(word);
+    for (int i = 0; i < plugins_count(); i++)
+        guess_try(&guess, plugin_line(i)->name);
+    if (guess.word != NULL)
+        return conf_wrong(reason, "acl.conf", line, "plugins.conf has no plugin \"%.40s\"; did you mean %s? - means any", word, guess.word);
+    return conf_wrong(reason, "acl.conf", line, "plugins.conf has no plugin \"%.40s\"; - means any", word);
+}
+
 static bool parse_rule(char *const words[], struct rule *rule, char *reason)
 {
     if (!parse_domain(words[0], rule, reason))
         return false;
     rule->plugin = strcmp(words[1], "-") == 0 ? ANY_PLUGIN : plugin_index(words[1]);
     if (rule->plugin == -1 && strcmp(words[1], "-") != 0)
-        return conf_wrong(reason, "acl.conf", rule->line, "plugins.conf has no plugin \"%.40s\"; - means any", words[1]);
+        return is_no_plugin(words[1], rule->line, reason);
     rule->property = find_property(property_names, words[2]);
     if (rule->property == PROPERTIES) {
         rule->property = find_property(bandwidth_names, words[2]);
         rule->bandwidth = rule->property != PROPERTIES;
     }
     if (rule->property == PROPERTIES)
-        return conf_wrong(reason, "acl.conf", rule->line, "unknown property \"%.40s\": max_utilization, max_user_utilization, max_runtime, min_runtime, min_period, "
-                                         "max_period, min_deadline, max_deadline, min_priority, max_priority, ignore_adm_test, max_amount, max_user_amount, max_bandwidth, max_user_bandwidth, min_block, max_block or max_importance", words[2]);
+        return is_unknown(words[2], rule->line, reason);
     if (rule->property == MAX_IMPORTANCE && rule->plugin != ANY_PLUGIN)
         return conf_wrong(reason, "acl.conf", rule->line, "max_importance is about no plugin: write - in place of \"%.40s\"", words[1]);
     if (!rule_concerns(rule, rule->plugin == ANY_PLUGIN ? RESOURCE_CPU : plugin_line(rule->plugin)->resource))
