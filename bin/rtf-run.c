@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -386,6 +387,8 @@ static enum client_outcome put_spec(struct client *client, const struct options 
         outcome = client_put(client, spec->name, text, &spec->inode);
         if (outcome == CLIENT_TAKEN && options->replace)
             outcome = replace(client, spec, text);
+        else if (outcome == CLIENT_TAKEN)
+            client_tell_holder(client, spec->name, "--replace takes its place, ");
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
@@ -522,17 +525,47 @@ static void serve_ready(const struct start_sign *sign, const struct child *child
     } while (!child_take(child, status));
 }
 
+static void tell_no_sign(const struct options *options)
+{
+    if (options->when == AT_READY)
+        fprintf(stderr, "rtf-run: %s has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until then\n", options->command[0]);
+    else if (options->when == AT_THREAD)
+        fprintf(stderr, "rtf-run: %s has no thread named %s yet: it runs without a reservation until then\n", options->command[0], options->thread);
+}
+
+/* That a command could not be run has been told already. */
+static void tell_no_sign_came(const struct options *options, int status)
+{
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_CANNOT_RUN || WEXITSTATUS(status) == EXIT_NOT_FOUND))
+        return;
+    if (options->when == AT_READY)
+        fprintf(stderr, "rtf-run: %s has ended and never said that it is ready (READY=1, sd_notify(3)): it had no reservation\n", options->command[0]);
+    else if (options->when == AT_THREAD)
+        fprintf(stderr, "rtf-run: %s has ended and never had a thread named %s: it had no reservation\n", options->command[0], options->thread);
+}
+
 /* True: the child has ended before anything was to be attached. */
 static bool await_sign(struct client *client, const struct options *options, const struct spec *spec, const struct start_sign *sign,
                        const struct child *child, pid_t *thread, int *status)
 {
     struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->fd, .events = POLLIN}};
+    int64_t renewal = client_until(RENEWAL * UINT64_C(1000)); /* other news may come more often */
+    bool told = false;
     *thread = 0;
     while (*thread == 0) {
-        if (poll(fds, sizeof fds / sizeof *fds, RENEWAL) == 0)
+        (void)poll(fds, sizeof fds / sizeof *fds, RENEWAL);
+        if (client_until(1) > renewal) {
+            renewal = client_until(RENEWAL * UINT64_C(1000));
             client_renew(client, spec->name, spec->inode);
-        if (child_take(child, status))
+            if (!told)
+                tell_no_sign(options);
+            told = true;
+        }
+        if (child_take(child, status)) {
+            if (!told)
+                tell_no_sign_came(options, *status);
             return true;
+        }
         if (fds[1].revents != 0)
             *thread = thread_of_sign(options, sign, child);
     }

@@ -89,6 +89,23 @@ const char *client_string(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+/* "thread 4711 (camera)": a program names its own threads, with any byte. */
+static void name_thread(pid_t thread, char text[static 64])
+{
+    char path[48], name[20];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)thread);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
+    if (fd >= 0)
+        close(fd);
+    name[length > 0 ? length : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    for (char *at = name; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    snprintf(text, 64, name[0] == '\0' ? "thread %d" : "thread %d (%s)", (int)thread, name);
+}
+
 enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode)
 {
     struct stat spec;
@@ -103,9 +120,21 @@ enum client_outcome client_find_abandoned(struct client *client, const char *nam
     }
     const pid_t thread = (pid_t)json_integer_value(json_object_get(json_object_get(verdict.json, "thread"), "tid"));
     client_free_verdict(&verdict);
-    if (thread > 0 && (kill(thread, 0) == 0 || errno != ESRCH))
-        return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json exists, and thread %d runs under it", client->spool, client->user, name, thread);
-    return CLIENT_OK;
+    if (thread <= 0 || (kill(thread, 0) != 0 && errno == ESRCH))
+        return CLIENT_OK;
+    char named[64];
+    name_thread(thread, named);
+    return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json exists, and %s runs under it: 'rtf release %s' ends it", client->spool, client->user, name, named, name);
+}
+
+void client_tell_holder(struct client *client, const char *name, const char *cure)
+{
+    ino_t inode;
+    const enum client_outcome outcome = client_find_abandoned(client, name, &inode);
+    if (outcome == CLIENT_OK)
+        client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json exists, and no thread runs under it: %s'rtf release %s' ends it", client->spool, client->user, name, cure, name);
+    else if (outcome == CLIENT_GONE)
+        client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json existed, and has just ended: try again", client->spool, client->user, name);
 }
 
 /* Inode and change time: a file that was replaced or rewritten since has another stamp. */

@@ -123,6 +123,9 @@ enum client_outcome client_detach(struct client *client, const char *name);
 /* What is there by this name, whoever put it there: CLIENT_OK, if no living thread runs under it, and whose place it is; CLIENT_TAKEN; CLIENT_GONE. */
 enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode);
 
+/* After CLIENT_TAKEN: to why, which thread runs under the spec of this name, and what ends it. cure: "", or what else helps where none runs, and ", ". */
+void client_tell_holder(struct client *client, const char *name, const char *cure);
+
 /* Its "expires" begins anew, if it still is this inode. */
 void client_renew(const struct client *client, const char *name, ino_t inode);
 

@@ -189,6 +189,26 @@ named_thread_is_attached() {
     named_thread_is_attached
 }
 
+# bats test_tags=turn:0
+@test "what does not come is told after ten seconds, and the reservation is renewed as long" {
+    broker_start
+    PREFIX=(strace -o "$WORK/open/trace" -e inject=perf_event_open:error=EACCES) # it looks now and then
+    for when in ready thread:nosuch; do
+        rm -f "$AT"
+        start --attach=$when -T 5ms -P 20ms -- sh -c "echo \$\$ >$AT; exec sleep 300"
+        begins
+        before=$(stat -c %.Y "$OWN"/run-*.json)
+        eventually test -s "$WORK/err" || eventually test -s "$WORK/err" # for ten seconds nothing is said
+        case $when in
+        ready) [ "$(<"$WORK/err")" = 'rtf-run: sh has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until then' ] ;;
+        *) [ "$(<"$WORK/err")" = 'rtf-run: sh has no thread named nosuch yet: it runs without a reservation until then' ] ;;
+        esac
+        [ "$(stat -c %.Y "$OWN"/run-*.json)" != "$before" ]
+        kill -TERM "$CHILD"
+        ends 143
+    done
+}
+
 # bats test_tags=turn:2
 @test "a command that ends before it is attached: its status, and no reservation is left" {
     broker_start
@@ -196,6 +216,11 @@ named_thread_is_attached() {
         for status in 0 7; do
             start --attach=$when -T 5ms -P 20ms -- sh -c "exit $status"
             ends $status
+            case $when in
+            ready) [ "$(<"$WORK/err")" = 'rtf-run: sh has ended and never said that it is ready (READY=1, sd_notify(3)): it had no reservation' ] ;;
+            thread:none) [ "$(<"$WORK/err")" = 'rtf-run: sh has ended and never had a thread named none: it had no reservation' ] ;;
+            *) [ ! -s "$WORK/err" ] ;;
+            esac
         done
     done
     start --attach=ready -T 5ms -P 20ms -- "$WORK/none"

@@ -533,24 +533,24 @@ wait_for() { wait "$1" || status=$?; }
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     before=$(stat -c '%i %z' "$OWN/cam.json"; cat "$OWN/cam.json" "$OWN/cam.verdict")
-    fails 125 'rtf-run: *'"/specs/$ALICE/cam.json exists" rtf_run -T 2ms -P 20ms --name cam -- true
+    fails 125 'rtf-run: *'"/specs/$ALICE/cam.json exists, and no thread runs under it: --replace takes its place, 'rtf release cam' ends it" rtf_run -T 2ms -P 20ms --name cam -- true
     [ "$(stat -c '%i %z' "$OWN/cam.json"; cat "$OWN/cam.json" "$OWN/cam.verdict")" = "$before" ]
     [ "$(ls -A "$OWN")" = "$(printf 'cam.json\ncam.verdict')" ]
-    fails 125 'rtf-run: *.json exists' rtf_run -T 2ms -P 20ms --name cam -- true # twice, as before
+    fails 125 'rtf-run: *.json exists, and no thread *' rtf_run -T 2ms -P 20ms --name cam -- true # twice, as before
 }
 
 # bats test_tags=turn:1
 @test "--replace takes the place of a spec of that name under which no thread runs: refused, abandoned, or of a thread that has ended" {
     broker_start
     spec $ALICE arm '{"runtime": "19ms", "period": "20ms"}' >/dev/null
-    fails 125 "rtf-run: $OWN/arm.json exists" rtf_run --name arm -T 5ms -P 20ms -- true
+    fails 125 "rtf-run: $OWN/arm.json exists, and no thread runs under it: --replace takes its place, 'rtf release arm' ends it" rtf_run --name arm -T 5ms -P 20ms -- true
     rtf_run --name arm --replace -T 5ms -P 20ms -- true
     eventually is_empty "$OWN"
     spec $ALICE arm '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     rtf_run --name arm --replace -T 5ms -P 20ms -- true
     eventually is_empty "$OWN"
     began --name arm -T 5ms -P 20ms -- sleep 300
-    fails 125 "rtf-run: $OWN/arm.json exists, and thread $PID runs under it" rtf_run --name arm --replace -T 5ms -P 20ms -- true
+    fails 125 "rtf-run: $OWN/arm.json exists, and thread $PID (sleep) runs under it: 'rtf release arm' ends it" rtf_run --name arm --replace -T 5ms -P 20ms -- true
     is_granted_to "$PID"
     # As when a service is started again at once.
     for _ in {1..10}; do

@@ -43,6 +43,7 @@ struct options {
 /* What has been seen; times are us. */
 struct tally {
     uint64_t activations, missed, skipped, failed;
+    uint64_t longer, late; /* of a command: those that took longer than a period; those that missed their deadline because they began late */
     int64_t worst; /* from an activation to the end of its work; in a loop: by how much an activation was late */
 };
 
@@ -163,6 +164,8 @@ static bool reserve(pid_t thread)
     if (text != NULL)
         outcome = client_put(&client, spec.name, text, &spec.inode);
     free(text);
+    if (outcome == CLIENT_TAKEN)
+        client_tell_holder(&client, spec.name, "");
     if (outcome != CLIENT_OK) {
         say("%s", client.why);
         spec.inode = 0;
@@ -358,14 +361,16 @@ static bool may_go_on(void)
     return ended_by == 0 && (options.count == 0 || tally.activations < options.count) && (options.until == 0 || now() < options.until);
 }
 
-/* Books what one run has taken; returns the next activation, of which those that are over already are skipped. */
-static int64_t book(int64_t activation, int status)
+/* Books what one run has taken, which began at that time; returns the next activation, of which those that are over already are skipped. */
+static int64_t book(int64_t activation, int64_t begun, int status)
 {
     const int64_t period = (int64_t)options.period, end = now();
     const int64_t deadline = options.deadline != 0 ? (int64_t)options.deadline : period;
     tally.activations++;
     tally.failed += status != 0;
     tally.missed += end - activation > deadline;
+    tally.longer += end - begun > period;
+    tally.late += end - activation > deadline && end - begun <= deadline;
     if (end - activation > tally.worst)
         tally.worst = end - activation;
     const int64_t over = (end - activation) / period;
@@ -393,8 +398,9 @@ static int run_command(void)
         }
         open_gate(gate, activation);
         close(gate);
+        const int64_t begun = now() > activation ? now() : activation; /* it could not be attached before */
         status = finish(child);
-        activation = book(activation, status);
+        activation = book(activation, begun, status);
         last = status != 0 ? status : last;
         if (status == EXIT_NOT_FOUND || status == EXIT_CANNOT_RUN || (status != 0 && options.errexit))
             break;
@@ -627,6 +633,21 @@ static void tell(void)
             options.loop ? "the latest activation came late by" : "the longest took", (long long)t->worst / 1000, (long long)t->worst % 1000);
 }
 
+/* One job that takes long is the reason for several numbers. */
+static void explain(void)
+{
+    const struct tally *t = &tally;
+    if (options.json || (t->skipped == 0 && t->late == 0))
+        return;
+    if (options.loop)
+        say("an activation is skipped while the line of the one before is not read yet: the loop still works on an earlier one");
+    else if (t->late > 0)
+        say("%llu took longer than the period, and what passes meanwhile is skipped; %llu began late, for what is used beyond the runtime is held back from those that follow",
+            (unsigned long long)t->longer, (unsigned long long)t->late);
+    else
+        say("%llu took longer than the period, and what passes meanwhile is skipped", (unsigned long long)t->longer);
+}
+
 const char *argp_program_version = "rtf every " RTF_VERSION;
 
 int main(int argc, char **argv)
@@ -644,8 +665,10 @@ int main(int argc, char **argv)
         return EXIT_OURS;
     int status = !begin() ? EXIT_OURS : options.loop ? run_loop() : run_command();
     withdraw();
-    if (tally.activations > 0)
+    if (tally.activations > 0) {
         tell();
+        explain();
+    }
     client_close(&client);
     sigprocmask(SIG_SETMASK, &inherited, NULL); /* a signal that nobody has read ends us here */
     if (ended_by != 0)
