@@ -92,6 +92,14 @@ static bool is_current(const json_t *verdict, const struct stat *status)
     return text != NULL && strcmp(text, changed) == 0 && number(spec, "inode") == (json_int_t)status->st_ino;
 }
 
+/* Its owner may have given it other CPUs since. */
+static bool is_elsewhere(const json_t *grant, const struct attributes *now)
+{
+    cpu_set_t granted;
+    const char *cpus = client_string(grant, "cpus");
+    return cpus != NULL && parse_cpus(cpus, &granted) && !CPU_EQUAL(&granted, &now->cpus);
+}
+
 /* Does the kernel still run the thread as granted? One that is held to its runtime is ordinary while it has none left. */
 static bool has_drifted(const json_t *grant, pid_t tid)
 {
@@ -102,6 +110,8 @@ static bool has_drifted(const json_t *grant, pid_t tid)
         return false;
     if (now.policy != policy)
         return policy == POLICY_DEADLINE || policy_is_real_time(now.policy) || is_null(grant, "runtime");
+    if (is_elsewhere(grant, &now))
+        return true;
     if (policy == POLICY_DEADLINE)
         return (json_int_t)now.runtime != number(grant, "accepted_runtime") || (json_int_t)now.period != number(grant, "period") ||
                (json_int_t)now.deadline != number(grant, "deadline");
@@ -237,8 +247,12 @@ static void read_rows(void)
         if (!read_user(client.specs, options.user) && errno != ENOENT)
             die(errno == EACCES ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user,
                 errno == EACCES ? "only root sees somebody else's" : strerror(errno));
-    } else if (client_enter(&client, false) == CLIENT_OK) {
-        read_user(client.specs, client.user);
+    } else {
+        const enum client_outcome outcome = client_enter(&client, false);
+        if (outcome == CLIENT_DENIED || outcome == CLIENT_ERROR)
+            die(outcome == CLIENT_DENIED ? EX_NOPERM : EX_OSERR, "%s", client.why);
+        if (outcome == CLIENT_OK)
+            read_user(client.specs, client.user);
     }
     client_close(&client);
 }

@@ -50,6 +50,24 @@ TEXT
     out drifted
     prints 0 rtf ls --json
     says '.reservations[0].state == "drifted"'
+    # Of a fixed priority the kernel lets an owner take the CPUs.
+    sleeper $ALICE
+    silent rtf declare arm --priority 7 --plugin FP --attach "$SLEEPER"
+    prints 0 rtf ls --noheadings -o state arm
+    out attached
+    kill -STOP "$BROKER"
+    as $ALICE taskset -pc "$ALL_CPUS" "$SLEEPER" >/dev/null
+    prints 0 rtf ls --noheadings -o state arm
+    kill -CONT "$BROKER"
+    out drifted
+}
+
+@test "who is no member is told so" {
+    broker_start
+    for word in '' --json; do
+        # shellcheck disable=SC2086 # words
+        fails 77 "rtf ls: you are not in group $GROUP, which may use $SPOOL (a new member must log in again)" stranger $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" ls $word
+    done
 }
 
 # bats test_tags=turn:1
