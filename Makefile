@@ -270,7 +270,7 @@ crowd: programs $(B)/bench/users
 # What it costs to ask, against the bare floor. QUICK=1: in less than a minute.
 bench: programs $(B)/bench/bench $(B)/bench/clients
 	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--quick) $(OPTIONS)
-$(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c operations.c flat.c others.c domain.c broker.c client.c floor.c samples.c) lib/cgroup.c lib/units.c)
+$(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c operations.c flat.c others.c domain.c broker.c client.c floor.c samples.c) lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/bench/bench:   LDLIBS = -ljansson
 # Figures 3 to 5 of paper 000. QUICK=1: in some minutes instead of hours. The pictures need gnuplot.
 bench-paper: programs $(B)/bench/paper

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mntent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "thread.h"
 #include "units.h"
 
 void online_cpus(cpu_set_t *cpus)
@@ -162,36 +164,72 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* How many were there. -1: *error of the first that could not be moved. */
-static int move_members(int root, const char *path, const char *file, const char *to, int64_t until)
+/* One that is ending stays where it is, and the kernel does not say so: the write is no error. */
+struct members {
+    int moved, ending, running; /* running: of those that are ending, who has or wants a CPU for that */
+};
+
+static void count(struct members *members, pid_t id, bool look)
 {
-    int fd = open_file(root, path, file, O_RDONLY), count = 0, id;
-    FILE *members = fd < 0 ? NULL : fdopen(fd, "r");
-    char text[16];
-    while (members != NULL && count >= 0 && fscanf(members, "%d", &id) == 1) {
-        if (id <= 0 || now() > until) { /* 0: it is outside of our pid namespace, and as a word it would mean ourselves */
-            errno = id <= 0 ? ESRCH : ETIMEDOUT;
-            count = -1;
-            break;
-        }
-        snprintf(text, sizeof text, "%d", id);
-        count = group_write(root, to, file, text) || errno == ESRCH ? count + 1 : -1;
+    struct identity identity;
+    if (!look || !thread_look(id, &identity) || !identity.ended) {
+        members->moved++;
+        return;
     }
-    int error = errno;
-    if (members != NULL)
-        fclose(members);
+    members->ending++;
+    members->running += identity.runnable;
+}
+
+/* False with errno of the first that could not be moved; ETIMEDOUT: it is too late. `look`: for those that are ending, which takes longer than a move. */
+static bool move_members(FILE *from, int root, const char *to, const char *file, bool look, int64_t until, struct members *members)
+{
+    char text[16];
+    for (int id; fscanf(from, "%d", &id) == 1;) {
+        snprintf(text, sizeof text, "%d", id);
+        errno = ESRCH; /* 0: it is outside of our pid namespace, and as a word it would mean ourselves */
+        if (id <= 0 || (!group_write(root, to, file, text) && errno != ESRCH))
+            return false;
+        count(members, id, look);
+        errno = ETIMEDOUT;
+        if (members->moved > 0 && now() > until)
+            return false;
+    }
+    return true;
+}
+
+static bool move_once(int root, const char *path, const char *file, const char *to, bool look, int64_t until, struct members *members)
+{
+    const int fd = open_file(root, path, file, O_RDONLY);
+    FILE *from = fd < 0 ? NULL : fdopen(fd, "r");
+    *members = (struct members){0};
+    if (from == NULL)
+        return false;
+    const bool good = move_members(from, root, to, file, look, until, members);
+    const int error = errno;
+    fclose(from);
     errno = error;
-    return members == NULL ? -1 : count;
+    return good;
 }
 
 bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to)
 {
+    enum { BLOCKED = 4, PAUSE = 10 /* ms */ };
     const char *file = cgroups == CGROUPS_V1 ? "tasks" : "cgroup.procs";
     const int64_t until = now() + patience;
-    int moved = 1;
-    while (moved > 0)
-        moved = move_members(root, path, file, to, until);
-    return moved == 0;
+    struct members members;
+    for (int round = 0, blocked = 0;; round++) {
+        if (!move_once(root, path, file, to, round > 0, until, &members))
+            return false;
+        if (members.moved > 0)
+            continue;
+        if (members.ending == 0)
+            return true;
+        blocked = members.running == 0 ? blocked + 1 : 0;
+        errno = EINPROGRESS;
+        if (blocked == BLOCKED || now() > until)
+            return false;
+        (void)poll(NULL, 0, PAUSE);
+    }
 }
 
 static bool empty_into(enum cgroups cgroups, int root, const char *path, const char *to)
@@ -215,7 +253,7 @@ bool group_return(enum cgroups cgroups, int root, const char *path, const char *
         bool there = faccessat(root, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
         if (there && empty_into(cgroups, root, path, to))
             return true;
-        if (there && errno == ETIMEDOUT)
+        if (there && (errno == ETIMEDOUT || errno == EINPROGRESS))
             return false;
         /* One that its owner has spoilt is passed over where the next one is not the root. */
         char *slash = strrchr(to, '/');

@@ -27,7 +27,9 @@ bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid, char 
 bool group_read(int root, const char *path, const char *file, char *value, size_t size);
 bool group_write(int root, const char *path, const char *file, const char *value);
 
-/* Moves all members of a group to another. Those that are started meanwhile are found, too, for 0.3 s. */
+/* Moves all members of a group to another. Those that are started meanwhile are found, too, for 0.3 s: false with ETIMEDOUT. A process that is ending is not
+ * moved any more, and counts until it has ended: it is waited for, for as long, but for a moment only if it has no use for a CPU: false with EINPROGRESS. A group with nobody
+ * else can perhaps be removed. */
 bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to);
 
 /* The same, to `group` ("/" is the root), or to the nearest one above it if that is gone. With version 2 a group that

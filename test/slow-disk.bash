@@ -87,3 +87,39 @@ attach_anew() {
     kill -CONT "$helper"
     eventually is_attached $ALICE other "$tid"
 }
+
+# hanging UID: a process of that user in HANGING, and behind `hangs` it does not come to the end of its exit: that closes a file of a file system whose program is
+# stopped. It does, behind `hangs_no_more`, which tidy calls, too.
+hanging() {
+    (: <>/dev/fuse) 2>/dev/null || skip 'no FUSE in this kernel'
+    mkdir "$WORK/hang"
+    "$RTF_STAGE/slow-disk" 0 22000000 4096 "$WORK/hang" >"$WORK/hang.out" 2>&1 3>&- &
+    HANGS_ON=$!
+    echo "$HANGS_ON" >>"$WORK/pids"
+    eventually [ -e "$WORK/hang/disk" ]
+    /usr/bin/python3 -S -c '
+import os, sys, time
+os.open(sys.argv[1], os.O_RDONLY)
+uid = int(sys.argv[2])
+os.setgroups([])
+os.setresgid(uid, uid, uid)
+os.setresuid(uid, uid, uid)
+print(flush=True)
+time.sleep(300)' "$WORK/hang/disk" "$1" >"$WORK/hanging" 3>&- &
+    HANGING=$!
+    echo "$HANGING" >>"$WORK/pids"
+    eventually test -s "$WORK/hanging"
+}
+hangs() {
+    kill -STOP "$HANGS_ON"
+    kill -KILL "$HANGING"
+    eventually is_hanging
+}
+is_hanging() { read -r _ _ state _ _ _ _ _ flags _ <"/proc/$HANGING/stat" && [ "$state" = D ] && [ $((flags & 4)) -ne 0 ]; }
+hangs_no_more() {
+    [ -n "${HANGS_ON:-}" ] || return 0
+    kill -KILL "$HANGS_ON" # its connection ends with it
+    wait "$HANGS_ON" "$HANGING" 2>/dev/null || true
+    umount -l "$WORK/hang"
+    HANGS_ON=
+}

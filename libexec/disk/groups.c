@@ -26,11 +26,21 @@ static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user
 static enum cgroups version;
 static int root = -1;
 
+/* The first process of a group; 0: it is in a pid namespace of its own; -1: there is none. */
+static pid_t process_in(const char *group)
+{
+    char member[16];
+    return group_read(root, group, "cgroup.procs", member, sizeof member) && member[0] != '\0' ? (pid_t)atoi(member) : -1;
+}
+
 static bool no(char *reason, const char *what)
 {
     const int error = errno;
-    snprintf(reason, SERVE_REASON, "cgroup %s: %s", what,
-             error == ETIMEDOUT ? "its processes multiply faster than they can be moved, or take long to end, and stay" : strerror(error));
+    if (error == EINPROGRESS)
+        snprintf(reason, SERVE_REASON, "cgroup %s: process %d does not come to its end, and the group stays until it does", what, (int)process_in(what));
+    else
+        snprintf(reason, SERVE_REASON, "cgroup %s: %s", what,
+                 error == ETIMEDOUT ? "its processes multiply faster than they can be moved, and stay" : strerror(error));
     errno = error;
     return false;
 }
@@ -274,10 +284,21 @@ static bool empty(const char *path)
     for (int i = 0; i < TRIES; i++) {
         if (group_empty(version, root, path, to))
             return true;
-        if (errno == ETIMEDOUT)
+        if (errno == ETIMEDOUT || errno == EINPROGRESS)
             return false;
     }
-    return group_return(version, root, path, group) || (errno != ETIMEDOUT && group_empty(version, root, path, rest));
+    return group_return(version, root, path, group) || (errno != ETIMEDOUT && errno != EINPROGRESS && group_empty(version, root, path, rest));
+}
+
+/* Of those that are ending the kernel knows who counts. */
+static bool remove_group(const char *path, bool is_empty)
+{
+    const int error = errno;
+    if ((is_empty || error == EINPROGRESS) && unlinkat(root, path, AT_REMOVEDIR) == 0)
+        return true;
+    if (!is_empty)
+        errno = error;
+    return false;
 }
 
 static bool is_there(const char *path)
@@ -301,7 +322,7 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
 {
     char path[PATH_BYTES];
     sweep();
-    if (!is_there(path_of(class, path)) || (set_note(path, leaving, "1") && empty(path) && unlinkat(root, path, AT_REMOVEDIR) == 0))
+    if (!is_there(path_of(class, path)) || (set_note(path, leaving, "1") && remove_group(path, empty(path))))
         return true;
     const int error = errno;
     belittle(path);
@@ -330,6 +351,19 @@ static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t bloc
            put_weight(path, number, weight == 0 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : (unsigned)weight, reason);
 }
 
+/* In the end nothing can be done about who does not come to an end: a process that waits for a file system of its own, say. It has no weight, is named, and keeps
+ * nobody from ending. */
+static bool stays;
+
+static bool may_stay(char *reason)
+{
+    if (errno != EINPROGRESS)
+        return false;
+    fprintf(stderr, "rtf-disk: %s\n", reason);
+    stays = true;
+    return true;
+}
+
 static bool settle(bool (*keep)(uint16_t class), char reason[static SERVE_REASON])
 {
     bool good = true;
@@ -340,26 +374,37 @@ static bool settle(bool (*keep)(uint16_t class), char reason[static SERVE_REASON
     while (errno = 0, (entry = readdir(directory)) != NULL) {
         uint64_t class;
         if (entry->d_name[0] == 'c' && parse_number(entry->d_name + 1, CLASS_MOST, &class) && (keep == NULL || !keep((uint16_t)class)))
-            good = drop((uint16_t)class, reason) && good;
+            good = (drop((uint16_t)class, reason) || (keep == NULL && may_stay(reason))) && good;
     }
     good = (errno == 0 || no(reason, top)) && good;
     closedir(directory);
     return good;
 }
 
+static bool is_blocked(const char *group)
+{
+    struct identity identity;
+    const pid_t process = process_in(group);
+    return process > 0 && thread_look(process, &identity) && !identity.runnable;
+}
+
 /* A process that is ending is not moved any more, and counts until it has ended, which takes as long as it takes to get CPU time for that: SCHED_IDLE
- * beside endless loops, say. Moments are left for it; the broker does not wait longer than 5 s for an answer. */
+ * beside endless loops, say. Moments are left for it; the broker does not wait longer than 5 s for an answer. One that wants no CPU may take for ever. */
 static bool remove_rest(void)
 {
-    enum { MOMENTS = 10, MOMENT = 50 /* ms */ };
-    for (int i = 0; i < MOMENTS; i++) {
-        if (group_empty(version, root, rest, ".") && unlinkat(root, rest, AT_REMOVEDIR) == 0)
+    enum { MOMENTS = 10, BLOCKED = 2, MOMENT = 50 /* ms */ };
+    int error = EINPROGRESS;
+    for (int i = 0, blocked = 0; i < MOMENTS && blocked < BLOCKED; i++) {
+        if (i > 0)
+            (void)poll(NULL, 0, MOMENT);
+        if (remove_group(rest, group_empty(version, root, rest, ".")))
             return true;
-        if (errno != ETIMEDOUT && errno != EBUSY)
+        error = errno;
+        if (error != ETIMEDOUT && error != EBUSY && error != EINPROGRESS)
             return false;
-        (void)poll(NULL, 0, MOMENT);
+        blocked = error == EINPROGRESS && is_blocked(rest) ? blocked + 1 : 0;
     }
-    errno = ETIMEDOUT;
+    errno = error;
     return false;
 }
 
@@ -367,10 +412,12 @@ static bool dissolve(char reason[static SERVE_REASON])
 {
     char note[GROUP_BYTES];
     const bool was_enabled = get_note(top, enabled, note) > 0;
+    stays = false;
     bool good = settle(NULL, reason);
+    const bool top_stays = stays;
     if (is_there(rest))
-        good = (remove_rest() || no(reason, rest)) && good;
-    good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || !good || no(reason, top)) && good;
+        good = (remove_rest() || no(reason, rest) || may_stay(reason)) && good;
+    good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || top_stays || !good || no(reason, top)) && good;
     if (was_enabled)
         (void)group_write(root, ".", "cgroup.subtree_control", "-io"); /* others may use it by now */
     return good;

@@ -165,13 +165,13 @@ static enum done serve_once(const char *op, const struct paragraph *request, cha
     return is_in(op, of_disks) ? serve_disk(op, request, reason) : is_in(op, of_threads) ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
 }
 
-/* What is to go, nobody asks for again. But who is beaten by those who start processes would be so once more, and others wait. */
+/* What is to go, nobody asks for again. But who is beaten by those who start processes, or who do not end, would be so once more, and others wait. */
 static enum done serve_op(const char *op, const struct paragraph *request, char reason[static SERVE_REASON])
 {
     static const char *const go[] = {"drop", "settle", "unbind", "end", NULL};
     errno = 0;
     const enum done done = serve_once(op, request, reason);
-    return done == REFUSED && errno != ETIMEDOUT && is_in(op, go) ? serve_once(op, request, reason) : done;
+    return done == REFUSED && errno != ETIMEDOUT && errno != EINPROGRESS && is_in(op, go) ? serve_once(op, request, reason) : done;
 }
 
 static bool confine_to_calls(void)

@@ -1,5 +1,6 @@
 # What a user can do to others by the groups that rtf-disk puts processes into.
 
+bats_require_minimum_version 1.5.0
 load ../helper
 load ../slow-disk
 
@@ -12,6 +13,7 @@ prepare() {
 
 tidy() {
     if [ -n "${STORM:-}" ]; then end_storm; fi
+    hangs_no_more
     disk_tidy
     [ ! -d "$blkio/rtf-test-alice" ] || rmdir "$blkio/rtf-test-alice"
 }
@@ -257,4 +259,64 @@ END
     [ "$left" = no ] || [ "$(group_of "$one")" = /rtf-test-alice ]
     kill "$one"
     eventually has_ended "$one"
+}
+
+put_back() { run -0 "$RTF_LIBEXEC/rtf-disk" --remove-all "$DISK=mq-deadline"; }
+is_told_of() { grep -q "rtf-disk: cgroup $1: process $HANGING does not come to its end" "$WORK/broker.out"; }
+stops_at_once() {
+    local begin took
+    begin=$(milliseconds)
+    broker_stop TERM
+    took=$(($(milliseconds) - begin))
+    echo "# the broker has stopped after $took ms" >&3
+    [ "$took" -lt $((1500 * PATIENCE)) ]
+}
+
+@test "a process that does not come to its end keeps nobody from giving the disk back, and is named" {
+    broker_start
+    hanging $ALICE
+    echo "$HANGING" >"$blkio/rtf-disk-rest/cgroup.procs"
+    hangs
+    stops_at_once
+    is_told_of rtf-disk-rest
+    [ "$(scheduler)" = mq-deadline ]
+    [ ! -s "$SPOOL/state/disks" ]
+    [ -d "$blkio/rtf-disk-rest" ]
+    [ ! -d "$blkio/rtf-disk" ]
+    [ -z "$(bounds /rtf-disk-rest)" ]
+    run -0 "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    put_back
+    [[ "$output" == *"process $HANGING does not come to its end"* ]]
+    broker_start # as ever
+    reserve $BOB cam
+    hangs_no_more
+    broker_stop TERM
+    [ ! -d "$blkio/rtf-disk-rest" ]
+}
+
+@test "a process that does not come to its end in its group takes no other's, and keeps nobody from giving the disk back" {
+    broker_start
+    hanging $ALICE
+    reserve $ALICE cam
+    told '.result == "OK"' "$(attach $ALICE cam "$HANGING")"
+    group=$(group_of "$HANGING")
+    hangs
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    is_told() { grep -q "process $HANGING does not come to its end" "$EVENTS"; }
+    eventually is_told
+    has_no_weight() { [ "$(bounds "$group" | cut -d ' ' -f 3)" = 1 ]; }
+    eventually has_no_weight
+    reserve $BOB cam
+    stops_at_once
+    is_told_of "${group#/}"
+    [ "$(scheduler)" = mq-deadline ]
+    [ ! -s "$SPOOL/state/disks" ]
+    broker_start
+    reserve $BOB cam
+    sleeper $BOB
+    told '.result == "OK"' "$(attach $BOB cam "$SLEEPER")"
+    [ "$(group_of "$SLEEPER")" != "$group" ]
+    hangs_no_more
+    as $BOB rm "$SPECS/$BOB/cam.json"
+    eventually has_groups 0
 }
