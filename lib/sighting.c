@@ -84,9 +84,10 @@ static bool get_file(const struct paragraph *paragraph, const char *key, struct 
 void sighting_add(struct paragraph_output *output, const struct sighting *sighting)
 {
     add_file(output, "json", &sighting->json);
-    if (sighting->json.state == FILE_READ)
+    if (sighting->json.state == FILE_READ) {
+        paragraph_add_stated(output, "json_modified", sighting->json.modified < 0 ? 0 : (uint64_t)sighting->json.modified);
         spec_add(output, &sighting->spec);
-    else if (sighting->json.state == FILE_BAD && sighting->spec.token != NULL)
+    } else if (sighting->json.state == FILE_BAD && sighting->spec.token != NULL)
         paragraph_add(output, "token", sighting->spec.token);
     add_file(output, "tid", &sighting->tid);
     if (sighting->tid.state == FILE_READ)
@@ -95,11 +96,13 @@ void sighting_add(struct paragraph_output *output, const struct sighting *sighti
 
 bool sighting_get(const struct paragraph *paragraph, struct sighting *sighting)
 {
-    uint64_t thread = 0;
+    uint64_t thread = 0, modified;
     sighting->spec = (struct spec){0};
     sighting->thread = 0;
-    if (!spec_get(paragraph, &sighting->spec) || !get_file(paragraph, "json", &sighting->json) || !get_file(paragraph, "tid", &sighting->tid))
+    if (!spec_get(paragraph, &sighting->spec) || !get_file(paragraph, "json", &sighting->json) || !get_number(paragraph, "json", "modified", INT64_MAX, &modified) ||
+         !get_file(paragraph, "tid", &sighting->tid))
         return false;
+    sighting->json.modified = (int64_t)modified;
     if (sighting->tid.state == FILE_READ && (paragraph_get_number(paragraph, "thread", TID_MAX, &thread) != 1 || thread == 0))
         return false;
     sighting->thread = (pid_t)thread;

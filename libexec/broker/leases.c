@@ -7,9 +7,17 @@
 
 #include "memory.h"
 
+/* What the last granted file has begun. */
+struct begun {
+    int64_t modified, until;
+    uint64_t length;
+};
+
 struct lease {
     struct reservation *reservation;
     int64_t until;
+    struct begun granted;
+    bool refused; /* the last file was not granted */
     RB_ENTRY(lease) entry;
 };
 
@@ -62,10 +70,20 @@ void lease_until(struct reservation *reservation, int64_t until)
     set_timer();
 }
 
-void lease_for(struct reservation *reservation, uint64_t length)
+static bool is_back(const struct lease *lease, uint64_t length, int64_t modified)
 {
-    if (length != 0 || reservation->lease != NULL)
-        lease_until(reservation, length == 0 ? 0 : boottime_now() + (int64_t)length);
+    return lease != NULL && lease->refused && modified != 0 && lease->granted.modified == modified && lease->granted.length == length;
+}
+
+void lease_for(struct reservation *reservation, uint64_t length, int64_t modified, bool granted)
+{
+    const struct begun former = reservation->lease == NULL ? (struct begun){0} : reservation->lease->granted;
+    const int64_t until = length == 0 ? 0 : is_back(reservation->lease, length, modified) ? former.until : boottime_now() + (int64_t)length;
+    lease_until(reservation, until);
+    if (reservation->lease == NULL)
+        return;
+    reservation->lease->granted = granted ? (struct begun){.modified = modified, .until = until, .length = length} : former;
+    reservation->lease->refused = !granted;
 }
 
 static void due(struct source *source, uint32_t events)

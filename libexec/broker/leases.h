@@ -8,8 +8,9 @@
 /* Who ends those whose time is over. False with errno. */
 bool leases_prepare(void (*over)(struct reservation *reservation));
 
-/* It ends so long from now, ns. 0: not for want of renewal. */
-void lease_for(struct reservation *reservation, uint64_t length);
+/* It ends so long from now, ns; 0: not for want of renewal. modified: of the file that says so, which is granted or not. The granted file that comes back
+ * after a refused one, with its modification time, renews nothing: a refused change leaves all as it was (rtf-change(1)). */
+void lease_for(struct reservation *reservation, uint64_t length, int64_t modified, bool granted);
 
 /* Instead of that: when it has been said to end before; 0: never. */
 void lease_until(struct reservation *reservation, int64_t until);

@@ -217,7 +217,7 @@ bool request_record(struct request *request)
     if (is_about_its_file(request))
         take_token(reservation, request->spec.token);
     if (is_about_its_file(request))
-        lease_for(reservation, lease_of(request));
+        lease_for(reservation, lease_of(request), request->json.modified, request->outcome.result == RESULT_OK);
     request->recorded = reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation); /* the one over the limit is told, and forgotten */
     return request->recorded;
 }

@@ -221,6 +221,7 @@ static enum looked read_leased(const char *joined, struct file *file, struct con
     else {
         file->stamp = stamp_of(&status);
         file->stamp.fresh = is_fresh(&file->stamp);
+        file->modified = status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec;
         content->has_two_names = status.st_nlink > 1;
         if (is_plain(joined, &status, file))
             read_text(joined, (size_t)status.st_size, file, content);

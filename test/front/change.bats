@@ -62,6 +62,23 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     [ "$(jq -r .runtime "$OWN/cam.json")" = 19ms ]
 }
 
+# bats test_tags=turn:1
+@test "refused: what expires ends when it would have ended" {
+    broker_start
+    silent rtf declare two -T 18ms -P 20ms
+    silent rtf declare cam -T 1ms -P 20ms --expires 2s
+    is_over() {
+        rtf change cam runtime=19ms 2>"$WORK/err" || true
+        [ ! -e "$OWN/cam.json" ]
+    }
+    eventually is_over
+    silent rtf declare cam -T 1ms -P 20ms --expires 10min
+    rtf change cam runtime=19ms 2>"$WORK/err" || true
+    silent rtf change cam expires=1s
+    cam_is_gone() { [ ! -e "$OWN/cam.json" ]; }
+    eventually cam_is_gone
+}
+
 # bats test_tags=turn:0
 @test "--json prints the answer, granted or not; -v says what is granted" {
     broker_start
