@@ -58,7 +58,7 @@ DISK_SRC   := $(wildcard libexec/disk/*.c)
 RTKIT_SRC  := $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC := $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    := $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
+SOURCES    := $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c libexec/front/request/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
@@ -97,11 +97,16 @@ man: $(MAN:%=$(B)/man/%)
 
 CLIENT  := $(wildcard lib/client*.c)
 DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
+# What the options of a command say that a thread needs, and who waits for the answer.
+NEEDS_OPTIONS = $(DISK_OPTION) lib/net-option.c lib/held-signals.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c $(CLIENT) $(DISK_OPTION) lib/notify.c lib/units.c lib/options.c)
+$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c $(CLIENT) $(NEEDS_OPTIONS) lib/notify.c lib/units.c lib/options.c)
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c journal.c) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/paragraph.c $(CLIENT) lib/units.c lib/options.c)
+# Commands that ask the broker for something: libexec/front/request is what they share.
+REQUEST := $(wildcard libexec/front/request/*.c) $(NEEDS_OPTIONS) lib/paragraph.c lib/units.c
+$(addprefix $(B)/libexec/front/,rtf-declare rtf-change rtf-detach rtf-release): $(B)/libexec/front/%: $(call objects,libexec/front/%.c) $(call objects,$(REQUEST) $(CLIENT))
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c libexec/front/journal.c lib/resource.c lib/wire.c lib/disk.c lib/name.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
@@ -243,7 +248,7 @@ $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.
 NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/%) $(call of_broker,moves.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjusting.c \
     drift.c enforcing.c follow.c placement.c spare.c threads.c tracepoint.c claims.c inquiry.c neighbours.c refusals.c directories.c place.c recover.c) \
-    $(addprefix lib/,client-% rtf-% confine.c disk-option.c notify.c options.c powers.c register.c run-directory.c)
+    $(addprefix lib/,client-% rtf-% confine.c disk-option.c held-signals.c net-option.c notify.c options.c powers.c register.c run-directory.c)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/window.c) Makefile
 	@mkdir -p $(@D)
 	rm -f $@

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +13,9 @@
 #include "child.h"
 #include "client.h"
 #include "disk-option.h"
+#include "held-signals.h"
 #include "names.h"
+#include "net-option.h"
 #include "options.h"
 #include "ready.h"
 #include "units.h"
@@ -66,11 +67,6 @@ struct spec {
     char name[CLIENT_NAME_MAX + 1];
     char token[CLIENT_TOKEN];
     ino_t inode; /* 0: not there */
-};
-
-struct signals {
-    sigset_t inherited;
-    int fd;
 };
 
 const char *argp_program_version = "rtf-run " RTF_VERSION;
@@ -271,24 +267,6 @@ static void add_text(json_t *spec, const char *key, const char *text)
         json_object_set_new(spec, key, json_string(text));
 }
 
-/* Sizes, rates and names are judged where all specs are. */
-static void add_network(json_t *spec, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_t *claim = json_object();
-    const char *colon = strchr(text, ':'), *size = colon == NULL ? text : colon + 1, *slash = strchr(size, '/');
-    if (colon != NULL)
-        json_object_set_new(claim, "interface", json_stringn(text, (size_t)(colon - text)));
-    if (strcmp(size, "background") == 0)
-        json_object_set_new(claim, size, json_true());
-    else
-        json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes", slash == NULL ? json_string(size) : json_stringn(size, (size_t)(slash - size)));
-    if (slash != NULL)
-        json_object_set_new(claim, "period", json_string(slash + 1));
-    json_object_set_new(spec, "network", claim);
-}
-
 /* Then the CPUs that CMD may have anyway are no claim. */
 static bool claims_no_cpu(const struct options *options)
 {
@@ -307,7 +285,8 @@ static char *make_spec(const struct options *options, const char *token, pid_t t
     add_number(spec, "priority", options->priority);
     add_text(spec, "plugin", options->plugin);
     add_text(spec, "cpus", options->cpus);
-    add_network(spec, options->net);
+    if (options->net != NULL)
+        json_object_set_new(spec, "network", net_option(options->net));
     if (options->claim != NULL)
         json_object_set(spec, "disk", options->claim);
     if (options->ignore_admission)
@@ -338,31 +317,6 @@ static int dry_run(const struct options *options)
     if (!printed)
         fprintf(stderr, "rtf-run: cannot print the spec: %s\n", strerror(errno));
     return printed ? 0 : EXIT_OURS;
-}
-
-/* Holds back the signals that would end us, as a spec must not be left behind. One that we inherited as
- * ignored or blocked is not ours to see: it stays so for the command. */
-static bool hold_signals(struct signals *signals)
-{
-    static const int fatal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGPIPE, SIGUSR1, SIGUSR2};
-    sigset_t held;
-    sigemptyset(&held);
-    sigprocmask(SIG_BLOCK, NULL, &signals->inherited);
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
-        struct sigaction action;
-        if (sigaction(fatal[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
-            sigismember(&signals->inherited, fatal[i]) == 0)
-            sigaddset(&held, fatal[i]);
-    }
-    sigprocmask(SIG_BLOCK, &held, NULL);
-    signals->fd = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
-    return signals->fd >= 0;
-}
-
-/* A signal that came meanwhile is pending, not read: here we die of it, as if nothing had held it back. */
-static void release_signals(struct signals *signals)
-{
-    sigprocmask(SIG_SETMASK, &signals->inherited, NULL);
 }
 
 /* The one that is there may go by itself at any moment, with its thread. */
@@ -452,7 +406,7 @@ static enum client_outcome take_answer(struct client *client, const struct optio
 
 /* From nothing to an attached thread, or to a reason in client->why. The caller withdraws the spec. */
 static enum client_outcome reserve(struct client *client, const struct options *options,
-                                struct signals *signals, struct spec *spec)
+                                struct held_signals *signals, struct spec *spec)
 {
     const int64_t until = client_until(options->timeout);
     enum client_outcome outcome = client_open(client, options->spool);
@@ -462,7 +416,7 @@ static enum client_outcome reserve(struct client *client, const struct options *
         outcome = client_enter(client, true);
     if (outcome != CLIENT_OK)
         return outcome;
-    if (!hold_signals(signals)) {
+    if (!signals_hold(signals)) {
         snprintf(client->why, sizeof client->why, "signalfd: %s", strerror(errno));
         return CLIENT_ERROR;
     }
@@ -605,7 +559,7 @@ static bool prepare(const struct options *options, struct start_sign *sign, stru
     return sign->fd >= 0;
 }
 
-static int supervise(struct client *client, const struct options *options, const struct signals *signals, struct spec *spec)
+static int supervise(struct client *client, const struct options *options, const struct held_signals *signals, struct spec *spec)
 {
     struct child child = {.go = -1, .signals = -1};
     struct start_sign sign;
@@ -652,7 +606,7 @@ static int become_command(const struct options *options)
 static int run(const struct options *options)
 {
     struct client client;
-    struct signals signals = {.fd = -1};
+    struct held_signals signals = {.fd = -1};
     struct spec spec = {.inode = 0};
     int status = EXIT_OURS;
     sigprocmask(SIG_BLOCK, NULL, &signals.inherited);
@@ -668,12 +622,12 @@ static int run(const struct options *options)
         status = supervise(&client, options, &signals, &spec);
     } else if (outcome == CLIENT_OK || fallback) {
         advise(options);
-        release_signals(&signals);
+        signals_release(&signals);
         status = become_command(options);
         if (outcome == CLIENT_OK)
             client_withdraw(&client, spec.name, spec.inode);
     } else
-        release_signals(&signals);
+        signals_release(&signals);
     if (signals.fd >= 0)
         close(signals.fd);
     client_close(&client);

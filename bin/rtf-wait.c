@@ -74,22 +74,6 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static int status_of_outcome(enum client_outcome outcome)
-{
-    switch (outcome) {
-    case CLIENT_NO_BROKER: return EX_UNAVAILABLE;
-    case CLIENT_DENIED: return EX_NOPERM;
-    case CLIENT_TIMEOUT: return EX_TEMPFAIL;
-    case CLIENT_GONE: return EX_NOINPUT;
-    case CLIENT_OK:
-    case CLIENT_PENDING:
-    case CLIENT_TAKEN:
-    case CLIENT_INTERRUPTED:
-    case CLIENT_ERROR: break;
-    }
-    return EX_OSERR;
-}
-
 static int print_verdict(enum goal goal, const struct client_verdict *verdict)
 {
     if (verdict->text == NULL) /* what has ended has none */
@@ -140,7 +124,7 @@ int main(int argc, char **argv)
         status = print_verdict(options.goal, &verdict);
         client_free_verdict(&verdict);
     } else {
-        status = status_of_outcome(outcome);
+        status = client_status_of_outcome(outcome);
         fprintf(stderr, "rtf-wait: %s\n", client.why);
     }
     client_close(&client);

@@ -296,12 +296,16 @@ static bool put_unnamed(const struct client *client, const char *file, const cha
     return put;
 }
 
-static bool put_renamed(int directory, const char *aside, const char *file, unsigned flags, const char *text, ino_t *inode)
+/* modified: NULL: now */
+static bool put_renamed(int directory, const char *aside, const char *file, unsigned flags, const char *text, const struct timespec *modified, ino_t *inode)
 {
     int fd = openat(directory, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    if (fill(fd, text, inode) && renameat2(directory, aside, directory, file, flags) == 0)
+    bool filled = fill(fd, text, inode);
+    if (filled && modified != NULL)
+        filled = utimensat(directory, aside, (const struct timespec[]){*modified, *modified}, AT_SYMLINK_NOFOLLOW) == 0;
+    if (filled && renameat2(directory, aside, directory, file, flags) == 0)
         return true;
     int reason = errno;
     unlinkat(directory, aside, 0);
@@ -320,7 +324,7 @@ enum client_outcome client_put(struct client *client, const char *name, const ch
             return client_fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
         /* A name of our own: what a killed client left behind must not stop the next one. */
         snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
-        if (put_renamed(client->directory, aside, file, RENAME_NOREPLACE, text, inode))
+        if (put_renamed(client->directory, aside, file, RENAME_NOREPLACE, text, NULL, inode))
             return CLIENT_OK;
     }
     if (errno == EEXIST)
@@ -335,7 +339,7 @@ bool client_entry(const struct client *client, const char *name, const char *suf
     return fstatat(client->directory, file, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-enum client_outcome client_change(struct client *client, const char *name, const char *text, ino_t *inode)
+enum client_outcome client_put_back(struct client *client, const char *name, const char *text, const struct timespec *modified, ino_t *inode)
 {
     char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN];
     struct stat status;
@@ -345,9 +349,14 @@ enum client_outcome client_change(struct client *client, const char *name, const
         return client_fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
     snprintf(file, sizeof file, "%s.json", name);
     snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
-    if (put_renamed(client->directory, aside, file, 0, text, inode))
+    if (put_renamed(client->directory, aside, file, 0, text, modified, inode))
         return CLIENT_OK;
     return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+}
+
+enum client_outcome client_change(struct client *client, const char *name, const char *text, ino_t *inode)
+{
+    return client_put_back(client, name, text, NULL, inode);
 }
 
 enum client_outcome client_attach(struct client *client, const char *name, pid_t thread)
@@ -359,7 +368,7 @@ enum client_outcome client_attach(struct client *client, const char *name, pid_t
     snprintf(file, sizeof file, "%s.tid", name);
     snprintf(aside, sizeof aside, ".%s.tid.%s", name, token);
     snprintf(text, sizeof text, "%d\n", (int)thread);
-    if (put_renamed(client->directory, aside, file, 0, text, &inode))
+    if (put_renamed(client->directory, aside, file, 0, text, NULL, &inode))
         return CLIENT_OK;
     return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
 }

@@ -25,3 +25,19 @@ int client_status_of_verdict(const json_t *verdict)
             return retry != NULL && strcmp(retry, "when-freed") == 0 ? EX_TEMPFAIL : table[i].status;
     return EX_SOFTWARE;
 }
+
+int client_status_of_outcome(enum client_outcome outcome)
+{
+    switch (outcome) {
+    case CLIENT_OK: return EX_OK;
+    case CLIENT_NO_BROKER: return EX_UNAVAILABLE;
+    case CLIENT_DENIED: return EX_NOPERM;
+    case CLIENT_TIMEOUT: return EX_TEMPFAIL;
+    case CLIENT_GONE: return EX_NOINPUT;
+    case CLIENT_TAKEN: return EX_CANTCREAT;
+    case CLIENT_PENDING:
+    case CLIENT_INTERRUPTED:
+    case CLIENT_ERROR: break;
+    }
+    return EX_OSERR;
+}

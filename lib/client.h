@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "version.h"
 
@@ -116,6 +117,9 @@ enum client_outcome client_put(struct client *client, const char *name, const ch
 /* The same in the place of what we have put there before; CLIENT_GONE: that is not there any more. */
 enum client_outcome client_change(struct client *client, const char *name, const char *text, ino_t *inode);
 
+/* The same with the modification time of an earlier text, which is there again. */
+enum client_outcome client_put_back(struct client *client, const char *name, const char *text, const struct timespec *modified, ino_t *inode);
+
 /* Makes NAME.tid appear, in the place of one that is there: attach that thread. And has it go: detach. client_wait without a token has the answer. */
 enum client_outcome client_attach(struct client *client, const char *name, pid_t thread);
 enum client_outcome client_detach(struct client *client, const char *name);
@@ -153,6 +157,9 @@ void client_tell_refusal(const json_t *verdict, char text[static CLIENT_WHY]);
 
 /* The exit status of a command that prints this verdict (rtf-wait(1)). */
 int client_status_of_verdict(const json_t *verdict);
+
+/* That of a command that has no answer. */
+int client_status_of_outcome(enum client_outcome outcome);
 
 /* Before a request that client_wait is to wait for with this watch: what is no news any more goes. True: the directory that was entered may have been moved
  * since; of one that was removed only client_put says so. wide: whoever does not wait beside others of this user is woken by the directory, which then need

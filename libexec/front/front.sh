@@ -401,14 +401,6 @@ await() { # NAME TOKEN
     return "$status"
 }
 
-# Waits until NAME and its files are gone; as await.
-await_end() { # NAME
-    trouble='' status=0
-    trouble=$(USER=${own##*/} "$bin/rtf-wait" --spool "$spool" --timeout "$answer_within" --for=ended "$1" 2>&1) || status=$?
-    trouble=${trouble#rtf-wait: }
-    return "$status"
-}
-
 # Whether a broker holds the other end.
 broker_serves() {
     [ -p "$spool/alive" ] && dd if=/dev/null of="$spool/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null

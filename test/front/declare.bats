@@ -151,11 +151,10 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     rtf declare cam -T 2ms -P 20ms 2>"$WORK/err" 3>&- &
     pid=$!
     eventually test -e "$OWN/cam.json"
-    waits() { pgrep -u $ALICE -x rtf-wait >/dev/null; }
-    eventually waits
-    pkill -TERM -u $ALICE -f 'front/rtf-declare'
-    pkill -TERM -u $ALICE -x rtf-wait
-    wait "$pid" || true
+    pkill -TERM -u $ALICE -x rtf-declare
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 143 ]
     [ ! -e "$OWN/cam.json" ]
 }
 

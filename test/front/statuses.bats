@@ -38,11 +38,11 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     nothing_stays
     is_policy "$SLEEPER" other
     long=$(head -c 5000 /dev/zero | tr '\0' x)
-    fails 74 "rtf declare: cannot write $OWN/.dog.json.*" full 4 declare dog -T 1ms -P 20ms --comment "$long"
+    fails 74 "rtf declare: cannot write $OWN/dog.json: No space left on device" full 4 declare dog -T 1ms -P 20ms --comment "$long"
     nothing_stays
     fails 74 "rtf what-if: cannot write $OWN/.what-if-*" full 4 what-if -T 1ms -P 20ms --comment "$long"
     nothing_stays
-    fails 74 "rtf change: cannot write $OWN/.cam.json.*" full 4 change cam comment="$long"
+    fails 74 "rtf change: cannot write $OWN/cam.json: No space left on device" full 4 change cam comment="$long"
     nothing_stays
     chrt -r -p 5 "$SLEEPER"
     fails 74 "rtf adopt: cannot write $OWN/.adopt-*" full 4 adopt "$SLEEPER" --comment "$long"

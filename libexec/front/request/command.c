@@ -1,0 +1,259 @@
+#include "command.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "client.h"
+#include "paragraph.h"
+#include "units.h"
+
+enum { OPTIONS_MAX = 64, LETTERS = 2 * OPTIONS_MAX, COLUMN = 31 };
+
+static const struct command_option of_all[] = {
+    {0, "spool", "DIR", "The spool (default: " RTF_SPOOL ")"}, {'?', "help", NULL, "Print this text"}, {'V', "version", NULL, "Print the version"}, {0}};
+
+/* One process is one command. */
+static struct {
+    const struct command *command;
+    const char *spool;
+    const struct command_option *options[OPTIONS_MAX]; /* of the command, its needs, and those of all */
+    int count;
+} line = {.spool = RTF_SPOOL};
+
+/* ---- what is said ---- */
+
+static void say(const char *format, va_list values, const char *more)
+{
+    fprintf(stderr, "rtf %s: ", line.command->name);
+    vfprintf(stderr, format, values);
+    fprintf(stderr, "%s\n", more);
+}
+
+void command_say(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say(format, values, "");
+    va_end(values);
+}
+
+void command_fail(int status, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say(format, values, "");
+    va_end(values);
+    exit(status);
+}
+
+void command_misused(const char *format, ...)
+{
+    char more[80];
+    va_list values;
+    va_start(values, format);
+    snprintf(more, sizeof more, " ('rtf %.32s --help' tells more)", line.command->name);
+    say(format, values, more);
+    va_end(values);
+    exit(EX_USAGE);
+}
+
+const char *command_typed(const char *word)
+{
+    char *copy = strdup(word);
+    return copy == NULL ? "?" : paragraph_clean(copy);
+}
+
+bool command_is_written(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+void command_unwritten(void)
+{
+    command_fail(EX_IOERR, "standard output cannot be written");
+}
+
+/* ---- values ---- */
+
+uint64_t command_time(const char *option, const char *value)
+{
+    uint64_t time = 0;
+    const char *wrong = client_take_time(value, &time);
+    if (wrong != NULL)
+        command_fail(EX_USAGE, "%s %s: %s", option, command_typed(value), wrong);
+    return time;
+}
+
+uint64_t command_wait(const char *option, const char *value)
+{
+    uint64_t time = 0;
+    const char *wrong = client_take_wait(value, &time);
+    if (wrong != NULL)
+        command_fail(EX_USAGE, "%s %s: %s", option, command_typed(value), wrong);
+    return time;
+}
+
+uint64_t command_number(const char *option, const char *value)
+{
+    uint64_t number = 0;
+    if (!parse_number(value, UINT64_C(999999999999999), &number))
+        command_fail(EX_USAGE, "%s %s: this takes a whole number", option, command_typed(value));
+    return number;
+}
+
+const char *command_name(char *word)
+{
+    static const char suffix[] = ".json";
+    const size_t length = strlen(word), tail = sizeof suffix - 1;
+    if (length > tail && strcmp(word + length - tail, suffix) == 0)
+        word[length - tail] = '\0';
+    if (!client_name_ok(word))
+        command_fail(EX_USAGE, "%s: " CLIENT_NAME_RULE, command_typed(word));
+    return word;
+}
+
+/* ---- the table ---- */
+
+static void add_options(const struct command_option *options)
+{
+    for (; options->name != NULL && line.count < OPTIONS_MAX; options++)
+        if (strcmp(options->name, "needs") == 0)
+            add_options(line.command->needs);
+        else
+            line.options[line.count++] = options;
+}
+
+static void print_option(const struct command_option *option)
+{
+    char left[80];
+    const char letter[] = {option->letter, '\0'};
+    snprintf(left, sizeof left, "  %s%s%s--%s%s%s", letter[0] == '\0' ? "    " : "-", letter, letter[0] == '\0' ? "" : ", ", option->name,
+             option->argument == NULL ? "" : "=", option->argument == NULL ? "" : option->argument);
+    if (strlen(left) < COLUMN - 1)
+        printf("%-*s%s\n", COLUMN, left, option->help);
+    else
+        printf("%s\n%*s%s\n", left, COLUMN, "", option->help);
+}
+
+__attribute__((noreturn))
+static void end_printed(void)
+{
+    if (!command_is_written())
+        command_unwritten();
+    exit(EX_OK);
+}
+
+__attribute__((noreturn))
+static void print_help(void)
+{
+    const char *name = line.command->name;
+    printf("Usage: rtf %s %s\n%s\n\n", name, line.command->operands, line.command->about);
+    for (int i = 0; i < line.count; i++)
+        print_option(line.options[i]);
+    printf("\n'rtf help %s' opens the manual page.\n", name);
+    end_printed();
+}
+
+__attribute__((noreturn))
+static void print_version(void)
+{
+    printf("rtf %s " RTF_VERSION "\n", line.command->name);
+    end_printed();
+}
+
+static void take(void *context, const struct command_option *option, const char *value)
+{
+    if (strcmp(option->name, "spool") == 0)
+        line.spool = value;
+    else if (strcmp(option->name, "help") == 0)
+        print_help();
+    else if (strcmp(option->name, "version") == 0)
+        print_version();
+    else
+        line.command->take(context, option->name, value);
+}
+
+/* ---- getopt_long(3) ---- */
+
+enum { FIRST = 256 }; /* a long option's value: above all letters */
+
+/* "-?" is a letter that getopt_long has for errors: it is left out here. */
+static void prepare(char letters[static LETTERS], struct option longs[static OPTIONS_MAX + 1])
+{
+    char *at = letters;
+    *at++ = ':';
+    for (int i = 0; i < line.count; i++) {
+        const struct command_option *option = line.options[i];
+        longs[i] = (struct option){.name = option->name, .has_arg = option->argument == NULL ? no_argument : required_argument, .val = FIRST + i};
+        if (option->letter == '\0' || option->letter == '?')
+            continue;
+        *at++ = option->letter;
+        if (option->argument != NULL)
+            *at++ = ':';
+    }
+    *at = '\0';
+    longs[line.count] = (struct option){0};
+}
+
+static const struct command_option *option_of(int key)
+{
+    if (key >= FIRST)
+        return line.options[key - FIRST];
+    for (int i = 0; i < line.count; i++)
+        if (line.options[i]->letter == key)
+            return line.options[i];
+    return NULL;
+}
+
+/* What getopt_long has stopped at: the letter, or of "--keep=yes" --keep. */
+static const char *word_at(char **argv)
+{
+    static char letter[] = "-?";
+    char *word = argv[optind - 1];
+    if (optopt > 0 && optopt < FIRST) {
+        letter[1] = (char)optopt;
+        return command_typed(letter);
+    }
+    word[strcspn(word, "=")] = '\0';
+    return command_typed(word);
+}
+
+__attribute__((noreturn))
+static void refuse(char **argv, int key)
+{
+    if (optopt == '?' || optopt == 'h')
+        print_help();
+    if (key == ':')
+        command_misused("%s needs a value", word_at(argv));
+    if (optopt >= FIRST)
+        command_misused("%s takes no value", word_at(argv));
+    command_misused("there is no option %s", word_at(argv));
+}
+
+char **command_parse(const struct command *command, int argc, char **argv, void *context)
+{
+    char letters[LETTERS];
+    struct option longs[OPTIONS_MAX + 1];
+    int key;
+    line.command = command;
+    client_hold_standard_fds();
+    add_options(command->options);
+    add_options(of_all);
+    prepare(letters, longs);
+    opterr = 0;
+    while ((key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        if (key == '?' || key == ':')
+            refuse(argv, key);
+        take(context, option_of(key), optarg);
+    }
+    return argv + optind;
+}
+
+const char *command_spool(void)
+{
+    return line.spool;
+}

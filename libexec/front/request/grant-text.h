@@ -1,0 +1,16 @@
+/* What is granted, in a sentence. */
+#ifndef RTF_GRANT_TEXT_H
+#define RTF_GRANT_TEXT_H
+
+#include <jansson.h>
+
+enum { GRANT_TEXT = 2048 };
+
+/* "EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU": of a verdict's `grant`, or `would_grant`; for a terminal. Returns text. */
+char *grant_text(const json_t *grant, char text[static GRANT_TEXT]);
+
+/* 1500 is "1500us", 5000 is "5ms", and what is no number is "-". Returns text. */
+enum { TIME_TEXT = 32 };
+char *time_text(const json_t *time, char text[static TIME_TEXT]);
+
+#endif

@@ -1,0 +1,214 @@
+#include "needs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "disk-option.h"
+#include "net-option.h"
+
+enum { KEY_MAX = 64 };
+
+const struct command_option needs_options[] = {
+    {'T', "runtime", "TIME", "CPU time that is used in each period"},
+    {'P', "period", "TIME", "Time from one activation to the next"},
+    {'D', "deadline", "TIME", "Time within which the runtime must be had (default: the period)"},
+    {0, "desired-runtime", "TIME", "Take up to this much runtime if there is room"},
+    {0, "priority", "N", "Priority, 1 to 99; higher runs first"},
+    {0, "plugin", "NAME", "Ask only this plugin"},
+    {0, "ignore-admission", NULL, "Ask to be admitted even if the test fails"},
+    {0, "cpus", "LIST", "Only on CPUs of this list: 0-3,6"},
+    {0, "net", "[INTERFACE:]SIZE[/TIME]", "What is sent: so much in each period, or a rate such as 10Mbit; or eth0:background"},
+    {0, "disk", "[DISK:]SIZE[/TIME][,block=SIZE]", "What is read and written: so much in each period, or a second; or sda:background"},
+    {0, "expires", "TIME", "End unless it is renewed in time, by touch or a change"},
+    {0, "comment", "TEXT", "A note to put into the spec"},
+    {0, "set", "KEY=VALUE", "Any key of rtf-spec(5)"},
+    {0}};
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words != NULL && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static bool is_time(const char *key)
+{
+    static const char *const times[] = {"runtime", "period", "deadline", "desired_runtime", "expires", NULL};
+    return is_one_of(key, times);
+}
+
+/* Whose values are words whatever they look like. */
+static bool is_word(const char *key)
+{
+    static const char *const words[] = {"plugin", "comment", "token", "lifetime", "move", "cpus", "on_refusal", NULL};
+    return is_time(key) || is_one_of(key, words);
+}
+
+static json_t *text_of(const char *key, const char *value)
+{
+    json_t *text = json_string(value);
+    if (text == NULL)
+        command_fail(EX_USAGE, "%s: this is not UTF-8 text", key);
+    return text;
+}
+
+/* All other values are JSON if they can be. */
+static json_t *typed(const char *key, const char *value)
+{
+    if (strcmp(value, "null") == 0)
+        return json_null();
+    json_t *json = is_word(key) ? NULL : json_loads(value, JSON_DECODE_ANY, NULL);
+    return json != NULL ? json : text_of(key, value);
+}
+
+/* value: stolen; NULL takes the key out. */
+static void append(struct needs *needs, const char *key, json_t *value)
+{
+    json_t *pair = json_pack("[s]", key);
+    if (value != NULL)
+        json_array_append_new(pair, value);
+    if (needs->pairs == NULL)
+        needs->pairs = json_array();
+    json_array_append_new(needs->pairs, pair);
+}
+
+static void check_key(const char *pair, size_t length)
+{
+    if (length == 0 || length >= KEY_MAX || strspn(pair, "abcdefghijklmnopqrstuvwxyz_") != length)
+        command_fail(EX_USAGE, "%s: this must be KEY=VALUE, with a key of rtf-spec(5)", command_typed(pair));
+}
+
+/* name: of the option or key, as it is to be named. */
+static void add(struct needs *needs, const char *name, const char *key, const char *value)
+{
+    if (strchr(value, '\n') != NULL)
+        command_fail(EX_USAGE, "%s: the value is more than one line", key);
+    if (strcmp(value, "null") != 0 && is_time(key))
+        (void)command_time(name, value);
+    else if (strcmp(value, "null") != 0 && (strcmp(key, "priority") == 0 || strcmp(key, "attach") == 0))
+        (void)command_number(name, value);
+    append(needs, key, typed(key, value));
+}
+
+void needs_add(struct needs *needs, const char *key, const char *value)
+{
+    append(needs, key, typed(key, value));
+}
+
+void needs_add_pair(struct needs *needs, const char *pair)
+{
+    char key[KEY_MAX];
+    const size_t length = strcspn(pair, "=");
+    check_key(pair, length);
+    snprintf(key, sizeof key, "%.*s", (int)length, pair);
+    if (pair[length + 1] == '\0')
+        append(needs, key, NULL);
+    else
+        add(needs, key, key, pair + length + 1);
+}
+
+/* --desired-runtime is desired_runtime. An empty word takes the key out. */
+static void add_option(struct needs *needs, const char *option, const char *value)
+{
+    char key[KEY_MAX], name[KEY_MAX];
+    snprintf(name, sizeof name, "--%s", option);
+    snprintf(key, sizeof key, "%s", option);
+    for (char *at = key; *at != '\0'; at++)
+        if (*at == '-')
+            *at = '_';
+    if (value[0] == '\0' && !is_time(key) && strcmp(key, "priority") != 0)
+        append(needs, key, NULL);
+    else
+        add(needs, name, key, value);
+}
+
+static void add_net(struct needs *needs, const char *value)
+{
+    json_decref(text_of("--net", value));
+    append(needs, "network", net_option(value));
+}
+
+static void add_set(struct needs *needs, const char *pair)
+{
+    if (strchr(pair, '=') == NULL)
+        command_fail(EX_USAGE, "--set %s: this must be KEY=VALUE, with a key of rtf-spec(5)", command_typed(pair));
+    needs_add_pair(needs, pair);
+}
+
+bool needs_take(struct needs *needs, const char *option, const char *value)
+{
+    static const char *const keys[] = {"runtime", "period", "deadline", "desired-runtime", "priority", "plugin", "cpus", "expires", "comment", NULL};
+    if (is_one_of(option, keys))
+        add_option(needs, option, value);
+    else if (strcmp(option, "ignore-admission") == 0)
+        append(needs, "ignore_admission", json_true());
+    else if (strcmp(option, "net") == 0)
+        add_net(needs, value);
+    else if (strcmp(option, "disk") == 0)
+        needs->disk = value;
+    else if (strcmp(option, "set") == 0)
+        add_set(needs, value);
+    else
+        return false;
+    return true;
+}
+
+bool needs_are_stated(const struct needs *needs)
+{
+    return needs->pairs != NULL || needs->disk != NULL;
+}
+
+static void add_disk(struct needs *needs)
+{
+    char why[DISK_OPTION_WHY];
+    json_t *claim = disk_option(needs->disk, command_spool(), why);
+    if (claim == NULL)
+        command_fail(EX_USAGE, "--disk %s: %s", command_typed(needs->disk), command_typed(why));
+    append(needs, "disk", claim);
+}
+
+void needs_lay_over(struct needs *needs, json_t *spec)
+{
+    const json_t *pair;
+    size_t i;
+    if (needs->disk != NULL)
+        add_disk(needs);
+    json_array_foreach(needs->pairs, i, pair) {
+        const char *key = json_string_value(json_array_get(pair, 0));
+        if (json_array_size(pair) == 1)
+            (void)json_object_del(spec, key);
+        else
+            (void)json_object_set(spec, key, json_array_get(pair, 1));
+    }
+}
+
+/* ---- a spec that a person has written ---- */
+
+/* A FIFO makes nobody wait, but for standard input. */
+static int open_spec(const char *file)
+{
+    struct stat status;
+    const int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        command_fail(EX_NOINPUT, "%s cannot be read", command_typed(file));
+    return fd;
+}
+
+json_t *needs_read_spec(const char *file)
+{
+    if (file == NULL)
+        return json_object();
+    const int fd = strcmp(file, "-") == 0 ? STDIN_FILENO : open_spec(file);
+    json_t *spec = json_loadfd(fd, 0, NULL);
+    if (!json_is_object(spec))
+        command_fail(EX_DATAERR, "%s: this is not one JSON object", command_typed(file));
+    if (fd != STDIN_FILENO)
+        close(fd);
+    return spec;
+}

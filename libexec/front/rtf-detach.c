@@ -1,0 +1,53 @@
+/* rtf-detach(1): lets threads go; what is reserved stays reserved. */
+#include <string.h>
+
+#include "request/command.h"
+#include "request/request.h"
+
+static const struct command_option table[] = {{0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"}, {0}};
+
+static void take(void *timeout, const char *name, const char *value)
+{
+    (void)name;
+    *(uint64_t *)timeout = command_wait("--timeout", value);
+}
+
+/* A thread that NAME.tid names goes with that. One that the spec names, or has named, goes when the spec says so. */
+static bool detach(struct request *request, const char *name)
+{
+    struct request_spec former = request_read(request, name);
+    const bool is_named = !json_is_null(json_object_get(former.json, "attach")) && json_object_get(former.json, "attach") != NULL;
+    const bool had_file = client_detach(&request->client, name) == CLIENT_OK;
+    const bool is_written = had_file ? is_named : request_thread(request, name) != 0;
+    if (is_written) {
+        json_object_set_new(former.json, "attach", json_null());
+        request_change(request, name, &former, former.json);
+    }
+    request_free_spec(&former);
+    return is_written ? request_wait(request) : request_wait_for_files(request, name);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct command command = {.name = "detach",
+                                           .about = "Let threads go: they are as they were before, and the reservations stay.",
+                                           .operands = "NAME...",
+                                           .options = table,
+                                           .take = take};
+    uint64_t timeout = REQUEST_TIMEOUT;
+    struct request request;
+    int failed = 0;
+    char **operands = command_parse(&command, argc, argv, &timeout);
+    if (operands[0] == NULL)
+        command_misused("the names of reservations are missing");
+    for (char **word = operands; *word != NULL; word++)
+        (void)command_name(*word);
+    request_open(&request, command_spool(), timeout, false);
+    for (char **name = operands; *name != NULL; name++)
+        if (!detach(&request, *name)) {
+            request_say(&request, *name);
+            failed = request.status;
+        }
+    request_close(&request);
+    return failed;
+}

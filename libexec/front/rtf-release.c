@@ -1,0 +1,190 @@
+/* rtf-release(1): removes specs of the user's own, and returns when what they held is free. */
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "request/command.h"
+#include "request/request.h"
+
+struct options {
+    uint64_t timeout;
+    bool all, no_wait;
+};
+
+/* Names of specs, to be removed. */
+struct names {
+    char **list;
+    size_t count;
+};
+
+static const struct command_option table[] = {
+    {'a', "all", NULL, "All of your own"},
+    {0, "no-wait", NULL, "Do not wait until it is done"},
+    {0, "timeout", "TIME", "Wait no longer than this for each (default: 30s)"},
+    {0}};
+
+static void take(void *context, const char *name, const char *value)
+{
+    struct options *options = context;
+    if (strcmp(name, "all") == 0)
+        options->all = true;
+    else if (strcmp(name, "no-wait") == 0)
+        options->no_wait = true;
+    else
+        options->timeout = command_wait("--timeout", value);
+}
+
+static void add(struct names *names, const char *name)
+{
+    char **list = reallocarray(names->list, names->count + 1, sizeof *list), *copy = strdup(name);
+    if (list == NULL || copy == NULL)
+        command_fail(EX_OSERR, "%s", strerror(errno));
+    names->list = list;
+    list[names->count++] = copy;
+}
+
+static void free_names(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->list[i]);
+    free(names->list);
+}
+
+/* ---- which ---- */
+
+static bool is_pattern(const char *word)
+{
+    return strpbrk(word, "*?[") != NULL;
+}
+
+/* A file whose name cannot be a spec's is none. */
+static int is_spec(const struct dirent *entry)
+{
+    char name[sizeof entry->d_name];
+    const char *suffix = strrchr(entry->d_name, '.');
+    if (suffix == NULL || strcmp(suffix, ".json") != 0)
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)(suffix - entry->d_name), entry->d_name);
+    return client_name_ok(name);
+}
+
+/* The pattern is for the name, as a person sees it; but may have .json behind it. */
+static bool add_matching(const struct request *request, struct names *names, const char *pattern)
+{
+    char name[CLIENT_NAME_MAX + 1];
+    struct dirent **entries = NULL;
+    const size_t before = names->count;
+    const int count = request->is_entered ? scandirat(request->client.directory, ".", &entries, is_spec, alphasort) : 0;
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%.*s", (int)(strlen(entries[i]->d_name) - strlen(".json")), entries[i]->d_name);
+        if (fnmatch(pattern, name, 0) == 0 || fnmatch(pattern, entries[i]->d_name, 0) == 0)
+            add(names, name);
+        free(entries[i]);
+    }
+    free(entries);
+    return names->count > before;
+}
+
+static bool add_named(const struct request *request, struct names *names, const char *name)
+{
+    if (!request->is_entered || client_inode(&request->client, name) == 0)
+        return false;
+    add(names, name);
+    return true;
+}
+
+static void say_missing(const struct request *request, const char *word)
+{
+    const struct client *client = &request->client;
+    if (request->is_entered)
+        command_say("there is no spec %s in %s/specs/%s", command_typed(word), client->spool, client->user);
+    else
+        command_say("there is no spec %s", command_typed(word));
+}
+
+/* Returns 0, or the status where one is not there. */
+static int find(const struct request *request, char **words, struct names *names)
+{
+    int status = EX_OK;
+    for (; *words != NULL; words++)
+        if (!(is_pattern(*words) ? add_matching(request, names, *words) : add_named(request, names, *words))) {
+            say_missing(request, *words);
+            status = EX_NOINPUT;
+        }
+    return status;
+}
+
+/* ---- their end ---- */
+
+static bool remove_file(const struct request *request, const char *name, const char *suffix)
+{
+    char file[CLIENT_NAME_MAX + sizeof ".json"];
+    snprintf(file, sizeof file, "%s.%s", name, suffix);
+    if (unlinkat(request->client.directory, file, 0) == 0 || errno == ENOENT)
+        return true;
+    command_say("%s: %s", name, strerror(errno));
+    return false;
+}
+
+static int remove_all(const struct request *request, const struct names *names)
+{
+    int status = EX_OK;
+    for (size_t i = 0; i < names->count; i++)
+        if (!remove_file(request, names->list[i], "json") || !remove_file(request, names->list[i], "tid"))
+            status = EX_OSERR;
+    return status;
+}
+
+/* When the last one has ended nearly all have: of thousands few are waited for one by one. */
+static int wait_for_all(struct request *request, const struct names *names)
+{
+    int status = EX_OK;
+    for (size_t i = 0; i < names->count && status != EX_UNAVAILABLE; i++) {
+        const char *name = names->list[i == 0 ? names->count - 1 : i - 1];
+        if (request_wait_for_end(request, name))
+            continue;
+        request_say(request, name);
+        status = request->status;
+    }
+    return status;
+}
+
+static int release(struct request *request, const struct options *options, char **words)
+{
+    struct names names = {0};
+    if (options->all)
+        (void)add_matching(request, &names, "*");
+    const int status = find(request, words, &names);
+    const int removed = remove_all(request, &names);
+    const int waited = options->no_wait ? EX_OK : wait_for_all(request, &names);
+    free_names(&names);
+    return waited != EX_OK ? waited : removed != EX_OK ? removed : status;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct command command = {.name = "release",
+                                           .about = "End reservations: threads are as they were before, and the capacity is free.",
+                                           .operands = "NAME...",
+                                           .options = table,
+                                           .take = take};
+    struct options options = {.timeout = REQUEST_TIMEOUT};
+    struct request request;
+    char **operands = command_parse(&command, argc, argv, &options);
+    if (options.all && operands[0] != NULL)
+        command_misused("names, or --all");
+    if (!options.all && operands[0] == NULL)
+        command_misused("the names of reservations are missing");
+    for (char **word = operands; *word != NULL; word++)
+        if (!is_pattern(*word))
+            (void)command_name(*word);
+    request_open(&request, command_spool(), options.timeout, false);
+    const int status = release(&request, &options, operands);
+    request_close(&request);
+    return status;
+}
