@@ -1,6 +1,5 @@
 /* rtf-threads [TID...]: how every thread on the machine is scheduled that is real-time, or would hand no such thing on to its children;
- * or these threads, whatever they are. For rtf-invariants(8), rtf-show(1) and rtf-adopt(1). One JSON object a line: tid, process, session, start (clock ticks since boot), uid, policy, reset_on_fork,
- * priority, nice, runtime, deadline and period in us, cpus. Threads of the kernel are left out. */
+ * or these threads, whatever they are. For rtf-invariants(8), rtf-doctor(1) and rtf-adopt(1). One JSON object a line (thread-json.h). Threads of the kernel are left out. */
 #include <ctype.h>
 #include <dirent.h>
 #include <jansson.h>
@@ -8,21 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include "say-how.h"
-#include "thread.h"
+#include "thread-json.h"
 #include "units.h"
 
 static bool show(const struct identity *identity, const struct attributes *attributes)
 {
-    char cpus[CPU_LIST_TEXT];
-    json_t *line = json_pack("{s:i, s:i, s:i, s:I, s:I, s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:s}", "tid", (int)identity->tid, "process", (int)identity->process,
-                             "session", (int)getsid(identity->process),
-                             "start", (json_int_t)identity->start, "uid", (json_int_t)identity->real_uid, "policy", policy_name(attributes->policy),
-                             "reset_on_fork", attributes->reset_on_fork, "priority", attributes->priority, "nice", attributes->nice, "runtime",
-                             (json_int_t)attributes->runtime, "deadline", (json_int_t)attributes->deadline, "period", (json_int_t)attributes->period,
-                             "cpus", format_cpus(&attributes->cpus, cpus));
+    json_t *line = thread_as_json(identity, attributes);
     bool shown = line != NULL && json_dumpf(line, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
     json_decref(line);
     return shown;
@@ -32,7 +24,7 @@ static bool look(pid_t tid, bool whatever)
 {
     struct identity identity;
     struct attributes attributes;
-    if (!thread_identify(tid, &identity) || identity.kernel || identity.ended || !thread_attributes(tid, &attributes))
+    if (!thread_look_at(tid, &identity, &attributes))
         return true; /* gone, or none of ours */
     return (!whatever && !policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) || show(&identity, &attributes);
 }

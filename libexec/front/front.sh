@@ -325,33 +325,6 @@ enter_own() {
     fail 71 "cannot make $own"
 }
 
-# Who may not has no directory that he could see: he is told that, and not that his specs are not there.
-may_search() { [ -x "$spool/specs" ] || front_denied; }
-
-# One's own directory, which has to be there; and so has this spec.
-enter_spec() { # NAME
-    find_own
-    may_search
-    if [ -z "$own" ] || [ ! -f "$own/$1.json" ]; then fail 66 "there is no spec $1${own:+ in $own}"; fi
-}
-
-# A spec that somebody has written, to $spec; {} where no file is named.
-read_spec() { # FILE
-    case $1 in
-    '')
-        spec='{}'
-        return
-        ;;
-    -) spec=$(cat) ;;
-    *)
-        if [ ! -f "$1" ] || [ ! -r "$1" ]; then fail 66 "$(printable "$1") cannot be read"; fi
-        spec=$(cat -- "$1")
-        ;;
-    esac
-    spec=$(printf '%s\n' "$spec" | jq -ecs 'if length == 1 then .[0] | objects else empty end' 2>/dev/null) ||
-        fail 65 "$(printable "$1"): this is not one JSON object"
-}
-
 make_token() {
     od -An -N8 -tx8 /dev/urandom | tr -d ' \n'
 }
@@ -368,13 +341,6 @@ put_new() { # NAME TOKEN TEXT
     [ -e "$aside" ] || return 0
     rm -f "$aside"
     return 1
-}
-
-# The same, in place of what is there.
-put_over() { # NAME TOKEN TEXT
-    aside=$own/.$1.json.$2
-    { printf '%s\n' "$3" >"$aside"; } 2>/dev/null || front_full "$aside" # the shell would tell its own line of the script
-    mv -f "$aside" "$own/$1.json"
 }
 
 front_full() { # FILE
@@ -404,15 +370,6 @@ await() { # NAME TOKEN
 # Whether a broker holds the other end.
 broker_serves() {
     [ -p "$spool/alive" ] && dd if=/dev/null of="$spool/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null
-}
-
-# Root, as that user: what the user would be told, with no more than the user's rights. A number is a user without account. The command starts in /, and
-# has three pipes and nothing else of root's: rtf-as-user. $acting has options of that.
-as_user() { # USER COMMAND [ARGUMENT...]
-    [ "$uid" -eq 0 ] || fail 77 'only root may act for somebody else'
-    getent passwd -- "$1" >/dev/null || is_number "$1" || fail 67 "there is no user $(printable "$1")"
-    # shellcheck disable=SC2086 # options without blanks
-    exec "$libexec/rtf-as-user" --spool "$spool" ${acting:-} -- "$@"
 }
 
 # "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit", or why there is no answer.

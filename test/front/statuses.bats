@@ -34,13 +34,13 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --attach "$first"
     # One block is left: the first spec has it, and the second one has none.
-    fails 74 "rtf attach: cannot write $OWN/.app-*" full 4 attach app "$first" "$SLEEPER" -T 1ms -P 20ms
+    fails 74 "rtf attach: cannot write $OWN/app-*.json: No space left on device" full 4 attach app "$first" "$SLEEPER" -T 1ms -P 20ms
     nothing_stays
     is_policy "$SLEEPER" other
     long=$(head -c 5000 /dev/zero | tr '\0' x)
     fails 74 "rtf declare: cannot write $OWN/dog.json: No space left on device" full 4 declare dog -T 1ms -P 20ms --comment "$long"
     nothing_stays
-    fails 74 "rtf what-if: cannot write $OWN/.what-if-*" full 4 what-if -T 1ms -P 20ms --comment "$long"
+    fails 74 "rtf what-if: cannot write $OWN/what-if-*.json: No space left on device" full 4 what-if -T 1ms -P 20ms --comment "$long"
     nothing_stays
     fails 74 "rtf change: cannot write $OWN/cam.json: No space left on device" full 4 change cam comment="$long"
     nothing_stays

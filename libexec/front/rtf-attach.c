@@ -1,0 +1,355 @@
+/* rtf-attach(1): gives threads to reservations: one to one that is there; or several, each to one of its own, all or none. */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "request/command.h"
+#include "request/needs.h"
+#include "request/request.h"
+#include "units.h"
+
+struct options {
+    struct needs needs;
+    const char *file, *pattern; /* pattern: of names of threads; NULL: any */
+    uint64_t timeout, process;  /* process: 0: none */
+    bool all, json, verbose;
+};
+
+static const struct command_option table[] = {
+    COMMAND_NEEDS,
+    {'f', "file", "FILE", "What each thread needs, as a spec; - is standard input"},
+    {'p', "pid", "PID", "Threads of this process: its main thread"},
+    {'a', "all-threads", NULL, "All of them"},
+    {0, "thread", "GLOB", "With -a: only those with such names"},
+    {0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"},
+    {0, "json", NULL, "Print the answers, a line of JSON each"},
+    {'v', "verbose", NULL, "Say what is granted"},
+    {0}};
+
+static void take(void *context, const char *name, const char *value)
+{
+    struct options *options = context;
+    if (strcmp(name, "file") == 0)
+        options->file = value;
+    else if (strcmp(name, "pid") == 0)
+        options->process = command_number("-p", value);
+    else if (strcmp(name, "all-threads") == 0)
+        options->all = true;
+    else if (strcmp(name, "thread") == 0)
+        options->pattern = value;
+    else if (strcmp(name, "timeout") == 0)
+        options->timeout = command_wait("--timeout", value);
+    else if (strcmp(name, "json") == 0)
+        options->json = true;
+    else if (strcmp(name, "verbose") == 0)
+        options->verbose = true;
+    else
+        (void)needs_take(&options->needs, name, value);
+}
+
+/* False: standard output cannot be written. */
+static bool tell(const struct request *request, const struct options *options, const char *name)
+{
+    if (request->status != EX_OK)
+        request_say(request, name);
+    else if (options->verbose)
+        request_say_grant(request);
+    return !options->json || request_print(request);
+}
+
+/* ---- a thread to a reservation that is there ---- */
+
+static bool find_file(const struct request *request, const char *name, struct stat *status, char file[static CLIENT_NAME_MAX + 8])
+{
+    snprintf(file, CLIENT_NAME_MAX + 8, "%s.tid", name);
+    return fstatat(request->client.directory, file, status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Removes NAME.tid, if it still is this one: a thread that cannot be attached is not to be left behind. */
+static void let_go(const struct request *request, const char *name, ino_t placed)
+{
+    char file[CLIENT_NAME_MAX + 8];
+    struct stat status;
+    if (placed != 0 && find_file(request, name, &status, file) && status.st_ino == placed)
+        unlinkat(request->client.directory, file, 0);
+}
+
+/* As its file NAME.tid. Returns the inode. */
+static ino_t put_file(struct request *request, const char *name, pid_t thread)
+{
+    char file[CLIENT_NAME_MAX + 8];
+    struct stat status;
+    if (client_attach(&request->client, name, thread) != CLIENT_OK)
+        command_fail(EX_IOERR, "cannot write %s", request->client.why);
+    return find_file(request, name, &status, file) ? status.st_ino : 0;
+}
+
+/* In the spec, where that names a thread already; a thread that has it is let go. Returns the inode of the file, 0: there is none. */
+static ino_t put_thread(struct request *request, const char *name, const struct request_spec *former, pid_t thread)
+{
+    const json_t *attach = json_object_get(former->json, "attach");
+    if (attach == NULL || json_is_null(attach))
+        return put_file(request, name, thread);
+    json_object_set_new(former->json, "attach", json_integer(thread));
+    request_change(request, name, former, former->json);
+    return 0;
+}
+
+static void attach_to(struct request *request, const struct options *options, const char *name, const struct request_spec *former, pid_t thread)
+{
+    const ino_t placed = put_thread(request, name, former, thread);
+    if (!(placed != 0 ? request_wait_for_files(request, name) : request_wait(request)))
+        let_go(request, name, placed);
+    request->name = name;
+    if (!tell(request, options, name)) {
+        let_go(request, name, placed);
+        command_unwritten();
+    }
+}
+
+static void attach_one(struct request *request, const struct options *options, const char *name, pid_t thread)
+{
+    request_open(request, command_spool(), options->timeout, false);
+    struct request_spec former = request_read(request, name);
+    if (request_connect(request))
+        attach_to(request, options, name, &former, thread);
+    else
+        request_say(request, name);
+    request_free_spec(&former);
+}
+
+/* ---- threads, each to one of its own ---- */
+
+enum { MANY = 65536 };
+
+/* What has been put, to be taken back whatever ends the command. */
+static struct {
+    struct request *request;
+    struct placed {
+        pid_t thread;
+        char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
+        ino_t inode;
+    } *all;
+    size_t count, told;
+} group;
+
+static void take_back(void)
+{
+    for (size_t i = 0; i < group.count; i++)
+        client_withdraw(&group.request->client, group.all[i].name, group.all[i].inode);
+    group.count = 0;
+}
+
+static bool is_placed(pid_t thread)
+{
+    for (size_t i = 0; i < group.count; i++)
+        if (group.all[i].thread == thread)
+            return true;
+    return false;
+}
+
+static struct placed *new_place(pid_t thread, const char *base)
+{
+    char name[CLIENT_NAME_MAX + 32];
+    struct placed *more = group.count >= MANY ? NULL : reallocarray(group.all, group.count + 1, sizeof *group.all);
+    if (more == NULL)
+        command_fail(EX_OSERR, "these are too many threads");
+    group.all = more;
+    snprintf(name, sizeof name, "%s-%d", base, (int)thread);
+    struct placed *place = &more[group.count];
+    *place = (struct placed){.thread = thread};
+    snprintf(place->name, sizeof place->name, "%s", command_name(name));
+    return place;
+}
+
+static void put_one(struct request *request, json_t *spec, const char *base, pid_t thread)
+{
+    struct placed *place = new_place(thread, base);
+    json_object_set_new(spec, "attach", json_integer(thread));
+    json_object_set_new(spec, "lifetime", json_string("thread"));
+    if (!request_put(request, place->name, spec))
+        command_fail(EX_CANTCREAT, "%s exists already: 'rtf release %s' ends it", place->name, place->name);
+    snprintf(place->token, sizeof place->token, "%s", request->token);
+    place->inode = request->inode;
+    group.count++;
+}
+
+/* What is refused is told, and ends the command: none is attached then. */
+static void await_one(struct request *request, const struct options *options, const struct placed *place)
+{
+    request->name = place->name;
+    request->inode = place->inode;
+    snprintf(request->token, sizeof request->token, "%s", place->token);
+    const bool is_granted = request_wait(request);
+    if (!is_granted) {
+        take_back();
+        request_let_signals(request); /* one that came meanwhile ends us here */
+    }
+    if (!tell(request, options, place->name))
+        command_unwritten();
+    if (!is_granted)
+        exit(request->status);
+}
+
+/* Specs appear at once, so that admission of all is under way before the first answer is waited for. */
+static void attach_threads(struct request *request, const struct options *options, json_t *spec, const char *base, const pid_t *threads, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        put_one(request, spec, base, threads[i]);
+    for (; group.told < group.count; group.told++)
+        await_one(request, options, &group.all[group.told]);
+}
+
+static bool is_called(const char *directory, const char *thread, const char *pattern)
+{
+    char path[320], comm[64] = "";
+    snprintf(path, sizeof path, "%s/%s/comm", directory, thread);
+    FILE *file = fopen(path, "re");
+    const size_t length = file == NULL ? 0 : fread(comm, 1, sizeof comm - 1, file);
+    if (file == NULL)
+        return false;
+    fclose(file);
+    size_t kept = 0;
+    for (size_t i = 0; i < length; i++) /* a program may have put ends of lines into the name */
+        if (comm[i] != '\n')
+            comm[kept++] = comm[i];
+    comm[kept] = '\0';
+    return pattern == NULL || fnmatch(pattern, comm, 0) == 0;
+}
+
+/* Threads of the process that have such a name and no place yet; returns how many. */
+static size_t find_threads(const struct options *options, pid_t **threads)
+{
+    char directory[48];
+    size_t count = 0;
+    uint64_t thread;
+    snprintf(directory, sizeof directory, "/proc/%llu/task", (unsigned long long)options->process);
+    DIR *tasks = opendir(directory);
+    for (const struct dirent *task; tasks != NULL && count < MANY && (task = readdir(tasks)) != NULL;) {
+        if (!parse_number(task->d_name, INT32_MAX, &thread) || is_placed((pid_t)thread) || !is_called(directory, task->d_name, options->pattern))
+            continue;
+        pid_t *more = reallocarray(*threads, count + 1, sizeof **threads);
+        if (more == NULL)
+            command_fail(EX_OSERR, "no memory");
+        *threads = more;
+        more[count++] = (pid_t)thread;
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    return count;
+}
+
+/* Those that were started meanwhile, too. */
+static void attach_all(struct request *request, const struct options *options, json_t *spec, const char *base)
+{
+    enum { ROUNDS = 5 };
+    pid_t *threads = NULL;
+    size_t count = find_threads(options, &threads);
+    if (count == 0)
+        command_fail(EX_NOINPUT, "process %llu has no such thread", (unsigned long long)options->process);
+    for (int round = 0; round < ROUNDS && count > 0; round++) {
+        attach_threads(request, options, spec, base, threads, count);
+        count = find_threads(options, &threads);
+    }
+    free(threads);
+}
+
+static void attach_each(struct request *request, struct options *options, const char *base, const pid_t *threads, size_t count)
+{
+    json_t *spec = needs_read_spec(options->file);
+    needs_lay_over(&options->needs, spec);
+    request_open(request, command_spool(), options->timeout, true);
+    group.request = request;
+    if (atexit(take_back) != 0)
+        command_fail(EX_OSERR, "no memory");
+    request_hold_signals(request);
+    if (options->all)
+        attach_all(request, options, spec, base);
+    else
+        attach_threads(request, options, spec, base, threads, count);
+    group.count = 0; /* all stay */
+    request_let_signals(request);
+    json_decref(spec);
+}
+
+/* ---- what was typed ---- */
+
+static pid_t take_thread(const char *word)
+{
+    uint64_t thread;
+    if (!parse_number(word, INT32_MAX, &thread))
+        command_misused("%s is no thread id", command_typed(word));
+    return (pid_t)thread;
+}
+
+static void check(const struct options *options, size_t count)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%llu", (unsigned long long)options->process);
+    if (options->pattern != NULL && options->pattern[0] != '\0' && !options->all)
+        command_misused("--thread goes with -a");
+    if (options->all && options->process == 0)
+        command_misused("-a goes with -p PID");
+    if (options->process != 0 && count > 0)
+        command_misused("-p, or thread ids");
+    if (options->process != 0 && access(path, F_OK) != 0)
+        command_fail(EX_NOINPUT, "there is no process %llu", (unsigned long long)options->process);
+    if (options->process == 0 && count == 0)
+        command_misused("a thread id is missing");
+}
+
+/* The threads that were typed, or the first of the process. To be freed. */
+static pid_t *take_threads(const struct options *options, char **words, size_t *count)
+{
+    size_t most = 1;
+    while (words[most - 1] != NULL)
+        most++;
+    pid_t *threads = calloc(most, sizeof *threads);
+    if (threads == NULL)
+        command_fail(EX_OSERR, "no memory");
+    for (*count = 0; words[*count] != NULL; ++*count)
+        threads[*count] = take_thread(words[*count]);
+    check(options, *count);
+    if (options->process != 0 && !options->all)
+        threads[(*count)++] = (pid_t)options->process;
+    return threads;
+}
+
+static int attach(struct options *options, const char *name, char **words)
+{
+    struct request request;
+    size_t count;
+    pid_t *threads = take_threads(options, words, &count);
+    if (!needs_are_stated(&options->needs) && options->file == NULL && !options->all && count == 1)
+        attach_one(&request, options, name, threads[0]);
+    else if (needs_are_stated(&options->needs) || options->file != NULL)
+        attach_each(&request, options, name, threads, count);
+    else
+        command_misused("say what each thread needs: -T, -P and so on, or -f FILE");
+    free(threads);
+    request_close(&request);
+    return request.status;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct command command = {
+        .name = "attach",
+        .about = "Attach threads of a running program: one to a reservation that is there,\nor each to one of its own (NAME-TID), all of them or none.",
+        .operands = "NAME TID | NAME [NEEDS] TID... | NAME [NEEDS] -p PID [-a]",
+        .options = table,
+        .take = take};
+    struct options options = {.timeout = REQUEST_TIMEOUT};
+    char **operands = command_parse(&command, argc, argv, &options);
+    if (operands[0] == NULL)
+        command_misused("the name of the reservation is missing");
+    const char *name = command_name(operands[0]);
+    return attach(&options, name, operands + 1);
+}

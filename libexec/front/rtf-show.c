@@ -1,0 +1,352 @@
+/* rtf-show(1): one reservation: the spec, the verdict, and what the kernel says of the thread.
+ *
+ * Both files lie in the user's own directory, where the user may have put anything. Root looks at those of somebody else as that user (as-user.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "as-user.h"
+#include "request/command.h"
+#include "request/grant-text.h"
+#include "request/request.h"
+#include "serving.h"
+#include "thread-json.h"
+
+enum { FILE_MOST = 1 << 20, TEXT_MOST = 65536, FILE_NAME = CLIENT_NAME_MAX + sizeof ".verdict" };
+static struct {
+    const char *user;
+    bool json;
+} options;
+
+static struct {
+    const char *name;
+    json_t *spec, *verdict, *kernel; /* null where there is none */
+    bool current;                    /* the verdict is to the spec as it is */
+} shown;
+
+/* ---- what is there ---- */
+
+/* What is no JSON, as a string; bytes that are no text are question marks then. */
+static json_t *as_string(char *text, size_t length)
+{
+    length = length < TEXT_MOST ? length : TEXT_MOST;
+    json_t *string = json_stringn(text, length);
+    for (size_t i = 0; string == NULL && i < length; i++)
+        if (text[i] < 0)
+            text[i] = '?';
+    return string != NULL ? string : json_stringn(text, length);
+}
+
+/* The first value in the file. */
+static json_t *parse(char *text, size_t length)
+{
+    json_t *value = json_loadb(text, length, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, NULL);
+    return value != NULL ? value : as_string(text, length);
+}
+
+static size_t read_all(int fd, char *text, size_t size)
+{
+    size_t length = 0;
+    ssize_t got = 0;
+    while (length < size && ((got = read(fd, text + length, size - length)) > 0 || (got < 0 && errno == EINTR)))
+        length += got > 0 ? (size_t)got : 0;
+    return length;
+}
+
+/* Null: there is no such file. A lease or a FIFO makes nobody wait. */
+static json_t *read_value(int directory, const char *file, struct stat *status)
+{
+    static char text[FILE_MOST];
+    const int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return json_null();
+    json_t *value = fstat(fd, status) == 0 && S_ISREG(status->st_mode) ? parse(text, read_all(fd, text, sizeof text)) : json_null();
+    close(fd);
+    return value;
+}
+
+static bool is_stamped(const json_t *stamp, const struct stat *status)
+{
+    char changed[40];
+    const char *text = client_string(stamp, "changed");
+    snprintf(changed, sizeof changed, "%lld.%09ld", (long long)status->st_ctim.tv_sec, status->st_ctim.tv_nsec);
+    return text != NULL && strcmp(text, changed) == 0 && json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
+}
+
+static json_t *comm_of(pid_t tid)
+{
+    char path[48], comm[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)tid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = fd < 0 ? 0 : read_all(fd, comm, sizeof comm);
+    if (fd >= 0)
+        close(fd);
+    length -= length > 0 && comm[length - 1] == '\n';
+    return as_string(comm, length);
+}
+
+/* Null: there is no such thread any more. */
+static json_t *look_at_thread(const json_t *tid)
+{
+    struct identity identity;
+    struct attributes attributes;
+    const json_int_t number = json_integer_value(tid);
+    if (number <= 0 || number > INT32_MAX || !thread_look_at((pid_t)number, &identity, &attributes))
+        return json_null();
+    json_t *kernel = thread_as_json(&identity, &attributes);
+    json_object_set_new(kernel, "comm", comm_of((pid_t)number));
+    return kernel;
+}
+
+static void look(const struct request *request)
+{
+    char file[FILE_NAME];
+    struct stat spec = {0}, verdict = {0};
+    const struct client *client = &request->client;
+    snprintf(file, sizeof file, "%s.json", shown.name);
+    shown.spec = request->is_entered ? read_value(client->directory, file, &spec) : json_null();
+    snprintf(file, sizeof file, "%s.verdict", shown.name);
+    shown.verdict = request->is_entered ? read_value(client->directory, file, &verdict) : json_null();
+    if (!request->is_entered)
+        command_fail(EX_NOINPUT, "there is no spec %s", shown.name);
+    if (json_is_null(shown.spec) && json_is_null(shown.verdict))
+        command_fail(EX_NOINPUT, "there is no spec %s in %s/specs/%s", shown.name, client->spool, client->user);
+    shown.current = is_stamped(json_object_get(shown.verdict, "spec"), &spec);
+    shown.kernel = look_at_thread(json_object_get(json_object_get(shown.verdict, "thread"), "tid"));
+}
+
+/* ---- for people ---- */
+
+/* A text that is written piece by piece; fclose(3) completes it. To be freed. */
+static FILE *open_text(char **text)
+{
+    static size_t length;
+    FILE *stream = open_memstream(text, &length);
+    if (stream == NULL)
+        command_fail(EX_OSERR, "no memory");
+    return stream;
+}
+
+/* What a user wrote may have any character. */
+static void print_line(const char *left, char *text)
+{
+    char piece[CLIENT_PIECE];
+    printf("%-12s", left);
+    for (const char *at = text; *at != '\0';) {
+        client_escape(&at, piece);
+        fputs(piece, stdout);
+    }
+    putchar('\n');
+    free(text);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = client_string(object, key);
+    return text == NULL ? "-" : text;
+}
+
+static bool is_time(const char *key)
+{
+    static const char *const keys[] = {"runtime", "period", "deadline", "desired_runtime", "expires"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static void write_value(FILE *stream, const char *key, const json_t *value)
+{
+    char time[TIME_TEXT];
+    if (json_is_string(value))
+        fputs(json_string_value(value), stream);
+    else if (json_is_integer(value) && is_time(key))
+        fputs(time_text(value, time), stream);
+    else
+        json_dumpf(value, stream, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+}
+
+static char *asked(void)
+{
+    char *text;
+    const char *key, *between = "";
+    json_t *value;
+    FILE *stream = open_text(&text);
+    if (!json_is_object(shown.spec))
+        fputs("what is no JSON object", stream);
+    json_object_foreach(shown.spec, key, value) {
+        if (strcmp(key, "token") == 0)
+            continue;
+        fprintf(stream, "%s%s=", between, key);
+        write_value(stream, key, value);
+        between = " ";
+    }
+    fclose(stream);
+    return text;
+}
+
+static char *thread_text(const json_t *thread)
+{
+    char *text;
+    FILE *stream = open_text(&text);
+    if (json_is_object(thread)) {
+        fprintf(stream, "%lld", (long long)json_integer_value(json_object_get(thread, "tid")));
+        if (json_is_object(shown.kernel))
+            fprintf(stream, " (%s)", text_of(shown.kernel, "comm"));
+        fprintf(stream, ", %s", text_of(thread, "state"));
+    } else
+        fputs("none", stream);
+    fclose(stream);
+    return text;
+}
+
+static const json_t *of_kernel(const char *key)
+{
+    return json_object_get(shown.kernel, key);
+}
+
+/* "deadline, 2ms of each 20ms, CPUs 0-3" */
+static void write_kernel(FILE *stream)
+{
+    char time[TIME_TEXT];
+    const char *policy = text_of(shown.kernel, "policy");
+    fputs(policy, stream);
+    if (strcmp(policy, "deadline") == 0) {
+        fprintf(stream, ", %s", time_text(of_kernel("runtime"), time));
+        fprintf(stream, " of each %s", time_text(of_kernel("period"), time));
+        if (!json_equal(of_kernel("deadline"), of_kernel("period")))
+            fprintf(stream, " within %s", time_text(of_kernel("deadline"), time));
+    } else if (json_integer_value(of_kernel("priority")) > 0)
+        fprintf(stream, ", priority %lld", (long long)json_integer_value(of_kernel("priority")));
+    fprintf(stream, ", CPUs %s", text_of(shown.kernel, "cpus"));
+}
+
+static char *kernel_text(void)
+{
+    char *text;
+    FILE *stream = open_text(&text);
+    if (json_is_object(shown.kernel))
+        write_kernel(stream);
+    else
+        fputs("the thread has ended", stream);
+    fclose(stream);
+    return text;
+}
+
+static char *answer_text(void)
+{
+    char *text;
+    FILE *stream = open_text(&text);
+    if (json_is_object(shown.verdict))
+        fprintf(stream, "%s to %s%s, %s", text_of(shown.verdict, "result"), text_of(shown.verdict, "request"),
+                shown.current ? "" : ", before the last change", text_of(shown.verdict, "time"));
+    else
+        fputs("none yet", stream);
+    fclose(stream);
+    return text;
+}
+
+static void print_reply(const json_t *reply)
+{
+    char *text;
+    const char *answer = text_of(reply, "answer"), *reason = client_string(reply, "reason");
+    if (strcmp(answer, "ok") == 0)
+        return;
+    FILE *stream = open_text(&text);
+    fprintf(stream, "%s: %s%s%s", text_of(reply, "plugin"), answer, reason != NULL ? ", " : "", reason != NULL ? reason : "");
+    fclose(stream);
+    print_line("", text);
+}
+
+static void print_refusal(void)
+{
+    const json_t *replies = json_object_get(shown.verdict, "replies");
+    if (json_is_object(json_object_get(shown.verdict, "refusal"))) {
+        char why[CLIENT_WHY];
+        client_tell_refusal(shown.verdict, why);
+        printf("%-12s%s\n", "", why);
+    }
+    for (size_t i = 0; i < json_array_size(replies); i++)
+        print_reply(json_array_get(replies, i));
+}
+
+static void print_lines(void)
+{
+    char granted[GRANT_TEXT];
+    const json_t *thread = json_object_get(shown.verdict, "thread"), *grant = json_object_get(shown.verdict, "grant");
+    puts(shown.name);
+    print_line("asked", asked());
+    printf("%-12s%s\n", "granted", json_is_object(grant) ? grant_text(grant, granted) : "nothing");
+    print_line("thread", thread_text(thread));
+    if (json_is_object(thread))
+        print_line("kernel", kernel_text());
+    print_line("answer", answer_text());
+    print_refusal();
+}
+
+/* ---- for programs: no byte that a terminal obeys, here either ---- */
+
+static void print_json(void)
+{
+    json_t *all = json_pack("{s:s, s:b, s:O, s:O, s:O}", "name", shown.name, "current", shown.current, "spec", shown.spec, "verdict", shown.verdict, "kernel",
+                            shown.kernel);
+    json_dumpf(all, stdout, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
+    putchar('\n');
+    json_decref(all);
+}
+
+/* ---- what was typed ---- */
+
+static void take(void *context, const char *name, const char *value)
+{
+    (void)context;
+    if (strcmp(name, "user") == 0)
+        options.user = value;
+    else if (strcmp(name, "json") == 0)
+        options.json = true;
+}
+
+static const struct command_option option_table[] = {
+    {0, "user", "USER", "Of that user (root only)"}, {0, "json", NULL, "Print spec, verdict and thread as one JSON object"}, {0}};
+
+static const char *take_name(char **operands)
+{
+    if (operands[0] == NULL)
+        command_misused("the name of the reservation is missing");
+    if (operands[1] != NULL)
+        command_misused("one name is enough");
+    return command_name(operands[0]);
+}
+
+static void show_as_user(void)
+{
+    const char *words[AS_USER_WORDS] = {shown.name, options.json ? "--json" : NULL};
+    as_user(options.user, NULL, false, words);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct command command = {.name = "show",
+                                           .about = "Show one reservation: what was asked, what is granted, and what runs.",
+                                           .operands = "NAME",
+                                           .options = option_table,
+                                           .take = take};
+    struct request request;
+    shown.name = take_name(command_parse(&command, argc, argv, NULL));
+    if (options.user != NULL && options.user[0] != '\0')
+        show_as_user();
+    request_open(&request, command_spool(), 0, false);
+    look(&request);
+    if (!serving_or_starting(request.client.root))
+        command_say("no broker is running on %s: this is what was in force last", command_spool());
+    options.json ? print_json() : print_lines();
+    if (!command_is_written())
+        command_unwritten();
+    request_close(&request);
+    return EX_OK;
+}
