@@ -37,9 +37,9 @@ sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if
 BIN      = rtf-run rtf-wait
 LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim rtf-brokers rtf-as-user
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
-# Commands of rtf(1): shell, C, and what those in shell share.
+# Commands of rtf(1): shell, C and the program that reads logs for those in shell, and what those in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
-FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c)))
+FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c))) log-lines
 FRONT_DATA = admin.sh front.jq acl.jq commands
 FRONT_SED  = front.sh complete
 PLUGINS  = edf rm fp rr net disk
@@ -109,6 +109,7 @@ REQUEST := $(wildcard libexec/front/request/*.c) $(NEEDS_OPTIONS) lib/paragraph.
 $(addprefix $(B)/libexec/front/,rtf-declare rtf-change rtf-detach rtf-release rtf-attach rtf-what-if rtf-show): $(B)/libexec/front/%: $(call objects,libexec/front/%.c) $(call objects,$(REQUEST) $(CLIENT))
 $(addprefix $(B)/libexec/front/,rtf-what-if rtf-show): $(call objects,libexec/front/as-user.c)
 $(B)/libexec/front/rtf-show: $(call objects,libexec/front/serving.c libexec/thread-json.c lib/thread.c)
+$(B)/libexec/front/log-lines: $(call objects,libexec/front/log-lines.c libexec/front/request/grant-text.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c libexec/front/journal.c lib/resource.c lib/wire.c lib/disk.c lib/name.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c lib/options.c)

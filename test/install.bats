@@ -40,6 +40,7 @@ prepare() {
 755 usr/libexec/rtf/front/complete
 644 usr/libexec/rtf/front/front.jq
 644 usr/libexec/rtf/front/front.sh
+755 usr/libexec/rtf/front/log-lines
 755 usr/libexec/rtf/front/rtf-acl
 755 usr/libexec/rtf/front/rtf-adopt
 755 usr/libexec/rtf/front/rtf-attach

@@ -86,11 +86,7 @@ as_events() {
         cat
         return
     fi
-    jq --unbuffered -R -c --arg user "${own##*/}" --argjson uid "$uid" 'fromjson? | objects | select(.name)
-        | {schema: 1, time: null, stage: "verdict", uid: $uid, user: $user, name, request: null, decision: "ok", reason: null, plugin: null, tid: null, us: null,
-           token: null, grant: null}
-          + if .verdict then .verdict | {time, request, decision: (if .result == "OK" then "ok" else "refused" end), reason, plugin: .grant.plugin, tid: .thread.tid, token, grant}
-            else {stage: "release", request: "release", time: (.released | split(".") | (.[0] | tonumber | todate | rtrimstr("Z")) + "." + .[1][:6] + "Z")} end'
+    "$front/log-lines" --json --own "${own##*/}"
 }
 
 # The same, and what has been rotated, the oldest first; none that ended before that moment.

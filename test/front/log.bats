@@ -134,9 +134,11 @@ begins() {
     as $ALICE touch "$SPECS/$ALICE/$(printf 'a\033[2Jb')"
     noticed() { grep -q '"decision":"ignored"' "$EVENTS"; }
     eventually noticed
+    head -n 1 "$EVENTS" | jq -c '.reason = "a\u001b[2J\u202eb"' >>"$EVENTS" # whatever a broker of later lets through
     for locale in C C.UTF-8; do
         LC_ALL=$locale prints 0 rtf_root log
         no env LC_ALL=C grep -q "[^ -~]" "$WORK/out"
+        grep -qF 'a\u001b[2J\u202eb' "$WORK/out"
     done
     rtf_root log --json 2>"$WORK/err" | head -n 1 >/dev/null
     [ ! -s "$WORK/err" ]
