@@ -345,6 +345,7 @@ int main(int argc, char **argv)
         .about = "Attach threads of a running program: one to a reservation that is there,\nor each to one of its own (NAME-TID), all of them or none.",
         .operands = "NAME TID | NAME [NEEDS] TID... | NAME [NEEDS] -p PID [-a]",
         .options = table,
+        .needs = needs_options,
         .take = take};
     struct options options = {.timeout = REQUEST_TIMEOUT};
     char **operands = command_parse(&command, argc, argv, &options);

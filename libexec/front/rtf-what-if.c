@@ -149,6 +149,7 @@ int main(int argc, char **argv)
                                            .about = "Ask what would be granted, and reserve nothing.",
                                            .operands = "[OPTION...]",
                                            .options = table,
+                                           .needs = needs_options,
                                            .take = take};
     struct options options = {.timeout = REQUEST_TIMEOUT, .timeout_text = "30s"};
     struct request request;
