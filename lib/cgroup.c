@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <mntent.h>
 #include <poll.h>
 #include <stdio.h>
@@ -232,15 +233,49 @@ bool group_empty(enum cgroups cgroups, int root, const char *path, const char *t
     }
 }
 
+/* A child that is root's own: the owner of the group may have made one of the usual name, and spoilt that, too. */
+static bool make_child(int root, const char *to, char child[static GROUP_BYTES + 64])
+{
+    struct stat status;
+    snprintf(child, GROUP_BYTES + 64, "%s/rtf-returned", to);
+    if (mkdirat(root, child, 0755) == 0)
+        return true;
+    if (errno != EEXIST || fstatat(root, child, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    if (status.st_uid == 0)
+        return true;
+    snprintf(child, GROUP_BYTES + 64, "%s/rtf-returned-%" PRId64, to, now());
+    return mkdirat(root, child, 0755) == 0;
+}
+
 static bool empty_into(enum cgroups cgroups, int root, const char *path, const char *to)
 {
-    char child[GROUP_BYTES + 32];
+    char child[GROUP_BYTES + 64];
     if (group_empty(cgroups, root, path, to))
         return true;
     if (cgroups != CGROUPS_V2 || (errno != EBUSY && errno != EOPNOTSUPP))
         return false;
-    snprintf(child, sizeof child, "%s/rtf-returned", to);
-    return (mkdirat(root, child, 0755) == 0 || errno == EEXIST) && group_empty(cgroups, root, path, child);
+    return make_child(root, to, child) && group_empty(cgroups, root, path, child);
+}
+
+/* False: there is none above but the root. */
+static bool go_up(char *group)
+{
+    char *slash = strrchr(group, '/');
+    const bool can = slash != group + 1;
+    if (can)
+        *slash = '\0';
+    return can;
+}
+
+/* The one above it is of the same user, who may put there whom he likes. */
+static bool is_inner(int root, const char *group)
+{
+    char above[GROUP_BYTES + 1];
+    struct stat own, its;
+    snprintf(above, sizeof above, "%s", group);
+    return go_up(above) && fstatat(root, group, &own, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(root, above, &its, AT_SYMLINK_NOFOLLOW) == 0 && own.st_uid != 0 &&
+           own.st_uid == its.st_uid;
 }
 
 bool group_return(enum cgroups cgroups, int root, const char *path, const char *group)
@@ -250,15 +285,17 @@ bool group_return(enum cgroups cgroups, int root, const char *path, const char *
         return group_empty(cgroups, root, path, ".");
     snprintf(to, sizeof to, ".%s", group);
     for (;;) {
-        bool there = faccessat(root, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        const bool there = faccessat(root, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
         if (there && empty_into(cgroups, root, path, to))
             return true;
-        if (there && (errno == ETIMEDOUT || errno == EINPROGRESS))
+        const int error = there ? errno : ENOENT;
+        if (there && (error == ETIMEDOUT || error == EINPROGRESS || !is_inner(root, to))) {
+            errno = error;
             return false;
-        /* One that its owner has spoilt is passed over where the next one is not the root. */
-        char *slash = strrchr(to, '/');
-        if (slash == to + 1)
+        }
+        if (!go_up(to)) {
+            errno = ENOENT;
             return false;
-        *slash = '\0';
+        }
     }
 }

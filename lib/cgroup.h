@@ -32,9 +32,10 @@ bool group_write(int root, const char *path, const char *file, const char *value
  * else can perhaps be removed. */
 bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to);
 
-/* The same, to `group` ("/" is the root), or to the nearest one above it if that is gone. With version 2 a group that
+/* The same, to `group` ("/" is the root), or to the nearest one above it if that is gone; false with ENOENT if that would be the root. With version 2 a group that
  * has controllers for its children takes no processes itself, and gets a child for them: what limits the one limits the
- * other. Nobody comes to the root who was not there before: he would escape all limits. */
+ * other. A group that its owner has spoilt is passed over if the one above it is of the same owner: what limits a user stands on the topmost that is the user's own, and
+ * nobody escapes that. */
 bool group_return(enum cgroups cgroups, int root, const char *path, const char *group);
 
 #endif

@@ -9,7 +9,11 @@ prepare() {
     configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" '- DISK max_bandwidth 100MB'
 }
 
-tidy() { disk_tidy; }
+tidy() {
+    disk_tidy
+    rmdir "$blkio"/rtf-test/*/rtf-returned* "$blkio"/rtf-test/*/* "$blkio"/rtf-test/* "$blkio/rtf-test" 2>/dev/null || true
+    [ ! -d "$blkio/rtf-test" ]
+}
 
 # Of its bytes, in hundredths: 100 where nothing else runs. Other tests may run beside. An emulated machine is late by itself (47 to 58 were seen, 4 to 14
 # without a reservation): there it is shown that who has one gets several times what others do.
@@ -250,4 +254,110 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     broker_stop TERM
     [ "$(scheduler)" = mq-deadline ]
     [ "$(cat "$SPOOL/state/disks")" = nosuchdisk ] # else what root chooses from here on would be put back at the next end
+}
+
+# ours: the group rtf-test, whose children can have limits. With version 1 each kind of limit has groups of its own.
+ours() {
+    [ -e "$blkio/cgroup.controllers" ] || skip 'disks are in cgroup version 1 here'
+    echo '+cpu +memory +pids' >"$blkio/cgroup.subtree_control"
+    mkdir "$blkio/rtf-test"
+    echo '+cpu +memory +pids' >"$blkio/rtf-test/cgroup.subtree_control"
+}
+# own GROUP: such a group of Alice's, as a service manager hands it over.
+own() {
+    mkdir "$blkio$1"
+    chown $ALICE "$blkio$1" "$blkio$1"/cgroup.{procs,threads,subtree_control}
+}
+sleeper_in() { # GROUP
+    sleeper $ALICE
+    echo "$SLEEPER" >"$blkio$1/cgroup.procs"
+}
+limits() { cat "$blkio$1"/{pids.max,memory.max,cpu.max} | paste -sd ' '; }
+attached() { # NAME TID
+    attach $ALICE "$1" "$2" >"$WORK/answer"
+    told '.result == "OK"' "$(cat "$WORK/answer")"
+}
+
+@test "with version 2 a process is limited in its reservation's group as it was in its own" {
+    ours
+    broker_start
+    reserve $ALICE cam
+    own /rtf-test/some
+    echo 20 >"$blkio/rtf-test/pids.max"
+    echo '50000 100000' >"$blkio/rtf-test/cpu.max"
+    echo 64M >"$blkio/rtf-test/some/memory.max"
+    sleeper_in /rtf-test/some
+    attached cam "$SLEEPER"
+    group=$(group_of "$SLEEPER")
+    [[ $group == /rtf-disk/c* ]]
+    [ "$(limits "$group")" = '20 67108864 50000 100000' ]
+    # Another one comes beside it, from where there is more of one and less of another.
+    own /rtf-test/other
+    echo 5 >"$blkio/rtf-test/other/pids.max"
+    first=$SLEEPER
+    sleeper_in /rtf-test/other
+    attached cam "$SLEEPER"
+    [ "$(group_of "$SLEEPER")" = "$group" ]
+    [ "$(cut -d ' ' -f 1 <<<"$(limits "$group")")" = 5 ]
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually has_groups 0
+    [ "$(group_of "$first")" = /rtf-test/some ]
+    # Who has no limits gets none from those before.
+    reserve $ALICE cam
+    sleeper_in /rtf-test/some
+    attached cam "$SLEEPER"
+    as $ALICE rm "$SPECS/$ALICE/cam.tid"
+    is_back() { [ "$(group_of "$SLEEPER")" = /rtf-test/some ]; }
+    eventually is_back
+    sleeper $ALICE
+    attached cam "$SLEEPER"
+    [ "$(limits "$(group_of "$SLEEPER")")" = 'max max max 100000' ]
+}
+
+@test "with version 2 the owner of a group that is spoilt does not get a process out of what limits that" {
+    ours
+    broker_start
+    own /rtf-test/alice
+    echo 9 >"$blkio/rtf-test/alice/pids.max"
+    # The owner has made a child for those that come back, and spoilt that as well.
+    for spoil in : 'mkdir rtf-returned && echo +memory >rtf-returned/cgroup.subtree_control'; do
+        sleeper_in /rtf-test/alice
+        reserve $ALICE cam
+        attached cam "$SLEEPER"
+        as $ALICE sh -c "cd '$blkio/rtf-test/alice' && echo +memory >cgroup.subtree_control && $spoil"
+        as $ALICE rm "$SPECS/$ALICE/cam.json"
+        eventually has_groups 0
+        [[ $(group_of "$SLEEPER") == /rtf-test/alice/rtf-returned* ]]
+        kill "$SLEEPER"
+        eventually has_ended "$SLEEPER"
+        as $ALICE sh -c "cd '$blkio/rtf-test/alice' && rmdir rtf-returned* && echo -memory >cgroup.subtree_control"
+    done
+    # As many groups as may be are there already.
+    sleeper_in /rtf-test/alice
+    reserve $ALICE cam
+    attached cam "$SLEEPER"
+    group=$(group_of "$SLEEPER")
+    echo 1 >"$blkio/rtf-test/alice/cgroup.max.descendants"
+    as $ALICE sh -c "cd '$blkio/rtf-test/alice' && mkdir full && echo +memory >cgroup.subtree_control"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    is_told() { grep -q "cgroup ${group#/}: Resource temporarily unavailable" "$EVENTS"; }
+    eventually is_told
+    [ "$(group_of "$SLEEPER")" = "$group" ]
+    [ "$(limits "$group" | cut -d ' ' -f 1)" = 9 ]
+    [ "$(bounds "$group" | cut -d ' ' -f 3)" = 1 ]
+}
+
+@test "with version 2 a process whose group is frozen is not thawed by being attached" {
+    ours
+    broker_start
+    own /rtf-test/ice
+    sleeper_in /rtf-test/ice
+    echo 1 >"$blkio/rtf-test/cgroup.freeze"
+    is_frozen() { grep -q 'frozen 1' "$blkio/rtf-test/ice/cgroup.events"; }
+    eventually is_frozen
+    reserve $ALICE cam
+    told '.result == "ATTACH_FAIL" and (.reason | contains("frozen"))' "$(attach $ALICE cam "$SLEEPER")"
+    [ "$(group_of "$SLEEPER")" = /rtf-test/ice ]
+    echo 0 >"$blkio/rtf-test/cgroup.freeze"
+    attached cam "$SLEEPER"
 }

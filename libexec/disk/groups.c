@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "group-limits.h"
 #include "thread.h"
 #include "units.h"
 
@@ -115,7 +116,7 @@ static void clear_weight(const char *group, const char *number)
 
 static FILE *open_to_read(const char *group, const char *name)
 {
-    char path[PATH_BYTES + 256];
+    char path[GROUP_BYTES + 256];
     snprintf(path, sizeof path, "%s/%s", group, name);
     const int fd = openat(root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
@@ -274,7 +275,8 @@ static char *path_of(uint16_t class, char path[static PATH_BYTES])
     return path;
 }
 
-/* A process starts others: it is let go with them, to where it came from. Whoever came from nowhere that is known is one of everything else. */
+/* A process starts others: it is let go with them, to where it came from. Whoever came from nowhere that is known is one of everything else, and who came
+ * from a group that has gone. */
 static bool empty(const char *path)
 {
     char group[GROUP_BYTES];
@@ -287,7 +289,7 @@ static bool empty(const char *path)
         if (errno == ETIMEDOUT || errno == EINPROGRESS)
             return false;
     }
-    return group_return(version, root, path, group) || (errno != ETIMEDOUT && errno != EINPROGRESS && group_empty(version, root, path, rest));
+    return group_return(version, root, path, group) || (errno == ENOENT && group_empty(version, root, path, rest));
 }
 
 /* Of those that are ending the kernel knows who counts. */
@@ -467,10 +469,25 @@ static enum done check_threads(pid_t process, uid_t owner, char *reason)
     return all;
 }
 
+/* Elsewhere it would go on. */
+static bool is_frozen(const char *now)
+{
+    char line[64];
+    unsigned frozen = 0;
+    FILE *events = version == CGROUPS_V1 ? NULL : open_to_read(now[1] == '\0' ? "." : now + 1, "cgroup.events");
+    while (events != NULL && fgets(line, sizeof line, events) != NULL)
+        (void)sscanf(line, "frozen %u", &frozen);
+    if (events != NULL)
+        fclose(events);
+    return frozen != 0;
+}
+
 static enum done move(const char *path, const char *now, pid_t process, char *reason)
 {
     char text[16];
     snprintf(text, sizeof text, "%d", (int)process);
+    if (version == CGROUPS_V2 && !limits_copy(root, top, path, now, process_in(path) < 0, reason))
+        return REFUSED;
     if (!note_former(path, now) || !group_write(root, path, "cgroup.procs", text))
         return errno == ENOENT ? refuse(reason, "its group is gone") : way_failed(reason, path);
     return DONE;
@@ -490,6 +507,8 @@ static enum done bind(const struct member *member, char reason[static SERVE_REAS
         return DONE;
     if (member->owner != 0)
         done = check_threads(identity.process, member->owner, reason);
+    if (done == DONE && is_frozen(now))
+        done = refuse(reason, "its cgroup is frozen");
     if (done == DONE)
         done = move(path, now, identity.process, reason);
     if (done != DONE || thread_is(member->tid, member->started_by))
