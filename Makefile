@@ -123,7 +123,7 @@ $(B)/libexec/rtf-publisher:  $(call objects,libexec/rtf-publisher.c lib/confine.
 $(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c libexec/thread-json.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-order:      $(call objects,libexec/rtf-order.c lib/clock.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/guess.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/units.c lib/options.c)
+$(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
 $(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) libexec/serve.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) libexec/serve.c lib/register.c lib/run-directory.c lib/cgroup.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-probe:      $(call objects,libexec/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
@@ -165,7 +165,7 @@ $(ORACLE): LDLIBS = -ljansson -lm
 
 $(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
 # What the tests look with, and attacks that are made on other kernels, too (test/vm), where there is no compiler.
-ATTACKS = $(B)/test/identity $(B)/test/inherit
+ATTACKS = $(B)/test/identity $(B)/test/inherit $(B)/test/reuse
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
 TOOLS = $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(filter-out $(ATTACKS) $(B)/bed/%,$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o

@@ -190,7 +190,7 @@ bool thread_is_of(const struct identity *identity, uid_t owner)
     return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner && identity->files_uid == owner);
 }
 
-static uint64_t ticks_since_boot(void)
+uint64_t thread_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_BOOTTIME, &now);
@@ -209,7 +209,7 @@ int thread_find(pid_t tid, bool with_start, struct identity *identity)
     bool seen = by_pidfd || (thread_look(tid, identity) && thread_owner(pidfd, tid, identity));
     int error = seen ? ESRCH : errno;
     if (by_pidfd)
-        identity->started_by = ticks_since_boot(); /* it lived after that, as the pidfd is about to say */
+        identity->started_by = thread_now(); /* it lived after that, as the pidfd is about to say */
     if (seen && !identity->ended && !thread_has_ended(pidfd))
         return pidfd;
     close(pidfd);

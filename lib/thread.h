@@ -65,7 +65,8 @@ bool thread_sleeps(pid_t tid);
 bool thread_of_pidfd(int pidfd, struct identity *identity);
 #define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8]) /* PIDFD_GET_INFO, of 64 bytes; for filters of system calls */
 
-/* Whether the id is still that of the thread that had it then. */
+/* Whether the id is still that of the thread that had it then; and what `then` is now. */
+uint64_t thread_now(void);
 bool thread_is(pid_t tid, uint64_t started_by);
 
 /* It runs with no other rights than this user's: each of its four uids is the user's. Root's may be anybody's. */

@@ -2,12 +2,15 @@
  * with its standard input; for the word `properties` it only reads those. With COUNT, asks so often, one after another, and prints the median of how long
  * an answer took, in us.
  * rtkit-client lost COUNT THREADS: with so many threads, asks so often for one that there is not, and waits for no answer.
+ * rtkit-client orphan: asks for its own thread; after a line ends, and leaves its connection to a child, which asks for the process that each line has.
  * rtkit-client first|next COUNT: the same for so many threads that each ask once, on a new connection that has read the properties, or all on one. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <systemd/sd-bus.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,20 +111,46 @@ static bool ask_in_vain(sd_bus *bus, int count, int threads)
     return good && sd_bus_flush(bus) >= 0;
 }
 
+static void print_answer(int id, int answer, const sd_bus_error *error)
+{
+    if (answer < 0)
+        printf("%d %s: %s\n", id, error->name, error->message);
+    else
+        printf("%d ok\n", id);
+    fflush(stdout);
+}
+
+/* By the system call itself: sd-bus is not to notice that it is another process. */
+static int leave_to_child(sd_bus *bus)
+{
+    char line[32];
+    sd_bus_error error = SD_BUS_ERROR_NULL;
+    print_answer((int)gettid(), ask(bus, 5, &error), &error);
+    if (fgets(line, sizeof line, stdin) == NULL || syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) != 0)
+        _exit(0);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        const uint64_t process = strtoull(line, NULL, 10);
+        sd_bus_error_free(&error);
+        const int answer = sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtimeWithPID", &error, NULL, "ttu", process, process, 9U);
+        print_answer((int)process, answer, &error);
+    }
+    _exit(0);
+}
+
 int main(int argc, char **argv)
 {
     sd_bus *bus = NULL;
     sd_bus_error error = SD_BUS_ERROR_NULL;
     if (argc < 2 || sd_bus_open_system(&bus) < 0)
         return 1;
+    if (strcmp(argv[1], "orphan") == 0)
+        return leave_to_child(bus);
     if (argc > 3)
         printf("%s\n", ask_in_vain(bus, atoi(argv[2]), atoi(argv[3])) ? "asked" : "not so many");
     else if (argc > 2)
         return atoi(argv[2]) <= 0 || atoi(argv[2]) > CALLS_MOST ? 1 : measure(bus, argv[1], atoi(argv[2]));
-    else if (strcmp(argv[1], "properties") == 0 ? !read_properties(bus) : ask(bus, (unsigned)atoi(argv[1]), &error) < 0)
-        printf("%d %s: %s\n", (int)gettid(), error.name, error.message);
     else
-        printf("%d ok\n", (int)gettid());
+        print_answer((int)gettid(), strcmp(argv[1], "properties") == 0 ? (read_properties(bus) ? 0 : -1) : ask(bus, (unsigned)atoi(argv[1]), &error), &error);
     fflush(stdout);
     while (getchar() != EOF)
         ;

@@ -172,6 +172,71 @@ property() {
     [ $(($(consumed "$RTKIT") - before)) -lt 1000 ] # to read the status of each thread takes 3 s and more
 }
 
+# A program in a pid namespace may ask for its own threads alone. Its connection is its child's when it has ended, and the bus still says its id.
+orphaned() { ! kill -0 "$caller" 2>/dev/null; }
+is_alices() { [ "$(stat -c %u "/proc/$1")" = $ALICE ]; }
+# says PROCESS: to the child; its answer
+says() {
+    local lines
+    lines=$(($(wc -l <"$WORK/inside") + 1))
+    echo "$1" >&"$INPUT"
+    has_lines() { [ "$(wc -l <"$WORK/inside")" -ge "$1" ]; }
+    eventually has_lines "$lines"
+    tail -n 1 "$WORK/inside"
+}
+# reuses ID: somebody else of Alice's has it from now on
+reuses() {
+    "$RTF_STAGE/reuse" "$1" setpriv --reuid $ALICE --regid $ALICE --clear-groups --pdeathsig KILL sleep infinity 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually is_alices "$1"
+}
+@test "who has a caller's id when the caller has ended lends its connection nothing" {
+    broker_start
+    serves
+    sleeper $ALICE
+    mkfifo -m 666 "$WORK/nested"
+    # shellcheck disable=SC2016 # it is for the other shell
+    become $ALICE unshare --user --map-current-user --pid --fork --kill-child env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" sh -c '"$0" orphan; exec sleep infinity' "$RTF_STAGE/rtkit-client" \
+        <"$WORK/nested" >"$WORK/inside" 2>&1 3>&- &
+    echo "$!" >>"$WORK/pids"
+    exec {INPUT}>"$WORK/nested"
+    eventually test -s "$WORK/inside"
+    grep -q 'unshare failed' "$WORK/inside" && skip 'unprivileged users may not make user namespaces here'
+    [ "$(cat "$WORK/inside")" = '2 ok' ]
+    caller=$(pgrep -u $ALICE -f 'rtkit-client orphan$')
+    echo >&"$INPUT"
+    eventually orphaned
+    [[ $(says "$SLEEPER") == *'that process has no such thread' ]]
+    reuses "$caller"
+    [[ $(says "$SLEEPER") == *'that process has no such thread' ]]
+    is_policy "$SLEEPER" other
+}
+
+is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
+
+@test "a thread that ends before the broker has looked is not the next one with its id" {
+    broker_start
+    serves
+    kill -STOP "$BROKER"
+    mkfifo -m 666 "$WORK/ends"
+    become $ALICE env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" "$RTF_STAGE/rtkit-client" 7 <"$WORK/ends" >/dev/null 3>&- &
+    caller=$!
+    echo "$caller" >>"$WORK/pids"
+    exec {INPUT}>"$WORK/ends"
+    eventually is_asked_for "$caller"
+    kill -KILL "$caller"
+    wait "$caller" || true
+    sleep 0.05 # the time of a file and the start of a thread are that coarse
+    reuses "$caller"
+    kill -CONT "$BROKER"
+    eventually grep -q "rtkit-$caller.json is older than thread $caller" "$EVENTS"
+    ended=$caller
+    client $ALICE 7 # the same worker, which is done with the first call then
+    [ "$SAID" = ok ]
+    is_policy "$ended" other
+    [ ! -e "$SPECS/$ALICE/rtkit-$ended.json" ]
+}
+
 # bats test_tags=turn:0
 @test "it holds two powers, is not root, and cannot become it; a worker is its caller, and ends when nobody asks" {
     broker_start

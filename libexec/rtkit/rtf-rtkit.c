@@ -27,6 +27,7 @@
 #include "confine.h"
 #include "options.h"
 #include "powers.h"
+#include "thread.h"
 #include "units.h"
 #include "version.h"
 #include "worker.h"
@@ -49,6 +50,7 @@ static struct options options = {.terms = {.spool = "/var/spool/rtf", .runtime =
 struct caller {
     uid_t uid;
     pid_t process;
+    uint64_t started_by; /* thread.h: its id may be another process's later, while a child of it goes on with its connection */
 };
 
 /* Unique names of the bus are never given twice: what is known of one stays true. */
@@ -90,6 +92,17 @@ static void forget_all(void)
     }
 }
 
+/* The bus tells an id, and not when its connection was made. */
+static uint64_t alive_now(pid_t process)
+{
+    const uint64_t now = thread_now();
+    const int pidfd = thread_open(process);
+    if (pidfd < 0)
+        return 0; /* it has ended: nobody is it any more */
+    close(pidfd);
+    return now;
+}
+
 static int ask_bus(sd_bus_message *message, struct caller *caller)
 {
     sd_bus_creds *creds = NULL;
@@ -99,6 +112,8 @@ static int ask_bus(sd_bus_message *message, struct caller *caller)
     if (error >= 0)
         error = sd_bus_creds_get_pid(creds, &caller->process);
     sd_bus_creds_unref(creds);
+    if (error >= 0)
+        caller->started_by = alive_now(caller->process);
     return error;
 }
 
@@ -254,7 +269,7 @@ static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t th
         return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: no process can be started to ask for uid %u", (unsigned)caller->uid);
     if (HASH_COUNT(worker->calls) >= JOBS_MOST)
         return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: %d calls of this user wait for an answer already", JOBS_MOST);
-    return give_job(worker, message, (struct job){.caller = caller->process, .process = process, .thread = thread, .priority = priority});
+    return give_job(worker, message, (struct job){.caller = caller->process, .started_by = caller->started_by, .process = process, .thread = thread, .priority = priority});
 }
 
 static int make_thread_real_time(sd_bus_message *message, void *unused, sd_bus_error *error)

@@ -17,6 +17,7 @@
 
 #include "callers.h"
 #include "client.h"
+#include "thread.h"
 
 /* D-Bus clients give up after 25 s; who asks for a thread of his sound card does not wait so long. */
 static const uint64_t answer_within = 5000000; /* us */
@@ -85,7 +86,13 @@ static void take_answer(const char *name, ino_t inode, const struct client_verdi
         client_withdraw(&client, name, inode);
 }
 
-static enum client_outcome ask(const struct terms *terms, const struct job *job, pid_t tid, struct job_answer *answer)
+static void say_no_thread(struct job_answer *answer)
+{
+    answer->result = JOB_NO_THREAD;
+    snprintf(answer->why, sizeof answer->why, "that process has no such thread");
+}
+
+static enum client_outcome ask(const struct terms *terms, const struct job *job, pid_t tid, int pidfd, struct job_answer *answer)
 {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
     struct client_wait wait = {.name = name, .token = token, .until = client_until(answer_within), .interrupt = -1};
@@ -107,6 +114,10 @@ static enum client_outcome ask(const struct terms *terms, const struct job *job,
     }
     take_answer(name, wait.inode, &verdict, answer);
     client_free_verdict(&verdict);
+    if (answer->result == JOB_DONE && thread_has_ended(pidfd)) {
+        client_withdraw(&client, name, wait.inode);
+        say_no_thread(answer);
+    }
     return CLIENT_OK;
 }
 
@@ -115,20 +126,30 @@ static enum job_result result_without_verdict(enum client_outcome outcome)
     return outcome == CLIENT_NO_BROKER ? JOB_NO_BROKER : outcome == CLIENT_DENIED ? JOB_REFUSED : JOB_FAILED;
 }
 
+/* The broker obeys no spec that is older than its thread. But between our look and our spec another thread may have come to have this id: it does not keep
+ * what it was given. */
+static enum client_outcome ask_for(const struct terms *terms, const struct job *job, struct job_answer *answer)
+{
+    const pid_t tid = caller_thread(job->caller, job->process, job->thread);
+    const int pidfd = tid == 0 ? -1 : thread_open(tid);
+    enum client_outcome outcome = CLIENT_OK;
+    if (pidfd < 0 || !thread_is(job->caller, job->started_by)) /* in this order: what was looked at was of the caller */
+        say_no_thread(answer);
+    else
+        outcome = ask(terms, job, tid, pidfd, answer);
+    if (pidfd >= 0)
+        close(pidfd);
+    return outcome;
+}
+
 /* A spool that was opened for an earlier job can be another broker's by now, or another one: once more, with a fresh one. */
 static void serve(const struct terms *terms, const struct job *job, struct job_answer *answer)
 {
     const bool was_open = is_open;
-    const pid_t tid = caller_thread(job->caller, job->process, job->thread);
-    if (tid == 0) {
-        answer->result = JOB_NO_THREAD;
-        snprintf(answer->why, sizeof answer->why, "that process has no such thread");
-        return;
-    }
-    enum client_outcome outcome = ask(terms, job, tid, answer);
+    enum client_outcome outcome = ask_for(terms, job, answer);
     if (was_open && outcome != CLIENT_OK && outcome != CLIENT_TIMEOUT) {
         close_spool();
-        outcome = ask(terms, job, tid, answer);
+        outcome = ask_for(terms, job, answer);
     }
     if (outcome == CLIENT_OK)
         return;
