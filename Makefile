@@ -35,7 +35,7 @@ sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-claim rtf-brokers rtf-as-user
+LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-brokers rtf-as-user
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): shell, C and the program that reads logs for those in shell, and what those in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
@@ -106,9 +106,10 @@ $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) 
 $(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c journal.c) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/paragraph.c $(CLIENT) lib/units.c lib/options.c)
 # Commands that ask the broker for something: libexec/front/request is what they share.
 REQUEST := $(wildcard libexec/front/request/*.c) $(NEEDS_OPTIONS) lib/paragraph.c lib/units.c
-$(addprefix $(B)/libexec/front/,rtf-declare rtf-change rtf-detach rtf-release rtf-attach rtf-what-if rtf-show): $(B)/libexec/front/%: $(call objects,libexec/front/%.c) $(call objects,$(REQUEST) $(CLIENT))
+$(addprefix $(B)/libexec/front/,rtf-declare rtf-change rtf-detach rtf-release rtf-attach rtf-what-if rtf-show rtf-adopt): $(B)/libexec/front/%: $(call objects,libexec/front/%.c) $(call objects,$(REQUEST) $(CLIENT))
 $(addprefix $(B)/libexec/front/,rtf-what-if rtf-show): $(call objects,libexec/front/as-user.c)
 $(B)/libexec/front/rtf-show: $(call objects,libexec/front/serving.c libexec/thread-json.c lib/thread.c)
+$(B)/libexec/front/rtf-adopt: $(call objects,lib/thread.c)
 $(B)/libexec/front/log-lines: $(call objects,libexec/front/log-lines.c libexec/front/request/grant-text.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c lib/options.c)
@@ -128,7 +129,6 @@ $(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) libexec/serve.c lib/confi
 $(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) libexec/serve.c lib/register.c lib/run-directory.c lib/cgroup.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-probe:      $(call objects,libexec/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
 $(B)/libexec/rtf-brokers:    $(call objects,libexec/rtf-brokers.c lib/register.c lib/run-directory.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-claim:      $(call objects,libexec/rtf-claim.c $(CLIENT) $(DISK_OPTION) lib/units.c)
 $(B)/libexec/rtf-as-user:    $(call objects,libexec/rtf-as-user.c $(CLIENT) lib/clock.c lib/confine.c lib/powers.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
 $(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
 $(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/guess.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/register.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c lib/options.c)
@@ -142,7 +142,7 @@ $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 $(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
 $(B)/experiments/negotiation: $(call objects,$(addprefix test/bench/,negotiation.c client.c samples.c))
 
-$(BIN:%=$(B)/bin/%) $(FRONT_C:%=$(B)/libexec/front/%) $(B)/libexec/rtf-threads $(B)/libexec/rtf-claim: LDLIBS = -ljansson
+$(BIN:%=$(B)/bin/%) $(FRONT_C:%=$(B)/libexec/front/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
 $(MUSE:%=$(B)/libexec/muse/%): LDLIBS = -ljansson -lm
 $(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp

@@ -81,7 +81,6 @@ prepare() {
 755 usr/libexec/rtf/rtf-attach
 755 usr/libexec/rtf/rtf-brokerd
 755 usr/libexec/rtf/rtf-brokers
-755 usr/libexec/rtf/rtf-claim
 755 usr/libexec/rtf/rtf-detach
 755 usr/libexec/rtf/rtf-disk
 755 usr/libexec/rtf/rtf-guard

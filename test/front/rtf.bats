@@ -163,7 +163,7 @@ help_of() {
 
 @test "each program that somebody may start says how it is used, and which one it is" {
     for program in "$RTF_BIN"/rtf "$RTF_BIN"/rtf-run "$RTF_BIN"/rtf-wait \
-        "$RTF_LIBEXEC"/rtf-{brokers,invariants,lint,claim,net,disk,probe,names,threads,brokerd,attach,detach,partition,rtkit} "$RTF_LIBEXEC"/muse/{sweep,report,run} "$RTF_LIBEXEC"/front/rtf-[a-z]*; do
+        "$RTF_LIBEXEC"/rtf-{brokers,invariants,lint,net,disk,probe,names,threads,brokerd,attach,detach,partition,rtkit} "$RTF_LIBEXEC"/muse/{sweep,report,run} "$RTF_LIBEXEC"/front/rtf-[a-z]*; do
         for option in -h --help; do
             run --separate-stderr "$program" $option
             [[ $status -eq 0 && $output == [Uu]sage:* ]] || { echo "$program $option: $status $output $stderr" >&2; return 1; }

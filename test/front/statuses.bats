@@ -45,7 +45,7 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     fails 74 "rtf change: cannot write $OWN/cam.json: No space left on device" full 4 change cam comment="$long"
     nothing_stays
     chrt -r -p 5 "$SLEEPER"
-    fails 74 "rtf adopt: cannot write $OWN/.adopt-*" full 4 adopt "$SLEEPER" --comment "$long"
+    fails 74 "rtf adopt: cannot write $OWN/adopt-$SLEEPER.json: No space left on device" full 4 adopt "$SLEEPER" --comment "$long"
     nothing_stays
 }
 
