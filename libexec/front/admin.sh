@@ -3,7 +3,7 @@
 
 # What somebody else has named may have any byte; a terminal gets none that it would obey.
 harmless() {
-    LC_ALL=C tr -c '\n\t -~' '?'
+    front_escape 9 10
 }
 
 # Each FIFO has a reader only while that is so.

@@ -43,9 +43,30 @@ front_unwritten() { # STATUS
     fail 74 'standard output cannot be written'
 }
 
-# Anything for a terminal: what is no printable ASCII is a question mark.
+# Anything for a terminal: what is no printable ASCII is \uXXXX, as printable.c and front.jq have it. A byte that belongs to no character stands for itself.
+front_escape() { # BYTE-THAT-PASSES...
+    od -An -v -tu1 | awk -v passing=" $* " '
+        { for (i = 1; i <= NF; i++) byte[++count] = $i }
+        END {
+            for (at = 1; at <= count; at += more + 1) {
+                code = byte[at]
+                more = code >= 240 ? 3 : code >= 224 ? 2 : code >= 194 ? 1 : 0
+                if (more > 0) code %= more == 3 ? 8 : more == 2 ? 16 : 32
+                for (i = 1; i <= more; i++) {
+                    if (byte[at + i] < 128 || byte[at + i] > 191) { code = byte[at]; more = 0 } else code = code * 64 + byte[at + i] - 128
+                }
+                if ((code >= 32 && code <= 126) || index(passing, " " code " ")) printf "%c", code + 0
+                else if (code <= 65535) printf "\\u%04x", code
+                else printf "\\u%04x\\u%04x", 55232 + int(code / 1024), 56320 + code % 1024
+            }
+        }'
+}
+
 printable() { # TEXT
-    printf %s "$1" | tr -c ' -~' '?'
+    case $1 in
+    *[!\ -~]*) printf %s "$1" | front_escape ;;
+    *) printf %s "$1" ;;
+    esac
 }
 
 # --- Options
