@@ -78,6 +78,7 @@ answers_left() {
     broker_stop TERM
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
     [ -e "$SPECS/$ALICE/cam.json" ]
+    [ "$(jq -c '[.thread, .ended, .grant.plugin]' "$SPECS/$ALICE/cam.verdict")" = '[null,"broker","EDF"]' ]
     broker_start
     eventually is_policy "$SLEEPER" deadline
     [ "$(kernel "$SLEEPER")" = "$GRANTED" ]
@@ -87,6 +88,24 @@ answers_left() {
     left_of_edf 700000
     detach $ALICE cam >/dev/null
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
+}
+
+@test "SIGTERM: a reader that is stopped keeps neither the broker nor other owners waiting for long" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    alices=$SLEEPER reader=$(helpers rtf-reader)
+    attached_sleeper $BOB arm '{"runtime": "1ms", "period": "100ms"}'
+    kill -STOP $reader
+    before=$(milliseconds)
+    broker_stop TERM
+    took=$(($(milliseconds) - before))
+    [ "$took" -ge 1000 ]
+    [ "$took" -lt 30000 ] # the broker waits for the kernel, too
+    [ "$(jq -c '[.thread, .ended]' "$SPECS/$BOB/arm.verdict")" = '[null,"broker"]' ]
+    is_attached $ALICE cam "$alices" # so the reader was stopped
+    broker_start
+    eventually is_attached $ALICE cam "$alices"
+    eventually is_attached $BOB arm "$SLEEPER"
 }
 
 @test "SIGINT leaves all in force for a restart" {

@@ -64,8 +64,8 @@ every_line() {
     [ "$(command jq -c "select($1)" "$EVENTS" | wc -l)" -eq "$lines" ]
 }
 
-well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant"]
-    or keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant", "left_out"])
+well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant", "ended"]
+    or keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant", "ended", "left_out"])
     and (.grant | . == null or (keys_unsorted[:4] == ["plugin", "policy", "cpus", "priority"] and has("accepted_runtime") and has("period") and has("deadline") and has("utilization")))
     and .schema == 1 and (.time | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}[.][0-9]{6}Z$"))
     and (.stage | IN("spool", "spec", "acl", "accept", "ledger", "attach", "verdict", "release", "plugin", "broker"))
@@ -82,7 +82,7 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     every_line "$well_formed"
     # In the page's table the keys come in the same order.
     [ "$(sed -n '/^# FIELDS/,/^# STAGES/s/^|  \([a-z_\\]*\)$/\1/p' "$RTF_SOURCE/$page" | tr -d '\\' | tr '\n' ' ')" = \
-        "schema time stage uid user name request decision reason plugin tid us token grant left_out " ]
+        "schema time stage uid user name request decision reason plugin tid us token grant ended left_out " ]
 }
 
 @test "each verdict and each release is exactly one line, with the words of rtf-events(5)" {
@@ -115,6 +115,27 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     rm "$SPECS/$ALICE/cam.json"
     eventually logged '.stage == "release" and .name == "cam" and .grant.accepted_runtime == 2000'
     every_line '.grant == null or (.stage | IN("verdict", "release"))'
+}
+
+# bats test_tags=turn:1
+@test "the log says why something is reserved no more" {
+    broker_start
+    why() { jq -r --arg name "$1" 'select(.name == $name and .stage == "release") | .ended' "$EVENTS"; }
+    has_ended() { [ "$(why "$1")" = "$2" ]; }
+    for name in mine lease order; do spec $ALICE $name "{\"runtime\": \"1ms\", \"period\": \"100ms\"$([ $name != lease ] || echo ', "expires": "300ms"')}" >/dev/null; done
+    sleeper $ALICE
+    spec $ALICE thread "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
+    rm "$SPECS/$ALICE/mine.json"
+    eventually has_ended mine user
+    eventually has_ended lease lease
+    kill -KILL "$SLEEPER"
+    eventually has_ended thread thread
+    "$RTF_BIN/rtf" --spool "$SPOOL" revoke "$ALICE/order"
+    eventually has_ended order revoke
+    logged '.stage == "verdict" and .name == "order" and .grant == null and .ended == "revoke"'
+    every_line '.ended == null or .stage == "release" or .grant == null'
+    broker_stop TERM
+    logged '.stage == "broker" and .decision == "stopped" and .ended == "broker"'
 }
 
 @test "the other stages tell how it came to that" {

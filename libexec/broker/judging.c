@@ -118,7 +118,7 @@ static void withdraw(struct reservation *reservation)
     blame(request, "access", WHY_REVOKED, false);
     waiters_leave(reservation);
     lease_until(reservation, 0);
-    reservation->state = RESERVATION_ENDING;
+    reservation_end(reservation, ENDED_REVOKE);
     pipeline_advance(request, reservation->attachment != NULL ? detach(request) : ANSWER);
 }
 

@@ -69,7 +69,7 @@ static void lease_is_over(struct reservation *reservation)
     event_write(&event);
     if (reservation->state == RESERVATION_WITHDRAWN)
         return;
-    reservation->state = RESERVATION_ENDING;
+    reservation_end(reservation, ENDED_LEASE);
     reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
 }
 

@@ -116,16 +116,25 @@ static void end_withdrawn(struct reservation *reservation)
     revoking_done(reservation);
 }
 
+/* Root has taken it back; or its thread could not be attached, and it would end with it. Then it must not hold anything. */
+static enum ended ended_by(const struct request *request)
+{
+    const struct outcome *outcome = &request->outcome;
+    const struct grant *grant = request->reservation->grant;
+    if (outcome->kind == UPDATE && outcome->result == ACL_FAIL && !request->for_more)
+        return ENDED_REVOKE;
+    return outcome->result == ATTACH_FAIL && request->reservation->attachment == NULL && grant != NULL && grant->spec.lifetime_thread ? ENDED_THREAD : ENDED_NOT;
+}
+
 static void answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     const bool in_vain = was_in_vain(request) || (request->for_more && !spare_is_news(request));
     const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->news & NEWS_OF_FILES) == 0 && reservation->grant == NULL &&
                             reservation->attachment == NULL;
-    /* A reservation whose thread could not be attached, and that would end with it, must not hold anything. */
-    const bool revoked = request->outcome.kind == UPDATE && request->outcome.result == ACL_FAIL && !request->for_more;
-    const bool withdrawn = revoked && request->outcome.refusal.code == WHY_REVOKED;
-    if (reservation->grant != NULL && reservation->attachment == NULL && (revoked || (request->outcome.result == ATTACH_FAIL && reservation->grant->spec.lifetime_thread))) {
+    request->outcome.ended = ended_by(request);
+    const bool withdrawn = request->outcome.ended == ENDED_REVOKE && request->outcome.refusal.code == WHY_REVOKED;
+    if (reservation->grant != NULL && reservation->attachment == NULL && request->outcome.ended != ENDED_NOT) {
         grant_unbook(reservation, true);
         request->recorded = false;
     }
@@ -161,14 +170,17 @@ static void tell_successor(const struct reservation *reservation)
 
 static void released(struct request *request)
 {
+    static const char *const reasons[] = {[ENDED_REVOKE] = "by an administrator's order", [ENDED_LEASE] = "it was not renewed in time",
+                                          [ENDED_THREAD] = "its thread has ended", [ENDED_USER] = "its owner has removed the spec"};
     struct reservation *reservation = request->reservation;
     const bool more = has_more(reservation, RELEASE);
-    struct event event = {.stage = "release", .user = reservation->user, .name = reservation->name, .request = kind_name(RELEASE), .decision = "ok",
-                          .plugin = grant_plugin_name(reservation->grant), .token = reservation->token,
+    const enum ended ended = reservation->state == RESERVATION_ENDING ? reservation->ended : ENDED_USER;
+    struct event event = {.stage = "release", .user = reservation->user, .name = reservation->name, .request = kind_name(RELEASE), .decision = "ok", .reason = reasons[ended],
+                          .plugin = grant_plugin_name(reservation->grant), .ended = ended, .token = reservation->token,
                           .microseconds = (monotonic_now() - request->started) / 1000, .grant = verdict_grant(reservation->grant)};
     grant_unbook(reservation, true);
     shares_follow(reservation);
-    reader_release(reservation->user, reservation->name);
+    reader_release(reservation->user, reservation->name, ended_name(ended));
     if (reservation->judged_tid.inode != 0 && reservation->sighting != NULL && reservation->sighting->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
         reservation->leaving_tid = reservation->judged_tid;
         reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* whoever removes it, that will be told */

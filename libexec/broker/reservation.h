@@ -109,6 +109,10 @@ enum why {
     WHY_UNCLEAR_THREAD, WHY_STILL_ATTACHED, WHY_KERNEL, WHY_BROKER_STATE, WHY_DRAINING, WHY_BEHIND, WHY_REVOKED
 };
 
+/* Why a reservation has nothing any more: root took it back, its lease was not renewed, its thread ended, its owner removed the spec, or the broker stopped, which
+ * gives it back when it starts again. The journal has these numbers. */
+enum ended { ENDED_NOT, ENDED_REVOKE, ENDED_LEASE, ENDED_THREAD, ENDED_USER, ENDED_BROKER };
+
 /* What its reader will tell: nothing that is known of; news of its files, without being asked; the answer to a question. */
 enum expected_of_reader { EXPECT_NOTHING, EXPECT_NEWS, EXPECT_ANSWER };
 
@@ -141,6 +145,7 @@ struct reservation {
     int64_t zero_lag;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
     int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
     enum reservation_state state;
+    enum ended ended;                    /* of one that is ENDING */
     enum expected_of_reader expected;
     uint16_t class;                      /* of its shares; 0: none */
     bool desires, raises;                /* desires.c: it would rather have more; and there is room for that, as the grant's aims say */
@@ -183,6 +188,7 @@ struct outcome {
     struct refusal refusal;
     struct reply *replies;
     int reply_count;
+    enum ended ended;
     bool dry_run;
     const struct spec *judged;       /* of a dry run: what the rules were asked; NULL: they were not */
     const struct grant *would_grant; /* of a dry run; NULL */

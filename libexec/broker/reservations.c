@@ -96,6 +96,12 @@ void reservation_keep(struct reservation *reservation)
     reservation->counted->reservations++;
 }
 
+void reservation_end(struct reservation *reservation, enum ended why)
+{
+    reservation->state = RESERVATION_ENDING;
+    reservation->ended = why;
+}
+
 void reservation_sighting_end(struct reservation *reservation)
 {
     if (reservation->sighting == NULL)

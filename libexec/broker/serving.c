@@ -14,6 +14,7 @@
 #include "attachments.h"
 #include "books.h"
 #include "directories.h"
+#include "farewell.h"
 #include "event.h"
 #include "fatal.h"
 #include "guard.h"
@@ -192,13 +193,23 @@ void stop_children(void)
     launcher_stop(); /* ends the others */
 }
 
+static void log_stop(void)
+{
+    const bool lays_down = stop_signal != SIGINT;
+    const struct event event = {.stage = "broker", .decision = "stopped", .microseconds = -1, .ended = lays_down ? ENDED_BROKER : ENDED_NOT,
+                                .reason = launcher_is_gone ? "what is granted stays in force" : lays_down ? "SIGTERM: every thread is put back" : "SIGINT: what is granted stays in force"};
+    event_write(&event);
+}
+
 void stop(void)
 {
-    event_broker("stopped", "%s", launcher_is_gone ? "what is granted stays in force" : stop_signal == SIGINT ? "SIGINT: what is granted stays in force" : "SIGTERM: every thread is put back");
+    log_stop();
     if (stop_signal == SIGINT)
         leave_in_force();
-    else
+    else {
         lay_down();
+        farewell();
+    }
     stop_children();
 }
 

@@ -82,6 +82,7 @@ static void write_sentence(FILE *stream, const json_t *line)
 {
     const char *stage = word(line, "stage"), *decision = word(line, "decision");
     const char *request = client_string(line, "request"), *reason = client_string(line, "reason"), *plugin = client_string(line, "plugin");
+    const char *why = reason == NULL ? client_string(line, "ended") : reason;
     const json_t *grant = json_object_get(line, "grant");
     char text[GRANT_TEXT];
     fprintf(stream, "%s %s %s ", word(line, "time"), stage, decision);
@@ -90,8 +91,8 @@ static void write_sentence(FILE *stream, const json_t *line)
         fprintf(stream, " %s", request);
     if (plugin != NULL && (strcmp(stage, "acl") == 0 || strcmp(stage, "accept") == 0))
         fprintf(stream, " for %s", plugin);
-    if (reason != NULL)
-        fprintf(stream, ": %s", reason);
+    if (why != NULL)
+        fprintf(stream, ": %s", why);
     if (json_is_object(grant) && strcmp(stage, "verdict") == 0 && strcmp(decision, "ok") == 0)
         fprintf(stream, " (%s)", grant_text(grant, text));
 }
@@ -136,7 +137,7 @@ static json_t *value_of(const json_t *object, const char *key)
 
 static void add_verdict(json_t *event, const json_t *verdict)
 {
-    static const char *const same[] = {"time", "request", "reason", "token", "grant"};
+    static const char *const same[] = {"time", "request", "reason", "token", "grant", "ended"};
     const char *result = client_string(verdict, "result");
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         json_object_set_new(event, same[i], value_of(verdict, same[i]));
@@ -152,14 +153,15 @@ static json_t *as_event(const json_t *told)
     const char *name = client_string(told, "name");
     if (name == NULL)
         return NULL;
-    json_t *event = json_pack("{s:i, s:n, s:s, s:I, s:s, s:s, s:n, s:s, s:n, s:n, s:n, s:n, s:n, s:n}", "schema", 1, "time", "stage", "verdict", "uid",
-                              (json_int_t)getuid(), "user", options.own, "name", name, "request", "decision", "ok", "reason", "plugin", "tid", "us", "token", "grant");
+    json_t *event = json_pack("{s:i, s:n, s:s, s:I, s:s, s:s, s:n, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "schema", 1, "time", "stage", "verdict", "uid",
+                              (json_int_t)getuid(), "user", options.own, "name", name, "request", "decision", "ok", "reason", "plugin", "tid", "us", "token", "grant", "ended");
     if (json_is_object(verdict)) {
         add_verdict(event, verdict);
         return event;
     }
     json_object_set_new(event, "stage", json_string("release"));
     json_object_set_new(event, "request", json_string("release"));
+    json_object_set_new(event, "ended", value_of(told, "ended"));
     json_object_set_new(event, "time", released_at(client_string(told, "released")));
     return event;
 }

@@ -44,13 +44,13 @@ void kept_verdict(const char *name, const char *text, size_t length)
     close(fd);
 }
 
-void kept_release(const char *name)
+void kept_release(const char *name, const char *why)
 {
     char line[AROUND + NAME_BYTES], now[SECONDS_TEXT];
     int fd = open_file();
     if (fd < 0)
         return;
-    const int put = snprintf(line, sizeof line, "{\"name\":\"%s\",\"released\":\"%s\"}\n", name, format_seconds(realtime_now(), now));
+    const int put = snprintf(line, sizeof line, "{\"name\":\"%s\",\"released\":\"%s\",\"ended\":\"%.16s\"}\n", name, format_seconds(realtime_now(), now), why == NULL ? "user" : why);
     (void)!write(fd, line, (size_t)put);
     close(fd);
 }

@@ -13,7 +13,8 @@
  *   op=verdict  name decided request text  put it at NAME.verdict; with answers=1 it is the answer to what was told, with more=1 to NAME.json
  *                                       alone, and NAME.tid will have another
  *   op=done     name                    to what was told there is no answer
- *   op=remove   name file [stamp]       remove NAME.file if it is still as it was, or whatever it is; with released=1 what it held has ended
+ *   op=remove   name file [stamp]       remove NAME.file if it is still as it was, or whatever it is; with released=WHY what it held has ended
+ *   op=last                             end: the broker does, too
  *   op=end                              end, if it is really idle: events that come now are the next reader's
  *
  * and hears
@@ -98,12 +99,13 @@ static void take_remove(const struct paragraph *said, const char *name)
     if (ending == NULL || !stamp_get(said, "judged", &judged))
         exit(EX_PROTOCOL);
     const bool is_verdict = strcmp(file, "verdict") == 0;
-    const bool is_release = is_verdict && (paragraph_get(said, "released") != NULL || verdict_decided(name) >= 0);
+    const char *why = paragraph_get(said, "released");
+    const bool is_release = is_verdict && (why != NULL || verdict_decided(name) >= 0);
     if (is_verdict)
         entry_no_verdict(name);
     file_remove(name, ending, any ? NULL : &judged);
     if (is_release)
-        kept_release(name);
+        kept_release(name, why);
 }
 
 static void take_scan(const struct paragraph *said)
@@ -130,6 +132,8 @@ static void obey(const struct paragraph *said)
     idle_told = false;
     if (strcmp(op, "scan") == 0)
         take_scan(said);
+    else if (strcmp(op, "last") == 0)
+        exit(EX_OK);
     else if (strcmp(op, "text") == 0)
         add_text(paragraph_get(said, "text"));
     else if (strcmp(op, "end") == 0) {

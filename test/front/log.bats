@@ -47,7 +47,7 @@ begins() {
     silent rtf release cam
     eventually released cam
     prints 0 rtf_root log --stage release
-    grep -qE " release ok $ALICE/cam release\$" "$WORK/out"
+    grep -qE " release ok $ALICE/cam release: its owner has removed the spec\$" "$WORK/out"
     lacks 'no reason given' "$WORK/out"
 }
 
@@ -188,6 +188,50 @@ END
     jq -e -s 'map(select(.name == "cam"))[0].end == "2020-01-03T00:00:00.000000Z"' "$WORK/out"
 }
 
+@test "history: why each ended, over a stop of the broker" {
+    broker_start
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
+    spec $ALICE lease '{"runtime": "1ms", "period": "20ms", "expires": "300ms"}' >/dev/null
+    eventually released lease
+    broker_stop TERM
+    broker_start
+    silent rtf_root revoke $ALICE/cam
+    eventually released cam
+    rtf_root history --json >"$WORK/out"
+    [ "$(jq -r '"\(.name) \(.ended)"' "$WORK/out" | paste -sd ,)" = 'lease lease,cam broker,cam revoke' ]
+    # While there was no broker nothing was held.
+    jq -e -s 'map(select(.name == "cam")) | .[0].end < .[1].begin' "$WORK/out"
+    prints 0 rtf_root history --noheadings --name lease
+    grep -q ' lease$' "$WORK/out"
+}
+
+# as_of BEGIN END NAME SHARE: lines of a log that says so
+as_of() {
+    jq -c -n --arg begin "$1" --arg end "$2" --arg name "$3" --argjson share "$4" '{schema: 1, uid: 1000, user: "ann", name: $name, token: null}
+        | (.stage = "verdict" | .time = $begin | .grant = {plugin: "EDF", policy: "deadline", cpus: "0", priority: null, accepted_runtime: 1, period: 4, deadline: 4, utilization: $share, claims: []}),
+          (.stage = "release" | .time = $end | .grant = null | .ended = "user")'
+}
+
+@test "history: totals of each user, of what is between two times" {
+    broker_start
+    {
+        as_of 2020-01-01T00:00:00.000000Z 2020-01-01T01:00:00.000000Z cam 250000000
+        as_of 2020-01-01T02:00:00.500000Z 2020-01-01T02:00:02.000000Z arm 500000000
+        as_of 2020-01-01T03:00:00.000000Z 2020-01-01T03:00:10.000000Z cam 0
+    } | older 1
+    touch -d 2020-01-02 "$SPOOL/log/events.ndjson.1"
+    prints 0 rtf_root history --totals --json
+    says '. == {user: "ann", uid: 1000, reservations: 2, held: 3611.5, cpu_time: 900.75}'
+    prints 0 rtf_root history --totals
+    diff <(tr -s ' ' <"$WORK/out") - <<END
+USER RESERVATIONS HELD CPU TIME
+ann 2 1h 0min 15min 0s
+END
+    prints 0 rtf_root history --totals --json --since 2020-01-01T00:30:00Z --until 2020-01-01T02:00:01Z
+    says '.reservations == 2 and .held == 1800.5 and .cpu_time == 450.25'
+    fails 64 'rtf history: --totals is of a time, *' rtf_root history --totals --at now
+}
+
 # bats test_tags=turn:2
 @test "history: 5,000 reservations, and none" {
     broker_start
@@ -224,7 +268,9 @@ END
     # The keys are those of the log.
     [ "$(command jq -r 'keys_unsorted | @csv' "$WORK/out" | sort -u)" = "$(command jq -r 'keys_unsorted | @csv' "$EVENTS" | sort -u)" ]
     prints 0 rtf history --json
-    [ "$(jq -r '"\(.name) \(.accepted_runtime) \(.end != null)"' "$WORK/out" | paste -sd ,)" = 'cam 2000 true,cam 4000 true' ]
+    [ "$(jq -r '"\(.name) \(.accepted_runtime) \(.end != null) \(.ended)"' "$WORK/out" | paste -sd ,)" = 'cam 2000 true change,cam 4000 true user' ]
+    rtf log --stage release >"$WORK/out"
+    grep -qE ' release ok .*: user$' "$WORK/out"
     rtf log -f >"$WORK/followed" 2>/dev/null 3>&- &
     FOLLOWER=$!
     echo $FOLLOWER >>"$WORK/pids"

@@ -375,7 +375,7 @@ static enum next gone(struct request *request)
     debt_of_thread(reservation);
     attachment_end(reservation);
     if (reservation->grant->spec.lifetime_thread && reservation->state != RESERVATION_WITHDRAWN) {
-        reservation->state = RESERVATION_ENDING;
+        reservation_end(reservation, ENDED_THREAD);
         reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
     }
     return no_thread(request, "broker", true);

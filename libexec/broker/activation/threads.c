@@ -230,7 +230,7 @@ void threads_look(struct reservation *reservation)
     attachment_end(reservation);
     reservation->judged_tid = (struct stamp){0};
     if (ends && reservation->state != RESERVATION_WITHDRAWN) {
-        reservation->state = RESERVATION_ENDING;
+        reservation_end(reservation, ENDED_THREAD);
         reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
         return; /* without its file, the reservation is released */
     }

@@ -36,6 +36,10 @@ static const char *const result_names[] = {
     [RESULT_WAITING] = "WAITING",
 };
 
+static const char *const ended_names[] = {
+    [ENDED_REVOKE] = "revoke", [ENDED_LEASE] = "lease", [ENDED_THREAD] = "thread", [ENDED_USER] = "user", [ENDED_BROKER] = "broker",
+};
+
 const char *kind_name(enum kind kind)
 {
     return kind_names[kind];
@@ -44,6 +48,11 @@ const char *kind_name(enum kind kind)
 const char *result_name(enum result result)
 {
     return result_names[result];
+}
+
+const char *ended_name(enum ended ended)
+{
+    return ended_names[ended];
 }
 
 char *format_now(char text[static 40])
@@ -174,6 +183,7 @@ static json_t *filled(const struct event *event, uint64_t left_out)
     set(line, "us", number_or_null(event->microseconds, event->microseconds >= 0));
     set(line, "token", text_or_null(event->token));
     set(line, "grant", event->grant == NULL ? json_null() : json_incref(event->grant));
+    set(line, "ended", text_or_null(ended_name(event->ended)));
     (void)json_object_del(line, "left_out");
     if (left_out > 0)
         set(line, "left_out", json_integer((json_int_t)left_out));

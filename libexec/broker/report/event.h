@@ -17,6 +17,7 @@ struct event {
     const char *name, *token;
     pid_t tid;
     int64_t microseconds;
+    enum ended ended;
     json_t *grant; /* as verdict.h has it, the caller's; NULL */
 };
 
@@ -48,5 +49,8 @@ const char *json_as_line(const json_t *json, size_t *length);
 
 const char *kind_name(enum kind kind);
 const char *result_name(enum result result);
+
+/* NULL: ENDED_NOT. */
+const char *ended_name(enum ended ended);
 
 #endif

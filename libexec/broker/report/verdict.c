@@ -44,6 +44,11 @@ static json_t *text_or_null(const char *text)
     return text[0] == '\0' ? json_null() : json_string(text);
 }
 
+static json_t *word_or_null(const char *word)
+{
+    return word == NULL ? json_null() : json_string(word);
+}
+
 /* As `stat -c '%i %.9Z'` prints it: a shell can compare. */
 static json_t *stamp_or_null(json_t *object, const struct stamp *stamp)
 {
@@ -180,9 +185,10 @@ json_t *verdict_grant(const struct grant *grant)
     return grant_or_null(kept(&object), grant);
 }
 
-static json_t *thread_or_null(const struct attachment *attachment)
+/* What has been put back is attached no more. */
+static json_t *thread_or_null(const struct attachment *attachment, enum ended ended)
 {
-    return attachment == NULL ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment_is_pending(attachment) ? "pending" : "attached");
+    return attachment == NULL || ended == ENDED_BROKER ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment_is_pending(attachment) ? "pending" : "attached");
 }
 
 /* What each rule says that is for this user and a plugin that may be asked. */
@@ -227,8 +233,9 @@ static json_t *filled(const struct reservation *reservation, const struct outcom
     set(verdict, "refusal", refusal_or_null(&outcome->refusal));
     set(verdict, "replies", replies_list(outcome));
     set(verdict, "grant", verdict_grant(reservation->grant));
-    set(verdict, "thread", thread_or_null(reservation->attachment));
+    set(verdict, "thread", thread_or_null(reservation->attachment, outcome->ended));
     set(verdict, "time", json_string(format_now(now)));
+    set(verdict, "ended", word_or_null(ended_name(outcome->ended)));
     if (outcome->dry_run)
         add_dry_run(verdict, reservation, outcome);
     else
@@ -244,7 +251,9 @@ static bool verdict_write(const struct reservation *reservation, const struct ou
         errno = ENOMEM;
         return false;
     }
-    const struct told_verdict told = {text, length - 1, reservation->decided, kind_name(outcome->kind), answers, more}; /* without the newline */
+    /* The next broker is to tell the owner what holds then: what the broker's end says has another time than the decision. */
+    const int64_t decided = outcome->ended == ENDED_BROKER ? 0 : reservation->decided;
+    const struct told_verdict told = {text, length - 1, decided, kind_name(outcome->kind), answers, more}; /* without the newline */
     reader_verdict(reservation->user, reservation->name, &told);
     return true;
 }
@@ -258,12 +267,19 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
                           .decision = outcome->result == RESULT_OK ? "ok" : outcome->result == RESULT_WAITING ? "waiting" : "refused", .reason = outcome->reason,
                           .plugin = grant_plugin_name(reservation->grant),
                           .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,
-                          .token = reservation->token, .microseconds = microseconds, .grant = json_object_get(verdict, "grant")};
+                          .token = reservation->token, .microseconds = microseconds, .ended = outcome->ended, .grant = json_object_get(verdict, "grant")};
     event_write(&event);
     event.decision = "error";
     event.reason = strerror(error);
     if (!written)
         event_write(&event);
+}
+
+void verdict_laid_down(struct reservation *reservation)
+{
+    struct outcome outcome = {.kind = UPDATE, .ended = ENDED_BROKER};
+    snprintf(outcome.reason, sizeof outcome.reason, "the broker has stopped: thread %d is what it was before, until a broker starts", (int)reservation->attachment->tid);
+    verdict_tell(reservation, &outcome, -1, false, false);
 }
 
 void verdict_again(struct reservation *reservation, enum kind kind, const char *reason)

@@ -14,6 +14,9 @@ json_t *verdict_grant(const struct grant *grant);
  * not take it the reader tries again. And a line in the log, with how long it took (us; -1: that means nothing). */
 void verdict_tell(struct reservation *reservation, const struct outcome *outcome, int64_t microseconds, bool answers, bool more);
 
+/* The broker ends, and the thread has been put back. */
+void verdict_laid_down(struct reservation *reservation);
+
 /* A verdict without a request: what holds changed, or a restart cut off the one that was due. */
 void verdict_again(struct reservation *reservation, enum kind kind, const char *reason);
 

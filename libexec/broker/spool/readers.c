@@ -315,7 +315,7 @@ void reader_done(struct user *user, const char *name)
     send_soon(user);
 }
 
-static void remove_file(struct user *user, const char *name, const char *file, const struct stamp *judged, bool is_release)
+static void remove_file(struct user *user, const char *name, const char *file, const struct stamp *judged, const char *released)
 {
     if (user->state == DIRECTORY_GONE)
         return;
@@ -323,19 +323,19 @@ static void remove_file(struct user *user, const char *name, const char *file, c
     paragraph_add(&user->reader.output, "file", file);
     if (judged != NULL)
         stamp_add(&user->reader.output, "judged", judged);
-    if (is_release)
-        paragraph_add_number(&user->reader.output, "released", 1);
+    if (released != NULL)
+        paragraph_add(&user->reader.output, "released", released);
     send_soon(user);
 }
 
 void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged)
 {
-    remove_file(user, name, file, judged, false);
+    remove_file(user, name, file, judged, NULL);
 }
 
-void reader_release(struct user *user, const char *name)
+void reader_release(struct user *user, const char *name, const char *why)
 {
-    remove_file(user, name, "verdict", NULL, true);
+    remove_file(user, name, "verdict", NULL, why);
 }
 
 /* As many whole paragraphs as go into one datagram. */
@@ -379,6 +379,27 @@ void readers_flush(void)
         user->reader.unsent = false;
         flush(user);
     }
+}
+
+/* What it still tells does not matter: the next broker looks at all files. */
+bool reader_finish(struct user *user)
+{
+    static char ignored[65536];
+    struct reader *reader = &user->reader;
+    ssize_t got;
+    int fd;
+    if (reader->state != READER_RUNS)
+        return false;
+    if (!reader->has_last_word) {
+        add_op(user, "last", NULL);
+        paragraph_close(&reader->output);
+    }
+    reader->has_last_word = true;
+    flush(user);
+    while ((got = receive_with_fd(reader->socket, ignored, sizeof ignored, &fd)) > 0)
+        if (fd >= 0)
+            tell->dispose(fd);
+    return got < 0 && is_of_the_moment(errno);
 }
 
 /* ---- hearing it ---- */

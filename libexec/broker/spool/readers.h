@@ -57,11 +57,14 @@ void reader_done(struct user *user, const char *name);
 void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged);
 
 /* What it held has ended, and so does its verdict; whether the owner has removed that already or not. */
-void reader_release(struct user *user, const char *name);
+void reader_release(struct user *user, const char *name, const char *why);
 
 /* What it says makes no sense: it is killed, and another one started. */
 void reader_fail(struct user *user, const char *why);
 
 void readers_flush(void);
+
+/* At the broker's end: sends what is left, and that nothing follows. False: the reader has done all, or is gone. */
+bool reader_finish(struct user *user);
 
 #endif

@@ -328,8 +328,8 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
         waiters_add(reservation, recorded->waits, WHY_BAD_SPEC); /* no bad spec waits: for whatever it is refused next, that is told */
     reservation->judged = recorded->judged;
     reservation->judged_tid = recorded->judged_tid;
-    if (recorded->ending)
-        reservation->state = RESERVATION_ENDING;
+    if (recorded->ended != ENDED_NOT)
+        reservation_end(reservation, recorded->ended);
     if (recorded->attached && reservation->grant != NULL)
         take_up_thread(reservation, recorded, &apply);
     return apply;

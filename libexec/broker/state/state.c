@@ -121,7 +121,7 @@ bool state_reservation(const struct reservation *reservation)
     add_stamp("judged_tid", &reservation->judged_tid);
     paragraph_add_stated(&output, "lease", (uint64_t)lease_end(reservation));
     paragraph_add_stated(&output, "waits", (uint64_t)waits_since(reservation));
-    paragraph_add_stated(&output, "ending", reservation->state == RESERVATION_ENDING && reservation->grant == NULL);
+    paragraph_add_stated(&output, "ending", reservation->state == RESERVATION_ENDING && reservation->grant == NULL ? (uint64_t)reservation->ended : 0);
     if (reservation->token != NULL)
         paragraph_add(&output, "token", reservation->token);
     if (reservation->grant != NULL)
@@ -340,18 +340,19 @@ static void free_parts(struct recorded_reservation *reservation)
 
 static bool get_reservation(const struct paragraph *record, struct recorded_reservation *reservation)
 {
-    uint64_t time, lease, waits;
+    uint64_t time, lease, waits, ended;
     *reservation = (struct recorded_reservation){0};
     if (!get(record, "task", UINT64_MAX, &reservation->task) || !get(record, "class", UINT16_MAX, &reservation->class) || !get(record, "time", INT64_MAX, &time) ||
         !get_text(record, "user", reservation->user, sizeof reservation->user) || !get_text(record, "name", reservation->name, sizeof reservation->name) ||
         !get_text(record, "token", reservation->token, sizeof reservation->token) || !get_text(record, "plugin", reservation->plugin, sizeof reservation->plugin) ||
-        !get(record, "lease", INT64_MAX, &lease) || !get(record, "waits", INT64_MAX, &waits) || !get_bool(record, "ending", &reservation->ending) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
+        !get(record, "lease", INT64_MAX, &lease) || !get(record, "waits", INT64_MAX, &waits) || !get(record, "ending", ENDED_BROKER, &ended) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
         return false;
     if (strchr(reservation->user, '/') != NULL || !name_is_valid(reservation->name, strlen(reservation->name), NAME_BYTES - 1))
         return false;
     reservation->time = (int64_t)time;
     reservation->lease = (int64_t)lease;
     reservation->waits = (int64_t)waits;
+    reservation->ended = (enum ended)ended;
     reservation->granted = reservation->plugin[0] != '\0';
     if (reservation->granted && (!get_grant(record, reservation) || !claims_get(record, &reservation->claims))) {
         free_parts(reservation);

@@ -7,7 +7,7 @@
  *   record=whole   all that was in force when this journal was begun stands before
  *   record=kernel  rt_runtime= what sched_rt_runtime_us was before it was set to -1, as brokers of before had it here; read only
  *   record=left    the broker ended by SIGINT and left everything in force
- *   record=reservation    user= name= task= time= and, as they exist: judged=, judged_tid=, lease=, waits=, ending=1 (it has nothing, and its spec is being removed), token=, the grant (plugin=- where it
+ *   record=reservation    user= name= task= time= and, as they exist: judged=, judged_tid=, lease=, waits=, ending= (it has nothing, and its spec is being removed: enum ended says why), token=, the grant (plugin=- where it
  *                  has no CPU time, RESOURCE_plugin= and more for each claim on another resource), the attached thread (pending=1: it sleeps) and its former
  *                  attributes, former_ioprio= among them, as ioprio_get(2) says it, where enforce=ioprio raises it
  *   record=gone    user= name= task=
@@ -33,7 +33,8 @@ struct recorded_reservation {
     struct stamp judged, judged_tid;
     bool granted;
     struct grant grant;
-    bool attached, by_file, laid_down, ending;
+    bool attached, by_file, laid_down;
+    enum ended ended; /* it has nothing, and its spec is being removed */
     bool orphan; /* recover.c: nobody answers for its thread any more */
     pid_t tid, process;
     uint64_t started_by;
