@@ -103,7 +103,7 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c $(CLIENT) $(NEEDS_OPTIONS) lib/notify.c lib/units.c lib/options.c)
 $(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) lib/units.c lib/options.c)
-$(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c journal.c) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/paragraph.c $(CLIENT) lib/units.c lib/options.c)
+$(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c journal.c states.c) lib/thread.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/paragraph.c $(CLIENT) lib/units.c lib/options.c)
 # Commands that ask the broker for something: libexec/front/request is what they share.
 REQUEST := $(wildcard libexec/front/request/*.c) $(NEEDS_OPTIONS) lib/paragraph.c lib/units.c
 $(addprefix $(B)/libexec/front/,rtf-declare rtf-change rtf-detach rtf-release rtf-attach rtf-what-if rtf-show rtf-adopt): $(B)/libexec/front/%: $(call objects,libexec/front/%.c) $(call objects,$(REQUEST) $(CLIENT))
@@ -113,7 +113,7 @@ $(B)/libexec/front/rtf-adopt: $(call objects,lib/thread.c)
 $(B)/libexec/front/log-lines: $(call objects,libexec/front/log-lines.c libexec/front/request/grant-text.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c lib/options.c)
-$(B)/libexec/front/rtf-ls:   $(call objects,libexec/front/rtf-ls.c libexec/front/journal.c lib/resource.c lib/wire.c lib/disk.c lib/name.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
+$(B)/libexec/front/rtf-ls:   $(call objects,$(addprefix libexec/front/,rtf-ls.c journal.c states.c) lib/resource.c lib/wire.c lib/disk.c lib/name.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
 $(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/throttle.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC) lib/options.c)
 $(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
 $(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC) lib/options.c)

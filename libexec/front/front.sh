@@ -43,7 +43,7 @@ front_unwritten() { # STATUS
     fail 74 'standard output cannot be written'
 }
 
-# Anything for a terminal: what is no printable ASCII is \uXXXX, as printable.c and front.jq have it. A byte that belongs to no character stands for itself.
+# Anything for a terminal: what is no printable ASCII is \uXXXX, as client_printable and front.jq have it. A byte that belongs to no character stands for itself.
 front_escape() { # BYTE-THAT-PASSES...
     od -An -v -tu1 | awk -v passing=" $* " '
         { for (i = 1; i <= NF; i++) byte[++count] = $i }

@@ -115,8 +115,8 @@ static json_t *time_as_json(const struct paragraph *record)
 static json_t *verdict_of(const struct paragraph *record)
 {
     const char *result = paragraph_get(record, "plugin") != NULL ? "OK" : paragraph_get(record, "waits") != NULL ? "WAITING" : NULL;
-    return json_pack("{s:o, s:s?, s:o, s:o, s:o}", "token", text_or_null(record, "token"), "result", result, "grant", grant_as_json(record), "thread",
-                                thread_as_json(record), "time", time_as_json(record));
+    return json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o}", "token", text_or_null(record, "token"), "result", result, "grant", grant_as_json(record), "thread",
+                                thread_as_json(record), "time", time_as_json(record), "lease", number_or_null(record, "lease"));
 }
 
 /* Takes the verdict over. Only the last one of those that are read at a time is told. */

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 struct journal_listener {
-    /* What its owner was told, with the keys of rtf-verdict(5) that the journal knows: token, result, grant, thread, time. The listener's
-     * from here on. */
+    /* What its owner was told, with the keys of rtf-verdict(5) that the journal knows: token, result, grant, thread, time. And `lease`, when its lease is
+     * over: CLOCK_BOOTTIME, ns; null: it has none. The listener's from here on. */
     void (*booked)(const char *user, const char *name, json_t *verdict);
     void (*gone)(const char *user, const char *name);
 };

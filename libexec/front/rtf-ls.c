@@ -14,46 +14,45 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client.h"
 #include "journal.h"
 #include "options.h"
-#include "thread.h"
+#include "states.h"
 #include "units.h"
 
 enum { PATTERNS = 64, CELL = 32 };
-enum { KEY_JSON = 256, KEY_ALL, KEY_USER, KEY_NO_HEADINGS, KEY_SPOOL, KEY_COLOR };
+enum { KEY_JSON = 256, KEY_ALL, KEY_USER, KEY_NO_HEADINGS, KEY_SPOOL, KEY_COLOR, KEY_SORT };
 
-/* What a reservation is now. */
-enum state { ASKED, WAITING, REFUSED, DRY_RUN, GRANTED, PENDING, ATTACHED, DRIFTED };
-static const char *const states[] = {[ASKED] = "asked", [WAITING] = "waiting", [REFUSED] = "refused", [DRY_RUN] = "dry-run", [GRANTED] = "granted",
-                                     [PENDING] = "pending", [ATTACHED] = "attached", [DRIFTED] = "drifted"};
-static const char *const colours[] = {[ASKED] = "33", [WAITING] = "33", [REFUSED] = "31", [DRY_RUN] = "36", [GRANTED] = "", [PENDING] = "33", [ATTACHED] = "32",
+static const char *const colours[STATES] = {[ASKED] = "33", [WAITING] = "33", [REFUSED] = "31", [DRY_RUN] = "36", [GRANTED] = "", [PENDING] = "33", [ATTACHED] = "32",
                                       [DRIFTED] = "31;1"};
 
 struct row {
     char *user, *name;
     enum state state;
     json_t *verdict;
+    int64_t left; /* us, until its lease is over; -1: it has none */
     char comm[64];
 };
 
-enum column { USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, TID, COMMAND, RESULT, ANSWERED, REASON, COLUMNS };
+enum column { USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, EXPIRES, TID, COMMAND, RESULT, ANSWERED, REASON, COLUMNS };
 static const char *const headings[COLUMNS] = {
     [USER] = "USER",     [NAME] = "NAME",         [STATE] = "STATE",     [PLUGIN] = "PLUGIN",   [POLICY] = "POLICY",     [CPUS] = "CPUS",
-    [PRIORITY] = "PRIORITY", [RUNTIME] = "RUNTIME", [PERIOD] = "PERIOD", [DEADLINE] = "DEADLINE", [SHARE] = "SHARE",   [TID] = "TID",
+    [PRIORITY] = "PRIORITY", [RUNTIME] = "RUNTIME", [PERIOD] = "PERIOD", [DEADLINE] = "DEADLINE", [SHARE] = "SHARE",   [EXPIRES] = "EXPIRES", [TID] = "TID",
     [COMMAND] = "COMMAND", [RESULT] = "RESULT", [ANSWERED] = "ANSWERED", [REASON] = "REASON"};
 
 struct options {
     const char *spool, *user, *columns;
     const char *patterns[PATTERNS];
     int pattern_count;
-    bool json, all, no_headings;
+    enum column sort; /* COLUMNS: by name */
+    bool json, all, no_headings, reverse;
     int color; /* -1: as the terminal is */
 };
 
-static struct options options = {.spool = RTF_SPOOL, .color = -1};
+static struct options options = {.spool = RTF_SPOOL, .sort = COLUMNS, .color = -1};
 static struct row *rows;
 static size_t row_count;
 
@@ -80,59 +79,6 @@ static bool is_null(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return value == NULL || json_is_null(value);
-}
-
-/* Whether the verdict is to the file that is there now. */
-static bool is_current(const json_t *verdict, const struct stat *status)
-{
-    char changed[40];
-    const json_t *spec = json_object_get(verdict, "spec");
-    const char *text = client_string(spec, "changed");
-    snprintf(changed, sizeof changed, "%lld.%09ld", (long long)status->st_ctim.tv_sec, status->st_ctim.tv_nsec);
-    return text != NULL && strcmp(text, changed) == 0 && number(spec, "inode") == (json_int_t)status->st_ino;
-}
-
-/* Its owner may have given it other CPUs since. */
-static bool is_elsewhere(const json_t *grant, const struct attributes *now)
-{
-    cpu_set_t granted;
-    const char *cpus = client_string(grant, "cpus");
-    return cpus != NULL && parse_cpus(cpus, &granted) && !CPU_EQUAL(&granted, &now->cpus);
-}
-
-/* Does the kernel still run the thread as granted? One that is held to its runtime is ordinary while it has none left. */
-static bool has_drifted(const json_t *grant, pid_t tid)
-{
-    struct attributes now;
-    enum policy policy;
-    const char *name = client_string(grant, "policy");
-    if (name == NULL || !policy_from_name(name, &policy) || !thread_attributes(tid, &now))
-        return false;
-    if (now.policy != policy)
-        return policy == POLICY_DEADLINE || policy_is_real_time(now.policy) || is_null(grant, "runtime");
-    if (is_elsewhere(grant, &now))
-        return true;
-    if (policy == POLICY_DEADLINE)
-        return (json_int_t)now.runtime != number(grant, "accepted_runtime") || (json_int_t)now.period != number(grant, "period") ||
-               (json_int_t)now.deadline != number(grant, "deadline");
-    return now.priority != number(grant, "priority");
-}
-
-static enum state state_of(const json_t *verdict, bool current)
-{
-    const json_t *grant = json_object_get(verdict, "grant"), *thread = json_object_get(verdict, "thread");
-    const char *state = client_string(thread, "state"), *result = client_string(verdict, "result");
-    if (verdict == NULL || (!current && !json_is_object(grant)))
-        return ASKED;
-    if (!json_is_object(grant) && result != NULL && strcmp(result, "WAITING") == 0)
-        return WAITING;
-    if (!json_is_object(grant))
-        return json_is_true(json_object_get(verdict, "dry_run")) && result != NULL && strcmp(result, "OK") == 0 ? DRY_RUN : REFUSED;
-    if (state == NULL)
-        return GRANTED;
-    if (strcmp(state, "attached") != 0)
-        return PENDING;
-    return has_drifted(grant, (pid_t)number(thread, "tid")) ? DRIFTED : ATTACHED;
 }
 
 static void read_comm(pid_t tid, char comm[static 64])
@@ -164,7 +110,7 @@ static struct row *new_row(const char *user, const char *name)
             die(EX_OSERR, "no memory");
     }
     struct row *row = &rows[row_count++];
-    *row = (struct row){.user = strdup(user), .name = strdup(name)};
+    *row = (struct row){.user = strdup(user), .name = strdup(name), .left = -1};
     return row;
 }
 
@@ -176,13 +122,30 @@ static void take_verdict(struct row *row, json_t *verdict, bool is_current)
         read_comm((pid_t)number(json_object_get(verdict, "thread"), "tid"), row->comm);
 }
 
+static int64_t now_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* The lease begins when the spec is written or touched. */
+static int64_t left_since(const struct row *row, const struct stat *spec)
+{
+    const json_t *expires = json_object_get(json_object_get(row->verdict, "grant"), "expires");
+    const int64_t written = (int64_t)spec->st_ctim.tv_sec * 1000000 + spec->st_ctim.tv_nsec / 1000;
+    const int64_t left = written + json_integer_value(expires) - now_of(CLOCK_REALTIME);
+    return !json_is_integer(expires) ? -1 : left < 0 ? 0 : left;
+}
+
 static void add_row(int directory, const char *user, const char *name, const struct stat *status)
 {
     char file[CLIENT_NAME_MAX + sizeof ".verdict"];
     struct row *row = new_row(user, name);
     snprintf(file, sizeof file, "%.*s.verdict", CLIENT_NAME_MAX, name);
     json_t *verdict = client_read_object(directory, file);
-    take_verdict(row, verdict, verdict != NULL && is_current(verdict, status));
+    take_verdict(row, verdict, verdict != NULL && verdict_is_current(verdict, status));
+    row->left = left_since(row, status);
 }
 
 /* Each NAME.json in it. */
@@ -215,10 +178,19 @@ static bool read_user(int specs, const char *user)
 
 /* ---- what the broker's journal says: root enters no user's directory ---- */
 
+static int64_t left_until(const json_t *lease)
+{
+    const int64_t left = json_integer_value(lease) / 1000 - now_of(CLOCK_BOOTTIME);
+    return !json_is_integer(lease) ? -1 : left < 0 ? 0 : left;
+}
+
 static void add_booked(const char *user, const char *name, json_t *verdict)
 {
-    if (is_wanted(name) && (options.user == NULL || strcmp(user, options.user) == 0))
-        take_verdict(new_row(user, name), verdict, true);
+    if (!is_wanted(name) || (options.user != NULL && strcmp(user, options.user) != 0))
+        return;
+    struct row *row = new_row(user, name);
+    take_verdict(row, verdict, true);
+    row->left = left_until(json_object_get(verdict, "lease"));
 }
 
 static void is_gone(const char *user, const char *name)
@@ -257,14 +229,6 @@ static void read_rows(void)
     client_close(&client);
 }
 
-/* By user, then run-9 before run-10. */
-static int compare_rows(const void *one, const void *two)
-{
-    const struct row *a = one, *b = two;
-    int by_user = strcmp(a->user, b->user);
-    return by_user != 0 ? by_user : strverscmp(a->name, b->name);
-}
-
 /* ---- as JSON ---- */
 
 static json_t *value_of(const json_t *object, const char *key)
@@ -275,11 +239,12 @@ static json_t *value_of(const json_t *object, const char *key)
 
 static json_t *row_as_json(const struct row *row)
 {
-    static const char *const of_grant[] = {"plugin", "policy", "cpus", "priority", "runtime", "accepted_runtime", "period", "deadline", "utilization", "claims"};
+    static const char *const of_grant[] = {"plugin", "policy", "cpus", "priority", "runtime", "accepted_runtime", "period", "deadline", "utilization", "expires", "claims"};
     const json_t *grant = json_object_get(row->verdict, "grant");
-    json_t *object = json_pack("{s:s, s:s, s:s}", "user", row->user, "name", row->name, "state", states[row->state]);
+    json_t *object = json_pack("{s:s, s:s, s:s}", "user", row->user, "name", row->name, "state", state_name(row->state));
     for (size_t i = 0; i < sizeof of_grant / sizeof *of_grant; i++)
         json_object_set_new(object, of_grant[i], value_of(grant, of_grant[i]));
+    json_object_set_new(object, "expires_in", row->left < 0 ? json_null() : json_integer((json_int_t)row->left));
     json_object_set_new(object, "tid", value_of(json_object_get(row->verdict, "thread"), "tid"));
     json_t *comm = row->comm[0] == '\0' ? NULL : json_string(row->comm);
     json_object_set_new(object, "command", comm == NULL ? json_null() : comm);
@@ -307,19 +272,42 @@ static void print_json(void)
 static enum column shown[COLUMNS];
 static int shown_count;
 
+__attribute__((noreturn))
+static void no_column(const char *option, const char *text)
+{
+    die(EX_USAGE, "%s %s: columns are USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, EXPIRES, TID, COMMAND, RESULT, "
+        "ANSWERED and REASON", option, text);
+}
+
+static enum column column_named(const char *option, const char *text, const char *word)
+{
+    for (enum column column = USER; column < COLUMNS; column++)
+        if (strcasecmp(word, headings[column]) == 0)
+            return column;
+    no_column(option, text);
+}
+
 static void show_columns(const char *list)
 {
     char *copy = strdup(list), *rest = copy;
     for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
-        enum column column = USER;
-        while (column < COLUMNS && strcasecmp(word, headings[column]) != 0)
-            column++;
-        if (column == COLUMNS || shown_count == COLUMNS)
-            die(EX_USAGE, "-o %s: columns are USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, TID, COMMAND, RESULT, "
-                "ANSWERED and REASON, each once", list);
-        shown[shown_count++] = column;
+        if (shown_count == COLUMNS)
+            die(EX_USAGE, "-o %s: each column once", list);
+        shown[shown_count++] = column_named("-o", list, word);
     }
     free(copy);
+}
+
+/* EXPIRES only where something does. */
+static void show_usual_columns(void)
+{
+    static const enum column usual[] = {USER, NAME, STATE, PLUGIN, RUNTIME, PERIOD, PRIORITY, SHARE, EXPIRES, TID, COMMAND};
+    bool any_expires = false;
+    for (size_t row = 0; row < row_count; row++)
+        any_expires |= rows[row].left >= 0;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if ((usual[i] != USER || options.all) && (usual[i] != EXPIRES || any_expires))
+            shown[shown_count++] = usual[i];
 }
 
 static const char *heading(enum column column)
@@ -362,13 +350,32 @@ static const char *share_text(const json_t *grant, char text[static CELL])
     return share <= 0 ? "-" : format_utilization((uint64_t)share, text);
 }
 
+/* Of what is near, more exactly. */
+static const char *left_text(int64_t left, char text[static CELL])
+{
+    static const int64_t s = 1000000, min = 60 * s, h = 60 * min, d = 24 * h;
+    if (left < 0)
+        return "-";
+    if (left < 10 * s)
+        snprintf(text, CELL, "%lld.%llds", (long long)(left / s), (long long)(left % s / (s / 10)));
+    else if (left < 2 * min)
+        snprintf(text, CELL, "%llds", (long long)(left / s));
+    else if (left < 2 * h)
+        snprintf(text, CELL, "%lldmin", (long long)(left / min));
+    else if (left < 2 * d)
+        snprintf(text, CELL, "%lldh", (long long)(left / h));
+    else
+        snprintf(text, CELL, "%lldd", (long long)(left / d));
+    return text;
+}
+
 static const char *cell(const struct row *row, enum column column, char text[static CELL])
 {
     const json_t *grant = json_object_get(row->verdict, "grant"), *thread = json_object_get(row->verdict, "thread");
     switch (column) {
     case USER: return row->user;
     case NAME: return row->name;
-    case STATE: return states[row->state];
+    case STATE: return state_name(row->state);
     case PLUGIN: return word(grant, "plugin");
     case POLICY: return word(grant, "policy");
     case CPUS: return word(grant, "cpus");
@@ -377,6 +384,7 @@ static const char *cell(const struct row *row, enum column column, char text[sta
     case PERIOD: return time_text(grant, "period", text);
     case DEADLINE: return time_text(grant, "deadline", text);
     case SHARE: return share_text(grant, text);
+    case EXPIRES: return left_text(row->left, text);
     case TID: return number_text(thread, "tid", text);
     case COMMAND: return row->comm[0] == '\0' ? "-" : row->comm;
     case RESULT: return word(row->verdict, "result");
@@ -386,6 +394,52 @@ static const char *cell(const struct row *row, enum column column, char text[sta
     }
     return "-";
 }
+
+/* ---- in order ---- */
+
+/* -1: there is none, or the column has texts. */
+static json_int_t amount(const struct row *row, enum column column)
+{
+    static const char *const keys[COLUMNS] = {[PRIORITY] = "priority", [PERIOD] = "period", [DEADLINE] = "deadline", [SHARE] = "utilization"};
+    const json_t *grant = json_object_get(row->verdict, "grant"), *thread = json_object_get(row->verdict, "thread");
+    const bool is_runtime = column == RUNTIME, is_tid = column == TID;
+    const char *key = is_runtime ? is_null(grant, "accepted_runtime") ? "runtime" : "accepted_runtime" : is_tid ? "tid" : keys[column];
+    if (column == EXPIRES)
+        return row->left;
+    if (column == STATE)
+        return row->state;
+    const json_int_t value = key == NULL ? 0 : number(is_tid ? thread : grant, key);
+    return value > 0 ? value : -1;
+}
+
+/* What has no number comes last in either direction. */
+static int compare_cells(const struct row *a, const struct row *b, enum column column)
+{
+    char one[CELL], two[CELL];
+    const json_int_t has = amount(a, column), had = amount(b, column);
+    if ((has < 0) != (had < 0))
+        return has < 0 ? 1 : -1;
+    const int by = has < 0 ? strverscmp(cell(a, column, one), cell(b, column, two)) : has < had ? -1 : has > had;
+    return options.reverse ? -by : by;
+}
+
+/* By what was asked for; then by user, and run-9 before run-10. */
+static int compare_rows(const void *one, const void *two)
+{
+    const struct row *a = one, *b = two;
+    int by = options.sort == COLUMNS ? 0 : compare_cells(a, b, options.sort);
+    if (by == 0)
+        by = strcmp(a->user, b->user);
+    return by != 0 ? by : strverscmp(a->name, b->name);
+}
+
+static void sort_by(const char *text)
+{
+    options.reverse = text[0] == '-';
+    options.sort = column_named("--sort", text, text + options.reverse);
+}
+
+/* ---- on a terminal ---- */
 
 /* Most are; and of thousands each character counts. */
 static bool is_plain(const char *text)
@@ -486,6 +540,7 @@ static void tell_no_broker(void)
 static const struct argp_option option_table[] = {
     {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
     {"output", 'o', "COLUMN,...", 0, "Which columns", 0},
+    {"sort", KEY_SORT, "[-]COLUMN", 0, "By this column; with -, the largest first", 0},
     {"noheadings", KEY_NO_HEADINGS, NULL, 0, "Leave the headings out", 0},
     {"all", KEY_ALL, NULL, 0, "Of all users (root only)", 0},
     {"user", KEY_USER, "USER", 0, "Of this user (root only)", 0},
@@ -509,6 +564,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case 'o': options.columns = argument; break;
     case KEY_NO_HEADINGS: options.no_headings = true; break;
     case KEY_ALL: options.all = true; break;
+    case KEY_SORT: sort_by(argument); break;
     case KEY_USER: options.user = argument; break;
     case KEY_COLOR: options.color = take_color(argument); break;
     case KEY_SPOOL: options.spool = argument; break;
@@ -538,10 +594,11 @@ int main(int argc, char **argv)
         return EX_USAGE;
     if (options.user != NULL && (options.user[0] == '.' || strchr(options.user, '/') != NULL))
         die(EX_USAGE, "--user %s: this is no user", options.user);
-    show_columns(options.columns != NULL ? options.columns
-                 : options.all           ? "USER,NAME,STATE,PLUGIN,RUNTIME,PERIOD,PRIORITY,SHARE,TID,COMMAND"
-                                         : "NAME,STATE,PLUGIN,RUNTIME,PERIOD,PRIORITY,SHARE,TID,COMMAND");
+    if (options.columns != NULL)
+        show_columns(options.columns);
     read_rows();
+    if (options.columns == NULL)
+        show_usual_columns();
     if (row_count > 1)
         qsort(rows, row_count, sizeof *rows, compare_rows);
     options.json ? print_json() : print_table();

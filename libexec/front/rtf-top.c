@@ -57,6 +57,7 @@ static void read_status(void)
         return;
     json_decref(status);
     status = fresh;
+    rows_take_plugins(json_object_get(status, "plugins"));
 }
 
 static bool is_served(void)

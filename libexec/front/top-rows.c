@@ -36,22 +36,11 @@ static json_t *read_verdict(int directory, const char *name)
     return client_read_object(directory, file);
 }
 
-static bool has_spec(const struct row *row)
+static bool has_spec(const struct row *row, struct stat *spec)
 {
     char file[CLIENT_NAME_MAX + sizeof ".json"];
-    struct stat status;
     snprintf(file, sizeof file, "%s.json", row->name);
-    return fstatat(row->owner->directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* What a user may have written, for a terminal. */
-static void copy_word(const json_t *object, const char *key, char *word, size_t size)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    snprintf(word, size, "%s", text == NULL ? "" : text);
-    for (; *word != '\0'; word++)
-        if (*word < ' ' || *word > '~')
-            *word = '?';
+    return fstatat(row->owner->directory, file, spec, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static uint64_t number(const json_t *object, const char *key)
@@ -74,17 +63,16 @@ static void forget_thread(struct row *row)
 
 static void read_command(struct row *row)
 {
-    char path[40];
+    char path[40], name[WORD_BYTES];
     snprintf(path, sizeof path, "/proc/%d/comm", (int)row->tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, row->command, sizeof row->command - 1);
+    ssize_t length = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
     if (fd >= 0)
         close(fd);
-    row->command[length < 0 ? 0 : length] = '\0';
-    row->command[strcspn(row->command, "\n")] = '\0';
-    for (char *at = row->command; *at != '\0'; at++)
-        if (*at < ' ' || *at > '~')
-            *at = '?';
+    if (length > 0 && name[length - 1] == '\n')
+        length--;
+    name[length < 0 ? 0 : length] = '\0';
+    (void)client_printable(name, row->command, sizeof row->command);
 }
 
 /* The file stays open, for that saves the kernel two thirds of the way; and of another thread that comes to have the id it tells nothing. */
@@ -105,13 +93,15 @@ static void open_thread(struct row *row, pid_t tid)
 static bool exceeds(const struct row *row, uint64_t ran, uint64_t elapsed)
 {
     /* A budget may be had at the end of one period and at the beginning of the next, on either end of what was looked at. */
-    return row->share > 0 && row->runtime > 0 && ran > elapsed / 1000 * row->share / (one_cpu / 1000) + 2000 * row->runtime;
+    return row->share > 0 && row->grant.runtime > 0 && !row->is_held && ran > elapsed / 1000 * row->share / (one_cpu / 1000) + 2000 * row->grant.runtime;
 }
 
 static void look_at_thread(struct row *row, int64_t now)
 {
     char text[80];
     unsigned long long ran, waited;
+    if (row->state >= ATTACHED)
+        row->state = has_drifted(&row->grant, row->tid) ? DRIFTED : ATTACHED;
     ssize_t length = row->schedstat < 0 ? -1 : pread(row->schedstat, text, sizeof text - 1, 0);
     if (length <= 0) {
         row->uses = row->waits = 0;
@@ -133,7 +123,41 @@ static void look_at_thread(struct row *row, int64_t now)
 
 uint64_t row_ratio(const struct row *row)
 {
-    return row->share == 0 ? 0 : row->uses * 1000 / row->share;
+    const uint64_t ratio = row->share == 0 ? 0 : row->uses * 1000 / row->share;
+    return row->is_held && ratio > ROW_ALL ? ROW_ALL : ratio;
+}
+
+/* ---- plugins ---- */
+
+static char (*holding)[WORD_BYTES];
+static size_t holding_count;
+
+static bool holds(const char *plugin)
+{
+    for (size_t i = 0; i < holding_count; i++)
+        if (strcmp(holding[i], plugin) == 0)
+            return true;
+    return false;
+}
+
+/* Where a name had no room it holds nobody: each that is shown is as long as this at most. */
+void rows_take_plugins(const json_t *plugins)
+{
+    size_t i;
+    const json_t *plugin;
+    holding_count = 0;
+    free(holding);
+    holding = calloc(json_array_size(plugins) + 1, sizeof *holding);
+    if (holding == NULL)
+        abort();
+    json_array_foreach(plugins, i, plugin) {
+        const char *enforce = client_string(plugin, "enforce"), *name = client_string(plugin, "name");
+        if (enforce != NULL && name != NULL && strcmp(enforce, "runtime") == 0)
+            (void)client_printable(name, holding[holding_count++], WORD_BYTES);
+    }
+    for (struct member *member = members; member != NULL; member = member->hh.next)
+        for (struct row *row = member->rows; row != NULL; row = row->hh.next)
+            row->is_held = row->grant.has_runtime && holds(row->plugin);
 }
 
 /* ---- rows ---- */
@@ -177,25 +201,14 @@ static void remove_row(struct row *row)
     free_row(row);
 }
 
-static enum row_state state_of(const json_t *verdict, const json_t *grant, const char *thread)
-{
-    if (verdict == NULL)
-        return ROW_ASKED;
-    if (!json_is_object(grant))
-        return ROW_REFUSED;
-    return thread == NULL ? ROW_GRANTED : strcmp(thread, "attached") == 0 ? ROW_ATTACHED : ROW_PENDING;
-}
-
-static void take_verdict(struct row *row, const json_t *verdict)
+static void take_verdict(struct row *row, const json_t *verdict, bool is_current)
 {
     const json_t *grant = json_object_get(verdict, "grant"), *thread = json_object_get(verdict, "thread");
-    row->state = state_of(verdict, grant, json_string_value(json_object_get(thread, "state")));
-    copy_word(grant, "plugin", row->plugin, sizeof row->plugin);
-    copy_word(grant, "policy", row->policy, sizeof row->policy);
-    copy_word(grant, "cpus", row->cpus, sizeof row->cpus);
-    row->priority = (int)number(grant, "priority");
-    row->runtime = number(grant, "accepted_runtime");
-    row->period = number(grant, "period");
+    const char *plugin = client_string(grant, "plugin");
+    row->state = state_of(verdict, is_current);
+    row->grant = grant_shown(grant);
+    (void)client_printable(plugin == NULL ? "" : plugin, row->plugin, sizeof row->plugin);
+    row->is_held = row->grant.has_runtime && holds(row->plugin);
     row->share = number(grant, "utilization");
     const uint64_t tid = number(thread, "tid");
     open_thread(row, tid > INT32_MAX ? 0 : (pid_t)tid);
@@ -203,12 +216,13 @@ static void take_verdict(struct row *row, const json_t *verdict)
 
 static void read_row(struct row *row)
 {
+    struct stat spec;
     json_t *verdict = read_verdict(row->owner->directory, row->name);
-    if (verdict == NULL && !has_spec(row)) {
+    const bool has = has_spec(row, &spec);
+    if (has || verdict != NULL)
+        take_verdict(row, verdict, !has || verdict_is_current(verdict, &spec));
+    else
         remove_row(row);
-        return;
-    }
-    take_verdict(row, verdict);
     json_decref(verdict);
 }
 
@@ -280,7 +294,7 @@ static struct member *member_of_journal(const char *name)
 static void is_booked(const char *user, const char *name, json_t *verdict)
 {
     if (client_name_ok(name))
-        take_verdict(row_of(member_of_journal(user), name), verdict);
+        take_verdict(row_of(member_of_journal(user), name), verdict, true);
     json_decref(verdict);
 }
 
@@ -464,6 +478,11 @@ static void lift_limit(void)
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
+}
+
+bool rows_are_everybodys(void)
+{
+    return everybody;
 }
 
 bool rows_open(struct client *client, bool all, const char **why)

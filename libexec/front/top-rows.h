@@ -3,6 +3,7 @@
 #ifndef RTF_TOP_ROWS_H
 #define RTF_TOP_ROWS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,18 +11,18 @@
 #include <uthash.h>
 
 #include "client.h"
+#include "states.h"
 
-enum row_state { ROW_ASKED, ROW_REFUSED, ROW_GRANTED, ROW_PENDING, ROW_ATTACHED };
-enum { WORD_BYTES = 34, CPUS_BYTES = 64 };
+enum { WORD_BYTES = 34, COMMAND_BYTES = 100 };
 
 struct member;
 struct row {
     char name[CLIENT_NAME_MAX + 1];
     struct member *owner;
-    enum row_state state;
-    char plugin[WORD_BYTES], policy[WORD_BYTES], cpus[CPUS_BYTES], command[WORD_BYTES];
-    int priority;              /* 0: none */
-    uint64_t runtime, period;  /* us; 0: none */
+    enum state state;
+    struct shown_grant grant;
+    char plugin[WORD_BYTES], command[COMMAND_BYTES];
+    bool is_held;              /* to its runtime: what it uses beyond, it uses as an ordinary thread */
     uint64_t share;            /* granted, billionths of a CPU; 0: not declared */
     pid_t tid;                 /* 0: none */
     int schedstat;             /* its open file; -1 */
@@ -49,6 +50,8 @@ enum row_order { BY_NAME, BY_USER, BY_PLUGIN, BY_SHARE, BY_USE, BY_RATIO, BY_WAI
 /* Of all users, or of the caller. False: *why. */
 bool rows_open(struct client *client, bool all, const char **why);
 
+bool rows_are_everybodys(void);
+
 /* What has changed is noted. True if status.json has. */
 bool rows_take_events(void);
 
@@ -58,7 +61,11 @@ void rows_refresh(int64_t now);
 /* All, or those with a thread, in that order; valid until the next call of a function here. */
 struct row *const *rows_sorted(enum row_order order, bool reverse, bool attached, size_t *count);
 
-/* How much of what is granted it uses, in thousandths. */
+/* Which plugins hold threads to their runtimes: "plugins" of rtf-status(5). */
+void rows_take_plugins(const json_t *plugins);
+
+/* How much of what is granted it uses, in thousandths; no more than all of it where it is held to that. */
+enum { ROW_ALL = 1000 };
 uint64_t row_ratio(const struct row *row);
 
 #endif

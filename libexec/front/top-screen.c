@@ -140,13 +140,19 @@ static uint64_t billionths(const char *text)
     return value;
 }
 
+/* A spool may be somebody else's. */
+static const char *word(const json_t *object, const char *key, char text[static 64])
+{
+    const char *said = client_string(object, key);
+    return client_printable(said == NULL ? "-" : said, text, 64);
+}
+
 static void draw_pool(const json_t *pool, struct place *place, int x, int width)
 {
-    const char *used = client_string(pool, "used"), *capacity = client_string(pool, "capacity"), *name = client_string(pool, "name");
-    const uint64_t of = billionths(capacity);
-    char text[64];
-    snprintf(text, sizeof text, "%s of %s", used == NULL ? "?" : used, capacity == NULL ? "?" : capacity);
-    bar(place->y, x, width, name == NULL ? "?" : name, of < 1000 ? 0 : billionths(used) / (of / 1000), text);
+    char used[64], capacity[64], name[64], text[132];
+    const uint64_t of = billionths(word(pool, "capacity", capacity));
+    snprintf(text, sizeof text, "%s of %s", word(pool, "used", used), capacity);
+    bar(place->y, x, width, word(pool, "name", name), of < 1000 ? 0 : billionths(used) / (of / 1000), text);
 }
 
 static void draw_pools(const json_t *status, struct place *place)
@@ -168,14 +174,17 @@ static const struct {
     int width, from; /* shown where the screen has so many columns: a name has eight at least */
     bool right;
 } columns[COLUMNS] = {
-    [NAME] = {"NAME", 16, 0, false},  [USER] = {"USER", 8, 71, false},   [STATE] = {"STATE", 8, 100, false},  [PLUGIN] = {"PLUGIN", 6, 57, false},
-    [PRIORITY] = {"PR", 2, 90, true}, [BUDGET] = {"BUDGET", 13, 22, true}, [SHARE] = {"SHARE", 6, 29, true},   [USED] = {"USED", 6, 36, true},
-    [RATIO] = {"%GRNT", 5, 50, true},  [WAIT] = {"WAIT", 6, 110, true},  [OVER] = {"OVER", 4, 62, true},       [TID] = {"TID", 7, 44, true},
-    [COMMAND] = {"COMMAND", 15, 100, false}};
+    [NAME] = {"NAME", 16, 0, false},   [USER] = {"USER", 8, 73, false},     [STATE] = {"STATE", 8, 59, false}, [PLUGIN] = {"PLUGIN", 6, 87, false},
+    [PRIORITY] = {"PR", 2, 90, true},  [BUDGET] = {"BUDGET", 13, 22, true}, [SHARE] = {"SHARE", 6, 29, true},  [USED] = {"USED", 6, 36, true},
+    [RATIO] = {"%GRNT", 5, 50, true},  [WAIT] = {"WAIT", 6, 113, true},     [OVER] = {"OVER", 4, 64, true},    [TID] = {"TID", 7, 44, true},
+    [COMMAND] = {"COMMAND", 15, 106, false}};
 
+/* One's own have all one user, whose column is room for others. */
 static bool is_shown(enum column column)
 {
-    return COLS >= columns[column].from;
+    const bool own = !rows_are_everybodys(), gains = own && (column == PLUGIN || column == PRIORITY);
+    const int room = gains ? columns[USER].width + 1 : 0;
+    return !(own && column == USER) && COLS + room >= columns[column].from;
 }
 
 /* What is left over is the name's, up to the longest there can be; then the user's. */
@@ -212,25 +221,33 @@ static void share_text(uint64_t share, char text[static 64])
 static void budget_text(const struct row *row, char text[static 64])
 {
     char runtime[24], period[24];
-    if (row->runtime > 0 && row->period > 0)
-        snprintf(text, 64, "%s/%s", time_text(row->runtime, runtime), time_text(row->period, period));
+    if (row->grant.runtime > 0 && row->grant.period > 0)
+        snprintf(text, 64, "%s/%s", time_text(row->grant.runtime, runtime), time_text(row->grant.period, period));
+}
+
+/* One that is held to its runtime and has used it up uses what is idle, as an ordinary thread. */
+static void ratio_text(const struct row *row, char text[static 64])
+{
+    if (row->is_held && row->uses > row->share)
+        snprintf(text, 64, ">100");
+    else
+        snprintf(text, 64, "%llu", (unsigned long long)row_ratio(row) / 10);
 }
 
 static const char *cell(const struct row *row, enum column column, char text[static 64])
 {
-    static const char *const states[] = {[ROW_ASKED] = "asked", [ROW_REFUSED] = "refused", [ROW_GRANTED] = "granted", [ROW_PENDING] = "pending", [ROW_ATTACHED] = "attached"};
     const bool runs = row->tid != 0;
     snprintf(text, 64, "-");
     switch (column) {
     case NAME: return row->name;
     case USER: return row->owner->name;
-    case STATE: return states[row->state];
+    case STATE: return state_name(row->state);
     case PLUGIN: return row->plugin[0] == '\0' ? text : row->plugin;
-    case PRIORITY: if (row->priority > 0) snprintf(text, 64, "%d", row->priority); break;
+    case PRIORITY: if (row->grant.priority > 0) snprintf(text, 64, "%d", row->grant.priority); break;
     case BUDGET: budget_text(row, text); break;
     case SHARE: if (row->share > 0) share_text(row->share, text); break;
     case USED: if (runs) share_text(row->uses, text); break;
-    case RATIO: if (runs && row->share > 0) snprintf(text, 64, "%llu", (unsigned long long)row_ratio(row) / 10); break;
+    case RATIO: if (runs && row->share > 0) ratio_text(row, text); break;
     case WAIT: if (runs) share_text(row->waits, text); break;
     case OVER: if (runs) snprintf(text, 64, "%u", row->over); break;
     case TID: if (runs) snprintf(text, 64, "%d", (int)row->tid); break;
@@ -269,7 +286,8 @@ static void draw_line(int y, const struct row *row, const int widths[static COLU
 
 static int pair_of_row(const struct row *row)
 {
-    return row->state == ROW_REFUSED || row->over > 0 ? PAIR_FULL : row->state == ROW_ATTACHED ? PAIR_GOOD : 0;
+    static const int pairs[STATES] = {[ASKED] = PAIR_BUSY, [WAITING] = PAIR_BUSY, [REFUSED] = PAIR_FULL, [PENDING] = PAIR_BUSY, [ATTACHED] = PAIR_GOOD, [DRIFTED] = PAIR_FULL};
+    return row->over > 0 ? PAIR_FULL : pairs[row->state];
 }
 
 /* The selected row stays so, wherever it moves to; and on the screen. */
@@ -319,7 +337,7 @@ static void draw_table(struct view *view, int y)
 
 static void draw_head(const char *spool, const json_t *status, bool served)
 {
-    char now[16], line[512], plugins[160] = "";
+    char now[16], line[1024], plugins[160] = "", place[512];
     size_t i;
     const json_t *plugin;
     const time_t seconds = time(NULL);
@@ -327,12 +345,13 @@ static void draw_head(const char *spool, const json_t *status, bool served)
     strftime(now, sizeof now, "%H:%M:%S", localtime_r(&seconds, &local));
     json_array_foreach(json_object_get(status, "plugins"), i, plugin) {
         const size_t length = strlen(plugins);
-        const char *name = client_string(plugin, "name"), *state = client_string(plugin, "state");
-        snprintf(plugins + length, sizeof plugins - length, " %s%s", name == NULL ? "?" : name, state == NULL ? "" : strcmp(state, "restarting") == 0 ? "(restarting)" : strcmp(state, "off") == 0 ? "(off)" : "");
+        char name[64];
+        const char *state = client_string(plugin, "state");
+        snprintf(plugins + length, sizeof plugins - length, " %s%s", word(plugin, "name", name), state == NULL ? "" : strcmp(state, "restarting") == 0 ? "(restarting)" : strcmp(state, "off") == 0 ? "(off)" : "");
     }
     const long long reservations = json_integer_value(json_object_get(status, "reservations"));
     snprintf(line, sizeof line, "rtf top %s  %s%lld reservation%s, %lld attached  plugins%s  %s", now, served ? "" : "NO BROKER  ", reservations,
-             reservations == 1 ? "" : "s", (long long)json_integer_value(json_object_get(status, "attached")), plugins[0] == '\0' ? " -" : plugins, spool);
+             reservations == 1 ? "" : "s", (long long)json_integer_value(json_object_get(status, "attached")), plugins[0] == '\0' ? " -" : plugins, client_printable(spool, place, sizeof place));
     attron(A_BOLD);
     mvaddnstr(0, 0, line, COLS);
     attroff(A_BOLD);

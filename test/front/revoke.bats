@@ -46,6 +46,10 @@ END
     granted $BOB arm '{"runtime": "2ms", "period": "20ms"}'
     rtf_root revoke -v '*/ca?' 2>"$WORK/err"
     [ "$(<"$WORK/err")" = "rtf revoke: $ALICE/cam is revoked" ]
+    granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
+    rtf_root revoke -v "$ALICE/*" 2>"$WORK/err"
+    [ "$(sort "$WORK/err")" = "$(printf 'rtf revoke: %s is revoked\n' $ALICE/call $ALICE/cam)" ]
+    [ -e "$SPECS/$BOB/arm.verdict" ]
     silent rtf_root revoke '*'
     eventually test ! -e "$OWN/call.verdict"
     eventually test ! -e "$SPECS/$BOB/arm.verdict"

@@ -22,6 +22,7 @@ seen() { tmux -L rtf capture-pane -t top -p; }
 sees() { seen | grep -qE -- "$1"; }
 sees_not() { ! sees "$1"; }
 type_key() { tmux -L rtf send-keys -t top "$1"; }
+seen_in_red() { tmux -L rtf capture-pane -t top -p -e | grep "$(printf '\033')\[31m" | sed "s/$(printf '\033')\[[0-9;]*m//g" | grep -qE "$1"; }
 row() { seen | grep -nE "^$1" | cut -d : -f 1; }
 top_of_alice() { setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$@"; }
 top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
@@ -39,12 +40,12 @@ top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
     eventually sees '^rtf top [0-9:]{8}  3 reservations, 1 attached  plugins EDF FP RR'
     sees 'CPU 0 +\[.*%\]'
     sees 'EDF on all its CPUs \[.*0\.12 of [0-9.]+\]'
-    sees '^NAME +USER +PLUGIN +BUDGET +SHARE +USED +%GRNT +OVER +TID$'
-    sees "^nnnnnnnnnn+~ +$ALICE +EDF +2ms/100ms +0.020 +- +- +- +-$"
-    sees "^arm +$BOB +FP +1ms/10ms +0.100 "
-    sees "^bad +$BOB +- +- +- "
+    sees '^NAME +USER +STATE +BUDGET +SHARE +USED +%GRNT +OVER +TID$'
+    sees "^nnnnnnnnnn+~ +$ALICE +granted +2ms/100ms +0.020 +- +- +- +-$"
+    sees "^arm +$BOB +granted +1ms/10ms +0.100 "
+    sees "^bad +$BOB +refused +- +- "
     # It has a tenth of a CPU, and uses all of it, give or take a tick.
-    eventually sees "^cam +$ALICE +EDF +10ms/100ms +0.100 +0\.(0[5-9]|1[0-9]).* +$HOG$"
+    eventually sees "^cam +$ALICE +attached +10ms/100ms +0.100 +0\.(0[5-9]|1[0-9]).* +$HOG$"
     seen | tail -n 1 | grep -q '^q quit  d detach  a attached '
     type_key q
     eventually sees '^ended with 0'
@@ -120,6 +121,42 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
     eventually sees '^ended with 0'
 }
 
+@test "STATE is that of rtf ls: one that waits, one that was not granted, one that does not run as granted" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.1'
+    broker_start
+    sleeper $ALICE
+    spec $ALICE cam "{\"runtime\": \"8ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
+    eventually is_policy "$SLEEPER" deadline
+    put $ALICE queue '{"runtime": "15ms", "period": "100ms", "on_refusal": "wait"}'
+    spec $ALICE huge '{"runtime": "50ms", "period": "100ms"}' >/dev/null
+    for owner in root alice; do
+        if [ $owner = root ]; then top 80x24; else screen 80x24 setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" top; fi
+        eventually sees '^cam .* attached '
+        eventually sees '^queue .* waiting '
+        eventually sees '^huge .* refused '
+        chrt --other -p 0 "$SLEEPER"
+        eventually sees '^cam .* drifted '
+        type_key q
+        eventually sees '^ended with 0'
+        tmux -L rtf kill-server
+        spec $ALICE cam "{\"runtime\": \"$([ $owner = root ] && echo 7 || echo 6)ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
+        eventually is_policy "$SLEEPER" deadline
+    done
+}
+
+@test "a thread that is held to its runtime, and uses what is idle, uses no more than was granted" {
+    configure_plugins 'RR rr 1-10 all enforce=runtime' 'FP fp 11-20 all'
+    broker_start
+    hog $ALICE
+    spec $ALICE cam "{\"priority\": 5, \"runtime\": \"10ms\", \"period\": \"100ms\", \"plugin\": \"RR\", \"attach\": $HOG}" >/dev/null
+    top 120x24
+    eventually sees '^cam .* attached +RR .* >100 .* 0 +'"$HOG"' '
+    # Once more: it is not red after some looks, either.
+    eventually sees '^cam .* >100 '
+    run ! seen_in_red '^cam '
+    tmux -L rtf kill-server
+}
+
 # bats test_tags=turn:0
 @test "d detaches the selected thread, once that is confirmed, of others for root" {
     broker_start
@@ -128,7 +165,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
     attach $ALICE cam "$SLEEPER" >/dev/null
     eventually is_policy "$SLEEPER" deadline
     top 100x24
-    eventually sees "^cam .* $SLEEPER "
+    eventually sees "^cam .* $SLEEPER( |$)"
     type_key d
     eventually sees "^Detach thread $SLEEPER\? \(y/n\) $ALICE/cam"
     type_key n
@@ -154,7 +191,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
     screen 100x24 setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE NO_COLOR=1 LC_ALL=C "$RTF_BIN/rtf" --spool "$SPOOL" top
     eventually sees '^cam '
     sees_not '^arm '
-    sees '^fake .* \?\[2J'
+    sees '^fake .* .u001b\[2J|^fake .* .u001~'
     [ "$(tmux -L rtf capture-pane -t top -p -e | grep -c "$(printf '\033')\[3[0-8]m")" -eq 0 ]
     type_key q
     eventually sees '^ended with 0'

@@ -77,6 +77,18 @@ static json_t *background_of(int plugin)
     return resource_where(plugin_line(plugin)->resource) == NULL ? json_null() : json_integer((json_int_t)ledger_background(plugin));
 }
 
+/* As its enforce= says; null where there is nothing to say. */
+static const char *enforce_of(const struct plugin_line *line)
+{
+    if (line->raises)
+        return "ioprio";
+    if (line->kept)
+        return line->resource == RESOURCE_DISK ? "cgroup" : "htb";
+    if (line->resource == RESOURCE_CPU ? line->deadline : resource_where(line->resource) == NULL)
+        return NULL;
+    return line->enforced ? "runtime" : "none";
+}
+
 static json_t *plugins_as_json(bool running)
 {
     char cpus[CPU_LIST_TEXT];
@@ -85,10 +97,10 @@ static json_t *plugins_as_json(bool running)
         const struct plugin_line *line = plugin_line(i);
         const char *is = !running ? "ended" : line->off[0] != '\0' ? "off" : plugin_is_serving(i) ? "serving" : "restarting";
         const bool schedules = line->resource == RESOURCE_CPU;
-        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s, s:o}", "name", line->name, "program", program_of(line),
+        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s, s:o, s:s?}", "name", line->name, "program", program_of(line),
                                                  "resource", resource_name(line->resource), "where", line->where[0] == '\0' ? NULL : line->where, "policy",
                                                  !schedules ? NULL : line->deadline ? "deadline" : "fixed-priority", "priorities", priorities_of(line),
-                                                 "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is, "background", background_of(i)));
+                                                 "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is, "background", background_of(i), "enforce", enforce_of(line)));
     }
     return plugins;
 }
