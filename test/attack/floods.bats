@@ -56,3 +56,30 @@ floods() {
 @test "all of it at once" {
     floods change-mode rewrite create-and-remove new-names wrong-names dot-files many-files held-open many-links swapped thread-ids directories
 }
+
+# The reader uses 12 ms, twice of what it may use in a hurry and more.
+asks_at_leisure() {
+    local used=0
+    until [ "$used" -ge 12 ]; do
+        put $BOB cam "$OBSERVED"
+        eventually test -e "$SPECS/$BOB/cam.verdict"
+        is_policy "$reader" fifo
+        rm "$SPECS/$BOB/cam.json"
+        eventually test ! -e "$SPECS/$BOB/cam.verdict"
+        is_policy "$reader" fifo
+        used=$(consumed "$reader")
+    done
+}
+
+# bats test_tags=turn:0
+@test "who asks again and again, but not in a hurry, has a reader above all that is granted; the reader of who floods is ordinary meanwhile" {
+    broker_start
+    [ "$(field .result "$(spec $BOB cam "$OBSERVED")")" = OK ]
+    reader=$(helpers rtf-reader)
+    flood rewrite rewrite
+    flooded() { helpers "rtf-reader $ALICE "; }
+    eventually flooded
+    eventually is_policy "$(flooded)" batch
+    asks_at_leisure
+    is_policy "$(flooded)" batch
+}

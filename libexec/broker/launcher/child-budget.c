@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-enum { BUDGET = 5000000, PAUSE = 100000000, IDLE = 1000000 }; /* ns; IDLE: who uses no more than that in a PAUSE */
+enum { BUDGET = 5000000, SPAN = 250000000, PAUSE = 100000000, IDLE = 2000000 }; /* ns; IDLE: who uses no more than that in a PAUSE */
 
 /* Below the broker; or as any program, but one that preempts nobody when it is woken: so it finds more to do at once. */
 static void rank(pid_t pid, bool ordinary)
@@ -16,9 +16,10 @@ static void rank(pid_t pid, bool ordinary)
         (void)sched_setscheduler(pid, (ordinary ? SCHED_BATCH : SCHED_FIFO) | SCHED_RESET_ON_FORK, &param);
 }
 
-static void arm(const struct budget *budget)
+static void arm(struct budget *budget)
 {
     static const struct itimerspec once = {.it_value.tv_nsec = BUDGET};
+    budget->since = monotonic_now();
     if (budget->is_timed)
         (void)timer_settime(budget->timer, 0, &once, NULL);
 }
@@ -55,6 +56,10 @@ void budget_used_up(struct budget *budget)
 {
     if (!budget->is_timed || budget->ordinary.at != 0)
         return;
+    if (monotonic_now() - budget->since >= SPAN) {
+        arm(budget);
+        return;
+    }
     rank(budget->pid, true);
     budget->used = used_by(budget);
     timer_set(&budget->ordinary, monotonic_now() + PAUSE);
