@@ -11,7 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "client-hear.h"
+#include "client-dnotify.h"
 
 struct room {
     struct client *client;
@@ -19,7 +19,7 @@ struct room {
     int64_t until;
     sigset_t inherited;
     int signals, timer;
-    struct hearing changes; /* of the spool's directory, where status.json is a new file each time */
+    struct dnotify changes; /* of the spool's directory, where status.json is a new file each time */
 };
 
 static enum client_outcome fail(const struct room *room, enum client_outcome outcome, const char *what)
@@ -96,7 +96,7 @@ static enum client_outcome doze(const struct room *room)
             return CLIENT_TIMEOUT;
         }
     } while (fds[0].revents == 0);
-    hear_anew(&room->changes); /* before the next question */
+    dnotify_drain(&room->changes); /* before the next question */
     return CLIENT_PENDING;
 }
 
@@ -113,7 +113,7 @@ static enum client_outcome begin(struct room *room)
     room->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     const struct itimerspec end = {.it_value = {.tv_sec = room->until / 1000000, .tv_nsec = room->until % 1000000 * 1000}};
     if (room->signals < 0 || timerfd_settime(room->timer, TFD_TIMER_ABSTIME, &end, NULL) != 0 ||
-        !hear(&room->changes, room->client->root, HEAR_BESIDE, DN_CREATE | DN_RENAME))
+        !dnotify_begin(&room->changes, room->client->root, DNOTIFY_BESIDE, DN_CREATE | DN_RENAME))
         return fail(room, CLIENT_ERROR, "cannot wait for room");
     return CLIENT_PENDING;
 }
@@ -121,7 +121,7 @@ static enum client_outcome begin(struct room *room)
 static void end(struct room *room)
 {
     const int fds[] = {room->signals, room->timer};
-    hear_no_more(&room->changes);
+    dnotify_end(&room->changes);
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -130,7 +130,7 @@ static void end(struct room *room)
 
 enum client_outcome client_wait_for_room(struct client *client, const char *name, int64_t until, struct client_verdict *verdict)
 {
-    struct room room = {.client = client, .name = name, .until = until, .signals = -1, .timer = -1, .changes = NO_HEARING};
+    struct room room = {.client = client, .name = name, .until = until, .signals = -1, .timer = -1, .changes = NO_DNOTIFY};
     enum client_outcome outcome = begin(&room);
     while (outcome == CLIENT_PENDING) {
         outcome = ask(&room, verdict);

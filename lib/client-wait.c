@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client-hear.h"
+#include "client-dnotify.h"
 #include "client-own.h"
 
 /* What has happened is not news any more; whether the watched directory may have gone. */
@@ -94,7 +94,7 @@ enum { FIRST = 1000000 }; /* us */
  * directory's own end, too. */
 struct sight {
     struct client_watch watch;
-    struct hearing hearing;
+    struct dnotify changes;
     int64_t change_at; /* from the signal to a watch; 0: never */
     bool is_kept;
     bool heard;   /* of the directory's end, since before the request */
@@ -122,7 +122,7 @@ static bool begin_own_watch(const struct client *client, const struct client_wai
 
 static void end_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
 {
-    hear_no_more(&sight->hearing);
+    dnotify_end(&sight->changes);
     if (!sight->is_kept) {
         if (sight->watch.events >= 0)
             close(sight->watch.events);
@@ -148,10 +148,10 @@ static bool begin_kept_sight(struct client *client, const struct client_wait *wa
 static bool begin_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
 {
     static const unsigned names = DN_CREATE | DN_DELETE | DN_RENAME, files = names | DN_ATTRIB | DN_MODIFY;
-    *sight = (struct sight){.watch = client->watch, .hearing = NO_HEARING, .is_kept = client->watch.events >= 0};
+    *sight = (struct sight){.watch = client->watch, .changes = NO_DNOTIFY, .is_kept = client->watch.events >= 0};
     if (sight->is_kept)
         return begin_kept_sight(client, wait, sight);
-    if (!hear(&sight->hearing, client->directory, HEAR, wait->inode != 0 ? names : files))
+    if (!dnotify_begin(&sight->changes, client->directory, DNOTIFY_WAIT, wait->inode != 0 ? names : files))
         return begin_own_watch(client, wait, &sight->watch);
     sight->change_at = client_until(FIRST);
     return true;
@@ -162,13 +162,13 @@ static void change_sight(const struct client *client, const struct client_wait *
 {
     sight->change_at = 0;
     if (begin_own_watch(client, wait, &sight->watch))
-        hear_no_more(&sight->hearing);
+        dnotify_end(&sight->changes);
 }
 
 static void see_anew(const struct sight *sight)
 {
-    if (sight->hearing.ready >= 0)
-        hear_anew(&sight->hearing);
+    if (sight->changes.ready >= 0)
+        dnotify_drain(&sight->changes);
     else
         drain(sight->watch.events, -1);
 }
@@ -203,7 +203,7 @@ static enum client_outcome no_answer(struct client *client, const struct client_
 /* Sleeps. CLIENT_PENDING: look again, something happened; anything else: look for the last time. */
 static enum client_outcome doze(struct client *client, const struct client_wait *wait, const struct sight *sight)
 {
-    const int events = sight->hearing.ready >= 0 ? sight->hearing.ready : sight->watch.events;
+    const int events = sight->changes.ready >= 0 ? sight->changes.ready : sight->watch.events;
     const int64_t until = sight->change_at != 0 && (wait->until == 0 || sight->change_at < wait->until) ? sight->change_at : wait->until;
     struct pollfd fds[] = {{.fd = events, .events = POLLIN}, {.fd = client->alive}, {.fd = wait->interrupt, .events = POLLIN}};
     struct timespec left;

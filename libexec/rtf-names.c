@@ -17,7 +17,7 @@
 
 #include "locked.h"
 #include "paragraph.h"
-#include "say-how.h"
+#include "usage.h"
 #include "units.h"
 
 enum { GROUPS_MAX = 65536, LIST = 3000 }; /* the kernel's own limit; bytes of a list in one paragraph */
@@ -122,7 +122,7 @@ static void answer(struct paragraph_output *output, const struct paragraph *requ
 int main(int argc, char **argv)
 {
     int how;
-    if (says_how(argc, argv, "rtf-names", "< PARAGRAPHS", &how))
+    if (usage_asked(argc, argv, "rtf-names", "< PARAGRAPHS", &how))
         return how;
     static struct paragraph_input input;
     static struct paragraph_output output;

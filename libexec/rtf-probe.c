@@ -15,7 +15,7 @@
 
 #include "clock.h"
 #include "disk-place.h"
-#include "say-how.h"
+#include "usage.h"
 #include "wire.h"
 
 enum { SIZES = 3, READS = 65536, LARGEST = 131072, ALIGNED = 4096 };
@@ -133,7 +133,7 @@ static void print_rate(uint64_t rate)
 int main(int argc, char **argv)
 {
     int how;
-    if (says_how(argc, argv, "rtf-probe", "DISK", &how))
+    if (usage_asked(argc, argv, "rtf-probe", "DISK", &how))
         return how;
     uint64_t rates[SIZES];
     if (argc != 2 || argv[1][0] == '-')

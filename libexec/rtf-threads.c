@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "say-how.h"
 #include "thread-json.h"
 #include "units.h"
+#include "usage.h"
 
 static bool show(const struct identity *identity, const struct attributes *attributes)
 {
@@ -58,7 +58,7 @@ static bool look_at_process(pid_t process)
 int main(int argc, char **argv)
 {
     int how;
-    if (says_how(argc, argv, "rtf-threads", "[TID...]", &how))
+    if (usage_asked(argc, argv, "rtf-threads", "[TID...]", &how))
         return how;
     bool good = argc > 1 || for_each_number("/proc", look_at_process);
     uint64_t tid;

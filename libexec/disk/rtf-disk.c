@@ -29,7 +29,7 @@
 #include "locked.h"
 #include "powers.h"
 #include "register.h"
-#include "say-how.h"
+#include "usage.h"
 #include "scheduler.h"
 #include "serve.h"
 #include "units.h"
@@ -270,7 +270,7 @@ static bool take_words(char *const words[])
 int main(int argc, char **argv)
 {
     int how;
-    if (says_how(argc, argv, "rtf-disk", "[--ioprio] --remove|--remove-all DISK=SCHEDULER...", &how))
+    if (usage_asked(argc, argv, "rtf-disk", "[--ioprio] --remove|--remove-all DISK=SCHEDULER...", &how))
         return how;
     char mount[GROUP_BYTES] = "", reason[SERVE_REASON];
     if (argc > 1 && strcmp(argv[1], "--ioprio") == 0) {

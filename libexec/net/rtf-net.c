@@ -25,7 +25,7 @@
 #include "locked.h"
 #include "marking.h"
 #include "powers.h"
-#include "say-how.h"
+#include "usage.h"
 #include "serve.h"
 #include "shaping.h"
 #include "tickets.h"
@@ -194,7 +194,7 @@ static int remove_all(int count, char **names)
 int main(int argc, char **argv)
 {
     int how;
-    if (says_how(argc, argv, "rtf-net", "--remove INTERFACE...", &how))
+    if (usage_asked(argc, argv, "rtf-net", "--remove INTERFACE...", &how))
         return how;
     const bool is_removal = argc > 2 && strcmp(argv[1], "--remove") == 0;
     if (!is_removal && (argc < 3 || strcmp(argv[1], "--serve") != 0)) {

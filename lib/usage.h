@@ -1,6 +1,6 @@
-/* -h, --help and --version of a program without other options of its own. Here and not in a file of its own, for those programs share nothing else. */
-#ifndef RTF_SAY_HOW_H
-#define RTF_SAY_HOW_H
+/* -h, --help and --version of a program without other options of its own. These programs share no object file, so it is a header. */
+#ifndef RTF_USAGE_H
+#define RTF_USAGE_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 #include "version.h"
 
-/* Whether one of these is the first word. Then it is answered, and *status is what to end with. usage: what follows the program's name. */
-static inline bool says_how(int argc, char **argv, const char *name, const char *usage, int *status)
+/* Whether one of these is the first word. Then the answer is printed, and *status is what to end with. usage: what follows the program's name. */
+static inline bool usage_asked(int argc, char **argv, const char *name, const char *usage, int *status)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
