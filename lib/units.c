@@ -1,5 +1,6 @@
 #include "units.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -52,6 +53,12 @@ bool parse_time(const char *text, uint64_t *microseconds)
 bool parse_wait(const char *text, uint64_t *microseconds)
 {
     return parse_time_within(text, WAIT_MAX, microseconds);
+}
+
+int poll_milliseconds(int64_t nanoseconds)
+{
+    const int64_t milliseconds = nanoseconds / 1000000 + (nanoseconds % 1000000 > 0);
+    return milliseconds <= 0 ? 0 : milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
 }
 
 /* The digits of a number, perhaps with a point; *scale: how many of them are behind it. */

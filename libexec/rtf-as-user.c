@@ -288,10 +288,10 @@ static void follow(void)
     bool has_ended = false;
     while (!has_ended && child.step != STAYS) {
         struct pollfd fds[] = {{child.ended, POLLIN, 0}, {child.signals, POLLIN, 0}, {child.from[0], POLLIN, 0}, {child.from[1], POLLIN, 0}};
-        const int64_t left = (child.until - monotonic_now() + 999999) / 1000000;
-        if (left <= 0)
+        const int left = poll_milliseconds(child.until - monotonic_now());
+        if (left == 0)
             take_lateness();
-        else if (poll(fds, 4, (int)left) > 0) {
+        else if (poll(fds, 4, left) > 0) {
             if (fds[1].revents != 0)
                 take_signal();
             for (int i = 0; i < 2; i++)

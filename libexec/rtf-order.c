@@ -1,7 +1,7 @@
-/* rtf-order SPOOL MILLISECONDS USER UID|- [NAME]: has the broker revoke all reservations of a user, or one, for rtf-revoke(8).
+/* rtf-order SPOOL TIME|- USER UID|- [NAME]: has the broker revoke all reservations of a user, or one, for rtf-revoke(8).
  *
  * It enters no directory of a user's: the order goes to a socket in a directory that only root can enter (broker/revoking.h), and the answer comes from
- * there. Prints USER/NAME of each reservation that is revoked. With 0 milliseconds it does not wait until they are. */
+ * there. Prints USER/NAME of each reservation that is revoked. With - for the time it does not wait until they are. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include "paragraph.h"
 #include "units.h"
 
-enum { ANSWER_WITHIN = 10000 /* ms */ };
+#define ANSWER_WITHIN UINT64_C(10000000) /* us */
 static int broker = -1;
 
 static void die(int status, const char *why)
@@ -89,9 +89,11 @@ static bool hear(struct paragraph_input *input, struct paragraph *said, int64_t 
     struct pollfd one = {.fd = broker, .events = POLLIN};
     int taken;
     while ((taken = paragraph_take(input, said, &why)) == 0) {
-        const int64_t left = (until - monotonic_now()) / 1000000;
-        if (left <= 0 || poll(&one, 1, (int)left) == 0)
+        const int left = poll_milliseconds(until - monotonic_now());
+        if (left == 0)
             return false;
+        if (poll(&one, 1, left) <= 0)
+            continue;
         const ssize_t got = recv(broker, bytes, sizeof bytes, 0);
         if (got <= 0)
             die(EX_UNAVAILABLE, "the broker ended before it had answered");
@@ -120,18 +122,21 @@ int main(int argc, char **argv)
 {
     struct paragraph_input input = {0};
     struct paragraph said;
-    uint64_t milliseconds;
+    uint64_t patience = ANSWER_WITHIN;
     int status = -1;
-    if (argc < 5 || argc > 6 || !parse_number(argv[2], WAIT_MAX / 1000, &milliseconds))
-        die(EX_USAGE, "usage: rtf-order SPOOL MILLISECONDS USER UID|- [NAME]");
-    const int64_t until = monotonic_now() + (int64_t)(milliseconds > 0 ? milliseconds : ANSWER_WITHIN) * 1000000;
+    if (argc < 5 || argc > 6)
+        die(EX_USAGE, "usage: rtf-order SPOOL TIME|- USER UID|- [NAME]");
+    const bool waits = strcmp(argv[2], "-") != 0;
+    if (waits && !parse_wait(argv[2], &patience))
+        die(EX_USAGE, "a time is a whole number and a unit (" TIME_UNITS "), 1us to 366d");
+    const int64_t until = monotonic_now() + (int64_t)patience * 1000;
     call_broker(argv[1]);
     order(argv + 3);
     while (status < 0)
         if (!hear(&input, &said, until))
             return EX_TEMPFAIL;
         else
-            status = take(&said, milliseconds > 0);
+            status = take(&said, waits);
     if (ferror(stdout) != 0)
         die(EX_IOERR, strerror(errno));
     return status;

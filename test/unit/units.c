@@ -1,6 +1,7 @@
 /* lib/units.c: what is parsed is what was written, what is charged is never less than what is used, and nothing wraps. */
 #include "units.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "unit.h"
@@ -31,6 +32,18 @@ static void times_have_a_unit(void **state)
         check(!parse_time(wrong[i], &value), "\"%s\"", wrong[i]);
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
         check(parse_time(right[i].text, &value) && value == right[i].microseconds, "\"%s\"", right[i].text);
+}
+
+static void no_wait_overflows_poll(void **state)
+{
+    (void)state;
+    assert_int_equal(poll_milliseconds(-1), 0);
+    assert_int_equal(poll_milliseconds(0), 0);
+    assert_int_equal(poll_milliseconds(1), 1);
+    assert_int_equal(poll_milliseconds(INT64_C(1000000)), 1);
+    assert_int_equal(poll_milliseconds(INT64_C(2147483647) * 1000000), INT_MAX);
+    assert_int_equal(poll_milliseconds(INT64_C(4294967298) * 1000000), INT_MAX); /* 2 as an int */
+    assert_int_equal(poll_milliseconds((int64_t)WAIT_MAX * 1000), INT_MAX);
 }
 
 static void utilizations_have_nine_decimals_at_most(void **state)
@@ -145,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_digits_alone),
         cmocka_unit_test(times_have_a_unit),
+        cmocka_unit_test(no_wait_overflows_poll),
         cmocka_unit_test(utilizations_have_nine_decimals_at_most),
         cmocka_unit_test(utilizations_come_back),
         cmocka_unit_test(numbers_come_back),
