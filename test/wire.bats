@@ -1,5 +1,6 @@
 # Reservations of a network that are kept: rtf-net(8), on a real interface with a real wire behind it (wire.bash).
 
+bats_require_minimum_version 1.5.0
 load helper
 load wire
 
@@ -204,6 +205,9 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
 
 @test "an interface that is not there, or whose root qdisc somebody has set, is left alone, and its line is off" {
     is_off_for() {
+        # The check and the start agree.
+        run -69 nsenter --net="$RTF_NET" "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
+        [[ $output == "plugins.conf:2: NET would be off: $1"* ]]
         broker_start
         [ "$(jq -r '.plugins[1].state' "$SPOOL/status.json")" = off ]
         grep -qF "plugins.conf:2: $1" "$EVENTS" || { cat "$EVENTS" >&2; return 1; }

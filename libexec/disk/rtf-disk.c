@@ -2,6 +2,7 @@
  * groups (groups.h), or raises threads (hold.h); nobody else of rtf has the power to do any of that.
  *
  *     rtf-disk --serve DISK...           the broker's, on standard input, as serve.h says
+ *     rtf-disk --check DISK...           says which it could not keep, and touches none
  *     rtf-disk --remove DISK=FORMER...   gives the disks back as they were, scheduler_end
  *     rtf-disk --remove-all DISK=FORMER...   and leaves no group
  *     rtf-disk --ioprio ... [--thread=TID,STARTED_BY,IOPRIO...]   the same, but threads are raised instead, and with --remove-all lowered; of those
@@ -254,6 +255,18 @@ static int give_back(bool all)
     return code;
 }
 
+static int check(void)
+{
+    char reason[SERVE_REASON];
+    int code = EX_OK;
+    for (int i = 0; i < disk_count; i++)
+        if (!scheduler_look(disks[i].name, reason)) {
+            fprintf(stderr, "rtf-disk: %s\n", reason);
+            code = EX_UNAVAILABLE;
+        }
+    return code;
+}
+
 /* The words behind the first; false: one is neither a disk nor a thread. */
 static bool take_words(char *const words[])
 {
@@ -270,7 +283,7 @@ static bool take_words(char *const words[])
 int main(int argc, char **argv)
 {
     int how;
-    if (usage_asked(argc, argv, "rtf-disk", "[--ioprio] --remove|--remove-all DISK=SCHEDULER...", &how))
+    if (usage_asked(argc, argv, "rtf-disk", "[--ioprio] --check DISK...|--remove|--remove-all DISK=SCHEDULER...", &how))
         return how;
     char mount[GROUP_BYTES] = "", reason[SERVE_REASON];
     if (argc > 1 && strcmp(argv[1], "--ioprio") == 0) {
@@ -279,9 +292,9 @@ int main(int argc, char **argv)
         argc--;
     }
     const char *op = argc > 2 ? argv[1] : "";
-    const bool serves = strcmp(op, "--serve") == 0, all = strcmp(op, "--remove-all") == 0;
-    if (!serves && !all && strcmp(op, "--remove") != 0) {
-        fprintf(stderr, "usage: rtf-disk [--ioprio] --remove|--remove-all DISK=SCHEDULER...\n");
+    const bool serves = strcmp(op, "--serve") == 0, all = strcmp(op, "--remove-all") == 0, checks = strcmp(op, "--check") == 0;
+    if (!serves && !all && !checks && strcmp(op, "--remove") != 0) {
+        fprintf(stderr, "usage: rtf-disk [--ioprio] --check DISK...|--remove|--remove-all DISK=SCHEDULER...\n");
         return EX_USAGE;
     }
     if (!take_words(argv + 2))
@@ -290,8 +303,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "rtf-disk: %s\n", reason);
         return EX_CONFIG;
     }
-    const int code = serves ? start(mount) : give_back(all);
-    if (!serves)
+    const int code = checks ? check() : serves ? start(mount) : give_back(all);
+    if (!serves && !checks)
         register_tidy(false);
     return code;
 }

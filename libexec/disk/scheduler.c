@@ -49,13 +49,25 @@ bool scheduler_number(const char *disk, char number[static DISK_NUMBER])
     return true;
 }
 
+static bool look(const char *disk, char value[static VALUE_BYTES], char *reason)
+{
+    const bool good = get(disk, "queue/scheduler", value);
+    if (!good)
+        snprintf(reason, SCHEDULER_REASON, "there is no disk %s", disk);
+    return good;
+}
+
+bool scheduler_look(const char *disk, char reason[static SCHEDULER_REASON])
+{
+    char value[VALUE_BYTES];
+    return look(disk, value, reason);
+}
+
 bool scheduler_begin(const char *disk, char reason[static SCHEDULER_REASON])
 {
     char value[VALUE_BYTES];
-    if (!get(disk, "queue/scheduler", value)) {
-        snprintf(reason, SCHEDULER_REASON, "there is no disk %s", disk);
+    if (!look(disk, value, reason))
         return false;
-    }
     /* Written where it is in force, it would begin anew and forget the weights. */
     if (strstr(value, "[bfq]") == NULL && !set(disk, "queue/scheduler", "bfq", reason))
         return false;

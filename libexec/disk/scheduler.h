@@ -10,6 +10,9 @@ enum { SCHEDULER_REASON = 256, DISK_NUMBER = 24 };
 /* Its number as cgroups name it, "8:0". False: there is no such whole disk. */
 bool scheduler_number(const char *disk, char number[static DISK_NUMBER]);
 
+/* Whether there is a disk of that name with a scheduler that can be chosen. False: *reason. */
+bool scheduler_look(const char *disk, char reason[static SCHEDULER_REASON]);
+
 /* Makes it so; what is so already stays. False: *reason. */
 bool scheduler_begin(const char *disk, char reason[static SCHEDULER_REASON]);
 

@@ -145,24 +145,18 @@ broker_words() { # PROCESS
     tr '\n\0' '\001\n' <"/proc/$1/cmdline" | sed '1d; /^--foreground$/d; /^-f$/d' | sed "s/'/'\\\\''/g; s/.*/'&'/" | tr '\n\001' ' \n'
 }
 
-# What a start would refuse is told, and ends this with the broker's status.
+# What a start would refuse is told, and ends this with the broker's status. To $would_be_off: the lines of plugins.conf that a start would turn off.
 check_words() { # OPTION...
-    front_status=0
+    front_status=0 would_be_off=''
     front_said=$(cd / && exec "$brokerd" --check "$@" 2>&1) || front_status=$?
-    [ "$front_status" -ne 0 ] || return 0
-    fail "$front_status" "$(printf '%s\n' "${front_said#rtf-brokerd: }" | harmless | head -n 1); the broker goes on as before"
+    case $front_status in
+    0) ;;
+    69) would_be_off=$(printf '%s\n' "$front_said" | grep '^plugins\.conf:.* would be off: ' | harmless) ;;
+    *) fail "$front_status" "$(printf '%s\n' "${front_said#rtf-brokerd: }" | harmless | head -n 1); the broker goes on as before" ;;
+    esac
 }
 
-# A line whose interface or disk is not there would be off after a start.
-kept_is_there() { # CONFIG
-    sed 's/#.*//' "$1/plugins.conf" | awk '/resource=/ && !/enforce=none/ { for (i = 1; i <= NF; i++) if ($i ~ /^(interface|device)=/) print $i }' | while IFS='=' read -r front_kind front_name; do
-        front_place=/sys/block/$front_name
-        [ "$front_kind" != interface ] || front_place=/sys/class/net/$front_name
-        [ -e "$front_place" ] || fail 69 "plugins.conf: there is no $front_kind $(printable "$front_name"); the broker goes on as before"
-    done
-}
-
-# SIGHUP, and the line in the log that says what came of it. A wrong acl.conf is told, and changes nothing else of it.
+# SIGHUP, and the line in the log that says what came of it. Rules that the broker refuses are told; the rest is done all the same, and the status is 78.
 reload_broker() {
     front_log=$spool/log/events.ndjson
     front_size=$(stat -c %s "$front_log" 2>/dev/null) || front_size=0
@@ -175,7 +169,7 @@ reload_broker() {
         *'"decision":"reloaded"'*) return 0 ;;
         ?*)
             say "$(printf '%s\n' "$front_said" | jq -r .reason)"
-            return 0
+            return 78
             ;;
         esac
         inotifywait -qq -t 1 -e modify,create "$spool/log" || :

@@ -2,6 +2,7 @@
  * of attached threads (marking.h); nobody else of rtf has the power to do either.
  *
  *     rtf-net --serve INTERFACE=CAPACITY...     the broker's, on standard input, as serve.h says; CAPACITY in bytes a second
+ *     rtf-net --check INTERFACE...              says which it could not keep, and touches none
  *     rtf-net --remove INTERFACE...             gives the interfaces back as the kernel makes them
  *
  *   op=check   id interface                          it is ours, or why not
@@ -179,14 +180,15 @@ static int start(int count, char **words)
     return serve(serve_op);
 }
 
-static int remove_all(int count, char **names)
+/* failed: what to end with where one of them fails. */
+static int with_each(char **names, bool (*act)(const char *interface, char *reason), int failed)
 {
     char reason[SERVE_REASON];
     int code = EX_OK;
-    for (int i = 0; i < count; i++)
-        if (!shaping_end(names[i], reason)) {
+    for (; *names != NULL; names++)
+        if (!act(*names, reason)) {
             fprintf(stderr, "rtf-net: %s\n", reason);
-            code = EX_OSERR;
+            code = failed;
         }
     return code;
 }
@@ -194,16 +196,17 @@ static int remove_all(int count, char **names)
 int main(int argc, char **argv)
 {
     int how;
-    if (usage_asked(argc, argv, "rtf-net", "--remove INTERFACE...", &how))
+    if (usage_asked(argc, argv, "rtf-net", "--check|--remove INTERFACE...", &how))
         return how;
-    const bool is_removal = argc > 2 && strcmp(argv[1], "--remove") == 0;
-    if (!is_removal && (argc < 3 || strcmp(argv[1], "--serve") != 0)) {
-        fprintf(stderr, "usage: rtf-net --remove INTERFACE...\n");
+    const char *op = argc > 2 ? argv[1] : "";
+    const bool removes = strcmp(op, "--remove") == 0, checks = strcmp(op, "--check") == 0;
+    if (!removes && !checks && strcmp(op, "--serve") != 0) {
+        fprintf(stderr, "usage: rtf-net --check|--remove INTERFACE...\n");
         return EX_USAGE;
     }
     if (!shaping_open()) {
         fprintf(stderr, "rtf-net: the kernel's network cannot be asked: %s\n", strerror(errno));
         return EX_OSERR;
     }
-    return is_removal ? remove_all(argc - 2, argv + 2) : start(argc - 2, argv + 2);
+    return removes ? with_each(argv + 2, shaping_end, EX_OSERR) : checks ? with_each(argv + 2, shaping_look, EX_UNAVAILABLE) : start(argc - 2, argv + 2);
 }

@@ -193,20 +193,32 @@ static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priori
     return error;
 }
 
-bool shaping_begin(const char *interface, uint64_t capacity, int program, char reason[static SHAPING_REASON])
+/* Where it can be ours, or is. */
+static bool look(const char *interface, int index, enum root *root, char *reason)
 {
     char name[IFNAMSIZ] = "";
-    const int index = find(interface, reason);
-    if (index == 0)
-        return false;
-    const enum root root = root_of(index, name);
-    if (root == ROOT_UNKNOWN)
+    *root = root_of(index, name);
+    if (*root == ROOT_UNKNOWN)
         return no(reason, interface, "its queueing discipline cannot be read", -NLE_FAILURE);
-    if (root == ROOT_OTHERS) {
+    if (*root == ROOT_OTHERS)
         snprintf(reason, SHAPING_REASON, "interface %s has a root qdisc that somebody has set (%s), and it is left alone: tc qdisc del dev %s root", interface, name,
                  interface);
+    return *root != ROOT_OTHERS;
+}
+
+bool shaping_look(const char *interface, char reason[static SHAPING_REASON])
+{
+    enum root root;
+    const int index = find(interface, reason);
+    return index != 0 && look(interface, index, &root, reason);
+}
+
+bool shaping_begin(const char *interface, uint64_t capacity, int program, char reason[static SHAPING_REASON])
+{
+    enum root root;
+    const int index = find(interface, reason);
+    if (index == 0 || !look(interface, index, &root, reason))
         return false;
-    }
     int error = root == ROOT_OURS ? 0 : add_root(index);
     if (error != 0)
         return no(reason, interface, "no qdisc htb (does the kernel have sch_htb?)", error);

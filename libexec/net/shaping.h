@@ -17,6 +17,9 @@ bool shaping_open(void);
 /* Whether the kernel has not been heard as it should: what was asked last can be asked again. */
 bool shaping_is_lost(void);
 
+/* Whether shaping_begin would leave the interface alone, without touching it. False: *reason. */
+bool shaping_look(const char *interface, char reason[static SHAPING_REASON]);
+
 /* Makes the interface ours, in bytes a second: what may be promised of it. What is ours already stays as it is, but for the filter, which is `program` from
  * now on (-1: no socket can be marked, and no filter is needed). False: *reason; an interface whose root qdisc somebody has set is left alone. */
 bool shaping_begin(const char *interface, uint64_t capacity, int program, char reason[static SHAPING_REASON]);

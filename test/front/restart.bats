@@ -29,6 +29,10 @@ tidy() {
     fails 78 'rtf reload: acl.conf:2: *; the broker goes on as before' rtf_root reload
     logged 1 '.decision == "reloaded"'
     [ "$(process)" = "$BROKER" ]
+    # The check has CAP_DAC_OVERRIDE, which the broker has given up.
+    configure_rules "$ALICE - max_utilization 0.1"
+    chmod 0 "$CONFIG/acl.conf"
+    fails 78 'rtf reload: *acl.conf: Permission denied; the rules in force stay' rtf_root reload
 }
 
 @test "restart: another broker with the same options has what was granted, and a wrong configuration ends none" {
@@ -42,12 +46,14 @@ tidy() {
     fails 78 'rtf restart: plugins.conf:4: *; the broker goes on as before' rtf_root restart
     cp "$WORK/plugins.conf" "$CONFIG/plugins.conf"
     echo 'NET net - - resource=network interface=nosuch0 rate=10Mbit' >>"$CONFIG/plugins.conf"
-    fails 69 'rtf restart: plugins.conf: there is no interface nosuch0; *' rtf_root restart
+    fails 69 'rtf restart: plugins.conf:4: NET would be off: there is no interface nosuch0; *' rtf_root restart
     [ "$(process)" = "$BROKER" ]
+    # A reload does not read that line.
+    fails 0 'rtf reload: after a restart plugins.conf:4: NET would be off: there is no interface nosuch0' rtf_root reload
     cp "$WORK/plugins.conf" "$CONFIG/plugins.conf"
     cp -r "$CONFIG" "$WORK/other"
     echo 'NET net - - resource=network interface=nosuch0 rate=10Mbit' >>"$WORK/other/plugins.conf"
-    fails 69 'rtf restart: plugins.conf: there is no interface nosuch0; *' rtf_root restart -- --group "$GROUP" --config "$WORK/other"
+    fails 69 'rtf restart: plugins.conf:4: NET would be off: there is no interface nosuch0; *' rtf_root restart -- --group "$GROUP" --config "$WORK/other"
     echo 'one word' >>"$WORK/other/plugins.conf"
     fails 78 'rtf restart: plugins.conf:5: *; the broker goes on as before' rtf_root restart -- --group "$GROUP" -c "$WORK/other"
     [ "$(process)" = "$BROKER" ]
@@ -59,6 +65,33 @@ tidy() {
     is_policy "$SLEEPER" deadline
     tr '\0' ' ' <"/proc/$(process)/cmdline" | grep -q -e '--max-specs 7 '
     told '.result == "OK"' "$(cat "$SPECS/$ALICE/cam.verdict")"
+}
+
+@test "restart: a line whose interface or disk is not there is off where root wants that, and then no obstacle" {
+    configure_rules "$ALICE - max_utilization 0.5" "$ALICE - max_runtime 20ms"
+    configure_plugins 'EDF edf - all' 'NET net - - resource=network interface=rtf0 rate=10Mbit' 'SDX disk - - resource=disk device=nosuch throughput=1MB enforce=ioprio'
+    unshare --net "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" >"$WORK/said" 2>&1 || [ $? -eq 69 ]
+    diff - "$WORK/said" <<'END'
+plugins.conf:2: NET would be off: there is no interface rtf0
+plugins.conf:3: SDX would be off: there is no disk nosuch
+END
+    sed -i s/rtf0/lo/ "$CONFIG/plugins.conf"
+    unshare --net sh -c 'tc qdisc add dev lo root pfifo && exec "$@"' sh "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" >"$WORK/said" 2>&1 || [ $? -eq 69 ]
+    grep -q '^plugins.conf:2: NET would be off: interface lo has a root qdisc that somebody has set (pfifo)' "$WORK/said"
+    configure_plugins 'EDF edf - all'
+    broker_start
+    configure_plugins 'EDF edf - all' 'SDX disk - - resource=disk device=nosuch throughput=1MB'
+    fails 69 'rtf restart: plugins.conf:2: SDX would be off: there is no disk nosuch; *' rtf_root restart
+    [ "$(process)" = "$BROKER" ]
+    for option in --force ''; do # off already: nothing is lost
+        before=$(process)
+        # shellcheck disable=SC2086 # none, or one
+        fails 0 'rtf restart: plugins.conf:2: SDX would be off: there is no disk nosuch' rtf_root restart $option
+        [ "$(process)" != "$before" ]
+        [ "$(jq -r '.plugins[] | select(.name == "SDX") | .state' "$SPOOL/status.json")" = off ]
+        wait "$BROKER" || true
+    done
+    BROKER=
 }
 
 @test "restart: a second one at the same time, no broker, and the spool of a user" {

@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "attach.h"
+#include "check-kept.h"
 #include "domains.h"
 #include "fatal.h"
 #include "fault.h"
@@ -87,7 +89,13 @@ void check(const struct options *options)
         ask_plugins(options);
         ask_kernel();
     }
-    lint(options->config);
+    /* A start serves on with such a line off: the configuration is right, and something that it names is not there. */
+    const bool kept = check_kept();
+    const pid_t child = kept ? 0 : fork();
+    if (child <= 0)
+        lint(options->config);
+    (void)waitpid(child, NULL, 0);
+    exit(EX_UNAVAILABLE);
 }
 
 int put_back(const struct options *options)
