@@ -148,7 +148,7 @@ broker_words() { # PROCESS
 # What a start would refuse is told, and ends this with the broker's status. To $would_be_off: the lines of plugins.conf that a start would turn off.
 check_words() { # OPTION...
     front_status=0 would_be_off=''
-    front_said=$(cd / && exec "$brokerd" --check "$@" 2>&1) || front_status=$?
+    front_said=$(cd / && exec "$brokerd" --check=faults "$@" 2>&1) || front_status=$?
     case $front_status in
     0) ;;
     69) would_be_off=$(printf '%s\n' "$front_said" | grep '^plugins\.conf:.* would be off: ' | harmless) ;;

@@ -1,6 +1,7 @@
 #include <err.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -288,11 +290,72 @@ static void bench_commands(struct bench *bench)
     samples_free(samples, COMMANDS);
 }
 
+enum { IN_FORCE = 8 };
+
+static void declare_attached(char *program, const struct broker *broker, pid_t sleepers[static IN_FORCE])
+{
+    char name[16], tid[16];
+    char *const declare[] = {program, "--spool", (char *)broker->spool, "declare", name, "-T1ms", "-P100ms", NULL},
+                *const attach[] = {program, "--spool", (char *)broker->spool, "attach", name, tid, NULL};
+    for (int i = 0; i < IN_FORCE; i++) {
+        sleepers[i] = start_sleeper(0);
+        snprintf(name, sizeof name, "r%d", i);
+        snprintf(tid, sizeof tid, "%d", (int)sleepers[i]);
+        (void)run_program(declare, true, 0);
+        (void)run_program(attach, true, 0);
+    }
+}
+
+/* The one that rtf restart has started is no child of ours. */
+static void end_restarted(const struct bench *bench, const struct broker *broker)
+{
+    char command[PATH_MAX + 256];
+    int process = 0;
+    snprintf(command, sizeof command, "%s/libexec/rtf-brokers --spool %s", bench->build, broker->spool);
+    FILE *said = popen(command, "re"); // NOLINT(cert-env33-c): its own words
+    if (said == NULL || fscanf(said, "%d", &process) != 1 || pclose(said) != 0)
+        errx(EX_SOFTWARE, "%s", command);
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, process, 0), .events = POLLIN};
+    must_succeed(ended.fd < 0 || kill(process, SIGTERM) != 0 || poll(&ended, 1, -1) != 1);
+    close(ended.fd);
+    broker_remove(broker);
+}
+
+/* With reservations and threads in force, by root: from the check of the configuration to a broker that serves. */
+static void bench_restart(struct bench *bench)
+{
+    static const char heading[] = "rtf restart";
+    struct broker broker;
+    char program[PATH_MAX];
+    pid_t sleepers[IN_FORCE];
+    if (!is_wanted(bench, heading))
+        return;
+    broker_make(&broker, bench->where, "EDF edf - all partition=global threshold=0.9\nFP fp 11-20 all\nRR rr 1-10 all\n");
+    broker_start(&broker, bench->build);
+    snprintf(program, sizeof program, "%s/bin/rtf", bench->build);
+    declare_attached(program, &broker, sleepers);
+    char *const restart[] = {program, "--spool", broker.spool, "restart", NULL};
+    struct samples *samples = samples_shared(1);
+    for (int round = 0; round < (bench->quick ? 5 : 20); round++)
+        samples_add(samples, run_program(restart, false, 0));
+    (void)waitpid(broker.pid, NULL, 0);
+    for (int i = 0; i < IN_FORCE; i++) {
+        kill(sleepers[i], SIGKILL);
+        (void)waitpid(sleepers[i], NULL, 0);
+    }
+    end_restarted(bench, &broker);
+    const struct summary took = samples_summary(samples);
+    printf("rtf restart, %d reservations in force: p50 %.0f us, p99 %.0f\n", IN_FORCE, took.p50, took.p99);
+    bench_keep(bench, json_pack("{s:s, s:f, s:f}", "heading", heading, "p50", took.p50, "p99", took.p99));
+    samples_free(samples, 1);
+}
+
 void bench_others(struct bench *bench)
 {
     printf("\nOthers.\n");
     bench_programs(bench);
     bench_commands(bench);
+    bench_restart(bench);
     bench_crowd(bench);
     bench_idle(bench);
 }

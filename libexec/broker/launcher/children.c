@@ -77,12 +77,15 @@ static void tell_used(int socket, const struct signalfd_siginfo *info)
     (void)send(socket, &used, sizeof used, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+static void signal_end(pid_t pid)
+{
+    if (pid > 0 && kill(-pid, SIGKILL) != 0)
+        (void)kill(pid, SIGKILL); /* it had not come to setsid yet */
+}
+
 static void kill_it(pid_t *pid)
 {
-    if (*pid == 0)
-        return;
-    if (kill(-*pid, SIGKILL) != 0)
-        (void)kill(*pid, SIGKILL); /* it had not come to setsid yet */
+    signal_end(*pid);
     *pid = 0;
 }
 
@@ -261,18 +264,33 @@ static void wait_for_end(pid_t pid, const sigset_t *ended, int64_t until)
     }
 }
 
+static bool ends_by_itself(const struct child *child)
+{
+    return child->kind == CHILD_HELPER || child->kind == CHILD_NET || child->kind == CHILD_GUARD || child->kind == CHILD_LOG;
+}
+
+/* Before any is waited for: the kernel takes 10 ms and more to end a process that watches directories, and ends several at once. */
+static void signal_all(void)
+{
+    for (int i = 0; i < children_count; i++)
+        if (!ends_by_itself(&children[i]) && children[i].kind != CHILD_DISK)
+            signal_end(children[i].pid);
+    for (int i = 0; i < readers_count; i++)
+        signal_end(readers[i]->pid);
+}
+
 /* Not those that end at end-of-file: the broker, which waits for us, is the other end. But rtf-disk has a lock in /run/rtf, which is to be left empty: its socket is closed by
  * now, or it has been killed. The others are waited for: left to be reaped by init, they
  * would go on counting among the processes of the plugins' user, of which he may have so many (RLIMIT_NPROC). */
 void children_end_all(const sigset_t *ended)
 {
     const int64_t until = monotonic_now() + 1000000000;
+    signal_all();
     for (int i = 0; i < children_count; i++) {
         const pid_t pid = children[i].pid;
-        const enum child_kind kind = children[i].kind;
-        if (kind == CHILD_HELPER || kind == CHILD_NET || kind == CHILD_GUARD || kind == CHILD_LOG)
+        if (ends_by_itself(&children[i]))
             continue;
-        if (kind == CHILD_DISK)
+        if (children[i].kind == CHILD_DISK)
             wait_for_end(children[i].ending, ended, until);
         else
             end(&children[i]);

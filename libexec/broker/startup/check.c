@@ -91,11 +91,12 @@ void check(const struct options *options)
     }
     /* A start serves on with such a line off: the configuration is right, and something that it names is not there. */
     const bool kept = check_kept();
-    const pid_t child = kept ? 0 : fork();
-    if (child <= 0)
+    const pid_t child = options->faults ? -1 : kept ? 0 : fork();
+    if (child == 0)
         lint(options->config);
-    (void)waitpid(child, NULL, 0);
-    exit(EX_UNAVAILABLE);
+    if (child > 0)
+        (void)waitpid(child, NULL, 0);
+    exit(kept ? EX_OK : EX_UNAVAILABLE);
 }
 
 int put_back(const struct options *options)

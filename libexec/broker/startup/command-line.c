@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sysexits.h>
 
 #include "fatal.h"
@@ -48,6 +49,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case OPTION_CHECK:
         options->check = true;
+        options->faults = argument != NULL;
+        if (options->faults && strcmp(argument, "faults") != 0)
+            argp_error(state, "--check takes nothing or =faults");
         return 0;
     case OPTION_PUT_BACK:
         options->put_back = true;
@@ -69,7 +73,7 @@ static const struct argp_option argp_options[] = {
     {"reader-user", OPTION_READER_USER, "USER", 0, "Whose identity the programs have that read users' files (default rtf-reader, else as plugins)", 0},
     {"max-specs", OPTION_MAX_SPECS, "N", 0, "The most specs that one user may have (default 1000)", 0},
     {"state", OPTION_STATE, "DIR", 0, "Where what is in force is written down, in a directory of its own (default /run/rtf if it is in memory, else the spool)", 0},
-    {"check", OPTION_CHECK, NULL, 0, "Read plugins.conf and acl.conf, say what is wrong with them or may not be meant, and end", 0},
+    {"check", OPTION_CHECK, "faults", OPTION_ARG_OPTIONAL, "Read plugins.conf and acl.conf, say what is wrong with them or (not with =faults) may not be meant, and end", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
     {0}};
 

@@ -8,7 +8,7 @@
 #include "launcher.h"
 
 struct options {
-    bool foreground, check, put_back;
+    bool foreground, check, faults, put_back;
     const char *spool, *config, *state, *group, *plugin_user, *reader_user;
 };
 
