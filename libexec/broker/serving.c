@@ -75,6 +75,7 @@ static void reload(void)
     reload_doubt_owners();
     directories_rescan(); /* a uid that is named now may have one */
     threads_check();
+    status_hurry();
     event_broker("reloaded", "acl.conf was read again and the log opened again");
 }
 

@@ -145,6 +145,47 @@ broker_words() { # PROCESS
     tr '\n\0' '\001\n' <"/proc/$1/cmdline" | sed '1d; /^--foreground$/d; /^-f$/d' | sed "s/'/'\\\\''/g; s/.*/'&'/" | tr '\n\001' ' \n'
 }
 
+# The configuration of the broker that serves the spool: its directory. Nothing where none serves, or none may be told to us.
+served_config() {
+    [ "$(broker_is)" != serving ] || jq -r '.config // empty' "$spool/status.json" 2>/dev/null || :
+}
+
+# Of what is in force, LINE, a tab and the words of each rule or of each plugin's line.
+in_force() { # rules|plugins
+    jq -r --arg what "$1" '.[$what] // [] | .[] | "\(.line)\t\(.text)"' "$spool/status.json"
+}
+
+# The same of a file as it is now.
+in_file() { # FILE
+    awk '{ sub(/#.*/, ""); gsub(/\r/, " ") } NF { $1 = $1; print FNR "\t" $0 }' "$1"
+}
+
+# Where a file of that directory and what is in force differ, a sentence each.
+differences() { # rules|plugins DIRECTORY
+    jq -e --arg what "$1" '.[$what] != null' "$spool/status.json" >/dev/null 2>&1 || return 0
+    front_file=acl.conf front_cure=reload
+    [ "$1" = rules ] || front_file=plugins.conf front_cure=restart
+    [ -r "$2/$front_file" ] || return 0
+    { in_force "$1" | sed 's/^/force\t/'; in_file "$2/$front_file" | sed 's/^/file\t/'; } | LC_ALL=C awk -F '\t' -v file="$front_file" -v cure="rtf $front_cure" '
+        { left[$3] += $1 == "force" ? 1 : -1; at[$1, ++count[$1]] = $3; line[$1, $3] = $2 }
+        END {
+            for (i = 1; i <= count["file"]; i++) {
+                text = at["file", i]
+                if (left[text] < 0) { left[text] = 0; differ = 1; print file ":" line["file", text] ": \"" text "\" is not in force before " cure }
+            }
+            for (i = 1; i <= count["force"]; i++) {
+                text = at["force", i]
+                if (left[text] > 0) { left[text] = 0; differ = 1; print file ": \"" text "\" is not there any more, and in force until " cure }
+            }
+            for (i = 1; !differ && file == "plugins.conf" && i <= count["file"]; i++)
+                if (at["file", i] != at["force", i]) { print file ": its lines have another order, which is not in force before " cure; exit }
+        }' | harmless
+}
+
+say_differences() { # rules|plugins DIRECTORY
+    differences "$1" "$2" | while IFS= read -r front_difference; do say "$front_difference"; done
+}
+
 # What a start would refuse is told, and ends this with the broker's status. To $would_be_off: the lines of plugins.conf that a start would turn off.
 check_words() { # OPTION...
     front_status=0 would_be_off=''
@@ -154,6 +195,14 @@ check_words() { # OPTION...
     69) would_be_off=$(printf '%s\n' "$front_said" | grep '^plugins\.conf:.* would be off: ' | harmless) ;;
     *) fail "$front_status" "$(printf '%s\n' "${front_said#rtf-brokerd: }" | harmless | head -n 1); the broker goes on as before" ;;
     esac
+}
+
+# Until status.json tells the rules that were read: it is written a moment later.
+await_status() { # DIRECTORY
+    for _ in 1 2 3; do
+        [ -n "$(differences rules "$1")" ] || return 0
+        inotifywait -qq -t 1 -e moved_to "$spool" || :
+    done
 }
 
 # SIGHUP, and the line in the log that says what came of it. Rules that the broker refuses are told; the rest is done all the same, and the status is 78.
@@ -166,7 +215,10 @@ reload_broker() {
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         front_said=$(tail -c "+$((front_size + 1))" "$front_log" 2>/dev/null | grep -E '"decision":"reloaded"|the rules in force stay' | head -n 1) || :
         case $front_said in
-        *'"decision":"reloaded"'*) return 0 ;;
+        *'"decision":"reloaded"'*)
+            await_status "${config:-}"
+            return 0
+            ;;
         ?*)
             say "$(printf '%s\n' "$front_said" | jq -r .reason)"
             return 78

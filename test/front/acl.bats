@@ -152,6 +152,7 @@ END
     echo "rtftest:x:$GROUP:rtfann" >>"$WORK/group"
     echo "rtfann:x:$CAROL:$CAROL::/:/bin/sh" >>"$WORK/passwd"
     echo "@rtftest EDF max_utilization 0.125" >>"$CONFIG/acl.conf"
+    silent rtf_root reload
     unshare --mount --propagation private sh -eu -c 'mount --bind "$1/group" /etc/group && mount --bind "$1/passwd" /etc/passwd && shift && exec "$@"' sh "$WORK" \
         "$RTF_BIN/rtf" --spool "$SPOOL" acl who EDF --config "$CONFIG" --json >"$WORK/out"
     [ "$(jq -r 'select(.user == "rtfann") | "\(.plugin) \(.most)"' "$WORK/out")" = 'EDF 0.125' ]
@@ -165,6 +166,42 @@ END
     fails 64 'rtf acl: there is no plugin NONE: there are EDF FP CAMERA' acl explain $ALICE NONE
     fails 67 'rtf acl: there is no user nobody-here' acl explain nobody-here
     fails 66 'rtf acl: */acl.conf cannot be read' rtf_root acl --config "$WORK/none" who
+}
+
+# of FILE: what standard error says of it.
+differs() { sed -n "s/^rtf [a-z]*: $1/$1/p" "$WORK/err"; }
+
+@test "explain, who and plugins: what is in force, and where the files differ from that; a copy is explained as it is" {
+    broker_start
+    acl explain $ALICE EDF >"$WORK/before" 2>"$WORK/err"
+    [ ! -s "$WORK/err" ]
+    cp -r "$CONFIG" "$WORK/copy"
+    # A comment moves lines, and blanks are none of a rule's.
+    sed -i -e '1i # more' -e '1s/ /   /' -e 's/EDF max_user_utilization 0.25/EDF max_user_utilization 0.125/' "$CONFIG/acl.conf"
+    echo 'RR rr 1-5 all' >>"$CONFIG/plugins.conf"
+    for who in rtf_root "rtf_of $ALICE"; do
+        $who acl explain $ALICE EDF >"$WORK/out" 2>"$WORK/err"
+        [ "$(differs acl.conf)" = "acl.conf:3: \"$ALICE EDF max_user_utilization 0.125\" is not in force before rtf reload
+acl.conf: \"$ALICE EDF max_user_utilization 0.25\" is not there any more, and in force until rtf reload" ]
+        [ "$(differs plugins.conf)" = 'plugins.conf:4: "RR rr 1-5 all" is not in force before rtf restart' ]
+        sed 's/, [0-9.]* left$//' "$WORK/before" | diff <(sed 's/, [0-9.]* left$//' "$WORK/out") -
+        $who plugins >"$WORK/out" 2>"$WORK/err"
+        run ! grep -w RR "$WORK/out"
+        [ "$(differs plugins.conf)" = 'plugins.conf:4: "RR rr 1-5 all" is not in force before rtf restart' ]
+    done
+    acl who EDF --json >"$WORK/out" 2>"$WORK/err"
+    [ "$(jq -r "select(.uid == $ALICE) | .most" "$WORK/out")" = 0.25 ]
+    [ -n "$(differs acl.conf)" ]
+    sed -i 's/EDF max_user_utilization 0.25/EDF max_user_utilization 0.0625/' "$WORK/copy/acl.conf"
+    prints 0 rtf_root acl explain $ALICE EDF --config "$WORK/copy"
+    head -n 1 "$WORK/out" | grep -qx "uid $ALICE on EDF: up to 0.0625 in all.*"
+    sed -i '$d' "$CONFIG/plugins.conf"
+    silent rtf_root reload
+    prints 0 acl explain $ALICE EDF # at once
+    head -n 1 "$WORK/out" | grep -qx "uid $ALICE on EDF: up to 0.125 in all.*"
+    sed -i '1{h;d};$G' "$CONFIG/plugins.conf"
+    rtf_root plugins 2>"$WORK/err" >&2
+    [ "$(differs plugins.conf)" = 'plugins.conf: its lines have another order, which is not in force before rtf restart' ]
 }
 
 @test "explain and who: lines that end as on other systems are the same rules" {

@@ -22,7 +22,7 @@ struct rule {
     uint64_t value;
     bool bandwidth; /* an amount that was written as one */
     bool tick; /* min_runtime tick: for plugins of which the kernel ends a runtime at a tick only */
-    char text[160]; /* the line, blanks folded */
+    char text[192]; /* the line, blanks folded */
     struct counter *counter; /* of the subject, for max_utilization */
 };
 
@@ -35,6 +35,7 @@ struct counter {
 };
 
 struct acl {
+    unsigned number; /* how many were loaded before it */
     struct rule *rules;
     int count;
     struct counter *counters;

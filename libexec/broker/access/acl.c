@@ -175,7 +175,7 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
         return is_elsewhere(words, rule, reason);
     if (rule->bandwidth && resource_where(plugin_line(rule->plugin)->resource) == NULL)
         return conf_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none", words[2], words[1]);
-    snprintf(rule->text, sizeof rule->text, "%.40s %.32s %s %.24s", words[0], words[1], words[2], words[3]);
+    snprintf(rule->text, sizeof rule->text, "%.65s %.32s %s %.64s", words[0], words[1], words[2], words[3]);
     return parse_value(words[3], rule, reason);
 }
 
@@ -248,9 +248,11 @@ struct acl *acl_load(const char *path, char reason[static REASON_BYTES])
     int got;
     if (!conf_open(&conf, path, reason))
         return NULL;
+    static unsigned loaded;
     struct acl *acl = calloc(1, sizeof *acl);
     if (acl == NULL)
         abort();
+    acl->number = loaded++;
     while ((got = conf_next(&conf, reason)) == 1)
         if (!add_line(acl, &conf, reason)) {
             got = -1;
@@ -277,6 +279,21 @@ void acl_free(struct acl *acl)
     }
     free(acl->rules);
     free(acl);
+}
+
+unsigned acl_number(const struct acl *acl)
+{
+    return acl->number;
+}
+
+json_t *acl_as_json(const struct acl *acl)
+{
+    if (acl->count > ACL_TOLD)
+        return json_null();
+    json_t *list = json_array();
+    for (int i = 0; i < acl->count; i++)
+        json_array_append_new(list, json_pack("{s:i, s:s}", "line", acl->rules[i].line, "text", acl->rules[i].text));
+    return list;
 }
 
 void acl_names(const struct acl *acl, void (*each)(const char *))

@@ -23,6 +23,13 @@ extern struct acl *rules;
 struct acl *acl_load(const char *path, char reason[static REASON_BYTES]);
 void acl_free(struct acl *acl);
 
+/* Another one for each that is loaded. */
+unsigned acl_number(const struct acl *acl);
+
+/* Each rule with its line and its words, for status.json. Null where they are more than that file has room for: a client reads no more than 1 MiB. */
+enum { ACL_TOLD = 4000 };
+json_t *acl_as_json(const struct acl *acl);
+
 /* Calls `each` with every user name and @group that the rules name. */
 void acl_names(const struct acl *acl, void (*each)(const char *name));
 

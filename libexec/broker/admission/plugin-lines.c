@@ -287,12 +287,25 @@ static bool parse_line(char *const words[], int word_count, const char *director
     return check_resource(line, words[2], words[3], reason);
 }
 
+static char *join(const struct conf *conf)
+{
+    size_t length = 0;
+    for (int i = 0; i < conf->count; i++)
+        length += strlen(conf->words[i]) + 1;
+    char *text = malloc(length + 1), *end = text;
+    if (text == NULL)
+        abort();
+    for (int i = 0; i < conf->count; i++)
+        end += sprintf(end, "%s%s", i == 0 ? "" : " ", conf->words[i]);
+    return text;
+}
+
 static bool add_line(const struct conf *conf, const char *directory, char *reason)
 {
     struct plugin_line *line = &lines[count];
     if (count == PLUGINS_MAX)
         return wrong(reason, conf->line, "more than %d plugins", PLUGINS_MAX);
-    *line = (struct plugin_line){.line = conf->line, .threshold = ONE_CPU, .timeout = default_timeout};
+    *line = (struct plugin_line){.line = conf->line, .threshold = ONE_CPU, .timeout = default_timeout, .text = join(conf)};
     if (!parse_line(conf->words, conf->count, directory, line, reason))
         return false;
     count++;

@@ -33,6 +33,7 @@ struct plugin_line {
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
     int64_t timeout;    /* ns */
     char *words;        /* as given, blank-separated */
+    char *text;         /* the line, blanks folded */
     char off[REASON_BYTES]; /* why nothing is granted of it, for what is to be kept cannot be had; "": it is on */
 };
 

@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "acl.h"
 #include "attachments.h"
 #include "coprocess.h"
 #include "event.h"
@@ -31,7 +33,7 @@ static void go_on(struct timer *due);
 
 static struct coprocess publisher = {.source.ready = ready, .in = -1, .out = -1};
 static int child = -1;
-static char since[40];
+static char since[40], config[PATH_MAX];
 
 /* NONE -> TOLD -> SETTLED -> CHANGED -> TOLD, or TOLD -> CHANGED when it could not be written; from each of them to GONE when the writer ends, and
  * from there to TOLD. In CHANGED and GONE something is to be done at its time. */
@@ -49,7 +51,7 @@ static int64_t not_before, pause = INT64_C(1000000000);
 /* What the text that was told last is made of, as far as it changes; and that text. */
 struct facts {
     uint64_t ledger, removals, serving; /* by plugin */
-    unsigned attached;
+    unsigned attached, rules;
 };
 static struct facts told;
 static bool refused; /* somebody, for want of room, since then */
@@ -97,10 +99,11 @@ static json_t *plugins_as_json(bool running)
         const struct plugin_line *line = plugin_line(i);
         const char *is = !running ? "ended" : line->off[0] != '\0' ? "off" : plugin_is_serving(i) ? "serving" : "restarting";
         const bool schedules = line->resource == RESOURCE_CPU;
-        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s, s:o, s:s?}", "name", line->name, "program", program_of(line),
+        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s, s:o, s:s?, s:i, s:s}", "name", line->name, "program", program_of(line),
                                                  "resource", resource_name(line->resource), "where", line->where[0] == '\0' ? NULL : line->where, "policy",
                                                  !schedules ? NULL : line->deadline ? "deadline" : "fixed-priority", "priorities", priorities_of(line),
-                                                 "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is, "background", background_of(i), "enforce", enforce_of(line)));
+                                                 "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is, "background", background_of(i), "enforce", enforce_of(line),
+                                                 "line", line->line, "text", line->text));
     }
     return plugins;
 }
@@ -146,15 +149,22 @@ static json_int_t pid_namespace(void)
     return stat("/proc/self/ns/pid", &status) == 0 ? (json_int_t)status.st_ino : 0;
 }
 
+static json_t *config_as_json(void)
+{
+    json_t *path = json_string(config);
+    return path == NULL ? json_null() : path; /* no UTF-8 */
+}
+
 /* A new text, or NULL: no memory. */
 static char *write_text(bool running)
 {
     size_t length;
     pools = json_array();
     ledger_pools(add_pool);
-    json_t *status = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", since,
+    json_t *status = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", since,
                                "plugins", plugins_as_json(running), "pools", pools, "reservations", reservations(),
-                               "attached", running ? (json_int_t)attachments_count() : attached_still(), "pid_namespace", pid_namespace());
+                               "attached", running ? (json_int_t)attachments_count() : attached_still(), "pid_namespace", pid_namespace(),
+                               "config", config_as_json(), "rules", acl_as_json(rules));
     const char *line = json_as_line(status, &length);
     char *text = line == NULL ? NULL : strndup(line, length);
     json_decref(status);
@@ -171,7 +181,7 @@ static void go_to(enum state next, int64_t at)
 
 static struct facts facts_now(void)
 {
-    struct facts now = {.ledger = ledger_additions() + ledger_removals(), .removals = ledger_removals(), .attached = attachments_count()};
+    struct facts now = {.ledger = ledger_additions() + ledger_removals(), .removals = ledger_removals(), .attached = attachments_count(), .rules = acl_number(rules)};
     for (int i = 0; i < plugins_count(); i++)
         now.serving |= (uint64_t)plugin_is_serving(i) << i;
     return now;
@@ -179,7 +189,7 @@ static struct facts facts_now(void)
 
 static bool are_told(const struct facts *now)
 {
-    return now->ledger == told.ledger && now->serving == told.serving && now->attached == told.attached;
+    return now->ledger == told.ledger && now->serving == told.serving && now->attached == told.attached && now->rules == told.rules;
 }
 
 static void forget_told(void)
@@ -238,9 +248,11 @@ static bool start(void)
     return false;
 }
 
-void status_prepare(const char *program, gid_t group)
+void status_prepare(const char *program, gid_t group, const char *directory)
 {
     char number[NUMBER_TEXT];
+    if (realpath(directory, config) == NULL)
+        snprintf(config, sizeof config, "%s", directory);
     snprintf(number, sizeof number, "%u", group);
     char *const argv[] = {(char *)program, number, NULL};
     child = launcher_add(CHILD_PUBLISHER, argv, (struct identity_to_run_as){0, 0});
@@ -272,6 +284,13 @@ void status_notice(void)
         return;
     const int64_t gathered = monotonic_now() + gather;
     go_to(CHANGED, gathered < not_before ? not_before : gathered);
+}
+
+void status_hurry(void)
+{
+    not_before = 0;
+    if (state == SETTLED)
+        go_to(CHANGED, monotonic_now());
 }
 
 static void go_on(struct timer *due)

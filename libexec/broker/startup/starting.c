@@ -86,7 +86,7 @@ static void prepare_children(const struct options *options)
     directories_prepare(program_path("rtf-adopter"));
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
     logging_prepare(program_path("rtf-logger"), log_was_restarted);
-    status_prepare(program_path("rtf-publisher"), spool.group);
+    status_prepare(program_path("rtf-publisher"), spool.group, options->config);
     enter_register(options->config);
     if (!fork_launcher(!options->foreground))
         die_errno(EX_OSERR, "fork");
