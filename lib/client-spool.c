@@ -36,7 +36,7 @@ static enum client_outcome denied(struct client *client, const char *file)
     struct stat status;
     if (fstatat(client->root, file, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_gid == getegid() ||
         group_member(status.st_gid))
-        return client_fail(client, CLIENT_DENIED, "%s/%s: %s", client->spool, file, strerror(EACCES));
+        return client_fail(client, CLIENT_DENIED, "%s/%s: %s (rtf doctor says why)", client->spool, file, strerror(EACCES));
     char number[16];
     snprintf(number, sizeof number, "%u", status.st_gid);
     char buffer[4096];
@@ -109,6 +109,8 @@ enum client_outcome client_open(struct client *client, const char *spool)
         return CLIENT_OK;
     if (errno == ENOENT)
         return client_fail(client, CLIENT_NO_BROKER, "no broker has made a spool at %s", spool);
+    if (errno == EACCES)
+        return client_fail(client, CLIENT_DENIED, "%s: %s (rtf doctor says why)", spool, strerror(EACCES));
     return client_fail(client, CLIENT_ERROR, "%s: %s", spool, strerror(errno));
 }
 

@@ -150,9 +150,9 @@ served_config() {
     [ "$(broker_is)" != serving ] || jq -r '.config // empty' "$spool/status.json" 2>/dev/null || :
 }
 
-# Of what is in force, LINE, a tab and the words of each rule or of each plugin's line.
+# Of what is in force, LINE, a tab and the words of each rule or of each plugin's line; the word null where status.json has no room for them.
 in_force() { # rules|plugins
-    jq -r --arg what "$1" '.[$what] // [] | .[] | "\(.line)\t\(.text)"' "$spool/status.json"
+    jq -r --arg what "$1" 'if .[$what] == null then "null" else .[$what][] | "\(.line)\t\(.text)" end' "$spool/status.json"
 }
 
 # The same of a file as it is now.
@@ -162,12 +162,15 @@ in_file() { # FILE
 
 # Where a file of that directory and what is in force differ, a sentence each.
 differences() { # rules|plugins DIRECTORY
-    jq -e --arg what "$1" '.[$what] != null' "$spool/status.json" >/dev/null 2>&1 || return 0
+    front_force=$(in_force "$1" 2>/dev/null) || return 0
+    [ "$front_force" != null ] || return 0
     front_file=acl.conf front_cure=reload
     [ "$1" = rules ] || front_file=plugins.conf front_cure=restart
     [ -r "$2/$front_file" ] || return 0
-    { in_force "$1" | sed 's/^/force\t/'; in_file "$2/$front_file" | sed 's/^/file\t/'; } | LC_ALL=C awk -F '\t' -v file="$front_file" -v cure="rtf $front_cure" '
-        { left[$3] += $1 == "force" ? 1 : -1; at[$1, ++count[$1]] = $3; line[$1, $3] = $2 }
+    { printf '%s\n' "$front_force" && echo - && in_file "$2/$front_file"; } | LC_ALL=C awk -F '\t' -v file="$front_file" -v cure="rtf $front_cure" '
+        BEGIN { from = "force" }
+        $0 == "-" { from = "file"; next }
+        NF { left[$2] += from == "force" ? 1 : -1; at[from, ++count[from]] = $2; line[from, $2] = $1 }
         END {
             for (i = 1; i <= count["file"]; i++) {
                 text = at["file", i]

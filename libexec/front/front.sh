@@ -192,13 +192,16 @@ columns() {
 front_denied() {
     group=$(stat -c %G "$spool/specs")
     case " $(id -Gn 2>/dev/null) $(id -G) " in
-    *" $group "* | *" $(stat -c %g "$spool/specs") "*) fail 77 "$spool/specs: permission denied" ;;
+    *" $group "* | *" $(stat -c %g "$spool/specs") "*) fail 77 "$spool/specs: permission denied (rtf doctor says why)" ;;
     esac
     fail 77 "you are not in group $group, which may use $spool (a new member must log in again)"
 }
 
 open_spool() {
-    [ -d "$spool/specs" ] || fail 69 "no broker has made a spool at $spool"
+    [ -d "$spool/specs" ] || {
+        [ ! -d "$spool" ] || [ -x "$spool" ] || fail 77 "$spool: permission denied (rtf doctor says why)"
+        fail 69 "no broker has made a spool at $spool"
+    }
 }
 
 front_is_own() { # DIRECTORY

@@ -9,6 +9,7 @@ load front
 prepare() { configure_rules "$ALICE - max_utilization 2" "$ALICE - max_period 1s"; }
 
 tidy() {
+    if mountpoint -q "$SPOOL"; then umount -l "$SPOOL"; fi
     if [ -d /sys/fs/cgroup/cpu/rtf-doctor ]; then
         if [ -n "${SLEEPER:-}" ]; then echo "$SLEEPER" >/sys/fs/cgroup/cpu/tasks 2>/dev/null || true; fi
         eventually rmdir /sys/fs/cgroup/cpu/rtf-doctor
@@ -41,6 +42,7 @@ finds_not() {
     if grep "^$code: " "$WORK/said" >&2; then return 1; fi
 }
 
+rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
 as_alice() { as $ALICE "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" "$@"; }
 
 # Others set what the whole machine has.
@@ -343,6 +345,61 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:1
+@test "an edit that the broker has not read, and a line that would be off after a restart" {
+    broker_start
+    finds_not unread
+    finds_not kept
+    echo "$BOB - max_utilization 1" >>"$CONFIG/acl.conf"
+    echo 'NET net - - resource=network interface=nosuch0 rate=10Mbit' >>"$CONFIG/plugins.conf"
+    for who in '' as_alice; do
+        finds unread "acl.conf:3: \"$BOB - max_utilization 1\" is not in force before rtf reload. Run rtf reload as root*" $who
+        finds unread "plugins.conf:4: \"NET net *\" is not in force before rtf restart. Run rtf restart as root*" $who
+        finds kept 'after a restart, plugins.conf:4: NET would be off: there is no interface nosuch0. *' $who
+    done
+    sed -i '$d' "$CONFIG/plugins.conf"
+    rtf_root reload
+    finds_not unread
+}
+
+@test "a program that an upgrade has replaced" {
+    mkdir -m 755 "$WORK/programs"
+    cp -r "$RTF_LIBEXEC/." "$WORK/programs"
+    RTF_LIBEXEC=$WORK/programs broker_start
+    finds_not replaced
+    cp "$WORK/programs/rtf-logger" "$WORK/programs/rtf-logger.new"
+    mv "$WORK/programs/rtf-logger.new" "$WORK/programs/rtf-logger"
+    finds replaced 'an upgrade has replaced programs that still run as they were: rtf-logger. Run rtf restart *'
+    finds_not replaced as_alice
+}
+
+@test "a spool without room, which commands tell, too" {
+    mkdir "$SPOOL"
+    mount -t tmpfs -o size=2M,mode=755 none "$SPOOL"
+    broker_start
+    finds_not full
+    head -c 4M /dev/zero >"$SPOOL/log/filler" 2>/dev/null || true
+    finds full "the file system $SPOOL of $SPOOL is full (No space left on device): it has no room*"
+    finds full "*" as_alice
+    for command in "declare cam -T 2ms -P 20ms" "run -T 2ms -P 20ms true"; do
+        run as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" $command
+        [ "$status" -ne 0 ]
+        [[ $output == *"No space left on device"* ]] || { echo "$command: $output" >&2; false; }
+    done
+}
+
+@test "a broker that was killed: status.json says running, and nobody serves; a spool that nobody may enter" {
+    broker_start
+    broker_stop KILL
+    finds no-broker "no broker serves $SPOOL: the last one was killed, or the machine went down, and status.json still says that it runs. *"
+    chmod -R go-rwx "$SPOOL"
+    finds spool "$SPOOL has the mode 700, not 755*" as_alice
+    for command in "ls" "declare cam -T 2ms -P 20ms" "run -T 2ms -P 20ms true"; do
+        run as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" $command
+        [ "$status" -ne 0 ]
+        [[ $output == *"(rtf doctor says why)" ]] || { echo "$command: $output" >&2; false; }
+    done
+}
+
 @test "a directory that was removed while somebody is in it is no word about the rules" {
     broker_start
     mkdir "$WORK/removed"
