@@ -11,13 +11,14 @@
  *   op=scan                      tell all there are
  *   op=adopt    name inode uid   close it to others, and keep it closed
  *   op=aside    name inode uid   it is wrongly named: rename it out of the way
+ *   op=forget   name             it is ignored: nothing is kept of it
  *   op=mode     mode             with a descriptor of what is root's in the spool: it gets this mode
  *   op=close                     with a descriptor, whose closing might have to wait for a file system
  *
  * and hears
  *
- *   event=directory name inode uid   with it, opened with O_PATH: it is new, or something about it has changed
- *   event=adopted   name inode       others cannot enter it any more
+ *   event=directory name inode uid   it is new, or something about it has changed
+ *   event=adopted   name inode       with it, opened with O_PATH: others cannot enter it any more
  *   event=gone      name
  *   event=aside     name uid         something else than a directory, or of an impossible name; it has been renamed out of the way
  *   event=full      uid              so much of his is aside that he makes nothing more in specs/; with why_not: or would not, if that could be had
@@ -205,12 +206,12 @@ static void close_to_others(int fd, const struct stat *status)
         ;
 }
 
-static void tell(const struct directory *directory, int fd)
+static void tell(const struct directory *directory)
 {
     say_about("directory", directory->name);
     paragraph_add_number(&said, "inode", directory->inode);
     paragraph_add_number(&said, "uid", directory->uid);
-    say_with(fd);
+    say_with(-1);
 }
 
 /* Something of this name appeared in specs/, changed, or went; or it is only looked at. */
@@ -240,7 +241,7 @@ static void look(const char *name, bool scanning)
     else if (there && (directory == NULL || !scanning)) {
         if (directory == NULL)
             directory = remember(name, &status);
-        tell(directory, fd);
+        tell(directory);
     }
     if (directory != NULL)
         directory->seen = true;
@@ -354,13 +355,20 @@ static void adopt(const struct paragraph *request, const char *name)
     if (fd < 0)
         return;
     close_to_others(fd, &status);
-    close(fd);
     if (directory == NULL)
         directory = remember(name, &status); /* of an adopter before */
     directory->adopted = true;
     say_about("adopted", name);
     paragraph_add_number(&said, "inode", directory->inode);
-    say_with(-1);
+    say_with(fd);
+    close(fd);
+}
+
+static void forget_ignored(const char *name)
+{
+    struct directory *directory = find(name);
+    if (directory != NULL && !directory->adopted)
+        forget(directory);
 }
 
 static void put_aside(const struct paragraph *request, const char *name)
@@ -400,6 +408,8 @@ static void obey(const struct paragraph *request, int fd)
         adopt(request, name);
     else if (strcmp(op, "aside") == 0 && name != NULL)
         put_aside(request, name);
+    else if (strcmp(op, "forget") == 0 && name != NULL)
+        forget_ignored(name);
     else if (strcmp(op, "mode") == 0)
         set_mode(request, fd);
     else if (strcmp(op, "close") != 0)

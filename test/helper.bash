@@ -97,6 +97,13 @@ once_of() {
 
 readers_have_ended() { [ -z "$(helpers rtf-reader)" ]; }
 
+# private_tree: the programs, where a test may take some of them away
+private_tree() {
+    mkdir "$WORK/tree"
+    cp -a "$RTF_STAGE/usr" "$WORK/tree/"
+    RTF_LIBEXEC=$WORK/tree/usr/libexec/rtf
+}
+
 # has_watches NUMBER: so many threads are watched by the broker (rtf-attach hands it a perf event for each, a moment after it is attached). Who is made
 # ordinary before that may be another one, who has taken the id over by execve(2).
 has_watches() { [ "$(find "/proc/$BROKER/fd" -lname 'anon_inode:*perf_event*' | wc -l)" = "$1" ]; }

@@ -63,13 +63,6 @@ stop_helper() {
     kill -STOP "$HELPER"
 }
 
-# private_tree: the programs, where a test may take some of them away
-private_tree() {
-    mkdir "$WORK/tree"
-    cp -a "$RTF_STAGE/usr" "$WORK/tree/"
-    RTF_LIBEXEC=$WORK/tree/usr/libexec/rtf
-}
-
 # two_threads SETPRIV-OPTION...: a process of Alice's with a thread besides its first; their ids in $FIRST $SECOND. The
 # second obeys the words that `order` gives.
 two_threads() {

@@ -75,7 +75,7 @@ struct user {
     char name[NAME_BYTES];
     uid_t uid;
     uint64_t inode;
-    int directory; /* O_PATH: for readers to enter, never to be looked into here */
+    int directory; /* O_PATH: for readers to enter, never to be looked into here; -1 until it is adopted */
     enum directory_state state;
     bool told;                   /* by the adopter that runs now */
     bool scanned;                /* once at least */

@@ -10,6 +10,14 @@ prepare() {
     ATTACKERS=()
 }
 
+the_books() {
+    rm -f "$SPOOL/state/current/books.json"
+    kill -USR1 "$BROKER"
+    eventually test -e "$SPOOL/state/current/books.json"
+    cat "$SPOOL/state/current/books.json"
+}
+users_are() { [ "$(the_books | jq '.quiet | length')" = "$1" ]; }
+
 # observe: Bob's times. He is real-time himself, or his wait for a CPU beside the attackers would be what is measured.
 observe() { chrt -f 1 setpriv --reuid $BOB --regid $BOB --groups "$GROUP" -- "$BATS_TEST_DIRNAME/observer" "$SPECS/$BOB" $REQUESTS "$OBSERVED"; }
 

@@ -27,6 +27,70 @@ granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.ver
     [ "$(cat "$SPECS"/5000*/w.verdict | jq -s '[.[] | select(.grant != null)] | length')" -le 20 ]
 }
 
+# directories_of FIRST COUNT: of so many uids, one each
+directories_of() {
+    /usr/bin/python3 -S - "$SPECS" "$GROUP" "$1" "$2" <<'END'
+import os, sys
+specs, group, first, count = sys.argv[1], *map(int, sys.argv[2:])
+os.setgroups([group])
+for uid in range(first, first + count):
+    os.seteuid(uid)
+    os.mkdir(f"{specs}/{uid}")
+    os.seteuid(0)
+END
+}
+descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
+
+# The broker does without the power to raise the limit, as in a container.
+start_with_limit() {
+    prlimit --nofile=4096 setpriv --bounding-set -sys_resource -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
+        ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves
+}
+
+@test "directories of 4,300 uids without an account take no descriptors, and another user is answered, also after a restart" {
+    local each
+    start_with_limit
+    for each in adopter names; do helpers "rtf-$each\$" >"$WORK/$each"; descriptors "$(<"$WORK/$each")" >"$WORK/$each.had"; done
+    had=$(descriptors "$BROKER")
+    directories_of 500000 4300
+    [ "$(field .result "$(spec $BOB mine "$OBSERVED")")" = OK ]
+    eventually users_are 65 # 64 of them are answered, and Bob
+    echo "# descriptors: $had before, $(descriptors "$BROKER") after" >&3
+    [ "$(descriptors "$BROKER")" -le $((had + 3 * 65 + 8)) ]
+    for each in adopter names; do [ "$(descriptors "$(<"$WORK/$each")")" -le $(($(<"$WORK/$each.had") + 1)) ]; done
+    [ "$(jq -c 'select(.decision == "ignored")' "$EVENTS" | wc -l)" -le 20 ] # they share what may be logged of one user
+    broker_stop INT
+    start_with_limit
+    [ "$(field '.result + " " + (.grant | type)' "$(verdict $BOB mine)")" = 'OK object' ]
+    [ "$(field .result "$(spec $BOB other "$OBSERVED")")" = OK ]
+    eventually users_are 65
+    # What is ignored is looked at again when the rules name its uid.
+    ignored=$(find "$SPECS" -mindepth 1 -maxdepth 1 -type d -name '50????' ! -perm 2700 -printf '%f\n' | tail -n 1)
+    configure_rules "$BOB - max_utilization 0.5" "$ignored - max_utilization 0.1"
+    kill -HUP "$BROKER"
+    [ "$(field .result "$(spec "$ignored" mine "$OBSERVED")")" = OK ]
+    no grep -q 'rtf-adopter, which looks after specs/' "$EVENTS"
+}
+
+# A directory server that takes 20 ms for each.
+# bats test_tags=turn:2
+@test "uids that one user made up are looked up after another user, also at a restart" {
+    private_tree
+    printf '#!/bin/sh\nwhile read -r line; do case $line in id=* | uid=*) echo "$line" ;; "") sleep 0.02; printf "answer=ok\\n\\n" ;; esac; done\n' >"$RTF_LIBEXEC/rtf-names"
+    broker_start
+    directories_of 500000 600
+    [ "$(field .result "$(spec $BOB mine "$OBSERVED")")" = OK ]
+    users=$(the_books | jq '.quiet | length')
+    echo "# $users directories are known when Bob is answered" >&3
+    [ "$users" -gt 300 ] # the lookup of all takes 12 s
+    broker_stop INT
+    broker_start
+    [ "$(field '.result + " " + (.grant | type)' "$(verdict $BOB mine)")" = 'OK object' ]
+}
+
 @test "what one user squats is his part only, and goes with his directory" {
     configure_rules "$ALICE EDF max_utilization 0.4" "$BOB EDF max_utilization 0.5"
     broker_start

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "acl.h"
 #include "coprocess.h"
 #include "event.h"
 #include "memory.h"
@@ -19,7 +20,23 @@ static struct user *users;
 static TAILQ_HEAD(, user) closed = TAILQ_HEAD_INITIALIZER(closed);
 static bool held, scanned, swept;
 static int adopting; /* directories that the adopter has been told to adopt */
+enum { STRANGERS_MOST = 64 }; /* directories of uids without an account */
 static const int64_t try_again_after = INT64_C(3200000000), restart_pause = INT64_C(1000000000); /* ns */
+
+/* ---- owners ---- */
+
+static bool is_named_by_uid(const struct user *user)
+{
+    char decimal[16];
+    snprintf(decimal, sizeof decimal, "%u", user->uid);
+    return strcmp(user->name, decimal) == 0;
+}
+
+/* A uid without an account has no other name, and whoever makes such uids up keeps nobody waiting who has an account's name or a rule. */
+static bool account_of_is_ready(struct user *user)
+{
+    return is_named_by_uid(user) && !acl_names_uid(rules, user->uid) ? account_ready_last(user->account) : account_ready(user->account);
+}
 
 /* ---- the adopter ---- */
 
@@ -89,6 +106,8 @@ static void send_about(const char *op, const struct user *user)
 
 void directories_dispose(int fd)
 {
+    if (fd < 0)
+        return;
     struct message *message = begin("close");
     message->fd = fd;
     send_soon(message);
@@ -108,7 +127,7 @@ void directories_rescan(void)
     for (struct user *user = users; user != NULL; user = user->hh.next)
         if (user->state == DIRECTORY_ADOPTED && !held)
             reader_scan(user);
-        else if (user->state == DIRECTORY_FOUND && account_ready(user->account))
+        else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
             directories_of(user->account); /* a uid that is named now may have one */
 }
 
@@ -154,11 +173,11 @@ struct user *user_find(const char *name)
     return user;
 }
 
-/* A name as it may stand in a log. */
+/* A name as it may stand in a log. Lines about uids without an account are counted together. */
 void report_found(const struct user *user, const char *name, const char *decision, const char *reason)
 {
     char text[80];
-    struct account *account = account_find(user->uid);
+    struct account *account = user_bucket(&(struct user){.uid = user->uid, .account = account_find(user->uid)});
     snprintf(text, sizeof text, "%.76s", name);
     struct event event = {.stage = "spool", .user = user, .name = paragraph_clean(text), .decision = decision, .reason = reason, .microseconds = -1};
     event_write_rarely(&event, &account->rare_window, &account->rare_count);
@@ -169,17 +188,17 @@ static void judge(struct user *user);
 static void look_again(struct timer *timer)
 {
     struct user *user = container_of(timer, struct user, look);
-    if (user->state == DIRECTORY_FOUND && account_ready(user->account))
+    if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
         judge(user);
 }
 
-static struct user *user_new(const char *name, uint64_t inode, uid_t uid, int directory)
+static struct user *user_new(const char *name, uint64_t inode, uid_t uid)
 {
     struct user *user = allocate(sizeof *user);
     snprintf(user->name, sizeof user->name, "%s", name);
     user->uid = uid;
     user->inode = inode;
-    user->directory = directory;
+    user->directory = -1;
     user->look.due = look_again;
     reader_init(user);
     HASH_ADD_STR(users, name, user);
@@ -238,9 +257,7 @@ static void let_go(struct user *user)
 
 static bool is_named_for(const struct user *user)
 {
-    char decimal[16];
-    snprintf(decimal, sizeof decimal, "%u", user->uid);
-    return strcmp(user->name, decimal) == 0 || (user->account->name != NULL && strcmp(user->name, user->account->name) == 0);
+    return is_named_by_uid(user) || (user->account->name != NULL && strcmp(user->name, user->account->name) == 0);
 }
 
 static void adopt(struct user *user)
@@ -249,6 +266,22 @@ static void adopt(struct user *user)
         adopting++;
     user->state = DIRECTORY_ADOPTING;
     send_about("adopt", user);
+}
+
+/* Any number of uids without an account can be made up (user namespaces). Their specs are only refused, so a few directories of all of them do. */
+static bool has_room(const struct user *user)
+{
+    const struct account *bucket = user_bucket(user);
+    const bool is_stranger = bucket != user->account;
+    return user->of != NULL || user->uid == 0 || bucket->directories < (is_stranger && max_specs > STRANGERS_MOST ? STRANGERS_MOST : max_specs);
+}
+
+/* Neither the broker nor the adopter keeps anything of it. The adopter tells of it again when its owner changes it, and when all there are is looked at. */
+static void ignore(struct user *user)
+{
+    report_found(user, user->name, "ignored", "uids without an account have as many directories as they may have together");
+    send_about("forget", user);
+    let_go(user);
 }
 
 static void judge(struct user *user)
@@ -269,8 +302,8 @@ static void judge(struct user *user)
         let_go(user);
         return;
     }
-    if (account->uid != 0 && user->of == NULL && user_bucket(user)->directories >= max_specs) {
-        report_found(user, user->name, "ignored", "uids without an account have as many directories as they may have together");
+    if (!has_room(user)) {
+        ignore(user);
         return;
     }
     if (user->of == NULL) {
@@ -296,6 +329,7 @@ void directory_adopt_for_now(struct user *user)
     if (user->state == DIRECTORY_ADOPTING)
         adopting--;
     user->state = DIRECTORY_ADOPTED;
+    send_about("adopt", user); /* the answer brings the descriptor that its reader needs */
 }
 
 void directories_hold(bool hold)
@@ -321,31 +355,46 @@ bool directories_are_scanned(void)
 
 /* ---- what the adopter tells ---- */
 
-static void found(const char *name, uint64_t inode, uid_t uid, int fd)
+static void found(const char *name, uint64_t inode, uid_t uid)
 {
     struct user *user = user_find(name);
     if (user != NULL && (user->inode != inode || user->uid != uid)) {
         let_go(user);
         user = NULL;
     }
-    if (user != NULL)
-        directories_dispose(fd);
-    else
-        user = user_new(name, inode, uid, fd);
+    if (user == NULL)
+        user = user_new(name, inode, uid);
     user->told = true;
     if (user->state == DIRECTORY_ADOPTED)
         send_about("adopt", user); /* an adopter that was started again */
-    else if (user->state == DIRECTORY_FOUND && account_ready(user->account))
+    else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
         judge(user); /* its owner may have joined the group */
 }
 
-static void adopted(const char *name, uint64_t inode)
+/* The descriptor did not get here: at the limit of open files. */
+static void adopt_later(struct user *user)
+{
+    if (user->state == DIRECTORY_ADOPTING)
+        adopting--;
+    user->state = DIRECTORY_FOUND;
+    timer_set(&user->look, monotonic_now() + try_again_after);
+}
+
+/* What has one keeps it: the answer may be to an adopter that was started again. */
+static void adopted(const char *name, uint64_t inode, int *fd)
 {
     struct user *user = user_find(name);
-    if (user == NULL || user->inode != inode || user->state != DIRECTORY_ADOPTING)
+    if (user == NULL || user->inode != inode || user->directory >= 0 || (user->state != DIRECTORY_ADOPTING && user->state != DIRECTORY_ADOPTED))
         return;
+    if (*fd < 0) {
+        adopt_later(user);
+        return;
+    }
+    if (user->state == DIRECTORY_ADOPTING)
+        adopting--;
     user->state = DIRECTORY_ADOPTED;
-    adopting--;
+    user->directory = *fd;
+    *fd = -1;
     if (!held)
         reader_scan(user);
 }
@@ -397,11 +446,10 @@ static bool take(const struct paragraph *said, int *fd)
     }
     if (name == NULL || strlen(name) >= NAME_BYTES)
         return false;
-    if (strcmp(event, "directory") == 0 && *fd >= 0) {
-        found(name, inode, (uid_t)uid, *fd);
-        *fd = -1;
-    } else if (strcmp(event, "adopted") == 0)
-        adopted(name, inode);
+    if (strcmp(event, "directory") == 0)
+        found(name, inode, (uid_t)uid);
+    else if (strcmp(event, "adopted") == 0)
+        adopted(name, inode, fd);
     else if (strcmp(event, "aside") == 0)
         put_aside(name, (uid_t)uid);
     else if (strcmp(event, "gone") == 0) {

@@ -26,9 +26,13 @@ static void (*tell)(struct account *account);
 struct question {
     STAILQ_ENTRY(question) next;
     struct account *account;
+    bool is_last;
     char name[80]; /* of a question about a name in acl.conf */
 };
-static STAILQ_HEAD(, question) questions = STAILQ_HEAD_INITIALIZER(questions);
+STAILQ_HEAD(questions, question);
+static struct questions questions = STAILQ_HEAD_INITIALIZER(questions), last = STAILQ_HEAD_INITIALIZER(last); /* last: not asked yet */
+static int asked, urgent; /* questions of the first list; those that are not of the other */
+enum { LAST_AT_ONCE = 8 };
 static int64_t started; /* not more often than once a second */
 
 static void send(const struct question *question)
@@ -139,19 +143,36 @@ static uint64_t files_stamp(void)
     return stamp;
 }
 
-static struct question *ask(struct account *account)
+static struct question *new_question(struct account *account)
 {
     struct question *question = calloc(1, sizeof *question);
     if (question == NULL)
         abort();
     question->account = account;
-    if (STAILQ_EMPTY(&questions))
-        timer_set(&oldest, monotonic_now() + answer_within);
-    STAILQ_INSERT_TAIL(&questions, question, next);
     return question;
 }
 
-bool account_ready(struct account *account)
+static void ask(struct question *question)
+{
+    if (STAILQ_EMPTY(&questions))
+        timer_set(&oldest, monotonic_now() + answer_within);
+    STAILQ_INSERT_TAIL(&questions, question, next);
+    asked++;
+    urgent += !question->is_last;
+    send(question);
+}
+
+static void ask_last(void)
+{
+    struct question *question;
+    while (asked < LAST_AT_ONCE && (question = STAILQ_FIRST(&last)) != NULL) {
+        STAILQ_REMOVE_HEAD(&last, next);
+        ask(question);
+    }
+}
+
+/* False: what is known is too old, or nothing is. Then it is about to be asked for. */
+static bool is_ready(struct account *account)
 {
     if (account->state == ACCOUNT_ASKED)
         return false;
@@ -162,15 +183,34 @@ bool account_ready(struct account *account)
     account->state = ACCOUNT_ASKED;
     account->asked = now;
     account->files_stamp = stamp;
-    send(ask(account));
     return false;
+}
+
+bool account_ready(struct account *account)
+{
+    const bool is_asked = account->state == ACCOUNT_ASKED, ready = is_ready(account);
+    if (!ready && !is_asked)
+        ask(new_question(account));
+    return ready;
+}
+
+bool account_ready_last(struct account *account)
+{
+    const bool is_asked = account->state == ACCOUNT_ASKED, ready = is_ready(account);
+    if (!ready && !is_asked) {
+        struct question *question = new_question(account);
+        question->is_last = true;
+        STAILQ_INSERT_TAIL(&last, question, next);
+    }
+    ask_last();
+    return ready;
 }
 
 void names_warn_unknown(const char *name)
 {
-    struct question *question = ask(NULL);
+    struct question *question = new_question(NULL);
     snprintf(question->name, sizeof question->name, "%s", name);
-    send(question);
+    ask(question);
 }
 
 static void forget_groups(struct account *account)
@@ -246,6 +286,9 @@ static struct account *take_question(const struct paragraph *answer)
     if (account != NULL && answer != NULL && !learn(account, answer))
         return NULL; /* more of it is to come */
     STAILQ_REMOVE_HEAD(&questions, next);
+    asked--;
+    urgent -= !question->is_last;
+    ask_last();
     if (STAILQ_EMPTY(&questions))
         timer_end(&oldest);
     if (account != NULL && answer == NULL) {
@@ -322,9 +365,9 @@ static void start_again(struct timer *timer)
     (void)names_start();
 }
 
-bool names_are_settled(void)
+bool names_are_settled(bool all)
 {
-    return oldest.at == 0 && restart.at == 0;
+    return (all ? oldest.at == 0 : urgent == 0) && restart.at == 0;
 }
 
 bool account_has_gid(const struct account *account, gid_t gid)

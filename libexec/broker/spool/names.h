@@ -12,8 +12,8 @@ void names_prepare(char *path, struct identity_to_run_as as, void (*known)(struc
 /* False: it could not be started. */
 bool names_start(void);
 
-/* Nothing that was asked is without an answer. */
-bool names_are_settled(void);
+/* Nothing that was asked is without an answer; or nothing but what account_ready_last asked. */
+bool names_are_settled(bool all);
 struct account *account_find(uid_t uid);
 
 /* One that nothing holds may be gone at the next account_find: whoever can make up uids (user namespaces) does not fill the memory. */
@@ -24,6 +24,9 @@ void account_let_go(struct account *account);
 /* True: the account is known (or failed) and not older than /etc/passwd, /etc/group and ten seconds. False:
  * it has been asked for, and will be passed on. */
 bool account_ready(struct account *account);
+
+/* The same, but it is asked for only when few others are: any number of uids can be made up, and a directory server may take ms for each. */
+bool account_ready_last(struct account *account);
 
 /* Asks whether acl.conf's NAME or @NAME exists; the answer is only a warning in the log. */
 void names_warn_unknown(const char *name);

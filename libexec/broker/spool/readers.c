@@ -149,8 +149,8 @@ static void start(struct user *user)
 {
     struct reader *reader = &user->reader;
     const int64_t now = monotonic_now();
-    if (reader->state != READER_NONE || user->state == DIRECTORY_GONE)
-        return;
+    if (reader->state != READER_NONE || user->state == DIRECTORY_GONE || user->directory < 0)
+        return; /* the descriptor comes with a scan */
     if (now < reader->start_at) {
         timer_set(&reader->timer, reader->start_at);
         return;

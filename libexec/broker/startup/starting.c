@@ -33,6 +33,7 @@
 #include "state.h"
 #include "status.h"
 #include "threads.h"
+#include "units.h"
 #include "watchdog.h"
 
 static const struct reader_events reader_events = {
@@ -96,7 +97,21 @@ static void prepare_children(const struct options *options)
 
 static bool owners_are_known(void)
 {
-    return directories_are_known() && names_are_settled();
+    return directories_are_known() && names_are_settled(false);
+}
+
+static bool strangers_are_known(void)
+{
+    return directories_are_known() && names_are_settled(true);
+}
+
+/* Before the uids that a user can make up, who may have as many directories as they like. */
+static void ask_for_owners(const struct recorded_state *state)
+{
+    uint64_t uid;
+    for (int i = 0; i < state->count; i++)
+        if (parse_number(state->reservations[i].user, UINT32_MAX, &uid))
+            (void)account_ready(account_find((uid_t)uid));
 }
 
 static bool take_up_where_it_was(char *reason)
@@ -105,11 +120,13 @@ static bool take_up_where_it_was(char *reason)
     if (!state_read(&state, reason))
         return false;
     directories_hold(true);
+    ask_for_owners(&state);
     if (!directories_start()) {
         snprintf(reason, REASON_BYTES, "rtf-adopter: %s", strerror(errno));
         return false;
     }
     turn_until(owners_are_known, INT64_C(12000000000));
+    turn_until(strangers_are_known, INT64_C(1000000000));
     const bool good = recover(&state, reason);
     state_free(&state);
     if (!good)
