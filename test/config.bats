@@ -318,6 +318,38 @@ CASES
     [ ! -e "$WORK/open/spool" ]
 }
 
+files_of() { awk '/^Max open files/ { print $4, $5 }' "/proc/$1/limits"; }
+
+find_broker() { BROKER=$("$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1); }
+
+@test "where the limit of open files cannot be raised, it suffices for --max-specs, or a warning says so, or the broker does not start" {
+    local sentence='the limit of open files (RLIMIT_NOFILE) is' broker
+    # By a root who may not raise a limit, as in a container.
+    broker=(setpriv --bounding-set -sys_resource -- "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"})
+    for limit in '1024:3023 1000 3024' '3023 1001 3026' '1223 100 1224'; do
+        read -r limit specs needed <<<"$limit"
+        ends_with $EX_CONFIG "$sentence ${limit#*:} and cannot be raised, and --max-specs $specs needs $needed: give the broker that limit" \
+            prlimit --nofile="$limit" "${broker[@]}" --max-specs "$specs"
+        eventually none_of_ours
+    done
+    prlimit --nofile=1024:3024 "${broker[@]}" --max-specs 1000 3>&-
+    find_broker
+    [ "$(files_of "$BROKER")" = '3024 3024' ]
+    broker_stop TERM
+    eventually none_of_ours
+    no grep -qF "\"warning\",\"reason\":\"$sentence" "$EVENTS"
+    prlimit --nofile=1024:3024 "${broker[@]}" --max-specs 1001 3>&-
+    find_broker
+    grep -qF "\"warning\",\"reason\":\"$sentence 3024 and cannot be raised, and --max-specs 1001 needs 3026: " "$EVENTS"
+}
+
+@test "the limit of open files is raised" {
+    prlimit --nofile=30000 true 2>/dev/null || skip 'root may not raise a limit here'
+    prlimit --nofile=1024 "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} 3>&-
+    find_broker
+    for process in "$BROKER" "$(helpers rtf-attach)" "$(helpers rtf-guard)"; do [ "$(files_of "$process")" = '524288 524288' ]; done
+}
+
 # bats test_tags=turn:2
 @test "a group that does not exist, and a plugin user that is root or unknown" {
     does_not_start $EX_CONFIG 'there is no group "nosuchgroup"; make it, or name another with --group' --group nosuchgroup

@@ -58,6 +58,22 @@ fresh() {
     grep -q 'rtf-brokerd is not running' "$WORK/said"
 }
 
+@test "start raises the limit of open files" {
+    fresh '
+        printed 1,5
+        mkdir $WORK/stub
+        printf "#!/bin/sh\n" >$WORK/stub/rtf-brokers
+        printf "#!/bin/sh\nulimit -Sn >\"$WORK/soft\"; ulimit -Hn >\"$WORK/hard\"\n" >$WORK/stub/rtf-brokerd
+        chmod 755 $WORK/stub/*
+        grep -qx "FILES=524288 .*" /etc/init.d/rtf
+        printf "LIBEXEC=$WORK/stub\nFILES=10000\n" >/etc/default/rtf
+        prlimit --nofile=1024:15000 /etc/init.d/rtf start
+        rm /etc/default/rtf
+    '
+    [ "$(cat "$WORK/soft" "$WORK/hard")" = "10000
+10000" ]
+}
+
 # bats test_tags=turn:0
 @test "start twice, stop twice, a wrong configuration, and a broker that was killed" {
     fresh '

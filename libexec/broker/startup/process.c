@@ -21,6 +21,7 @@
 #include "fault.h"
 #include "locked.h"
 #include "plugin-lines.h"
+#include "reservations.h"
 
 static char libexec[3900];
 
@@ -80,6 +81,25 @@ void clean_process(void)
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
+}
+
+/* An attached thread takes two descriptors, a spec without a thread none. A user whose specs all have threads must leave others the descriptors that they
+ * need. */
+void allow_descriptors(void)
+{
+    enum { OWN = 1024, OF_THREAD = 2, THREADS = 1000, WANTED = 524288 };
+    char reason[REASON_BYTES];
+    struct rlimit files = {0};
+    const rlim_t all = OWN + (rlim_t)max_specs * OF_THREAD, wanted = all > WANTED ? all : WANTED, least = OWN + (rlim_t)(max_specs < THREADS ? max_specs : THREADS) * OF_THREAD;
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur >= wanted || setrlimit(RLIMIT_NOFILE, &(struct rlimit){wanted, wanted}) == 0 || files.rlim_cur >= all)
+        return;
+    snprintf(reason, sizeof reason, "the limit of open files (RLIMIT_NOFILE) is %llu and cannot be raised, and --max-specs %d needs %llu: give the broker that limit "
+                                    "(LimitNOFILE= of systemd, ulimit -n of a shell), or a smaller --max-specs",
+             (unsigned long long)files.rlim_cur, max_specs, (unsigned long long)all);
+    if (files.rlim_cur < least)
+        die(EX_CONFIG, reason);
+    event_broker("warning", "%s", reason);
 }
 
 /* A broker that its own grants can starve cannot take them back: it runs above them all, the helper with it,

@@ -13,6 +13,9 @@ char *program_path(const char *name);
 /* Ends where this user, as whom plugins run, cannot run one of them, such as in a directory that is closed to others. */
 void check_programs(struct identity_to_run_as as);
 
+/* Raises the limit of open files, or ends where it is too low for --max-specs. */
+void allow_descriptors(void);
+
 void outrank_grants(void);
 void lock_memory(void);
 

@@ -154,6 +154,7 @@ void start(const struct options *options, int lock)
     char reason[REASON_BYTES];
     event_echo(options->foreground);
     judging_drain(spool_is_draining());
+    allow_descriptors();
     outrank_grants();
     placement_choose();
     lock_memory();
