@@ -3,6 +3,7 @@
  * an answer took, in us.
  * rtkit-client lost COUNT THREADS: with so many threads, asks so often for one that there is not, and waits for no answer.
  * rtkit-client orphan: asks for its own thread; after a line ends, and leaves its connection to a child, which asks for the process that each line has.
+ * rtkit-client descriptor: asks with a descriptor in the message.
  * rtkit-client first|next COUNT: the same for so many threads that each ask once, on a new connection that has read the properties, or all on one. */
 #include <pthread.h>
 #include <signal.h>
@@ -28,6 +29,11 @@ static long long now(void)
 static int ask(sd_bus *bus, unsigned priority, sd_bus_error *error)
 {
     return sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", error, NULL, "tu", (uint64_t)gettid(), priority);
+}
+
+static int ask_with_descriptor(sd_bus *bus, sd_bus_error *error)
+{
+    return sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", error, NULL, "tuh", (uint64_t)gettid(), 5U, STDIN_FILENO);
 }
 
 static int by_value(const void *one, const void *other)
@@ -149,6 +155,8 @@ int main(int argc, char **argv)
         printf("%s\n", ask_in_vain(bus, atoi(argv[2]), atoi(argv[3])) ? "asked" : "not so many");
     else if (argc > 2)
         return atoi(argv[2]) <= 0 || atoi(argv[2]) > CALLS_MOST ? 1 : measure(bus, argv[1], atoi(argv[2]));
+    else if (strcmp(argv[1], "descriptor") == 0)
+        print_answer((int)gettid(), ask_with_descriptor(bus, &error), &error);
     else
         print_answer((int)gettid(), strcmp(argv[1], "properties") == 0 ? (read_properties(bus) ? 0 : -1) : ask(bus, (unsigned)atoi(argv[1]), &error), &error);
     fflush(stdout);

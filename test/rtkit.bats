@@ -237,6 +237,16 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     [ ! -e "$SPECS/$ALICE/rtkit-$ended.json" ]
 }
 
+# Closing it would take as long as the file system of its owner likes.
+@test "no descriptor comes with a message" {
+    broker_start
+    serves
+    client $ALICE descriptor
+    [[ $SAID == 'org.freedesktop.DBus.Error.NotSupported: '* ]] || { echo "$SAID" >&2; return 1; }
+    client $ALICE 7
+    [ "$SAID" = ok ]
+}
+
 # bats test_tags=turn:0
 @test "it holds two powers, is not root, and cannot become it; a worker is its caller, and ends when nobody asks" {
     broker_start
