@@ -75,6 +75,30 @@ start_with_limit() {
     no grep -q 'rtf-adopter, which looks after specs/' "$EVENTS"
 }
 
+# Each of four uids causes 450 KB.
+# bats test_tags=turn:0
+@test "uids that one user made up have one user's part of the log together" {
+    broker_start
+    directories_of 500000 4
+    /usr/bin/python3 -S - "$SPECS" "$GROUP" <<'END'
+import os, sys
+os.setgroups([int(sys.argv[2])])
+for turn in range(5):
+    for uid in range(500000, 500004):
+        os.seteuid(uid)
+        os.chdir(f"{sys.argv[1]}/{uid}")
+        for number in range(200):
+            with open(".new", "w") as file:
+                file.write('{"runtime": "never", "token": "%064d"}' % turn)
+            os.rename(".new", f"w{number}.json")
+        os.seteuid(0)
+END
+    is_full() { grep -q '"user":"50000[0-3]".*of this user there are more than 1024 KiB in 10 s' "$EVENTS"; }
+    eventually is_full
+    windows=$(grep -c 'of this user there are more than' "$EVENTS")
+    [ "$(grep '"user":"50000[0-3]"' "$EVENTS" | wc -c)" -le $(((windows + 1) * ((1 << 20) + 1000))) ]
+}
+
 # A directory server that takes 20 ms for each.
 # bats test_tags=turn:2
 @test "uids that one user made up are looked up after another user, also at a restart" {

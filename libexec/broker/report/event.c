@@ -237,12 +237,18 @@ static void write_event(const struct event *event, uint64_t left_out)
 
 /* ---- budgets ---- */
 
+static struct account *part_of(const struct event *event)
+{
+    struct account *account = event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;
+    return account != NULL && account->log_of != NULL ? account->log_of : account;
+}
+
 /* What one user may have written in a time, so that nobody fills the disk of the log, and others' lines are found. Root and the
  * broker itself have no limit. */
 static bool has_budget(const struct event *event, uint64_t *left_out)
 {
     char reason[160];
-    struct account *account = event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;
+    struct account *account = part_of(event);
     if (account == NULL)
         return true;
     const int64_t now = monotonic_now();
@@ -267,8 +273,9 @@ static void write_within_budget(const struct event *event, uint64_t left_out)
     if (!has_budget(event, &left_out))
         return;
     write_event(event, left_out);
-    if (event->user != NULL && event->user->account != NULL && waiting_length > before)
-        event->user->account->log_bytes += waiting_length - before;
+    struct account *account = part_of(event);
+    if (account != NULL && waiting_length > before)
+        account->log_bytes += waiting_length - before;
 }
 
 void event_write(const struct event *event)

@@ -124,11 +124,13 @@ void directories_set_mode(int fd, mode_t mode)
 void directories_rescan(void)
 {
     send_soon(begin("scan"));
-    for (struct user *user = users; user != NULL; user = user->hh.next)
+    for (struct user *user = users; user != NULL; user = user->hh.next) {
+        user->account->log_of = user_bucket(user); /* the rules are new */
         if (user->state == DIRECTORY_ADOPTED && !held)
             reader_scan(user);
         else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
             directories_of(user->account); /* a uid that is named now may have one */
+    }
 }
 
 bool directories_start(void)
@@ -302,6 +304,7 @@ static void judge(struct user *user)
         let_go(user);
         return;
     }
+    account->log_of = user_bucket(user);
     if (!has_room(user)) {
         ignore(user);
         return;
