@@ -24,6 +24,8 @@ finds() {
     shift 2
     [ $# -gt 0 ] || set -- doctor
     "$@" >"$WORK/said" 2>"$WORK/err" || status=$?
+    # What is to be typed is typed as it stands there.
+    lacks '\. (Sysctl|Taskset|Ch(mod|own|grp)|Newgrp|Systemctl|Echo|Rtf|Rtf-brokerd|Touch|Rm) ' "$WORK/said" || return 1
     while read -r line; do
         # shellcheck disable=SC2053 # it is a pattern
         if [[ $line == "$code: "$pattern ]] && [ "$status" -eq 1 ] && [ ! -s "$WORK/err" ]; then return 0; fi
@@ -150,7 +152,7 @@ mount --bind "$WORK/group" /etc/group
 mount --bind "$WORK/passwd" /etc/passwd
 exec setpriv --reuid $CAROL --regid $CAROL --clear-groups "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
 END
-    finds login "you are in the group rtftest, but this login is older than that. Log in again, or: newgrp rtftest." \
+    finds login "you are in the group rtftest, but this login is older than that. Log in again, or 'newgrp rtftest'." \
         unshare --mount --propagation private sh -eu "$WORK/script"
 }
 
@@ -173,7 +175,7 @@ END
 @test "an affinity that is narrowed, of the shell or of one thread" {
     [ "$(nproc)" -ge 2 ] || skip 'one CPU only'
     broker_start
-    finds affinity "this shell may run on CPU 0 only, not on *Taskset -pc*" taskset -c 0 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
+    finds affinity "this shell may run on CPU 0 only, not on *'taskset -pc*" taskset -c 0 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
     finds_not affinity
     sleeper $ALICE
     taskset -pc 1 "$SLEEPER" >/dev/null
@@ -263,13 +265,13 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     made_up "$root" proc/sys/kernel/sched_deadline_period_max_us 4194304
     for code in rt-runtime periods; do finds_not $code doctor --root "$root"; done
     made_up "$root" proc/sys/kernel/sched_rt_runtime_us 500000
-    finds rt-runtime 'real-time threads have 50 % of each CPU (sched_rt_runtime_us is 500000 of 1000000). Sysctl *' doctor --root "$root"
+    finds rt-runtime 'real-time threads have 50 % of each CPU (sched_rt_runtime_us is 500000 of 1000000). ?sysctl kernel.*' doctor --root "$root"
     made_up "$root" proc/sys/kernel/sched_rt_runtime_us 0
-    finds rt-runtime 'the kernel gives real-time threads no time at all (*is 0). Sysctl *=950000.' doctor --root "$root"
+    finds rt-runtime 'the kernel gives real-time threads no time at all (*is 0). ?sysctl kernel.sched_rt_runtime_us=950000?.' doctor --root "$root"
     made_up "$root" proc/sys/kernel/sched_rt_runtime_us -1
     finds rt-runtime 'sched_rt_runtime_us is -1, *and no line of plugins.conf asks for that. *--put-back*' doctor --root "$root"
     made_up "$root" run/rtf/throttle "$(printf 'boot=1\nformer=950000\nby=/srv/rtf')"
-    finds rt-runtime 'sched_rt_runtime_us is -1, *; the broker of /srv/rtf does. Rtf-brokerd --put-back --spool /srv/rtf, if *' doctor --root "$root"
+    finds rt-runtime 'sched_rt_runtime_us is -1, *; the broker of /srv/rtf does. ?rtf-brokerd --put-back --spool /srv/rtf?, if *' doctor --root "$root"
     echo 'OTHER edf - 0 partition=unthrottled' >>"$CONFIG/plugins.conf"
     finds_not rt-runtime doctor --root "$root"
     made_up "$root" proc/sys/kernel/sched_deadline_period_min_us 200
@@ -292,7 +294,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     made_up "$WORK" cgroup/user.slice/cpu.rt_runtime_us 0
     finds rt-group "this shell is in the cpu cgroup $WORK/cgroup/user.slice, which has no real-time runtime: *rt_group_sched=0*" doctor --root "$root"
     made_up "$root" proc/self/status $'Name:\tsh\nCpus_allowed_list:\t0,2'
-    finds affinity 'this shell may run on CPU 0,2 only, not on 1,3; *Taskset -pc 0-3 *' doctor --root "$root"
+    finds affinity 'this shell may run on CPU 0,2 only, not on 1,3; *?taskset -pc 0-3 *' doctor --root "$root"
     made_up "$root" proc/self/cpuset /jail
     finds affinity 'this shell may run on CPU 0,2 only, not on 1,3, and is in the cpuset /jail. Move it *' doctor --root "$root"
     made_up "$root" proc/self/uid_map '0 100000 65536'
@@ -449,7 +451,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     eventually is_policy "$SLEEPER" fifo
     finds_not drifted as_alice
     chrt -o -p 0 "$SLEEPER"
-    finds drifted "thread $SLEEPER, attached to arm, runs under other, and is granted fifo. *touch arm.json*" as_alice
+    finds drifted "thread $SLEEPER, attached to arm, runs under other, and is granted fifo. *'touch $SPECS/$ALICE/arm.json' puts it back*" as_alice
     finds drifted "*$ALICE/arm*$SLEEPER*"
 }
 
@@ -475,6 +477,32 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     mkfifo -m 666 "$WORK/player"
     grep -q "^$WORK/player" <(awk '{ print $6 }' "/proc/$player/maps")
     timeout 60 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" -p $player >"$WORK/out" 2>&1 || [ $? -eq 1 ]
+}
+# bats test_tags=turn:1
+@test "one program: what the kernel will refuse it, also where a script asks for that" {
+    broker_start
+    printf 'import os, time\ntime.sleep(300)\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))\nlibc.mlockall(3)\n' >"$WORK/script.py"
+    chmod 755 "$WORK"
+    program_of() { # RTPRIO WORD...: as Alice, in the directory of the script
+        (cd "$WORK" && exec prlimit --memlock=65536 --rtprio="$1" setpriv --reuid $ALICE --regid $ALICE --groups $GROUP "${@:2}" 3>&- >"$WORK/said.program" 2>&1) &
+        PROGRAM=$!
+        echo $PROGRAM >>"$WORK/pids"
+        eventually has_begun
+    }
+    has_begun() { [[ $(cat "/proc/$PROGRAM/comm") == python3* ]] && [ "$(awk '{ print $2 }' <(grep ^VmSize "/proc/$PROGRAM/status"))" -gt 9000 ]; }
+    python3=$(readlink -f /usr/bin/python3)
+    program_of 0 "$python3" script.py
+    for who in doctor as_alice; do
+        finds sets-policy "process $PROGRAM (python3*) can set its own policy (sched_setscheduler), which the kernel refuses an ordinary user (EPERM); *clear its reset-on-fork*'rtf preload'*" $who -p "$PROGRAM"
+        finds memory-lock "process $PROGRAM (python3*) can lock its memory (mlockall), and may lock 64 KiB of * (ENOMEM). 'prlimit --pid $PROGRAM --memlock=unlimited' *" $who -p "$PROGRAM"
+    done
+    kill "$PROGRAM"
+    eventually has_ended "$PROGRAM"
+    finds_not memory-lock as_alice -p $$
+    prlimit --rtprio=4 true || return 0 # without CAP_SYS_RESOURCE nobody may have more than there is
+    program_of 4 "$python3" -c 'import time; time.sleep(300); os.sched_setscheduler'
+    finds sets-policy "process $PROGRAM (*) can set its own policy (sched_setscheduler), which the kernel refuses above priority 4 (EPERM); *" as_alice -p "$PROGRAM"
+    finds_not memory-lock as_alice -p "$PROGRAM"
 }
 is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
 
