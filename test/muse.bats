@@ -10,9 +10,10 @@ prepare() {
 
 # experiment DURATION THREAD...: some threads that are analysed, each NAME or NAME=JSON of more keys.
 experiment() {
-    local duration=$1 thread comma=
+    local duration thread comma=
+    duration=$(awk "BEGIN { print $1 * 1000 }")ms
     shift
-    printf '{"global": {"duration": %s, "analysis": {"supply": true}},\n "threads": {' "$duration"
+    printf '{"global": {"duration": "%s", "analysis": {"supply": true}},\n "threads": {' "$duration"
     for thread; do
         printf '%s\n  "%s": {"phases": {"c0": {"loops": 20000}}, "analysis": {"supply": true, "runmap": true, "migrations": true, "statistical": true}%s}' \
             "$comma" "${thread%%=*}" "$([ "$thread" = "${thread%%=*}" ] || printf ', %s' "${thread#*=}")"
@@ -54,19 +55,19 @@ of() { jq -r "$1" "${2:-out}/result.json"; }
 
 # bats test_tags=turn:1
 @test "muse: marks of another recorder need no phases, and the paper's own listing is an experiment" {
-    echo '{"global": {"duration": 1}, "threads": {"a": {"analysis": {"supply": true}}}}' >e.json
+    echo '{"global": {"duration": "1s"}, "threads": {"a": {"analysis": {"supply": true}}}}' >e.json
     server 1 5000 10000 0 1000 500 >marks.csv
     "$MUSE" import e.json marks.csv -o out >/dev/null
     near "$(of .threads.a.supply.lower.alpha)" 0.5
     fails 65 'rtf-muse: e.json: key "threads.a" (line 1) lacks the key "phases" (or "command")' "$MUSE" run e.json -o other
     cat >e.json <<'END_OF_LISTING'
-{ "global": {"default_policy": "SCHED_RR", "duration": 10, "analysis": {"supply": true}}, "resources": 2, "shared": 50,
+{ "global": {"default_policy": "SCHED_RR", "duration": "10s", "analysis": {"supply": true}}, "resources": 2, "shared": 50,
   "threads": {
     "thread1": {"priority": 10, "cpus": [0, 1, 2],
       "phases": {"c0": {"loops": 1000}, "l0": {"loops": 2000, "res": 0}, "s0": {"loops": 1000}, "l1": {"loops": 3000, "res": 1},
                  "m0": {"loops": 1000, "memory": 10}, "c1": {"loops": 5000}},
       "analysis": {"supply": true, "runmap": true, "migrations": true, "statistical": true}},
-    "thread2": {"cpus": [0, 1], "policy": "SCHED_DEADLINE", "budget": 1000, "period": 2000,
+    "thread2": {"cpus": [0, 1], "policy": "SCHED_DEADLINE", "budget": "1000ns", "period": "2000ns",
       "phases": {"c0": {"loops": 5000}, "m0": {"loops": 1000, "memory": 100}, "l0": {"loops": 10000, "res": 1}}}}}
 END_OF_LISTING
     { server 1 1000000 1000000 0 1000 9000; server 2 1 2 0 1 100; } >marks.csv
@@ -192,7 +193,7 @@ END_OF_LISTING
     wrong 'lacks the key "threads"' '{}'
     wrong 'key "thread" (line 1) is unknown; known here: global, resources, shared, threads, comment, sweep' '{"thread": {}}'
     wrong 'key "threads" (line 1) must be an object of 1 to 1024 threads' '{"threads": {}}'
-    wrong 'key "global.duration" (line 2) must be a time: seconds, from 0.001 to 86400, or a string such as "500ms"' '{"global":
+    wrong 'key "global.duration" (line 2) must be a string with a time and its unit, such as "5ms": ns, us, ms, s, min, h or d, up to a day' '{"global":
  {"duration": -1}}'
     wrong 'key "global.default_policy" (line 1) must be one of SCHED_OTHER, *' '{"global": {"default_policy": "EDF"}}'
     wrong 'key "global.analysis.runmap" (line 1) is unknown; known here: supply' '{"global": {"analysis": {"runmap": true}}}'
@@ -201,7 +202,9 @@ END_OF_LISTING
     in_thread '" (line 2) lacks the key "phases" (or "command")' ''
     in_thread '.prio" (line 2) is unknown; *' '"prio": 5'
     in_thread '.priority" (line 2) must be a whole number from 1 to 99' '"priority": 100'
-    in_thread '.budget" (line 2) must be a time: a whole number of nanoseconds, or a string such as "5ms" with ns, us, ms or s, up to a day' '"budget": "5"'
+    in_thread '.budget" (line 2) must be a string with a time and its unit, such as "5ms": ns, us, ms, s, min, h or d, up to a day' '"budget": "5"'
+    for time in 5000000 '"1.5ms"' '"25h"' '"3m"' '"0s"'; do in_thread '.budget" (line 2) must be a string with a time and its unit, *' "\"budget\": $time"; done
+    for time in 500us 3min 1h 1d; do in_thread '.none" (line 2) is unknown; *' "\"budget\": \"$time\", \"none\": 1"; done
     in_thread '.cpus" (line 2) must be CPUs, as [[]0, 1] or "0-3"' '"cpus": ["a"]'
     in_thread '.phases" (line 2) must be an object of 1 to 256 phases' '"phases": {}'
     in_thread '.phases.x0" (line 2) is no phase: *' '"phases": {"x0": {}}'
@@ -292,7 +295,7 @@ tidy() {
 
 # bats test_tags=turn:1
 @test "muse run: 64 threads, no CPUs named, some without analysis" {
-    command jq -n '{global: {duration: 1, analysis: {supply: true}}, threads: [range(64) | {key: "t\(.)", value: ({phases: {c0: {loops: 5000}}} + if . % 2 == 0 then {analysis: {supply: true}} else {} end)}] | from_entries}' >e.json
+    command jq -n '{global: {duration: "1s", analysis: {supply: true}}, threads: [range(64) | {key: "t\(.)", value: ({phases: {c0: {loops: 5000}}} + if . % 2 == 0 then {analysis: {supply: true}} else {} end)}] | from_entries}' >e.json
     "$MUSE" run e.json -o out >/dev/null
     [ "$(of '[.threads[] | select(.analysed)] | length')" -eq 32 ]
     [ "$(of '[.threads[].jobs] | add')" -gt 64 ]
@@ -310,7 +313,9 @@ END_OF_EXPERIMENT
     "$MUSE" run --compat e.json -o out >/dev/null
     [ "$(of .threads.thread2.granted.period)" = 0.02 ]
     near "$(of '.threads.thread1.runmap["0"]')" 1
-    fails 65 'rtf-muse: e.json: key "global.lock_pages" (line 1) is unknown; *' "$MUSE" run e.json -o other
+    fails 65 'rtf-muse: e.json: key "global.duration" (line 1) must be a string with a time *' "$MUSE" run e.json -o other
+    sed 's/"duration": 1,/"duration": "1s",/' e.json >n.json
+    fails 65 'rtf-muse: n.json: key "global.lock_pages" (line 1) is unknown; *' "$MUSE" run n.json -o other
 }
 
 # bats test_tags=turn:0
@@ -395,7 +400,7 @@ END_OF_SSH
     [ "$(jq -r .ended out/run.json)" = well ]
     [ "$(of .threads.a.lost)" -eq 0 ]
     [ "$("$MUSE" marks out | grep -c ^2,)" -eq "$(jq .threads.b.jobs out/run.json)" ]
-    experiment 1 a='"policy": "SCHED_DEADLINE", "budget": 1, "period": 1' >e.json
+    experiment 1 a='"policy": "SCHED_DEADLINE", "budget": "1ns", "period": "1ns"' >e.json
     fails 78 'rtf-muse: thread a: SCHED_DEADLINE: the kernel takes budgets from 1024 ns *' "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out
     fails 64 'rtf-muse: --send: is for rtf muse run --remote, at the other end of ssh' "$MUSE" run --send 1 -
     rm bin/ssh
@@ -483,7 +488,7 @@ END_OF_RELAY
         mount -t tracefs tracefs /sys/kernel/tracing || skip 'needs tracefs'
         touch traced
     fi
-    command jq -n '{global: {duration: 3}, threads: {
+    command jq -n '{global: {duration: "3s"}, threads: {
         c: {policy: "SCHED_DEADLINE", budget: "20ms", period: "100ms", command: ["sh", "-c", "while :; do :; done"], analysis: {supply: true, runmap: true}},
         s: {command: ["sh", "-c", "while :; do sleep 0.1; done"], analysis: {supply: true}},
         h: {phases: {c0: {loops: 20000}}}}}' >e.json
@@ -523,8 +528,31 @@ END_OF_RELAY
     [ "$("$MUSE" analyse out | grep -c '^a: ')" -eq 1 ]
 }
 
+@test "muse: jobs of ten runtimes, and looks at a command, tell of no single silence" {
+    experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "1ms", "period": "2ms", "nominal": "10ms"' >e.json
+    server 1 1000 2000 0 10000 400 >marks.csv
+    "$MUSE" import e.json marks.csv -o out >said
+    grep -q '^a: granted 1ms/2ms; got .*, never silent for more than 10ms$' said
+    command jq -n '{tick: 0.004, threads: {a: {cpu_time: 4}}}' >out/run.json
+    "$MUSE" analyse out >said
+    no grep 'that is longer than' said
+    # Twice the period: thirty milliseconds in each job.
+    server 1 1000 4000 0 10000 200 >marks.csv
+    "$MUSE" import e.json marks.csv -o out >said
+    command jq -n '{tick: 0.004, threads: {a: {cpu_time: 2}}}' >out/run.json
+    "$MUSE" analyse out >said
+    grep -qx 'a: that is longer than 11 (P - Q) = 11ms and a tick of 4ms' said
+    # Two looks that were far apart.
+    for apart in 0.02 0.01; do
+        command jq -n --argjson apart $apart '{tick: 0.004, threads: {a: {cpu_time: 2, looked_every: $apart}}}' >out/run.json
+        "$MUSE" analyse out >"said.$apart"
+    done
+    no grep 'that is longer than' said.0.02
+    grep -qx 'a: that is longer than 11 (P - Q) = 11ms and a tick of 4ms, and the 10ms between two looks' said.0.01
+}
+
 @test "muse run: jobs that watch the clock are of one length, however often the thread is interrupted, and marks touch no new page" {
-    command jq -n '{global: {duration: 2, default_policy: "SCHED_OTHER"}, threads: {w: {phases: {w0: {duration: "100us"}}, analysis: {}}, c: {phases: {w0: {duration: "2us"}}},
+    command jq -n '{global: {duration: "2s", default_policy: "SCHED_OTHER"}, threads: {w: {phases: {w0: {duration: "100us"}}, analysis: {}}, c: {phases: {w0: {duration: "2us"}}},
         hog1: {phases: {c0: {loops: 100000}}}, hog2: {phases: {c0: {loops: 100000}}}}}' >e.json
     as $ALICE "$MUSE" run --quiet -o out e.json
     # A thread that was away for longer than 100 us has no such job, once each time.
@@ -550,7 +578,7 @@ has_reservations() {
     for pair; do
         command jq -n --arg q "${pair%:*}ms" --arg p "${pair#*:}ms" '{key: "t\($p)-\($q)", value:
             {reservation: {runtime: $q, period: $p}, phases: {w0: {duration: "100us"}}, analysis: {supply: true}}}'
-    done | jq -s '{global: {duration: 6, horizon: 3}, threads: (from_entries + ({phases: {c0: {loops: 100000}}} | {hog1: ., hog2: ., hog3: ., hog4: .}))}' >e.json
+    done | jq -s '{global: {duration: "6s", horizon: "3s"}, threads: (from_entries + ({phases: {c0: {loops: 100000}}} | {hog1: ., hog2: ., hog3: ., hog4: .}))}' >e.json
 }
 
 measure() { # HOW-MANY
@@ -596,7 +624,7 @@ is_kept() { # HOW-MANY
     broker_start
     mkdir -m 777 user
     cd user
-    command jq -n '{global: {duration: 4, horizon: 2}, threads: {
+    command jq -n '{global: {duration: "4s", horizon: "2s"}, threads: {
         c: {reservation: {runtime: "20ms", period: "100ms"}, command: ["sh", "-c", "while :; do :; done"], analysis: {supply: true, runmap: true}},
         s: {command: ["sh", "-c", "while :; do sleep 0.1; done"], analysis: {supply: true}},
         h1: {phases: {c0: {loops: 20000}}}, h2: {phases: {c0: {loops: 20000}}}}}' >e.json

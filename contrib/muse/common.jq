@@ -5,7 +5,7 @@ def measured: if $cpus <= 2 then [range($cpus)] else [range(1; $cpus)] end;
 
 def all: {supply: true, runmap: true, migrations: true, statistical: true};
 
-def experiment($threads): {global: {duration: $seconds, horizon: ([$seconds / 10, 5] | min), analysis: {supply: true}}, threads: ($threads | from_entries)};
+def experiment($threads): {global: {duration: "\($seconds)s", horizon: "\([$seconds * 100, 5000] | min)ms", analysis: {supply: true}}, threads: ($threads | from_entries)};
 
 def compute($loops): {c0: {loops: $loops}};
 

@@ -12,7 +12,6 @@
 #include "units.h"
 
 enum { DEPTH = 8, LOOPS_MAX = 2000000000, DOUBLES_MAX = 1 << 30, NAME_MOST = 64 };
-#define NANOSECOND INT64_C(1)
 #define MICROSECOND INT64_C(1000)
 #define SECOND INT64_C(1000000000)
 #define DAY (86400 * SECOND)
@@ -168,7 +167,7 @@ static bool parse_span(const char *text, int64_t *nanoseconds)
     static const struct {
         const char *name;
         int64_t nanoseconds;
-    } units[] = {{"ns", 1}, {"us", MICROSECOND}, {"ms", 1000000}, {"s", SECOND}};
+    } units[] = {{"ns", 1}, {"us", MICROSECOND}, {"ms", 1000000}, {"s", SECOND}, {"min", 60 * SECOND}, {"h", 3600 * SECOND}, {"d", DAY}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (errno == 0 && strcmp(unit, units[i].name) == 0 && number >= 1 && number <= (uint64_t)(DAY / units[i].nanoseconds)) {
             *nanoseconds = (int64_t)number * units[i].nanoseconds;
@@ -177,31 +176,32 @@ static bool parse_span(const char *text, int64_t *nanoseconds)
     return false;
 }
 
-/* A bare number: ns, as the paper's section 5 has it; us, as its tool does. */
-static bool take_time(struct reading *reading, const json_t *value, int64_t *into)
+/* A bare number is nanoseconds in the paper's section 5, microseconds in its tool, and seconds in some keys of both: only --compat knows which. */
+static bool fault_of_time(struct reading *reading, const char *bare)
 {
-    const int64_t unit = reading->experiment->compat ? MICROSECOND : NANOSECOND;
-    if (json_is_integer(value) && json_integer_value(value) >= 1 && json_integer_value(value) <= DAY / unit) {
-        *into = json_integer_value(value) * unit;
-        return true;
-    }
-    if (json_is_string(value) && parse_span(json_string_value(value), into))
-        return true;
-    return fault(reading, "must be a time: a whole number of %s, or a string such as \"5ms\" with ns, us, ms or s, up to a day",
-                 reading->experiment->compat ? "microseconds (--compat)" : "nanoseconds");
+    if (reading->experiment->compat)
+        return fault(reading, "must be a time: a whole number of %s (--compat), or a string such as \"5ms\", up to a day", bare);
+    return fault(reading, "must be a string with a time and its unit, such as \"5ms\": ns, us, ms, s, min, h or d, up to a day");
 }
 
-/* Of an experiment and its horizon, a bare number is seconds. */
+static bool take_time(struct reading *reading, const json_t *value, int64_t *into)
+{
+    if (reading->experiment->compat && json_is_integer(value) && json_integer_value(value) >= 1 && json_integer_value(value) <= DAY / MICROSECOND) {
+        *into = json_integer_value(value) * MICROSECOND;
+        return true;
+    }
+    return (json_is_string(value) && parse_span(json_string_value(value), into)) || fault_of_time(reading, "microseconds");
+}
+
+/* Of an experiment and its horizon. */
 static bool take_seconds(struct reading *reading, const json_t *value, int64_t *into)
 {
-    double seconds = json_number_value(value);
-    if (json_is_number(value) && seconds >= 1e-3 && seconds <= 86400) {
+    const double seconds = json_number_value(value);
+    if (reading->experiment->compat && json_is_number(value) && seconds >= 1e-3 && seconds <= 86400) {
         *into = (int64_t)(seconds * (double)SECOND + 0.5);
         return true;
     }
-    if (json_is_string(value) && parse_span(json_string_value(value), into))
-        return true;
-    return fault(reading, "must be a time: seconds, from 0.001 to 86400, or a string such as \"500ms\"");
+    return (json_is_string(value) && parse_span(json_string_value(value), into)) || fault_of_time(reading, "seconds");
 }
 
 static const char *const policy_names[] = {"SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"};

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,14 +171,27 @@ static void less_sentence(const json_t *granted, const struct measured *measured
         snprintf(text, SENTENCE, "%.64s: that is %.1f %% less than granted", member->name, (1 - measured->lower.alpha / share) * 100);
 }
 
-/* A reservation may be served at the beginning of one period and at the end of the next; the kernel enforces it when its timer ticks. */
-static void silence_sentence(const json_t *granted, const struct measured *measured, const char *name, double tick, char text[static SENTENCE])
+/* A reservation may be served at the beginning of one period and at the end of the next. A job of more than one runtime waits for one more each time,
+ * and its marks tell only how long it waited in all. */
+static int waits_of_job(double runtime, int64_t nominal)
 {
-    char allowed[32], ticking[32];
-    const double longest = 2 * (json_number_value(json_object_get(granted, "period")) - json_number_value(json_object_get(granted, "runtime")));
+    const double jobs_runtimes = ceil((double)nominal / 1e9 / runtime - 1e-9);
+    return jobs_runtimes > 1 && jobs_runtimes < 1e6 ? 1 + (int)jobs_runtimes : 2;
+}
+
+/* The kernel enforces the runtime when its timer ticks, and a command is only as well known as it was looked at. */
+static void silence_sentence(const json_t *granted, const struct measured *measured, const char *name, double tick, double apart, char text[static SENTENCE])
+{
+    char allowed[32], ticking[32], looking[32];
+    const double runtime = json_number_value(json_object_get(granted, "runtime")), period = json_number_value(json_object_get(granted, "period"));
+    const int waits = waits_of_job(runtime, measured->nominal);
+    const double longest = waits * (period - runtime);
     text[0] = '\0';
-    if (tick > 0 && (double)measured->blackout / 1e9 > longest + tick)
-        snprintf(text, SENTENCE, "%.64s: that is longer than 2 (P - Q) = %s and a tick of %s", name, span_text(longest, allowed), span_text(tick, ticking));
+    if (tick <= 0 || (double)measured->blackout / 1e9 <= longest + tick + apart)
+        return;
+    int length = snprintf(text, SENTENCE, "%.64s: that is longer than %d (P - Q) = %s and a tick of %s", name, waits, span_text(longest, allowed), span_text(tick, ticking));
+    if (apart > 0)
+        snprintf(text + length, SENTENCE - (size_t)length, ", and the %s between two looks", span_text(apart, looking));
 }
 
 static void starved_sentence(const struct measured *measured, const char *name, char text[static SENTENCE])
@@ -278,7 +292,8 @@ static void say_supply(json_t *sentences, const json_t *thread, const struct mem
         return;
     less_sentence(granted, measured, window, member, run_of(run, member->name), text);
     say(sentences, text);
-    silence_sentence(granted, measured, member->name, json_number_value(json_object_get(run, "tick")), text);
+    silence_sentence(granted, measured, member->name, json_number_value(json_object_get(run, "tick")),
+                     json_number_value(json_object_get(run_of(run, member->name), "looked_every")), text);
     say(sentences, text);
 }
 

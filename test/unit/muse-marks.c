@@ -69,7 +69,7 @@ static void silence_is_heeded(void **state)
     struct experiment experiment;
     struct measurement measurement;
     char problem[EXPERIMENT_WHY];
-    static const char text[] = "{\"global\": {\"duration\": 1}, \"threads\": {\"a\": {\"phases\": {\"c\": {\"loops\": 1}}, \"analysis\": {\"supply\": true}},"
+    static const char text[] = "{\"global\": {\"duration\": \"1s\"}, \"threads\": {\"a\": {\"phases\": {\"c\": {\"loops\": 1}}, \"analysis\": {\"supply\": true}},"
                                "\"b\": {\"phases\": {\"c\": {\"loops\": 1}}}}}";
     (void)state;
     assert_true(experiment_parse(text, strlen(text), READ_TO_ANALYSE, false, &experiment, problem));
