@@ -98,9 +98,21 @@ static void make_params(const struct wanted *wanted, const struct profile *profi
     (void)rtf_params_set_scheduler(params, profile->plugin);
 }
 
+/* What others hold now may be had later: a program that is told EPERM would never ask again. */
+static bool becomes_free(const char *code)
+{
+    static const char *const codes[] = {"full", "neighbour", "rule-used-up", "too-many-specs", "attached-elsewhere", "still-attached", "restarting", "draining"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
 /* As sched_setattr(2) and sched_setscheduler(2) have them. */
 static int error_of(enum rtf_result result, int policy, const char *code)
 {
+    if (result != RTF_OK && becomes_free(code))
+        return EBUSY;
     switch (result) {
     case RTF_OK: return 0;
     case RTF_SCHEDULE_FAIL: return policy == SCHED_DEADLINE ? EBUSY : EPERM;

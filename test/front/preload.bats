@@ -187,6 +187,24 @@ END
     nothing_is_left
 }
 
+@test "what others hold now is EBUSY: another spec has the thread, a rule's sum is used up" {
+    configure_rules "$ALICE - max_utilization 0.1"
+    broker_start
+    sleeper $ALICE
+    rtf declare cam -T 1ms -P 20ms --attach "$SLEEPER"
+    run -1 preloaded -T 1ms -P 20ms -- chrt -f -p 12 "$SLEEPER"
+    [[ $output == *"rtf-preload: sleep ($SLEEPER) does not get SCHED_FIFO: "*'Device or resource busy'* ]]
+    rtf declare arm -T 1ms -P 20ms
+    run -1 preloaded -T 1ms -P 20ms -- chrt -f 15 true
+    [[ $output == *'rtf-preload: chrt ('*') does not get SCHED_FIFO: '*'Device or resource busy'* ]]
+    # More than the rule ever allows.
+    run -1 preloaded -T 10ms -P 20ms -- chrt -f 15 true
+    [[ $output == *'Operation not permitted'* ]]
+    rtf release cam arm
+    preloaded -T 1ms -P 20ms -- chrt -f 15 true
+    nothing_is_left
+}
+
 @test "profiles give budgets by program and thread; options count more; a wrong line is told" {
     broker_start
     mkdir -p "$WORK/home/.config/rtf/preload.d"
