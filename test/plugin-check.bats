@@ -143,6 +143,11 @@ ours() {
     [[ $stderr == *"the answers are"* ]]
 }
 
+@test "a plan over several CPUs counts once, and may take what all of them have, whatever kind the plugin is" {
+    clean "$(ours edf)" --model none --words partition=global --priority -
+    finds over-threshold "the sum of utilisations on these 2 CPUs is at most 1: 2 times threshold= (equation 3)" "$(ours edf)" --model none --words "partition=global threshold=0.5" --priority -
+}
+
 # bats test_tags=turn:1
 @test "edf: more than equation 3, less than equation 4, not the least loaded CPU" {
     words="partition=unthrottled threshold=0.8"

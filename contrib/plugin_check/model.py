@@ -121,8 +121,10 @@ class Model:
     def judge(self, books, asked, answer, plan, old):
         """What is wrong with this answer; books are without the task, `old` is what it had."""
         if plan and "ignore_admission" not in asked and ("threshold" in self.words or self.tests != "none"):
-            if books.exact.get(plan.place, 0) + self.weigh(plan) > self.threshold:
-                yield f"the sum of utilisations on a CPU is at most {float(self.threshold):g}"
+            cpus = len(plan.cpus)  # a plan over several takes its share once, of all of them
+            if books.exact.get(plan.place, 0) + self.weigh(plan) > cpus * self.threshold:
+                yield (f"the sum of utilisations on {'a CPU' if cpus == 1 else f'these {cpus} CPUs'} is at most {float(cpus * self.threshold):g}: "
+                       f"{'' if cpus == 1 else f'{cpus} times '}threshold= (equation 3)")
 
     def settled(self, books, place):
         """What is wrong with the tasks of one place after a step."""
