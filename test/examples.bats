@@ -118,3 +118,22 @@ END
     [ "$output" = "0 6" ] || { echo "$output" >&2; false; }
     eventually grep -q READY=1 "$WORK/heard"
 }
+
+@test "the programs of experiments run where their user cannot enter the tree" {
+    mkdir -m 700 "$WORK/home"
+    mkdir -p "$WORK/home/test/experiments" "$WORK/home/build/experiments"
+    cp "$RTF_SOURCE/test/experiments/bench.py" "$WORK/home/test/experiments"
+    cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/home/build/experiments/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
+    cat >"$WORK/home/test/experiments/one" <<'END'
+from bench import Machine
+machine = Machine("EDF edf - all")
+machine.check = lambda: None    # others may change the kernel's settings meanwhile
+with machine:
+    process = machine.jobs(0, 1, 1, "0:1000")
+    machine.started()
+    print(process.wait())
+END
+    chmod 755 "$WORK"
+    run timeout 100 env PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$WORK/home/test/experiments/one"
+    [ "$status=$output" = 0=0 ]
+}

@@ -197,6 +197,9 @@ class Machine:
         self.bin = f"{stage}/usr/bin"
         self.spool, self.work = f"{self.scratch}/spool", f"{self.scratch}/work"
         self.specs = f"{self.spool}/specs/{self.user}"
+        self.program = f"{self.scratch}/jobs"    # the user may not be able to enter the tree
+        if os.path.exists(JOBS):
+            shutil.copy(JOBS, self.program)
         for directory in (self.work, self.spool, f"{self.scratch}/etc"):
             os.mkdir(directory)
         os.chown(self.work, self.user, self.user)
@@ -260,7 +263,7 @@ class Machine:
     def jobs(self, *arguments, prefix=(), out=subprocess.DEVNULL, nice=0):
         """The program jobs on the measured CPU; prefix may be rtf-run, whose grant then says which CPU that is."""
         on_cpu = prefix or ("taskset", "-c", CPU)
-        process = self.spawn(*on_cpu, *nice_value(nice), JOBS, *arguments, out=out)
+        process = self.spawn(*on_cpu, *nice_value(nice), self.program, *arguments, out=out)
         self.starting.append(process)
         return process
 
@@ -281,7 +284,7 @@ class Machine:
     def keep_awake(self):
         """A SCHED_IDLE loop for each CPU: one that is never idle does not change its speed in the middle of a job."""
         for cpu in range(os.cpu_count()):
-            self.spawn("taskset", "-c", cpu, "chrt", "--idle", 0, *nice_value(0), JOBS, 0, 1, 1, f"0:{FOREVER}")
+            self.spawn("taskset", "-c", cpu, "chrt", "--idle", 0, *nice_value(0), self.program, 0, 1, 1, f"0:{FOREVER}")
 
     def end(self, processes, how=signal.SIGKILL):
         for process in processes:
