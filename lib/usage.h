@@ -1,13 +1,24 @@
-/* -h, --help and --version of a program without other options of its own. These programs share no object file, so it is a header. */
+/* What a program says of itself (-h, --help and --version, where it has no other options), and the end of what it prints. These programs share no object
+ * file, so it is a header. */
 #ifndef RTF_USAGE_H
 #define RTF_USAGE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
 
 #include "version.h"
+
+/* What to end with: EX_OK, or EX_IOERR and a sentence where standard output could not be written. */
+static inline int end_output(const char *name)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EX_OK;
+    fprintf(stderr, "%s: standard output cannot be written: %s\n", name, strerror(errno));
+    return EX_IOERR;
+}
 
 /* Whether one of these is the first word. Then the answer is printed, and *status is what to end with. usage: what follows the program's name. */
 static inline bool usage_asked(int argc, char **argv, const char *name, const char *usage, int *status)
@@ -19,7 +30,7 @@ static inline bool usage_asked(int argc, char **argv, const char *name, const ch
         printf("Usage: %s %s\n", name, usage);
     else
         return false;
-    *status = fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+    *status = end_output(name);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "register.h"
 #include "units.h"
+#include "usage.h"
 #include "version.h"
 
 const char *argp_program_version = "rtf-brokers " RTF_VERSION;
@@ -132,8 +133,5 @@ int main(int argc, char **argv)
         (void)register_each(print, &wanted);
     else if (register_find(wanted.spool, &broker))
         (void)print(&broker, &wanted);
-    if (fflush(stdout) == 0)
-        return EX_OK;
-    fprintf(stderr, "rtf-brokers: the output cannot be written: %s\n", strerror(errno));
-    return EX_IOERR;
+    return end_output("rtf-brokers");
 }

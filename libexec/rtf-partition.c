@@ -10,6 +10,7 @@
 #include "options.h"
 #include "run-directory.h"
 #include "units.h"
+#include "usage.h"
 
 static int fail(int code, const char *sentence)
 {
@@ -45,7 +46,7 @@ static int change(char **words, int count)
 static int show(void)
 {
     char reason[DOMAINS_REASON];
-    return domains_show(stdout, reason) ? EX_OK : fail(EX_UNAVAILABLE, reason);
+    return domains_show(stdout, reason) || ferror(stdout) ? end_output("rtf-partition") : fail(EX_UNAVAILABLE, reason);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)

@@ -147,5 +147,6 @@ int main(int argc, char **argv)
         printf("%s%s:", i == 0 ? "throughput=" : ",", sizes[i].name);
         print_rate(rates[i]);
     }
-    return putchar('\n') != EOF && fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+    putchar('\n');
+    return end_output("rtf-probe");
 }

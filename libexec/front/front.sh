@@ -168,6 +168,11 @@ check_number() { # OPTION TEXT
     is_number "$2" || fail 64 "$1 $(printable "$2"): this takes a whole number"
 }
 
+# Without jq a command that reads JSON would name something else that is wrong.
+need_jq() {
+    command -v jq >/dev/null || fail 69 'jq is not installed: install the package jq'
+}
+
 # jq with our definitions.
 query() { # FILTER OPTION...
     front_filter=$1
@@ -289,3 +294,6 @@ while [ "$front_left" -gt 0 ]; do
     *) set -- "$@" "$front_word" ;;
     esac
 done
+case $command in
+acl | doctor | drain | history | plugins | restart) need_jq ;;
+esac

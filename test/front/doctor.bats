@@ -354,8 +354,8 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     echo "$BOB - max_utilization 1" >>"$CONFIG/acl.conf"
     echo 'NET net - - resource=network interface=nosuch0 rate=10Mbit' >>"$CONFIG/plugins.conf"
     for who in '' as_alice; do
-        finds unread "acl.conf:3: \"$BOB - max_utilization 1\" is not in force before rtf reload. Run rtf reload as root*" $who
-        finds unread "plugins.conf:4: \"NET net *\" is not in force before rtf restart. Run rtf restart as root*" $who
+        finds unread "acl.conf:3: \"$BOB - max_utilization 1\" is not in force before rtf reload. Run 'rtf reload' as root*" $who
+        finds unread "plugins.conf:4: \"NET net *\" is not in force before rtf restart. Run 'rtf restart' as root*" $who
         finds kept 'after a restart, plugins.conf:4: NET would be off: there is no interface nosuch0. *' $who
     done
     sed -i '$d' "$CONFIG/plugins.conf"
@@ -370,7 +370,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     finds_not replaced
     cp "$WORK/programs/rtf-logger" "$WORK/programs/rtf-logger.new"
     mv "$WORK/programs/rtf-logger.new" "$WORK/programs/rtf-logger"
-    finds replaced 'an upgrade has replaced programs that still run as they were: rtf-logger. Run rtf restart *'
+    finds replaced "an upgrade has replaced programs that still run as they were: rtf-logger. Run 'rtf restart' *"
     finds_not replaced as_alice
 }
 

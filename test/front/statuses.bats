@@ -88,6 +88,96 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     done
 }
 
+@test "69: jq is not installed, and each command that needs it says so; --help goes without" {
+    mkdir "$WORK/bin"
+    ln -s /usr/bin/* "$WORK/bin"
+    rm "$WORK/bin/jq"
+    chmod a+x "$WORK"
+    count=0
+    for file in "$RTF_LIBEXEC"/front/rtf-*; do
+        grep -q '/front\.sh"' "$file" && grep -qwE 'jq|query' "$file" || continue
+        name=${file##*/rtf-}
+        fails 69 "rtf $name: jq is not installed: install the package jq" as $ALICE env PATH="$WORK/bin" "$RTF_BIN/rtf" --spool "$SPOOL" "$name"
+        prints 0 as $ALICE env PATH="$WORK/bin" "$RTF_BIN/rtf" "$name" --help
+        count=$((count + 1))
+    done
+    [ "$count" -gt 3 ]
+    fails 69 'rtf-invariants: jq is not installed: install the package jq' env PATH="$WORK/bin" "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+}
+
+# What prints, of each command and each program for administrators; - where nothing does but --help and --version.
+printing() { # COMMAND
+    case $1 in
+    run) echo --dry-run -T 1ms -P 20ms ;;
+    declare) echo dog -T 1ms -P 20ms --json ;;
+    change) echo cam runtime=3ms --json ;;
+    attach) echo cam "$SLEEPER" --json ;;
+    adopt) echo "$RR" --dry-run ;;
+    wait | show) echo cam ;;
+    ls | plugins | log | history | rtf-brokers) echo '' ;;
+    what-if) echo -T 1ms -P 20ms ;;
+    doctor) echo --config "$CONFIG" ;;
+    acl) printf '%s\n' "--config $CONFIG check" "--config $CONFIG explain" "--config $CONFIG who" "--config $CONFIG check --json" "--config $CONFIG explain --json" "--config $CONFIG who --json" ;;
+    muse) printf '%s\n' "marks $WORK/measured" "analyse $WORK/measured" help 'sweep --help' 'report --help' ;;
+    rtf-lint) echo --config "$CONFIG" ;;
+    rtf-invariants) echo --spool "$SPOOL" ;;
+    rtf-brokerd) echo --check --config "$CONFIG" ;;
+    release | detach | every | preload | top | revoke | drain | reload | restart | resume | rtf-disk | rtf-net | rtf-probe | rtf-partition) echo - ;;
+    *) return 1 ;;
+    esac
+}
+
+# to_full STATUS COMMAND...: it cannot write, says so in one line, and leaves nothing behind.
+to_full() {
+    local expected=$1 status=0
+    shift
+    "$@" </dev/null >/dev/full 2>"$WORK/all" || status=$?
+    grep -v '^rtf-invariants: foreign: ' "$WORK/all" >"$WORK/err" # threads of others
+    [ "$status" -eq "$expected" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] && [[ $(<"$WORK/err") =~ ^rtf[a-z\ -]*:\ .*(written|No\ space\ left) ]] && return 0
+    echo "${*}: $status, $(<"$WORK/err")" >&2
+    return 1
+}
+unwritten() { case $1 in run | every | preload) echo 125 ;; *) echo 74 ;; esac; }
+
+# each_to_full NAME PROGRAM...
+each_to_full() {
+    local name=$1 words
+    shift
+    to_full "$(unwritten "$name")" "$@" --help && to_full "$(unwritten "$name")" "$@" --version && words=$(printing "$name") || return 1
+    while IFS= read -r words; do
+        # shellcheck disable=SC2086 # words
+        [ "$words" = - ] || to_full "$(unwritten "$name")" "$@" $words || return 1
+    done <<<"$words"
+}
+
+@test "74: each command and each program for administrators says that its output cannot be written" {
+    configure_rules "$ALICE - max_utilization 4" '- - max_utilization 50' # of which rtf-lint has a word
+    broker_start
+    sleeper $ALICE
+    RR=$SLEEPER
+    chrt -r -p 5 "$RR"
+    sleeper $ALICE
+    silent rtf declare cam -T 2ms -P 20ms
+    rtf log >"$WORK/out" 2>&1 # it keeps what the user is told from now on
+    echo '{"global": {"duration": "1s"}, "threads": {"a": {"phases": {"c0": {"loops": 1000}}, "analysis": {"supply": true}}}}' >"$WORK/e.json"
+    seq 0 99 | awk '{ print "1," $1 * 1000 ",0," $1 }' >"$WORK/marks.csv"
+    "$RTF_BIN/rtf" muse import "$WORK/e.json" "$WORK/marks.csv" -o "$WORK/measured" >"$WORK/out"
+    chown -R $ALICE "$WORK/measured"
+    chmod a+x "$WORK"
+    count=0
+    while read -r name section _; do
+        if [ "$section" = 8 ]; then each_to_full "$name" "$RTF_BIN/rtf" --spool "$SPOOL" "$name"; else each_to_full "$name" rtf "$name"; fi
+        count=$((count + 1))
+    done <"$RTF_LIBEXEC/front/commands"
+    rm "$OWN/cam.verdict" # of which rtf-invariants has a word
+    for name in $(sed -n 's/^SBIN = //p' "$RTF_SOURCE/Makefile"); do
+        each_to_full "$name" "$RTF_LIBEXEC/$name"
+        count=$((count + 1))
+    done
+    [ "$count" -ge 30 ]
+    [ "$(ls "$OWN"/*.json "$OWN"/*.tid 2>/dev/null)" = "$OWN/cam.json" ]
+}
+
 # bats test_tags=turn:0
 @test "74: standard output cannot be written, and nothing is left behind" {
     broker_start
