@@ -268,7 +268,7 @@ ls_cost() {
     some=$(sort -n "$WORK/cost.1000" | head -n 1) all=$(sort -n "$WORK/cost.5000" | head -n 1)
     echo "# rtf ls: $calls calls for each; 1,000: $some us, 5,000: $all us" >&3
     [ "$calls" -le 7 ]
-    [ "$all" -le $((some * 10)) ]
+    [ "$all" -le $((some * 6)) ]
     prints 0 rtf ls --json
     [ "$(jq '.reservations | length' "$WORK/out")" -eq 5000 ]
 }
