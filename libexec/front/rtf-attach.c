@@ -10,6 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "request/affinity.h"
 #include "request/command.h"
 #include "request/needs.h"
 #include "request/request.h"
@@ -102,11 +103,20 @@ static ino_t put_thread(struct request *request, const char *name, const struct 
     return 0;
 }
 
+/* Who says where a thread is to run knows. */
+static bool says_where(const json_t *spec)
+{
+    return json_is_string(json_object_get(spec, "cpus"));
+}
+
 static void attach_to(struct request *request, const struct options *options, const char *name, const struct request_spec *former, pid_t thread)
 {
+    const struct affinity before = affinity_of(thread);
     const ino_t placed = put_thread(request, name, former, thread);
     if (!(placed != 0 ? request_wait_for_files(request, name) : request_wait(request)))
         let_go(request, name, placed);
+    else if (!says_where(former->json))
+        affinity_tell(thread, &before);
     request->name = name;
     if (!tell(request, options, name)) {
         let_go(request, name, placed);
@@ -136,8 +146,10 @@ static struct {
         pid_t thread;
         char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
         ino_t inode;
+        struct affinity before;
     } *all;
     size_t count, told;
+    bool says_where; /* the spec of all */
 } group;
 
 static void take_back(void)
@@ -164,7 +176,7 @@ static struct placed *new_place(pid_t thread, const char *base)
     group.all = more;
     snprintf(name, sizeof name, "%s-%d", base, (int)thread);
     struct placed *place = &more[group.count];
-    *place = (struct placed){.thread = thread};
+    *place = (struct placed){.thread = thread, .before = affinity_of(thread)};
     snprintf(place->name, sizeof place->name, "%s", command_name(name));
     return place;
 }
@@ -196,6 +208,8 @@ static void await_one(struct request *request, const struct options *options, co
         command_unwritten();
     if (!is_granted)
         exit(request->status);
+    if (!group.says_where)
+        affinity_tell(place->thread, &place->before);
 }
 
 /* Specs appear at once, so that admission of all is under way before the first answer is waited for. */
@@ -258,6 +272,8 @@ static void attach_all(struct request *request, const struct options *options, j
         attach_threads(request, options, spec, base, threads, count);
         count = find_threads(options, &threads);
     }
+    command_say("%zu thread%s of process %llu %s attached; one that it starts from now on is ordinary", group.count, group.count == 1 ? "" : "s",
+                (unsigned long long)options->process, group.count == 1 ? "is" : "are");
     free(threads);
 }
 
@@ -267,6 +283,7 @@ static void attach_each(struct request *request, struct options *options, const 
     needs_lay_over(&options->needs, spec);
     request_open(request, command_spool(), options->timeout, true);
     group.request = request;
+    group.says_where = says_where(spec);
     if (atexit(take_back) != 0)
         command_fail(EX_OSERR, "no memory");
     request_hold_signals(request);

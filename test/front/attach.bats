@@ -98,13 +98,37 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 @test "all threads of a process; those of a name" {
     broker_start
     threads 4
-    silent rtf attach app -T 1ms -P 20ms -a -p "$MANY" --thread 'worker-[12]'
+    rtf attach app -T 1ms -P 20ms -a -p "$MANY" --thread 'worker-[12]' >"$WORK/out" 2>"$WORK/err"
+    [ ! -s "$WORK/out" ]
+    [ "$(<"$WORK/err")" = "rtf attach: 2 threads of process $MANY are attached; one that it starts from now on is ordinary" ]
     [ "$(policies)" = '2 deadline 3 other' ]
     rtf attach app -f - -a -p "$MANY" --thread 'worker-[03]' -v <<<'{"runtime": "1ms", "period": "20ms"}' 2>"$WORK/err"
     [ "$(grep -c '^rtf attach: app-[0-9]*: EDF grants 1ms of each 20ms on CPUs ' "$WORK/err")" -eq 2 ]
     prints 0 rtf attach main --priority 3 --plugin FP -p "$MANY" --json
     says '.grant.policy == "fifo"'
     [ "$(policies)" = '4 deadline 1 fifo' ]
+}
+
+@test "a thread that was pinned is said to run elsewhere now, unless --cpus says where" {
+    broker_start
+    pinned() {
+        sleeper $ALICE
+        taskset -pc "$ONE" "$SLEEPER" >/dev/null
+    }
+    ONE=${ALL_CPUS%%[-,]*}
+    [ "$ONE" != "$ALL_CPUS" ] || skip 'there is one CPU'
+    silent rtf declare cam -T 2ms -P 20ms
+    pinned
+    rtf attach cam "$SLEEPER" 2>"$WORK/err"
+    [ "$(<"$WORK/err")" = "rtf attach: thread $SLEEPER was pinned to CPU $ONE, and may run on CPU $ALL_CPUS now; --cpus=$ONE keeps it there" ]
+    silent rtf attach cam "$SLEEPER" # the grant's own CPUs are no pin
+    pinned
+    rtf attach app -T 2ms -P 20ms "$SLEEPER" 2>"$WORK/err"
+    [ "$(<"$WORK/err")" = "rtf attach: thread $SLEEPER was pinned to CPU $ONE, and may run on CPU $ALL_CPUS now; --cpus=$ONE keeps it there" ]
+    pinned
+    silent rtf attach arm -T 2ms -P 20ms --cpus "$ALL_CPUS" "$SLEEPER"
+    pinned
+    fails 65 'rtf attach: dog-*' rtf attach dog -T 30ms -P 20ms "$SLEEPER"
 }
 
 # Alone: where others have SCHED_DEADLINE threads, too, the kernel may refuse before EDF does.
