@@ -195,7 +195,7 @@ $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: l
 	install $< $@
 OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
 
-$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/flood $(B)/bench/muse-mark $(B)/bench/muse-disturbance:
+$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/single $(B)/bench/flood $(B)/bench/muse-mark $(B)/bench/muse-disturbance:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -270,9 +270,10 @@ faults: all $(TOOLS)
 soak: all $(TOOLS)
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
 
-# How long 49 users wait for 1,000 verdicts while the fiftieth floods the spool.
-fairness: programs $(B)/bench/clients $(B)/bench/flood
-	BUILD=$(B) test/bench/fairness
+# How long a single user waits for a verdict while another floods the spool; and 49 users for 1,000 verdicts, while the fiftieth does.
+fairness: programs $(B)/bench/single $(B)/bench/clients $(B)/bench/flood
+	BUILD=$(B) test/bench/fairness-single $(if $(QUICK),2)
+	BUILD=$(B) test/bench/fairness $(if $(QUICK),1)
 # What 1,000 users cost, and how long the first spec of each takes.
 crowd: programs $(B)/bench/users
 	BUILD=$(B) test/bench/crowd
@@ -295,6 +296,7 @@ $(B)/bench/library: $(call objects,$(addprefix test/bench/,library.c broker.c cl
 $(B)/bench/library: LDLIBS = -ljansson -pthread
 $(B)/bench/clients: $(call objects,test/bench/clients.c)
 $(B)/bench/users:   $(call objects,test/bench/users.c)
+$(B)/bench/single:  $(call objects,test/bench/single.c)
 $(B)/bench/flood:   $(call objects,test/attack/flood.c)
 
 # Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.

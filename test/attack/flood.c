@@ -42,6 +42,34 @@ static void rewrite(void)
     put("w.json", round_number % 2 == 0 ? good : other);
 }
 
+static void dry_run(void)
+{
+    put("d.json", numbered("{\"runtime\": \"1ms\", \"period\": \"%lums\", \"plugin\": \"EDF\", \"dry_run\": true}", 10 + round_number % 50));
+}
+
+/* Four at a time have room (max_utilization 0.4); each that ends has all the others asked. */
+static void waiters(void)
+{
+    (void)unlink(numbered("q%lu.json", round_number % 100));
+    put(numbered("q%lu.json", (round_number + 50) % 100), "{\"runtime\": \"1ms\", \"period\": \"10ms\", \"plugin\": \"EDF\", \"on_refusal\": \"wait\"}");
+}
+
+static void modes_of_a_spec(void)
+{
+    put("m.json", numbered("{\"runtime\": \"4ms\", \"period\": \"40ms\", \"plugin\": \"EDF\", \"modes\": {\"m0\": {}, \"m1\": {\"runtime\": \"2ms\"}}, \"mode\": \"m%lu\"}",
+                           round_number % 2));
+}
+
+static void desired(void)
+{
+    put(numbered("d%lu.json", round_number % 4), numbered("{\"runtime\": \"1ms\", \"period\": \"40ms\", \"plugin\": \"EDF\", \"desired_runtime\": \"%lums\"}", 1 + round_number % 16));
+}
+
+static void expires(void)
+{
+    put(numbered("e%lu.json", round_number % 100), "{\"priority\": 5, \"plugin\": \"RR\", \"expires\": \"1ms\"}");
+}
+
 static void rewrite_badly(void)
 {
     put("w.json", bad);
@@ -181,7 +209,7 @@ static const struct {
     {"new-names", new_names}, {"wrong-names", wrong_names}, {"dot-files", dot_files}, {"many-files", many_files}, {"huge-files", huge_files},
     {"held-open", held_open}, {"leased", leased}, {"many-links", many_links}, {"swapped", swapped}, {"special-files", special_files},
     {"thread-ids", thread_ids}, {"verdicts", verdicts}, {"directory-away", directory_away}, {"directories", directories}, {"dot-directories", dot_directories},
-    {"truncated", truncated},
+    {"truncated", truncated}, {"dry-run", dry_run}, {"waiters", waiters}, {"modes", modes_of_a_spec}, {"desired", desired}, {"expires", expires},
 };
 
 int main(int count, char **words)
