@@ -241,6 +241,30 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
     eventually is_spin "$tid"
     has_a_fifth "$tid"
 }
+
+# execve(2) of such a program takes the kernel's counter away from the guard.
+@test "a thread that nobody counts is ordinary until it is counted again" {
+    cc -O2 -x c -o "$WORK/rest" - <<<'#include <unistd.h>
+        int main(void) { for (;;) pause(); }'
+    broker_start
+    chown $ALICE "$WORK/rest"
+    chmod 0100 "$WORK/rest"
+    mkfifo -m 666 "$WORK/go"
+    # shellcheck disable=SC2016 # for its own shell
+    become $ALICE sh -c 'read -r _ <"$1"; exec "$2"' sh "$WORK/go" "$WORK/rest" 3>&- &
+    tid=$!
+    echo "$tid" >>"$WORK/pids"
+    eventually is_sh "$tid"
+    granted cam "$tid"
+    is_policy "$tid" fifo
+    kill -STOP "$BROKER"
+    echo >"$WORK/go"
+    is_rest() { [ "$(<"/proc/$tid/comm")" = rest ]; }
+    eventually is_rest
+    eventually is_policy "$tid" other || { kill -CONT "$BROKER"; return 1; }
+    kill -CONT "$BROKER"
+    eventually is_policy "$tid" fifo
+}
 is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
 is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
 

@@ -111,18 +111,24 @@ runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
     told '.result == "OK"' "$(spec $ALICE cam "$(camera hd | sed 's/2ms/3ms/')")"
 }
 
-# One that spins has no more of a CPU than its mode says: seen in the CPU time of a second.
+# The guard has the budget of the mode that is on, and enforces this budget.
 @test "under FIFO the runtime of the mode that is on is enforced" {
     broker_start
     become $ALICE sh -c 'while :; do :; done' 3>&- &
     spinner=$!
     echo "$spinner" >>"$WORK/pids"
+    strace -qq -s 4096 -e trace=recvmsg -o "$WORK/trace" -p "$(helpers rtf-guard)" 2>"$WORK/strace" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    is_traced() { grep -q '^TracerPid:.[1-9]' "/proc/$(helpers rtf-guard)/status"; }
+    eventually is_traced
     fixed() { printf '{"runtime": "40ms", "period": "100ms", "priority": 12, "plugin": "FP", "modes": {"high": {}, "low": {"runtime": "5ms"}}, "mode": "%s"}' "$1"; }
     told '.grant.runtime_in_mode == 5000 and .grant.accepted_runtime == 40000' "$(spec $ALICE spin "$(fixed low)")"
     attach $ALICE spin "$spinner"
     is_suspended() { [[ $(kernel "$spinner") == 'other '* ]]; }
     eventually is_suspended
     told '.grant.runtime_in_mode == 40000' "$(spec $ALICE spin "$(fixed high)")"
+    has_budgets() { grep -o 'budget=[0-9]*' "$WORK/trace" | uniq | tr '\n' ' ' >"$WORK/budgets" && [ "$(<"$WORK/budgets")" = 'budget=5000 budget=40000 ' ]; }
+    eventually has_budgets || { cat "$WORK/budgets" >&2; return 1; }
     books
 }
 

@@ -74,6 +74,12 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     eventually has $ALICE low 1
     once_of 3 is_raised_in_time
     eventually has $ALICE low 4
+    # A need takes from the less important one, and leaves the other as it is.
+    told '.result == "OK"' "$(spec $CAROL needs '{"units": {"count": 3}}')"
+    eventually has $ALICE low 1
+    remove $CAROL needs
+    eventually has $ALICE low 4
+    jq -se '(map(.stage == "verdict" and .name == "needs") | index(true)) as $at | .[$at:] | any(.name == "low") and all(.name != "high")' "$EVENTS"
     books
 }
 # As the broker's log has it. On a machine that was stopped meanwhile all is as it was, and tried again.

@@ -72,6 +72,19 @@ tidy() {
     [ "$(field .grant.priority "$(verdict $ALICE two)")" = 4 ]
 }
 
+# A file system of the user's own may never answer an open(2): what is mounted on a name is not opened at all.
+@test "a file that is mounted on a spec is not read" {
+    broker_start
+    spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
+    echo '{"priority": 7, "plugin": "RR"}' >"$WORK/other.json"
+    chown $ALICE "$WORK/other.json"
+    mount --bind "$WORK/other.json" "$SPECS/$ALICE/cam.json"
+    kill -HUP "$BROKER"
+    not_read() { grep -q "is on another file system" "$SPECS/$ALICE/cam.verdict"; }
+    eventually not_read
+    umount "$SPECS/$ALICE/cam.json"
+}
+
 @test "another user's directory is closed: no look, no file, no link, no rename, no removal" {
     broker_start
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null

@@ -140,6 +140,11 @@ begins() {
         no env LC_ALL=C grep -q "[^ -~]" "$WORK/out"
         grep -qF 'a\u001b[2J\u202eb' "$WORK/out"
     done
+    # The broker writes printable ASCII only. The command trusts no line of the log all the same.
+    printf '%s\n' '{"time":"2026-01-01T00:00:00.000000Z","stage":"plugin","decision":"refused","plugin":"EDF","reason":"a\u202eb\u001b[2Jc"}' | older 1
+    begins 'rtf log' rtf_root log --since 2026-01-01
+    grep -qF 'a\u202eb\u001b[2Jc' "$WORK/out"
+    no env LC_ALL=C grep -q "[^ -~]" "$WORK/out"
     rtf_root log --json 2>"$WORK/err" | head -n 1 >/dev/null
     [ ! -s "$WORK/err" ]
 }
