@@ -4,6 +4,7 @@
  *     inherit FILE lend      sleeps until it is real-time; then waits for the lock
  *     inherit FILE lend-now  waits for it at once
  *     inherit FILE sleep     sleeps until it is real-time; then waits for FILE's second word, to be put behind the lock by
+ *     inherit FILE sleep-now  waits there at once
  *     inherit FILE requeue   which does that as soon as somebody sleeps there (FUTEX_CMP_REQUEUE_PI)
  *     inherit FILE overdraw N M  sleeps until it is real-time; uses up N us; then waits for the lock once, gives it back, uses up M us and sleeps
  *                            for ever
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
             (void)futex(door, FUTEX_CMP_REQUEUE_PI, 1, 1, lock, 0);
             pause_for(1000);
         }
-    if (strcmp(argv[2], "lend-now") != 0)
+    if (strcmp(argv[2], "lend-now") != 0 && strcmp(argv[2], "sleep-now") != 0)
         until_real_time();
     if (strncmp(argv[2], "lend", 4) == 0)
         for (;;) {
@@ -129,7 +130,7 @@ int main(int argc, char **argv)
         for (;;)
             (void)pause();
     }
-    if (strcmp(argv[2], "sleep") == 0)
+    if (strncmp(argv[2], "sleep", 5) == 0)
         for (;;)
             (void)futex(door, FUTEX_WAIT_REQUEUE_PI, 0, 0, lock, 0);
     return EX_USAGE;

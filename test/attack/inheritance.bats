@@ -266,6 +266,64 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
     holder_had_at_most 300
 }
 
+# waits_at_the_door: as an ordinary thread, to be put behind the lock
+waits_at_the_door() {
+    holder $ALICE
+    inherit $ALICE sleep-now
+    lender=$TID
+    eventually sleeps_in_futex "$lender"
+}
+has_waiters() { [ "$((0x$(od -An -tx4 -N4 "$WORK/shared/$LOCK" | tr -d " ") & 0x80000000))" -ne 0 ]; }
+is_not_boosted() { ! is_boosted "$HOLDER"; }
+# It ends behind the lock, where it has lent.
+lends_nothing_any_more() {
+    holder_had_at_most 300
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually is_policy "$lender" other
+    eventually is_not_boosted
+    sleeps_in_futex "$lender"
+}
+
+# bats test_tags=turn:1
+@test "one that is attached while it waits to be put behind the lock lends no more there, and nothing when it is let go" {
+    broker_start
+    waits_at_the_door
+    put $ALICE cam "${EDF%\}}, \"attach\": $lender}"
+    eventually is_policy "$lender" deadline
+    inherit $ALICE requeue
+    eventually has_waiters
+    lends_nothing_any_more
+}
+
+# bats test_tags=turn:2
+@test "one that is attached when a third one has put it behind the lock lends no more, and nothing when it is let go" {
+    broker_start
+    waits_at_the_door
+    inherit $ALICE requeue
+    eventually has_waiters
+    put $ALICE cam "${EDF%\}}, \"attach\": $lender}"
+    lends_nothing_any_more
+}
+
+# What it waits with ends while it lends: the kernel takes the rank back, and so do the books of the guard.
+# bats test_tags=turn:0
+@test "one that is killed behind the lock has lent what it had until then" {
+    broker_start
+    sleeper $ALICE
+    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # from then on the guard has its own
+    before=$(taken)
+    waits_at_the_door
+    inherit $ALICE requeue
+    eventually has_waiters
+    put $ALICE cam "${EDF%\}}, \"attach\": $lender}"
+    eventually is_logged
+    kill -KILL "$lender"
+    eventually has_ended "$lender"
+    eventually is_not_boosted
+    eventually is_taken "$before"
+    holder_had_at_most 300
+}
+
 switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/status"; }
 
 # bats test_tags=turn:1
