@@ -127,6 +127,10 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     [ "$(<"$WORK/err")" = "rtf attach: thread $SLEEPER was pinned to CPU $ONE, and may run on CPU $ALL_CPUS now; --cpus=$ONE keeps it there" ]
     pinned
     silent rtf attach arm -T 2ms -P 20ms --cpus "$ALL_CPUS" "$SLEEPER"
+    silent rtf declare low --priority 3 --plugin FP # on one CPU
+    ONE=$(jq -r .grant.cpus "$OWN/low.verdict")
+    pinned
+    silent rtf attach low "$SLEEPER"
     pinned
     fails 65 'rtf attach: dog-*' rtf attach dog -T 30ms -P 20ms "$SLEEPER"
 }
