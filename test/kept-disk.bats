@@ -31,7 +31,8 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     [ "$(scheduler)" = bfq ]
     [ "$(cat "/sys/block/$DISK/queue/iosched/strict_guarantees" "/sys/block/$DISK/queue/iosched/low_latency" | tr '\n' ' ')" = '1 0 ' ]
     helper=$(helpers 'rtf-disk --serve')
-    [ $((0x$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status") & ~0x80002)) = 0 ]
+    [ -e "$blkio/cgroup.controllers" ] && powers=0x880002 || powers=0x80002
+    [ $((0x$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status") & ~powers)) = 0 ]
     grep -q '^Seccomp:.2' "/proc/$helper/status"
     [ "$(group_of $$)" = /rtf-disk-rest ] || { [ "$before" != / ] && [ "$(group_of $$)" = "$before" ]; }
     reserve $ALICE cam
@@ -360,4 +361,20 @@ attached() { # NAME TID
     [ "$(group_of "$SLEEPER")" = /rtf-test/ice ]
     echo 0 >"$blkio/rtf-test/cgroup.freeze"
     attached cam "$SLEEPER"
+}
+
+@test "with version 2 a process that has more capabilities than rtf-disk comes back, where cpusets are handed on as well" {
+    ours
+    echo +cpuset >"$blkio/cgroup.subtree_control"
+    sleeper
+    echo "$SLEEPER" >"$blkio/cgroup.procs"
+    broker_start
+    [ "$(group_of "$SLEEPER")" = /rtf-disk-rest ]
+    reserve 0 cam
+    attach 0 cam "$SLEEPER" >"$WORK/answer"
+    told '.result == "OK"' "$(cat "$WORK/answer")"
+    [[ $(group_of "$SLEEPER") == /rtf-disk/c* ]]
+    broker_stop TERM
+    [ "$(group_of "$SLEEPER")" = / ]
+    [ ! -s "$SPOOL/state/disks" ]
 }

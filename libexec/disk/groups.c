@@ -55,6 +55,11 @@ bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON
     return root >= 0;
 }
 
+bool groups_are_cpusets(void)
+{
+    return version == CGROUPS_V2;
+}
+
 static bool hold(char reason[static SERVE_REASON])
 {
     return way_hold(".groups", reason);

@@ -16,6 +16,9 @@
 /* Finds the hierarchy. False: *reason. *mount is where it is. */
 bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON]);
 
+/* Whether each group is a cpuset, too: then kernels want CAP_SYS_NICE of whoever moves a process that has more capabilities than they. */
+bool groups_are_cpusets(void);
+
 /* A thread's process belongs to its class's group, if it is its user's own in all its threads; with whom it starts later. What goes, goes back to where the
  * first process came from; a group whose processes cannot all be moved stays until they have ended, without a weight. */
 extern const struct way by_groups;

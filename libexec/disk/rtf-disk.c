@@ -191,7 +191,7 @@ static bool confine_to_calls(void)
 
 static const char *confine(const char *mount)
 {
-    const int powers[] = {way->power, CAP_SYS_PTRACE, -1};
+    const int powers[] = {way->power, CAP_SYS_PTRACE, way == &by_groups && groups_are_cpusets() ? CAP_SYS_NICE : -1, -1};
     static char queues[DISKS_MOST][96];
     struct confine_path paths[DISKS_MOST + 5] = {{"/proc", MAY_READ}, {"/sys/devices", MAY_READ}, {REGISTER, MAY_CHANGE}, {mount, MAY_CHANGE}};
     for (int i = 0; i < disk_count; i++) {
