@@ -3,6 +3,7 @@
 bats_require_minimum_version 1.5.0
 load ../helper
 load ../slow-disk
+load ring
 
 prepare() {
     truncate -s 64M "$WORK/image"
@@ -14,6 +15,8 @@ prepare() {
 tidy() {
     if [ -n "${STORM:-}" ]; then end_storm; fi
     hangs_no_more
+    if mountpoint -q "$WORK/mounted"; then umount "$WORK/mounted"; fi
+    if [ -n "${OTHER:-}" ]; then "$bed/disk" detach $OTHER; fi
     disk_tidy
     [ ! -d "$blkio/rtf-test-alice" ] || rmdir "$blkio/rtf-test-alice"
 }
@@ -234,6 +237,65 @@ END
     has_groups 0
     told '.grant.claims[0].device == "'"$DISK"'"' "$(spec $ALICE cam "$(jq -c --arg name "/dev/$DISK" '.disk.device = $name' <<<"$stream")")"
     has_groups 1
+}
+
+# seen_as SOURCE PLACE COMMAND...: Alice's command, where SOURCE is bind-mounted on PLACE.
+seen_as() {
+    unshare --mount sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh "$1" "$2" \
+        setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" env USER=$ALICE "${@:3}"
+}
+claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --disk "$3:32KiB/50ms,block=32KiB" -- sh -c 'sed -n "s/^[0-9]*:\(blkio\|\)://p" /proc/self/cgroup'; }
+
+@test "a device or a directory that is bind-mounted in the place of another is what it is, and the name of a disk is no place" {
+    truncate -s 64M "$WORK/other"
+    OTHER=$("$bed/disk" attach "$WORK/other")
+    other=${OTHER%% *}
+    mkfs.ext4 -q "/dev/$DISK"
+    mkdir "$WORK/mounted" "$WORK/elsewhere"
+    mount "/dev/$DISK" "$WORK/mounted" 2>/dev/null || echo '# no ext4 in this kernel: without a directory on the disk' >&3
+    broker_start
+    # What is not there of a line is not to be had by another one's name.
+    run -125 claim_of "/dev/$other" "/dev/$DISK" "/dev/$DISK"
+    [[ $output == *"no plugin for disk"* ]]
+    has_groups 0
+    : >"$WORK/file"
+    for place in "/dev/$other" "$WORK/file"; do
+        run -0 claim_of "/dev/$DISK" "$place" "$place"
+        [[ $output == *"/rtf-disk/c"* ]]
+    done
+    if mountpoint -q "$WORK/mounted"; then
+        run -0 claim_of "$WORK/mounted" "$WORK/elsewhere" "$WORK/elsewhere"
+        [[ $output == *"/rtf-disk/c"* ]]
+    fi
+    [ -z "$(grep -s "^$(cat "/sys/block/$other/dev") " "$blkio"/rtf-disk/*weight*)" ]
+    # A spec says a name, and the broker looks at no place.
+    seen_as "/dev/$other" "/dev/$DISK" sh -c 'echo "$2" >"$1/.cam" && mv "$1/.cam" "$1/cam.json"' sh "$SPECS/$ALICE" "$(jq -c ".disk.device = \"/dev/$DISK\"" <<<"$stream")"
+    told '.grant.claims[0].device == "'"$DISK"'"' "$(verdict $ALICE cam)"
+}
+
+@test "the kernel's thread of a ring (IORING_SETUP_SQPOLL) is in the group with its process, and goes back with it" {
+    as $ALICE /usr/bin/python3 -S -c "$RING" once >/dev/null || skip 'no io_uring with a thread of its own for users'
+    broker_start
+    become $ALICE /usr/bin/python3 -S -c "$RING" stay >"$WORK/ring" 2>&1 3>&- &
+    process=$!
+    echo "$process" >>"$WORK/pids"
+    eventually test -s "$WORK/ring"
+    thread=$(cat "$WORK/ring")
+    before=$(group_of "$process")
+    reserve $ALICE cam
+    told '.result == "OK"' "$(attach $ALICE cam "$process")"
+    is_in_group "$process" '/rtf-disk/c*'
+    [ "$(group_of "$thread")" = "$(group_of "$process")" ]
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually has_groups 0
+    [ "$(group_of "$thread")" = "$before" ]
+    # It is the thread that is attached, by its own id.
+    reserve $ALICE cam
+    attach $ALICE cam "$thread" >"$WORK/answer"
+    [ "$(group_of "$thread")" = "$(group_of "$process")" ]
+    kill -KILL "$process"
+    as $ALICE rm -f "$SPECS/$ALICE/cam.json"
+    eventually has_groups 0
 }
 
 @test "a process that its owner moves into a group of his has no share there, brings nobody in, and stays where it is" {
