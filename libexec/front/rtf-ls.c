@@ -357,7 +357,7 @@ static const char *left_text(int64_t left, char text[static CELL])
     if (left < 0)
         return "-";
     if (left < 10 * s)
-        snprintf(text, CELL, "%lld.%llds", (long long)(left / s), (long long)(left % s / (s / 10)));
+        snprintf(text, CELL, "%d.%ds", (int)(left / s), (int)(left % s / (s / 10)));
     else if (left < 2 * min)
         snprintf(text, CELL, "%llds", (long long)(left / s));
     else if (left < 2 * h)
