@@ -161,7 +161,7 @@ check_time() { # OPTION TEXT
     esac
     if is_number "$front_number"; then return; fi
     front_guess=$(guess_time "$2")
-    fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms, s, min, h or d), ${front_guess:+such as }${front_guess:-1us to 1h}"
+    fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms, s, min, h or d), ${front_guess:+such as }${front_guess:-1us to 366d}"
 }
 
 check_number() { # OPTION TEXT

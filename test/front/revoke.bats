@@ -248,6 +248,7 @@ END
         fails 77 "rtf $command: only root may *" rtf $command
     done
     fails 64 'rtf drain: *a time needs a unit*' rtf_root drain --timeout 5
+    fails 64 'rtf drain: --timeout 5m: a time is *, 1us to 366d' rtf_root drain --timeout 5m
     # A wrong file of rules does not stand in the way, and is told.
     echo 'one word' >>"$CONFIG/acl.conf"
     rtf_root drain --no-wait 2>"$WORK/err"
