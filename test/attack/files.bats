@@ -42,6 +42,7 @@ END
     eventually grep -q " $1 fuse " /proc/mounts
 }
 tidy() {
+    if [ -n "${MOUNTED:-}" ]; then umount "$MOUNTED"; fi
     if [ -n "${FUSE:-}" ]; then
         kill -KILL "$FUSE" 2>/dev/null || true # and whoever waits for an answer gets an error
         grep -o " $WORK[^ ]* fuse" /proc/mounts | while read -r path _; do umount "$path"; done
@@ -79,10 +80,10 @@ tidy() {
     echo '{"priority": 7, "plugin": "RR"}' >"$WORK/other.json"
     chown $ALICE "$WORK/other.json"
     mount --bind "$WORK/other.json" "$SPECS/$ALICE/cam.json"
+    MOUNTED=$SPECS/$ALICE/cam.json
     kill -HUP "$BROKER"
     not_read() { grep -q "is on another file system" "$SPECS/$ALICE/cam.verdict"; }
     eventually not_read
-    umount "$SPECS/$ALICE/cam.json"
 }
 
 @test "another user's directory is closed: no look, no file, no link, no rename, no removal" {

@@ -241,13 +241,13 @@ TEXT
     [ "$(<"$WORK/err")" = 'rtf ls: cannot print the list: No space left on device' ]
 }
 
-# bats test_tags=turn:1
 # ls_cost [PATTERN]: of CPU time, in us
 ls_cost() {
     local TIMEFORMAT='%6U %6S'
     { time setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$RTF_LIBEXEC/front/rtf-ls" --spool "$SPOOL" "$@" >/dev/null; } 2>&1 | awk '{ printf "%d\n", ($1 + $2) * 1000000 }'
 }
 
+# bats test_tags=turn:1
 @test "5,000 reservations: all of them, with a few calls for each, and five times as many cost five times as much" {
     configure_plugins 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 10000"
