@@ -1,15 +1,13 @@
-/* rtf-threads [TID...]: how every thread on the machine is scheduled that is real-time, or would hand no such thing on to its children;
- * or these threads, whatever they are. For rtf-invariants(8), rtf-doctor(1) and rtf-adopt(1). One JSON object a line (thread-json.h). Threads of the kernel are left out. */
+/* rtf-threads: how every thread on the machine is scheduled that is real-time, or would hand no such thing on to its children. For rtf-invariants(8)
+ * and rtf-doctor(1). One JSON object a line (thread-json.h). Threads of the kernel are left out. */
 #include <ctype.h>
 #include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sysexits.h>
 
 #include "thread-json.h"
-#include "units.h"
 #include "usage.h"
 
 static bool show(const struct identity *identity, const struct attributes *attributes)
@@ -20,18 +18,13 @@ static bool show(const struct identity *identity, const struct attributes *attri
     return shown;
 }
 
-static bool look(pid_t tid, bool whatever)
+static bool look_at(pid_t tid)
 {
     struct identity identity;
     struct attributes attributes;
     if (!thread_look_at(tid, &identity, &attributes))
         return true; /* gone, or none of ours */
-    return (!whatever && !policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) || show(&identity, &attributes);
-}
-
-static bool look_at(pid_t tid)
-{
-    return look(tid, false);
+    return (!policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) || show(&identity, &attributes);
 }
 
 /* False: what was found could not be written. */
@@ -58,11 +51,13 @@ static bool look_at_process(pid_t process)
 int main(int argc, char **argv)
 {
     int how;
-    if (usage_asked(argc, argv, "rtf-threads", "[TID...]", &how))
+    if (usage_asked(argc, argv, "rtf-threads", "> OBJECTS", &how))
         return how;
-    bool good = argc > 1 || for_each_number("/proc", look_at_process);
-    uint64_t tid;
-    for (int i = 1; i < argc && good; i++)
-        good = !parse_number(argv[i], INT32_MAX, &tid) || look((pid_t)tid, true);
-    return good && fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+    if (argc > 1) {
+        fputs("rtf-threads: usage: rtf-threads > OBJECTS\n", stderr);
+        return EX_USAGE;
+    }
+    const bool are_shown = for_each_number("/proc", look_at_process);
+    how = end_output("rtf-threads");
+    return are_shown ? how : EX_IOERR;
 }
