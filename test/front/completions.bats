@@ -49,6 +49,13 @@ zsh_offers() {
     [[ " $(complete attach cam '') " == *" $SLEEPER "* ]]
     [ "$(complete ls -o sta)" = '' ]
     [ "$(complete ls -o STA)" = STATE ]
+    [ "$(complete ls --sort -SH)" = -SHARE ]
+    [ "$(complete ls --sort=-SH)" = --sort=-SHARE ]
+    # All columns of the program, and all words of the log's page.
+    [ "$(complete ls -o '' | tr ' ' '\n' | sort)" = "$(rtf ls -o nosuch 2>&1 | sed 's/.*: columns are //; s/,//g; s/ and / /' | tr ' ' '\n' | sort)" ]
+    for field in stage decision; do
+        [ "$(complete log --$field '' | tr ' ' '\n' | sort)" = "$(words_of $field)" ]
+    done
     [ "$(complete declare -f '')" = :files ]
     [ "$(complete run -T 5ms -P 20ms '')" = :command ]
     [ "$(complete run -T 5ms -P 20ms ls --col)" = :command ]
@@ -58,6 +65,12 @@ zsh_offers() {
     words=$(complete '')
     [ -n "$words" ]
     for word in $words; do [ -x "$RTF_LIBEXEC/front/rtf-$word" ] || [ -x "$RTF_BIN/rtf-$word" ] || { echo "$word" >&2; false; }; done
+}
+
+# words_of stage|decision: as rtf-events(5) has them
+words_of() {
+    sed -n '/^# STAGES/,/^# /p' "$RTF_SOURCE/man/rtf-events.5.scd" |
+        awk -v field="$1" '/^[|]  / { if (field == "decision") getline; gsub(/[|:, ]+/, "\n"); print }' | grep . | sort -u
 }
 
 @test "every option of every command is offered" {
