@@ -204,8 +204,10 @@ static void await_one(struct request *request, const struct options *options, co
         take_back();
         request_let_signals(request); /* one that came meanwhile ends us here */
     }
-    if (!tell(request, options, place->name))
+    if (!tell(request, options, place->name)) {
+        take_back();
         command_unwritten();
+    }
     if (!is_granted)
         exit(request->status);
     if (!group.says_where)

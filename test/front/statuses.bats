@@ -196,6 +196,21 @@ each_to_full() {
     holds_two() { holds cam '.grant.runtime == 2000' 2>/dev/null; }
     eventually holds_two
     eventually is_policy "$SLEEPER" other
+    to_nobody() { # COMMAND WORD...: to a pipe that nobody reads
+        local status=0
+        exec 7> >(:)
+        wait "$!"
+        as $ALICE env --default-signal=PIPE USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" "$@" </dev/null >&7 2>"$WORK/err" || status=$?
+        exec 7>&-
+        [ "$status" -eq 141 ] && [ ! -s "$WORK/err" ] || { echo "$*: $status, $(<"$WORK/err")" >&2; return 1; }
+    }
+    to_nobody declare dog -T 1ms -P 20ms --json
+    to_nobody change cam runtime=3ms --json
+    to_nobody attach cam "$SLEEPER" --json
+    to_nobody attach app "$SLEEPER" -T 1ms -P 20ms --json
+    [ "$(ls "$OWN"/*.json "$OWN"/*.tid 2>/dev/null)" = "$OWN/cam.json" ]
+    eventually holds_two
+    eventually is_policy "$SLEEPER" other
     for command in 'what-if -T 1ms -P 20ms' 'what-if -T 1ms -P 20ms --json' 'show cam' 'show cam --json' plugins 'plugins --json' 'log --help' 'log --version'; do
         # shellcheck disable=SC2086 # words
         to_full $command

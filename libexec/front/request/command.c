@@ -1,6 +1,7 @@
 #include "command.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,8 +73,20 @@ bool command_is_written(void)
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
+void command_hold_pipe(void)
+{
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigprocmask(SIG_BLOCK, &pipe, NULL);
+}
+
 void command_unwritten(void)
 {
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigprocmask(SIG_UNBLOCK, &pipe, NULL);
     command_fail(EX_IOERR, "standard output cannot be written");
 }
 

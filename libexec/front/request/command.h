@@ -57,4 +57,7 @@ bool command_is_written(void);
 __attribute__((noreturn))
 void command_unwritten(void);
 
+/* From here on SIGPIPE waits for command_unwritten: nobody reads standard output any more, and what has failed by that is put right before. */
+void command_hold_pipe(void);
+
 #endif

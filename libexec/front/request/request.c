@@ -159,9 +159,8 @@ static char *text_of(struct request *request, json_t *spec)
 }
 
 __attribute__((noreturn))
-static void end_unwritten(struct request *request, enum client_outcome outcome)
+static void end_unwritten(const struct request *request, enum client_outcome outcome)
 {
-    request_let_signals(request);
     if (outcome != CLIENT_ERROR)
         end(request, outcome);
     command_fail(EX_IOERR, "cannot write %s", request->client.why);
@@ -265,6 +264,7 @@ void request_say_grant(const struct request *request)
 
 bool request_print(const struct request *request)
 {
+    command_hold_pipe();
     if (request->verdict.text != NULL)
         printf("%.*s\n", (int)strcspn(request->verdict.text, "\n"), request->verdict.text);
     return command_is_written();
