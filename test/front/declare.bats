@@ -28,6 +28,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     jq -e '.cpus == "0" and .expires == "30s"' "$OWN/one.json"
     silent rtf declare prio --priority 5 --plugin FP -T 1ms -P 50ms --set comment=true --set ignore_admission=false
     jq -e '.priority == 5 and .comment == "true" and .ignore_admission == false' "$OWN/prio.json"
+    POSIXLY_CORRECT=1 silent rtf declare posix -T 1ms -P 50ms # getopt_long(3) would take no option behind the name
 }
 
 # bats test_tags=turn:0
@@ -110,6 +111,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     for time in 1.5us 5m 5h -1ms ms 0x5ms 5msec 0.1us 1e9s ''; do
         fails 64 "rtf declare: --period $time: a time is a whole number and a unit (us, ms, s, min, h or d), 1us to 1h" rtf declare cam -P "$time"
     done
+    fails 64 'rtf declare: there is no option -? *' rtf declare cam -T 2ms $'-\xc3\xa9'
     fails 64 'rtf declare: --priority high: this takes a whole number' rtf declare cam --priority high
     fails 64 'rtf declare: --set runtime: this must be KEY=VALUE, *' rtf declare cam --set runtime
     fails 64 'rtf declare: *Key=1: this must be KEY=VALUE, *' rtf declare cam --set Key=1

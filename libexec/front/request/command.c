@@ -227,7 +227,7 @@ static const char *word_at(char **argv)
 {
     static char letter[] = "-?";
     char *word = argv[optind - 1];
-    if (optopt > 0 && optopt < FIRST) {
+    if (optopt != 0 && optopt < FIRST) { /* below 0: a letter that is no ASCII */
         letter[1] = (char)optopt;
         return command_typed(letter);
     }
@@ -254,6 +254,7 @@ char **command_parse(const struct command *command, int argc, char **argv, void 
     int key;
     line.command = command;
     client_hold_standard_fds();
+    (void)unsetenv("POSIXLY_CORRECT"); /* with it no option may stand behind an operand */
     add_options(command->options);
     add_options(of_all);
     prepare(letters, longs);
