@@ -52,8 +52,8 @@ static json_t *make_spec(struct options *options)
     json_t *spec = needs_read_spec(options->file);
     (void)json_object_del(spec, "attach");
     (void)json_object_del(spec, "lifetime");
-    json_object_set_new(spec, "dry_run", json_true());
     needs_lay_over(&options->needs, spec);
+    json_object_set_new(spec, "dry_run", json_true());
     return spec;
 }
 

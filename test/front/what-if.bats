@@ -14,6 +14,8 @@ prepare() { front_prepare; }
     out 'FP would grant it at fifo priority 11 on CPU 0'
     prints 0 rtf what-if --json -T 2ms -P 20ms
     says '.dry_run and .would_grant.runtime == 2000'
+    prints 0 rtf what-if -T 2ms -P 20ms --set dry_run=false
+    out 'EDF would grant 2ms of each 20ms *'
     prints 0 rtf what-if -f - <<<'{"runtime": "2ms", "period": "20ms", "attach": 1, "lifetime": "thread"}' || true
 }
 
