@@ -131,13 +131,17 @@ static bool remove_file(const struct request *request, const char *name, const c
     return false;
 }
 
-static int remove_all(const struct request *request, const struct names *names)
+/* What cannot be removed does not end: it is taken out of the list. */
+static int remove_all(const struct request *request, struct names *names)
 {
-    int status = EX_OK;
-    for (size_t i = 0; i < names->count; i++)
-        if (!remove_file(request, names->list[i], "json") || !remove_file(request, names->list[i], "tid"))
-            status = EX_OSERR;
-    return status;
+    const size_t all = names->count;
+    names->count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (remove_file(request, names->list[i], "json") && remove_file(request, names->list[i], "tid"))
+            names->list[names->count++] = names->list[i];
+        else
+            free(names->list[i]);
+    return names->count == all ? EX_OK : EX_OSERR;
 }
 
 /* When the last one has ended nearly all have: of thousands few are waited for one by one. */

@@ -27,6 +27,15 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     fails 66 'rtf release: there is no spec cam' rtf_of $CAROL release cam
 }
 
+# bats test_tags=turn:1
+@test "one that cannot be removed is not waited for" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    as $ALICE mkdir "$OWN/dog.json"
+    fails 71 'rtf release: dog: Is a directory' rtf release --timeout 1s cam dog
+    [ ! -e "$OWN/cam.json" ]
+}
+
 # bats test_tags=turn:0
 @test "patterns: those whose names are like them, and no file beside" {
     broker_start
