@@ -209,8 +209,9 @@ static void read_journal(int root)
 static void read_rows(void)
 {
     struct client client;
-    if (client_open(&client, options.spool) != CLIENT_OK)
-        die(EX_UNAVAILABLE, "%s", client.why);
+    const enum client_outcome opened = client_open(&client, options.spool);
+    if (opened != CLIENT_OK)
+        die(client_status_of_outcome(opened), "%s", client.why);
     if (options.all && geteuid() != 0)
         die(EX_NOPERM, "%s/specs: only root sees everybody's", options.spool);
     if (options.all || (options.user != NULL && geteuid() == 0)) {

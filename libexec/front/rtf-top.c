@@ -303,8 +303,9 @@ int main(int argc, char **argv)
         return EX_USAGE;
     if (options.all && geteuid() != 0)
         die(EX_NOPERM, "only root sees everybody's");
-    if (client_open(&client, options.spool) != CLIENT_OK)
-        die(EX_UNAVAILABLE, client.why);
+    const enum client_outcome opened = client_open(&client, options.spool);
+    if (opened != CLIENT_OK)
+        die(client_status_of_outcome(opened), client.why);
     check_terminal();
     find_programs();
     if (!rows_open(&client, geteuid() == 0 && !options.own, &why))

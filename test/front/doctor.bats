@@ -400,6 +400,9 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
         [ "$status" -ne 0 ]
         [[ $output == *"(rtf doctor says why)" ]] || { echo "$command: $output" >&2; false; }
     done
+    for command in ls top; do
+        run -77 as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" "$command"
+    done
 }
 
 @test "a directory that was removed while somebody is in it is no word about the rules" {
