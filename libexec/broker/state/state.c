@@ -345,7 +345,7 @@ static bool get_reservation(const struct paragraph *record, struct recorded_rese
     if (!get(record, "task", UINT64_MAX, &reservation->task) || !get(record, "class", UINT16_MAX, &reservation->class) || !get(record, "time", INT64_MAX, &time) ||
         !get_text(record, "user", reservation->user, sizeof reservation->user) || !get_text(record, "name", reservation->name, sizeof reservation->name) ||
         !get_text(record, "token", reservation->token, sizeof reservation->token) || !get_text(record, "plugin", reservation->plugin, sizeof reservation->plugin) ||
-        !get(record, "lease", INT64_MAX, &lease) || !get(record, "waits", INT64_MAX, &waits) || !get(record, "ending", ENDED_BROKER, &ended) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
+        !get(record, "lease", INT64_MAX, &lease) || !get(record, "waits", INT64_MAX, &waits) || !get(record, "ending", ENDED_USER, &ended) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
         return false;
     if (strchr(reservation->user, '/') != NULL || !name_is_valid(reservation->name, strlen(reservation->name), NAME_BYTES - 1))
         return false;
