@@ -34,6 +34,8 @@ teardown() {
     if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -s "$WORK/broker.out" ]; then tail -n 3 "$WORK/broker.out" >&2; fi
     if declare -F tidy >/dev/null; then tidy; fi
     if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then
+        # A test that failed may have stopped the broker, which takes SIGTERM only when it runs.
+        kill -CONT "$BROKER"
         broker_stop TERM
     fi
     while read -r pid; do

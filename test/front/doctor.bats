@@ -114,11 +114,11 @@ END
     broker_start
     kill -STOP "$BROKER" # which would put it right
     chmod 755 "$SPECS"
-    finds spool "$SPECS has the mode 2755, not 3730. Chmod 3730 $SPECS."
+    finds spool "$SPECS has the mode 2755, not 3730. 'chmod 3730 $SPECS'."
     chmod 3730 "$SPECS"
     kill -CONT "$BROKER"
     chown 1 "$SPOOL/log"
-    finds spool "$SPOOL/log belongs to uid 1, not to root. Chown root $SPOOL/log."
+    finds spool "$SPOOL/log belongs to uid 1, not to root. 'chown root $SPOOL/log'."
     chown 0 "$SPOOL/log"
     chgrp 1 "$SPOOL/alive"
     finds spool "$SPOOL/alive has the group 1, not $GROUP. *"
@@ -163,7 +163,7 @@ END
     sleeper $ALICE
     mkdir /sys/fs/cgroup/cpu/rtf-doctor
     echo "$SLEEPER" >/sys/fs/cgroup/cpu/rtf-doctor/tasks
-    finds rt-group "process $SLEEPER (sleep) is in the cpu cgroup /sys/fs/cgroup/cpu/rtf-doctor, which has no real-time runtime*SCHED_FIFO or SCHED_RR. Echo 10000 > */cpu.rt_runtime_us*" \
+    finds rt-group "process $SLEEPER (sleep) is in the cpu cgroup /sys/fs/cgroup/cpu/rtf-doctor, which has no real-time runtime*SCHED_FIFO or SCHED_RR. 'echo 10000 > */cpu.rt_runtime_us'*" \
         as_alice -p "$SLEEPER"
     # And so it is.
     no chrt -f -p 1 "$SLEEPER"
