@@ -233,7 +233,7 @@ for turn in range(1000):
     with open(sys.argv[1]) as file:
         seen.add(os.fstat(file.fileno()).st_ino)
         status = json.load(file)
-    assert status["running"] and list(status)[-1] == "pid_namespace"
+    assert status["running"] and list(status)[-1] == "rules"
     time.sleep(0.004)
 print("#", len(seen), "of them") # an inode may come again
 END
