@@ -112,12 +112,14 @@ bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid, char 
     FILE *file = fopen(name, "re");
     if (file == NULL)
         return false;
+    errno = 0;
     while (path == NULL && getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\n")] = '\0';
         path = path_of(cgroups, controller, line);
     }
+    const int unread = errno != 0 ? errno : ESRCH; /* a thread that has ended is in no group, and its file is empty */
     fclose(file);
-    errno = path == NULL ? ESRCH : ENAMETOOLONG;
+    errno = path == NULL ? unread : ENAMETOOLONG;
     bool good = path != NULL && strlen(path) < GROUP_BYTES && can_be_written_down(path);
     if (good)
         snprintf(group, GROUP_BYTES, "%s", path);

@@ -182,7 +182,10 @@ bool thread_identify(pid_t tid, struct identity *identity)
 bool thread_is(pid_t tid, uint64_t started_by)
 {
     struct identity now;
-    return thread_look(tid, &now) && now.start <= started_by;
+    if (!thread_look(tid, &now))
+        return false;
+    errno = ESRCH;
+    return now.start <= started_by;
 }
 
 bool thread_is_of(const struct identity *identity, uid_t owner)

@@ -65,7 +65,8 @@ bool thread_sleeps(pid_t tid);
 bool thread_of_pidfd(int pidfd, struct identity *identity);
 #define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8]) /* PIDFD_GET_INFO, of 64 bytes; for filters of system calls */
 
-/* Whether the id is still that of the thread that had it then; and what `then` is now. */
+/* Whether the id is still that of the thread that had it then; and what `then` is now. False with ESRCH: it is not. False with another errno: nobody knows,
+ * and a real-time thread must not be forgotten for that. */
 uint64_t thread_now(void);
 bool thread_is(pid_t tid, uint64_t started_by);
 

@@ -259,7 +259,7 @@ static enum enforced enter(const struct domains *domains, const struct identity 
     else if (!alone && !keep_affinities(domains->root, identity, leaf))
         done = enforce_refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
     else if (!thread_is(identity->tid, identity->started_by))
-        done = ENFORCE_GONE;
+        done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be looked at: %s", (int)identity->tid, strerror(errno));
     else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
         done = errno == ESRCH ? ENFORCE_GONE : enforce_refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s", (int)identity->tid, leaf, strerror(errno));
     if (done != ENFORCED)

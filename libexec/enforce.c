@@ -382,7 +382,7 @@ static enum enforced change(const struct identity *identity, const struct attrib
         return ENFORCE_PENDING;
     enum enforced done = move.needed ? make_move(identity, &move, placement, reason) : ENFORCED;
     if (done == ENFORCED && move.needed && !thread_is(tid, identity->started_by))
-        done = ENFORCE_GONE; /* a move takes long enough for the id to be another's */
+        done = errno == ESRCH ? ENFORCE_GONE : refuse_unseen(tid, reason); /* a move takes long enough for the id to be another's */
     if (done == ENFORCED)
         done = set_cpus(tid, &wanted->cpus, reason);
     if (done == ENFORCED)

@@ -144,7 +144,9 @@ static enum enforced serve_watch(const struct paragraph *request, char *reason)
     uint64_t started_by;
     if (!named_thread(request, &tid, &started_by))
         return no(reason, "watch without tid or started_by");
-    return thread_is(tid, started_by) ? ENFORCED : ENFORCE_GONE;
+    if (thread_is(tid, started_by))
+        return ENFORCED;
+    return errno == ESRCH ? ENFORCE_GONE : no(reason, strerror(errno));
 }
 
 static enum enforced serve_one(const struct paragraph *request, const int fds[2], char *reason)

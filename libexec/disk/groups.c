@@ -518,8 +518,9 @@ static enum done bind(const struct member *member, char reason[static SERVE_REAS
         done = move(path, now, identity.process, reason);
     if (done != DONE || thread_is(member->tid, member->started_by))
         return done;
+    done = way_failed(reason, "the thread cannot be looked at");
     (void)empty(path); /* the id may be somebody else's by now */
-    return GONE;
+    return done;
 }
 
 static enum done unbind(const struct member *member, char reason[static SERVE_REASON])

@@ -16,7 +16,7 @@ enum { ROUNDS_LEAST = 3, ROUNDS = 16 };
 enum done raised_raise(const struct member *member, char reason[static SERVE_REASON])
 {
     struct identity identity;
-    const enum done done = way_identify(member, true, &identity, reason);
+    enum done done = way_identify(member, true, &identity, reason);
     if (done != DONE)
         return done;
     const int before = ioprio_of(member->tid);
@@ -24,8 +24,9 @@ enum done raised_raise(const struct member *member, char reason[static SERVE_REA
         return way_failed(reason, "its I/O priority cannot be set");
     if (thread_is(member->tid, member->started_by))
         return DONE;
+    done = way_failed(reason, "the thread cannot be looked at");
     (void)ioprio_give(member->tid, before); /* the id may be somebody else's by now */
-    return GONE;
+    return done;
 }
 
 enum done raised_lower(const struct member *member, uid_t *uid, char reason[static SERVE_REASON])

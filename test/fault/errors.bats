@@ -17,8 +17,10 @@ fail_at() {
     ends_well_after_errors "$2" "$1" || { grep INJECTED "$WORK/trace"; return 2; }
     grep -q INJECTED "$WORK/trace"
 }
+# What becomes free is shared out later than the verdict goes: by then nobody would trace any more.
+has_come() { is_answered "$1" && { [ "$1" != raise ] || grep -q INJECTED "$WORK/trace" || is_raise; }; }
 ends_well_after_errors() {
-    eventually is_answered "$1" || { echo "no answer to $1"; return 1; }
+    eventually has_come "$1" || { echo "no answer to $1"; return 1; }
     untrace
     if is_gone "$BROKER"; then echo "the broker has ended"; return 1; fi
     eventually agree || return 1 # a journal that could not be written is tried again after a second
@@ -115,6 +117,15 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 @test "calls of rtf-disk fail while it creates" { is_on_a_disk; fails_everywhere disk create; }
 # bats test_tags=turn:0
 @test "calls of rtf-disk fail while it attaches" { is_on_a_disk; fails_everywhere disk attach; }
+# rtf-disk that cannot read who the thread is, or where, must not say that the thread has ended: nobody would make it ordinary.
+@test "each read of rtf-disk fails while it attaches" {
+    is_on_a_disk
+    broker_start
+    sleeper $ALICE
+    local n faults=0
+    for n in 1 2 3 4 5 6; do try disk attach ENOMEM read $n || [ $? -eq 1 ]; done
+    [ "$faults" -ge 4 ]
+}
 # bats test_tags=turn:1
 @test "calls of rtf-disk fail while it changes" { is_on_a_disk; fails_everywhere disk change; }
 # bats test_tags=turn:2

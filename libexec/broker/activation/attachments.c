@@ -1,5 +1,6 @@
 #include "attachments.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stddef.h>
@@ -132,7 +133,7 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
 bool attachment_is_over(const struct attachment *attachment)
 {
     return attachment->pidfd < 0 || thread_has_ended(attachment->pidfd) ||
-           (attachment->tid != attachment->process && !thread_is(attachment->tid, attachment->started_by));
+           (attachment->tid != attachment->process && !thread_is(attachment->tid, attachment->started_by) && errno == ESRCH);
 }
 
 struct attachment *attachment_over_in(pid_t process)

@@ -181,7 +181,7 @@ static void restore_orphan(struct recorded_reservation *recorded)
     struct helper_event last;
     struct attachment orphan = recorded_attachment(recorded);
     recorded->orphan = recorded->attached && !recorded->laid_down && strcmp(recorded->plugin, NO_PLUGIN_NAME) != 0;
-    if (!recorded->orphan || attachment_find(recorded->tid) != NULL || !thread_is(recorded->tid, recorded->started_by))
+    if (!recorded->orphan || attachment_find(recorded->tid) != NULL || (!thread_is(recorded->tid, recorded->started_by) && errno == ESRCH))
         return;
     (void)attach_restore(&orphan);
     (void)attach_drain(5, &last); /* before it is in no record any more, and before somebody else's reservation for it is looked at */
