@@ -37,7 +37,7 @@ static json_t *as_string(char *text, size_t length)
     length = length < TEXT_MOST ? length : TEXT_MOST;
     json_t *string = json_stringn(text, length);
     for (size_t i = 0; string == NULL && i < length; i++)
-        if (text[i] < 0)
+        if ((unsigned char)text[i] > 0x7f) /* char has no sign on some machines */
             text[i] = '?';
     return string != NULL ? string : json_stringn(text, length);
 }

@@ -49,6 +49,9 @@ TEXT
     prints 0 rtf show new
     grep -q '^asked       what is no JSON object' "$WORK/out"
     grep -q '^answer      none yet' "$WORK/out"
+    as $ALICE sh -c "printf '\\377x' >\"\$1\"" sh "$OWN/new.json"
+    prints 0 rtf show new --json
+    says '.spec == "?x"'
     kill -CONT "$BROKER"
 }
 
