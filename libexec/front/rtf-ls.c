@@ -132,10 +132,12 @@ static int64_t now_of(clockid_t clock)
 /* The lease begins when the spec is written or touched. */
 static int64_t left_since(const struct row *row, const struct stat *spec)
 {
-    const json_t *expires = json_object_get(json_object_get(row->verdict, "grant"), "expires");
+    const json_int_t expires = number(json_object_get(row->verdict, "grant"), "expires");
     const int64_t written = (int64_t)spec->st_ctim.tv_sec * 1000000 + spec->st_ctim.tv_nsec / 1000;
-    const int64_t left = written + json_integer_value(expires) - now_of(CLOCK_REALTIME);
-    return !json_is_integer(expires) ? -1 : left < 0 ? 0 : left;
+    if (expires <= 0 || expires > INT64_MAX / 2) /* there is none, or no broker has written it */
+        return -1;
+    const int64_t left = written + expires - now_of(CLOCK_REALTIME);
+    return left < 0 ? 0 : left;
 }
 
 static void add_row(int directory, const char *user, const char *name, const struct stat *status)
