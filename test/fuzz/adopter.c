@@ -34,6 +34,19 @@ bool account_ready(struct account *of)
     return account.uid % 7 != 3; /* some the database has not told of */
 }
 
+bool account_ready_last(struct account *of)
+{
+    return account_ready(of);
+}
+
+struct acl *rules;
+
+bool acl_names_uid(const struct acl *of, uid_t uid)
+{
+    must(of == rules);
+    return uid % 5 == 2;
+}
+
 void account_hold(struct account *account)
 {
     must(account->uid != (uid_t)-1);

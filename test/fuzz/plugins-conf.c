@@ -9,6 +9,7 @@ static void forget_lines(void)
     for (int i = 0; i <= count && i < PLUGINS_MAX; i++) { /* the last one may have been refused half-way */
         free(lines[i].program);
         free(lines[i].words);
+        free(lines[i].text);
     }
     memset(lines, 0, sizeof lines);
     count = 0;

@@ -10,6 +10,7 @@ static void forget_lines(void)
     for (int i = 0; i < PLUGINS_MAX; i++) {
         free(lines[i].program);
         free(lines[i].words);
+        free(lines[i].text);
         lines[i] = (struct plugin_line){0};
     }
     count = 0;
