@@ -114,7 +114,8 @@ END
     broker_start
     kill -STOP "$BROKER" # which would put it right
     chmod 755 "$SPECS"
-    finds spool "$SPECS has the mode 2755, not 3730. 'chmod 3730 $SPECS'."
+    # By a user, for root's doctor asks the broker for its books, and waits for 10 s.
+    finds spool "$SPECS has the mode 2755, not 3730. 'chmod 3730 $SPECS'." as_alice
     chmod 3730 "$SPECS"
     kill -CONT "$BROKER"
     chown 1 "$SPOOL/log"
