@@ -59,14 +59,14 @@ void account_let_go(struct account *account)
 
 struct account *user_bucket(const struct user *user)
 {
-    must(user_find(user->name) == user);
+    must(user->account == &account);
     return &account;
 }
 
 void reader_init(struct user *user)
 {
     readers++;
-    must(strlen(user->name) < NAME_BYTES && user->directory >= 0);
+    must(strlen(user->name) < NAME_BYTES && user->directory == -1); /* it comes with the adoption */
 }
 
 void reader_leave(struct user *user)

@@ -59,7 +59,7 @@ static void measure_all(const struct experiment *experiment, struct records *rec
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    static const char text[] = "{\"global\": {\"duration\": 1, \"analysis\": {\"supply\": true}}, \"threads\": {"
+    static const char text[] = "{\"global\": {\"duration\": \"1s\", \"analysis\": {\"supply\": true}}, \"threads\": {"
                                "\"a\": {\"phases\": {\"c\": {\"loops\": 1}}, \"cpus\": [0, 1], \"analysis\": {\"supply\": true, \"statistical\": true}},"
                                "\"b\": {\"phases\": {\"c\": {\"loops\": 1}}, \"cpus\": [0, 1], \"nominal\": \"1us\", \"analysis\": {\"supply\": true}},"
                                "\"c\": {\"phases\": {\"c\": {\"loops\": 1}}}}}";
