@@ -301,6 +301,24 @@ static void what_others_run_counts_from_the_lowest_own_level_on(void **state)
     stop();
 }
 
+/* ---- a bound by hand ---- */
+
+/* Beside one half: 3/2 * 4/3 = 2, which is the bound. Beyond it, a little and a lot, nothing fits. */
+static void the_hyperbolic_bound_leaves_a_third_beside_a_half(void **state)
+{
+    (void)state;
+    static const struct asked asked = {.period = 10000};
+    uint64_t nearest;
+    start("rm", "21-40", "admission=hyperbolic");
+    is_loaded("fifo", 21);
+    assert_true(grants(1, 3333, &asked, false, &nearest));
+    assert_false(grants(1, 3334, &asked, false, &nearest));
+    assert_int_equal(nearest, 3333);
+    assert_false(grants(1, 5000, &asked, false, &nearest));
+    assert_int_equal(nearest, 3333);
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +331,7 @@ int main(void)
         cmocka_unit_test(of_rm_by_the_necessary_test_and_a_threshold),
         cmocka_unit_test(of_rm_by_response_times),
         cmocka_unit_test(what_others_run_counts_from_the_lowest_own_level_on),
+        cmocka_unit_test(the_hyperbolic_bound_leaves_a_third_beside_a_half),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
 }
