@@ -224,8 +224,13 @@ session() {
     [ "$keys" = 'attach comment cpus deadline desired_runtime disk dry_run expires ignore_admission importance lifetime mode modes move network on_refusal period plugin priority runtime token units weight' ]
     blocks rtf-spec.5 SYNOPSIS
     [ "$(jq -rs 'map(keys) | add | unique | .[]' "$WORK"/block.* | xargs)" = "$keys" ]
-    answer=$(spec $ALICE cam '{"no_such_key": 1}')
-    for key in $keys; do [[ $(field .reason "$answer") == *"$key"* ]] || { echo "$answer" >&2; false; }; done
+    [[ $(field .reason "$(spec $ALICE cam '{"no_such_key": []}')") == *'is unknown: rtf-spec(5) lists the keys' ]]
+    for key in $keys; do
+        answer=$(spec $ALICE cam "{\"$key\": []}")
+        [[ $(field .reason "$answer") != *'is unknown'* ]] || { echo "$answer" >&2; false; }
+    done
+    # It knows no others.
+    [ "$({ sed -n 's/^    {"\([a-z_]*\)", take_.*/\1/p' "$RTF_SOURCE/lib/spec-parse.c"; printf '%s\n' disk network units; } | sort | xargs)" = "$keys" ]
 }
 
 @test "the keys on rtf-verdict(5) are those of a verdict, in this order" {
