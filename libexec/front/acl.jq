@@ -37,7 +37,7 @@ def told($account; $plugins; $sums): . as $rule | used($account; $plugins; $sums
     (if opens then {used: (if $used == null then null else $used | amount($rule) end),
                     left: (if $used == null then null else ([value - $used, 0] | max) | amount($rule) end)} else {used: null, left: null} end);
 
-# One account and one plugin: may he at all, how much in all, and how much is left; every rule that is for both.
+# One account and one plugin: may it be used at all, how much in all, and how much is left; every rule that is for both.
 def explained($plugins; $sums): . as $account | $plugins[] | . as $plugin |
     [$account.rules[] | select(matches($account; $plugin))] as $rules |
     ($rules | map(select(opens))) as $openings |
