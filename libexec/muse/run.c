@@ -577,7 +577,7 @@ static int run(const struct options *options)
         json_t *global = json_object_get(experiment.json, "global");
         if (global == NULL)
             json_object_set_new(experiment.json, "global", global = json_object());
-        json_object_set_new(global, "duration", json_real((double)experiment.duration / 1e9));
+        json_object_set_new(global, "duration", json_sprintf("%lluus", (unsigned long long)options->duration));
     }
     default_output(options->experiment, output, sizeof output);
     const char *path = options->output == NULL ? output : options->output;
