@@ -128,4 +128,29 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:0
+# bats test_tags=turn:0
+@test "two at once: a change that is refused is no part of the other" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    silent rtf declare big -T 17ms -P 20ms
+    silent rtf declare wide -T 14ms -P 20ms
+    has_comment() { jq -e --arg comment "$1" '.comment == $comment' "$OWN/cam.json" >/dev/null; }
+    has_begun() { has_comment good || grep -q -- '-> FLOCK' /proc/locks; }
+    kill -STOP "$BROKER"
+    rtf change cam runtime=19ms comment=bad >"$WORK/bad" 2>&1 3>&- &
+    bad=$!
+    eventually has_comment bad
+    fails 75 'rtf change: cam: another command that changes it has not ended within the time allowed' rtf change cam comment=late --timeout 300ms
+    rtf change cam comment=good >"$WORK/good" 2>&1 3>&- &
+    good=$!
+    eventually has_begun
+    kill -CONT "$BROKER"
+    no wait "$bad"
+    wait "$good"
+    grep -q '^rtf change: cam: EDF refused: ' "$WORK/bad"
+    [ ! -s "$WORK/good" ]
+    jq -e '.runtime == "2ms" and .comment == "good"' "$OWN/cam.json"
+    holds cam '.result == "OK" and .grant.runtime == 2000'
+}
+
 @test "page, --help and --version agree" { explains change; }

@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "grant-text.h"
+#include "spec-lock.h"
 
 /* ---- the spool ---- */
 
@@ -23,7 +24,7 @@ static void end(const struct request *request, enum client_outcome outcome)
 
 void request_open(struct request *request, const char *spool, uint64_t timeout, bool create)
 {
-    *request = (struct request){.timeout = timeout, .signals = {.fd = -1}};
+    *request = (struct request){.timeout = timeout, .signals = {.fd = -1}, .lock = -1};
     enum client_outcome outcome = client_open(&request->client, spool);
     if (outcome == CLIENT_OK)
         outcome = client_enter(&request->client, create);
@@ -36,6 +37,7 @@ void request_close(struct request *request)
 {
     request_let_signals(request);
     client_free_verdict(&request->verdict);
+    spec_unlock(&request->lock);
     client_close(&request->client);
 }
 
@@ -85,17 +87,12 @@ static char *read_all(int fd, size_t size)
 }
 
 /* False: there is none of that name. */
-static bool read_spec(const struct request *request, const char *name, struct request_spec *spec)
+static bool read_spec(struct request *request, const char *name, struct request_spec *spec)
 {
-    char file[CLIENT_NAME_MAX + sizeof ".json"];
     struct stat status;
-    snprintf(file, sizeof file, "%s.json", name);
-    const int fd = request->is_entered ? openat(request->client.directory, file, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
-    const bool is_there = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    const bool is_there = request->is_entered && spec_lock(&request->client, name, request->timeout, &request->lock) && fstat(request->lock, &status) == 0 && S_ISREG(status.st_mode);
     if (is_there)
-        *spec = (struct request_spec){.text = read_all(fd, (size_t)status.st_size), .inode = status.st_ino, .modified = status.st_mtim};
-    if (fd >= 0)
-        close(fd);
+        *spec = (struct request_spec){.text = read_all(request->lock, (size_t)status.st_size), .inode = status.st_ino, .modified = status.st_mtim};
     return is_there;
 }
 
@@ -183,7 +180,9 @@ void request_change(struct request *request, const char *name, const struct requ
 {
     char *text = text_of(request, spec);
     request->inode = former->inode;
+    spec_begin(&request->client);
     const enum client_outcome outcome = client_change(&request->client, name, text, &request->inode);
+    spec_end(&request->client, name, &request->lock);
     free(text);
     request->name = name;
     if (outcome != CLIENT_OK)

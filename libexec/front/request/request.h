@@ -18,6 +18,7 @@ struct request {
     uint64_t timeout; /* us, of each wait */
     bool is_entered;  /* false: the user has no directory */
     bool is_connected;
+    int lock; /* of the spec that was read, or changed (spec-lock.h); -1: none */
     struct held_signals signals; /* .fd = -1: none is held */
     /* The spec that the last put or change has made. */
     const char *name;
@@ -48,7 +49,7 @@ void request_let_signals(struct request *request);
 /* Takes hold of the broker. False: `sentence` and `status` say why. What is connected stays so. */
 bool request_connect(struct request *request);
 
-/* The spec NAME of the user's own. There is none: the command ends with 66. It cannot be understood: with 65. To be freed with request_free_spec. */
+/* The spec NAME of the user's own, once no other command of rtf changes it, which waits for this one. There is none: the command ends with 66. It cannot be understood: with 65. To be freed with request_free_spec. */
 struct request_spec request_read(struct request *request, const char *name);
 void request_free_spec(struct request_spec *spec);
 
