@@ -1,4 +1,4 @@
-# contrib/walk.md says in which file each step is: it is there.
+# contrib/walk.md says in which file each step is: it is there. So are the files that other such pages name.
 
 load helper
 
@@ -16,6 +16,16 @@ teardown() { :; }
         steps=$((steps + 1))
     done < <(sed -nE 's/^ +([a-z_]+(, [a-z_]+)*) +((lib|libexec)[a-z/-]*\.c).*/\1 \3/p' contrib/walk.md | sed -E 's/, /,/g')
     [ "$steps" -ge 25 ]
+}
+
+@test "the READMEs of test/attack and test/unit have each of their files, and no other" {
+    cd "$RTF_SOURCE/test/attack"
+    named=$(grep -oE '`(\.\./)?[a-z/-]+\.bats`' README.md | tr -d '`' | sort -u)
+    for file in $named; do [ -f "$file" ] || { echo "there is no $file" >&2; return 1; }; done
+    for file in *.bats; do [[ $'\n'$named$'\n' == *$'\n'$file$'\n'* ]] || { echo "README.md lacks $file" >&2; return 1; }; done
+    cd "$RTF_SOURCE"
+    diff <(sed -nE 's/^\| ([a-z-]+) +\| .*/\1/p' test/unit/README.md | grep -vx program | sort) \
+        <(sed -nE 's/^(MUSE_)?UNITS = //p' Makefile | tr ' ' '\n' | grep -v '[$]' | sort)
 }
 
 @test "each function and each test on contrib/kernels.md is in the file that stands before it" {
