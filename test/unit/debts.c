@@ -674,10 +674,29 @@ static void and_no_less_where_densities_count(void **state)
     }
 }
 
+/* As inquiry.c takes a change back that the kernel refuses. */
+static void a_change_that_is_rolled_back_leaves_the_books_as_they_were(void **state)
+{
+    (void)state;
+    struct grant *more = new_grant(EDF, 0, 400000, S, 0);
+    uint64_t debt;
+    struct reservation *reservation = granted(&user, "cam", new_grant(EDF, 0, 200000, S, 0));
+    const uint64_t before = on_cpu(0);
+    acl_charge(rules, &account, EDF, 0, &more->charge);
+    struct grant *old = grant_rebook(reservation, more, &debt);
+    assert_int_equal(on_cpu(0), 2 * before);
+    assert_true(grant_roll_back(reservation, old, debt));
+    assert_ptr_equal(reservation->grant, old);
+    assert_int_equal(on_cpu(0), before);
+    released(reservation);
+    all_is_paid_back();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(use_is_paid_back_at_the_rate_of_the_reservation),
+        cmocka_unit_test(a_change_that_is_rolled_back_leaves_the_books_as_they_were),
         cmocka_unit_test(what_was_never_used_is_free_at_once),
         cmocka_unit_test(what_was_released_counts_until_it_is_paid_back),
         cmocka_unit_test(a_change_to_less_gives_up_the_difference),
