@@ -202,6 +202,13 @@ static bool is_pending(const json_t *json)
     return state != NULL && strcmp(state, "pending") == 0;
 }
 
+/* A broker has said at its end what holds then; it has taken the place of the answer, which may have been a refusal. */
+static bool is_farewell(const json_t *json)
+{
+    const char *ended = client_string(json, "ended");
+    return ended != NULL && strcmp(ended, "broker") == 0;
+}
+
 /* It has been refused for now, and is asked again. */
 static bool is_waiting(struct client *client, const json_t *json)
 {
@@ -216,7 +223,7 @@ static bool is_waiting(struct client *client, const json_t *json)
 static bool is_enough(const struct client_wait *wait, const json_t *json)
 {
     switch (wait->goal) {
-    case CLIENT_ANSWER: return !(wait->attached && is_pending(json));
+    case CLIENT_ANSWER: return !is_farewell(json) && !(wait->attached && is_pending(json));
     case CLIENT_GRANT: return json_is_object(json_object_get(json, "grant"));
     case CLIENT_END: break;
     }

@@ -218,15 +218,23 @@ static void drop_dry_run(json_t *verdict)
     (void)json_object_del(verdict, "would_grant");
 }
 
+/* What a broker says at its end answers no request: not the one that is under way, whose files and token are noted already, and not the
+ * last one, whose owner may not have read yet that it was refused. */
+static bool answers_files(const struct reservation *reservation, const struct outcome *outcome)
+{
+    return outcome->ended != ENDED_BROKER || reservation->request == NULL;
+}
+
 static json_t *filled(const struct reservation *reservation, const struct outcome *outcome)
 {
     static json_t *verdict, *spec, *tid;
+    static const struct stamp nothing = {0};
     char now[40];
     is_whole = true;
     set(kept(&verdict), "request", json_string(kind_name(outcome->kind)));
-    set(verdict, "token", reservation->token == NULL ? json_null() : json_string(reservation->token));
-    set(verdict, "spec", stamp_or_null(kept(&spec), &reservation->judged));
-    set(verdict, "tid", stamp_or_null(kept(&tid), &reservation->judged_tid));
+    set(verdict, "token", word_or_null(outcome->ended == ENDED_BROKER ? NULL : reservation->token));
+    set(verdict, "spec", stamp_or_null(kept(&spec), answers_files(reservation, outcome) ? &reservation->judged : &nothing));
+    set(verdict, "tid", stamp_or_null(kept(&tid), answers_files(reservation, outcome) ? &reservation->judged_tid : &nothing));
     set(verdict, "result", json_string(result_name(outcome->result)));
     set(verdict, "reason", json_string(outcome->reason));
     set(verdict, "sentence", sentence_or_null(outcome));
