@@ -151,6 +151,18 @@ property() {
     [[ $(kernel "$inside") == "fifo "* ]]
 }
 
+@test "a caller in a pid namespace of its own names no process outside" {
+    broker_start
+    serves
+    sleeper $ALICE
+    said=$(as $ALICE unshare --user --map-current-user --pid --fork --kill-child env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" dbus-send --system --print-reply \
+        --dest=org.freedesktop.RealtimeKit1 /org/freedesktop/RealtimeKit1 org.freedesktop.RealtimeKit1.MakeThreadRealtimeWithPID \
+        "uint64:$SLEEPER" "uint64:$SLEEPER" uint32:3 2>&1 || true)
+    [[ $said != unshare:* ]] || skip 'unprivileged users may not make user namespaces here'
+    [[ $said == *'that process has no such thread'* ]]
+    is_policy "$SLEEPER" other
+}
+
 @test "a caller with many threads in a pid namespace of its own costs its own worker time, and no other caller" {
     local before
     broker_start
