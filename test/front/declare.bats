@@ -53,11 +53,12 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     holds dog '.grant.runtime == 1000'
     rtf declare fox -f - <"$WORK/spec"
     holds fox '.grant.runtime == 3000'
-    fails 66 "rtf declare: $WORK/none cannot be read" rtf declare cow -f "$WORK/none"
+    fails 66 "rtf declare: $WORK/none cannot be read: No such file or directory" rtf declare cow -f "$WORK/none"
     echo '[]' >"$WORK/spec"
     fails 65 "rtf declare: $WORK/spec: this is not one JSON object" rtf declare cow -f "$WORK/spec"
     echo '{} {}' >"$WORK/spec"
-    fails 65 "rtf declare: *: this is not one JSON object" rtf declare cow -f "$WORK/spec"
+    fails 65 "rtf declare: $WORK/spec: this is not one JSON object: line 1, column 4: end of file expected near '{'" rtf declare cow -f "$WORK/spec"
+    fails 65 "rtf declare: standard input: this is not one JSON object: line 1, column 0: *" rtf declare cow -f -
     [ ! -e "$OWN/cow.json" ]
 }
 

@@ -1,5 +1,6 @@
 #include "needs.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,8 +196,10 @@ static int open_spec(const char *file)
 {
     struct stat status;
     const int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        command_fail(EX_NOINPUT, "%s cannot be read", command_typed(file));
+    if (fd < 0 || fstat(fd, &status) != 0)
+        command_fail(EX_NOINPUT, "%s cannot be read: %s", command_typed(file), strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        command_fail(EX_NOINPUT, "%s cannot be read: this is no file", command_typed(file));
     return fd;
 }
 
@@ -204,10 +207,15 @@ json_t *needs_read_spec(const char *file)
 {
     if (file == NULL)
         return json_object();
-    const int fd = strcmp(file, "-") == 0 ? STDIN_FILENO : open_spec(file);
-    json_t *spec = json_loadfd(fd, 0, NULL);
+    const bool is_input = strcmp(file, "-") == 0;
+    const int fd = is_input ? STDIN_FILENO : open_spec(file);
+    json_error_t error;
+    json_t *spec = json_loadfd(fd, 0, &error);
+    if (spec == NULL)
+        command_fail(EX_DATAERR, "%s: this is not one JSON object: line %d, column %d: %s", is_input ? "standard input" : command_typed(file), error.line,
+                     error.column, command_typed(error.text));
     if (!json_is_object(spec))
-        command_fail(EX_DATAERR, "%s: this is not one JSON object", command_typed(file));
+        command_fail(EX_DATAERR, "%s: this is not one JSON object", is_input ? "standard input" : command_typed(file));
     if (fd != STDIN_FILENO)
         close(fd);
     return spec;
