@@ -81,7 +81,7 @@ is_running() { [ -n "$(helpers "$1")" ]; }
 
 # bats test_tags=turn:0
 @test "a broker that is not there, or starts" {
-    finds no-spool "there is no spool at $SPOOL*systemctl start rtf*"
+    finds no-spool "there is no spool at $SPOOL. Start the broker as root, which makes it, with 'rtf-brokerd --spool $SPOOL', or name another with --spool."
     cat >"$WORK/slow" <<END
 #!/bin/sh
 until [ -e $WORK/go ]; do sleep 0.05; done
@@ -104,7 +104,8 @@ END
     eventually finds_not broker-starting as_alice
     finds_not no-broker as_alice
     broker_stop TERM
-    finds no-broker "no broker serves $SPOOL*rtf-brokerd*"
+    finds no-broker "no broker serves $SPOOL. Start it as root with 'rtf-brokerd --spool $SPOOL'. *"
+    finds config "there is no $WORK/none. *" as_alice --config "$WORK/none"
     as_alice >"$WORK/said" || true
     grep -q '^no-broker: ' "$WORK/said"
 }
