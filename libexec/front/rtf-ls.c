@@ -208,6 +208,31 @@ static void read_journal(int root)
         die(EX_NOPERM, "%s/state/current is not root's, or cannot be read", options.spool);
 }
 
+/* A word that is no user is a slip, and not a user without reservations. */
+static void check_user(void)
+{
+    uint64_t uid;
+    if (row_count == 0 && getpwnam(options.user) == NULL && !parse_number(options.user, UINT32_MAX - 1, &uid))
+        die(EX_NOUSER, "there is no user %s", options.user);
+}
+
+static bool is_own(const char *user)
+{
+    char uid[16];
+    const struct passwd *account = getpwuid(geteuid());
+    snprintf(uid, sizeof uid, "%u", (unsigned)geteuid());
+    return strcmp(user, uid) == 0 || (account != NULL && strcmp(user, account->pw_name) == 0);
+}
+
+/* Whether others have a directory is nothing to those who may not look. */
+static void read_others(int specs)
+{
+    if (read_user(specs, options.user))
+        return;
+    const bool is_others = errno == EACCES || errno == ENOENT;
+    die(is_others ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user, is_others ? "only root sees somebody else's" : strerror(errno));
+}
+
 static void read_rows(void)
 {
     struct client client;
@@ -218,10 +243,10 @@ static void read_rows(void)
         die(EX_NOPERM, "%s/specs: only root sees everybody's", options.spool);
     if (options.all || (options.user != NULL && geteuid() == 0)) {
         read_journal(client.root);
-    } else if (options.user != NULL) {
-        if (!read_user(client.specs, options.user) && errno != ENOENT)
-            die(errno == EACCES ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user,
-                errno == EACCES ? "only root sees somebody else's" : strerror(errno));
+        if (options.user != NULL)
+            check_user();
+    } else if (options.user != NULL && !is_own(options.user)) {
+        read_others(client.specs);
     } else {
         const enum client_outcome outcome = client_enter(&client, false);
         if (outcome == CLIENT_DENIED || outcome == CLIENT_ERROR)

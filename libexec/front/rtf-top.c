@@ -308,8 +308,9 @@ int main(int argc, char **argv)
         die(client_status_of_outcome(opened), client.why);
     check_terminal();
     find_programs();
-    if (!rows_open(&client, geteuid() == 0 && !options.own, &why))
-        die(EX_OSERR, why);
+    const int opened_rows = rows_open(&client, geteuid() == 0 && !options.own, &why);
+    if (opened_rows != EX_OK)
+        die(opened_rows, why);
     sigaction(SIGTERM, &on_end, NULL);
     sigaction(SIGHUP, &on_end, NULL);
     sigaction(SIGINT, &on_end, NULL);

@@ -11,6 +11,7 @@
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "journal.h"
@@ -485,7 +486,7 @@ bool rows_are_everybodys(void)
     return everybody;
 }
 
-bool rows_open(struct client *client, bool all, const char **why)
+int rows_open(struct client *client, bool all, const char **why)
 {
     char path[40];
     lift_limit();
@@ -497,14 +498,15 @@ bool rows_open(struct client *client, bool all, const char **why)
     spool_watch = events < 0 ? -1 : inotify_add_watch(events, path, IN_MOVED_TO | IN_ONLYDIR);
     if (spool_watch < 0) {
         *why = strerror(errno);
-        return false;
+        return EX_OSERR;
     }
     if (all && !read_journal()) {
         *why = "the journal in state/current is not root's, or cannot be read";
-        return false;
+        return EX_OSERR;
     }
-    if (!all && client_enter(client, false) == CLIENT_OK) {
+    const enum client_outcome outcome = all ? CLIENT_GONE : client_enter(client, false);
+    if (outcome == CLIENT_OK)
         (void)add_member(client->user);
-    }
-    return true;
+    *why = client->why;
+    return outcome == CLIENT_OK || outcome == CLIENT_GONE ? EX_OK : client_status_of_outcome(outcome);
 }

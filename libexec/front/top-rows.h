@@ -47,8 +47,8 @@ struct member {
 
 enum row_order { BY_NAME, BY_USER, BY_PLUGIN, BY_SHARE, BY_USE, BY_RATIO, BY_WAIT, BY_OVER, BY_TID, ROW_ORDERS };
 
-/* Of all users, or of the caller. False: *why. */
-bool rows_open(struct client *client, bool all, const char **why);
+/* Of all users, or of the caller. Returns 0, or what to end with, for the reason *why. */
+int rows_open(struct client *client, bool all, const char **why);
 
 bool rows_are_everybodys(void);
 

@@ -164,6 +164,7 @@ END
     fails 64 'rtf acl: what is to be done*' acl
     fails 64 'rtf acl: there is nothing that ask could mean here*' acl ask
     fails 64 'rtf acl: there is no plugin NONE: there are EDF FP CAMERA' acl explain $ALICE NONE
+    fails 64 'rtf acl: there is no plugin NONE: there are EDF FP CAMERA' acl who NONE
     fails 67 'rtf acl: there is no user nobody-here' acl explain nobody-here
     fails 66 'rtf acl: */acl.conf cannot be read' rtf_root acl --config "$WORK/none" who
 }

@@ -218,9 +218,10 @@ TEXT
     rm "$OWN/big.json"
     gone() { [ -z "$("$RTF_BIN/rtf" --spool "$SPOOL" ls --all big)" ]; }
     eventually gone
-    silent "$RTF_BIN/rtf" --spool "$SPOOL" ls --user nobody-here
+    fails 67 'rtf ls: there is no user nobody-here' "$RTF_BIN/rtf" --spool "$SPOOL" ls --user nobody-here
     fails 77 "rtf ls: $SPOOL/specs: only root sees everybody's" rtf ls --all
     fails 77 "rtf ls: $SPOOL/specs/$BOB: only root sees somebody else's" rtf ls --user $BOB
+    fails 77 "rtf ls: $SPOOL/specs/nobody-here: only root sees somebody else's" rtf ls --user nobody-here
     fails 64 'rtf ls: --user ../specs: this is no user' rtf ls --user ../specs
     prints 0 rtf ls --noheadings -o name
     out cam

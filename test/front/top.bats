@@ -253,4 +253,8 @@ END
     explains top
     screen 80x24 env TERM=dumb "$RTF_BIN/rtf" --spool "$SPOOL" top
     eventually sees '^ended with 64'
+    tmux -L rtf kill-session -t top
+    screen 80x24 setpriv --reuid $BOB --regid $BOB --clear-groups "$RTF_BIN/rtf" --spool "$SPOOL" top
+    eventually sees 'you are not in group'
+    eventually sees '^ended with 77'
 }
