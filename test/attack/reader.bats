@@ -102,6 +102,24 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     eventually only_cam_is_left || { jq -c ".reservations[]" "$SPOOL/state/current/books.json"; return 1; } # the ghosts are gone
 }
 
+@test "one that floods does not keep the broker from stopping, nor others from hearing of that" {
+    begins
+    sleeper $BOB
+    attach $BOB his "$SLEEPER"
+    sleeper $ALICE
+    attach $ALICE cam "$SLEEPER"
+    taken_over flood
+    eventually has_said flood
+    # It sends faster than the broker reads.
+    strace -qq -o /dev/null -e trace=recvmsg -e inject=recvmsg:delay_exit=5000 -p "$BROKER" 3>&- &
+    eventually is_traced "$BROKER"
+    kill -TERM "$BROKER"
+    eventually is_gone "$BROKER" || { kill -KILL "$BROKER"; false; }
+    BROKER=
+    [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
+    [ "$(jq -c '[.thread, .ended]' "$SPECS/$BOB/his.verdict")" = '[null,"broker"]' ]
+}
+
 @test "one that floods, and one that says nothing, keep nobody waiting" {
     begins
     taken_over flood
