@@ -272,9 +272,11 @@ static bool pass_on(int which)
     }
     const size_t taken = (uint64_t)length < options.bytes ? (size_t)length : (size_t)options.bytes;
     options.bytes -= taken;
-    if (!write_all(which + 1, data, taken))
+    if (!write_all(which + 1, data, taken)) {
+        if (which == 0)
+            fprintf(stderr, "rtf-as-user: %s: standard output cannot be written\n", options.command[0]);
         kill_child(EX_IOERR);
-    else if (taken < (size_t)length) {
+    } else if (taken < (size_t)length) {
         fprintf(stderr, "rtf-as-user: %s: more output than is taken, as user %s\n", options.command[0], options.user);
         kill_child(EX_DATAERR);
     } else

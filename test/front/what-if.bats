@@ -43,6 +43,7 @@ prepare() { front_prepare; }
     [ ! -e "$SPECS/root" ]
     eventually nothing_in "$SPECS/$BOB"
     prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" what-if -T 17ms -P 20ms
+    fails 74 'rtf-as-user: *rtf-what-if: standard output cannot be written' sh -c '"$@" >/dev/full' sh "$RTF_BIN/rtf" --spool "$SPOOL" what-if --for $BOB -T 2ms -P 20ms
     fails 67 'rtf what-if: there is no user nobody-here' "$RTF_BIN/rtf" --spool "$SPOOL" what-if --for nobody-here -T 2ms -P 20ms
     fails 77 'rtf what-if: only root may act for somebody else' rtf what-if --for $BOB -T 2ms -P 20ms
 }
