@@ -45,6 +45,22 @@ kill_broker() {
 }
 is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
 
+@test "a lease does not end while what renews it is being judged" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.4 timeout=9s'
+    broker_start
+    spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "700ms"}' >/dev/null
+    edf=$(helpers ' name=EDF ')
+    kill -STOP "$edf"
+    put $ALICE cam '{"runtime": "2ms", "period": "20ms", "expires": "1h"}'
+    sleep 0.8 # the lease is over
+    kill -CONT "$edf"
+    [ "$(field .grant.accepted_runtime "$(verdict $ALICE cam)")" = 2000 ]
+    no logged '.name == "cam" and .decision == "ended"'
+    kill -KILL "$(helpers "rtf-reader.* $ALICE ")" # whoever ends says what there is to remove
+    spec $ALICE other '{"runtime": "1ms", "period": "20ms"}' >/dev/null
+    [ "$(field .grant.accepted_runtime "$(verdict $ALICE cam)")" = 2000 ]
+}
+
 # bats test_tags=turn:0
 @test "touch and a rewrite renew it, NAME.tid does not, and a rewrite without the key ends the lease" {
     broker_start

@@ -23,7 +23,7 @@ struct lease {
 
 static RB_HEAD(leases, lease) leases = RB_INITIALIZER(&leases);
 static int timer = -1;
-static void (*end)(struct reservation *reservation);
+static bool (*end)(struct reservation *reservation);
 
 static int compare(const struct lease *one, const struct lease *other)
 {
@@ -86,6 +86,13 @@ void lease_for(struct reservation *reservation, uint64_t length, int64_t modifie
     reservation->lease->refused = !granted;
 }
 
+static void put_off(struct lease *lease, int64_t until)
+{
+    RB_REMOVE(leases, &leases, lease);
+    lease->until = until;
+    RB_INSERT(leases, &leases, lease);
+}
+
 static void due(struct source *source, uint32_t events)
 {
     struct lease *first;
@@ -96,13 +103,15 @@ static void due(struct source *source, uint32_t events)
     (void)!read(timer, &expired, sizeof expired);
     while ((first = RB_MIN(leases, &leases)) != NULL && first->until <= now) {
         struct reservation *reservation = first->reservation;
-        lease_until(reservation, 0);
-        end(reservation);
+        if (end(reservation))
+            lease_until(reservation, 0);
+        else
+            put_off(first, now + 1000000000);
     }
     set_timer();
 }
 
-bool leases_prepare(void (*over)(struct reservation *reservation))
+bool leases_prepare(bool (*over)(struct reservation *reservation))
 {
     static struct source source = {.ready = due};
     end = over;

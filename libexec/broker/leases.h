@@ -5,8 +5,8 @@
 
 #include "reservation.h"
 
-/* Who ends those whose time is over. False with errno. */
-bool leases_prepare(void (*over)(struct reservation *reservation));
+/* over: ends a reservation whose time is over. It returns false if the reservation cannot end yet: it is called again after a second. False with errno. */
+bool leases_prepare(bool (*over)(struct reservation *reservation));
 
 /* It ends so long from now, ns; 0: not for want of renewal. modified: of the file that says so, which is granted or not. The granted file that comes back
  * after a refused one, with its modification time, renews nothing: a refused change leaves all as it was (rtf-change(1)). */

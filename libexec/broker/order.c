@@ -27,7 +27,7 @@
 
 enum { TURN_RESERVATIONS = 32 };
 
-static void lease_is_over(struct reservation *reservation);
+static bool lease_is_over(struct reservation *reservation);
 
 bool order_prepare(void)
 {
@@ -56,9 +56,12 @@ void order_take_turn(void)
         judging_examine(reservation);
 }
 
-/* Its file goes, unless its owner has written it anew meanwhile; without that it is released. */
-static void lease_is_over(struct reservation *reservation)
+/* Its file goes, unless its owner has written it anew meanwhile; without that it is released. A file that is being judged was written anew: the answer
+ * renews the lease. */
+static bool lease_is_over(struct reservation *reservation)
 {
+    if (reservation->request != NULL && request_is_about_its_file(reservation->request))
+        return false;
     char reason[REASON_BYTES];
     const uint64_t expires = reservation->grant == NULL ? 0 : reservation->grant->spec.expires;
     snprintf(reason, sizeof reason, "nobody has written it anew: it ends");
@@ -68,9 +71,10 @@ static void lease_is_over(struct reservation *reservation)
                           .plugin = grant_plugin_name(reservation->grant), .token = reservation->token, .microseconds = -1};
     event_write(&event);
     if (reservation->state == RESERVATION_WITHDRAWN)
-        return;
+        return true;
     reservation_end(reservation, ENDED_LEASE);
     reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
+    return true;
 }
 
 /* ---- answers ---- */

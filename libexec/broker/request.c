@@ -181,8 +181,7 @@ void request_take_token(struct request *request)
     take_token(request->reservation, request->spec.token);
 }
 
-/* NAME.json was written, or touched. */
-static bool is_about_its_file(const struct request *request)
+bool request_is_about_its_file(const struct request *request)
 {
     return request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec);
 }
@@ -214,9 +213,9 @@ bool request_record(struct request *request)
         reservation->judged_tid = request->tid.stamp;
     else if (request->outcome.kind == DETACH || asks_for_its_thread_again(request))
         reservation->judged_tid = (struct stamp){0};
-    if (is_about_its_file(request))
+    if (request_is_about_its_file(request))
         take_token(reservation, request->spec.token);
-    if (is_about_its_file(request))
+    if (request_is_about_its_file(request))
         lease_for(reservation, lease_of(request), request->json.modified, request->outcome.result == RESULT_OK);
     request->recorded = reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation); /* the one over the limit is told, and forgotten */
     return request->recorded;

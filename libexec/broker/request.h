@@ -126,6 +126,9 @@ void request_take_token(struct request *request);
 /* Writes down what holds now, once; from here on a crash finds it. False with errno. */
 bool request_record(struct request *request);
 
+/* NAME.json was written, or touched. */
+bool request_is_about_its_file(const struct request *request);
+
 /* Both return WAIT. */
 enum next wait_for_plugin(struct request *request, enum step step, uint64_t id);
 enum next wait_for_helper(struct request *request, enum step step, uint64_t id);
