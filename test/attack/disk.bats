@@ -144,7 +144,7 @@ end_storm() {
     many() { [ "$(wc -l <"$blkio$group/cgroup.procs")" -ge 10 ]; }
     eventually many
     release_beside_storm
-    is_told() { grep -q 'processes multiply faster than they can be moved' "$EVENTS"; }
+    is_told() { grep -qE 'processes multiply faster than they can be moved|does not come to its end, and the group stays' "$EVENTS"; }
     is_over() { [ ! -d "$blkio$group" ] || is_told; }
     eventually is_over
     if [ -d "$blkio$group" ]; then # it was faster
