@@ -38,7 +38,8 @@ kill_broker() {
     eventually reservation_is_gone cam
     took=$(($(milliseconds) - began))
     [ "$took" -ge 600 ]
-    [ ! -e "$OWN/cam.tid" ]
+    has_no_tid() { [ ! -e "$OWN/cam.tid" ]; }
+    eventually has_no_tid
     eventually is_policy "$SLEEPER" other
     logged '.name == "cam" and .stage == "spec" and .decision == "ended" and (.reason | startswith("it was not renewed within 600000us"))'
     eventually is_granted '{"runtime": "10ms", "period": "20ms"}'
