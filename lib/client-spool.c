@@ -30,8 +30,8 @@ static enum client_outcome fail_errno(struct client *client, const char *file)
     return client_fail(client, CLIENT_ERROR, "%s/%s: %s", client->spool, file, strerror(errno));
 }
 
-/* EACCES at a file of the spool nearly always means: not in the group. */
-static enum client_outcome denied(struct client *client, const char *file)
+/* Nearly always the user is not in the group. */
+enum client_outcome client_denied(struct client *client, const char *file)
 {
     struct stat status;
     if (fstatat(client->root, file, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_gid == getegid() ||
@@ -123,7 +123,7 @@ static enum client_outcome take_hold(struct client *client)
 {
     int fd = open_fifo(client, "alive");
     if (fd < 0 && errno == EACCES)
-        return denied(client, "alive");
+        return client_denied(client, "alive");
     if (fd < 0 && (errno == ENXIO || errno == ENOENT))
         return client_fail(client, CLIENT_NO_BROKER, "no broker is running on %s", client->spool);
     if (fd < 0)
@@ -226,7 +226,7 @@ enum client_outcome client_enter(struct client *client, bool create)
     if (there && open_own(client, user))
         return CLIENT_OK;
     if (errno == EACCES)
-        return denied(client, "specs");
+        return client_denied(client, "specs");
     if (errno == ENOENT)
         return client_fail(client, CLIENT_GONE, "there is no directory %s/specs/%s", client->spool, user);
     if (errno == EPERM)

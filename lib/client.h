@@ -98,6 +98,9 @@ void client_hold_standard_fds(void);
 /* Opens the spool; needs no broker. Whatever the outcome, client_close is allowed and needed afterwards. */
 enum client_outcome client_open(struct client *client, const char *spool);
 
+/* After EACCES at a file of the spool: CLIENT_DENIED, and to why what the user lacks. */
+enum client_outcome client_denied(struct client *client, const char *file);
+
 /* When so much time from now is over, for all that is waited for; of 0 never, which is 0. */
 int64_t client_until(uint64_t microseconds);
 

@@ -194,14 +194,6 @@ columns() {
 
 # --- The spool
 
-front_denied() {
-    group=$(stat -c %G "$spool/specs")
-    case " $(id -Gn 2>/dev/null) $(id -G) " in
-    *" $group "* | *" $(stat -c %g "$spool/specs") "*) fail 77 "$spool/specs: permission denied (rtf doctor says why)" ;;
-    esac
-    fail 77 "you are not in group $group, which may use $spool (a new member must log in again)"
-}
-
 open_spool() {
     [ -d "$spool/specs" ] || {
         [ ! -d "$spool" ] || [ -x "$spool" ] || fail 77 "$spool: permission denied (rtf doctor says why)"
@@ -295,5 +287,5 @@ while [ "$front_left" -gt 0 ]; do
     esac
 done
 case $command in
-acl | doctor | drain | history | plugins | restart) need_jq ;;
+acl | doctor | drain | history | restart) need_jq ;;
 esac

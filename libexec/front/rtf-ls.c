@@ -20,6 +20,7 @@
 #include "client.h"
 #include "journal.h"
 #include "options.h"
+#include "serving.h"
 #include "states.h"
 #include "units.h"
 
@@ -547,20 +548,14 @@ static void print_table(void)
     }
 }
 
-/* What is listed may hold no more. Who may not look says nothing, and a broker that starts takes it up. */
+/* What is listed may hold no more. */
 static void tell_no_broker(void)
 {
-    static const char *const fifos[] = {"alive", "starting"};
-    for (size_t i = 0; i < sizeof fifos / sizeof *fifos; i++) {
-        char path[PATH_MAX];
-        snprintf(path, sizeof path, "%s/%s", options.spool, fifos[i]);
-        int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0)
-            close(fd);
-        if (fd >= 0 || errno != ENXIO)
-            return;
-    }
-    fprintf(stderr, "rtf ls: no broker is running on %s: this is what was in force last\n", options.spool);
+    const int root = open(options.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root >= 0 && serving(root) == NOT_SERVED)
+        fprintf(stderr, "rtf ls: no broker is running on %s: this is what was in force last\n", options.spool);
+    if (root >= 0)
+        close(root);
 }
 
 /* ---- what was typed ---- */

@@ -342,7 +342,7 @@ int main(int argc, char **argv)
         show_as_user();
     request_open(&request, command_spool(), 0, false);
     look(&request);
-    if (!serving_or_starting(request.client.root))
+    if (serving(request.client.root) == NOT_SERVED)
         command_say("no broker is running on %s: this is what was in force last", command_spool());
     options.json ? print_json() : print_lines();
     if (!command_is_written())

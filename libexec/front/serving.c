@@ -2,19 +2,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
+#include <stdbool.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Each FIFO has a reader only while that is so. */
-bool serving_or_starting(int root)
+static bool has_reader(int root, const char *fifo)
 {
-    static const char *const fifos[] = {"alive", "starting"};
-    for (size_t i = 0; i < sizeof fifos / sizeof *fifos; i++) {
-        const int fd = openat(root, fifos[i], O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0)
-            close(fd);
-        if (fd >= 0 || errno != ENXIO)
-            return true;
-    }
-    return false;
+    struct stat status;
+    const int fd = openat(root, fifo, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == EACCES;
+    const bool is_fifo = fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+    close(fd);
+    return is_fifo;
+}
+
+enum serving serving(int root)
+{
+    return has_reader(root, "alive") ? SERVED : has_reader(root, "starting") ? STARTING : NOT_SERVED;
 }

@@ -1,10 +1,10 @@
-/* Whether somebody keeps what the spool says. */
+/* Whether a broker keeps what the spool says. */
 #ifndef RTF_SERVING_H
 #define RTF_SERVING_H
 
-#include <stdbool.h>
+enum serving { NOT_SERVED, STARTING, SERVED };
 
-/* A broker serves the spool (`root` is open), or starts. A user who may not look is told yes. */
-bool serving_or_starting(int root);
+/* Of the spool that is open as `root`. A user who may not open its FIFOs cannot tell, and is told SERVED. */
+enum serving serving(int root);
 
 #endif
