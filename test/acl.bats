@@ -264,7 +264,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 
 # bats test_tags=turn:2
 @test "min_runtime tick is one tick of this kernel, and bounds SCHED_DEADLINE only" {
-    ! grep -qsw HRTICK_DL /sys/kernel/debug/sched/features || skip "the kernel does not wait for its tick"
+    if grep -qsw HRTICK_DL /sys/kernel/debug/sched/features; then skip "the kernel does not wait for its tick"; fi
     least=$(tick)
     broker_with '- - max_utilization 10' '- - min_runtime tick'
     denied $ANN a "{\"plugin\": \"EDF\", \"runtime\": $((least - 1)), \"period\": 100000}" "acl.conf:2: - - min_runtime tick: $((least - 1))us asked, a tick is ${least}us"
@@ -636,21 +636,25 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     granted $ANN c "$(share 200000)"
 }
 
+# rules_alternate RULES...: each in turn is the whole of acl.conf, until $WORK/enough is there. The next follows when the broker has taken the signal of the last.
+rules_alternate() {
+    (
+        while [ ! -e "$WORK/enough" ]; do
+            for rules in "$@"; do
+                echo "$rules" >"$CONFIG/acl.new" && mv "$CONFIG/acl.new" "$CONFIG/acl.conf"
+                kill -HUP "$BROKER"
+                until has_taken_signals || [ -e "$WORK/enough" ]; do :; done
+            done
+        done
+    ) 3>&- &
+    HUPPER=$!
+    echo $HUPPER >>"$WORK/pids"
+}
+
 # bats test_tags=turn:0
 @test "while rules are read again and again, each spec is judged by the old ones or the new ones, never by none" {
     broker_with '- - max_utilization 10' '- - max_runtime 1ms'
-    first=$'- - max_runtime 1ms\n- - max_utilization 9' second=$'- - max_utilization 10\n- - max_runtime 1ms'
-    (
-        while [ ! -e "$WORK/enough" ]; do
-            for rules in "$first" "$second"; do
-                echo "$rules" >"$CONFIG/acl.new" && mv "$CONFIG/acl.new" "$CONFIG/acl.conf"
-                kill -HUP "$BROKER"
-            done
-            sleep 0.001
-        done
-    ) 3>&- &
-    hupper=$!
-    echo $hupper >>"$WORK/pids"
+    rules_alternate $'- - max_runtime 1ms\n- - max_utilization 9' $'- - max_utilization 10\n- - max_runtime 1ms'
     for _ in 1 2 3 4 5; do
         for spec in {10..49}; do echo "w$spec {\"plugin\": \"FP\", \"priority\": 9, \"runtime\": 10$((spec % 2)), \"period\": 100000}"; done | drop $ANN
         for spec in {10..29}; do echo "x$spec {\"plugin\": \"FP\", \"priority\": 9, \"runtime\": 1001, \"period\": 100000}"; done | drop $CAT
@@ -666,7 +670,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
         all_gone $CAT
     done
     touch "$WORK/enough"
-    wait $hupper
+    wait $HUPPER
     [ "$(grep -c '"reloaded"' "$EVENTS")" -gt 5 ]
 }
 
@@ -676,20 +680,10 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     first=$(for uid in {31000..31005}; do echo "$uid - max_utilization 4"; done; echo '- - max_utilization 24')
     second=$(tac <<<"$first")
     broker_with "$first"
-    (
-        while [ ! -e "$WORK/enough" ]; do
-            for rules in "$second" "$first"; do
-                echo "$rules" >"$CONFIG/acl.new" && mv "$CONFIG/acl.new" "$CONFIG/acl.conf"
-                kill -HUP "$BROKER"
-                sleep 0.01
-            done
-        done
-    ) 3>&- &
-    hupper=$!
-    echo $hupper >>"$WORK/pids"
+    rules_alternate "$second" "$first"
     run "$WORK/clients" "$SPECS" "$GROUP" 31000 6 4 "${ACL_SECONDS:-3}"
     touch "$WORK/enough"
-    wait $hupper
+    wait $HUPPER
     echo "$output"
     [ "$status" -eq 0 ]
     read -r _ _ _ _ count <<<"$output"

@@ -169,6 +169,9 @@ broker_stop() {
     BROKER=
 }
 
+# The broker has taken each signal that was sent.
+has_taken_signals() { grep -q '^ShdPnd:.0*$' "/proc/$BROKER/status"; }
+
 # told EXPRESSION JSON: it holds.
 told() { [[ "$(field "$1" "$2")" != @(|null|false) ]] || { echo "$2" >&2; return 1; }; }
 

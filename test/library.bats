@@ -122,7 +122,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     [ "$(head -n 1 "$symbols")" = "$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p') librtf0 #MINVER#" ]
     diff <(sed -n 's/^ \(rtf_[^ ]*\) [0-9.]*$/\1/p' "$symbols" | sort) <(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 == "T" { sub(/@@/, "@", $3); print $3 }' | sort) >&2
     compile "$RTF_SOURCE/test/library/abi.c" abi
-    ! command -v dpkg-gensymbols >/dev/null || dpkg-gensymbols -plibrtf0 -v0.1 -e"$library" -I"$symbols" -c4 -O"$WORK/symbols" >&2
+    if command -v dpkg-gensymbols >/dev/null; then dpkg-gensymbols -plibrtf0 -v0.1 -e"$library" -I"$symbols" -c4 -O"$WORK/symbols" >&2; fi
 }
 
 @test "a program is linked with the library that is not shared, and with none other of its names" {
@@ -131,8 +131,10 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     cc -Wall -Wextra -Werror -o "$WORK/own" "$WORK/own.c" $(pkg-config --cflags librtf) "$RTF_STAGE/usr/lib/librtf.a" $(pkg-config --static --libs-only-other librtf) -ljansson -pthread
     [ "$("$WORK/own")" = 'no broker has made a spool at /nonexistent' ]
     printf '#include <rtf.h>\nint main() { rtf_connection c; return rtf_connect(&c, "/nonexistent") != RTF_CONNECTION_ERR; }\n' >"$WORK/own.cc"
+    command -v c++ >/dev/null || return 0
     # shellcheck disable=SC2046 # flags
-    ! command -v c++ >/dev/null || { c++ -Wall -Werror -o "$WORK/own++" "$WORK/own.cc" $(pkg-config --cflags --libs librtf) && as_alice "$WORK/own++"; }
+    c++ -Wall -Werror -o "$WORK/own++" "$WORK/own.cc" $(pkg-config --cflags --libs librtf)
+    as_alice "$WORK/own++"
 }
 
 @test "the programs on rtf(3) are compiled, run, and print what the page says" {

@@ -87,7 +87,10 @@ session() {
     [ "$(grep -vxF 'rtf-detach(8)' <<<"$references")" = "$known" ] || { diff <(echo "$known") <(echo "$references") >&2; false; }
     for page in "$MAN"/*.scd; do
         name=$(basename "$page" .scd)
-        ! plainly "$name" 'SEE ALSO' | grep -qF "${name%.*}(${name##*.})" || { echo "$name refers to itself" >&2; false; }
+        if plainly "$name" 'SEE ALSO' | grep -qF "${name%.*}(${name##*.})"; then
+            echo "$name refers to itself" >&2
+            return 1
+        fi
     done
     # The tour leads everywhere.
     for page in $known; do
@@ -189,7 +192,7 @@ session() {
             if is_json "$block"; then cp "$block" "$WORK/specs"; else sed -n "s/.*echo '\({.*}\)' *>.*/\1/p" "$block" >"$WORK/specs"; fi
             while read -r json; do
                 # A verdict or an event is none.
-                ! jq -e 'has("result") or has("schema") or has("by") or has("tid")' <<<"$json" >/dev/null || continue
+                if jq -e 'has("result") or has("schema") or has("by") or has("tid")' <<<"$json" >/dev/null; then continue; fi
                 answer=$(spec $ALICE cam "$json")
                 [ "$(field .result "$answer")" != BAD_SPEC ] || { echo "$name: $json: $answer" >&2; false; }
                 rm -f "$SPECS/$ALICE/cam.json"

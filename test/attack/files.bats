@@ -92,7 +92,10 @@ tidy() {
     before=$(stat -c '%i %Z' "$SPECS/$ALICE"/*)
     for act in 'ls "$1"' 'cat "$1/cam.json"' 'cat "$1/cam.verdict"' 'echo 1 >"$1/cam.tid"' 'rm -f "$1/cam.json"' 'mv "$1" "$1.away"' \
         'ln "$1/cam.json" "$2/cam.json"' 'chmod 777 "$1"' 'rmdir "$1"' 'ls "$1/.."' 'touch "$1/cam.json"'; do
-        ! as $BOB sh -c "$act" sh "$SPECS/$ALICE" "$SPECS/$BOB" 2>/dev/null || { echo "could: $act"; return 1; }
+        if as $BOB sh -c "$act" sh "$SPECS/$ALICE" "$SPECS/$BOB" 2>/dev/null; then
+            echo "could: $act"
+            return 1
+        fi
     done
     [ "$(stat -c '%i %Z' "$SPECS/$ALICE"/*)" = "$before" ]
 }

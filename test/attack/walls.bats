@@ -10,7 +10,10 @@ without() {
     mkdir "$tree/build"
     cp -a "$RTF_SOURCE/build/obj" "$tree/build"
     sed -i "$2" "$tree/$1"
-    ! cmp -s "$tree/$1" "$RTF_SOURCE/$1" || { echo "nothing to change in $1"; return 1; }
+    if cmp -s "$tree/$1" "$RTF_SOURCE/$1"; then
+        echo "nothing to change in $1"
+        return 1
+    fi
     make --silent -C "$tree" "build/libexec/$3"
     cp -a "$RTF_LIBEXEC" "$tree/programs"
     install "$tree/build/libexec/$3" "$tree/programs/$3"
@@ -27,7 +30,10 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     before=$(ls -la "$SPECS/$ALICE")
     for act in 'echo {} >"$1/new.json"' 'cp "$2/mine.json" "$1/new.json"' 'mv "$2/mine.json" "$1/new.json"' 'ln "$2/mine.json" "$1/new.json"' \
         'echo 1 >"$1/cam.tid"' 'rm -f "$1/cam.json"' 'cat "$1/cam.verdict"' 'mv "$1" "$2/taken"'; do
-        ! as $BOB sh -c "$act" sh "$SPECS/$ALICE" "$SPECS/$BOB" 2>/dev/null || { echo "could: $act"; return 1; }
+        if as $BOB sh -c "$act" sh "$SPECS/$ALICE" "$SPECS/$BOB" 2>/dev/null; then
+            echo "could: $act"
+            return 1
+        fi
     done
     [ "$(ls -la "$SPECS/$ALICE")" = "$before" ]
     # That the wall is gone: root can put one there, and it is taken for hers.

@@ -34,8 +34,6 @@ helper_stops() {
     eventually is_stopped "$HELPER"
 }
 
-has_taken_signals() { grep -q '^ShdPnd:.0*$' "/proc/$BROKER/status"; }
-
 # stop_in_mid_order TID: SIGTERM comes when the journal has the thread, and the attach helper has not answered.
 stop_in_mid_order() {
     eventually grep -qrax "tid=$1" "$SPOOL/state"
