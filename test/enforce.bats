@@ -223,23 +223,28 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
     [ $(($(milliseconds) - from)) -ge 300 ]
 }
 
+# granted_unreadable PROGRAM: cam has a thread, $TID, that becomes this program, which nobody may read, when $WORK/go has a line.
+granted_unreadable() {
+    chown $ALICE "$WORK/$1"
+    chmod 0100 "$WORK/$1"
+    mkfifo -m 666 "$WORK/go"
+    # shellcheck disable=SC2016 # for its own shell
+    become $ALICE sh -c 'read -r _ <"$1"; exec "$2"' sh "$WORK/go" "$WORK/$1" 3>&- &
+    TID=$!
+    echo "$TID" >>"$WORK/pids"
+    eventually is_sh "$TID"
+    granted cam "$TID"
+}
+
 # bats test_tags=turn:1
 @test "a program that nobody may read is held to it as any other" {
     cc -O2 -x c -o "$WORK/spin" - <<<'int main(void) { for (;;) ; }'
     broker_start
     rival
-    chown $ALICE "$WORK/spin"
-    chmod 0100 "$WORK/spin"
-    mkfifo -m 666 "$WORK/go"
-    # shellcheck disable=SC2016 # for its own shell
-    become $ALICE sh -c 'read -r _ <"$1"; exec "$2"' sh "$WORK/go" "$WORK/spin" 3>&- &
-    tid=$!
-    echo "$tid" >>"$WORK/pids"
-    eventually is_sh "$tid"
-    granted cam "$tid"
+    granted_unreadable spin
     echo >"$WORK/go"
-    eventually is_spin "$tid"
-    has_a_fifth "$tid"
+    eventually is_spin "$TID"
+    has_a_fifth "$TID"
 }
 
 # execve(2) of such a program takes the kernel's counter away from the guard.
@@ -247,23 +252,15 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
     cc -O2 -x c -o "$WORK/rest" - <<<'#include <unistd.h>
         int main(void) { for (;;) pause(); }'
     broker_start
-    chown $ALICE "$WORK/rest"
-    chmod 0100 "$WORK/rest"
-    mkfifo -m 666 "$WORK/go"
-    # shellcheck disable=SC2016 # for its own shell
-    become $ALICE sh -c 'read -r _ <"$1"; exec "$2"' sh "$WORK/go" "$WORK/rest" 3>&- &
-    tid=$!
-    echo "$tid" >>"$WORK/pids"
-    eventually is_sh "$tid"
-    granted cam "$tid"
-    is_policy "$tid" fifo
+    granted_unreadable rest
+    is_policy "$TID" fifo
     kill -STOP "$BROKER"
     echo >"$WORK/go"
-    is_rest() { [ "$(<"/proc/$tid/comm")" = rest ]; }
+    is_rest() { [ "$(<"/proc/$TID/comm")" = rest ]; }
     eventually is_rest
-    eventually is_policy "$tid" other || { kill -CONT "$BROKER"; return 1; }
+    eventually is_policy "$TID" other
     kill -CONT "$BROKER"
-    eventually is_policy "$tid" fifo
+    eventually is_policy "$TID" fifo
 }
 is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
 is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
