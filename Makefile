@@ -299,7 +299,7 @@ $(B)/bench/library: $(call objects,$(addprefix test/bench/,library.c broker.c cl
 $(B)/bench/library: LDLIBS = -ljansson -pthread
 $(B)/bench/clients: $(call objects,test/bench/clients.c)
 $(B)/bench/users:   $(call objects,test/bench/users.c)
-$(B)/bench/single:  $(call objects,test/bench/single.c)
+$(B)/bench/single:  $(call objects,$(addprefix test/bench/,single.c client.c samples.c))
 $(B)/bench/flood:   $(call objects,test/attack/flood.c)
 
 # Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.
