@@ -108,6 +108,21 @@ answers_left() {
     eventually is_attached $BOB arm "$SLEEPER"
 }
 
+@test "SIGTERM: an owner whose reader has just crashed, and has to pause, is told" {
+    broker_start
+    attached_sleeper $ALICE cam "$cam"
+    for crashes in 1 2 3 4 5; do # each pause is twice as long: the last takes 1.6 s
+        eventually helpers rtf-reader >/dev/null
+        kill -KILL "$(helpers rtf-reader)"
+        eventually has_seen_crashes "$crashes"
+    done
+    broker_stop TERM
+    [ "$(jq -c '[.thread, .ended]' "$SPECS/$ALICE/cam.verdict")" = '[null,"broker"]' ]
+    broker_start
+    eventually is_attached $ALICE cam "$SLEEPER"
+}
+has_seen_crashes() { [ "$(grep -c 'its reader ended' "$EVENTS")" = "$1" ]; }
+
 @test "SIGINT leaves all in force for a restart" {
     broker_start
     attached_sleeper $ALICE cam "$cam"

@@ -27,7 +27,7 @@ struct reader {
     int socket, inotify;        /* -1 */
     unsigned life;              /* counts the readers of this user */
     bool writing, scan_owed;    /* writing: waits for the socket to take more; scan_owed: events may have been lost with the one before */
-    bool has_last_word;         /* the broker ends */
+    bool has_last_word;         /* op=last has been said */
     int asked;                  /* questions that it has not answered */
     struct timer timer;         /* NONE: to be started then; RUNS: its time to answer */
     int64_t started, start_at, pause;

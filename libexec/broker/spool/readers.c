@@ -12,7 +12,7 @@
 #include "pass.h"
 #include "reservation.h"
 
-/* OUTPUT_MAX: who does not read for as long as that comes together does not read at all. HEARD_AT_ONCE: one that never stops sending keeps nobody waiting. */
+/* OUTPUT_MAX: a reader that leaves so much unread does not read at all. HEARD_AT_ONCE: a reader that never stops sending delays no other. */
 enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20, HEARD_AT_ONCE = 16 };
 static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000), longest_pause = INT64_C(60000000000),
                      good_behaviour = INT64_C(60000000000);
@@ -150,7 +150,7 @@ static void start(struct user *user)
     struct reader *reader = &user->reader;
     const int64_t now = monotonic_now();
     if (reader->state != READER_NONE || user->state == DIRECTORY_GONE || user->directory < 0)
-        return; /* the descriptor comes with a scan */
+        return; /* when the descriptor comes, a scan starts the reader */
     if (now < reader->start_at) {
         timer_set(&reader->timer, reader->start_at);
         return;
@@ -381,13 +381,17 @@ void readers_flush(void)
     }
 }
 
-/* What it still tells does not matter: the next broker looks at all files. */
+/* What the reader still tells is dropped: the next broker looks at all files. */
 bool reader_finish(struct user *user)
 {
     static char ignored[65536];
     struct reader *reader = &user->reader;
     ssize_t got;
     int fd;
+    if (!reader->has_last_word && reader->state == READER_NONE) {
+        reader->start_at = 0; /* after a crash the pause may be longer than the broker lasts */
+        start(user);
+    }
     if (reader->state != READER_RUNS)
         return false;
     if (!reader->has_last_word) {

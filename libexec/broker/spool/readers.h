@@ -64,7 +64,7 @@ void reader_fail(struct user *user, const char *why);
 
 void readers_flush(void);
 
-/* At the broker's end: sends what is left, and that nothing follows. False: the reader has done all, or is gone. */
+/* When the broker stops: sends what is left, and op=last. False: the reader has done all of it, or is gone. */
 bool reader_finish(struct user *user);
 
 #endif
