@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* What the last granted file has begun. */
+/* The lease that the last granted file began. */
 struct begun {
     int64_t modified, until;
     uint64_t length;
@@ -18,6 +18,7 @@ struct lease {
     int64_t until;
     struct begun granted;
     bool refused; /* the last file was not granted */
+    bool waits;   /* it is over, and in no tree: until lease_go_on */
     RB_ENTRY(lease) entry;
 };
 
@@ -51,7 +52,7 @@ int64_t lease_end(const struct reservation *reservation)
 
 static void forget(struct reservation *reservation)
 {
-    if (reservation->lease != NULL)
+    if (reservation->lease != NULL && !reservation->lease->waits)
         RB_REMOVE(leases, &leases, reservation->lease);
     free(reservation->lease);
     reservation->lease = NULL;
@@ -86,11 +87,13 @@ void lease_for(struct reservation *reservation, uint64_t length, int64_t modifie
     reservation->lease->refused = !granted;
 }
 
-static void put_off(struct lease *lease, int64_t until)
+void lease_go_on(struct reservation *reservation)
 {
-    RB_REMOVE(leases, &leases, lease);
-    lease->until = until;
-    RB_INSERT(leases, &leases, lease);
+    if (reservation->lease == NULL || !reservation->lease->waits)
+        return;
+    reservation->lease->waits = false;
+    RB_INSERT(leases, &leases, reservation->lease);
+    set_timer();
 }
 
 static void due(struct source *source, uint32_t events)
@@ -103,10 +106,12 @@ static void due(struct source *source, uint32_t events)
     (void)!read(timer, &expired, sizeof expired);
     while ((first = RB_MIN(leases, &leases)) != NULL && first->until <= now) {
         struct reservation *reservation = first->reservation;
-        if (end(reservation))
+        if (end(reservation)) {
             lease_until(reservation, 0);
-        else
-            put_off(first, now + 1000000000);
+            continue;
+        }
+        RB_REMOVE(leases, &leases, first);
+        first->waits = true;
     }
     set_timer();
 }

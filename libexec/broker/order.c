@@ -56,8 +56,8 @@ void order_take_turn(void)
         judging_examine(reservation);
 }
 
-/* Its file goes, unless its owner has written it anew meanwhile; without that it is released. A file that is being judged was written anew: the answer
- * renews the lease. */
+/* Its file goes, unless its owner has written it anew meanwhile; without that it is released. False: the file is being judged, so it was written anew, and
+ * a grant renews the lease. */
 static bool lease_is_over(struct reservation *reservation)
 {
     if (reservation->request != NULL && request_is_about_its_file(reservation->request))

@@ -232,6 +232,7 @@ static void let_go(struct request *request)
 void request_drop(struct request *request)
 {
     request->reservation->request = NULL;
+    lease_go_on(request->reservation);
     queue_end(request->queue);
     turn_end(request);
     debt_settle(request->debt);
