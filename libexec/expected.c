@@ -1,5 +1,6 @@
 #include "expected.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "suspend.h"
@@ -63,7 +64,7 @@ bool expected_suspend(bool (*is_over)(pid_t), pid_t about)
         const int pidfd = thread_open(one->who.tid);
         if (pidfd >= 0 && thread_is(one->who.tid, one->who.started_by))
             suspend(one, pidfd);
-        else
+        else if (errno == ESRCH)
             one->who.tid = 0;
         if (pidfd >= 0)
             close(pidfd);

@@ -1,5 +1,6 @@
 #include "shares.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -175,7 +176,8 @@ static void begin_lowering(const struct attachment *attachment, uint64_t said)
 static int former_of_raised(const struct attachment *attachment)
 {
     const struct lowering *lowering = lowering_of(attachment->tid);
-    return lowering != NULL && thread_is(lowering->tid, lowering->started_by) ? lowering->former : 0; /* 0: from one who was raised, and is none of its own */
+    const bool is_same = lowering != NULL && (thread_is(lowering->tid, lowering->started_by) || errno != ESRCH);
+    return is_same ? lowering->former : 0; /* 0: from one who was raised, and is none of its own */
 }
 
 static void unbind(enum kept kept, struct attachment *attachment)
