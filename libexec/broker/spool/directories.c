@@ -32,7 +32,8 @@ static bool is_named_by_uid(const struct user *user)
     return strcmp(user->name, decimal) == 0;
 }
 
-/* A uid without an account has no other name, and whoever makes such uids up keeps nobody waiting who has an account's name or a rule. */
+/* The directory of a uid without an account can only be named by that uid. A user can make up any number of such uids (user namespaces): they are asked for
+ * last, and delay no directory that is named as an account or that a rule is for. */
 static bool account_of_is_ready(struct user *user)
 {
     return is_named_by_uid(user) && !acl_names_uid(rules, user->uid) ? account_ready_last(user->account) : account_ready(user->account);
@@ -125,7 +126,7 @@ void directories_rescan(void)
 {
     send_soon(begin("scan"));
     for (struct user *user = users; user != NULL; user = user->hh.next) {
-        user->account->log_of = user_bucket(user); /* the rules are new */
+        user->account->log_of = user_bucket(user); /* the new rules may name others */
         if (user->state == DIRECTORY_ADOPTED && !held)
             reader_scan(user);
         else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
@@ -175,7 +176,7 @@ struct user *user_find(const char *name)
     return user;
 }
 
-/* A name as it may stand in a log. Lines about uids without an account are counted together. */
+/* The name becomes printable. All uids without an account have one limit of lines together. */
 void report_found(const struct user *user, const char *name, const char *decision, const char *reason)
 {
     char text[80];
@@ -190,7 +191,9 @@ static void judge(struct user *user);
 static void look_again(struct timer *timer)
 {
     struct user *user = container_of(timer, struct user, look);
-    if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
+    if (user->state == DIRECTORY_ADOPTED)
+        send_about("adopt", user); /* its descriptor has not come */
+    else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
         judge(user);
 }
 
@@ -270,7 +273,7 @@ static void adopt(struct user *user)
     send_about("adopt", user);
 }
 
-/* Any number of uids without an account can be made up (user namespaces). Their specs are only refused, so a few directories of all of them do. */
+/* A user can make up any number of uids without an account. Their specs are refused anyway, so a few directories for all of them are enough. */
 static bool has_room(const struct user *user)
 {
     const struct account *bucket = user_bucket(user);
@@ -278,7 +281,7 @@ static bool has_room(const struct user *user)
     return user->of != NULL || user->uid == 0 || bucket->directories < (is_stranger && max_specs > STRANGERS_MOST ? STRANGERS_MOST : max_specs);
 }
 
-/* Neither the broker nor the adopter keeps anything of it. The adopter tells of it again when its owner changes it, and when all there are is looked at. */
+/* Neither the broker nor the adopter keeps anything about the directory. The adopter tells of it again when its owner changes it, and at each scan. */
 static void ignore(struct user *user)
 {
     report_found(user, user->name, "ignored", "uids without an account have as many directories as they may have together");
@@ -374,16 +377,18 @@ static void found(const char *name, uint64_t inode, uid_t uid)
         judge(user); /* its owner may have joined the group */
 }
 
-/* The descriptor did not get here: at the limit of open files. */
+/* The answer came without its descriptor: the broker is at its limit of open files. A directory that was adopted for now stays so, because reservations have
+ * been taken up in it. */
 static void adopt_later(struct user *user)
 {
-    if (user->state == DIRECTORY_ADOPTING)
+    if (user->state == DIRECTORY_ADOPTING) {
         adopting--;
-    user->state = DIRECTORY_FOUND;
+        user->state = DIRECTORY_FOUND;
+    }
     timer_set(&user->look, monotonic_now() + try_again_after);
 }
 
-/* What has one keeps it: the answer may be to an adopter that was started again. */
+/* A user that has a descriptor keeps it: an adopter that was started again is asked once more. */
 static void adopted(const char *name, uint64_t inode, int *fd)
 {
     struct user *user = user_find(name);
