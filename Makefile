@@ -37,7 +37,7 @@ sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if
 BIN      = rtf-run rtf-wait
 LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-brokers rtf-as-user
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
-# Commands of rtf(1): shell, C and the program that reads logs for those in shell, and what those in shell share.
+# Commands of rtf(1): in shell; in C, with the program that reads logs for commands in shell; and what commands in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
 FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c))) log-lines
 FRONT_DATA = admin.sh front.jq acl.jq commands
@@ -97,7 +97,7 @@ man: $(MAN:%=$(B)/man/%)
 
 CLIENT  := $(wildcard lib/client*.c)
 DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
-# What the options of a command say that a thread needs, and who waits for the answer.
+# Options that say what a thread needs, and signals that are held back until the answer.
 NEEDS_OPTIONS = $(DISK_OPTION) lib/net-option.c lib/held-signals.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 

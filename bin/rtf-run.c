@@ -503,7 +503,7 @@ static bool await_sign(struct client *client, const struct options *options, con
                        const struct child *child, pid_t *thread, int *status)
 {
     struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->fd, .events = POLLIN}};
-    int64_t renewal = client_until(RENEWAL * UINT64_C(1000)); /* other news may come more often */
+    int64_t renewal = client_until(RENEWAL * UINT64_C(1000)); /* poll returns more often */
     bool told = false;
     *thread = 0;
     while (*thread == 0) {

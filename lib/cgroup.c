@@ -167,9 +167,9 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* One that is ending stays where it is, and the kernel does not say so: the write is no error. */
+/* A process that is ending stays in its group, although the kernel reports no error. */
 struct members {
-    int moved, ending, running; /* running: of those that are ending, who has or wants a CPU for that */
+    int moved, ending, running; /* running: how many of the ending processes run or wait for a CPU */
 };
 
 static void count(struct members *members, pid_t id, bool look)
@@ -183,13 +183,14 @@ static void count(struct members *members, pid_t id, bool look)
     members->running += identity.runnable;
 }
 
-/* False with errno of the first that could not be moved; ETIMEDOUT: it is too late. `look`: for those that are ending, which takes longer than a move. */
+/* Returns false with the errno of the first member that could not be moved, or with ETIMEDOUT after `until`. With `look`, /proc tells which members are
+ * ending: that takes longer than a move. */
 static bool move_members(FILE *from, int root, const char *to, const char *file, bool look, int64_t until, struct members *members)
 {
     char text[16];
     for (int id; fscanf(from, "%d", &id) == 1;) {
         snprintf(text, sizeof text, "%d", id);
-        errno = ESRCH; /* 0: it is outside of our pid namespace, and as a word it would mean ourselves */
+        errno = ESRCH; /* 0 is a process outside of our pid namespace; written to the file, 0 means the writer */
         if (id <= 0 || (!group_write(root, to, file, text) && errno != ESRCH))
             return false;
         count(members, id, look);
@@ -235,7 +236,7 @@ bool group_empty(enum cgroups cgroups, int root, const char *path, const char *t
     }
 }
 
-/* A child that is root's own: the owner of the group may have made one of the usual name, and spoilt that, too. */
+/* Makes a child that root owns. The owner of `to` may have made and spoilt a child of the usual name. */
 static bool make_child(int root, const char *to, char child[static GROUP_BYTES + 64])
 {
     struct stat status;
@@ -260,7 +261,7 @@ static bool empty_into(enum cgroups cgroups, int root, const char *path, const c
     return make_child(root, to, child) && group_empty(cgroups, root, path, child);
 }
 
-/* False: there is none above but the root. */
+/* Cuts the group to its parent. False: the parent is the root. */
 static bool go_up(char *group)
 {
     char *slash = strrchr(group, '/');
@@ -270,14 +271,14 @@ static bool go_up(char *group)
     return can;
 }
 
-/* The one above it is of the same user, who may put there whom he likes. */
+/* Whether one user owns the group and its parent: that user may move processes from one to the other anyway. */
 static bool is_inner(int root, const char *group)
 {
     char above[GROUP_BYTES + 1];
-    struct stat own, its;
+    struct stat own, parent;
     snprintf(above, sizeof above, "%s", group);
-    return go_up(above) && fstatat(root, group, &own, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(root, above, &its, AT_SYMLINK_NOFOLLOW) == 0 && own.st_uid != 0 &&
-           own.st_uid == its.st_uid;
+    return go_up(above) && fstatat(root, group, &own, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(root, above, &parent, AT_SYMLINK_NOFOLLOW) == 0 &&
+           own.st_uid != 0 && own.st_uid == parent.st_uid;
 }
 
 bool group_return(enum cgroups cgroups, int root, const char *path, const char *group)

@@ -27,15 +27,15 @@ bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid, char 
 bool group_read(int root, const char *path, const char *file, char *value, size_t size);
 bool group_write(int root, const char *path, const char *file, const char *value);
 
-/* Moves all members of a group to another. Those that are started meanwhile are found, too, for 0.3 s: false with ETIMEDOUT. A process that is ending is not
- * moved any more, and counts until it has ended: it is waited for, for as long, but for a moment only if it has no use for a CPU: false with EINPROGRESS. A group with nobody
- * else can perhaps be removed. */
+/* Moves all members of a group to another, and the processes that members start meanwhile. Returns false with ETIMEDOUT after 0.3 s. A process that is
+ * ending cannot be moved, and is a member until it has ended: group_empty waits as long for it, but only a moment if it needs no CPU, and then returns false
+ * with EINPROGRESS. The kernel may allow to remove a group that has only such members. */
 bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to);
 
-/* The same, to `group` ("/" is the root), or to the nearest one above it if that is gone; false with ENOENT if that would be the root. With version 2 a group that
+/* The same, to `group` ("/" is the root), or to the nearest one above it if that is gone. Returns false with ENOENT if that is the root. With version 2 a group that
  * has controllers for its children takes no processes itself, and gets a child for them: what limits the one limits the
- * other. A group that its owner has spoilt is passed over if the one above it is of the same owner: what limits a user stands on the topmost that is the user's own, and
- * nobody escapes that. */
+ * other. If its owner has spoilt the group, the processes go to its parent, provided that the parent has the same owner: the limits of a user are set on the topmost
+ * group that the user owns, and no process leaves that one. */
 bool group_return(enum cgroups cgroups, int root, const char *path, const char *group);
 
 #endif

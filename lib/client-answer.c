@@ -89,10 +89,12 @@ const char *client_string(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* "thread 4711 (camera)": a program names its own threads, with any byte. */
-static void name_thread(pid_t thread, char text[static 64])
+enum { THREAD_NAMED = 160 };
+
+/* "thread 4711 (camera)": the name is the program's and may have any byte. */
+static void name_thread(pid_t thread, char text[static THREAD_NAMED])
 {
-    char path[48], name[20];
+    char path[48], name[20], printable[THREAD_NAMED - 32];
     snprintf(path, sizeof path, "/proc/%d/comm", (int)thread);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t length = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
@@ -100,10 +102,7 @@ static void name_thread(pid_t thread, char text[static 64])
         close(fd);
     name[length > 0 ? length : 0] = '\0';
     name[strcspn(name, "\n")] = '\0';
-    for (char *at = name; *at != '\0'; at++)
-        if (*at < ' ' || *at > '~')
-            *at = '?';
-    snprintf(text, 64, name[0] == '\0' ? "thread %d" : "thread %d (%s)", (int)thread, name);
+    snprintf(text, THREAD_NAMED, name[0] == '\0' ? "thread %d" : "thread %d (%s)", (int)thread, client_printable(name, printable, sizeof printable));
 }
 
 enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode)
@@ -122,7 +121,7 @@ enum client_outcome client_find_abandoned(struct client *client, const char *nam
     client_free_verdict(&verdict);
     if (thread <= 0 || (kill(thread, 0) != 0 && errno == ESRCH))
         return CLIENT_OK;
-    char named[64];
+    char named[THREAD_NAMED];
     name_thread(thread, named);
     return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json exists, and %s runs under it: 'rtf release %s' ends it", client->spool, client->user, name, named, name);
 }
@@ -202,7 +201,7 @@ static bool is_pending(const json_t *json)
     return state != NULL && strcmp(state, "pending") == 0;
 }
 
-/* A broker has said at its end what holds then; it has taken the place of the answer, which may have been a refusal. */
+/* The verdict of a broker that stops. It has replaced the answer to the last request, which may have been a refusal. */
 static bool is_farewell(const json_t *json)
 {
     const char *ended = client_string(json, "ended");

@@ -88,16 +88,16 @@ static bool watch_files(const struct client *client, struct client_watch *watch)
     return watch->directory >= 0;
 }
 
-/* The signal tells of each file in the directory. A watch is told of one spec, and of the end of the directory, but it costs more to begin and to end: it
- * comes after a time (us), or after so many changes of other files. */
+/* A wait begins with dnotify, which tells of each file in the directory. After FIRST (us), or after OTHERS_MOST changes of other files, an inotify watch
+ * takes its place: that tells of one spec and of the end of the directory, but costs more to begin and to end. */
 enum { FIRST = 1000000, OTHERS_MOST = 8 };
 
-/* What one wait sees by: the caller's watch; or at first a signal, and then a watch of its own. */
+/* How a wait learns of changes: by the caller's watch; or by dnotify at first, and then by a watch of its own. */
 struct sight {
     struct client_watch watch;
     struct dnotify changes;
-    int64_t change_at; /* from the signal to a watch; 0: never */
-    int others;        /* how often the signal told of nothing that counts */
+    int64_t change_at; /* from dnotify to a watch; 0: never */
+    int others;        /* changes of other files that dnotify told of */
     bool is_kept;
     bool heard;   /* of the directory's end, since before the request */
     bool answers; /* each answer wakes us, since before the request */
@@ -193,9 +193,9 @@ static bool is_over(int64_t until)
     return time_left(until, &left) != NULL && left.tv_sec == 0 && left.tv_nsec == 0;
 }
 
-static bool is_to_change(struct sight *sight)
+static bool is_to_change(const struct sight *sight)
 {
-    return sight->change_at != 0 && (++sight->others > OTHERS_MOST || is_over(sight->change_at));
+    return sight->change_at != 0 && (sight->others > OTHERS_MOST || is_over(sight->change_at));
 }
 
 /* What has not come true when the time is over. */
@@ -245,6 +245,7 @@ static enum client_outcome watch(struct client *client, const struct client_wait
         if (seen != CLIENT_PENDING)
             break;
         see_anew(sight);
+        sight->others++;
         if (is_to_change(sight))
             change_sight(client, wait, sight);
         seen = client_look(client, wait, verdict);

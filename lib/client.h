@@ -120,7 +120,7 @@ enum client_outcome client_put(struct client *client, const char *name, const ch
 /* The same in the place of what we have put there before; CLIENT_GONE: that is not there any more. */
 enum client_outcome client_change(struct client *client, const char *name, const char *text, ino_t *inode);
 
-/* The same with the modification time of an earlier text, which is there again. */
+/* The same, and the file gets the modification time of the earlier text that is put back. */
 enum client_outcome client_put_back(struct client *client, const char *name, const char *text, const struct timespec *modified, ino_t *inode);
 
 /* Makes NAME.tid appear, in the place of one that is there: attach that thread. And has it go: detach. client_wait without a token has the answer. */
@@ -130,7 +130,8 @@ enum client_outcome client_detach(struct client *client, const char *name);
 /* What is there by this name, whoever put it there: CLIENT_OK, if no living thread runs under it, and whose place it is; CLIENT_TAKEN; CLIENT_GONE. */
 enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode);
 
-/* After CLIENT_TAKEN: to why, which thread runs under the spec of this name, and what ends it. cure: "", or what else helps where none runs, and ", ". */
+/* After CLIENT_TAKEN: writes to client->why which thread runs under the spec, and what ends the spec. cure: where no thread runs, this comes before that, such
+ * as "--replace takes its place, "; or "". */
 void client_tell_holder(struct client *client, const char *name, const char *cure);
 
 /* Its "expires" begins anew, if it still is this inode. */
@@ -149,8 +150,8 @@ ino_t client_inode(const struct client *client, const char *name);
 enum client_outcome client_look(struct client *client, const struct client_wait *wait,
                           struct client_verdict *verdict);
 
-/* What another user or a program may have written, for a terminal: printable ASCII as it is, and all else as \uXXXX, as JSON has it. client_escape does one
- * character, moves *text behind it, and returns the length of the piece; client_printable does as many as fit, and returns `printable`. */
+/* Text of another user or of a program, for a terminal: printable ASCII stays, and any other character becomes \uXXXX, as in JSON. client_escape takes one
+ * character, moves *text behind it, and returns the length of the piece; client_printable takes as many as fit, and returns `printable`. */
 enum { CLIENT_PIECE = 13 };
 int client_escape(const char **text, char piece[static CLIENT_PIECE]);
 char *client_printable(const char *text, char *printable, size_t size);
@@ -161,7 +162,7 @@ void client_tell_refusal(const json_t *verdict, char text[static CLIENT_WHY]);
 /* The exit status of a command that prints this verdict (rtf-wait(1)). */
 int client_status_of_verdict(const json_t *verdict);
 
-/* That of a command that has no answer. */
+/* The exit status of a command that got no answer. */
 int client_status_of_outcome(enum client_outcome outcome);
 
 /* Before a request that client_wait is to wait for with this watch: what is no news any more goes. True: the directory that was entered may have been moved

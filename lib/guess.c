@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { LONGEST = 40 }; /* no word that there is has more characters */
+enum { LONGEST = 40 }; /* characters; no known word has more */
 
 /* Small letters and capitals are the same, and so are - and _. */
 static char plain(char character)
@@ -23,7 +23,8 @@ static bool are_swapped(const char *a, const char *b)
     return plain(a[-1]) == plain(b[0]) && plain(a[0]) == plain(b[-1]);
 }
 
-/* How many characters have to be put in, left out or replaced, or change places with their neighbour. rows[i % 3] is that of the first i of a. */
+/* The edit distance (Damerau and Levenshtein): how many characters are inserted, deleted or replaced, or swapped with their neighbour. rows[i % 3] is for the
+ * first i characters of a. */
 static size_t distance(const char *a, const char *b)
 {
     size_t rows[3][LONGEST + 1];

@@ -1,4 +1,4 @@
-/* What somebody has typed that means nothing, and the word that it most likely was to be: "perid" is period. */
+/* Finds the known word that is nearest to an unknown one: "perid" is period. */
 #ifndef RTF_GUESS_H
 #define RTF_GUESS_H
 
@@ -12,7 +12,7 @@ struct guess {
 
 struct guess guess_begin(const char *typed);
 
-/* One of the words that there are. */
+/* Tries one of the known words. */
 void guess_try(struct guess *guess, const char *word);
 
 #endif

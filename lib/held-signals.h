@@ -10,7 +10,7 @@ struct held_signals {
     int fd; /* readable when one is pending; only polled, so that the signal stays pending */
 };
 
-/* A signal that was inherited as ignored or blocked is not ours to see: it stays so. False with errno. */
+/* A signal that was inherited as ignored or blocked stays so. False with errno. */
 bool signals_hold(struct held_signals *signals);
 
 /* A signal that came meanwhile ends the program here, as if nothing had held it back. */

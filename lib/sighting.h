@@ -31,7 +31,7 @@ enum file_state { FILE_ABSENT, FILE_BAD, FILE_SAME, FILE_READ };
 struct file {
     enum file_state state;
     struct stamp stamp;
-    int64_t modified; /* NAME.json READ; 0: not told */
+    int64_t modified; /* of a NAME.json that was READ: its mtime, ns; 0: not told */
     char reason[REASON_BYTES];
 };
 

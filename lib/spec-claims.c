@@ -10,7 +10,7 @@
 
 static bool is_unknown(enum resource resource, const char *name, char *why)
 {
-    static const char *const placed[] = {"bandwidth", "desired_bandwidth", "background"}; /* of what has an interface or a disk */
+    static const char *const placed[] = {"bandwidth", "desired_bandwidth", "background"}; /* of a claim on a network or a disk */
     const struct claim_key *keys = resource_keys(resource);
     struct guess guess = guess_begin(name);
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)

@@ -65,9 +65,11 @@ bool thread_sleeps(pid_t tid);
 bool thread_of_pidfd(int pidfd, struct identity *identity);
 #define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8]) /* PIDFD_GET_INFO, of 64 bytes; for filters of system calls */
 
-/* Whether the id is still that of the thread that had it then; and what `then` is now. False with ESRCH: it is not. False with another errno: nobody knows,
- * and a real-time thread must not be forgotten for that. */
+/* The clock tick of now, as started_by. */
 uint64_t thread_now(void);
+
+/* Whether the id is still that of a thread which had started by then. False with ESRCH: that thread has ended. False with another errno: this is not known, and
+ * the caller must not forget a real-time thread. */
 bool thread_is(pid_t tid, uint64_t started_by);
 
 /* It runs with no other rights than this user's: each of its four uids is the user's. Root's may be anybody's. */

@@ -27,7 +27,7 @@ bool parse_time(const char *text, uint64_t *microseconds);
 /* The same up to WAIT_MAX. */
 bool parse_wait(const char *text, uint64_t *microseconds);
 
-/* For poll(2), which takes an int and 0 for not at all: rounded up, and no more than fits, 24 days. Its caller asks again when they are over. */
+/* A timeout for poll(2): rounded up, or less than a millisecond would not wait, and at most INT_MAX, 24 days: the caller asks again after that. */
 int poll_milliseconds(int64_t nanoseconds);
 
 /* What looks like a time and is none, "1.5ms", "5 MS" or "1e3us": what was meant, if that is a whole number of microseconds in range. Without a unit

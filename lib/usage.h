@@ -1,5 +1,5 @@
-/* What a program says of itself (-h, --help and --version, where it has no other options), and the end of what it prints. These programs share no object
- * file, so it is a header. */
+/* -h, --help and --version of programs without other options, and the check that standard output was written. These programs share no object file, so this is
+ * a header. */
 #ifndef RTF_USAGE_H
 #define RTF_USAGE_H
 
@@ -11,7 +11,7 @@
 
 #include "version.h"
 
-/* What to end with: EX_OK, or EX_IOERR and a sentence where standard output could not be written. */
+/* Returns the exit status: EX_OK, or EX_IOERR with a message if standard output could not be written. */
 static inline int end_output(const char *name)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -20,7 +20,7 @@ static inline int end_output(const char *name)
     return EX_IOERR;
 }
 
-/* Whether one of these is the first word. Then the answer is printed, and *status is what to end with. usage: what follows the program's name. */
+/* Whether one of these is the first word. Then the answer is printed, and *status is the exit status. usage: what follows the program's name. */
 static inline bool usage_asked(int argc, char **argv, const char *name, const char *usage, int *status)
 {
     const char *word = argc > 1 ? argv[1] : "";

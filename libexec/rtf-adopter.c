@@ -11,7 +11,7 @@
  *   op=scan                      tell all there are
  *   op=adopt    name inode uid   close it to others, and keep it closed
  *   op=aside    name inode uid   it is wrongly named: rename it out of the way
- *   op=forget   name             it is ignored: nothing is kept of it
+ *   op=forget   name             the broker ignores it: forget it
  *   op=mode     mode             with a descriptor of what is root's in the spool: it gets this mode
  *   op=close                     with a descriptor, whose closing might have to wait for a file system
  *

@@ -1,5 +1,5 @@
-/* rtf-threads: how every thread on the machine is scheduled that is real-time, or would hand no such thing on to its children. For rtf-invariants(8)
- * and rtf-doctor(1). One JSON object a line (thread-json.h). Threads of the kernel are left out. */
+/* rtf-threads: prints how each thread is scheduled that is real-time or has reset-on-fork. For rtf-invariants(8) and rtf-doctor(1). One JSON object a line
+ * (thread-json.h). Threads of the kernel are left out. */
 #include <ctype.h>
 #include <dirent.h>
 #include <jansson.h>

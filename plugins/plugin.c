@@ -77,7 +77,7 @@ static const char *take_own_word(const struct word *word, const char *value)
     return allowed;
 }
 
-/* Those that a line may have are the plugin's own, and those that the broker reads. */
+/* A line may have the plugin's own words, and those that the broker reads. */
 static const char *no_such_word(const struct plugin *plugin, const char *key)
 {
     static const char *const of_all[] = {"threshold", "timeout", "partition", "confine", "enforce", "desired", "resource", "capacity", "interface", "rate", "device", "throughput"};

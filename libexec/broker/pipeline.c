@@ -116,7 +116,8 @@ static void end_withdrawn(struct reservation *reservation)
     revoking_done(reservation);
 }
 
-/* Root has taken it back; or its thread could not be attached, and it would end with it. Then it must not hold anything. */
+/* Why the reservation ends with this answer: root has revoked it; or its thread could not be attached, and it would end with that thread. Then it must not
+ * hold anything. */
 static enum ended ended_by(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;

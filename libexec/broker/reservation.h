@@ -109,8 +109,8 @@ enum why {
     WHY_UNCLEAR_THREAD, WHY_STILL_ATTACHED, WHY_KERNEL, WHY_BROKER_STATE, WHY_DRAINING, WHY_BEHIND, WHY_REVOKED
 };
 
-/* Why a reservation has nothing any more: root took it back, its lease was not renewed, its thread ended, its owner removed the spec, or the broker stopped, which
- * gives it back when it starts again. The journal has these numbers. */
+/* Why a reservation holds nothing any more: root revoked it, its lease was not renewed, its thread ended, its owner removed the spec, or the broker stopped. The
+ * next broker takes up what had only stopped with the broker. The journal has these numbers. */
 enum ended { ENDED_NOT, ENDED_REVOKE, ENDED_LEASE, ENDED_THREAD, ENDED_USER, ENDED_BROKER };
 
 /* What its reader will tell: nothing that is known of; news of its files, without being asked; the answer to a question. */

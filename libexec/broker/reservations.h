@@ -20,7 +20,7 @@ void reservation_uncount(struct reservation *reservation);
 struct reservation *reservation_of_task(uint64_t task);
 void reservation_forget(struct reservation *reservation);
 
-/* From here on it ends, for this reason: its NAME.json is to be removed. */
+/* The reservation is ENDING from here on, for this reason. The caller has its NAME.json removed. */
 void reservation_end(struct reservation *reservation, enum ended why);
 
 /* What its reader has told of its files has been answered, or has become nothing. */

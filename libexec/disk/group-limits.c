@@ -15,7 +15,7 @@ static const struct kind {
              {"pids.max", "+pids", false},     {"cpu.max", "+cpu", true}};
 enum { KINDS = sizeof kinds / sizeof *kinds, LINE_BYTES = 64 };
 
-/* So much in each period, which is 1 of what has none. Period 0: there is no limit. */
+/* `amount` in each period; the period is 1 for a kind without periods, and 0 if there is no limit. */
 struct limit {
     uint64_t amount, period;
 };
@@ -40,7 +40,7 @@ static bool read_limit(int root, const char *group, const struct kind *kind, str
     return sscanf(line, "%" SCNu64 " %" SCNu64, &limit->amount, &limit->period) == 1 + kind->has_period && limit->period != 0;
 }
 
-/* The least of the group's and of those above. */
+/* The lowest limit of the group and the groups above. */
 static bool read_all(int root, const char *from, const struct kind *kind, struct limit *least)
 {
     char group[GROUP_BYTES + 1];
@@ -55,7 +55,7 @@ static bool read_all(int root, const char *from, const struct kind *kind, struct
     return true;
 }
 
-/* A controller is on for our groups from when one of them needs it. */
+/* The controller is turned on for our groups when the first of them has a limit. */
 static bool write_limit(int root, const char *parent, const char *group, const struct kind *kind, const struct limit *limit)
 {
     char line[LINE_BYTES] = "max";
@@ -83,7 +83,7 @@ bool limits_copy(int root, const char *parent, const char *group, const char *fr
 {
     for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++)
         if (!copy(root, parent, group, from, anew, kind)) {
-            snprintf(reason, SERVE_REASON, "what limits it (%s) cannot be kept in its group: %s", kind->file, strerror(errno));
+            snprintf(reason, SERVE_REASON, "its limit %s cannot be kept in its group: %s", kind->file, strerror(errno));
             return false;
         }
     return true;

@@ -1,5 +1,5 @@
-/* What limits a process in its cgroup of version 2, and in those above: memory, swap, processes and CPU time. It is in one group only, and would be out of all that in
- * another. Groups and `root` as in cgroup.h. */
+/* Limits of a process by its cgroup (version 2) and the groups above: memory, swap, processes and CPU time. A process is in one group only, so that a move
+ * to another group would free it of them. Groups and `root` as in cgroup.h. */
 #ifndef RTF_GROUP_LIMITS_H
 #define RTF_GROUP_LIMITS_H
 
@@ -7,8 +7,8 @@
 
 #include "serve.h"
 
-/* `group`, which is below `parent`, limits its processes at least as much as `from` ("/" and a path). `anew`: and no more than that, for nobody is in it; else
- * it keeps what is less. False: *reason. */
+/* Gives `group`, a child of `parent`, the limits of `from` ("/" and a path) and of the groups above that. Unless `anew`, the group has processes, and keeps its
+ * own limits where they are lower. False: *reason. */
 bool limits_copy(int root, const char *parent, const char *group, const char *from, bool anew, char reason[static SERVE_REASON]);
 
 #endif

@@ -27,7 +27,7 @@ static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user
 static enum cgroups version;
 static int root = -1;
 
-/* The first process of a group; 0: it is in a pid namespace of its own; -1: there is none. */
+/* The first process of a group; 0: it is outside of our pid namespace; -1: there is none. */
 static pid_t process_in(const char *group)
 {
     char member[16];
@@ -280,8 +280,8 @@ static char *path_of(uint16_t class, char path[static PATH_BYTES])
     return path;
 }
 
-/* A process starts others: it is let go with them, to where it came from. Whoever came from nowhere that is known is one of everything else, and who came
- * from a group that has gone. */
+/* A process starts others: it is let go with them, to where it came from. If that is unknown or gone, they go to the group of
+ * everything else. */
 static bool empty(const char *path)
 {
     char group[GROUP_BYTES];
@@ -297,7 +297,7 @@ static bool empty(const char *path)
     return group_return(version, root, path, group) || (errno == ENOENT && group_empty(version, root, path, rest));
 }
 
-/* Of those that are ending the kernel knows who counts. */
+/* Only the kernel knows whether a process that is ending still keeps the group. */
 static bool remove_group(const char *path, bool is_empty)
 {
     const int error = errno;
@@ -358,8 +358,8 @@ static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t bloc
            put_weight(path, number, weight == 0 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : (unsigned)weight, reason);
 }
 
-/* In the end nothing can be done about who does not come to an end: a process that waits for a file system of its own, say. It has no weight, is named, and keeps
- * nobody from ending. */
+/* A process may never end, such as one that waits for its own FUSE file system. It has no weight any more, the message names it, and its group does not keep
+ * rtf-disk from ending. */
 static bool stays;
 
 static bool may_stay(char *reason)
@@ -396,7 +396,7 @@ static bool is_blocked(const char *group)
 }
 
 /* A process that is ending is not moved any more, and counts until it has ended, which takes as long as it takes to get CPU time for that: SCHED_IDLE
- * beside endless loops, say. Moments are left for it; the broker does not wait longer than 5 s for an answer. One that wants no CPU may take for ever. */
+ * beside endless loops, say. Moments are left for it; the broker does not wait longer than 5 s for an answer. A process that needs no CPU may never end. */
 static bool remove_rest(void)
 {
     enum { MOMENTS = 10, BLOCKED = 2, MOMENT = 50 /* ms */ };
@@ -474,7 +474,7 @@ static enum done check_threads(pid_t process, uid_t owner, char *reason)
     return all;
 }
 
-/* Elsewhere it would go on. */
+/* Outside of the frozen group the process would run. */
 static bool is_frozen(const char *now)
 {
     char line[64];

@@ -16,7 +16,7 @@
 /* Finds the hierarchy. False: *reason. *mount is where it is. */
 bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON]);
 
-/* Whether each group is a cpuset, too: then kernels want CAP_SYS_NICE of whoever moves a process that has more capabilities than they. */
+/* Whether each group is a cpuset, too: then some kernels require CAP_SYS_NICE to move a process that has capabilities which the mover lacks. */
 bool groups_are_cpusets(void);
 
 /* A thread's process belongs to its class's group, if it is its user's own in all its threads; with whom it starts later. What goes, goes back to where the

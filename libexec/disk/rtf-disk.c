@@ -2,7 +2,7 @@
  * groups (groups.h), or raises threads (hold.h); nobody else of rtf has the power to do any of that.
  *
  *     rtf-disk --serve DISK...           the broker's, on standard input, as serve.h says
- *     rtf-disk --check DISK...           says which it could not keep, and touches none
+ *     rtf-disk --check DISK...           prints which disks cannot be kept, and changes nothing
  *     rtf-disk --remove DISK=FORMER...   gives the disks back as they were, scheduler_end
  *     rtf-disk --remove-all DISK=FORMER...   and leaves no group
  *     rtf-disk --ioprio ... [--thread=TID,STARTED_BY,IOPRIO...]   the same, but threads are raised instead, and with --remove-all lowered; of those
@@ -166,7 +166,8 @@ static enum done serve_once(const char *op, const struct paragraph *request, cha
     return is_in(op, of_disks) ? serve_disk(op, request, reason) : is_in(op, of_threads) ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
 }
 
-/* What is to go, nobody asks for again. But who is beaten by those who start processes, or who do not end, would be so once more, and others wait. */
+/* Nobody repeats an op that gives something back, so it is tried twice here. But processes that multiply or do not end would do so once more, while other
+ * requests wait. */
 static enum done serve_op(const char *op, const struct paragraph *request, char reason[static SERVE_REASON])
 {
     static const char *const go[] = {"drop", "settle", "unbind", "end", NULL};

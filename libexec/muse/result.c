@@ -171,15 +171,15 @@ static void less_sentence(const json_t *granted, const struct measured *measured
         snprintf(text, SENTENCE, "%.64s: that is %.1f %% less than granted", member->name, (1 - measured->lower.alpha / share) * 100);
 }
 
-/* A reservation may be served at the beginning of one period and at the end of the next. A job of more than one runtime waits for one more each time,
- * and its marks tell only how long it waited in all. */
+/* A reservation may be served at the beginning of one period and at the end of the next. A job that needs several runtimes waits once more for
+ * each, and its marks tell only how long it waited in all. */
 static int waits_of_job(double runtime, int64_t nominal)
 {
     const double jobs_runtimes = ceil((double)nominal / 1e9 / runtime - 1e-9);
     return jobs_runtimes > 1 && jobs_runtimes < 1e6 ? 1 + (int)jobs_runtimes : 2;
 }
 
-/* The kernel enforces the runtime when its timer ticks, and a command is only as well known as it was looked at. */
+/* The kernel enforces the runtime when its timer ticks. `apart`: between two looks at a command, which makes no marks; 0: it makes marks. */
 static void silence_sentence(const json_t *granted, const struct measured *measured, const char *name, double tick, double apart, char text[static SENTENCE])
 {
     char allowed[32], ticking[32], looking[32];

@@ -2,7 +2,7 @@
  * of attached threads (marking.h); nobody else of rtf has the power to do either.
  *
  *     rtf-net --serve INTERFACE=CAPACITY...     the broker's, on standard input, as serve.h says; CAPACITY in bytes a second
- *     rtf-net --check INTERFACE...              says which it could not keep, and touches none
+ *     rtf-net --check INTERFACE...              prints which interfaces cannot be kept, and changes nothing
  *     rtf-net --remove INTERFACE...             gives the interfaces back as the kernel makes them
  *
  *   op=check   id interface                          it is ours, or why not

@@ -193,7 +193,7 @@ static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priori
     return error;
 }
 
-/* Where it can be ours, or is. */
+/* Whether the interface is ours, or can be. */
 static bool look(const char *interface, int index, enum root *root, char *reason)
 {
     char name[IFNAMSIZ] = "";

@@ -17,7 +17,7 @@ bool shaping_open(void);
 /* Whether the kernel has not been heard as it should: what was asked last can be asked again. */
 bool shaping_is_lost(void);
 
-/* Whether shaping_begin would leave the interface alone, without touching it. False: *reason. */
+/* Whether shaping_begin would take the interface. Changes nothing. False: *reason. */
 bool shaping_look(const char *interface, char reason[static SHAPING_REASON]);
 
 /* Makes the interface ours, in bytes a second: what may be promised of it. What is ours already stays as it is, but for the filter, which is `program` from

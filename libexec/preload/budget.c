@@ -98,7 +98,7 @@ static void make_params(const struct wanted *wanted, const struct profile *profi
     (void)rtf_params_set_scheduler(params, profile->plugin);
 }
 
-/* What others hold now may be had later: a program that is told EPERM would never ask again. */
+/* Refused only until others give something back: EBUSY, because a program that gets EPERM would never ask again. */
 static bool becomes_free(const char *code)
 {
     static const char *const codes[] = {"full", "neighbour", "rule-used-up", "too-many-specs", "attached-elsewhere", "still-attached", "restarting", "draining"};

@@ -8,7 +8,7 @@
 /* {"name": NAME, "verdict": TEXT}, without what ends the text's line. */
 void kept_verdict(const char *name, const char *text, size_t length);
 
-/* {"name": NAME, "released": SECONDS, "ended": WHY}: it has none any more. `why` is a word of the broker's; NULL: it had nothing. */
+/* {"name": NAME, "released": SECONDS, "ended": WHY}: the reservation has ended. `why` is a word of the broker's; NULL: "user". */
 void kept_release(const char *name, const char *why);
 
 #endif

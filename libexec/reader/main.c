@@ -14,7 +14,7 @@
  *                                       alone, and NAME.tid will have another
  *   op=done     name                    to what was told there is no answer
  *   op=remove   name file [stamp]       remove NAME.file if it is still as it was, or whatever it is; with released=WHY what it held has ended
- *   op=last                             end: the broker does, too
+ *   op=last                             end: the broker stops
  *   op=end                              end, if it is really idle: events that come now are the next reader's
  *
  * and hears

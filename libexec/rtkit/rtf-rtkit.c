@@ -50,7 +50,7 @@ static struct options options = {.terms = {.spool = "/var/spool/rtf", .runtime =
 struct caller {
     uid_t uid;
     pid_t process;
-    uint64_t started_by; /* thread.h: its id may be another process's later, while a child of it goes on with its connection */
+    uint64_t started_by; /* thread.h: the process may end, and its id be another's, while a child keeps the connection */
 };
 
 /* Unique names of the bus are never given twice: what is known of one stays true. */
@@ -92,13 +92,13 @@ static void forget_all(void)
     }
 }
 
-/* The bus tells an id, and not when its connection was made. */
+/* The bus tells the id of a process, but not when the process started or connected. */
 static uint64_t alive_now(pid_t process)
 {
     const uint64_t now = thread_now();
     const int pidfd = thread_open(process);
     if (pidfd < 0)
-        return 0; /* it has ended: nobody is it any more */
+        return 0; /* it has ended: thread_is is false for any process */
     close(pidfd);
     return now;
 }
@@ -464,7 +464,7 @@ static bool confine(void)
     return forbid_root() && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-/* As sd_bus_open_system(3), but messages bring no descriptors: to close one can take as long as the file system of its owner likes (FUSE). */
+/* As sd_bus_open_system(3), but messages bring no descriptors: close(2) of a file on a FUSE file system takes as long as its owner likes. */
 static int open_bus(sd_bus **bus)
 {
     const char *address = secure_getenv("DBUS_SYSTEM_BUS_ADDRESS");

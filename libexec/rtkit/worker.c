@@ -126,14 +126,14 @@ static enum job_result result_without_verdict(enum client_outcome outcome)
     return outcome == CLIENT_NO_BROKER ? JOB_NO_BROKER : outcome == CLIENT_DENIED ? JOB_REFUSED : JOB_FAILED;
 }
 
-/* The broker obeys no spec that is older than its thread. But between our look and our spec another thread may have come to have this id: it does not keep
- * what it was given. */
+/* The broker refuses a spec that is older than its thread. But the thread may end, and its id be another's, before the spec is written: then the spec is
+ * withdrawn. */
 static enum client_outcome ask_for(const struct terms *terms, const struct job *job, struct job_answer *answer)
 {
     const pid_t tid = caller_thread(job->caller, job->process, job->thread);
     const int pidfd = tid == 0 ? -1 : thread_open(tid);
     enum client_outcome outcome = CLIENT_OK;
-    if (pidfd < 0 || !thread_is(job->caller, job->started_by)) /* in this order: what was looked at was of the caller */
+    if (pidfd < 0 || !thread_is(job->caller, job->started_by)) /* in this order: the thread was looked up in a caller that is still the same */
         say_no_thread(answer);
     else
         outcome = ask(terms, job, tid, pidfd, answer);

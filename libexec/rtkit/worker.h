@@ -18,7 +18,7 @@ struct terms {
 /* Datagrams over a SOCK_SEQPACKET pair, to and from. */
 struct job {
     uint64_t id;
-    pid_t caller;             /* a process, as the bus knows it here; */
+    pid_t caller;             /* a process, as the bus knows it here */
     uint64_t started_by;      /* lib/thread.h */
     uint64_t process, thread; /* as the caller sees them; process 0: the caller itself */
     unsigned priority;

@@ -35,7 +35,7 @@ struct counter {
 };
 
 struct acl {
-    unsigned number; /* how many were loaded before it */
+    unsigned number; /* how many rule sets were loaded before this one */
     struct rule *rules;
     int count;
     struct counter *counters;

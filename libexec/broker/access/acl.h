@@ -23,10 +23,10 @@ extern struct acl *rules;
 struct acl *acl_load(const char *path, char reason[static REASON_BYTES]);
 void acl_free(struct acl *acl);
 
-/* Another one for each that is loaded. */
+/* No two calls of acl_load return rules with the same number. */
 unsigned acl_number(const struct acl *acl);
 
-/* Each rule with its line and its words, for status.json. Null where they are more than that file has room for: a client reads no more than 1 MiB. */
+/* Each rule with its line and its text, for status.json. Null if there are more than ACL_TOLD rules: a client reads no more than 1 MiB of that file. */
 enum { ACL_TOLD = 4000 };
 json_t *acl_as_json(const struct acl *acl);
 

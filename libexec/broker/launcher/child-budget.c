@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-enum { BUDGET = 5000000, SPAN = 250000000, PAUSE = 100000000, IDLE = 2000000 }; /* ns; IDLE: who uses no more than that in a PAUSE */
+enum { BUDGET = 5000000, SPAN = 250000000, PAUSE = 100000000, IDLE = 2000000 }; /* ns; a child that uses at most IDLE in a PAUSE is nearly idle */
 
 /* Below the broker; or as any program, but one that preempts nobody when it is woken: so it finds more to do at once. */
 static void rank(pid_t pid, bool ordinary)

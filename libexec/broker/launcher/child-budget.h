@@ -1,7 +1,7 @@
-/* A child that runs above all that is granted, and whose work users decide about: a reader, the adopter. When it uses BUDGET of CPU time, as the kernel's tick
- * counts it, within a SPAN, it is ordinary until it has been nearly idle for a PAUSE: then what it does costs others no more of their reservations than who floods
- * it could cost them alone. A flood that goes on is served by an ordinary process for all of its time. A user who asks for less, some hundred times a second, has
- * a reader with its rank all the time, or that would wait for a CPU behind all that others flood. */
+/* The CPU time of a child that runs above all grants, although users make its work: a reader, the adopter. When the child has used BUDGET, as the kernel's tick
+ * counts it, within a SPAN, it becomes an ordinary process until it has been nearly idle for a PAUSE. A user who floods the child then disturbs the
+ * reservations of others no more than any process of that user could. Some hundred requests a second stay below BUDGET: their reader keeps its rank, and does
+ * not wait for a CPU behind the floods of others. */
 #ifndef RTF_CHILD_BUDGET_H
 #define RTF_CHILD_BUDGET_H
 
@@ -17,7 +17,7 @@ struct budget {
     clockid_t clock;
     timer_t timer;
     bool is_timed;
-    int64_t since;         /* when it had BUDGET left, CLOCK_MONOTONIC, ns */
+    int64_t since;         /* when all of BUDGET was left, CLOCK_MONOTONIC, ns */
     int64_t used;          /* of CPU time when it was last looked at, ns */
     struct timer ordinary; /* set: until then it is, at least */
 };

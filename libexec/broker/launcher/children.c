@@ -269,7 +269,8 @@ static bool ends_by_itself(const struct child *child)
     return child->kind == CHILD_HELPER || child->kind == CHILD_NET || child->kind == CHILD_GUARD || child->kind == CHILD_LOG;
 }
 
-/* Before any is waited for: the kernel takes 10 ms and more to end a process that watches directories, and ends several at once. */
+/* All children, before the first is waited for: the kernel takes 10 ms and more to end a process that watches directories, and ends several at the same
+ * time. */
 static void signal_all(void)
 {
     for (int i = 0; i < children_count; i++)

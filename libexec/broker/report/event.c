@@ -237,7 +237,8 @@ static void write_event(const struct event *event, uint64_t left_out)
 
 /* ---- budgets ---- */
 
-static struct account *part_of(const struct event *event)
+/* The account whose budget the line is charged to; NULL: none. */
+static struct account *charged_account(const struct event *event)
 {
     struct account *account = event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;
     return account != NULL && account->log_of != NULL ? account->log_of : account;
@@ -248,7 +249,7 @@ static struct account *part_of(const struct event *event)
 static bool has_budget(const struct event *event, uint64_t *left_out)
 {
     char reason[160];
-    struct account *account = part_of(event);
+    struct account *account = charged_account(event);
     if (account == NULL)
         return true;
     const int64_t now = monotonic_now();
@@ -273,7 +274,7 @@ static void write_within_budget(const struct event *event, uint64_t left_out)
     if (!has_budget(event, &left_out))
         return;
     write_event(event, left_out);
-    struct account *account = part_of(event);
+    struct account *account = charged_account(event);
     if (account != NULL && waiting_length > before)
         account->log_bytes += waiting_length - before;
 }

@@ -79,7 +79,7 @@ static json_t *background_of(int plugin)
     return resource_where(plugin_line(plugin)->resource) == NULL ? json_null() : json_integer((json_int_t)ledger_background(plugin));
 }
 
-/* As its enforce= says; null where there is nothing to say. */
+/* The value of enforce= that is in force; NULL if the line cannot have one. */
 static const char *enforce_of(const struct plugin_line *line)
 {
     if (line->raises)
@@ -152,7 +152,7 @@ static json_int_t pid_namespace(void)
 static json_t *config_as_json(void)
 {
     json_t *path = json_string(config);
-    return path == NULL ? json_null() : path; /* no UTF-8 */
+    return path == NULL ? json_null() : path; /* the path is not UTF-8 */
 }
 
 /* A new text, or NULL: no memory. */

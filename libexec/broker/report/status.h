@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Before the launcher is forked: tells it about the program. Members of the group may read the file, which names that directory, of plugins.conf and acl.conf. */
+/* Before the launcher is forked: tells it about the program. Members of the group may read the file. It names `directory`, which has
+ * plugins.conf and acl.conf. */
 void status_prepare(const char *program, gid_t group, const char *directory);
 
 /* Starts it, and tells what is true now. False: the launcher is gone. */
@@ -27,7 +28,7 @@ void status_refused(void);
 /* To be called before the broker waits. */
 void status_notice(void);
 
-/* Rules were read: who had them read asks what is in force at once. */
+/* Rules were read again: the file tells them at once, because the administrator is about to ask. */
 void status_hurry(void);
 
 /* The broker ends: waits, but not for long, until the file says so. */

@@ -185,7 +185,7 @@ json_t *verdict_grant(const struct grant *grant)
     return grant_or_null(kept(&object), grant);
 }
 
-/* What has been put back is attached no more. */
+/* A broker that stops has put the thread back: it is not attached any more. */
 static json_t *thread_or_null(const struct attachment *attachment, enum ended ended)
 {
     return attachment == NULL || ended == ENDED_BROKER ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment_is_pending(attachment) ? "pending" : "attached");
@@ -218,8 +218,8 @@ static void drop_dry_run(json_t *verdict)
     (void)json_object_del(verdict, "would_grant");
 }
 
-/* What a broker says at its end answers no request: not the one that is under way, whose files and token are noted already, and not the
- * last one, whose owner may not have read yet that it was refused. */
+/* The verdict of a broker that stops answers no request, and so has no token: the owner may not have read yet that the last request was refused. If a request
+ * is under way, its files are noted already as judged, and the verdict must not name them. */
 static bool answers_files(const struct reservation *reservation, const struct outcome *outcome)
 {
     return outcome->ended != ENDED_BROKER || reservation->request == NULL;
@@ -259,7 +259,7 @@ static bool verdict_write(const struct reservation *reservation, const struct ou
         errno = ENOMEM;
         return false;
     }
-    /* The next broker is to tell the owner what holds then: what the broker's end says has another time than the decision. */
+    /* 0: the next broker finds that this verdict is not the decision's, and tells the owner what holds then. */
     const int64_t decided = outcome->ended == ENDED_BROKER ? 0 : reservation->decided;
     const struct told_verdict told = {text, length - 1, decided, kind_name(outcome->kind), answers, more}; /* without the newline */
     reader_verdict(reservation->user, reservation->name, &told);
@@ -286,7 +286,7 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
 void verdict_laid_down(struct reservation *reservation)
 {
     struct outcome outcome = {.kind = UPDATE, .ended = ENDED_BROKER};
-    snprintf(outcome.reason, sizeof outcome.reason, "the broker has stopped: thread %d is what it was before, until a broker starts", (int)reservation->attachment->tid);
+    snprintf(outcome.reason, sizeof outcome.reason, "the broker has stopped and put thread %d back to what it was: the next broker attaches it again", (int)reservation->attachment->tid);
     verdict_tell(reservation, &outcome, -1, false, false);
 }
 

@@ -14,7 +14,7 @@ json_t *verdict_grant(const struct grant *grant);
  * not take it the reader tries again. And a line in the log, with how long it took (us; -1: that means nothing). */
 void verdict_tell(struct reservation *reservation, const struct outcome *outcome, int64_t microseconds, bool answers, bool more);
 
-/* The broker ends, and the thread has been put back. */
+/* Tells the owner that the broker stops and has put the thread back. */
 void verdict_laid_down(struct reservation *reservation);
 
 /* A verdict without a request: what holds changed, or a restart cut off the one that was due. */

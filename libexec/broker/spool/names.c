@@ -30,8 +30,8 @@ struct question {
     char name[80]; /* of a question about a name in acl.conf */
 };
 STAILQ_HEAD(questions, question);
-static struct questions questions = STAILQ_HEAD_INITIALIZER(questions), last = STAILQ_HEAD_INITIALIZER(last); /* last: not asked yet */
-static int asked, urgent; /* questions of the first list; those that are not of the other */
+static struct questions questions = STAILQ_HEAD_INITIALIZER(questions), last = STAILQ_HEAD_INITIALIZER(last); /* last: not sent yet */
+static int asked, urgent; /* asked: how many `questions` has; urgent: how many of them were never in `last` */
 enum { LAST_AT_ONCE = 8 };
 static int64_t started; /* not more often than once a second */
 
@@ -171,7 +171,7 @@ static void ask_last(void)
     }
 }
 
-/* False: what is known is too old, or nothing is. Then it is about to be asked for. */
+/* False: nothing is known of the account, or that is too old, and the caller asks unless it was asked already. */
 static bool is_ready(struct account *account)
 {
     if (account->state == ACCOUNT_ASKED)

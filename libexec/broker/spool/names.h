@@ -12,7 +12,7 @@ void names_prepare(char *path, struct identity_to_run_as as, void (*known)(struc
 /* False: it could not be started. */
 bool names_start(void);
 
-/* Nothing that was asked is without an answer; or nothing but what account_ready_last asked. */
+/* Whether every question has been answered; unless `all`, those of account_ready_last do not count. */
 bool names_are_settled(bool all);
 struct account *account_find(uid_t uid);
 
@@ -25,7 +25,8 @@ void account_let_go(struct account *account);
  * it has been asked for, and will be passed on. */
 bool account_ready(struct account *account);
 
-/* The same, but it is asked for only when few others are: any number of uids can be made up, and a directory server may take ms for each. */
+/* The same, but it is asked for only while few other questions wait: a user can make up any number of uids, and a directory server may take milliseconds for
+ * each. */
 bool account_ready_last(struct account *account);
 
 /* Asks whether acl.conf's NAME or @NAME exists; the answer is only a warning in the log. */

@@ -13,7 +13,7 @@
 #include "keepers.h"
 #include "process.h"
 
-/* What the program says on standard error. False: it does not end with 0. */
+/* Runs a program and takes the first line that it writes to standard error. False: its exit status is not 0. */
 static bool ask(char *const words[], char said[static REASON_BYTES])
 {
     char *const environment[] = {NULL};
@@ -34,7 +34,7 @@ static bool ask(char *const words[], char said[static REASON_BYTES])
     return error == 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* The helper that would keep the line is asked, for it knows what it leaves alone. */
+/* Asks the helper that would serve the line: only the helper knows which interfaces and disks it leaves alone. */
 static bool would_be_kept(const struct plugin_line *line, char reason[static REASON_BYTES])
 {
     const enum kept kept = kept_by(line);

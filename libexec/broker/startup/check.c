@@ -89,14 +89,15 @@ void check(const struct options *options)
         ask_plugins(options);
         ask_kernel();
     }
-    /* A start serves on with such a line off: the configuration is right, and something that it names is not there. */
+    /* A broker starts with such a line off: the configuration is valid, and only an interface or a disk that it names is not there. */
     const bool kept = check_kept();
-    const pid_t child = options->faults ? -1 : kept ? 0 : fork();
-    if (child == 0)
-        lint(options->config);
-    if (child > 0)
-        (void)waitpid(child, NULL, 0);
-    exit(kept ? EX_OK : EX_UNAVAILABLE);
+    if (options->faults)
+        exit(kept ? EX_OK : EX_UNAVAILABLE);
+    const pid_t child = kept ? -1 : fork();
+    if (kept || child == 0)
+        lint(options->config); /* does not return */
+    (void)waitpid(child, NULL, 0);
+    exit(EX_UNAVAILABLE);
 }
 
 int put_back(const struct options *options)

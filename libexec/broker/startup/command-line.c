@@ -73,7 +73,7 @@ static const struct argp_option argp_options[] = {
     {"reader-user", OPTION_READER_USER, "USER", 0, "Whose identity the programs have that read users' files (default rtf-reader, else as plugins)", 0},
     {"max-specs", OPTION_MAX_SPECS, "N", 0, "The most specs that one user may have (default 1000)", 0},
     {"state", OPTION_STATE, "DIR", 0, "Where what is in force is written down, in a directory of its own (default /run/rtf if it is in memory, else the spool)", 0},
-    {"check", OPTION_CHECK, "faults", OPTION_ARG_OPTIONAL, "Read plugins.conf and acl.conf, say what is wrong with them or (not with =faults) may not be meant, and end", 0},
+    {"check", OPTION_CHECK, "faults", OPTION_ARG_OPTIONAL, "Read plugins.conf and acl.conf, print what is wrong and, unless =faults, what may be a mistake, and end", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
     {0}};
 

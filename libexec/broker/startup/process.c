@@ -83,8 +83,8 @@ void clean_process(void)
     }
 }
 
-/* An attached thread takes two descriptors, a spec without a thread none. A user whose specs all have threads must leave others the descriptors that they
- * need. */
+/* An attached thread takes two descriptors, and a spec without a thread takes none. Even when a user has --max-specs threads, OWN descriptors are left for the
+ * other users. Without room for THREADS threads the broker does not start. */
 void allow_descriptors(void)
 {
     enum { OWN = 1024, OF_THREAD = 2, THREADS = 1000, WANTED = 524288 };

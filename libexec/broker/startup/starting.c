@@ -105,7 +105,7 @@ static bool strangers_are_known(void)
     return directories_are_known() && names_are_settled(true);
 }
 
-/* Before the uids that a user can make up, who may have as many directories as they like. */
+/* Asks for the owners of reservations first: a user can make up any number of uids, each with a directory. */
 static void ask_for_owners(const struct recorded_state *state)
 {
     uint64_t uid;

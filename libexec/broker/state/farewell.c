@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "readers.h"
 #include "timers.h"
+#include "units.h"
 #include "verdict.h"
 
 static const int64_t patience = INT64_C(1000000000); /* ns */
@@ -20,7 +21,7 @@ static bool tell_owner(struct user *user)
         if (reservation->attachment == NULL)
             continue;
         verdict_laid_down(reservation);
-        readers_flush(); /* one at a time: what a reader has not taken yet is bounded */
+        readers_flush(); /* after each verdict: a reader is failed when its output is too long */
         told = true;
     }
     return told;
@@ -32,14 +33,6 @@ static size_t tell_all(struct user **told)
     for (struct user *user = users_first(); user != NULL; user = user->hh.next)
         if (tell_owner(user))
             told[count++] = user;
-    return count;
-}
-
-static size_t users_count(void)
-{
-    size_t count = 0;
-    for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
-        count++;
     return count;
 }
 
@@ -55,14 +48,14 @@ static void wait_for_readers(struct user **told, size_t count)
         const int64_t left = until - monotonic_now();
         if (waits == 0 || left <= 0)
             break;
-        (void)poll(sockets, waits, (int)(left / 1000000) + 1);
+        (void)poll(sockets, waits, poll_milliseconds(left));
     }
     free(sockets);
 }
 
 void farewell(void)
 {
-    struct user **told = allocate((users_count() + 1) * sizeof *told);
+    struct user **told = allocate((HASH_COUNT(users_first()) + 1) * sizeof *told);
     wait_for_readers(told, tell_all(told));
     free(told);
 }

@@ -1,8 +1,8 @@
-/* The last word to owners when the broker stops: their threads are what they were before, and no verdict says "attached". */
+/* Tells owners, when the broker stops, that their threads have been put back: no verdict says "attached" any more. */
 #ifndef RTF_FAREWELL_H
 #define RTF_FAREWELL_H
 
-/* After the threads have been put back. Readers have a second together: an owner can stop a reader, but not the broker. */
+/* After lay_down. Waits for all readers together, a second at most: an owner can suspend a reader, and that does not delay the end of the broker further. */
 void farewell(void);
 
 #endif
