@@ -72,6 +72,66 @@ asked() {
     says 'select(.stage == "verdict" and .decision == "ok")'
 }
 
+# shown PAGE HEADING: the commands of its literal blocks there, for the users of this test and its configuration. An editor adds a comment.
+shown() {
+    awk -v heading="# $2" '/^```/ { literal = !literal; next } !literal && /^# / { inside = $0 == heading } inside && literal { gsub(/\\\\/, "\\"); sub(/^# /, ""); print }' "$RTF_SOURCE/man/$1.scd" |
+        sed -E -e "s/\\bann\\b/$ALICE/g; s/\\bbob\\b/$BOB/g; s,/etc/rtf,$CONFIG,g" -e '/^(reboot|apt-get )/d' >"$WORK/script"
+    [ -s "$WORK/script" ]
+}
+# typed_by_root: that script, with errors fatal; what it prints is in $WORK/out.
+typed_by_root() {
+    printf '#!/bin/sh\necho "# edited" >>"$1"\n' >"$WORK/bin/editor"
+    printf '#!/bin/sh\n[ "$1" = rtf ] && shift && exec rtf "$@"\n' >"$WORK/bin/service" # it finds the script in /etc/init.d, which front/init.bats tries
+    chmod 755 "$WORK/bin/editor" "$WORK/bin/service"
+    (cd "$WORK/home" && PATH=$WORK/bin:/usr/bin:/bin sh -eu "$WORK/script" </dev/null >"$WORK/out" 2>&1 3>&-) || { cat "$WORK/script" "$WORK/out" >&2; return 1; }
+}
+reserves() { told '.result == "OK"' "$(spec "$1" "$2" '{"runtime": "10ms", "period": "200ms"}')"; }
+
+@test "the examples of rtf-revoke(8) and rtf-history(8)" {
+    # Both are members: the rules are for all users, and name these two.
+    sed -i "s/^$ALICE /- /" "$CONFIG/acl.conf"
+    for user in $ALICE $BOB; do echo "$user - max_priority 48" >>"$CONFIG/acl.conf"; done
+    broker_start
+    for name in cam cam-2 arm; do reserves $ALICE $name; done
+    reserves $BOB leg
+    shown rtf-revoke.8 EXAMPLES
+    [ "$(wc -l <"$WORK/script")" -eq 4 ]
+    typed_by_root
+    out "rtf revoke: $BOB/leg is revoked"
+    shown rtf-history.8 EXAMPLES
+    [ "$(wc -l <"$WORK/script")" -eq 3 ]
+    typed_by_root
+    for name in $ALICE/cam $ALICE/cam-2 $ALICE/arm $BOB/leg; do grep -qx "$name" "$WORK/out"; done
+    reserves $ALICE cam
+    shown rtf-revoke.8 DESCRIPTION
+    typed_by_root
+    told '.refusal.code == "beyond-rule"' "$(spec $ALICE cam '{"runtime": "10ms", "period": "200ms"}')"
+}
+
+@test "the examples of rtf-acl(8), rtf-reload(8), rtf-restart(8), rtf-drain(8), rtf-resume(8) and rtf-doctor(1)" {
+    broker_start
+    cp "$CONFIG/acl.conf" "$WORK/home/new.conf"
+    shown rtf-acl.8 EXAMPLES
+    sed -i '/^rtf\|^service/!d' "$WORK/script" # without what they print
+    typed_by_root
+    grep -q "^uid $ALICE on EDF: up to 0.5 in all, 0.5 left" "$WORK/out"
+    grep -Eq "^uid $ALICE +FP +0.5 +0.5$" "$WORK/out"
+    for page in rtf-reload.8 rtf-restart.8; do
+        shown $page EXAMPLES
+        typed_by_root
+    done
+    wait "$BROKER" || true
+    BROKER=$("$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1)
+    for page in rtf-drain.8 rtf-resume.8; do
+        shown $page EXAMPLES
+        typed_by_root
+    done
+    reserves $ALICE cam
+    shown rtf-doctor.1 EXAMPLES
+    sed -i '/--json/!d' "$WORK/script"
+    typed_by_root
+}
+
 @test "a broker from a build tree that nobody else can enter, as rtf-brokerd(8) shows it" {
     mkdir -m 700 "$WORK/checkout"
     mkdir "$WORK/checkout/build"

@@ -42,6 +42,40 @@ typed() {
     grep -q '"result":"OK"' "$WORK/out"
 }
 
+# sentences HEADING: the commands within the sentences there.
+sentences() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside && !/^    /' "$RTF_SOURCE/README.md" | grep -oE '`rtf [^`]*`' | tr -d '`' | sort -u; }
+
+@test "List and watch: the commands within its sentences print something, and JSON with --json" {
+    broker_start
+    silent rtf declare cam -T 10ms -P 100ms
+    rtf log >/dev/null # it keeps what the user is told from now on
+    silent rtf release cam
+    silent rtf declare cam -T 10ms -P 100ms
+    printf '#!/bin/sh\n[ "$*" != "log -f" ] && [ "$*" != "log -f --json" ] || exec timeout 1 %s --spool %s "$@"\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf" "$SPOOL" "$RTF_BIN/rtf" "$SPOOL" >"$WORK/bin/rtf"
+    [ "$(sentences 'List and watch' | wc -l)" -eq 6 ]
+    count=0
+    while read -r _ words; do
+        [ "$words" != top ] || continue # of a terminal: top.bats
+        for option in '' --json; do
+            # shellcheck disable=SC2086 # words
+            PATH=$WORK/bin:$PATH command rtf $words $option >"$WORK/out" 2>"$WORK/err" </dev/null || [ $? -eq 124 ] || [ "$words" = doctor ]
+            [ -s "$WORK/out" ]
+            [ -z "$option" ] || jq . "$WORK/out" >/dev/null
+            count=$((count + 1))
+        done
+    done < <(sentences 'List and watch')
+    [ "$count" -eq 10 ]
+}
+
+@test "What did I get?" {
+    command -v gnuplot >/dev/null || skip 'there is no gnuplot, which rtf muse report needs'
+    broker_start
+    install -d -o $ALICE "$WORK/home"
+    [ "$(lines 'What did I get?' | wc -l)" -eq 4 ]
+    { echo "cd '$WORK/home'"; lines 'What did I get?' | sed -e '$d' -e 's/"10s"/"2s"/'; } | typed
+    grep -q '^cam: granted 10ms/40ms; got ' "$WORK/out"
+}
+
 # player: a program whose thread has a name, until its standard input ends.
 player() {
     cat >"$WORK/player" <<'END'
