@@ -81,7 +81,7 @@ is_for() {
     is still-attached $ALICE cam '{"units": {"count": 1}}'
 }
 
-# sentence PATTERN UID NAME JSON: that is the sentence of its answer; null: it has none.
+# sentence PATTERN UID NAME JSON: the sentence of the verdict matches; null: there is none.
 sentence() {
     local answer
     answer=$(spec "${@:2}")

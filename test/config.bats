@@ -208,7 +208,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 }
 
 # bats test_tags=turn:0
-@test "a property that is none, and the one that is meant" {
+@test "an unknown property, and the property that is meant" {
     for property in MAX_RUNTIME=max_runtime max-runtime=max_runtime min_utilization=max_utilization max_perid=max_period; do
         is_wrong acl.conf 1 "unknown property \"${property%=*}\"; did you mean ${property#*=}?" "- - ${property%=*} 1"
     done
@@ -324,7 +324,7 @@ find_broker() { BROKER=$("$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1)
 
 @test "where the limit of open files cannot be raised, it suffices for --max-specs, or a warning says so, or the broker does not start" {
     local sentence='the limit of open files (RLIMIT_NOFILE) is' broker
-    # By a root who may not raise a limit, as in a container.
+    # Root may not raise a limit, as in a container.
     broker=(setpriv --bounding-set -sys_resource -- "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"})
     for limit in '1024:3023 1000 3024' '3023 1001 3026' '1223 100 1224'; do
         read -r limit specs needed <<<"$limit"

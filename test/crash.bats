@@ -102,7 +102,7 @@ answers_left() {
     [ "$took" -ge 1000 ]
     [ "$took" -lt 30000 ] # the broker waits for the kernel, too
     [ "$(jq -c '[.thread, .ended]' "$SPECS/$BOB/arm.verdict")" = '[null,"broker"]' ]
-    is_attached $ALICE cam "$alices" # so the reader was stopped
+    is_attached $ALICE cam "$alices" # the stopped reader has written no verdict
     broker_start
     eventually is_attached $ALICE cam "$alices"
     eventually is_attached $BOB arm "$SLEEPER"

@@ -112,7 +112,7 @@ END
     done
     wait "$slow" || true
     grep -q 'SLOW' "$WORK/out/slow"
-    # The signal of the directory wakes it eight times at most. Then it hears of its own spec only.
+    # The signal of the directory wakes rtf-wait eight times at most. Then only its own spec does.
     [ "$(grep -c 'poll(' "$WORK/out/trace")" -le 12 ]
 }
 

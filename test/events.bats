@@ -118,7 +118,7 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
 }
 
 # bats test_tags=turn:1
-@test "the log says why something is reserved no more" {
+@test "the log says why a reservation ended" {
     broker_start
     why() { jq -r --arg name "$1" 'select(.name == $name and .stage == "release") | .ended' "$EVENTS"; }
     has_ended() { [ "$(why "$1")" = "$2" ]; }

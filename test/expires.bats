@@ -60,7 +60,7 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     kill -CONT "$edf"
     [ "$(field .grant.accepted_runtime "$(verdict $ALICE cam)")" = 2000 ]
     no logged '.name == "cam" and .decision == "ended"'
-    kill -KILL "$(helpers "rtf-reader.* $ALICE ")" # whoever ends says what there is to remove
+    kill -KILL "$(helpers "rtf-reader.* $ALICE ")" # the next reader asks what to remove
     spec $ALICE other '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     [ "$(field .grant.accepted_runtime "$(verdict $ALICE cam)")" = 2000 ]
 }

@@ -99,7 +99,7 @@ once_of() {
 
 readers_have_ended() { [ -z "$(helpers rtf-reader)" ]; }
 
-# private_tree: the programs, where a test may take some of them away
+# private_tree: a copy of the programs, which a test may replace or remove
 private_tree() {
     mkdir "$WORK/tree"
     cp -a "$RTF_STAGE/usr" "$WORK/tree/"

@@ -15,7 +15,7 @@ tidy() {
     [ ! -d "$blkio/rtf-test" ]
     hand_on_as_before
 }
-# The root of version 2 hands on the controllers that it handed on before the test (ours).
+# The root of version 2 hands on the controllers again that it handed on before the function ours.
 hand_on_as_before() {
     local each
     [ -n "${CONTROLLERS+known}" ] || return 0
@@ -266,7 +266,7 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     [ "$(cat "$SPOOL/state/disks")" = nosuchdisk ] # else what root chooses from here on would be put back at the next end
 }
 
-# ours: the group rtf-test, whose children can have limits. With version 1 each kind of limit has groups of its own.
+# ours: makes the group rtf-test, whose children can have limits. Needs version 2: with version 1 each kind of limit has its own hierarchy.
 ours() {
     [ -e "$blkio/cgroup.controllers" ] || skip 'disks are in cgroup version 1 here'
     CONTROLLERS=$(<"$blkio/cgroup.subtree_control")
@@ -274,7 +274,7 @@ ours() {
     mkdir "$blkio/rtf-test"
     echo '+cpu +memory +pids' >"$blkio/rtf-test/cgroup.subtree_control"
 }
-# own GROUP: such a group of Alice's, as a service manager hands it over.
+# own GROUP: makes a group of Alice's, as a service manager delegates it.
 own() {
     mkdir "$blkio$1"
     chown $ALICE "$blkio$1" "$blkio$1"/cgroup.{procs,threads,subtree_control}
@@ -302,7 +302,7 @@ attached() { # NAME TID
     group=$(group_of "$SLEEPER")
     [[ $group == /rtf-disk/c* ]]
     [ "$(limits "$group")" = '20 67108864 50000 100000' ]
-    # Another one comes beside it, from where there is more of one and less of another.
+    # A second process comes from a group with more memory and fewer processes.
     own /rtf-test/other
     echo 5 >"$blkio/rtf-test/other/pids.max"
     first=$SLEEPER
@@ -313,7 +313,7 @@ attached() { # NAME TID
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually has_groups 0
     [ "$(group_of "$first")" = /rtf-test/some ]
-    # Who has no limits gets none from those before.
+    # A process without limits does not get those of the processes before.
     reserve $ALICE cam
     sleeper_in /rtf-test/some
     attached cam "$SLEEPER"
@@ -330,7 +330,7 @@ attached() { # NAME TID
     broker_start
     own /rtf-test/alice
     echo 9 >"$blkio/rtf-test/alice/pids.max"
-    # The owner has made a child for those that come back, and spoilt that as well.
+    # The second time the owner has also made rtf-returned, and spoilt it.
     for spoil in : 'mkdir rtf-returned && echo +memory >rtf-returned/cgroup.subtree_control'; do
         sleeper_in /rtf-test/alice
         reserve $ALICE cam
@@ -343,7 +343,7 @@ attached() { # NAME TID
         eventually has_ended "$SLEEPER"
         as $ALICE sh -c "cd '$blkio/rtf-test/alice' && rmdir rtf-returned* && echo -memory >cgroup.subtree_control"
     done
-    # As many groups as may be are there already.
+    # No further group may be made.
     sleeper_in /rtf-test/alice
     reserve $ALICE cam
     attached cam "$SLEEPER"

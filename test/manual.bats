@@ -232,7 +232,7 @@ session() {
         answer=$(spec $ALICE cam "{\"$key\": []}")
         [[ $(field .reason "$answer") != *'is unknown'* ]] || { echo "$answer" >&2; false; }
     done
-    # It knows no others.
+    # The broker knows no other keys.
     [ "$({ sed -n 's/^    {"\([a-z_]*\)", take_.*/\1/p' "$RTF_SOURCE/lib/spec-parse.c"; printf '%s\n' disk network units; } | sort | xargs)" = "$keys" ]
 }
 

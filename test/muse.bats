@@ -528,7 +528,7 @@ END_OF_RELAY
     [ "$("$MUSE" analyse out | grep -c '^a: ')" -eq 1 ]
 }
 
-@test "muse: jobs of ten runtimes, and looks at a command, tell of no single silence" {
+@test "muse: the silence of jobs of ten runtimes, and of looks at a command, has a higher bound" {
     experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "1ms", "period": "2ms", "nominal": "10ms"' >e.json
     server 1 1000 2000 0 10000 400 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
@@ -536,13 +536,13 @@ END_OF_RELAY
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 4}}}' >out/run.json
     "$MUSE" analyse out >said
     no grep 'that is longer than' said
-    # Twice the period: thirty milliseconds in each job.
+    # With twice the period each job waits for thirty milliseconds.
     server 1 1000 4000 0 10000 200 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 2}}}' >out/run.json
     "$MUSE" analyse out >said
     grep -qx 'a: that is longer than 11 (P - Q) = 11ms and a tick of 4ms' said
-    # Two looks that were far apart.
+    # The looks at a command were far apart.
     for apart in 0.02 0.01; do
         command jq -n --argjson apart $apart '{tick: 0.004, threads: {a: {cpu_time: 2, looked_every: $apart}}}' >out/run.json
         "$MUSE" analyse out >"said.$apart"

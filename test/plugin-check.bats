@@ -143,7 +143,7 @@ ours() {
     [[ $stderr == *"the answers are"* ]]
 }
 
-@test "a plan over several CPUs counts once, and may take what all of them have, whatever kind the plugin is" {
+@test "a plan over several CPUs counts once, and may take the capacity of all of them, for each kind of plugin" {
     clean "$(ours edf)" --model none --words partition=global --priority -
     finds over-threshold "the sum of utilisations on these 2 CPUs is at most 1: 2 times threshold= (equation 3)" "$(ours edf)" --model none --words "partition=global threshold=0.5" --priority -
 }

@@ -2,8 +2,8 @@
  * with its standard input; for the word `properties` it only reads those. With COUNT, asks so often, one after another, and prints the median of how long
  * an answer took, in us.
  * rtkit-client lost COUNT THREADS: with so many threads, asks so often for one that there is not, and waits for no answer.
- * rtkit-client orphan: asks for its own thread; after a line ends, and leaves its connection to a child, which asks for the process that each line has.
- * rtkit-client descriptor: asks with a descriptor in the message.
+ * rtkit-client orphan: asks for its own thread; after a line on standard input it ends, and its child goes on with the connection, and asks for the process of each further line.
+ * rtkit-client descriptor: asks by a message with a descriptor.
  * rtkit-client first|next COUNT: the same for so many threads that each ask once, on a new connection that has read the properties, or all on one. */
 #include <pthread.h>
 #include <signal.h>
@@ -126,7 +126,7 @@ static void print_answer(int id, int answer, const sd_bus_error *error)
     fflush(stdout);
 }
 
-/* By the system call itself: sd-bus is not to notice that it is another process. */
+/* By the system call itself, so that sd-bus does not notice that it runs in another process. */
 static int leave_to_child(sd_bus *bus)
 {
     char line[32];

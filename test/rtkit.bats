@@ -147,7 +147,7 @@ property() {
     eventually test -s "$WORK/inside"
     grep -q '^unshare:' "$WORK/inside" && skip 'unprivileged users may not make user namespaces here'
     [ "$(cat "$WORK/inside")" = '1 ok' ]
-    inside=$(pgrep --newest -u $ALICE -x rtkit-client) # the one of a test before may not have ended yet
+    inside=$(pgrep --newest -u $ALICE -x rtkit-client) # that of an earlier test may not have ended yet
     [[ $(kernel "$inside") == "fifo "* ]]
 }
 
@@ -184,10 +184,10 @@ property() {
     [ $(($(consumed "$RTKIT") - before)) -lt 1000 ] # to read the status of each thread takes 3 s and more
 }
 
-# A program in a pid namespace may ask for its own threads alone. Its connection is its child's when it has ended, and the bus still says its id.
+# A program in a pid namespace may ask for its own threads only. When the program has ended, its child has the connection, and the bus still tells the parent's id.
 orphaned() { ! kill -0 "$caller" 2>/dev/null; }
 is_alices() { [ "$(stat -c %u "/proc/$1")" = $ALICE ]; }
-# says PROCESS: to the child; its answer
+# says PROCESS: the child asks for it; prints the answer
 says() {
     local lines
     lines=$(($(wc -l <"$WORK/inside") + 1))
@@ -196,13 +196,13 @@ says() {
     eventually has_lines "$lines"
     tail -n 1 "$WORK/inside"
 }
-# reuses ID: somebody else of Alice's has it from now on
+# reuses ID: another process of Alice's has this id from now on
 reuses() {
     "$RTF_STAGE/reuse" "$1" setpriv --reuid $ALICE --regid $ALICE --clear-groups --pdeathsig KILL sleep infinity 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually is_alices "$1"
 }
-@test "who has a caller's id when the caller has ended lends its connection nothing" {
+@test "a process that gets the id of a caller that has ended gives its connection no rights" {
     broker_start
     serves
     sleeper $ALICE
@@ -238,18 +238,18 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     eventually is_asked_for "$caller"
     kill -KILL "$caller"
     wait "$caller" || true
-    sleep 0.05 # the time of a file and the start of a thread are that coarse
+    sleep 0.05 # the kernel's times of files and starts of threads are multiples of up to 10 ms
     reuses "$caller"
     kill -CONT "$BROKER"
     eventually grep -q "rtkit-$caller.json is older than thread $caller" "$EVENTS"
     ended=$caller
-    client $ALICE 7 # the same worker, which is done with the first call then
+    client $ALICE 7 # by the same worker, which has answered the first call by then
     [ "$SAID" = ok ]
     is_policy "$ended" other
     [ ! -e "$SPECS/$ALICE/rtkit-$ended.json" ]
 }
 
-# Closing it would take as long as the file system of its owner likes.
+# The owner's file system could make close(2) take for ever.
 @test "no descriptor comes with a message" {
     broker_start
     serves

@@ -190,15 +190,15 @@ named_thread_is_attached() {
 }
 
 # bats test_tags=turn:0
-@test "what does not come is told after ten seconds, and the reservation is renewed as long" {
+@test "a line says after ten seconds that the sign has not come, and the reservation is renewed until then" {
     broker_start
-    PREFIX=(strace -o "$WORK/open/trace" -e inject=perf_event_open:error=EACCES) # it looks now and then
+    PREFIX=(strace -o "$WORK/open/trace" -e inject=perf_event_open:error=EACCES) # without perf events rtf-run looks at intervals
     for when in ready thread:nosuch; do
         rm -f "$AT"
         start --attach=$when -T 5ms -P 20ms -- sh -c "echo \$\$ >$AT; exec sleep 300"
         begins
         before=$(stat -c %.Y "$OWN"/run-*.json)
-        eventually test -s "$WORK/err" || eventually test -s "$WORK/err" # for ten seconds nothing is said
+        eventually test -s "$WORK/err" || eventually test -s "$WORK/err" # rtf-run says nothing for ten seconds
         case $when in
         ready) [ "$(<"$WORK/err")" = 'rtf-run: sh has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until then' ] ;;
         *) [ "$(<"$WORK/err")" = 'rtf-run: sh has no thread named nosuch yet: it runs without a reservation until then' ] ;;

@@ -88,8 +88,8 @@ attach_anew() {
     eventually is_attached $ALICE other "$tid"
 }
 
-# hanging UID: a process of that user in HANGING, and behind `hangs` it does not come to the end of its exit: that closes a file of a file system whose program is
-# stopped. It does, behind `hangs_no_more`, which tidy calls, too.
+# hanging UID: starts a process of that user, $HANGING. `hangs` kills it, and it cannot finish its exit, which closes a file of a file system whose program is
+# stopped. `hangs_no_more` lets it finish; tidy calls that, too.
 hanging() {
     (: <>/dev/fuse) 2>/dev/null || skip 'no FUSE in this kernel'
     mkdir "$WORK/hang"
@@ -118,7 +118,7 @@ hangs() {
 is_hanging() { read -r _ _ state _ _ _ _ _ flags _ <"/proc/$HANGING/stat" && [ "$state" = D ] && [ $((flags & 4)) -ne 0 ]; }
 hangs_no_more() {
     [ -n "${HANGS_ON:-}" ] || return 0
-    kill -KILL "$HANGS_ON" # its connection ends with it
+    kill -KILL "$HANGS_ON" # the connection to the kernel ends with this process
     wait "$HANGS_ON" "$HANGING" 2>/dev/null || true
     umount -l "$WORK/hang"
     HANGS_ON=

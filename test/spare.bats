@@ -74,7 +74,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     eventually has $ALICE low 1
     once_of 3 is_raised_in_time
     eventually has $ALICE low 4
-    # A need takes from the less important one, and leaves the other as it is.
+    # A need takes spare capacity from the less important reservation only.
     told '.result == "OK"' "$(spec $CAROL needs '{"units": {"count": 3}}')"
     eventually has $ALICE low 1
     remove $CAROL needs

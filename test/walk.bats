@@ -1,4 +1,4 @@
-# contrib/walk.md says in which file each step is: it is there. So are the files that other such pages name.
+# The functions and files that contrib/walk.md names exist. So do the files that the READMEs of tests name.
 
 load helper
 

@@ -121,7 +121,7 @@ class Model:
     def judge(self, books, asked, answer, plan, old):
         """What is wrong with this answer; books are without the task, `old` is what it had."""
         if plan and "ignore_admission" not in asked and ("threshold" in self.words or self.tests != "none"):
-            cpus = len(plan.cpus)  # a plan over several takes its share once, of all of them
+            cpus = len(plan.cpus)  # a plan over several CPUs takes its share once, of all these CPUs together
             if books.exact.get(plan.place, 0) + self.weigh(plan) > cpus * self.threshold:
                 yield (f"the sum of utilisations on {'a CPU' if cpus == 1 else f'these {cpus} CPUs'} is at most {float(cpus * self.threshold):g}: "
                        f"{'' if cpus == 1 else f'{cpus} times '}threshold= (equation 3)")

@@ -61,7 +61,7 @@ start_with_limit() {
     echo "# descriptors: $had before, $(descriptors "$BROKER") after" >&3
     [ "$(descriptors "$BROKER")" -le $((had + 3 * 65 + 8)) ]
     for each in adopter names; do [ "$(descriptors "$(<"$WORK/$each")")" -le $(($(<"$WORK/$each.had") + 1)) ]; done
-    [ "$(jq -c 'select(.decision == "ignored")' "$EVENTS" | wc -l)" -le 20 ] # they share what may be logged of one user
+    [ "$(jq -c 'select(.decision == "ignored")' "$EVENTS" | wc -l)" -le 20 ] # they share the limit of the log for one user
     broker_stop INT
     start_with_limit
     [ "$(field '.result + " " + (.grant | type)' "$(verdict $BOB mine)")" = 'OK object' ]

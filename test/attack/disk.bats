@@ -254,7 +254,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
     mkdir "$WORK/mounted" "$WORK/elsewhere"
     mount "/dev/$DISK" "$WORK/mounted" 2>/dev/null || echo '# no ext4 in this kernel: without a directory on the disk' >&3
     broker_start
-    # What is not there of a line is not to be had by another one's name.
+    # A disk without a line is not granted under the name of a disk with one.
     run -125 claim_of "/dev/$other" "/dev/$DISK" "/dev/$DISK"
     [[ $output == *"no plugin for disk"* ]]
     has_groups 0
@@ -268,7 +268,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
         [[ $output == *"/rtf-disk/c"* ]]
     fi
     [ -z "$(grep -s "^$(cat "/sys/block/$other/dev") " "$blkio"/rtf-disk/*weight*)" ]
-    # A spec says a name, and the broker looks at no place.
+    # A spec has a name of a disk, and the broker opens no path.
     seen_as "/dev/$other" "/dev/$DISK" sh -c 'echo "$2" >"$1/.cam" && mv "$1/.cam" "$1/cam.json"' sh "$SPECS/$ALICE" "$(jq -c ".disk.device = \"/dev/$DISK\"" <<<"$stream")"
     told '.grant.claims[0].device == "'"$DISK"'"' "$(verdict $ALICE cam)"
 }
@@ -289,7 +289,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually has_groups 0
     [ "$(group_of "$thread")" = "$before" ]
-    # It is the thread that is attached, by its own id.
+    # The ring's thread is attached by its own id.
     reserve $ALICE cam
     attach $ALICE cam "$thread" >"$WORK/answer"
     [ "$(group_of "$thread")" = "$(group_of "$process")" ]
@@ -331,7 +331,7 @@ stops_at_once() {
     broker_stop TERM
     took=$(($(milliseconds) - begin))
     echo "# the broker has stopped after $took ms" >&3
-    [ "$took" -lt $((3000 * PATIENCE)) ] # where it waits for the process it takes 3.5 s
+    [ "$took" -lt $((3000 * PATIENCE)) ] # 3.5 s if the broker waits for the process
 }
 
 @test "a process that does not come to its end keeps nobody from giving the disk back, and is named" {

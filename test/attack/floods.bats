@@ -57,7 +57,7 @@ floods() {
     floods change-mode rewrite create-and-remove new-names wrong-names dot-files many-files held-open many-links swapped thread-ids directories
 }
 
-# The reader uses 12 ms, twice of what it may use in a hurry and more.
+# The reader uses 12 ms, more than twice its budget for a short time.
 asks_at_leisure() {
     local used=0
     until [ "$used" -ge 12 ]; do
@@ -72,7 +72,7 @@ asks_at_leisure() {
 }
 
 # bats test_tags=turn:0
-@test "who asks again and again, but not in a hurry, has a reader above all that is granted; the reader of who floods is ordinary meanwhile" {
+@test "the reader of a user who asks now and then runs above all that is granted; the reader of a user who floods is ordinary meanwhile" {
     broker_start
     [ "$(field .result "$(spec $BOB cam "$OBSERVED")")" = OK ]
     reader=$(helpers rtf-reader)

@@ -123,7 +123,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
 @test "one that used up its runtime as it began to wait for the lock is real-time again when it has had that, though it sleeps" {
     broker_start
     sleeper $ALICE
-    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # from then on the guard has its own
+    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # the guard has its own SCHED_DEADLINE runtime from then on
     before=$(taken)
     overdraws 0
     kill -KILL "$HOLDER"
@@ -139,7 +139,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
 @test "one that used up its runtime as it began to wait for the lock is real-time as soon as it wakes, if the guard was killed meanwhile" {
     broker_start
     sleeper $ALICE
-    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # from then on the guard has its own
+    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # the guard has its own SCHED_DEADLINE runtime from then on
     before=$(taken)
     will_be_attached() { grep -q '"it sleeps: attached when it wakes"' "$EVENTS"; }
     is_decided() { will_be_attached || is_policy "$lender" deadline; }
@@ -266,7 +266,7 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
     holder_had_at_most 300
 }
 
-# waits_at_the_door: as an ordinary thread, to be put behind the lock
+# waits_at_the_door: an ordinary thread, $lender, waits until FUTEX_CMP_REQUEUE_PI puts it behind the lock
 waits_at_the_door() {
     holder $ALICE
     inherit $ALICE sleep-now
@@ -275,7 +275,7 @@ waits_at_the_door() {
 }
 has_waiters() { [ "$((0x$(od -An -tx4 -N4 "$WORK/shared/$LOCK" | tr -d " ") & 0x80000000))" -ne 0 ]; }
 is_not_boosted() { ! is_boosted "$HOLDER"; }
-# It ends behind the lock, where it has lent.
+# lends_nothing_any_more: the reservation of $lender ends while the thread waits behind the lock and has lent its rank.
 lends_nothing_any_more() {
     holder_had_at_most 300
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -285,7 +285,7 @@ lends_nothing_any_more() {
 }
 
 # bats test_tags=turn:1
-@test "one that is attached while it waits to be put behind the lock lends no more there, and nothing when it is let go" {
+@test "a thread that is attached before it is put behind the lock lends its runtime at most, and nothing when it is detached" {
     broker_start
     waits_at_the_door
     put $ALICE cam "${EDF%\}}, \"attach\": $lender}"
@@ -296,7 +296,7 @@ lends_nothing_any_more() {
 }
 
 # bats test_tags=turn:2
-@test "one that is attached when a third one has put it behind the lock lends no more, and nothing when it is let go" {
+@test "a thread that is attached after it was put behind the lock lends its runtime at most, and nothing when it is detached" {
     broker_start
     waits_at_the_door
     inherit $ALICE requeue
@@ -305,12 +305,12 @@ lends_nothing_any_more() {
     lends_nothing_any_more
 }
 
-# What it waits with ends while it lends: the kernel takes the rank back, and so do the books of the guard.
+# The lender ends while it lends: the kernel takes the rank back, and so do the books of the guard.
 # bats test_tags=turn:0
-@test "one that is killed behind the lock has lent what it had until then" {
+@test "a thread that is killed behind the lock has lent its runtime at most" {
     broker_start
     sleeper $ALICE
-    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # from then on the guard has its own
+    [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # the guard has its own SCHED_DEADLINE runtime from then on
     before=$(taken)
     waits_at_the_door
     inherit $ALICE requeue

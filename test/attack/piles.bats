@@ -50,7 +50,7 @@ while True: os.utime(sys.argv[1]), os.utime(sys.argv[2])' "$SPECS" "$SPOOL/alive
     [ "$spent" -lt $((300 * PATIENCE)) ]
 }
 
-# uids_come_and_go FIRST COUNT: each makes a directory, and removes it when the broker has seen all of them, and has 64
+# uids_come_and_go FIRST COUNT: each makes a directory, and removes it when the broker has seen all directories and adopted 64
 uids_come_and_go() {
     /usr/bin/python3 -S - "$SPECS" "$1" "$2" "$GROUP" <<'END'
 import os, sys

@@ -102,7 +102,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     eventually only_cam_is_left || { jq -c ".reservations[]" "$SPOOL/state/current/books.json"; return 1; } # the ghosts are gone
 }
 
-@test "one that floods does not keep the broker from stopping, nor others from hearing of that" {
+@test "a reader that floods does not keep the broker from stopping, nor other owners from the verdict of that" {
     begins
     sleeper $BOB
     attach $BOB his "$SLEEPER"
@@ -110,7 +110,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     attach $ALICE cam "$SLEEPER"
     taken_over flood
     eventually has_said flood
-    # It sends faster than the broker reads.
+    # The reader sends faster than the broker reads.
     strace -qq -o /dev/null -e trace=recvmsg -e inject=recvmsg:delay_exit=5000 -p "$BROKER" 3>&- &
     eventually is_traced "$BROKER"
     kill -TERM "$BROKER"

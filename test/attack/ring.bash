@@ -1,4 +1,4 @@
-# A ring whose thread spins for a minute, made at once or when the file of the second word is there; the id of the thread is printed.
+# Makes a ring whose thread spins for a minute, at once or as soon as the file of the second word exists, and prints the id of the thread.
 RING='
 import ctypes, os, sys, time
 call = ctypes.CDLL(None).syscall
@@ -14,7 +14,7 @@ params[2], params[4] = 2, 60000
 ring = call(425, 8, params)
 if ring < 0:
     sys.exit(1)
-while not (found := list(threads())): # it has its name from itself
+while not (found := list(threads())): # the thread sets its own name
     time.sleep(0.01)
 call(426, ring, 0, 0, 2, None, 0) # IORING_ENTER_SQ_WAKEUP: it begins to spin
 print(*found, flush=True)

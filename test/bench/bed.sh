@@ -1,5 +1,5 @@
-# shellcheck shell=sh disable=SC2034 # who has this uses the names
-# What scripts here share: a broker on a spool of its own in memory, $work/spool, with $work/etc, which is there before bed_start.
+# shellcheck shell=sh disable=SC2034 # the scripts that include this file use the names
+# What scripts here share: a broker on a private spool in memory, $work/spool. The script writes the configuration to $work/etc before bed_start.
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$here/../../build}
 work=$(mktemp -d /dev/shm/rtf-bench.XXXXXX)
@@ -32,9 +32,9 @@ bed_start() {
     done
     launcher=$(pgrep -P "$broker")
 }
-# child PATTERN: the process of the broker's whose command line has that
+# child PATTERN: the broker's helper whose command line matches
 child() { pgrep -P "$launcher" -f "$1" || true; }
-# other UID COMMAND...: as that user, in the background; in a session of its own, as who logs in has: the kernel shares CPUs out among these (sched_autogroup)
+# other UID COMMAND...: runs in the background as that user, in a session of its own, as after a login: the kernel shares CPUs among sessions (sched_autogroup)
 other() {
     uid=$1
     shift

@@ -137,7 +137,7 @@ static void bench_idle(struct bench *bench)
 
 /* ---- whole programs ---- */
 
-/* How long it takes; nothing is printed. It ends with a status that is no higher than `most`. */
+/* How long the program takes. Its output goes to /dev/null, and its status is at most `most`. */
 static int64_t run_program(char *const words[], bool as_user, int most)
 {
     int status = -1;
@@ -187,7 +187,7 @@ static void bench_programs(struct bench *bench)
     bench_program(bench, "rtf-run against chrt, edf", "EDF edf - all partition=global threshold=0.9\n", by_time, deadline);
 }
 
-/* Something of the user to attach, with so many threads more. */
+/* A process of the user to attach, with so many further threads. */
 static void *rest(void *nothing)
 {
     for (;;)
@@ -228,7 +228,7 @@ struct command {
     const char *called; /* NULL: it only tidies up */
     char *words[WORDS];
     bool as_root;
-    int most; /* the doctor ends with 1 where it has found something on this machine */
+    int most; /* the doctor exits with 1 if it finds something on this machine */
 };
 
 static void time_commands(const struct command commands[], int count, struct samples *samples, int rounds)
@@ -306,7 +306,7 @@ static void declare_attached(char *program, const struct broker *broker, pid_t s
     }
 }
 
-/* The one that rtf restart has started is no child of ours. */
+/* The broker that rtf restart has started is no child of this process. */
 static void end_restarted(const struct bench *bench, const struct broker *broker)
 {
     char command[PATH_MAX + 256];

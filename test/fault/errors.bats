@@ -17,7 +17,7 @@ fail_at() {
     ends_well_after_errors "$2" "$1" || { grep INJECTED "$WORK/trace"; return 2; }
     grep -q INJECTED "$WORK/trace"
 }
-# What becomes free is shared out later than the verdict goes: by then nobody would trace any more.
+# Free capacity is shared out after the verdict: the trace has to go on until then.
 has_come() { is_answered "$1" && { [ "$1" != raise ] || grep -q INJECTED "$WORK/trace" || is_raise; }; }
 ends_well_after_errors() {
     eventually has_come "$1" || { echo "no answer to $1"; return 1; }
@@ -117,7 +117,7 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 @test "calls of rtf-disk fail while it creates" { is_on_a_disk; fails_everywhere disk create; }
 # bats test_tags=turn:0
 @test "calls of rtf-disk fail while it attaches" { is_on_a_disk; fails_everywhere disk attach; }
-# rtf-disk that cannot read who the thread is, or where, must not say that the thread has ended: nobody would make it ordinary.
+# If rtf-disk cannot read whose thread it is, or in which group, it must not say that the thread has ended: nobody would make the thread ordinary.
 @test "each read of rtf-disk fails while it attaches" {
     is_on_a_disk
     broker_start

@@ -169,7 +169,7 @@ END
     fails 66 'rtf acl: */acl.conf cannot be read' rtf_root acl --config "$WORK/none" who
 }
 
-# of FILE: what standard error says of it.
+# differs FILE: what standard error says of this file.
 differs() { sed -n "s/^rtf [a-z]*: $1/$1/p" "$WORK/err"; }
 
 @test "explain, who and plugins: what is in force, and where the files differ from that; a copy is explained as it is" {
@@ -177,7 +177,7 @@ differs() { sed -n "s/^rtf [a-z]*: $1/$1/p" "$WORK/err"; }
     acl explain $ALICE EDF >"$WORK/before" 2>"$WORK/err"
     [ ! -s "$WORK/err" ]
     cp -r "$CONFIG" "$WORK/copy"
-    # A comment moves lines, and blanks are none of a rule's.
+    # A comment moves lines, and blanks do not change a rule.
     sed -i -e '1i # more' -e '1s/ /   /' -e 's/EDF max_user_utilization 0.25/EDF max_user_utilization 0.125/' "$CONFIG/acl.conf"
     echo 'RR rr 1-5 all' >>"$CONFIG/plugins.conf"
     for who in rtf_root "rtf_of $ALICE"; do

@@ -63,7 +63,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "refused: what expires ends when it would have ended" {
+@test "refused: a lease ends when it would have ended" {
     broker_start
     silent rtf declare two -T 18ms -P 20ms
     silent rtf declare cam -T 1ms -P 20ms --expires 2s
@@ -129,7 +129,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
 # bats test_tags=turn:0
 # bats test_tags=turn:0
-@test "two at once: a change that is refused is no part of the other" {
+@test "two at once: nothing of a refused change is in the other" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     silent rtf declare big -T 17ms -P 20ms

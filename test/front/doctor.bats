@@ -24,7 +24,7 @@ finds() {
     shift 2
     [ $# -gt 0 ] || set -- doctor
     "$@" >"$WORK/said" 2>"$WORK/err" || status=$?
-    # What is to be typed is typed as it stands there.
+    # A command in a finding can be pasted: it begins with a small letter.
     lacks '\. \(Sysctl\|Taskset\|Ch\(mod\|own\|grp\)\|Newgrp\|Systemctl\|Echo\|Rtf\|Rtf-brokerd\|Touch\|Rm\) ' "$WORK/said" || return 1
     while read -r line; do
         # shellcheck disable=SC2053 # it is a pattern
@@ -115,7 +115,7 @@ END
     broker_start
     kill -STOP "$BROKER" # which would put it right
     chmod 755 "$SPECS"
-    # By a user, for root's doctor asks the broker for its books, and waits for 10 s.
+    # Run by a user: root's doctor asks the broker for its books, and waits for 10 s.
     finds spool "$SPECS has the mode 2755, not 3730. 'chmod 3730 $SPECS'." as_alice
     chmod 3730 "$SPECS"
     kill -CONT "$BROKER"
@@ -351,7 +351,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 
 # bats test_tags=turn:1
 @test "an edit that the broker has not read, and a line that would be off after a restart" {
-    # A domain of Windows' is a word as any other.
+    # A name with a backslash (a Windows domain) is a word as any other.
     echo 'DOMAIN\ann - max_utilization 1' >>"$CONFIG/acl.conf"
     broker_start
     finds_not unread
@@ -487,7 +487,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     timeout 60 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" -p $player >"$WORK/out" 2>&1 || [ $? -eq 1 ]
 }
 # bats test_tags=turn:1
-@test "one program: what the kernel will refuse it, also where a script asks for that" {
+@test "one program: the calls that the kernel will refuse, also those of a script" {
     broker_start
     printf 'import os, time\ntime.sleep(300)\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))\nlibc.mlockall(3)\n' >"$WORK/script.py"
     chmod 755 "$WORK"
@@ -507,7 +507,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     kill "$PROGRAM"
     eventually has_ended "$PROGRAM"
     finds_not memory-lock as_alice -p $$
-    prlimit --rtprio=4 true || return 0 # without CAP_SYS_RESOURCE nobody may have more than there is
+    prlimit --rtprio=4 true || return 0 # without CAP_SYS_RESOURCE root may not raise the limit
     program_of 4 "$python3" -c 'import time; time.sleep(300); os.sched_setscheduler'
     finds sets-policy "process $PROGRAM (*) can set its own policy (sched_setscheduler), which the kernel refuses above priority 4 (EPERM); *" as_alice -p "$PROGRAM"
     finds_not memory-lock as_alice -p "$PROGRAM"

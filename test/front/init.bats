@@ -19,7 +19,7 @@ for place in etc usr var; do
 done
 mount -t tmpfs -o mode=755 none /run
 rm -rf /var/spool/rtf /etc/rtf /etc/init.d/rtf
-sed -i '/^rtf[:-]/d' /etc/passwd /etc/shadow /etc/group /etc/gshadow # of an rtf that is installed here
+sed -i '/^rtf[:-]/d' /etc/passwd /etc/shadow /etc/group /etc/gshadow # of an rtf that is installed on this machine
 useradd --no-create-home rtfann
 sed -i 's/USER/rtfann/' "$WORK/printed"
 cd "$RTF_SOURCE"

@@ -134,7 +134,7 @@ begins() {
     as $ALICE touch "$SPECS/$ALICE/$(printf 'a\033[2Jb')"
     noticed() { grep -q '"decision":"ignored"' "$EVENTS"; }
     eventually noticed
-    head -n 1 "$EVENTS" | jq -c '.reason = "a\u001b[2J\u202eb"' >>"$EVENTS" # whatever a broker of later lets through
+    head -n 1 "$EVENTS" | jq -c '.reason = "a\u001b[2J\u202eb"' >>"$EVENTS" # a broker of a later version may let it through
     for locale in C C.UTF-8; do
         LC_ALL=$locale prints 0 rtf_root log
         no env LC_ALL=C grep -q "[^ -~]" "$WORK/out"
@@ -204,20 +204,20 @@ END
     eventually released cam
     rtf_root history --json >"$WORK/out"
     [ "$(jq -r '"\(.name) \(.ended)"' "$WORK/out" | paste -sd ,)" = 'lease lease,cam broker,cam revoke' ]
-    # While there was no broker nothing was held.
+    # Nothing was held between the two brokers.
     jq -e -s 'map(select(.name == "cam")) | .[0].end < .[1].begin' "$WORK/out"
     prints 0 rtf_root history --noheadings --name lease
     grep -q ' lease$' "$WORK/out"
 }
 
-# as_of BEGIN END NAME SHARE: lines of a log that says so
+# as_of BEGIN END NAME SHARE: the lines of a log for one reservation
 as_of() {
     jq -c -n --arg begin "$1" --arg end "$2" --arg name "$3" --argjson share "$4" '{schema: 1, uid: 1000, user: "ann", name: $name, token: null}
         | (.stage = "verdict" | .time = $begin | .grant = {plugin: "EDF", policy: "deadline", cpus: "0", priority: null, accepted_runtime: 1, period: 4, deadline: 4, utilization: $share, claims: []}),
           (.stage = "release" | .time = $end | .grant = null | .ended = "user")'
 }
 
-@test "history: totals of each user, of what is between two times" {
+@test "history: totals of each user between two times" {
     broker_start
     {
         as_of 2020-01-01T00:00:00.000000Z 2020-01-01T01:00:00.000000Z cam 250000000

@@ -50,7 +50,7 @@ TEXT
     out drifted
     prints 0 rtf ls --json
     says '.reservations[0].state == "drifted"'
-    # Of a fixed priority the kernel lets an owner take the CPUs.
+    # The kernel lets an owner move a thread with a fixed priority.
     sleeper $ALICE
     silent rtf declare arm --priority 7 --plugin FP --attach "$SLEEPER"
     prints 0 rtf ls --noheadings -o state arm
@@ -62,7 +62,7 @@ TEXT
     out drifted
 }
 
-@test "who is no member is told so" {
+@test "a user who is no member of the group gets an error" {
     broker_start
     for word in '' --json; do
         # shellcheck disable=SC2086 # words
@@ -121,7 +121,7 @@ TEXT
 }
 
 # bats test_tags=turn:1
-@test "EXPIRES: what is left, where something expires; for root as the journal has it" {
+@test "EXPIRES: the time left, if any reservation expires; root has it from the journal" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     prints 0 rtf ls
@@ -139,7 +139,7 @@ TEXT
 }
 
 # bats test_tags=turn:0
-@test "--sort: by numbers and by words, either way; what has none comes last" {
+@test "--sort: by numbers and by words, either way; reservations without a number come last" {
     broker_start
     silent rtf declare a-1 -T 2ms -P 100ms
     silent rtf declare a-2 -T 10ms -P 200ms
@@ -259,7 +259,7 @@ ls_cost() {
     prints 0 rtf ls
     [ "$(wc -l <"$WORK/out")" -eq 5001 ]
     [ "$(grep -c ' granted ' "$WORK/out")" -eq 5000 ]
-    # Neither depends on how fast this machine is, and who else computes: a count, and a ratio of the least of some.
+    # Neither depends on the speed and the load of this machine: a count of calls, and a ratio of minima.
     strace -f -qq -o "$WORK/trace" setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$RTF_LIBEXEC/front/rtf-ls" --spool "$SPOOL" >/dev/null
     calls=$(($(wc -l <"$WORK/trace") / 5000))
     for _ in 1 2 3 4 5; do

@@ -197,7 +197,7 @@ END
     rtf declare arm -T 1ms -P 20ms
     run -1 preloaded -T 1ms -P 20ms -- chrt -f 15 true
     [[ $output == *'rtf-preload: chrt ('*') does not get SCHED_FIFO: '*'Device or resource busy'* ]]
-    # More than the rule ever allows.
+    # The rule never allows so much.
     run -1 preloaded -T 10ms -P 20ms -- chrt -f 15 true
     [[ $output == *'Operation not permitted'* ]]
     rtf release cam arm

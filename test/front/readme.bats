@@ -48,7 +48,7 @@ sentences() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside &
 @test "List and watch: the commands within its sentences print something, and JSON with --json" {
     broker_start
     silent rtf declare cam -T 10ms -P 100ms
-    rtf log >/dev/null # it keeps what the user is told from now on
+    rtf log >/dev/null # verdicts are kept for the user from now on
     silent rtf release cam
     silent rtf declare cam -T 10ms -P 100ms
     printf '#!/bin/sh\n[ "$*" != "log -f" ] && [ "$*" != "log -f --json" ] || exec timeout 1 %s --spool %s "$@"\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf" "$SPOOL" "$RTF_BIN/rtf" "$SPOOL" >"$WORK/bin/rtf"

@@ -28,7 +28,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "one that cannot be removed is not waited for" {
+@test "a spec that cannot be removed is not waited for" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     as $ALICE mkdir "$OWN/dog.json"

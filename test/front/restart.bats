@@ -67,7 +67,7 @@ tidy() {
     told '.result == "OK"' "$(cat "$SPECS/$ALICE/cam.verdict")"
 }
 
-@test "restart: a line whose interface or disk is not there is off where root wants that, and then no obstacle" {
+@test "restart: with --force a line whose interface or disk does not exist is off, and from then on no obstacle" {
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - max_runtime 20ms"
     configure_plugins 'EDF edf - all' 'NET net - - resource=network interface=rtf0 rate=10Mbit' 'SDX disk - - resource=disk device=nosuch throughput=1MB enforce=ioprio'
     unshare --net "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" >"$WORK/said" 2>&1 || [ $? -eq 69 ]
@@ -83,7 +83,7 @@ END
     configure_plugins 'EDF edf - all' 'SDX disk - - resource=disk device=nosuch throughput=1MB'
     fails 69 'rtf restart: plugins.conf:2: SDX would be off: there is no disk nosuch; *' rtf_root restart
     [ "$(process)" = "$BROKER" ]
-    for option in --force ''; do # off already: nothing is lost
+    for option in --force ''; do # the second time the line is off already
         before=$(process)
         # shellcheck disable=SC2086 # none, or one
         fails 0 'rtf restart: plugins.conf:2: SDX would be off: there is no disk nosuch' rtf_root restart $option

@@ -175,7 +175,7 @@ END
     kill -STOP "$BROKER"
     fails 75 "rtf revoke: $ALICE: it has not ended in time: look at the log" rtf_root revoke --timeout 200ms $ALICE
     fails 64 "rtf revoke: $ALICE: it is not revoked: a time is *, 1us to 366d" rtf_root revoke --timeout 367d $ALICE
-    rtf_root revoke --timeout 4294967298ms $ALICE 3>&- & # 2 ms where poll(2) takes an int of it
+    rtf_root revoke --timeout 4294967298ms $ALICE 3>&- & # 2 ms if poll(2) gets the low 32 bits
     local order=$!
     echo $order >>"$WORK/pids"
     eventually pgrep -f "^[^ ]*/rtf-order $SPOOL 4294967298ms " >/dev/null

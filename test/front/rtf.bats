@@ -173,6 +173,6 @@ help_of() {
         [[ $output =~ ^rtf.*[0-9]$ ]] || { echo "$program --version: $output" >&2; return 1; }
     done
     run -64 --separate-stderr "$RTF_LIBEXEC/rtf-threads" 1
-    run -74 chrt -r 1 sh -c "'$RTF_LIBEXEC/rtf-threads' >/dev/full" # it is one of them itself
+    run -74 chrt -r 1 sh -c "'$RTF_LIBEXEC/rtf-threads' >/dev/full" # this program is a real-time thread itself
     [[ $output == 'rtf-threads: standard output cannot be written: '* ]]
 }

@@ -105,8 +105,8 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     fails 69 'rtf-invariants: jq is not installed: install the package jq' env PATH="$WORK/bin" "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
 }
 
-# What prints, of each command and each program for administrators; - where nothing does but --help and --version.
-printing() { # COMMAND
+# printing COMMAND: the options with which the command or the program for administrators prints; - if only --help and --version print.
+printing() {
     case $1 in
     run) echo --dry-run -T 1ms -P 20ms ;;
     declare) echo dog -T 1ms -P 20ms --json ;;
@@ -127,7 +127,7 @@ printing() { # COMMAND
     esac
 }
 
-# to_full STATUS COMMAND...: it cannot write, says so in one line, and leaves nothing behind.
+# to_full STATUS COMMAND...: the command cannot write its output, and says so in one line.
 to_full() {
     local expected=$1 status=0
     shift
@@ -151,14 +151,14 @@ each_to_full() {
 }
 
 @test "74: each command and each program for administrators says that its output cannot be written" {
-    configure_rules "$ALICE - max_utilization 4" '- - max_utilization 50' # of which rtf-lint has a word
+    configure_rules "$ALICE - max_utilization 4" '- - max_utilization 50' # rtf-lint warns of it
     broker_start
     sleeper $ALICE
     RR=$SLEEPER
     chrt -r -p 5 "$RR"
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms
-    rtf log >"$WORK/out" 2>&1 # it keeps what the user is told from now on
+    rtf log >"$WORK/out" 2>&1 # verdicts are kept for the user from now on
     echo '{"global": {"duration": "1s"}, "threads": {"a": {"phases": {"c0": {"loops": 1000}}, "analysis": {"supply": true}}}}' >"$WORK/e.json"
     seq 0 99 | awk '{ print "1," $1 * 1000 ",0," $1 }' >"$WORK/marks.csv"
     "$RTF_BIN/rtf" muse import "$WORK/e.json" "$WORK/marks.csv" -o "$WORK/measured" >"$WORK/out"
@@ -169,7 +169,7 @@ each_to_full() {
         if [ "$section" = 8 ]; then each_to_full "$name" "$RTF_BIN/rtf" --spool "$SPOOL" "$name"; else each_to_full "$name" rtf "$name"; fi
         count=$((count + 1))
     done <"$RTF_LIBEXEC/front/commands"
-    rm "$OWN/cam.verdict" # of which rtf-invariants has a word
+    rm "$OWN/cam.verdict" # rtf-invariants finds it
     for name in $(sed -n 's/^SBIN = //p' "$RTF_SOURCE/Makefile"); do
         each_to_full "$name" "$RTF_LIBEXEC/$name"
         count=$((count + 1))

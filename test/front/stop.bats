@@ -1,4 +1,4 @@
-# A broker that stops (SIGTERM) while clients wait: what it says at its end is no answer to a request.
+# A broker stops (SIGTERM) while clients wait: its last verdicts answer no request.
 load ../helper
 load ../command
 load front
@@ -12,20 +12,20 @@ tidy() {
     [ -z "${CLIENT:-}" ] || kill -CONT "$CLIENT" 2>/dev/null || true
 }
 
-# asked COMMAND...: as Alice in the background, in $CLIENT; what it says is in $WORK/client.
+# asked COMMAND...: runs as Alice in the background; its process is in $CLIENT, its output in $WORK/client.
 asked() {
     become "$ALICE" env -u XDG_RUNTIME_DIR USER="$ALICE" RTF_SPOOL="$SPOOL" "$@" >"$WORK/client" 2>&1 3>&- &
     CLIENT=$!
 }
 
-# ended STATUS: of the client; it says that the broker has ended.
+# ended STATUS: the client exits with it, and says that the broker has ended.
 ended() {
     local status=0
     wait "$CLIENT" || status=$?
     CLIENT=
     echo "status $status: $(<"$WORK/client")"
     [ "$status" -eq "$1" ]
-    grep -qE 'ended before it answered|no broker is running' "$WORK/client" # it may look a moment later
+    grep -qE 'ended before it answered|no broker is running' "$WORK/client" # no broker: if the client looks a moment later
 }
 
 helper_stops() {
@@ -34,7 +34,7 @@ helper_stops() {
     eventually is_stopped "$HELPER"
 }
 
-# stop_in_mid_order TID: SIGTERM comes when the journal has the thread, and the attach helper has not answered.
+# stop_in_mid_order TID: SIGTERM comes after the journal has the thread, and before the attach helper answers.
 stop_in_mid_order() {
     eventually grep -qrax "tid=$1" "$SPOOL/state"
     kill -TERM "$BROKER"
@@ -54,7 +54,7 @@ stop_in_mid_order() {
     [ -z "$(find "$OWN" -name '*.json')" ]
 }
 
-@test "rtf wait: what the broker says at its end has no stamps and no token of a request that is under way, and the next broker answers" {
+@test "rtf wait: the last verdict of a broker has no stamps and no token of a request that is under way, and the next broker answers" {
     broker_start
     sleeper $ALICE
     helper_stops
@@ -80,7 +80,7 @@ stop_in_mid_order() {
 is_refused() { grep -q '"result":"SCHEDULE_FAIL"' "$OWN/cam.verdict"; }
 is_another_file() { [ "$(stat -c %i "$OWN/cam.json")" != "$1" ]; }
 
-# is_refused_and_stopped: what $CLIENT waits for is refused while the client does not run; then the broker stops.
+# is_refused_and_stopped: the request of $CLIENT is refused while the client is stopped; then the broker stops.
 is_refused_and_stopped() {
     kill -STOP "$CLIENT"
     eventually is_stopped "$CLIENT"
@@ -105,7 +105,7 @@ is_refused_and_stopped() {
 
 waits_by_now() { [[ $(cat "/proc/$CLIENT/wchan") == *poll* ]]; }
 
-@test "rtf wait: nor is it for those who go by the stamps of the file" {
+@test "rtf wait: a refusal is no success for a client that waits by the stamps of the file" {
     broker_start
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"

@@ -121,7 +121,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
     eventually sees '^ended with 0'
 }
 
-@test "STATE is that of rtf ls: one that waits, one that was not granted, one that does not run as granted" {
+@test "STATE is that of rtf ls: waiting, refused, drifted" {
     configure_plugins 'EDF edf - all partition=global threshold=0.1'
     broker_start
     sleeper $ALICE
@@ -151,7 +151,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
     spec $ALICE cam "{\"priority\": 5, \"runtime\": \"10ms\", \"period\": \"100ms\", \"plugin\": \"RR\", \"attach\": $HOG}" >/dev/null
     top 120x24
     eventually sees '^cam .* attached +RR .* >100 .* 0 +'"$HOG"' '
-    # Once more: it is not red after some looks, either.
+    # Nor is it red after some more looks.
     eventually sees '^cam .* >100 '
     run ! seen_in_red '^cam '
     tmux -L rtf kill-server

@@ -66,7 +66,7 @@ struct account *user_bucket(const struct user *user)
 void reader_init(struct user *user)
 {
     readers++;
-    must(strlen(user->name) < NAME_BYTES && user->directory == -1); /* it comes with the adoption */
+    must(strlen(user->name) < NAME_BYTES && user->directory == -1); /* the adoption opens it */
 }
 
 void reader_leave(struct user *user)

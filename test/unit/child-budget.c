@@ -1,4 +1,4 @@
-/* When a child loses its rank: not for what it uses, but for what it uses within a short time. */
+/* When a child loses its rank: if it uses its budget within a short time, and not if it takes longer. */
 #include "child-budget.h"
 
 #include <signal.h>

@@ -674,7 +674,7 @@ static void and_no_less_where_densities_count(void **state)
     }
 }
 
-/* As inquiry.c takes a change back that the kernel refuses. */
+/* As inquiry.c does when the kernel refuses a change. */
 static void a_change_that_is_rolled_back_leaves_the_books_as_they_were(void **state)
 {
     (void)state;

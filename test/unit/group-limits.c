@@ -1,4 +1,4 @@
-/* What limits a process in its cgroup, and what of that comes along into another (group-limits.h), by groups that are a table. */
+/* The limits of a process in its cgroup, and which of them hold in another group (group-limits.h). The groups are a table. */
 #include "unit.h"
 
 #include <errno.h>

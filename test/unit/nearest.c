@@ -303,7 +303,7 @@ static void what_others_run_counts_from_the_lowest_own_level_on(void **state)
 
 /* ---- a bound by hand ---- */
 
-/* Beside one half: 3/2 * 4/3 = 2, which is the bound. Beyond it, a little and a lot, nothing fits. */
+/* Beside one half: 3/2 * 4/3 = 2, which is the bound. More than a third does not fit, by little or by much. */
 static void the_hyperbolic_bound_leaves_a_third_beside_a_half(void **state)
 {
     (void)state;
