@@ -37,9 +37,9 @@ sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if
 BIN      = rtf-run rtf-wait
 LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-brokers rtf-as-user
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
-# Commands of rtf(1): in shell; in C, with the program that reads logs for commands in shell; and what commands in shell share.
+# Commands of rtf(1): in shell; in C, with the programs that read logs and status.json for commands in shell; and what commands in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
-FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c))) log-lines
+FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c))) log-lines status-lines
 FRONT_DATA = admin.sh front.jq acl.jq commands
 FRONT_SED  = front.sh complete
 PLUGINS  = edf rm fp rr net disk
@@ -112,6 +112,7 @@ $(B)/libexec/front/rtf-show: $(call objects,libexec/front/serving.c libexec/thre
 $(B)/libexec/front/rtf-adopt: $(call objects,lib/thread.c)
 $(B)/libexec/front/rtf-plugins: $(call objects,$(addprefix libexec/front/,in-force.c serving.c))
 $(B)/libexec/front/log-lines: $(call objects,libexec/front/log-lines.c libexec/front/request/grant-text.c $(CLIENT) lib/units.c lib/options.c)
+$(B)/libexec/front/status-lines: $(call objects,$(addprefix libexec/front/,status-lines.c in-force.c serving.c) $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-ls:   $(call objects,$(addprefix libexec/front/,rtf-ls.c journal.c serving.c states.c) lib/resource.c lib/wire.c lib/disk.c lib/name.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c lib/options.c)

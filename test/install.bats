@@ -64,6 +64,7 @@ prepare() {
 755 usr/libexec/rtf/front/rtf-show
 755 usr/libexec/rtf/front/rtf-top
 755 usr/libexec/rtf/front/rtf-what-if
+755 usr/libexec/rtf/front/status-lines
 755 usr/libexec/rtf/muse
 755 usr/libexec/rtf/muse/analyse
 755 usr/libexec/rtf/muse/report

@@ -6,24 +6,6 @@ harmless() {
     front_escape 9 10
 }
 
-# Each FIFO has a reader only while that is so.
-broker_is_there() { # FIFO
-    [ -p "$spool/$1" ] && dd if=/dev/null of="$spool/$1" oflag=nonblock conv=notrunc,nocreat status=none 2>/dev/null
-}
-
-# serving, starting or absent. A user who may not open the FIFO cannot tell, and is told serving.
-broker_is() {
-    if broker_is_there alive; then
-        echo serving
-    elif broker_is_there starting; then
-        echo starting
-    elif [ -p "$spool/alive" ] && [ ! -w "$spool/alive" ]; then
-        echo serving
-    else
-        echo absent
-    fi
-}
-
 need_root() { # TO DO WHAT
     [ "$uid" -eq 0 ] || fail 77 "only root may $1"
 }
@@ -145,48 +127,9 @@ broker_words() { # PROCESS
     tr '\n\0' '\001\n' <"/proc/$1/cmdline" | sed '1d; /^--foreground$/d; /^-f$/d' | sed "s/'/'\\\\''/g; s/.*/'&'/" | tr '\n\001' ' \n'
 }
 
-# The configuration of the broker that serves the spool: its directory. Nothing where none serves, or none may be told to us.
-served_config() {
-    [ "$(broker_is)" != serving ] || jq -r '.config // empty' "$spool/status.json" 2>/dev/null || :
-}
-
-# Of what is in force, LINE, a tab and the words of each rule or of each plugin's line; the word null where status.json has no room for them.
-in_force() { # rules|plugins
-    jq -r --arg what "$1" 'if .[$what] == null then "null" else .[$what][] | "\(.line)\t\(.text)" end' "$spool/status.json"
-}
-
-# The same of a file as it is now.
-in_file() { # FILE
-    awk '{ sub(/#.*/, ""); gsub(/\r/, " ") } NF { $1 = $1; print FNR "\t" $0 }' "$1"
-}
-
-# Where a file of that directory and what is in force differ, a sentence each.
-differences() { # rules|plugins DIRECTORY
-    front_force=$(in_force "$1" 2>/dev/null) || return 0
-    [ "$front_force" != null ] || return 0
-    front_file=acl.conf front_cure=reload
-    [ "$1" = rules ] || front_file=plugins.conf front_cure=restart
-    [ -r "$2/$front_file" ] || return 0
-    { printf '%s\n' "$front_force" && echo - && in_file "$2/$front_file"; } | LC_ALL=C awk -F '\t' -v file="$front_file" -v cure="rtf $front_cure" '
-        BEGIN { from = "force" }
-        $0 == "-" { from = "file"; next }
-        NF { left[$2] += from == "force" ? 1 : -1; at[from, ++count[from]] = $2; line[from, $2] = $1 }
-        END {
-            for (i = 1; i <= count["file"]; i++) {
-                text = at["file", i]
-                if (left[text] < 0) { left[text] = 0; differ = 1; print file ":" line["file", text] ": \"" text "\" is not in force before " cure }
-            }
-            for (i = 1; i <= count["force"]; i++) {
-                text = at["force", i]
-                if (left[text] > 0) { left[text] = 0; differ = 1; print file ": \"" text "\" is not there any more, and in force until " cure }
-            }
-            for (i = 1; !differ && file == "plugins.conf" && i <= count["file"]; i++)
-                if (at["file", i] != at["force", i]) { print file ": its lines have another order, which is not in force before " cure; exit }
-        }' | harmless
-}
-
-say_differences() { # rules|plugins DIRECTORY
-    differences "$1" "$2" | while IFS= read -r front_difference; do say "$front_difference"; done
+# What status.json, and the files of the configuration, tell: see status-lines.c.
+status_lines() { # [--config DIRECTORY]
+    "$front/status-lines" --spool "$spool" "$@"
 }
 
 # What a start would refuse is told, and ends this with the broker's status. To $would_be_off: the lines of plugins.conf that a start would turn off.
@@ -203,7 +146,7 @@ check_words() { # OPTION...
 # Until status.json tells the rules that were read: it is written a moment later.
 await_status() { # DIRECTORY
     for _ in 1 2 3; do
-        [ -n "$(differences rules "$1")" ] || return 0
+        status_lines --config "$1" | grep -q '^unread.rules' || return 0
         inotifywait -qq -t 1 -e moved_to "$spool" || :
     done
 }
