@@ -65,6 +65,26 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     [ "$(field .grant.accepted_runtime "$(verdict $ALICE cam)")" = 2000 ]
 }
 
+# waiting_change: cam has 1 ms in 100 ms, and its change to 40 ms waits for room.
+waiting_change() {
+    spec $ALICE hold '{"runtime": "40ms", "period": "100ms"}' >/dev/null
+    spec $ALICE cam '{"runtime": "1ms", "period": "100ms", "expires": "700ms"}' >/dev/null
+    put $ALICE cam '{"runtime": "40ms", "period": "100ms", "expires": "700ms", "on_refusal": "wait"}'
+    eventually is_waiting
+}
+is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "$(cat "$OWN/cam.verdict")" 2>/dev/null; }
+
+@test "a change that waits for room renews the lease when it is written, not each time that it is asked again" {
+    broker_start
+    waiting_change
+    before=$(milliseconds)
+    until reservation_is_gone cam; do # each end of other has the broker ask again
+        spec $BOB other '{"runtime": "1ms", "period": "100ms"}' >/dev/null
+        as $BOB rm "$SPECS/$BOB/other.json"
+        [ $(($(milliseconds) - before)) -lt 5000 ]
+    done
+}
+
 # bats test_tags=turn:0
 @test "touch and a rewrite renew it, NAME.tid does not, and a rewrite without the key ends the lease" {
     broker_start

@@ -207,6 +207,7 @@ bool request_record(struct request *request)
     struct reservation *reservation = request->reservation;
     if (request->recorded)
         return true;
+    const bool in_vain = request->outcome.result == RESULT_WAITING && !file_is_another(&request->json, &reservation->judged);
     if (request->json.state != FILE_ABSENT)
         reservation->judged = request->json.stamp;
     if (request->outcome.kind == ATTACH)
@@ -215,7 +216,7 @@ bool request_record(struct request *request)
         reservation->judged_tid = (struct stamp){0};
     if (request_is_about_its_file(request))
         take_token(reservation, request->spec.token);
-    if (request_is_about_its_file(request))
+    if (request_is_about_its_file(request) && !in_vain) /* asking again for the same file is no renewal */
         lease_for(reservation, lease_of(request), request->json.modified, request->outcome.result == RESULT_OK);
     request->recorded = reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation); /* the one over the limit is told, and forgotten */
     return request->recorded;
