@@ -236,7 +236,7 @@ raise_one() {
 @test "a user who locks what anybody can open keeps the broker from nothing, and no lock is left in the end" {
     mount=$(awk '$3 == "cgroup" && $4 ~ /blkio/ { print $2 }' /proc/mounts)
     for place in /sys/block $mount; do
-        become $ALICE flock --exclusive "$place" sleep "$SLEEPS" 3>&- &
+        become $ALICE flock --no-fork --exclusive "$place" sleep "$SLEEPS" 3>&- &
         echo $! >>"$WORK/pids"
     done
     eventually no as $ALICE flock --nonblock --shared /sys/block true
