@@ -396,10 +396,11 @@ static bool is_blocked(const char *group)
 }
 
 /* A process that is ending is not moved any more, and counts until it has ended, which takes as long as it takes to get CPU time for that: SCHED_IDLE
- * beside endless loops, say. Moments are left for it; the broker does not wait longer than 5 s for an answer. A process that needs no CPU may never end. */
+ * beside endless loops, say. Moments are left for it; the broker does not wait longer than 5 s for an answer. A process that needs no CPU may never end.
+ * rtf-disk waits BLOCKED moments for one: a process that ends may wait without a CPU for a moment, too, for reads of a slow disk or a grace period of RCU. */
 static bool remove_rest(void)
 {
-    enum { MOMENTS = 10, BLOCKED = 2, MOMENT = 50 /* ms */ };
+    enum { MOMENTS = 10, BLOCKED = 6, MOMENT = 50 /* ms */ };
     int error = EINPROGRESS;
     for (int i = 0, blocked = 0; i < MOMENTS && blocked < BLOCKED; i++) {
         if (i > 0)

@@ -187,6 +187,8 @@ static void say(void (*tell)(const char *sentence), const char *format, ...)
 
 static bool has_same_order(const struct conf_lines *one, const struct conf_lines *two)
 {
+    if (one->count != two->count)
+        return false;
     for (size_t i = 0; i < one->count; i++)
         if (strcmp(one->list[i].text, two->list[i].text) != 0)
             return false;
