@@ -41,7 +41,7 @@ enum rtf_result {
 /* Their names, "RTF_OK"; never NULL. */
 const char *rtf_result_name(enum rtf_result result);
 
-/* Of the library, as "0.1". */
+/* Of the library, as "1.0". */
 const char *rtf_version(void);
 
 /* ---- what is in these is the library's own ---- */

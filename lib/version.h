@@ -1,4 +1,4 @@
 /* Of all programs together. */
 #ifndef RTF_VERSION
-#define RTF_VERSION "0.1"
+#define RTF_VERSION "1.0"
 #endif

@@ -8,8 +8,8 @@
  *   op=restore id tid started_by + attributes                  what it was before
  *   op=watch   id tid started_by watch                         only the descriptor, see below
  *   op=budget  id tid started_by budget                        the same
- *   op=lift    id by [former]                                  lifts sched_rt_runtime_us for `by` (throttle.h)
- *   op=limit   id by [former]                                     `by` does not need that any more
+ *   op=lift    id by                                           lifts sched_rt_runtime_us for `by` (throttle.h)
+ *   op=limit   id by                                           `by` does not need that any more
  *   op=probe   id cpus                                         whether SCHED_DEADLINE threads can be on them, not pinned
  *   op=domains id by cpus                                      makes scheduling domains; without cpus: removes those of `by`
  *   op=sweep   id tid started_by group                         takes what an ended thread has left in its domain out of it
@@ -103,12 +103,12 @@ static enum enforced serve_known(const struct paragraph *request, int pidfd, cha
     return enforce(&target, &wanted, &placement, reason);
 }
 
-static enum enforced serve_throttle(const struct paragraph *request, bool (*change)(const char *by, const char *former, char *reason), char *reason)
+static enum enforced serve_throttle(const struct paragraph *request, bool (*change)(const char *by, char *reason), char *reason)
 {
     const char *by = paragraph_get(request, "by");
     if (by == NULL)
         return no(reason, "lift or limit without by");
-    return change(by, paragraph_get(request, "former"), reason) ? ENFORCED : ENFORCE_REFUSED;
+    return change(by, reason) ? ENFORCED : ENFORCE_REFUSED;
 }
 
 static enum enforced serve_domains(const struct paragraph *request, char *reason)

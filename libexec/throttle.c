@@ -120,7 +120,7 @@ static bool write_record(const struct record *record, char *reason)
 
 /* ---- what brokers ask for ---- */
 
-static bool lift(struct record *record, const char *by, const char *former, char *reason)
+static bool lift(struct record *record, const char *by, char *reason)
 {
     char now[VALUE];
     if (!read_line(setting, now, sizeof now))
@@ -128,19 +128,19 @@ static bool lift(struct record *record, const char *by, const char *former, char
     if (record->count == MOST || strlen(by) >= sizeof record->by[0])
         return fault(reason, "%s has no room for %.200s", THROTTLE_RECORD, by);
     if (record->former[0] == '\0' || (record->count == 0 && strcmp(now, unlimited) != 0)) /* none is there any more, and somebody has put it back by hand */
-        snprintf(record->former, sizeof record->former, "%s", former != NULL ? former : now);
+        snprintf(record->former, sizeof record->former, "%s", now);
     snprintf(record->by[record->count++], sizeof record->by[0], "%s", by);
     return write_record(record, reason) && (strcmp(now, unlimited) == 0 || set(unlimited, reason));
 }
 
-bool throttle_lift(const char *by, const char *former, char reason[static THROTTLE_REASON])
+bool throttle_lift(const char *by, char reason[static THROTTLE_REASON])
 {
     struct record record;
     int fd = open_locked(O_CREAT);
     if (fd < 0)
         return fault(reason, "%s: %s", THROTTLE_RECORD, strerror(errno));
     read_record(&record, fd, by);
-    const bool good = lift(&record, by, former, reason);
+    const bool good = lift(&record, by, reason);
     close(fd);
     return good;
 }
@@ -155,12 +155,12 @@ static bool restore(const struct record *record, char *reason)
     return unlink(THROTTLE_RECORD) == 0 || fault(reason, "%s: %s", THROTTLE_RECORD, strerror(errno));
 }
 
-bool throttle_restore(const char *by, const char *former, char reason[static THROTTLE_REASON])
+bool throttle_restore(const char *by, char reason[static THROTTLE_REASON])
 {
     struct record record;
     int fd = open_locked(0);
     if (fd < 0 && errno == ENOENT)
-        return former == NULL || set(former, reason);
+        return true;
     if (fd < 0)
         return fault(reason, "%s: %s", THROTTLE_RECORD, strerror(errno));
     read_record(&record, fd, by);

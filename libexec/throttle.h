@@ -20,8 +20,7 @@ bool throttle_open(void);
 
 /* Both are for `by`, the path of a spool (printable ASCII), and may be said twice. False: *reason. While the kernel counts SCHED_DEADLINE threads that have
  * just ended it refuses to be limited (EBUSY), at most until the end of their periods: then it is said again. */
-/* `former`, or NULL: what it was before `by` lifted it, if that stands in no record but in the journal of a broker of before there was one. */
-bool throttle_lift(const char *by, const char *former, char reason[static THROTTLE_REASON]);
-bool throttle_restore(const char *by, const char *former, char reason[static THROTTLE_REASON]);
+bool throttle_lift(const char *by, char reason[static THROTTLE_REASON]);
+bool throttle_restore(const char *by, char reason[static THROTTLE_REASON]);
 
 #endif

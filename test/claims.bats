@@ -112,19 +112,6 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     books
 }
 
-@test "a journal that was written before there were claims is taken up" {
-    broker_start
-    spec $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
-    kill -KILL "$BROKER"
-    wait "$BROKER" || true
-    sed -i 's/^record=reservation$/record=wish/; /^format=2$/d' "$SPOOL/state/current/journal"
-    grep -qx record=wish "$SPOOL/state/current/journal"
-    broker_start
-    eventually uses 'CPU 0 under EDF' 0.2
-    books
-    grep -qx format=2 "$SPOOL/state/current/journal"
-}
-
 @test "a plugin that is killed is told again what it has given" {
     broker_start
     spec $ALICE cam "$both" >/dev/null

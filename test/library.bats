@@ -122,7 +122,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     [ "$(head -n 1 "$symbols")" = "$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p') librtf0 #MINVER#" ]
     diff <(sed -n 's/^ \(rtf_[^ ]*\) [0-9.]*$/\1/p' "$symbols" | sort) <(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 == "T" { sub(/@@/, "@", $3); print $3 }' | sort) >&2
     compile "$RTF_SOURCE/test/library/abi.c" abi
-    if command -v dpkg-gensymbols >/dev/null; then dpkg-gensymbols -plibrtf0 -v0.1 -e"$library" -I"$symbols" -c4 -O"$WORK/symbols" >&2; fi
+    if command -v dpkg-gensymbols >/dev/null; then dpkg-gensymbols -plibrtf0 -v1.0 -e"$library" -I"$symbols" -c4 -O"$WORK/symbols" >&2; fi
 }
 
 @test "a program is linked with the library that is not shared, and with none other of its names" {

@@ -195,7 +195,7 @@ static void take_record(const struct paragraph *record)
     const char *kind = paragraph_get(record, "record");
     if (kind == NULL)
         return;
-    if (strcmp(kind, "reservation") == 0 || strcmp(kind, "wish") == 0 || strcmp(kind, "gone") == 0)
+    if (strcmp(kind, "reservation") == 0 || strcmp(kind, "gone") == 0)
         take_reservation(record, kind[0] == 'g');
 }
 

@@ -20,7 +20,7 @@ static void ask_something(unsigned which)
         else if (which % 4 == 2)
             (void)attach_probe(&cpus);
         else
-            (void)attach_throttle(true, "/", "");
+            (void)attach_throttle(true, "/");
 }
 
 static void take_attributes(const uint8_t *bytes, size_t length)

@@ -158,11 +158,9 @@ uint64_t attach_domains(const cpu_set_t *cpus, const char *by)
     return finish(message, -1);
 }
 
-uint64_t attach_throttle(bool lifted, const char *by, const char *former)
+uint64_t attach_throttle(bool lifted, const char *by)
 {
     struct message *message = begin(lifted ? "lift" : "limit");
     paragraph_add(helper_text(message), "by", by);
-    if (former[0] != '\0')
-        paragraph_add(helper_text(message), "former", former);
     return finish(message, -1);
 }

@@ -83,12 +83,12 @@ void journal_tidy(void)
 
 /* EBUSY while the kernel still counts SCHED_DEADLINE threads that have just been demoted or have ended: it does until
  * the end of their period, at most 4.2 s. Now and then it says so even to -1, to a broker that follows at once. */
-static bool set_throttle(bool lifted, const char *former, int64_t patience, char *reason)
+static bool set_throttle(bool lifted, int64_t patience, char *reason)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
     struct helper_event last = {.reason = "sched_rt_runtime_us: the attach helper does not answer"};
     for (int64_t until = monotonic_now() + patience;; (void)nanosleep(&pause, NULL)) {
-        (void)attach_throttle(lifted, spool.path, former);
+        (void)attach_throttle(lifted, spool.path);
         if (attach_drain(5, &last) && last.answer == HELPER_OK)
             return true;
         if (monotonic_now() >= until)
@@ -150,10 +150,10 @@ static bool wants_unthrottled(void)
     return false;
 }
 
-static bool settle_throttle(const struct recorded_state *state, char *reason)
+static bool settle_throttle(char *reason)
 {
     const bool lifted = wants_unthrottled();
-    if (set_throttle(lifted, state->same_boot ? state->rt_runtime : "", lifted ? kernel_counts : 0, reason))
+    if (set_throttle(lifted, lifted ? kernel_counts : 0, reason))
         return true;
     if (!lifted)
         event_broker("error", "%s", reason); /* EBUSY while tasks above it run: not worth waiting, nor refusing to serve */
@@ -163,7 +163,7 @@ static bool settle_throttle(const struct recorded_state *state, char *reason)
 static void restore_throttle(void)
 {
     char reason[REASON_BYTES];
-    if (!set_throttle(false, "", kernel_counts, reason))
+    if (!set_throttle(false, kernel_counts, reason))
         event_broker("error", "%s", reason);
 }
 
@@ -367,7 +367,7 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     for (int i = 0; i < state->count; i++)
         apply[i] = take_up(&state->reservations[i], state->same_boot);
     follow_orphans(state);
-    bool good = settle_throttle(state, reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
+    bool good = settle_throttle(reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
     if (good)
@@ -451,7 +451,7 @@ void leave_in_force(void)
 
 bool put_back_limit(char reason[static REASON_BYTES])
 {
-    return set_throttle(false, "", kernel_counts, reason);
+    return set_throttle(false, kernel_counts, reason);
 }
 
 void recover_know_raised(const struct recorded_state *state)
@@ -469,7 +469,7 @@ bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES])
     bool good = true;
     recover_know_raised(&state);
     if (!state.left_in_force) {
-        good = set_throttle(false, state.same_boot ? state.rt_runtime : "", kernel_counts, reason);
+        good = set_throttle(false, kernel_counts, reason);
         good = drop_domains(reason) && keepers_put_back(path, reason) && good;
     }
     state_free(&state);

@@ -197,7 +197,7 @@ bool state_begin(char reason[static REASON_BYTES])
     paragraph_add(&output, "record", "boot");
     paragraph_add(&output, "boot", boot);
     paragraph_add_number(&output, "generation", generation + 1);
-    paragraph_add_number(&output, "format", 2);
+    paragraph_add_number(&output, "format", JOURNAL_FORMAT);
     return append();
 }
 
@@ -402,29 +402,37 @@ static void remember(struct recorded_state *state, struct known **known, struct 
 /* What one file says. */
 struct one_file {
     struct recorded_state state;
-    uint64_t generation; /* 0: written before there were any */
+    uint64_t generation;
     bool exists, whole;
 };
 
-static bool take_record(struct one_file *file, struct known **known, const struct paragraph *record)
+/* False: *why. */
+static bool take_boot(struct one_file *file, const struct paragraph *record, const char **why)
+{
+    char boot[64];
+    uint64_t format;
+    read_boot(boot);
+    const char *recorded = paragraph_get(record, "boot");
+    file->state.same_boot = recorded != NULL && strcmp(recorded, boot) == 0;
+    if (!get(record, "format", UINT64_MAX, &format) || !get(record, "generation", UINT64_MAX, &file->generation))
+        return false;
+    *why = format == JOURNAL_FORMAT ? *why : "another version of rtf has written the journal";
+    return format == JOURNAL_FORMAT;
+}
+
+static bool take_record(struct one_file *file, struct known **known, const struct paragraph *record, const char **why)
 {
     struct recorded_state *state = &file->state;
-    char boot[64];
     struct recorded_reservation reservation;
     const char *kind = paragraph_get(record, "record");
     if (kind == NULL)
         return false;
     state->left_in_force = strcmp(kind, "left") == 0;
-    if (strcmp(kind, "boot") == 0) {
-        read_boot(boot);
-        const char *recorded = paragraph_get(record, "boot");
-        state->same_boot = recorded != NULL && strcmp(recorded, boot) == 0;
-        return get(record, "generation", UINT64_MAX, &file->generation);
-    } else if (strcmp(kind, "whole") == 0)
+    if (strcmp(kind, "boot") == 0)
+        return take_boot(file, record, why);
+    if (strcmp(kind, "whole") == 0)
         file->whole = true;
-    else if (strcmp(kind, "kernel") == 0)
-        return get_text(record, "rt_runtime", state->rt_runtime, sizeof state->rt_runtime);
-    else if (strcmp(kind, "reservation") == 0 || strcmp(kind, "wish") == 0 || strcmp(kind, "gone") == 0) {
+    else if (strcmp(kind, "reservation") == 0 || strcmp(kind, "gone") == 0) {
         if (!get_reservation(record, &reservation))
             return false;
         remember(state, known, &reservation, kind[0] == 'g');
@@ -469,7 +477,7 @@ static bool read_file(int directory, const char *name, struct one_file *file, ch
         int taken;
         while (good && (taken = paragraph_take(&input, &record, &why)) != 0) {
             file->exists = true;
-            good = taken == 1 && take_record(file, &known, &record);
+            good = taken == 1 && take_record(file, &known, &record, &why);
         }
     }
     forget_keys(&known);
@@ -477,9 +485,8 @@ static bool read_file(int directory, const char *name, struct one_file *file, ch
     if (fd >= 0)
         close(fd);
     drop_gone(&file->state);
-    file->whole |= file->generation == 0;
     if (!good)
-        snprintf(reason, REASON_BYTES, "state/current/%s is damaged: %s; move it away to start without it", name, why);
+        snprintf(reason, REASON_BYTES, "state/current/%s cannot be read: %s; move it away to start without it", name, why);
     return good;
 }
 

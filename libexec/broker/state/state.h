@@ -3,9 +3,8 @@
  * was cut short by a crash or a full disk does not.
  *
  *   record=boot    boot= the kernel's boot id: threads of another boot are never touched; generation= the number of this journal;
- *                  format=2: what is written here; without it, the same without claims, and the records of reservations are record=wish
+ *                  format= JOURNAL_FORMAT
  *   record=whole   all that was in force when this journal was begun stands before
- *   record=kernel  rt_runtime= what sched_rt_runtime_us was before it was set to -1, as brokers of before had it here; read only
  *   record=left    the broker ended by SIGINT and left everything in force
  *   record=reservation    user= name= task= time= and, as they exist: judged=, judged_tid=, lease=, waits=, ending= (it has nothing, and its spec is being removed: enum ended says why), token=, the grant (plugin=- where it
  *                  has no CPU time, RESOURCE_plugin= and more for each claim on another resource), the attached thread (pending=1: it sleeps) and its former
@@ -23,6 +22,9 @@
 #include "reservation.h"
 
 #define NO_PLUGIN_NAME "-"
+
+/* A change that an earlier broker would misread gets the next number: that broker then refuses to start. */
+enum { JOURNAL_FORMAT = 1 };
 
 /* One reservation as it was written down. */
 struct recorded_reservation {
@@ -47,7 +49,6 @@ struct recorded_reservation {
 
 struct recorded_state {
     bool same_boot, left_in_force;
-    char rt_runtime[24]; /* "" */
     struct recorded_reservation *reservations; /* in the order of their first grant */
     int count;
 };
