@@ -239,7 +239,7 @@ check: all $(TOOLS) unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = timers units wire disk disk-place disk-way group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget $(MUSE_UNITS)
+UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget $(MUSE_UNITS)
 MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c judging.c order.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
@@ -251,6 +251,8 @@ $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix te
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson $(LDLIBS)
 $(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
 $(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
+$(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
+$(B)/unit/reader-files: LDLIBS = $(B)/unit/rtf.a -ljansson
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.

@@ -595,6 +595,20 @@ edf_is_up() { answers_left x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/w
     left_of_edf 500000 # three of a tenth
 }
 
+@test "of two whole journals the later one is in force" {
+    broker_start
+    cp -p "$SPOOL/state/current/journal" "$WORK/earlier"
+    attached_sleeper $ALICE cam "$cam"
+    broker_dies
+    broker_start # which writes the next journal
+    broker_dies
+    [ "$(sed -n 's/^generation=//p' "$WORK/earlier")" -lt "$(sed -n 's/^generation=//p' "$SPOOL/state/current/journal")" ]
+    cp -p "$WORK/earlier" "$SPOOL/state/current/journal.other"
+    broker_start
+    detach $ALICE cam >/dev/null
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ] # the earlier journal does not know what the thread had
+}
+
 @test "a journal that is damaged in the middle stops the start, with a sentence" {
     broker_start
     spec $ALICE one "$cam" >/dev/null
