@@ -451,7 +451,10 @@ eventually_child() { eventually pgrep -P "$1"; }
     [ "$status" -eq 66 ]
 }
 
-is_counted() { # TID: one that is SCHED_DEADLINE is found when the kernel counts anew what is taken
+# is_counted TID: the kernel finds the thread, which becomes SCHED_DEADLINE, when the kernel counts anew what is taken. The kernel's sum may be
+# wrong already, by a thread of another test that ended while scheduling domains were made. So the kernel counts anew first.
+is_counted() {
+    count_anew
     chrt --deadline --sched-runtime 1000000 --sched-period 10000000 --pid 0 "$1"
     local before
     before=$(taken)
