@@ -73,6 +73,8 @@ bool events_supply(struct followed *followed, int64_t until, int64_t start, take
 bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take, void *argument)
 {
     struct change change;
+    if (start == 0)
+        start = INT64_MAX;
     /* A time before the last one is no event of this trace: a sum of what is supplied must not grow beyond the time that has passed. */
     if (!parse_change(line, &change) || change.time < followed->last)
         return true;

@@ -31,8 +31,8 @@ struct followed {
 
 typedef bool take_mark(void *argument, struct mark mark);
 
-/* From one line of a trace, if it is a sched_switch: what it means for this thread. `start`: the time of the experiment's start, ns. False: a
- * mark could not be taken. */
+/* Takes one line of a trace. If the line is a sched_switch of this thread, the function adds up what the thread had, and takes a mark for each full
+ * quantum. `start`: the experiment's start, ns; 0: the start is not known yet, and nothing counts. False: a mark could not be taken. */
 bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take, void *argument);
 
 /* It had its CPU since `since` until then: a mark whenever another quantum is full, and one at the very beginning. */

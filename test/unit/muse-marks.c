@@ -97,12 +97,14 @@ static bool take(void *argument, struct mark mark)
     return true;
 }
 
+static int64_t start_of_events = 5000000000; /* ns */
+
 static void event(struct followed *followed, const char *time, int from, char state, int to)
 {
     char line[512];
     snprintf(line, sizeof line, "          a [b-7      [003] d..2.  %s: sched_switch: prev_comm=x prev_pid=9 y prev_pid=%d prev_prio=120 prev_state=%c ==> next_comm=z next_pid=1 next_pid=%d next_prio=120",
              time, from, state, to);
-    assert_true(events_take_line(line, followed, 5000000000, take, NULL));
+    assert_true(events_take_line(line, followed, start_of_events, take, NULL));
 }
 
 static void a_thread_gets_a_mark_for_each_quantum(void **state)
@@ -130,9 +132,26 @@ static void a_thread_gets_a_mark_for_each_quantum(void **state)
     assert_true(events_take_line(": sched_switch:  ==> ", &followed, 0, take, NULL));
 }
 
+/* The commands are looked at before it is certain when the experiment starts. */
+static void before_the_start_is_known_nothing_counts(void **state)
+{
+    struct followed followed = {.tid = 42, .thread = 1};
+    (void)state;
+    taken_count = 0;
+    start_of_events = 0;
+    event(&followed, "4.000000", 7, 'R', 42);
+    event(&followed, "4.000250", 42, 'S', 0);
+    event(&followed, "4.000260", 0, 'R', 42);
+    assert_true(taken_count == 0 && followed.supplied == 0 && followed.jobs == 0 && followed.asleep == 0 && followed.gaps == 0);
+    start_of_events = 5000000000;
+    event(&followed, "5.000150", 42, 'S', 0);
+    assert_true(taken_count == 2 && taken[0].job == 0 && taken[0].time == 0 && taken[1].job == 1 && taken[1].time == 100000);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_are_taken_as_people_write_them),           cmocka_unit_test(lines_that_are_none_are_refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(before_the_start_is_known_nothing_counts),
+                                       cmocka_unit_test(lines_are_taken_as_people_write_them),           cmocka_unit_test(lines_that_are_none_are_refused),
                                        cmocka_unit_test(the_window_is_where_all_run),                    cmocka_unit_test(lost_marks_lie_evenly_between_their_neighbours),
                                        cmocka_unit_test(silence_is_heeded),                              cmocka_unit_test(a_thread_gets_a_mark_for_each_quantum)};
     return cmocka_run_group_tests(tests, NULL, NULL);
