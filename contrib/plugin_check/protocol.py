@@ -134,12 +134,12 @@ class Plugin:
             return f"'{show(self.unread)}' came without the empty line that ends a paragraph"
         try:
             self.send(render({"op": "release", "id": self.serial + 1, "task": 1}))
-            if self.poll.poll(300):
+            if self.poll.poll(ANSWER_SECONDS * 1000):
                 self.fill()
                 return ("this answer came only when the next request began: it waits for a byte after the empty "
                         "line (awk's RS=\"\" does; read line by line)")
             self.process.stdin.close()
-            if self.poll.poll(1000):
+            if self.poll.poll(ANSWER_SECONDS * 1000):
                 self.fill()
                 return ("this answer came only at the end of its input: it holds its output back (C: fflush(stdout) "
                         "after each answer; awk: fflush(); Python: flush=True), or reads its input in blocks (mawk "
