@@ -158,7 +158,7 @@ bool group_write(int root, const char *path, const char *file, const char *value
     return put >= 0;
 }
 
-static const int64_t patience = 300000000; /* ns: one who forks faster than he is moved is left where he is */
+static const int64_t patience = 300000000; /* ns: a process that forks faster than it is moved stays where it is */
 
 static int64_t now(void)
 {
@@ -271,7 +271,7 @@ static bool go_up(char *group)
     return can;
 }
 
-/* Whether one user owns the group and its parent: that user may move processes from one to the other anyway. */
+/* Returns whether the same user owns the group and its parent. This user may move processes between the two anyway. */
 static bool is_inner(int root, const char *group)
 {
     char above[GROUP_BYTES + 1];

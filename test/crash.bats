@@ -108,7 +108,7 @@ answers_left() {
     eventually is_attached $BOB arm "$SLEEPER"
 }
 
-@test "SIGTERM: an owner whose reader has just crashed, and has to pause, is told" {
+@test "SIGTERM: a verdict reaches an owner whose reader has just crashed and waits for its restart" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     for crashes in 1 2 3 4 5; do # each pause is twice as long: the last takes 1.6 s

@@ -248,7 +248,7 @@ granted_unreadable() {
 }
 
 # execve(2) of such a program takes the kernel's counter away from the guard.
-@test "a thread whose runtime nobody counts is ordinary until it is counted again" {
+@test "a thread is ordinary while no perf event counts its runtime" {
     cc -O2 -x c -o "$WORK/rest" - <<<'#include <unistd.h>
         int main(void) { for (;;) pause(); }'
     broker_start

@@ -598,7 +598,7 @@ kept() {
 is_kept() { # HOW-MANY
     measure "$1" &&
         awk -v tick="$(jq .tick out/run.json)" '$3 < 0.99 * $2 - 0.0001 / $4 || $3 > 1.01 * $2 || $6 > 2 * ($4 - $5) + tick { print; bad = 1 } END { exit bad }' each >&2 &&
-        ! grep ': that is' said >&2 &&
+        no grep ': that is' said >&2 &&
         [ "$(grep -c ': the kernel gave' said)" = "$(awk '$3 < 0.99 * $2 { less++ } END { print less + 0 }' each)" ]
 }
 

@@ -18,7 +18,7 @@ struct lease {
     int64_t until;
     struct begun granted;
     bool refused; /* the last file was not granted */
-    bool waits;   /* it is over, and in no tree: until lease_go_on */
+    bool waits;   /* its time is over, and it is in no tree until lease_go_on */
     RB_ENTRY(lease) entry;
 };
 

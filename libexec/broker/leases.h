@@ -5,13 +5,14 @@
 
 #include "reservation.h"
 
-/* over: ends a reservation whose time is over. It returns false if the reservation cannot end yet: it is called again after lease_go_on. False with errno. */
+/* `over` ends a reservation whose lease is over. `over` returns false if the reservation cannot end yet; lease_go_on calls it again. leases_prepare: false with
+ * errno. */
 bool leases_prepare(bool (*over)(struct reservation *reservation));
 
 /* A request about NAME.json has ended: a lease that could not end meanwhile ends now, unless it was renewed. */
 void lease_go_on(struct reservation *reservation);
 
-/* The lease ends `length` ns from now; 0: there is none. modified: mtime of the NAME.json that says so; granted: whether that file was granted. When the
+/* The lease ends `length` ns from now; 0: there is no lease. modified: the mtime of the NAME.json that says so; granted: whether that file was granted. If the
  * owner puts the granted file back after a refused change, with its mtime, nothing is renewed: a refused change leaves all as it was (rtf-change(1)). */
 void lease_for(struct reservation *reservation, uint64_t length, int64_t modified, bool granted);
 

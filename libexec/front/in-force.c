@@ -85,7 +85,7 @@ static void fold(char *text)
     *end = '\0';
 }
 
-/* Whoever has put something else than a file there holds up nobody. */
+/* Opens a file without waiting, because something other than a regular file may be there. */
 static FILE *open_file(const char *directory, enum conf_file file)
 {
     char path[PATH_MAX];
@@ -125,7 +125,7 @@ static int compare(const void *one, const void *two)
     return by != 0 ? by : (a > b) - (a < b);
 }
 
-/* Those of a list in the order of their texts; the same texts stay in the order of the list. */
+/* Returns the lines sorted by text. Lines with the same text keep their order. The caller frees the list, which ends with NULL. */
 static const struct conf_line **sorted(const struct conf_lines *lines)
 {
     const struct conf_line **list = calloc(lines->count + 1, sizeof *list);
@@ -137,7 +137,7 @@ static const struct conf_line **sorted(const struct conf_lines *lines)
     return list;
 }
 
-/* How many at the beginning of a sorted list have this text. */
+/* Returns how many lines at the beginning of a sorted list have this text. */
 static size_t count_same(const struct conf_line *const *list, const char *text)
 {
     size_t count = 0;
@@ -146,7 +146,7 @@ static size_t count_same(const struct conf_line *const *list, const char *text)
     return count;
 }
 
-/* For each line of `of`, whether its text is there more often than in `others`; told at its first place. */
+/* Returns an array for the lines of `of`: true for the first line of each text that is in `of` more often than in `others`. The caller frees the array. */
 static bool *find_missing(const struct conf_lines *of, const struct conf_lines *others)
 {
     bool *missing = calloc(of->count + 1, sizeof *missing);
@@ -166,7 +166,7 @@ static bool *find_missing(const struct conf_lines *of, const struct conf_lines *
     return missing;
 }
 
-/* Whatever somebody has written there, a terminal obeys nothing of it. */
+/* Passes on the sentence in printable ASCII: a line of a file may have escape sequences for a terminal. */
 __attribute__((format(printf, 2, 3)))
 static void say(void (*tell)(const char *sentence), const char *format, ...)
 {

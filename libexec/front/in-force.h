@@ -1,4 +1,4 @@
-/* The rules and the plugins' lines that a broker has in force, as status.json tells them, beside the files as they are now. */
+/* The lines of acl.conf and plugins.conf that a broker has in force, as status.json tells them, and the lines that the files have now. */
 #ifndef RTF_IN_FORCE_H
 #define RTF_IN_FORCE_H
 
@@ -10,7 +10,7 @@ enum conf_file { ACL_CONF, PLUGINS_CONF };
 
 struct conf_line {
     int line;
-    char *text; /* its words, between single blanks */
+    char *text; /* the words of the line, with single blanks between them */
 };
 
 struct conf_lines {
@@ -18,19 +18,19 @@ struct conf_lines {
     size_t count;
 };
 
-/* The directory of the configuration that the broker of this spool has read, which lives as long as status. NULL: the broker does not tell it. The spool
- * (`root` is open) of a user leads root nowhere: the user can hold up whoever looks there. */
+/* Returns the directory of the configuration that the broker of this spool (`root` is open) has read. The text lives as long as status. NULL: the broker does not
+ * tell the directory; or root asks about a user's spool, because the user could name a directory that holds up its readers. */
 const char *in_force_directory(int root, const json_t *status);
 
-/* What is in force. False: status.json does not tell it. */
+/* Reads the lines in force. False: status.json does not tell them. */
 bool in_force_lines(const json_t *status, enum conf_file file, struct conf_lines *lines);
 
-/* What the file has. False: it cannot be read. */
+/* Reads the lines of the file. False: the file cannot be read. */
 bool in_force_file_lines(const char *directory, enum conf_file file, struct conf_lines *lines);
 
 void in_force_free(struct conf_lines *lines);
 
-/* Where the file and what is in force differ: `tell` gets a sentence for each, in printable ASCII. */
+/* Calls `tell` with a sentence for each difference between the file and the lines in force, in printable ASCII. */
 void in_force_differences(const json_t *status, enum conf_file file, const char *directory, void (*tell)(const char *sentence));
 
 #endif

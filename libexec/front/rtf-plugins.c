@@ -14,7 +14,7 @@ enum column { NAME, POLICY, PRIORITIES, CPUS, TESTS, STATE, FREE, COLUMNS };
 
 struct row {
     const char *cells[COLUMNS];
-    char *free; /* of the last cell */
+    char *free; /* the text of the last cell */
 };
 
 static struct {
@@ -67,7 +67,7 @@ static void write_free(FILE *stream, const json_t *pools, const char *plugin)
                 fprintf(stream, "%s%s:%s", written++ == 0 ? "" : " ", word(pool, "cpus", ""), word(pool, "free", ""));
 }
 
-/* Of one sum "free of capacity", of one for each CPU "CPU:free". To be freed. */
+/* Returns "free of capacity" for one pool, and "CPU:free" for each of several pools. The caller frees the text. */
 static char *free_text(const json_t *pools, const char *plugin)
 {
     char *text = NULL;

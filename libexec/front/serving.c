@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each FIFO has a reader only while that is so. */
+/* The FIFO `alive` has a reader while a broker serves, and `starting` while one starts. */
 static bool has_reader(int root, const char *fifo)
 {
     struct stat status;

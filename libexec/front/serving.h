@@ -1,10 +1,10 @@
-/* Whether a broker keeps what the spool says. */
+/* Whether a broker serves a spool. */
 #ifndef RTF_SERVING_H
 #define RTF_SERVING_H
 
 enum serving { NOT_SERVED, STARTING, SERVED };
 
-/* Of the spool that is open as `root`. A user who may not open its FIFOs cannot tell, and is told SERVED. */
+/* `root` is the open spool. SERVED: also if the user may not open the FIFOs of the spool, and so cannot know. */
 enum serving serving(int root);
 
 #endif

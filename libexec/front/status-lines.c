@@ -1,14 +1,14 @@
-/* status-lines: what status.json and the files of the configuration tell, for the commands in sh, to which jq takes 30 ms to start. A line each, in this order,
- * with tabs between its words:
+/* status-lines: prints what status.json and the files of the configuration tell, for commands in sh, because jq takes 30 ms to start. Each fact is a line, in
+ * this order, with tabs between its words:
  *
  *     is             serving, starting or absent: the broker of this spool
- *     running        true or false: the word of status.json, in which a broker that was killed stays true
+ *     running        true or false, as status.json says. After a kill -9 of the broker it says true
  *     plugin         STATE NAME: a plugin that does not serve
  *     pid_namespace  NUMBER
  *     healthy        SENTENCE
  *     served         DIRECTORY: the configuration of the broker that serves
- *     unread         rules or plugins, SENTENCE: where a file of this directory and what is in force differ
- *     force          yes: the rules that follow are in force; else they are those of the files of --config
+ *     unread         rules or plugins, SENTENCE: a difference between a file of this directory and the lines in force
+ *     force          yes: the lines that follow are in force. Without this line they are from the files of --config
  *     rules          LINE WORDS
  *     plugins        LINE WORDS
  */
@@ -30,7 +30,7 @@ enum { KEY_SPOOL = 256, KEY_CONFIG };
 static const char *const keys[] = {[ACL_CONF] = "rules", [PLUGINS_CONF] = "plugins"};
 
 static struct {
-    const char *spool, *config; /* config NULL: that of the broker, else /etc/rtf */
+    const char *spool, *config; /* config NULL: the broker's directory, or else /etc/rtf */
 } options = {.spool = RTF_SPOOL};
 
 /* ---- the configuration ---- */
@@ -62,7 +62,7 @@ static void print_unread(const json_t *status, const char *directory)
     }
 }
 
-/* status: NULL where the files count. */
+/* status NULL: prints the lines of the files. */
 static void print_rules(const json_t *status, const char *directory)
 {
     for (enum conf_file file = ACL_CONF; file <= PLUGINS_CONF; file++) {

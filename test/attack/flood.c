@@ -47,7 +47,7 @@ static void dry_run(void)
     put("d.json", numbered("{\"runtime\": \"1ms\", \"period\": \"%lums\", \"plugin\": \"EDF\", \"dry_run\": true}", 10 + round_number % 50));
 }
 
-/* Four at a time have room (max_utilization 0.4). When one ends, the broker asks for all the others. */
+/* There is room for four of the specs at a time (max_utilization 0.4). Each time that a reservation ends, the broker asks again for all that wait. */
 static void waiters(void)
 {
     (void)unlink(numbered("q%lu.json", round_number % 100));

@@ -129,7 +129,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
 # bats test_tags=turn:0
 # bats test_tags=turn:0
-@test "two at once: nothing of a refused change is in the other" {
+@test "of two changes at once, the granted one has no key of the refused one" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     silent rtf declare big -T 17ms -P 20ms

@@ -62,7 +62,7 @@ TEXT
     out drifted
 }
 
-@test "a user who is no member of the group gets an error" {
+@test "a user who is not in the group of the spool gets an error" {
     broker_start
     for word in '' --json; do
         # shellcheck disable=SC2086 # words

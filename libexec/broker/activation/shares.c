@@ -177,7 +177,7 @@ static int former_of_raised(const struct attachment *attachment)
 {
     const struct lowering *lowering = lowering_of(attachment->tid);
     const bool is_same = lowering != NULL && (thread_is(lowering->tid, lowering->started_by) || errno != ESRCH);
-    return is_same ? lowering->former : 0; /* 0: from one who was raised, and is none of its own */
+    return is_same ? lowering->former : 0; /* 0: another raised thread gave it this priority, and its own is not known */
 }
 
 static void unbind(enum kept kept, struct attachment *attachment)

@@ -237,7 +237,7 @@ static void write_event(const struct event *event, uint64_t left_out)
 
 /* ---- budgets ---- */
 
-/* The account whose budget the line is charged to; NULL: none. */
+/* Returns the account to whose log budget the line is charged; NULL: the line has no budget. */
 static struct account *charged_account(const struct event *event)
 {
     struct account *account = event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;

@@ -286,7 +286,7 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
 void verdict_laid_down(struct reservation *reservation)
 {
     struct outcome outcome = {.kind = UPDATE, .ended = ENDED_BROKER};
-    snprintf(outcome.reason, sizeof outcome.reason, "the broker has stopped and put thread %d back to what it was: the next broker attaches it again", (int)reservation->attachment->tid);
+    snprintf(outcome.reason, sizeof outcome.reason, "the broker has stopped; thread %d has its former attributes until the next broker attaches it again", (int)reservation->attachment->tid);
     verdict_tell(reservation, &outcome, -1, false, false);
 }
 

@@ -27,7 +27,7 @@ struct account {
     int64_t asked;         /* CLOCK_MONOTONIC, ns */
     uint64_t files_stamp;  /* of /etc/passwd and /etc/group then */
     int reservations;            /* counted against the limit; for accounts without a name see account_bucket */
-    struct account *log_of; /* the account whose log budget its users share; NULL: its own */
+    struct account *log_of; /* the account to whose log budget its lines are charged; NULL: this one */
     int64_t log_window; /* event.c: of what is written of its users */
     uint64_t log_bytes, log_left_out;
     int64_t trials_until;  /* CLOCK_MONOTONIC: trial.c, when its trials so far are paid for */
