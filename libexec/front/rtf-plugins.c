@@ -160,9 +160,7 @@ int main(int argc, char **argv)
                                            .options = option_table,
                                            .take = take};
     struct client client;
-    char **operands = command_parse(&command, argc, argv, NULL);
-    if (operands[0] != NULL)
-        command_misused("there is nothing that %s could mean here", command_typed(operands[0]));
+    command_end_of_line(command_parse(&command, argc, argv, NULL));
     const enum client_outcome opened = client_open(&client, command_spool());
     if (opened != CLIENT_OK)
         command_fail(client_status_of_outcome(opened), "%s", client.why);

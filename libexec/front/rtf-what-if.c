@@ -153,9 +153,7 @@ int main(int argc, char **argv)
                                            .take = take};
     struct options options = {.timeout = REQUEST_TIMEOUT, .timeout_text = "30s"};
     struct request request;
-    char **operands = command_parse(&command, argc, argv, &options);
-    if (operands[0] != NULL)
-        command_misused("there is nothing that %s could mean here", command_typed(operands[0]));
+    command_end_of_line(command_parse(&command, argc, argv, &options));
     if (!needs_are_stated(&options.needs) && options.file == NULL)
         command_misused("say what is needed: -T, -P and so on, or -f FILE");
     json_t *spec = make_spec(&options);

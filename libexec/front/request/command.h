@@ -28,6 +28,9 @@ struct command {
 /* Reads the command line, first of all. Options stand anywhere before "--"; the operands stay in argv from the returned place on, to a NULL. */
 char **command_parse(const struct command *command, int argc, char **argv, void *context);
 
+/* For a command without operands: a word that is left ends the command with 64. */
+void command_end_of_line(char *const operands[]);
+
 /* --spool */
 const char *command_spool(void);
 
