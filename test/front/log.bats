@@ -389,3 +389,19 @@ END
     prints 0 rtf_root history --json --name back
     says '.begin == "2020-01-02T00:00:00.000000Z" and .end == .begin'
 }
+
+@test "a stage or decision that no event has is wrong usage, and each of rtf-events(5) is not" {
+    broker_start
+    page=$RTF_SOURCE/man/rtf-events.5.scd
+    run -64 rtf_root log --stage verdcit
+    [[ $output == 'rtf log: --stage takes one of spool, spec, '*', not verdcit ('* ]]
+    run -64 rtf_root log --decision bogus
+    [[ $output == 'rtf log: --decision takes one of ok, refused, '*', not bogus ('* ]]
+    prints 0 rtf_root log --stage 'brok*'
+    stages=$(awk '/^\|\[ \*stage/ { table = 1 } table && /^\|  / { print $2 } /^To count/ { exit }' "$page" | sort -u)
+    decisions=$(sed -n '/^|  decision$/,/^|  reason$/s/^:  \(\*ok\*.*\)/\1/p' "$page" | tr -cs 'a-z' '\n' | grep -vx or)
+    [ "$(wc -l <<<"$stages")" -eq 10 ]
+    [ "$(grep -c . <<<"$decisions")" -eq 12 ]
+    for stage in $stages; do rtf_root log --stage "$stage" >/dev/null; done
+    for decision in $decisions; do rtf_root log --decision "$decision" >/dev/null; done
+}
