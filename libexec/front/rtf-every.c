@@ -628,7 +628,7 @@ static void tell(void)
         fprintf(stderr, "{\"activations\":%llu,\"missed\":%llu,\"skipped\":%llu,\"failed\":%llu,\"worst\":%lld}\n", (unsigned long long)t->activations,
                 (unsigned long long)t->missed, (unsigned long long)t->skipped, (unsigned long long)t->failed, (long long)t->worst);
     else if (options.verbose || t->missed + t->skipped > 0)
-        say("%llu activations, %llu missed their deadline, %llu skipped; %s %lld.%03lld ms", (unsigned long long)t->activations,
+        say("%llu activation%s, %llu missed their deadline, %llu skipped; %s %lld.%03lld ms", (unsigned long long)t->activations, t->activations == 1 ? "" : "s",
             (unsigned long long)t->missed, (unsigned long long)t->skipped,
             options.loop ? "the latest activation came late by" : "the longest took", (long long)t->worst / 1000, (long long)t->worst % 1000);
 }

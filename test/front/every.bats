@@ -53,6 +53,8 @@ spaced() {
     [ "$(wc -l <"$WORK/err")" -eq 1 ]
     jq -e '.activations == 2 and .missed == 2 and .failed == 0 and .worst > 100000' "$WORK/err"
     prints 0 rtf every -T 5ms -P 100ms --count 2 -- echo quiet
+    rtf every -T 5ms -P 200ms --count 1 -v -- true 2>"$WORK/err"
+    [[ $(<"$WORK/err") == 'rtf every: 1 activation, 0 missed their deadline, 0 skipped; the longest took '* ]]
     rtf every -T 5ms -P 200ms --count 2 -v -- true 2>"$WORK/err"
     [[ $(<"$WORK/err") == 'rtf every: 2 activations, 0 missed their deadline, 0 skipped; the longest took '* ]]
 }
