@@ -58,7 +58,7 @@ c\d'
     rm "$SPOOL/state/broker"
     mkdir "$SPOOL/state/broker"
     broker_start
-    grep -q "root's tools may not find this broker: .*: Is a directory" "$EVENTS"
+    eventually grep -q "root's tools may not find this broker: .*: Is a directory" "$EVENTS"
 }
 
 @test "only root may look, and wrong usage and a full disk are told" {
