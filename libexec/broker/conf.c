@@ -1,6 +1,7 @@
 #include "conf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ bool conf_open(struct conf *conf, const char *path, char reason[static REASON_BY
 {
     struct stat status;
     const char *slash = strrchr(path, '/');
-    *conf = (struct conf){.name = slash == NULL ? path : slash + 1, .file = fopen(path, "re")};
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* a FIFO must not keep root waiting */
+    *conf = (struct conf){.name = slash == NULL ? path : slash + 1, .file = fd < 0 ? NULL : fdopen(fd, "r")};
     if (conf->file == NULL || fstat(fileno(conf->file), &status) != 0) {
         snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
         return false;

@@ -19,7 +19,7 @@ static const struct {
 const char *in_force_directory(int root, const json_t *status)
 {
     struct stat spool;
-    if (fstat(root, &spool) != 0 || (geteuid() == 0 && spool.st_uid != 0))
+    if (fstat(root, &spool) != 0 || (spool.st_uid != 0 && spool.st_uid != geteuid()))
         return NULL;
     return client_string(status, "config");
 }

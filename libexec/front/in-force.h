@@ -19,7 +19,7 @@ struct conf_lines {
 };
 
 /* Returns the directory of the configuration that the broker of this spool (`root` is open) has read. The text lives as long as status. NULL: the broker does not
- * tell the directory; or root asks about a user's spool, because the user could name a directory that holds up its readers. */
+ * tell the directory; or the spool belongs to another user, who could name a directory that holds up its readers. */
 const char *in_force_directory(int root, const json_t *status);
 
 /* Reads the lines in force. False: status.json does not tell them. */

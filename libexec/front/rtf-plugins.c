@@ -13,8 +13,7 @@
 enum column { NAME, POLICY, PRIORITIES, CPUS, TESTS, STATE, FREE, COLUMNS };
 
 struct row {
-    const char *cells[COLUMNS];
-    char *free; /* the text of the last cell */
+    char *cells[COLUMNS];
 };
 
 static struct {
@@ -67,6 +66,18 @@ static void write_free(FILE *stream, const json_t *pools, const char *plugin)
                 fprintf(stream, "%s%s:%s", written++ == 0 ? "" : " ", word(pool, "cpus", ""), word(pool, "free", ""));
 }
 
+/* Returns a copy in printable ASCII: the spool may be another user's. Frees `allocated`, which may be `text` or NULL. The caller frees the copy. */
+static char *printable(const char *text, char *allocated)
+{
+    const size_t size = strlen(text) * (CLIENT_PIECE - 1) + 1;
+    char *copy = malloc(size);
+    if (copy == NULL)
+        command_fail(EX_OSERR, "%s", strerror(errno));
+    (void)client_printable(text, copy, size);
+    free(allocated);
+    return copy;
+}
+
 /* Returns "free of capacity" for one pool, and "CPU:free" for each of several pools. The caller frees the text. */
 static char *free_text(const json_t *pools, const char *plugin)
 {
@@ -83,14 +94,13 @@ static char *free_text(const json_t *pools, const char *plugin)
 static struct row row_of(const json_t *plugin, const json_t *pools)
 {
     char *left = free_text(pools, word(plugin, "name", ""));
-    return (struct row){.free = left,
-                        .cells = {[NAME] = word(plugin, "name", ""),
-                                  [POLICY] = word(plugin, "policy", word(plugin, "resource", "")),
-                                  [PRIORITIES] = word(plugin, "priorities", "-"),
-                                  [CPUS] = word(plugin, "cpus", ""),
-                                  [TESTS] = word(plugin, "tests", ""),
-                                  [STATE] = word(plugin, "state", ""),
-                                  [FREE] = left}};
+    return (struct row){{[NAME] = printable(word(plugin, "name", ""), NULL),
+                         [POLICY] = printable(word(plugin, "policy", word(plugin, "resource", "")), NULL),
+                         [PRIORITIES] = printable(word(plugin, "priorities", "-"), NULL),
+                         [CPUS] = printable(word(plugin, "cpus", ""), NULL),
+                         [TESTS] = printable(word(plugin, "tests", ""), NULL),
+                         [STATE] = printable(word(plugin, "state", ""), NULL),
+                         [FREE] = printable(left, left)}};
 }
 
 static void print_rows(const struct row *rows, size_t count)
@@ -110,7 +120,7 @@ static void print_rows(const struct row *rows, size_t count)
 
 static void print_table(const json_t *status)
 {
-    static const struct row headings = {.cells = {"NAME", "POLICY", "PRIORITIES", "CPUS", "TESTS", "STATE", "FREE"}};
+    static struct row headings = {{"NAME", "POLICY", "PRIORITIES", "CPUS", "TESTS", "STATE", "FREE"}};
     const json_t *plugins = json_object_get(status, "plugins"), *pools = json_object_get(status, "pools"), *plugin;
     const size_t first = options.no_headings ? 0 : 1, count = first + json_array_size(plugins);
     struct row *rows = calloc(count + 1, sizeof *rows);
@@ -122,14 +132,15 @@ static void print_table(const json_t *status)
         rows[first + i] = row_of(plugin, pools);
     print_rows(rows, count);
     for (i = first; i < count; i++)
-        free(rows[i].free);
+        for (enum column column = NAME; column < COLUMNS; column++)
+            free(rows[i].cells[column]);
     free(rows);
 }
 
 static void print_json(const json_t *status)
 {
     json_t *object = json_pack("{s:O?, s:O?}", "plugins", json_object_get(status, "plugins"), "pools", json_object_get(status, "pools"));
-    json_dumpf(object, stdout, JSON_COMPACT);
+    json_dumpf(object, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
     putchar('\n');
     json_decref(object);
 }

@@ -33,6 +33,16 @@ static struct {
     const char *spool, *config; /* config NULL: the broker's directory, or else /etc/rtf */
 } options = {.spool = RTF_SPOOL};
 
+/* A word of status.json, as the broker or the owner of the spool has written it. Escaped, it can neither end its line nor command a terminal. */
+static void print_word(const char *text)
+{
+    char piece[CLIENT_PIECE];
+    while (*text != '\0') {
+        (void)client_escape(&text, piece);
+        fputs(piece, stdout);
+    }
+}
+
 /* ---- the configuration ---- */
 
 static bool is_same(const char *directory, const char *other)
@@ -43,8 +53,11 @@ static bool is_same(const char *directory, const char *other)
 
 static void print_lines(enum conf_file file, const struct conf_lines *lines)
 {
-    for (size_t i = 0; i < lines->count; i++)
-        printf("%s\t%d\t%s\n", keys[file], lines->list[i].line, lines->list[i].text);
+    for (size_t i = 0; i < lines->count; i++) {
+        printf("%s\t%d\t", keys[file], lines->list[i].line);
+        print_word(lines->list[i].text);
+        putchar('\n');
+    }
 }
 
 static enum conf_file unread_file;
@@ -79,7 +92,7 @@ static void print_config(int root, const json_t *status, bool is_served)
     const char *directory = options.config != NULL ? options.config : served != NULL ? served : "/etc/rtf";
     const bool is_ours = served != NULL && is_same(directory, served);
     const bool is_told = is_ours && json_is_array(json_object_get(status, "rules"));
-    if (served != NULL)
+    if (served != NULL && strpbrk(served, "\t\n") == NULL) /* as it is, because it is opened */
         printf("served\t%s\n", served);
     if (is_ours)
         print_unread(status, directory);
@@ -95,10 +108,22 @@ static void print_healthy(const json_t *status)
     const json_t *plugin;
     size_t i;
     printf("healthy\tAll is well: the broker serves %s with ", options.spool);
-    json_array_foreach(json_object_get(status, "plugins"), i, plugin)
-        printf("%s%s", i == 0 ? "" : ", ", json_string_value(json_object_get(plugin, "name")));
+    json_array_foreach(json_object_get(status, "plugins"), i, plugin) {
+        const char *name = client_string(plugin, "name");
+        fputs(i == 0 ? "" : ", ", stdout);
+        print_word(name == NULL ? "" : name);
+    }
     printf("; reservations: %lld, with a thread: %lld.\n", (long long)json_integer_value(json_object_get(status, "reservations")),
            (long long)json_integer_value(json_object_get(status, "attached")));
+}
+
+static void print_plugin(const char *state, const char *name)
+{
+    fputs("plugin\t", stdout);
+    print_word(state);
+    putchar('\t');
+    print_word(name);
+    putchar('\n');
 }
 
 static void print_broker(const json_t *status)
@@ -111,7 +136,7 @@ static void print_broker(const json_t *status)
     json_array_foreach(json_object_get(status, "plugins"), i, plugin) {
         const char *state = client_string(plugin, "state"), *name = client_string(plugin, "name");
         if (state != NULL && name != NULL && strcmp(state, "serving") != 0)
-            printf("plugin\t%s\t%s\n", state, name);
+            print_plugin(state, name);
     }
     if (json_is_integer(names))
         printf("pid_namespace\t%lld\n", (long long)json_integer_value(names));

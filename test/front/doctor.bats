@@ -532,3 +532,36 @@ is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
     says '[.findings[] | select(.code == "rule").severity] | length > 0 and all(. == "warning")'
     says 'all(.findings[]; .severity == "error" or .severity == "warning")'
 }
+
+# Carol makes a directory that looks like a spool. A FIFO in the configuration that it names would keep its readers waiting, and its words command a terminal.
+@test "a spool of another user leads no reader to its files, and none of its bytes to the terminal" {
+    theirs=$WORK/theirs
+    install -d -o $CAROL "$theirs" "$theirs/specs" "$theirs/state" "$theirs/log" "$theirs/etc"
+    mkfifo "$theirs/etc/plugins.conf" "$theirs/alive"
+    ln -s /dev/zero "$theirs/etc/acl.conf"
+    jq -n --arg config "$theirs/etc" '{schema: 1, running: true, config: $config, pools: [],
+        plugins: [{name: ("EDF\u001b[2J\u202e\nserved\t" + $config), state: "off\u0007", text: "a\nforce\tyes", line: 1}],
+        rules: [{line: 1, text: "a\nforce\tyes"}]}' >"$theirs/status.json"
+    chown -R -h $CAROL "$theirs"
+    exec 9<>"$theirs/alive" # a broker serves, as it seems
+    is_harmless() { no grep -qP '[^ -~\n]' "$WORK/out"; }
+    for command in plugins 'plugins --json' doctor 'acl who'; do
+        # shellcheck disable=SC2086 # words
+        for as in "as $ALICE" ''; do
+            status=0
+            $as timeout 10 "$RTF_BIN/rtf" --spool "$theirs" $command </dev/null >"$WORK/out" 2>&1 9>&- || status=$?
+            [ "$status" -ne 124 ] || { echo "$as rtf $command hung"; false; }
+            is_harmless || { echo "$as rtf $command"; cat -v "$WORK/out"; false; }
+            [ "$command" != doctor ] || no grep -F "$theirs/etc" "$WORK/out"
+        done
+    done
+    # Nor do regular files there count.
+    mkdir "$theirs/other"
+    echo 'EDF edf - all' >"$theirs/other/plugins.conf"
+    sed -i "s,$theirs/etc,$theirs/other," "$theirs/status.json"
+    as $ALICE "$RTF_BIN/rtf" --spool "$theirs" plugins >"$WORK/out" 2>&1 9>&-
+    no grep 'in force' "$WORK/out"
+    exec 9>&-
+    # Root's lint of a named directory does not wait for its owner, either.
+    run -78 timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --check --config "$theirs/etc"
+}
