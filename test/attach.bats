@@ -451,10 +451,20 @@ eventually_child() { eventually pgrep -P "$1"; }
     [ "$status" -eq 66 ]
 }
 
+# What the kernel counted anew stays the same for a second. The kernel takes a thread that has ended, or was made ordinary, off its sum at the thread's
+# 0-lag time: the sum of before is too small after that. No thread of the tests has a longer period.
+account_is_settled() {
+    local before
+    count_anew
+    before=$(taken)
+    sleep 1
+    [ "$(taken)" = "$before" ]
+}
+
 # is_counted TID: the kernel finds the thread, which becomes SCHED_DEADLINE, when the kernel counts anew what is taken. The kernel's sum may be
 # wrong already, by a thread of another test that ended while scheduling domains were made. So the kernel counts anew first.
 is_counted() {
-    count_anew
+    eventually account_is_settled
     chrt --deadline --sched-runtime 1000000 --sched-period 10000000 --pid 0 "$1"
     local before
     before=$(taken)
@@ -501,8 +511,8 @@ ends_meanwhile() {
 # It would keep for good what it was given after its end.
 # bats test_tags=machine
 @test "one that ends while it is made SCHED_DEADLINE leaves the kernel's account as it was" {
-    count_anew
     COUNT_ANEW=yes
+    eventually account_is_settled
     before=$(taken)
     orphan
     echo ignored >"$WORK/former"

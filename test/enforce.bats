@@ -18,12 +18,13 @@ granted() {
     [ "$(field .result "$(spec $ALICE "$1" "${spec%\}}, \"attach\": $2}")")" = OK ]
 }
 
-# had TID: how many ms of the next 1,000
+# had TID: how many ms of 1,000. This shell may have to wait for its CPU: the time is looked at, too.
 had() {
-    local before
+    local before began
+    began=$(milliseconds)
     before=$(consumed "$1")
     sleep 1
-    echo $(($(consumed "$1") - before))
+    echo $((($(consumed "$1") - before) * 1000 / ($(milliseconds) - began)))
 }
 
 # has_a_fifth TID: of CPU 1, which is 2 ms in 10; and not what it would like. Other load on the machine takes from it, so the lower bound is a wide one.
