@@ -1,6 +1,6 @@
 #include "rtf-own.h"
 
-/* A handle that has never been used is like one of which nothing is known. */
+/* A handle that was never used returns the same values as an unknown spec. */
 static const struct rtf_spec_own *own_of(const struct rtf_spec *spec)
 {
     if (spec->own != NULL && atomic_load(&spec->own->unread) != NULL)

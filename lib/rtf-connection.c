@@ -42,7 +42,8 @@ static void watch_life(struct rtf_connection_own *connection)
         (void)epoll_ctl(connection->poll, EPOLL_CTL_ADD, connection->client.alive, &event);
 }
 
-/* The new descriptor takes the old one's number in one step: others may be waiting with a copy of it, for the end of the broker that it was of. */
+/* dup3 replaces the connection's descriptor in one step and keeps its number, because other threads
+ * may be polling a copy of that number for the end of the old broker. */
 static enum client_outcome reconnect(struct rtf_connection_own *connection, struct client *client, int64_t until)
 {
     client->alive = -1;
@@ -60,7 +61,8 @@ static enum client_outcome reconnect(struct rtf_connection_own *connection, stru
     return CLIENT_OK;
 }
 
-/* The same of the caller's directory, which may have been removed, or moved aside by the broker. */
+/* Does the same for the caller's directory: the broker or the user may have removed or renamed it.
+ */
 static enum client_outcome enter_again(struct rtf_connection_own *connection, struct client *client)
 {
     struct client found = *client;
@@ -82,7 +84,8 @@ bool own_enter_again(struct rtf_connection_own *connection, struct client *clien
     return client_has_moved(client) && enter_again(connection, client) == CLIENT_OK;
 }
 
-/* Into a copy: the connection's but for the watch and the sentences. Whether nobody else waits with this connection. */
+/* Copies the connection's client, except for the watch and the messages. Returns true if no other
+ * call waits with this connection. */
 static bool copy(struct rtf_connection_own *connection, struct client *client)
 {
     pthread_mutex_lock(&connection->lock);
@@ -162,7 +165,7 @@ static struct rtf_connection_own *make(const char *spool)
 enum rtf_result rtf_connect(struct rtf_connection *connection, const char *spool)
 {
     if (spool == NULL)
-        spool = getenv("RTF_SPOOL"); /* NOLINT(concurrency-mt-unsafe): nobody here sets it */
+        spool = getenv("RTF_SPOOL"); /* NOLINT(concurrency-mt-unsafe): this library does not set it */
     struct rtf_connection_own *own = make(spool == NULL ? RTF_SPOOL : spool);
     connection->own = own;
     if (own == NULL || own->spool == NULL)
@@ -288,7 +291,7 @@ enum rtf_result rtf_process(struct rtf_connection *connection)
     pthread_mutex_lock(&own->lock);
     struct client client = own->client;
     pthread_mutex_unlock(&own->lock);
-    drain(own->events); /* before it is looked: what comes later is another event */
+    drain(own->events); /* before the look at the specs: a later change is a new event */
     const bool alive = is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;
     pthread_mutex_lock(&own->list);
     for (struct rtf_spec_own *spec = own->specs; spec != NULL; spec = spec->next) {

@@ -1,4 +1,4 @@
-/* What is behind the handles of rtf.h. */
+/* The private structures behind the handles of rtf.h. */
 #ifndef RTF_OWN_H
 #define RTF_OWN_H
 
@@ -16,44 +16,46 @@ struct own_params {
     bool ignore_admission, lasting, waits;
     char plugin[OWN_PLUGIN], cpus[OWN_CPUS], name[CLIENT_NAME_MAX + 1];
 };
-_Static_assert(sizeof(struct own_params) <= sizeof(struct rtf_params), "parameters outgrow what programs were compiled with");
+_Static_assert(sizeof(struct own_params) <= sizeof(struct rtf_params), "struct rtf_params cannot grow: programs are compiled with its size");
 
-/* Watches that no call waits with at the moment. */
+/* The number of inotify watches that a connection keeps for later calls. */
 enum { SPARE = 64 };
 
 struct rtf_connection_own {
-    pthread_mutex_t list;  /* of specs; whoever has it may take a spec's lock */
-    pthread_mutex_t lock;  /* of the rest, taken last; but for the descriptors of client, whose numbers do not change */
-    struct client client;  /* without a `why` of its own: calls work on copies */
+    pthread_mutex_t list;  /* protects specs; its holder may take the lock of a spec */
+    /* protects the rest, and is taken last; client's descriptor numbers never change and need no
+     * lock */
+    pthread_mutex_t lock;
+    struct client client;  /* its `why` is unused: calls work on copies */
     char *spool;
     char why[CLIENT_WHY];
     uint64_t timeout;
     bool blocking;
-    pid_t process;         /* for the names of specs, whose numbers are */
-    unsigned made;
-    uint64_t token;        /* the next one: from a random one on */
-    unsigned calls;        /* that wait at the moment */
+    pid_t process;         /* generated names have the form task-PROCESS-MADE */
+    unsigned made;         /* the number of generated names */
+    uint64_t token;        /* the next token; the first one is random */
+    unsigned calls;        /* calls that wait now */
     struct client_watch spare[SPARE];
     int spares;
-    int poll, events;      /* of rtf_fd; -1 until that is asked for */
+    int poll, events;      /* of rtf_fd; -1 before its first call */
     struct rtf_spec_own *specs;
 };
 
-/* What the last call was to bring about. */
+/* The kind of the last request. */
 enum own_request { OWN_NOTHING, OWN_CREATE, OWN_CHANGE, OWN_ATTACH, OWN_DETACH };
 
 struct rtf_spec_own {
     struct rtf_connection_own *connection;
     struct rtf_spec *handle;
     struct rtf_spec_own *next, *before;
-    pthread_mutex_t lock; /* of the rest */
+    pthread_mutex_t lock; /* protects the members below */
     enum own_request request;
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
-    ino_t inode;      /* 0: there is no file of ours */
-    pid_t awaited;    /* the thread that is to be attached */
-    bool has_key;     /* its thread came with the key "attach", not with NAME.tid */
+    ino_t inode;      /* of our NAME.json; 0: none */
+    pid_t awaited;    /* the thread to be attached; 0: none */
+    bool has_key;     /* the thread was attached with the key "attach", not with NAME.tid */
     bool lasting;
-    _Atomic(char *) unread; /* the answer, if nobody has asked yet what it says; NULL: what follows says it */
+    _Atomic(char *) unread; /* the answer, not yet parsed; NULL: the members below hold its contents */
     enum rtf_result result;
     char reason[CLIENT_WHY], code[OWN_CODE];
     uint64_t nearest;
@@ -66,31 +68,34 @@ struct rtf_spec_own {
     uint64_t missed;
 };
 
-/* A copy to work with, connected to the broker that runs now; with CLIENT_OK give it back with own_return. */
+/* Fills a copy of the connection's client, connected to the broker that runs now. After CLIENT_OK
+ * the caller gives the copy back with own_return. */
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until);
-/* The same without a look whether that one still runs, which costs a system call: the wait for an answer finds it. */
+/* As own_take, without the system call that checks whether the broker still runs: the wait for the
+ * answer notices its end. */
 enum client_outcome own_take_at_once(struct rtf_connection_own *connection, struct client *client);
-/* After a request that failed: whether the directory had been removed or moved, and is there again. */
+/* After a failed request: enters the caller's directory again if it was removed or renamed. Returns
+ * true if it was. */
 bool own_enter_again(struct rtf_connection_own *connection, struct client *client);
 void own_return(struct rtf_connection_own *connection, struct client *client);
 
-/* A token that no other request has. */
+/* Makes a token that no other request of this connection has. */
 void own_make_token(struct rtf_connection_own *connection, char token[static CLIENT_TOKEN]);
 
-/* Into the list of the connection's specs, and out of it. */
+/* Put the spec into the connection's list, and take it out. */
 void own_enlist(struct rtf_spec_own *spec);
 void own_strike(struct rtf_spec_own *spec);
 
-/* Parameters as they were stored. */
 struct own_params own_params(const struct rtf_params *params);
 
-/* What has become of the request of the spec, if that has been answered; else RTF_PENDING. With the spec's lock. */
+/* Returns the result of the spec's last request if the broker has answered; otherwise RTF_PENDING.
+ * The caller holds the spec's lock. */
 enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client);
 
-/* The answer is read, if it has not been. */
+/* Parses the answer if it is not parsed yet. */
 void own_read(struct rtf_spec_own *spec);
 
-/* Without a thread, and not meant to last: it ends with the connection. */
+/* Ends the handle. A spec without a thread that is not lasting is removed from the spool. */
 void own_end(struct rtf_spec_own *spec, struct client *client);
 
 #endif

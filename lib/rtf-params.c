@@ -4,7 +4,7 @@
 #include "rtf-own.h"
 #include "units.h"
 
-/* By copies, as what programs hold is only bytes. */
+/* By memcpy, because struct rtf_params is an array of bytes. */
 struct own_params own_params(const struct rtf_params *params)
 {
     struct own_params own;
@@ -48,7 +48,7 @@ SETTER(rtf_params_set_lasting, bool, lasting, lasting)
 SETTER(rtf_params_set_expires, uint64_t, microseconds, expires)
 SETTER(rtf_params_set_wait, bool, wait, waits)
 
-/* True: it fits. */
+/* False: the text is too long, and the field is unchanged. */
 static bool keep_text(char *field, size_t size, const char *text)
 {
     const size_t length = text == NULL ? 0 : strlen(text);

@@ -9,7 +9,7 @@
 
 enum { NAME_TRIES = 1000 };
 
-/* ---- what has been answered ---- */
+/* ---- the answer ---- */
 
 static enum rtf_result result_of(const char *word)
 {
@@ -61,13 +61,13 @@ static enum rtf_result take_verdict(struct rtf_spec_own *spec, const json_t *ver
     return spec->result;
 }
 
-/* Nobody will ask any more what the last answer says. */
+/* Drops the unparsed answer. */
 static void forget(struct rtf_spec_own *spec)
 {
     free(atomic_exchange(&spec->unread, NULL));
 }
 
-/* Without memory it stays unread. */
+/* Out of memory: the answer stays unparsed, and the next call tries again. */
 static void read_answer(struct rtf_spec_own *spec)
 {
     json_t *verdict = client_parse_object(atomic_load(&spec->unread));
@@ -87,7 +87,7 @@ void own_read(struct rtf_spec_own *spec)
 
 static enum rtf_result say(struct rtf_spec_own *spec, enum rtf_result result, const char *code, const char *reason)
 {
-    read_answer(spec); /* what has been granted remains */
+    read_answer(spec); /* keeps the grant of that answer */
     spec->result = result;
     spec->nearest = 0;
     snprintf(spec->code, sizeof spec->code, "%s", code);
@@ -119,7 +119,8 @@ static enum rtf_result lose(struct rtf_spec_own *spec, const char *why)
     return say(spec, RTF_GONE, "gone", why);
 }
 
-/* Requests with the key `token` are answered with it, those by NAME.tid by what the files are. */
+/* The broker answers a spec file with its token. A NAME.tid file has no token, so the answer must
+ * match the times of the files. */
 static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until)
 {
     const bool by_token = spec->request == OWN_CREATE || spec->request == OWN_CHANGE;
@@ -141,13 +142,14 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
     forget(spec);
     if (verdict->json == NULL) {
         spec->request = OWN_NOTHING;
-        char *text = realloc(verdict->text, strlen(verdict->text) + 1); /* it may stay for long */
+        char *text = realloc(verdict->text, strlen(verdict->text) + 1); /* it may be kept for long */
         atomic_store(&spec->unread, text != NULL ? text : verdict->text);
         return spec->result = RTF_OK;
     }
     const enum rtf_result result = take_verdict(spec, verdict->json);
     client_free_verdict(verdict);
-    if (!spec->granted && (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) { /* of what ends with its thread the broker keeps nothing */
+    /* the broker keeps nothing for a spec that ends with its thread */
+    if (!spec->granted && (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) {
         client_withdraw(client, spec->name, spec->inode);
         spec->inode = 0;
     }
@@ -175,9 +177,10 @@ static enum rtf_result await_answer(struct rtf_spec_own *spec, struct client *cl
     return take_outcome(spec, client, outcome, &verdict);
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
-/* A spec of numbers and words needs no library to be written, which takes as long as to put the file there; what may hold anything is jansson's. */
+/* Specs are printed by hand: building JSON with jansson takes as long as writing the file. Only
+ * strings that may hold any character go through jansson. */
 struct text {
     char line[2048]; /* each byte of a word can become six */
     size_t length;
@@ -200,7 +203,7 @@ static void add_number(struct text *text, const char *key, uint64_t number)
         add(text, "\"%s\":%llu,", key, (unsigned long long)number);
 }
 
-/* False with errno: what is not said would be another request. */
+/* False with errno: the request must not be sent without this key. */
 static bool add_text(struct text *text, const char *key, const char *value)
 {
     if (value[0] == '\0')
@@ -215,7 +218,8 @@ static bool add_text(struct text *text, const char *key, const char *value)
     return quoted != NULL;
 }
 
-/* attach: a thread; 0: say nothing about it; -1: let it go. To be freed; NULL without memory. */
+/* attach: a thread's id; 0: leave the key out; -1: null, which detaches. The caller frees the text.
+ * NULL: out of memory. */
 static char *make_text(const struct rtf_spec_own *spec, const struct own_params *asked, pid_t attach)
 {
     struct text text = {.length = 0};
@@ -245,7 +249,8 @@ static enum rtf_result no_text(struct rtf_spec_own *spec)
     return say(spec, RTF_ERROR, "system", strerror(errno == 0 ? ENOMEM : errno));
 }
 
-/* A name of our own may be that of a spec which a process of the same id has left behind. */
+/* An earlier process with the same id may have left a spec of the generated name behind: then the
+ * next number is tried. */
 static enum client_outcome put(struct rtf_spec_own *spec, struct client *client, const char *name, const char *text)
 {
     enum client_outcome outcome = CLIENT_TAKEN;
@@ -280,7 +285,8 @@ static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client, con
     else
         result = say_outcome(spec, outcome, client->why);
     free(text);
-    if (result != RTF_OK && result != RTF_PENDING && spec->inode != 0) { /* nothing must be reserved later that nobody knows of */
+    /* no reservation may come into being later that nobody knows of */
+    if (result != RTF_OK && result != RTF_PENDING && spec->inode != 0) {
         client_withdraw(client, spec->name, spec->inode);
         spec->inode = 0;
         take_grant(spec, NULL, NULL);
@@ -296,7 +302,8 @@ static enum rtf_result attempt(struct rtf_spec_own *spec, const struct own_param
     return outcome == CLIENT_OK ? ask(spec, &client, asked, thread, until) : say_outcome(spec, outcome, client.why);
 }
 
-/* Who waits for the answer hears that the broker has ended; then once more, with one that runs. */
+/* The first try skips the look whether the broker lives. If the wait finds that the broker has
+ * ended, a second try connects to the running one. */
 static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params *asked, pid_t thread)
 {
     const int64_t until = client_until(spec->connection->timeout);
@@ -304,7 +311,8 @@ static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params
     return result == RTF_CONNECTION_ERR ? attempt(spec, asked, thread, until, false) : result;
 }
 
-/* The spec as it stands in its file, whoever wrote that, with another thread (-1: none). To be freed; NULL: it is not there. */
+/* The spec file as it is now, with another thread (-1: none). The caller frees the text. NULL:
+ * there is no file, or no memory. */
 static char *make_amended_text(const struct rtf_spec_own *spec, const struct client *client, pid_t attach)
 {
     char file[CLIENT_NAME_MAX + sizeof ".json"];
@@ -319,7 +327,8 @@ static char *make_amended_text(const struct rtf_spec_own *spec, const struct cli
     return line;
 }
 
-/* A rewrite: of the parameters, which keeps the thread; or, with asked = NULL, of the thread. */
+/* Writes the spec file anew: with new parameters and the same thread, or (asked = NULL) with
+ * another thread. */
 static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_params *asked, pid_t attach)
 {
     const int64_t until = client_until(spec->connection->timeout);
@@ -346,7 +355,7 @@ static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_param
     return result;
 }
 
-/* By NAME.tid: what is granted is not asked for anew. thread: 0 detaches. */
+/* Writes or removes NAME.tid, which leaves the grant as it is. thread = 0: detach. */
 static enum rtf_result set_thread(struct rtf_spec_own *spec, pid_t thread)
 {
     const int64_t until = client_until(spec->connection->timeout);
@@ -358,7 +367,7 @@ static enum rtf_result set_thread(struct rtf_spec_own *spec, pid_t thread)
     spec->awaited = thread;
     outcome = thread != 0 ? client_attach(&client, spec->name, thread) : client_detach(&client, spec->name);
     enum rtf_result result;
-    if (outcome == CLIENT_OK || outcome == CLIENT_GONE) /* of what is gone already, too, there is an answer */
+    if (outcome == CLIENT_OK || outcome == CLIENT_GONE) /* the broker answers for a missing NAME.tid, too */
         result = await_answer(spec, &client, until);
     else
         result = say_outcome(spec, outcome, client.why);
@@ -397,7 +406,8 @@ void own_end(struct rtf_spec_own *spec, struct client *client)
     unmake(spec);
 }
 
-/* One that was refused may be asked for again with the same handle. NULL: *result is what the call returns. */
+/* Makes a new spec in the handle. A handle whose request was refused can be used again. NULL: the
+ * call returns *result. */
 static struct rtf_spec_own *begin(const struct rtf_connection *connection, struct rtf_spec *spec, enum rtf_result *result)
 {
     *result = RTF_ERROR;
@@ -405,7 +415,7 @@ static struct rtf_spec_own *begin(const struct rtf_connection *connection, struc
         pthread_mutex_lock(&spec->own->lock);
         const bool holds = spec->own->inode != 0;
         if (holds)
-            (void)say(spec->own, RTF_ERROR, "misuse", "the handle holds a spec: release it before");
+            (void)say(spec->own, RTF_ERROR, "misuse", "the handle holds a spec: release that spec first");
         pthread_mutex_unlock(&spec->own->lock);
         if (holds)
             return NULL;
@@ -475,17 +485,18 @@ enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec
     return result;
 }
 
-/* For what needs a spec that is there; NULL: there is none, and *result says so. Locked. */
+/* The handle's spec, locked. NULL: there is no spec, and the call returns *result. */
 static struct rtf_spec_own *held(struct rtf_spec *spec, enum rtf_result *result)
 {
     *result = RTF_ERROR;
     if (spec->own == NULL)
         return NULL;
     pthread_mutex_lock(&spec->own->lock);
-    read_answer(spec->own); /* now: a getter must not wait for it while we wait for the broker */
+    /* now, so that no getter waits for the lock while this call waits for the broker */
+    read_answer(spec->own);
     if (spec->own->inode != 0)
         return spec->own;
-    *result = say(spec->own, RTF_GONE, "gone", "there is no such spec: it was not granted, or has ended");
+    *result = say(spec->own, RTF_GONE, "gone", "the spec does not exist: it was not granted, or has ended");
     pthread_mutex_unlock(&spec->own->lock);
     return NULL;
 }
@@ -528,7 +539,7 @@ enum rtf_result rtf_spec_detach(struct rtf_spec *spec)
     return result;
 }
 
-/* The broker has put the thread back when it removes the answer. */
+/* Waits until the broker removes the verdict: by then the thread has its former scheduling back. */
 static enum rtf_result release(struct rtf_spec_own *spec)
 {
     const int64_t until = client_until(spec->connection->timeout);

@@ -12,7 +12,8 @@
 static void explain(struct rtf_connection_own *own, const char *file)
 {
     pthread_mutex_lock(&own->lock);
-    snprintf(own->why, sizeof own->why, "%.300s/%s cannot be read: %s", own->spool, file, strerror(errno == 0 ? EBADMSG : errno)); /* NOLINT(concurrency-mt-unsafe): in glibc it is not */
+    /* NOLINT(concurrency-mt-unsafe): glibc's strerror is thread-safe */
+    snprintf(own->why, sizeof own->why, "%.300s/%s cannot be read: %s", own->spool, file, strerror(errno == 0 ? EBADMSG : errno));
     pthread_mutex_unlock(&own->lock);
 }
 
@@ -104,11 +105,11 @@ uint64_t rtf_status_free_on(const struct rtf_status *status, const char *plugin,
     return least;
 }
 
-/* ---- one's own specs ---- */
+/* ---- the caller's own specs ---- */
 
 struct task {
     char name[CLIENT_NAME_MAX + 1];
-    json_t *verdict; /* NULL: none yet */
+    json_t *verdict; /* NULL: no verdict yet */
 };
 
 struct rtf_tasks {
@@ -140,7 +141,8 @@ static bool read_all(struct rtf_tasks *tasks, DIR *directory)
 {
     const struct dirent *file;
     bool complete = true;
-    while (complete && (file = readdir(directory)) != NULL) /* NOLINT(concurrency-mt-unsafe): nobody else has this stream */
+    /* NOLINT(concurrency-mt-unsafe): no other thread uses this stream */
+    while (complete && (file = readdir(directory)) != NULL)
         complete = !is_spec(file->d_name) || add(tasks, dirfd(directory), file->d_name);
     return complete;
 }

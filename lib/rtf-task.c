@@ -21,7 +21,7 @@ enum rtf_result rtf_task_start(struct rtf_spec *spec)
     return RTF_OK;
 }
 
-/* The time is absolute: neither a signal nor being late moves the grid. */
+/* Sleeps to an absolute time, so that signals and late wake-ups do not shift later activations. */
 static void sleep_until(int64_t time)
 {
     const struct timespec until = {.tv_sec = time / SECOND, .tv_nsec = time % SECOND};
