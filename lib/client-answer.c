@@ -10,7 +10,8 @@
 
 enum { VERDICT_MAX = 1 << 20 };
 
-/* Up to the end of a line, as a verdict is, or of the file; with a final zero byte. NULL: it cannot be read, or is too much for an answer. To be freed. */
+/* Reads to the end of a line (a verdict is one line) or of the file, and adds a final zero byte.
+ * NULL: unreadable, or longer than VERDICT_MAX. The caller frees the text. */
 static char *read_text(int fd)
 {
     size_t length = 0, size = 4096;
@@ -35,7 +36,7 @@ static char *read_text(int fd)
     return NULL;
 }
 
-/* A lease or a FIFO makes nobody wait. */
+/* O_NONBLOCK, because a file lease or a FIFO of another user must not block the caller. */
 static char *read_file(int directory, const char *file)
 {
     int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -63,8 +64,9 @@ json_t *client_read_object(int directory, const char *file)
     return object;
 }
 
-/* Whether this text answers the request with the token, and says that all is granted. Within a string of JSON a quote has a backslash before it, so that
- * these can only be keys; and rtf-verdict(5) says that they are there. */
+/* True if this text answers the request with the token, and grants everything. In a JSON string a
+ * quote has a backslash before it, so the patterns can only match keys. rtf-verdict(5) promises
+ * these keys. */
 static bool grants(const char *text, const char *token)
 {
     char key[CLIENT_TOKEN + sizeof "\"token\":\"\""];
@@ -72,7 +74,7 @@ static bool grants(const char *text, const char *token)
     return strstr(text, key) != NULL && strstr(text, "\"result\":\"OK\"") != NULL && strstr(text, "\"grant\":{") != NULL;
 }
 
-/* False: there is none, or it cannot be an answer. */
+/* False: no verdict, or not a JSON object. */
 static bool read_verdict(const struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
 {
     char file[FILE_NAME];
@@ -91,7 +93,7 @@ const char *client_string(const json_t *object, const char *key)
 
 enum { THREAD_NAMED = 160 };
 
-/* "thread 4711 (camera)": the name is the program's and may have any byte. */
+/* "thread 4711 (camera)". The program chooses the name, which may have any byte. */
 static void name_thread(pid_t thread, char text[static THREAD_NAMED])
 {
     char path[48], name[20], printable[THREAD_NAMED - 32];
@@ -136,7 +138,8 @@ void client_tell_holder(struct client *client, const char *name, const char *cur
         client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json existed, and has just ended: try again", client->spool, client->user, name);
 }
 
-/* Inode and change time: a file that was replaced or rewritten since has another stamp. */
+/* Compares inode and change time: a file that was replaced or rewritten since then has another
+ * stamp. */
 static bool stamped(const json_t *stamp, const struct stat *status)
 {
     const struct timespec *time = &status->st_ctim;
@@ -147,7 +150,7 @@ static bool stamped(const json_t *stamp, const struct stat *status)
            json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
 }
 
-/* Without a NAME.tid the answer must have seen none either, or have seen it go. */
+/* Without a NAME.tid, the broker must have seen no NAME.tid, or have seen its removal. */
 static bool answers_no_tid(const json_t *json)
 {
     const json_t *stamp = json_object_get(json, "tid");
@@ -156,7 +159,7 @@ static bool answers_no_tid(const json_t *json)
            (request != NULL && (strcmp(request, "detach") == 0 || strcmp(request, "exit") == 0));
 }
 
-/* Whether it has seen the files just as they are now; NULL: not there. */
+/* True if the answer's stamps are those of the present files. NULL: no such file. */
 static bool answers(const json_t *json, const struct stat *spec, const struct stat *tid)
 {
     const json_t *stamp = json_object_get(json, "spec");
@@ -167,7 +170,7 @@ static bool answers(const json_t *json, const struct stat *spec, const struct st
     return tid != NULL ? stamped(json_object_get(json, "tid"), tid) : answers_no_tid(json);
 }
 
-/* The files as they are, looked at only if somebody asks, and then once. */
+/* The present files; looked at when first needed, and only once. */
 struct files {
     bool seen, has_spec, has_tid;
     struct stat spec, tid;
@@ -182,7 +185,8 @@ static void see(const struct client *client, const char *name, struct files *fil
     files->seen = true;
 }
 
-/* What the broker could not read it answers without a token: then, too, the stamps tell. */
+/* The broker answers an unreadable spec without a token: then the stamps decide, as for a wait
+ * without a token. */
 static bool wanted(const struct client *client, const struct client_wait *wait, const json_t *json, struct files *files)
 {
     const char *token = client_string(json, "token");
@@ -201,24 +205,25 @@ static bool is_pending(const json_t *json)
     return state != NULL && strcmp(state, "pending") == 0;
 }
 
-/* The verdict of a broker that stops. It has replaced the answer to the last request, which may have been a refusal. */
+/* True for the last verdict of a broker that stops. That verdict has replaced the answer to the
+ * last request, which may have been a refusal. */
 static bool is_farewell(const json_t *json)
 {
     const char *ended = client_string(json, "ended");
     return ended != NULL && strcmp(ended, "broker") == 0;
 }
 
-/* It has been refused for now, and is asked again. */
+/* True if the request was refused for now and the broker will try again. */
 static bool is_waiting(struct client *client, const json_t *json)
 {
     const char *result = client_string(json, "result"), *reason = client_string(json, "reason");
     if (result == NULL || strcmp(result, "WAITING") != 0)
         return false;
-    snprintf(client->waits_for, sizeof client->waits_for, "; it waits: %.400s", reason == NULL ? "?" : reason);
+    snprintf(client->waits_for, sizeof client->waits_for, "; the spec waits: %.400s", reason == NULL ? "?" : reason);
     return true;
 }
 
-/* Whether this verdict, which answers the files as they are, ends the wait. */
+/* True if this verdict, which answers the present files, ends the wait. */
 static bool is_enough(const struct client_wait *wait, const json_t *json)
 {
     switch (wait->goal) {
@@ -229,7 +234,7 @@ static bool is_enough(const struct client_wait *wait, const json_t *json)
     return false;
 }
 
-/* Of what bears the name; what is no file the broker has not put there. */
+/* CLIENT_OK once the files are removed. Only a regular file can be the broker's verdict. */
 static enum client_outcome look_for_end(const struct client *client, const struct client_wait *wait)
 {
     struct stat status;
@@ -238,7 +243,7 @@ static enum client_outcome look_for_end(const struct client *client, const struc
     return client_entry(client, wait->name, "verdict", &status) && S_ISREG(status.st_mode) && !client_has_moved(client) ? CLIENT_PENDING : CLIENT_OK;
 }
 
-/* Whether there is an answer that ends the wait; else nothing is held. */
+/* True if an answer ends the wait. False leaves nothing for the caller to free. */
 static bool has_answer(struct client *client, const struct client_wait *wait, struct client_verdict *verdict, struct files *files)
 {
     const bool is_there = read_verdict(client, wait, verdict);

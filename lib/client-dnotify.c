@@ -37,7 +37,7 @@ void dnotify_drain(const struct dnotify *watch)
         ;
 }
 
-/* Once the directory is closed no signal is on its way any more. */
+/* Closing the directory ends the watch; no signal arrives after that. */
 void dnotify_end(struct dnotify *watch)
 {
     if (watch->directory < 0)

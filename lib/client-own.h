@@ -1,4 +1,4 @@
-/* What the files of the client share. */
+/* Functions shared by the files of the client. */
 #ifndef RTF_CLIENT_OWN_H
 #define RTF_CLIENT_OWN_H
 
@@ -8,14 +8,15 @@
 
 enum { FILE_NAME = NAME_MAX + 1 };
 
-/* Stores the sentence; returns the outcome. */
+/* Formats client->why and returns the outcome. */
 __attribute__((format(printf, 3, 4)))
 enum client_outcome client_fail(struct client *client, enum client_outcome outcome, const char *format, ...);
 
-/* What NAME.SUFFIX is, links not followed. */
+/* lstat of NAME.SUFFIX in the user's directory. False: no such file. */
 bool client_entry(const struct client *client, const char *name, const char *suffix, struct stat *status);
 
-/* client_look for who hears of it when the directory is moved. */
+/* As client_look, without the check whether the directory was renamed: for a caller with a watch on
+ * that. */
 enum client_outcome client_glance(struct client *client, const struct client_wait *wait, struct client_verdict *verdict);
 
 #endif

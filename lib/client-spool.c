@@ -30,7 +30,7 @@ static enum client_outcome fail_errno(struct client *client, const char *file)
     return client_fail(client, CLIENT_ERROR, "%s/%s: %s", client->spool, file, strerror(errno));
 }
 
-/* Nearly always the user is not in the group. */
+/* EACCES nearly always means that the user is not in the group of the spool. */
 enum client_outcome client_denied(struct client *client, const char *file)
 {
     struct stat status;
@@ -146,7 +146,7 @@ int64_t client_until(uint64_t microseconds)
     return microseconds == 0 ? 0 : (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + (int64_t)microseconds;
 }
 
-/* -1 with errno; or, for 0, without anything that would end. */
+/* A timer that ends at `until`; 0: a timer that never ends. -1 with errno. */
 static int start_timer(int64_t until)
 {
     struct itimerspec timer = {.it_value = {.tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000}};
@@ -156,7 +156,8 @@ static int start_timer(int64_t until)
     return fd;
 }
 
-/* It hangs up when its broker serves, or has ended: then CLIENT_NO_BROKER is to be looked into again. */
+/* The broker closes the FIFO `starting` when it serves, or at its end: CLIENT_NO_BROKER then means
+ * "look again". */
 static enum client_outcome await_start(struct client *client, int starting, int timer)
 {
     struct pollfd fds[] = {{.fd = starting}, {.fd = timer, .events = POLLIN}};
@@ -171,7 +172,7 @@ enum client_outcome client_connect(struct client *client, int64_t until)
     int timer = outcome == CLIENT_NO_BROKER ? start_timer(until) : -1, starting = 0;
     while (outcome == CLIENT_NO_BROKER && starting >= 0) {
         starting = open_fifo(client, "starting");
-        outcome = take_hold(client); /* after it has been seen whether it is starting */
+        outcome = take_hold(client); /* after opening `starting`: a broker that has finished starting in between is found */
         if (outcome == CLIENT_NO_BROKER && starting >= 0)
             outcome = await_start(client, starting, timer);
         if (starting >= 0)
@@ -182,14 +183,15 @@ enum client_outcome client_connect(struct client *client, int64_t until)
     return outcome;
 }
 
-/* Account names may hold more than spec names (DOMAIN\user), but nothing that leads elsewhere. */
+/* Account names may hold more than spec names (DOMAIN\user), but no '/' and no leading '.', which
+ * lead elsewhere. */
 static bool user_ok(const char *user)
 {
     size_t length = strlen(user);
     return length > 0 && length <= NAME_MAX && user[0] != '.' && strchr(user, '/') == NULL;
 }
 
-/* False with errno when there is no such directory, or EPERM when it is somebody else's. */
+/* False with errno: no such directory; EPERM: the directory of another user. */
 static bool open_own(struct client *client, const char *user)
 {
     struct stat status;
@@ -217,7 +219,7 @@ enum client_outcome client_enter(struct client *client, bool create)
     if (open_own(client, decimal))
         return CLIENT_OK;
 
-    /* Only now, as the account database may be far away and slow. */
+    /* Last, because the account database may be remote and slow. */
     char buffer[4096];
     struct passwd record, *account = NULL;
     (void)getpwuid_r(geteuid(), &record, buffer, sizeof buffer, &account);
@@ -230,7 +232,7 @@ enum client_outcome client_enter(struct client *client, bool create)
     if (errno == ENOENT)
         return client_fail(client, CLIENT_GONE, "there is no directory %s/specs/%s", client->spool, user);
     if (errno == EPERM)
-        return client_fail(client, CLIENT_ERROR, "%s/specs/%s belongs to somebody else", client->spool, user);
+        return client_fail(client, CLIENT_ERROR, "%s/specs/%s belongs to another user", client->spool, user);
     return client_fail(client, CLIENT_ERROR, "%s/specs/%s: %s", client->spool, user, strerror(errno));
 }
 
@@ -248,7 +250,8 @@ static bool write_all(int fd, const char *text, size_t length)
     return true;
 }
 
-/* Ends with it closed: the broker reads a spec once no writer has it open. */
+/* Writes the text and closes fd in any case: the broker reads a spec only after the last writer has
+ * closed it. */
 static bool fill(int fd, const char *text, ino_t *inode)
 {
     struct stat status;
@@ -264,7 +267,9 @@ static bool fill(int fd, const char *text, ino_t *inode)
     return filled;
 }
 
-/* A hold on the file that is not open for writing. open_tree(2) takes half the time of a name in /proc, but a container may forbid it. */
+/* A descriptor of the file that is not open for writing, so that the file can be linked after its
+ * writer closed it. open_tree(2) takes half the time of a path in /proc, but a container may forbid
+ * open_tree. */
 static int hold(const struct client *client, int fd)
 {
     char name[16];
@@ -275,8 +280,9 @@ static int hold(const struct client *client, int fd)
     return openat(client->descriptors, name, O_PATH | O_CLOEXEC);
 }
 
-/* It has no name until it is complete: its making is no event, for which the broker would have to be woken, and who is killed over
- * it leaves nothing behind. Not every file system can do that, and it needs /proc. */
+/* Writes the text to a file without a name, then links it. An unfinished file causes no event for
+ * the broker, and a killed client leaves no file behind. Some file systems have no O_TMPFILE, and
+ * the fallback link needs /proc. */
 static bool put_unnamed(const struct client *client, const char *file, const char *text, ino_t *inode)
 {
     char name[16];
@@ -288,7 +294,7 @@ static bool put_unnamed(const struct client *client, const char *file, const cha
     if (held < 0)
         return false;
     bool put = filled && linkat(held, "", client->directory, file, AT_EMPTY_PATH) == 0;
-    if (filled && !put && errno == ENOENT) { /* before Linux 6.10 that needs a capability */
+    if (filled && !put && errno == ENOENT) { /* before Linux 6.10, AT_EMPTY_PATH needs a capability */
         snprintf(name, sizeof name, "%d", held);
         put = linkat(client->descriptors, name, client->directory, file, AT_SYMLINK_FOLLOW) == 0;
     }
@@ -298,7 +304,7 @@ static bool put_unnamed(const struct client *client, const char *file, const cha
     return put;
 }
 
-/* modified: NULL: now */
+/* Writes a temporary file and renames it. modified: its modification time; NULL: now. */
 static bool put_renamed(int directory, const char *aside, const char *file, unsigned flags, const char *text, const struct timespec *modified, ino_t *inode)
 {
     int fd = openat(directory, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -324,7 +330,7 @@ enum client_outcome client_put(struct client *client, const char *name, const ch
     if (errno != EEXIST) {
         if (!client_make_token(token))
             return client_fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
-        /* A name of our own: what a killed client left behind must not stop the next one. */
+        /* A random name: a temporary file left by a killed client must not stop this one. */
         snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
         if (put_renamed(client->directory, aside, file, RENAME_NOREPLACE, text, NULL, inode))
             return CLIENT_OK;
@@ -408,7 +414,7 @@ void client_withdraw(const struct client *client, const char *name, ino_t inode)
     struct stat status;
     if (!client_entry(client, name, "json", &status) || status.st_ino != inode)
         return;
-    /* The answer first: while our spec is there, nobody else's answer can bear this name. */
+    /* The verdict first: as long as our spec exists, no other spec's verdict can have this name. */
     snprintf(file, sizeof file, "%s.verdict", name);
     unlinkat(client->directory, file, 0);
     snprintf(file, sizeof file, "%s.json", name);
@@ -424,7 +430,7 @@ void client_renew(const struct client *client, const char *name, ino_t inode)
         (void)utimensat(client->directory, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* The broker moves a directory aside that it does not accept: nothing in it will be answered. */
+/* The broker renames a directory that it does not accept, and answers nothing in there. */
 bool client_has_moved(const struct client *client)
 {
     struct stat named;

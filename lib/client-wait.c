@@ -10,7 +10,7 @@
 #include "client-dnotify.h"
 #include "client-own.h"
 
-/* What has happened is not news any more; whether the watched directory may have gone. */
+/* Reads all events. Returns true if the watched directory may be gone. */
 static bool drain(int events, int directory)
 {
     const uint32_t gone = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
@@ -24,7 +24,7 @@ static bool drain(int events, int directory)
             at += (ssize_t)(sizeof *event + event->len);
             has = has || (event->wd == directory && (event->mask & gone) != 0) || (event->mask & IN_Q_OVERFLOW) != 0;
         }
-    } while (got > (ssize_t)(sizeof buffer / 2)); /* less was all there is: any event has room in a half */
+    } while (got > (ssize_t)(sizeof buffer / 2)); /* a short read was the last one: any event fits into half a buffer */
     return has;
 }
 
@@ -40,7 +40,7 @@ static bool hears(const struct client *client, const struct client_watch *watch)
     return watch->directory >= 0 && watch->inode == client->inode;
 }
 
-/* Through what is open, not through the name that it had. What is heard of it already is replaced. */
+/* Watches the open directory, not its name. A watch that exists gets the new mask. */
 static void watch_directory(const struct client *client, struct client_watch *watch, uint32_t more)
 {
     static const uint32_t end = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF, names = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
@@ -66,8 +66,8 @@ bool client_begin_watch(struct client *client, bool wide)
     return lost;
 }
 
-/* One spec is watched through its own inode: the broker closes it once the answer is in place, and no other
- * spec of this user wakes us. */
+/* Watches one spec through its own inode: the broker closes the file after the answer is in place.
+ * Other specs of this user do not wake the caller. */
 static bool watch_spec(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
 {
     char path[PATH_MAX];
@@ -81,26 +81,28 @@ static bool watch_spec(const struct client *client, const struct client_wait *wa
     return watch->spec >= 0;
 }
 
-/* Several files are watched through the directory. */
+/* Watches several files through the directory. */
 static bool watch_files(const struct client *client, struct client_watch *watch)
 {
     watch_directory(client, watch, IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO);
     return watch->directory >= 0;
 }
 
-/* A wait begins with dnotify, which tells of each file in the directory. After FIRST (us), or after OTHERS_MOST changes of other files, an inotify watch
- * takes its place: that tells of one spec and of the end of the directory, but costs more to begin and to end. */
+/* A wait begins with dnotify, which reports every file in the directory. After FIRST (us), or after
+ * OTHERS_MOST changes of other files, an inotify watch replaces dnotify: inotify reports one spec
+ * and the end of the directory, but costs more to begin and to end. */
 enum { FIRST = 1000000, OTHERS_MOST = 8 };
 
-/* How a wait learns of changes: by the caller's watch; or by dnotify at first, and then by a watch of its own. */
+/* The source of events for a wait: the caller's watch; or at first dnotify, and then a watch of the
+ * wait's own. */
 struct sight {
     struct client_watch watch;
     struct dnotify changes;
-    int64_t change_at; /* from dnotify to a watch; 0: never */
-    int others;        /* changes of other files that dnotify told of */
-    bool is_kept;
-    bool heard;   /* of the directory's end, since before the request */
-    bool answers; /* each answer wakes us, since before the request */
+    int64_t change_at; /* the time to replace dnotify by a watch; 0: never */
+    int others;        /* changes of other files reported by dnotify */
+    bool is_kept;      /* the watch is the caller's */
+    bool heard;   /* the directory's end is watched since before the request */
+    bool answers; /* every answer is watched since before the request */
 };
 
 static bool set_watches(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
@@ -108,7 +110,7 @@ static bool set_watches(const struct client *client, const struct client_wait *w
     return watch->events >= 0 && (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch));
 }
 
-/* False with errno: nothing is held. */
+/* False with errno; the caller has nothing to close. */
 static bool begin_own_watch(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
 {
     *watch = (struct client_watch){.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), .directory = -1, .spec = -1};
@@ -130,7 +132,7 @@ static void end_sight(struct client *client, const struct client_wait *wait, str
             close(sight->watch.events);
         return;
     }
-    if (wait->inode == 0) /* no more than before */
+    if (wait->inode == 0) /* back to the mask of the caller */
         watch_directory(client, &sight->watch, 0);
     client->watch = sight->watch;
 }
@@ -159,7 +161,7 @@ static bool begin_sight(struct client *client, const struct client_wait *wait, s
     return true;
 }
 
-/* Where the user has no inotify instance left the signal stays. */
+/* If the user has no inotify instance left, dnotify stays in use. */
 static void change_sight(const struct client *client, const struct client_wait *wait, struct sight *sight)
 {
     sight->change_at = 0;
@@ -175,7 +177,7 @@ static void see_anew(const struct sight *sight)
         drain(sight->watch.events, -1);
 }
 
-/* NULL: for ever. */
+/* The remaining time; NULL: no limit. */
 static const struct timespec *time_left(int64_t until, struct timespec *left)
 {
     struct timespec now;
@@ -198,7 +200,7 @@ static bool is_to_change(const struct sight *sight)
     return sight->change_at != 0 && (sight->others > OTHERS_MOST || is_over(sight->change_at));
 }
 
-/* What has not come true when the time is over. */
+/* Writes the sentence for a wait whose time is over. */
 static enum client_outcome no_answer(struct client *client, const struct client_wait *wait)
 {
     static const char *const over[] = {[CLIENT_ANSWER] = "no answer to %s within the time allowed%s",
@@ -207,7 +209,8 @@ static enum client_outcome no_answer(struct client *client, const struct client_
     return client_fail(client, CLIENT_TIMEOUT, over[wait->goal], wait->name, client->waits_for);
 }
 
-/* Sleeps. CLIENT_PENDING: look again, something happened; anything else: look for the last time. */
+/* Sleeps. CLIENT_PENDING: something happened, look again. Any other outcome: look for the last
+ * time. */
 static enum client_outcome doze(struct client *client, const struct client_wait *wait, const struct sight *sight)
 {
     const int events = sight->changes.ready >= 0 ? sight->changes.ready : sight->watch.events;
@@ -221,12 +224,12 @@ static enum client_outcome doze(struct client *client, const struct client_wait 
         return client_fail(client, CLIENT_INTERRUPTED, "interrupted");
     if (fds[1].revents != 0)
         return client_fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered", client->spool);
-    /* Who hears of something all the time has no more of it than others. */
+    /* A stream of other events must not extend the time. */
     return is_over(wait->until) ? no_answer(client, wait) : CLIENT_PENDING;
 }
 
-/* The watches are set, so an answer that comes between a look and the sleep after it ends that sleep; and what has ended one is news until another look
- * finds no answer. */
+/* The watches are set before the first look, so an answer between a look and the next sleep ends
+ * that sleep. Events are drained only after a look without an answer, so no event is lost. */
 static enum client_outcome watch(struct client *client, const struct client_wait *wait, struct sight *sight, struct client_verdict *verdict)
 {
     enum client_outcome end = CLIENT_PENDING;
@@ -234,7 +237,7 @@ static enum client_outcome watch(struct client *client, const struct client_wait
     if (!sight->answers)
         seen = sight->heard ? client_glance(client, wait, verdict) : client_look(client, wait, verdict);
     while (seen == CLIENT_PENDING) {
-        if (end == CLIENT_TIMEOUT) /* by now it may have been said what it waits for */
+        if (end == CLIENT_TIMEOUT) /* waits_for may be set by now */
             return no_answer(client, wait);
         if (end != CLIENT_PENDING)
             return end;
@@ -257,7 +260,8 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
 {
     struct sight sight;
     enum client_outcome outcome = CLIENT_PENDING;
-    if (!client->watch.wide || wait->inode == 0) /* a broker on the same CPU, which runs above us, may have answered already */
+    /* a broker with a higher priority on the same CPU may have answered already */
+    if (!client->watch.wide || wait->inode == 0)
         outcome = client_glance(client, wait, verdict);
     if (outcome != CLIENT_PENDING)
         return outcome;
@@ -267,6 +271,6 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
         return outcome;
     }
     const int reason = errno;
-    outcome = client_look(client, wait, verdict); /* what is gone cannot be watched */
+    outcome = client_look(client, wait, verdict); /* the watch fails for a removed file */
     return outcome != CLIENT_PENDING ? outcome : client_fail(client, CLIENT_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
 }

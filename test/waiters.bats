@@ -172,9 +172,9 @@ someone_is_granted() {
 @test "rtf-run --wait=TIME waits no longer, and says what for; --timeout does so for what is still to be paid back" {
     broker_start
     spec $ALICE hold "$(half)" >/dev/null
-    fails 125 'rtf-run: no answer to run-* within the time allowed; it waits: acl.conf:1: - - max_utilization 0.5: 0.5 used, 0.5 asked' \
+    fails 125 'rtf-run: no answer to run-* within the time allowed; the spec waits: acl.conf:1: - - max_utilization 0.5: 0.5 used, 0.5 asked' \
         as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --wait=200ms --plugin FP --priority 12 -T 50ms -P 100ms -- true
-    fails 75 'rtf-wait: no answer to w1 within the time allowed; it waits: acl.conf:1: *' as $ALICE sh -c '
+    fails 75 'rtf-wait: no answer to w1 within the time allowed; the spec waits: acl.conf:1: *' as $ALICE sh -c '
         echo "$1" >"$2/.new" && mv "$2/.new" "$2/w1.json" && exec "$3" --spool "$4" --timeout 200ms w1' sh "$(waits)" "$SPECS/$ALICE" "$RTF_BIN/rtf-wait" "$SPOOL"
     as $ALICE rm "$SPECS/$ALICE/hold.json" "$SPECS/$ALICE/w1.json"
     # 0.4 that a thread has used, and that count for two seconds more.
@@ -184,6 +184,6 @@ someone_is_granted() {
     eventually has_consumed "$HOG" 300
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-    fails 125 'rtf-run: no answer to run-* within the time allowed; it waits: acl.conf:1: *; 0.4 of what is used has ended, and counts for *ms more' \
+    fails 125 'rtf-run: no answer to run-* within the time allowed; the spec waits: acl.conf:1: *; 0.4 of what is used has ended, and counts for *ms more' \
         as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 200ms --plugin EDF -T 400ms -P 1s -- true
 }

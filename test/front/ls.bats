@@ -100,7 +100,7 @@ TEXT
     broker_start
     silent rtf declare big -T 17ms -P 20ms
     silent rtf declare two -T 17ms -P 20ms
-    fails 75 'rtf declare: cam: no answer to cam within the time allowed; it waits: *' rtf declare cam -T 10ms -P 20ms --set on_refusal=wait --timeout 300ms
+    fails 75 'rtf declare: cam: no answer to cam within the time allowed; the spec waits: *' rtf declare cam -T 10ms -P 20ms --set on_refusal=wait --timeout 300ms
     rtf declare cam -T 10ms -P 20ms --set on_refusal=wait 2>"$WORK/told" 3>&- &
     pid=$!
     waits() { [ "$(rtf ls --noheadings -o state cam)" = waiting ]; }
