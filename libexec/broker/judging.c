@@ -58,7 +58,7 @@ static void begin_asking(struct request *request)
     struct refusal *refusal = &request->outcome.refusal;
     char reason[REASON_BYTES];
     request->outcome.judged = &request->spec;
-    request->claim = request->spec.claims;
+    request->inquiry.claim = request->spec.claims;
     if (request->spec.importance == 0 || acl_importance_passes(rules, request->reservation->user->account, request->spec.importance, refusal, reason)) {
         pipeline_advance(request, ASK);
         return;

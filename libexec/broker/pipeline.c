@@ -122,7 +122,7 @@ static enum ended ended_by(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
     const struct grant *grant = request->reservation->grant;
-    if (outcome->kind == UPDATE && outcome->result == ACL_FAIL && !request->for_more)
+    if (outcome->kind == UPDATE && outcome->result == ACL_FAIL && !request->spare.for_more)
         return ENDED_REVOKE;
     return outcome->result == ATTACH_FAIL && request->reservation->attachment == NULL && grant != NULL && grant->spec.lifetime_thread ? ENDED_THREAD : ENDED_NOT;
 }
@@ -130,7 +130,7 @@ static enum ended ended_by(const struct request *request)
 static void answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    const bool in_vain = was_in_vain(request) || (request->for_more && !spare_is_news(request));
+    const bool in_vain = was_in_vain(request) || (request->spare.for_more && !spare_is_news(request));
     const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->news & NEWS_OF_FILES) == 0 && reservation->grant == NULL &&
                             reservation->attachment == NULL;
     request->outcome.ended = ended_by(request);
@@ -212,9 +212,9 @@ static void tell_waiting(struct request *request)
 {
     const int64_t long_enough = 100000000; /* ns */
     const struct outcome kept = request->outcome;
-    if (request->has_said_so || is_asked_again(request->reservation) || request->step != STEP_ZERO_LAG || request->then != ASK || request->zero_lag.at < monotonic_now() + long_enough)
+    if (request->wait.has_said_so || is_asked_again(request->reservation) || request->step != STEP_ZERO_LAG || request->wait.then != ASK || request->wait.timer.at < monotonic_now() + long_enough)
         return;
-    request->has_said_so = true;
+    request->wait.has_said_so = true;
     request_take_token(request);
     refusal_say(request, RESOURCE_CPU);
     request->outcome.result = RESULT_WAITING;
@@ -242,7 +242,7 @@ void pipeline_advance(struct request *request, enum next next)
 
 void pipeline_has_waited(struct request *request)
 {
-    if (request->trial == TRIAL_FAILED)
-        request->trial = TRIAL_NONE;
-    pipeline_advance(request, request->then == ASK ? ask_again(request) : request->then);
+    if (request->spare.trial == TRIAL_FAILED)
+        request->spare.trial = TRIAL_NONE;
+    pipeline_advance(request, request->wait.then == ASK ? ask_again(request) : request->wait.then);
 }

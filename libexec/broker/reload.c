@@ -23,12 +23,12 @@ static void charge_again(struct acl *acl, const struct reservation *reservation)
     if (reservation->grant != NULL) {
         grant_charge(acl, account, reservation->grant);
     }
-    for (struct holding *holding = request == NULL ? NULL : request->holdings; holding != NULL; holding = holding->next)
+    for (struct holding *holding = request == NULL ? NULL : request->inquiry.holdings; holding != NULL; holding = holding->next)
         acl_charge_again(acl, account, holding->plugin, &holding->charge);
-    if (request != NULL && request->hold.count != 0)
-        acl_charge_again(acl, account, request->plugin, &request->hold);
-    if (request != NULL && request->partial != NULL)
-        acl_charge_again(acl, account, request->partial->plugin, &request->partial->charge);
+    if (request != NULL && request->inquiry.hold.count != 0)
+        acl_charge_again(acl, account, request->inquiry.plugin, &request->inquiry.hold);
+    if (request != NULL && request->inquiry.partial != NULL)
+        acl_charge_again(acl, account, request->inquiry.partial->plugin, &request->inquiry.partial->charge);
 }
 
 void reload_rules(struct acl *acl)

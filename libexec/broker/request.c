@@ -111,7 +111,7 @@ struct request *take_waiting_for_helper(uint64_t id, enum step *step)
 bool is_being_detached(const struct reservation *reservation)
 {
     const struct request *request = reservation->request;
-    return request != NULL && (request->step == STEP_DETACH || (request->step == STEP_ZERO_LAG && request->then == DETACH_ON));
+    return request != NULL && (request->step == STEP_DETACH || (request->step == STEP_ZERO_LAG && request->wait.then == DETACH_ON));
 }
 
 struct request *request_begin(struct reservation *reservation, enum kind kind)
@@ -122,8 +122,8 @@ struct request *request_begin(struct reservation *reservation, enum kind kind)
     queue_begin(request->queue);
     request->outcome.kind = kind;
     request->started = monotonic_now();
-    request->plugin = request->no_plugin = -1;
-    request->removals = ledger_removals();
+    request->inquiry.plugin = request->refusals.no.plugin = -1;
+    request->inquiry.removals = ledger_removals();
     reservation->request = request;
     reservation->news &= ~NEWS_OF_FILES;
     return request;
@@ -150,7 +150,7 @@ void blame(struct request *request, const char *by, enum why code, bool never)
 void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason)
 {
     const struct reservation *reservation = request->reservation;
-    if (strcmp(decision, "refused") == 0 && (is_asked_again(reservation) || request->trial != TRIAL_NONE))
+    if (strcmp(decision, "refused") == 0 && (is_asked_again(reservation) || request->spare.trial != TRIAL_NONE))
         return; /* others decide how often: the owner's verdict says what is news */
     struct event event = {.stage = stage, .user = reservation->user, .name = reservation->name, .request = kind_name(request->outcome.kind),
                           .decision = decision, .reason = reason, .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
@@ -198,7 +198,7 @@ static uint64_t lease_of(const struct request *request)
     const uint64_t stated = (reservation->grant != NULL ? reservation->grant->spec.expires : request->spec.expires) * microsecond;
     if (request->outcome.result != ATTACH_FAIL || !request->spec.lifetime_thread || reservation->grant != NULL || (stated != 0 && stated < time_to_read))
         return stated;
-    return request->outlived ? 1 : time_to_read;
+    return request->activation.why_not == TARGET_OUTLIVED ? 1 : time_to_read;
 }
 
 /* From here on a crash finds what has been decided. False: it could not be written down. */
@@ -225,9 +225,9 @@ bool request_record(struct request *request)
 /* What has been held of its claims, and was not granted. */
 static void let_go(struct request *request)
 {
-    for (struct holding *holding = request->holdings; holding != NULL; holding = holding->next)
+    for (struct holding *holding = request->inquiry.holdings; holding != NULL; holding = holding->next)
         ledger_let_go(holding);
-    holdings_free(&request->holdings);
+    holdings_free(&request->inquiry.holdings);
 }
 
 void request_drop(struct request *request)
@@ -236,15 +236,15 @@ void request_drop(struct request *request)
     lease_go_on(request->reservation);
     queue_end(request->queue);
     turn_end(request);
-    debt_settle(request->debt);
+    debt_settle(request->activation.debt);
     let_go(request);
-    acl_release(&request->hold);
-    if (request->partial != NULL)
-        acl_release(&request->partial->charge);
-    if (request->target != NULL)
-        attachment_bury(request->target);
-    grant_free(request->partial);
-    grant_free(request->old);
+    acl_release(&request->inquiry.hold);
+    if (request->inquiry.partial != NULL)
+        acl_release(&request->inquiry.partial->charge);
+    if (request->activation.target != NULL)
+        attachment_bury(request->activation.target);
+    grant_free(request->inquiry.partial);
+    grant_free(request->activation.old);
     free(request->outcome.replies);
     spec_free(&request->spec);
     free(request);

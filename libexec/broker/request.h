@@ -23,71 +23,98 @@ enum step { STEP_NOTHING, STEP_ACCOUNT, STEP_CLAIM, STEP_ACCEPT, STEP_PROBE, STE
  * DETACH_ON: the thread is ordinary, and can leave its domain now. */
 enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN, DETACH_ON };
 
+/* What is tried for the request: claim after claim, and plugin after plugin. Only admission/ changes this. */
+struct inquiry {
+    const struct claim *claim;  /* the next claim on another resource than CPU time; NULL: all are held */
+    struct holding *holdings;   /* what is held by now */
+    uint64_t background;        /* a bit for each line that lets the reservation in without a guarantee */
+    int plugin;                 /* the plugin that is asked; -1 before the first */
+    bool retried;               /* this plugin has been asked a second time, because its answer had crossed with another plugin's task */
+    bool commit;                /* this plugin takes what it accepts into its books at once */
+    uint64_t least, ceiling;    /* the rules' bounds on the runtime, for this plugin */
+    struct charge hold;         /* charged to the rules' sums while this plugin is asked */
+    struct grant *partial;      /* the first that was offered in part, with its charge */
+    uint64_t probed;            /* the other runtime that is tried; 0: the runtime of the spec */
+    int tries;                  /* of other runtimes */
+    int rounds;                 /* how often all plugins were asked again because something had come free meanwhile */
+    uint64_t removals;          /* ledger_removals() when this round began */
+};
+
+/* What speaks against the request so far: the no of a plugin, and the denial of a rule. admission/refusals.c decides which of them is told. */
+struct refusals {
+    struct no {
+        int plugin;             /* -1: none has said no */
+        bool never;             /* no other reservation's end can change it */
+        enum why code;
+        char reason[REASON_BYTES];
+    } no;
+    struct denial {
+        bool is_there, never;
+        int plugin;             /* the plugin that the rules have closed */
+        struct refusal refusal;
+        char reason[REASON_BYTES];
+    } denial;
+    uint64_t nearest;           /* what would be granted instead; 0: not known */
+};
+
+/* What the neighbours of the plugin that offered say of the offer: admission/neighbours.c asks. */
+struct hearing {
+    struct grant *offer;
+    int judge;                  /* the plugin that is asked */
+    int objector;               /* the first plugin that said no; -1 */
+    enum answer objection;
+    bool never;                 /* no other reservation's end can change it */
+    uint64_t bearable;          /* the runtime that all plugins that said no could bear; 0: none, or not known */
+    char reason[256];
+};
+
+/* Spare capacity: activation/spare.c and admission/trial.c. */
+struct spare {
+    bool for_more;              /* the broker asks by itself: the reservation is to have more than it needs, */
+    uint64_t most;              /* but no larger runtime than this; 0: no bound */
+    enum { TRIAL_NONE, TRIAL_RUNS, TRIAL_PASSED, TRIAL_FAILED } trial;
+    const struct claim *tried_from; /* the claim that was refused before the trial; NULL: it was CPU time */
+    int takes;                  /* how often others have given up what they do not need */
+};
+
+/* The kernel is made to follow the grant: activation/enforcing.c. */
+struct activation {
+    struct grant *old;          /* put back when the kernel refuses the change */
+    uint64_t debt;              /* debt_keep of what `old` has beyond the new grant; it may be over by now */
+    struct attachment *target;  /* the thread to be attached; becomes reservation->attachment */
+    enum { TARGET_NEVER, TARGET_OUTLIVED, TARGET_TAKEN } why_not; /* OUTLIVED: its key names a thread of another boot; TAKEN: that can change */
+    bool fresh;                 /* the thread was not attached before this request */
+    bool has_asked_guard;       /* for bandwidth */
+};
+
+/* The request waits for a time: accounting/waiting.c. */
+struct wait {
+    struct timer timer;
+    enum next then;
+    bool has_said_so;           /* to the owner */
+    bool patient;               /* it has waited for what others give back */
+    int moments;                /* how often it has waited for others' requests */
+};
+
+/* Which part of it is whose to change, its comment says; all may read. */
 struct request {
     struct reservation *reservation;
-    struct queue *queue;          /* whose it is one of */
-    struct outcome outcome;
+    struct queue *queue;        /* the queue of its user */
+    struct outcome outcome;     /* what is answered */
     enum step step;
     uint64_t answer_id;         /* from CLAIM to BIND */
     int64_t started;
     struct file json, tid;      /* as they were seen */
-    struct spec spec;
+    struct spec spec;           /* what is asked for */
     bool has_spec, recorded;    /* recorded: state/ holds what holds now */
-
-    /* asking: the next claim on another resource than CPU time (NULL: all are held), and what is held by now */
-    const struct claim *claim;
-    struct holding *holdings;
-    uint64_t background;        /* a bit for each line that lets it in without a guarantee */
-
-    /* asking for CPU time */
-    int plugin;                 /* the one that is asked; -1 before the first */
-    bool retried, commit, denied, denied_never, no_never;
-    int denied_plugin;          /* which the denial is about */
-    enum why no_code;
-    uint64_t least, ceiling;    /* the rules' bounds on the runtime, for the plugin that is asked */
-    struct charge hold;         /* charged while it is asked */
-    struct grant *partial;      /* the first that was offered in part, with its charge */
-    struct refusal denial;      /* the rules' first no */
-    char denial_reason[REASON_BYTES], no_reason[REASON_BYTES];
-    int no_plugin;              /* whose no is told */
-    uint64_t nearest, probed;   /* probed: the other runtime that is tried; 0: what was asked */
-    int tries;                  /* of other runtimes */
+    struct inquiry inquiry;
+    struct refusals refusals;
+    struct hearing hearing;
+    struct spare spare;
+    struct activation activation;
+    struct wait wait;
     TAILQ_ENTRY(request) of_turn;
-
-    /* spare capacity: spare.h */
-    bool for_more;              /* nobody but the broker asks: it is to have more than it needs, */
-    uint64_t most;              /* but no larger runtime than this; 0: no bound */
-    enum { TRIAL_NONE, TRIAL_RUNS, TRIAL_PASSED, TRIAL_FAILED } trial; /* trial.h */
-    const struct claim *tried_from; /* the claim that was refused before the trial; NULL: it was CPU time */
-    int takes;                  /* how often others have given up what they do not need */
-    int moments;                /* that it has waited for that */
-
-    /* asking the neighbours of the plugin that offered */
-    struct grant *offer;
-    int judge;                  /* the one that is asked */
-    int objector;               /* the first that said no; -1 */
-    enum answer objection;
-    bool objection_never;
-    uint64_t bearable;          /* the runtime that all who said no could bear; 0: none, or not known */
-    char objection_reason[256];
-
-    /* enforcing */
-    struct grant *old;          /* put back when the kernel refuses the change */
-    struct attachment *target;  /* the thread to be attached; becomes reservation->attachment */
-    bool fresh;                 /* and was not attached before this request */
-    bool has_asked_guard;       /* for bandwidth */
-    bool outlived;              /* its key names one of another boot */
-    bool taken;                 /* it was another reservation's: that can change */
     TAILQ_ENTRY(request) of_account;
-
-    /* waiting for a 0-lag time */
-    struct timer zero_lag;
-    enum next then;
-    bool has_said_so;           /* that it waits */
-    bool patient;               /* it has waited for what others give back */
-    uint64_t debt;             /* debt_keep of what request->old has beyond the new grant; it may be over by now */
-    int rounds;                 /* how often it was asked again because something had come free meanwhile */
-    uint64_t removals;          /* ledger_removals() when this round began */
     UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
 };
 

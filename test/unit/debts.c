@@ -483,13 +483,13 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     struct reservation *big = reservation_find(&other_user, "big", true);
     owe_a_share();
     struct request *request = request_begin(big, CREATE);
-    request->no_plugin = EDF;
+    request->refusals.no.plugin = EDF;
     request->spec = (struct spec){.runtime = 500000, .period = S};
-    request->nearest = 199999; /* it lacks a little more */
+    request->refusals.nearest = 199999; /* it lacks a little more */
     assert_false(waiting_may_help(request));
-    request->nearest = 200000;
+    request->refusals.nearest = 200000;
     assert_true(waiting_may_help(request));
-    assert_int_equal(request->then, ASK);
+    assert_int_equal(request->wait.then, ASK);
     clock_to(debt_last(false));
     assert_int_equal(debt_sum(false), 0); /* who has waited finds what was given back */
     assert_ptr_not_equal(has_waited, request);
@@ -497,8 +497,8 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     assert_ptr_equal(has_waited, request);
     owe_a_share();
     assert_false(waiting_may_help(request)); /* it has waited */
-    request->patient = false;
-    request->no_plugin = -1; /* the quotas of all: that is charged, too */
+    request->wait.patient = false;
+    request->refusals.no.plugin = -1; /* the quotas of all: that is charged, too */
     assert_true(waiting_may_help(request));
     assert_true(waiting_cancel(request));
     clock_to(clock_now + 5000 * MS);

@@ -12,7 +12,7 @@ void waiting_prepare(void (*whom)(struct request *request))
 
 static void over(struct timer *timer)
 {
-    struct request *request = container_of(timer, struct request, zero_lag);
+    struct request *request = container_of(timer, struct request, wait.timer);
     request->step = STEP_NOTHING;
     go_on(request);
 }
@@ -22,10 +22,10 @@ static void over(struct timer *timer)
 static void wait_until(struct request *request, int64_t until, enum next then)
 {
     turn_end(request);
-    request->then = then;
+    request->wait.then = then;
     request->step = STEP_ZERO_LAG;
-    request->zero_lag.due = over;
-    timer_set(&request->zero_lag, until);
+    request->wait.timer.due = over;
+    timer_set(&request->wait.timer, until);
 }
 
 bool waiting_waits(struct request *request, enum next then)
@@ -41,17 +41,17 @@ static uint64_t missing(const struct request *request)
 {
     const struct spec *spec = &request->spec;
     uint64_t window = spec->period != 0 ? spec->period : spec->deadline;
-    return window == 0 || spec->runtime <= request->nearest ? 0 : utilization(spec->runtime - request->nearest, window);
+    return window == 0 || spec->runtime <= request->refusals.nearest ? 0 : utilization(spec->runtime - request->refusals.nearest, window);
 }
 
 /* Not for less than is missing: a hostile user could give such small parts back all the time. */
 bool waiting_may_help(struct request *request)
 {
     uint64_t needed = missing(request);
-    bool by_quota = request->no_plugin < 0;
-    if (request->patient || needed == 0 || debt_sum(by_quota) < needed)
+    bool by_quota = request->refusals.no.plugin < 0;
+    if (request->wait.patient || needed == 0 || debt_sum(by_quota) < needed)
         return false;
-    request->patient = true;
+    request->wait.patient = true;
     wait_until(request, debt_last(by_quota) + 1, ASK); /* when it has been given back */
     return true;
 }
@@ -60,7 +60,7 @@ bool waiting_for_a_moment(struct request *request)
 {
     enum { MOMENTS = 100 };
     const int64_t moment = 10000000; /* ns */
-    if (request->moments++ >= MOMENTS)
+    if (request->wait.moments++ >= MOMENTS)
         return false;
     wait_until(request, monotonic_now() + moment, ASK);
     return true;
@@ -68,9 +68,9 @@ bool waiting_for_a_moment(struct request *request)
 
 bool waiting_cancel(struct request *request)
 {
-    if (request->step != STEP_ZERO_LAG || request->then == DETACH_ON || (request->then != ASK && request->outcome.kind != ATTACH))
+    if (request->step != STEP_ZERO_LAG || request->wait.then == DETACH_ON || (request->wait.then != ASK && request->outcome.kind != ATTACH))
         return false;
-    timer_end(&request->zero_lag);
+    timer_end(&request->wait.timer);
     request_drop(request);
     return true;
 }

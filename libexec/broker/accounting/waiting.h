@@ -4,7 +4,7 @@
 
 #include "request.h"
 
-/* Who goes on with those that have waited, at request->then. */
+/* Who goes on with those that have waited, at request->wait.then. */
 void waiting_prepare(void (*whom)(struct request *request));
 
 /* True: the request waits until the 0-lag time of the reservation. */

@@ -45,8 +45,11 @@ static bool is_just_written(const struct stamp *file)
 }
 
 /* A NAME.tid of another boot, or of a thread that is no more, can only ever do harm. */
-static void drop_stale(struct request *request)
+static void names_the_past(struct request *request, bool by_file)
 {
+    request->activation.why_not = TARGET_OUTLIVED;
+    if (!by_file)
+        return;
     reader_remove(request->reservation->user, request->reservation->name, "tid", &request->tid.stamp);
     request->tid.stamp = (struct stamp){0};
 }
@@ -97,9 +100,8 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     int pidfd = thread_find(tid, !is_just_written(file), &identity);
     if (pidfd < 0) {
         no(request, WHY_NO_THREAD, "there is no thread %d", (int)tid);
-        request->outlived = is_older(file, &(struct identity){.start = 0});
-        if (by_file && request->outlived)
-            drop_stale(request);
+        if (is_older(file, &(struct identity){.start = 0}))
+            names_the_past(request, by_file);
     } else if (identity.kernel)
         no(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread", (int)tid);
     else if (!thread_is_of(&identity, uid))
@@ -107,20 +109,19 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
             identity.effective_uid, identity.saved_uid, identity.files_uid, uid);
     else if (is_older(file, &identity)) {
         no(request, WHY_STALE, "%s%s is older than thread %d: it means another one that had this id", reservation->name, name, (int)tid);
-        request->outlived = true;
-        if (by_file)
-            drop_stale(request);
+        names_the_past(request, by_file);
     } else if (elsewhere(reservation, tid)) {
         no(request, WHY_ATTACHED_ELSEWHERE, "thread %d is attached to another reservation already", (int)tid);
-        request->taken = true;
+        request->activation.why_not = TARGET_TAKEN;
     } else if (leader_is_alike(&identity)) {
         no(request, WHY_UNCLEAR_THREAD, "the first thread of its process, %d, is real-time with reset-on-fork by other means: after an execve thread %d "
             "could not be told from it", (int)identity.process, (int)tid);
-        request->taken = true;
+        request->activation.why_not = TARGET_TAKEN;
     } else if (!thread_attributes(tid, &former))
         no(request, WHY_UNCLEAR_THREAD, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     else if (!group_of(tid, &group)) {
-        request->taken = errno == EAGAIN;
+        if (errno == EAGAIN)
+            request->activation.why_not = TARGET_TAKEN;
         no(request, WHY_UNCLEAR_THREAD, "it cannot be told which cpuset group thread %d would have to be put back to: %s", (int)tid, strerror(errno));
     } else {
         follow_former(&identity, &former);
@@ -154,16 +155,16 @@ static enum next lost_both(struct request *request)
 static enum next apply(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    request->fresh |= request->target != NULL;
-    request->target = NULL;
+    request->activation.fresh |= request->activation.target != NULL;
+    request->activation.target = NULL;
     /* Former attributes reach state/ before the call that changes them. */
     shares_note_former(reservation->attachment);
     if (request_record(request))
         return !grant_schedules(reservation->grant) ? bind(request) : wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
     no(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
-    if (request->fresh)
+    if (request->activation.fresh)
         attachment_end(reservation);
-    else if (request->old != NULL && !uncommit(request))
+    else if (request->activation.old != NULL && !uncommit(request))
         return lost_both(request);
     return no_thread(request, "broker", false);
 }
@@ -178,13 +179,13 @@ static enum next bind(struct request *request)
 static enum next adopt_target(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    reservation->attachment = request->target;
+    reservation->attachment = request->activation.target;
     reservation->attachment->since = monotonic_now();
     reservation->news &= ~NEWS_OF_THREAD;
     if (attachment_watch(reservation->attachment))
         return apply(request);
     no(request, WHY_UNCLEAR_THREAD, "thread %d cannot be watched: %s", (int)reservation->attachment->tid, strerror(errno));
-    request->target = NULL;
+    request->activation.target = NULL;
     attachment_end(reservation);
     return no_thread(request, "broker", false);
 }
@@ -207,7 +208,7 @@ enum next detach(struct request *request)
 static enum next grant_only(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    if (request_record(request) || request->old != NULL)
+    if (request_record(request) || request->activation.old != NULL)
         return ANSWER;
     say(request, SCHEDULE_FAIL, "the broker cannot write its state: %s", strerror(errno));
     blame(request, "broker", WHY_BROKER_STATE, false);
@@ -244,15 +245,15 @@ enum next enforce(struct request *request)
     if (same)
         return apply(request);
     if (wanted != 0) {
-        request->target = look_at_target(request, wanted, by_file);
-        if (request->target == NULL) {
-            blame(request, "broker", request->outcome.refusal.code, !request->taken);
+        request->activation.target = look_at_target(request, wanted, by_file);
+        if (request->activation.target == NULL) {
+            blame(request, "broker", request->outcome.refusal.code, request->activation.why_not != TARGET_TAKEN);
             request_event(request, "attach", "refused", -1, request->outcome.reason);
         }
     }
     if (now != NULL)
         return detach(request); /* even if the other is not to be had: the file no longer names this one */
-    return request->target != NULL ? adopt_target(request) : ANSWER;
+    return request->activation.target != NULL ? adopt_target(request) : ANSWER;
 }
 
 /* It is ordinary, but the kernel still counts its bandwidth where it is. */
@@ -268,7 +269,7 @@ static bool owes(struct request *request, const struct helper_event *event, enum
 static void say_let_go(struct request *request)
 {
     const size_t length = strlen(request->outcome.reason);
-    if (!request->fresh && (request->outcome.kind == CHANGE || request->outcome.kind == ATTACH))
+    if (!request->activation.fresh && (request->outcome.kind == CHANGE || request->outcome.kind == ATTACH))
         snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; thread %d is let go", (int)request->reservation->attachment->tid);
 }
 
@@ -281,7 +282,7 @@ static enum next detached(struct request *request, const struct helper_event *ev
         return WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
-    else if (!request->fresh) /* that it could not be attached has been said */
+    else if (!request->activation.fresh) /* that it could not be attached has been said */
         request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
     debt_begin(reservation, reservation->grant);
     if (event->answer == HELPER_GONE)
@@ -291,10 +292,10 @@ static enum next detached(struct request *request, const struct helper_event *ev
     request->recorded = false;
     if (request->outcome.kind == RELEASE)
         return RELEASED;
-    if (request->target == NULL)
+    if (request->activation.target == NULL)
         return ANSWER;
-    attachment_bury(request->target);
-    request->target = NULL;
+    attachment_bury(request->activation.target);
+    request->activation.target = NULL;
     (void)reservation_record(reservation); /* that it is not attached, until the 0-lag time of the reservation */
     return ENFORCE;
 }
@@ -355,11 +356,11 @@ static enum next pending(struct request *request, const struct helper_event *eve
 static bool waits_for_the_guard(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    if (request->has_asked_guard) {
+    if (request->activation.has_asked_guard) {
         guard_rise();
         return false;
     }
-    request->has_asked_guard = true;
+    request->activation.has_asked_guard = true;
     guard_yield();
     reservation->zero_lag = monotonic_now() + GUARD_YIELDS_IN;
     reservation->attachment->served = false;
@@ -412,7 +413,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
      * reservation may have, or have any longer, and it is detached: even one that was not attached before, for the helper may have died
      * over it and left it half done. Whoever asks for the thread next must not find that. */
     bool never = event->answer != HELPER_BUSY;
-    if (request->fresh || request->old == NULL) {
+    if (request->activation.fresh || request->activation.old == NULL) {
         (void)no_thread(request, "kernel", never);
         return detach(request);
     }
@@ -435,7 +436,7 @@ static enum next shared(struct request *request, const struct helper_event *even
     say(request, SCHEDULE_FAIL, "%.400s", event->reason);
     request_event(request, "attach", "refused", -1, request->outcome.reason);
     blame(request, "kernel", WHY_KERNEL, false);
-    if (request->old != NULL)
+    if (request->activation.old != NULL)
         return uncommit(request) ? ANSWER : lost_both(request);
     grant_unbook(reservation, true);
     request->recorded = false;

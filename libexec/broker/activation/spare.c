@@ -181,8 +181,8 @@ static void claim_background(const struct grant *grant, struct claim **claims)
 void spare_ask_for_more(struct request *request)
 {
     const struct grant *grant = request->reservation->grant;
-    request->for_more = true;
-    request->most = grant->aim > grant->plan.runtime ? grant->aim : grant->plan.runtime;
+    request->spare.for_more = true;
+    request->spare.most = grant->aim > grant->plan.runtime ? grant->aim : grant->plan.runtime;
     request->spec = spec_copy(&grant->spec);
     request->spec.plugin = grant->plugin == NO_PLUGIN ? NULL : strdup(plugin_line(grant->plugin)->name);
     if (grant->plugin != NO_PLUGIN && request->spec.plugin == NULL)
@@ -194,12 +194,12 @@ void spare_ask_for_more(struct request *request)
         snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin_line(holding->plugin)->name);
     }
     claim_background(grant, &request->spec.claims);
-    request->claim = request->spec.claims;
+    request->inquiry.claim = request->spec.claims;
 }
 
 bool spare_is_news(const struct request *request)
 {
-    const struct grant *now = request->reservation->grant, *before = request->old;
+    const struct grant *now = request->reservation->grant, *before = request->activation.old;
     if (now == NULL || before == NULL)
         return now == NULL;
     bool is_other = now->plan.runtime != before->plan.runtime || !CPU_EQUAL(&now->plan.cpus, &before->plan.cpus);
@@ -244,7 +244,7 @@ static bool of_claim(const struct pool *pool, const struct grant *grant, void *c
 {
     struct need *need = context;
     (void)grant;
-    weigh_pool(need, pool, plugin_weight(pool->plugin, need->request->claim));
+    weigh_pool(need, pool, plugin_weight(pool->plugin, need->request->inquiry.claim));
     return true;
 }
 
@@ -264,22 +264,22 @@ static bool of_cpu(const struct pool *pool, const struct grant *grant, void *con
 static bool may_serve(const struct request *request, int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    const char *wanted = request->claim == NULL ? request->spec.plugin : request->claim->plugin[0] == '\0' ? NULL : request->claim->plugin;
-    return line->resource == (request->claim == NULL ? RESOURCE_CPU : request->claim->resource) && (wanted == NULL || strcmp(wanted, line->name) == 0);
+    const char *wanted = request->inquiry.claim == NULL ? request->spec.plugin : request->inquiry.claim->plugin[0] == '\0' ? NULL : request->inquiry.claim->plugin;
+    return line->resource == (request->inquiry.claim == NULL ? RESOURCE_CPU : request->inquiry.claim->resource) && (wanted == NULL || strcmp(wanted, line->name) == 0);
 }
 
 static void find_pool(struct need *need)
 {
     for (int i = 0; i < plugins_count(); i++)
         if (may_serve(need->request, i))
-            (void)resource_kind_of(i)->of_line(i, need->request->claim == NULL ? of_cpu : of_claim, need);
+            (void)resource_kind_of(i)->of_line(i, need->request->inquiry.claim == NULL ? of_cpu : of_claim, need);
     need->is_known = need->pool != NULL;
 }
 
 /* A rule's no comes before any pool is looked at. */
 static bool is_denied(const struct request *request)
 {
-    return request->denied && request->no_plugin < 0;
+    return request->refusals.denial.is_there && request->refusals.no.plugin < 0;
 }
 
 static void find_what_lacks(struct need *need)
@@ -289,7 +289,7 @@ static void find_what_lacks(struct need *need)
         find_pool(need);
         return;
     }
-    need->lacks = request->denial.lacks;
+    need->lacks = request->refusals.denial.refusal.lacks;
     need->is_known = need->lacks != 0;
 }
 
@@ -308,7 +308,7 @@ static bool may_help(const struct need *need, const struct desire *desire)
     const struct grant *grant = desire->reservation->grant;
     const struct holding *holding = desire_holding(desire);
     if (is_denied(request))
-        return request->denial.counter != NULL && is_charged_to(holding == NULL ? &grant->charge : &holding->charge, request->denial.counter);
+        return request->refusals.denial.refusal.counter != NULL && is_charged_to(holding == NULL ? &grant->charge : &holding->charge, request->refusals.denial.refusal.counter);
     return may_serve(request, holding == NULL ? grant->plugin : holding->plugin);
 }
 
@@ -352,7 +352,7 @@ static enum taken take(struct need *need)
 /* What is taken back of CPU time may have to be paid back first: that is waited for before anything else is tried. */
 static bool is_to_come_free(const struct request *request)
 {
-    return request->takes != 0 && !request->patient && debt_count() != 0;
+    return request->spare.takes != 0 && !request->wait.patient && debt_count() != 0;
 }
 
 /* Somebody has something that may help. */
@@ -368,7 +368,7 @@ static bool may_be_helped(const struct need *need)
 static bool is_anybody_raised(const struct request *request)
 {
     const struct reservation *reservation = desires_first();
-    while (reservation != NULL && (reservation == request->reservation || reservation->request == NULL || !reservation->request->for_more))
+    while (reservation != NULL && (reservation == request->reservation || reservation->request == NULL || !reservation->request->spare.for_more))
         reservation = TAILQ_NEXT(reservation, of_desires);
     return reservation != NULL;
 }
@@ -380,9 +380,9 @@ static enum taken try_or_take(struct need *need, struct request *request)
     enum { TAKES = 16 };
     if (!may_be_helped(need))
         return is_anybody_raised(request) ? TAKEN_LATER : TAKEN_NOTHING;
-    if (request->trial == TRIAL_NONE)
+    if (request->spare.trial == TRIAL_NONE)
         return trial_begin(request) ? TAKEN : TAKEN_NOTHING;
-    if (request->trial != TRIAL_PASSED || request->takes++ == TAKES)
+    if (request->spare.trial != TRIAL_PASSED || request->spare.takes++ == TAKES)
         return TAKEN_NOTHING;
     return take(need);
 }
@@ -390,7 +390,7 @@ static enum taken try_or_take(struct need *need, struct request *request)
 enum taken spare_take_back(struct request *request)
 {
     struct desire *desires;
-    if (request->for_more || desires_first() == NULL || is_to_come_free(request))
+    if (request->spare.for_more || desires_first() == NULL || is_to_come_free(request))
         return TAKEN_NOTHING;
     struct need need = {.request = request, .count = desires_list(&desires)};
     desires_share_out(desires, need.count);

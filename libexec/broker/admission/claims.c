@@ -29,9 +29,9 @@ static bool may_be_asked(const struct claim *claim, int plugin)
 /* Somebody may mend that, and start the broker again. */
 static bool is_off(struct request *request)
 {
-    const char *why = plugin_line(request->plugin)->off;
+    const char *why = plugin_line(request->inquiry.plugin)->off;
     if (why[0] != '\0')
-        refusal_note_no(request, request->plugin, ANSWER_NO, why, 0, false);
+        refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, why, 0, false);
     return why[0] != '\0';
 }
 
@@ -43,7 +43,7 @@ static enum next refuse(struct request *request)
     if (taken == TAKEN_LATER)
         return WAIT;
     if (taken == TAKEN_NOTHING) {
-        refusal_say(request, request->claim->resource);
+        refusal_say(request, request->inquiry.claim->resource);
         return ANSWER;
     }
     refusal_clear(request);
@@ -54,57 +54,57 @@ static enum next refuse(struct request *request)
 static enum next ask_for_background(struct request *request)
 {
     char reason[REASON_BYTES];
-    while (++request->plugin < plugins_count()) {
+    while (++request->inquiry.plugin < plugins_count()) {
         struct refusal refusal = {0};
-        if (!may_be_asked(request->claim, request->plugin) || is_off(request))
+        if (!may_be_asked(request->inquiry.claim, request->inquiry.plugin) || is_off(request))
             continue;
-        if (acl_check_background(rules, request->reservation->user->account, request->plugin, &refusal, reason)) {
-            request->background |= UINT64_C(1) << request->plugin;
-            request->claim = request->claim->next;
+        if (acl_check_background(rules, request->reservation->user->account, request->inquiry.plugin, &refusal, reason)) {
+            request->inquiry.background |= UINT64_C(1) << request->inquiry.plugin;
+            request->inquiry.claim = request->inquiry.claim->next;
             refusal_clear(request);
             return ASK;
         }
         refusal_keep_denial(request, &refusal, reason);
     }
-    refusal_say(request, request->claim->resource);
+    refusal_say(request, request->inquiry.claim->resource);
     return ANSWER;
 }
 
 static enum next ask(struct request *request)
 {
-    trial_tell(request->plugin);
-    const uint64_t id = plugin_accept(request->plugin, request->reservation->task, &request->spec, request->ceiling, false);
-    trial_tell_back(request->plugin);
+    trial_tell(request->inquiry.plugin);
+    const uint64_t id = plugin_accept(request->inquiry.plugin, request->reservation->task, &request->spec, request->inquiry.ceiling, false);
+    trial_tell_back(request->inquiry.plugin);
     return wait_for_plugin(request, STEP_CLAIM, id);
 }
 
 enum next claims_ask(struct request *request)
 {
-    const struct claim *claim = request->claim;
+    const struct claim *claim = request->inquiry.claim;
     char reason[REASON_BYTES];
     if (claim->background)
         return ask_for_background(request);
     if (!turn_take(request))
         return WAIT;
-    while (++request->plugin < plugins_count()) {
+    while (++request->inquiry.plugin < plugins_count()) {
         struct refusal refusal = {0};
-        if (!may_be_asked(claim, request->plugin) || is_off(request))
+        if (!may_be_asked(claim, request->inquiry.plugin) || is_off(request))
             continue;
-        if (acl_check_claim(rules, request->reservation->user->account, request->plugin, claim, charged_already(request, request->plugin), &request->hold,
-                            &request->ceiling, &refusal, reason))
+        if (acl_check_claim(rules, request->reservation->user->account, request->inquiry.plugin, claim, charged_already(request, request->inquiry.plugin), &request->inquiry.hold,
+                            &request->inquiry.ceiling, &refusal, reason))
             return ask(request);
         refusal_keep_denial(request, &refusal, reason);
-        const uint64_t allowed = claim_within(claim, request->ceiling);
-        request->nearest = allowed > request->nearest ? allowed : request->nearest;
+        const uint64_t allowed = claim_within(claim, request->inquiry.ceiling);
+        request->refusals.nearest = allowed > request->refusals.nearest ? allowed : request->refusals.nearest;
     }
     return refuse(request);
 }
 
 static enum next turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)
 {
-    const uint64_t allowed = claim_within(request->claim, request->ceiling);
-    acl_release(&request->hold);
-    refusal_note_no(request, request->plugin, answer, reason, nearest < allowed ? nearest : allowed, never);
+    const uint64_t allowed = claim_within(request->inquiry.claim, request->inquiry.ceiling);
+    acl_release(&request->inquiry.hold);
+    refusal_note_no(request, request->inquiry.plugin, answer, reason, nearest < allowed ? nearest : allowed, never);
     return ASK;
 }
 
@@ -121,12 +121,12 @@ static void hold(struct request *request, struct holding *holding)
 {
     if (request->spec.dry_run) {
         ledger_let_go(holding);
-        acl_release(&request->hold);
+        acl_release(&request->inquiry.hold);
     }
-    holding->charge = request->hold;
-    request->hold = (struct charge){0};
-    append(&request->holdings, holding);
-    request->claim = request->claim->next;
+    holding->charge = request->inquiry.hold;
+    request->inquiry.hold = (struct charge){0};
+    append(&request->inquiry.holdings, holding);
+    request->inquiry.claim = request->inquiry.claim->next;
     refusal_clear(request);
 }
 
@@ -137,14 +137,14 @@ enum next claim_answered(struct request *request, const struct plugin_event *eve
     if (event->answer != ANSWER_OK)
         return turn_down(request, event->answer, event->reason, event->nearest, event->never);
     struct holding *holding = allocate(sizeof *holding);
-    holding->claim = *request->claim;
+    holding->claim = *request->inquiry.claim;
     holding->claim.next = NULL;
-    holding->plugin = request->plugin;
+    holding->plugin = request->inquiry.plugin;
     if (!ledger_hold(holding, request->reservation->grant, &left, reason)) {
         free(holding);
-        return turn_down(request, ANSWER_NO, reason, plugin_within(request->plugin, request->claim, left), plugin_weight(request->plugin, request->claim) > plugin_line(request->plugin)->capacity);
+        return turn_down(request, ANSWER_NO, reason, plugin_within(request->inquiry.plugin, request->inquiry.claim, left), plugin_weight(request->inquiry.plugin, request->inquiry.claim) > plugin_line(request->inquiry.plugin)->capacity);
     }
-    refusal_add_reply(request, request->plugin, event->answer, event->reason);
+    refusal_add_reply(request, request->inquiry.plugin, event->answer, event->reason);
     hold(request, holding);
     return ASK;
 }

@@ -7,7 +7,7 @@
 #include "plugins.h"
 #include "request.h"
 
-/* Goes on with request->claim; NULL there, and ASK, when all are held. */
+/* Goes on with request->inquiry.claim; NULL there, and ASK, when all are held. */
 enum next claims_ask(struct request *request);
 enum next claim_answered(struct request *request, const struct plugin_event *event);
 

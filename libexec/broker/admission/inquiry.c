@@ -30,13 +30,13 @@ enum { TRIES_MAX = 16 };
 /* The plugin would, but a neighbour cannot bear it, or the CPU is full of what it need not know. */
 static void note_objection(struct request *request, int plugin)
 {
-    if (request->objector == plugin) {
-        refusal_note_no(request, plugin, ANSWER_NO, request->objection_reason, 0, false);
+    if (request->hearing.objector == plugin) {
+        refusal_note_no(request, plugin, ANSWER_NO, request->hearing.reason, 0, false);
         return;
     }
-    refusal_add_reply(request, plugin, request->objection, request->objection_reason);
-    request_event(request, "accept", "refused", request->objector, request->objection_reason);
-    refusal_keep_no(request, request->objector, request->objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR, request->objection_reason, 0, request->objection_never);
+    refusal_add_reply(request, plugin, request->hearing.objection, request->hearing.reason);
+    request_event(request, "accept", "refused", request->hearing.objector, request->hearing.reason);
+    refusal_keep_no(request, request->hearing.objector, request->hearing.objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR, request->hearing.reason, 0, request->hearing.never);
 }
 
 static enum next consult(struct request *request, struct grant *offer);
@@ -47,7 +47,7 @@ static struct grant *make_grant(const struct request *request, int plugin, const
     grant->plugin = plugin;
     grant->plan = *plan;
     grant->spec = spec_copy(&request->spec);
-    grant->background = request->background;
+    grant->background = request->inquiry.background;
     grant->utilization = cpu_utilization(grant);
     return grant;
 }
@@ -62,19 +62,19 @@ static enum next commit(struct request *request, struct grant *grant)
 {
     if (request->reservation->grant == NULL)
         turn_end(request); /* from here on it can only go, not come back */
-    grant->holdings = request->holdings;
-    request->holdings = NULL;
-    request->old = grant_rebook(request->reservation, grant, &request->debt);
-    say(request, RESULT_OK, request->for_more ? "%s has room for more of what it desires" : is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it",
+    grant->holdings = request->inquiry.holdings;
+    request->inquiry.holdings = NULL;
+    request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
+    say(request, RESULT_OK, request->spare.for_more ? "%s has room for more of what it desires" : is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it",
         grant_plugin_name(grant));
     return ENFORCE;
 }
 
 bool uncommit(struct request *request)
 {
-    struct grant *old = request->old;
-    request->old = NULL;
-    return grant_roll_back(request->reservation, old, request->debt);
+    struct grant *old = request->activation.old;
+    request->activation.old = NULL;
+    return grant_roll_back(request->reservation, old, request->activation.debt);
 }
 
 /* What another plugin holds for this reservation is load to its neighbours, and must not count against the change: it is
@@ -82,27 +82,27 @@ bool uncommit(struct request *request)
 static uint64_t ask(struct request *request, const struct spec *spec, bool may_commit)
 {
     const struct reservation *reservation = request->reservation;
-    bool aside = reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, request->plugin);
+    bool aside = reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, request->inquiry.plugin);
     if (aside)
-        plugin_load(request->plugin, reservation->task, NULL);
-    trial_tell(request->plugin);
-    uint64_t id = plugin_accept(request->plugin, reservation->task, spec, request->ceiling, may_commit && !spec->dry_run);
-    trial_tell_back(request->plugin);
+        plugin_load(request->inquiry.plugin, reservation->task, NULL);
+    trial_tell(request->inquiry.plugin);
+    uint64_t id = plugin_accept(request->inquiry.plugin, reservation->task, spec, request->inquiry.ceiling, may_commit && !spec->dry_run);
+    trial_tell_back(request->inquiry.plugin);
     if (aside)
-        plugin_load(request->plugin, reservation->task, reservation->grant);
+        plugin_load(request->inquiry.plugin, reservation->task, reservation->grant);
     return id;
 }
 
 static enum next ask_for_offer(struct request *request)
 {
-    request->probed = 0;
-    return wait_for_plugin(request, STEP_ACCEPT, ask(request, &request->spec, request->commit));
+    request->inquiry.probed = 0;
+    return wait_for_plugin(request, STEP_ACCEPT, ask(request, &request->spec, request->inquiry.commit));
 }
 
 static struct spec probed_spec(const struct request *request)
 {
     struct spec smaller = request->spec;
-    smaller.runtime = request->probed;
+    smaller.runtime = request->inquiry.probed;
     smaller.desired_runtime = 0;
     return smaller;
 }
@@ -111,9 +111,9 @@ static struct spec probed_spec(const struct request *request)
  * take? Plugins that are right need few questions; one that is not must not keep all others waiting. */
 static enum next probe(struct request *request, uint64_t runtime)
 {
-    if (is_tried(request) || runtime < request->least || request->tries++ == TRIES_MAX)
+    if (is_tried(request) || runtime < request->inquiry.least || request->inquiry.tries++ == TRIES_MAX)
         return ASK;
-    request->probed = runtime;
+    request->inquiry.probed = runtime;
     struct spec smaller = probed_spec(request);
     return wait_for_plugin(request, STEP_PROBE, ask(request, &smaller, false));
 }
@@ -121,7 +121,7 @@ static enum next probe(struct request *request, uint64_t runtime)
 static bool planned_priority_passes(const struct request *request, const struct attributes *plan, struct refusal *refusal, char *reason)
 {
     return plan->priority == 0 ||
-           acl_priority_passes(rules, request->reservation->user->account, request->plugin, plan->priority, refusal, reason);
+           acl_priority_passes(rules, request->reservation->user->account, request->inquiry.plugin, plan->priority, refusal, reason);
 }
 
 static enum next probe_answered(struct request *request, const struct plugin_event *event)
@@ -130,12 +130,12 @@ static enum next probe_answered(struct request *request, const struct plugin_eve
     char reason[REASON_BYTES];
     bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
     struct spec smaller = probed_spec(request);
-    if (!offered && event->nearest > 0 && event->nearest < request->probed)
+    if (!offered && event->nearest > 0 && event->nearest < request->inquiry.probed)
         return probe(request, event->nearest); /* smaller each time: it ends */
-    if (!offered || request->probed <= request->nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
-        !cpu_plan_is_its_own(request->plugin, &smaller, request->ceiling, &event->plan, reason))
+    if (!offered || request->inquiry.probed <= request->refusals.nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
+        !cpu_plan_is_its_own(request->inquiry.plugin, &smaller, request->inquiry.ceiling, &event->plan, reason))
         return ASK;
-    return consult(request, make_grant(request, request->plugin, &event->plan));
+    return consult(request, make_grant(request, request->inquiry.plugin, &event->plan));
 }
 
 /* Whatever priority this plugin might plan would pass the rules: then accepting and scheduling is one step. */
@@ -144,17 +144,17 @@ static bool any_priority_passes(const struct request *request, const struct plug
     struct refusal ignored;
     char reason[REASON_BYTES];
     const struct account *account = request->reservation->user->account;
-    return line->deadline || (acl_priority_passes(rules, account, request->plugin, line->lowest, &ignored, reason) &&
-                              acl_priority_passes(rules, account, request->plugin, line->highest, &ignored, reason));
+    return line->deadline || (acl_priority_passes(rules, account, request->inquiry.plugin, line->lowest, &ignored, reason) &&
+                              acl_priority_passes(rules, account, request->inquiry.plugin, line->highest, &ignored, reason));
 }
 
 enum next ask_again(struct request *request)
 {
-    request->plugin = request->no_plugin = -1;
-    request->denied = request->no_never = request->retried = false;
-    request->nearest = 0;
+    request->inquiry.plugin = request->refusals.no.plugin = -1;
+    request->refusals.denial.is_there = request->refusals.no.never = request->inquiry.retried = false;
+    request->refusals.nearest = 0;
     request->outcome.reply_count = 0;
-    request->removals = ledger_removals();
+    request->inquiry.removals = ledger_removals();
     return ASK;
 }
 
@@ -164,7 +164,7 @@ enum { ROUNDS = 3 };
 
 static bool something_came_free(struct request *request)
 {
-    return request->removals != ledger_removals() && request->rounds++ < ROUNDS;
+    return request->inquiry.removals != ledger_removals() && request->inquiry.rounds++ < ROUNDS;
 }
 
 static enum next refuse(struct request *request)
@@ -176,7 +176,7 @@ static enum next refuse(struct request *request)
     const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_take_back(request);
     if (taken != TAKEN_NOTHING)
         return taken == TAKEN ? ask_again(request) : WAIT;
-    if (!refusal_is_final(request) && !request->for_more && waiting_may_help(request))
+    if (!refusal_is_final(request) && !request->spare.for_more && waiting_may_help(request))
         return WAIT;
     refusal_say(request, RESOURCE_CPU);
     return ANSWER;
@@ -186,8 +186,8 @@ static enum next refuse(struct request *request)
 static bool may_ask(struct request *request)
 {
     const struct grant *grant = request->reservation->grant;
-    bool in_turn = plugin_takes_turns(request->plugin);
-    if (plugin_is_asked_alone(request->plugin) || (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
+    bool in_turn = plugin_takes_turns(request->inquiry.plugin);
+    if (plugin_is_asked_alone(request->inquiry.plugin) || (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
         return turn_take(request);
     return !in_turn || turn_pass(request);
 }
@@ -196,64 +196,64 @@ static bool may_ask(struct request *request)
 static uint64_t runtime_to_probe(const struct request *request)
 {
     const struct spec *spec = &request->spec;
-    uint64_t window = spec_window(spec), most = request->ceiling < TIME_MAX ? request->ceiling : TIME_MAX;
+    uint64_t window = spec_window(spec), most = request->inquiry.ceiling < TIME_MAX ? request->inquiry.ceiling : TIME_MAX;
     most = window != 0 && window < most ? window : most;
     most = spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
-    return spec->runtime < request->least && request->least < most ? request->least : most;
+    return spec->runtime < request->inquiry.least && request->inquiry.least < most ? request->inquiry.least : most;
 }
 
 static enum next ask_for_cpu(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    while (++request->plugin < plugins_count()) {
-        const struct plugin_line *line = plugin_line(request->plugin);
+    while (++request->inquiry.plugin < plugins_count()) {
+        const struct plugin_line *line = plugin_line(request->inquiry.plugin);
         struct refusal refusal;
         char reason[REASON_BYTES];
         if (line->resource != RESOURCE_CPU || (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0))
             continue;
         if (!may_ask(request)) {
-            request->plugin--;
+            request->inquiry.plugin--;
             return WAIT;
         }
-        request->tries = 0;
-        if (!guard_can_enforce(request->plugin, &request->spec, reason)) {
-            refusal_note_no(request, request->plugin, ANSWER_NO, reason, 0, true);
+        request->inquiry.tries = 0;
+        if (!guard_can_enforce(request->inquiry.plugin, &request->spec, reason)) {
+            refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, true);
             continue;
         }
-        const struct grant *const own[2] = {reservation->grant, request->partial};
-        if (acl_check(rules, reservation->user->account, request->plugin, line->name, &request->spec, own, &request->hold, &request->least, &request->ceiling,
+        const struct grant *const own[2] = {reservation->grant, request->inquiry.partial};
+        if (acl_check(rules, reservation->user->account, request->inquiry.plugin, line->name, &request->spec, own, &request->inquiry.hold, &request->inquiry.least, &request->inquiry.ceiling,
                       &refusal, reason)) {
-            if (request->most != 0 && request->most < request->ceiling)
-                request->ceiling = request->most;
+            if (request->spare.most != 0 && request->spare.most < request->inquiry.ceiling)
+                request->inquiry.ceiling = request->spare.most;
             if (request->spec.dry_run)
-                acl_release(&request->hold); /* nobody is refused for what is only asked */
+                acl_release(&request->inquiry.hold); /* nobody is refused for what is only asked */
             /* A plan that others have to judge must not be in the plugin's books before they have. */
-            request->commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->plugin);
+            request->inquiry.commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->inquiry.plugin);
             return ask_for_offer(request);
         }
         refusal_keep_denial(request, &refusal, reason);
-        if (request->ceiling > 0 && (request->ceiling < request->spec.runtime || request->spec.runtime < request->least))
+        if (request->inquiry.ceiling > 0 && (request->inquiry.ceiling < request->spec.runtime || request->spec.runtime < request->inquiry.least))
             return probe(request, runtime_to_probe(request));
     }
-    request->probed = 0;
-    return request->partial == NULL ? refuse(request) : consult(request, request->partial);
+    request->inquiry.probed = 0;
+    return request->inquiry.partial == NULL ? refuse(request) : consult(request, request->inquiry.partial);
 }
 
 static void drop_partial(struct request *request)
 {
-    if (request->partial == NULL)
+    if (request->inquiry.partial == NULL)
         return;
-    acl_release(&request->partial->charge);
-    grant_free(request->partial);
-    request->partial = NULL;
+    acl_release(&request->inquiry.partial->charge);
+    grant_free(request->inquiry.partial);
+    request->inquiry.partial = NULL;
 }
 
 /* The plugin's offer cannot be taken: it is as if it had not been asked. */
 static enum next turn_down(struct request *request, struct grant *grant, bool committed)
 {
     if (committed)
-        grant_forget_plan(request->reservation, request->plugin);
-    acl_release(&request->hold);
+        grant_forget_plan(request->reservation, request->inquiry.plugin);
+    acl_release(&request->inquiry.hold);
     grant_free(grant);
     return ASK;
 }
@@ -263,15 +263,15 @@ static enum next turn_down(struct request *request, struct grant *grant, bool co
 static enum next overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
 {
     enum next next = turn_down(request, grant, committed);
-    request_event(request, "ledger", "refused", request->plugin, reason);
-    if (!request->retried) {
-        request->retried = true;
-        request->plugin--;
-    } else if (is_tried(request) || strcmp(plugin_line(request->plugin)->tests, "none") == 0) {
-        refusal_note_no(request, request->plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
+    request_event(request, "ledger", "refused", request->inquiry.plugin, reason);
+    if (!request->inquiry.retried) {
+        request->inquiry.retried = true;
+        request->inquiry.plugin--;
+    } else if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
+        refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
     } else {
-        plugin_fail(request->plugin, reason);
-        refusal_note_no(request, request->plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
+        plugin_fail(request->inquiry.plugin, reason);
+        refusal_note_no(request, request->inquiry.plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
     }
     return next;
 }
@@ -279,15 +279,15 @@ static enum next overfull(struct request *request, struct grant *grant, bool com
 /* Every test is passed: of a dry run the neighbours forget what they have judged, and no book has heard of it. */
 static enum next would_schedule(struct request *request)
 {
-    struct grant *grant = request->partial;
+    struct grant *grant = request->inquiry.partial;
     if (grant->plugin != NO_PLUGIN)
         neighbours_forget(request, grant);
     if (is_tried(request) && trial_passes(request)) {
         drop_partial(request);
         return ASK;
     }
-    grant->holdings = request->holdings;
-    request->holdings = NULL;
+    grant->holdings = request->inquiry.holdings;
+    request->inquiry.holdings = NULL;
     request->outcome.would_grant = grant;
     say(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing", grant_plugin_name(grant), is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
     return ANSWER;
@@ -295,7 +295,7 @@ static enum next would_schedule(struct request *request)
 
 static enum next schedule(struct request *request)
 {
-    const struct grant *grant = request->partial;
+    const struct grant *grant = request->inquiry.partial;
     if (request->spec.dry_run)
         return would_schedule(request);
     return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->reservation->task, grant));
@@ -304,20 +304,20 @@ static enum next schedule(struct request *request)
 /* The plugin's plan has passed every check. */
 static enum next take_offer(struct request *request, struct grant *grant, enum answer answer, bool committed)
 {
-    grant->charge = request->hold;
-    request->hold = (struct charge){0};
+    grant->charge = request->inquiry.hold;
+    request->inquiry.hold = (struct charge){0};
     if (committed)
         return commit(request, grant);
-    if (answer == ANSWER_PARTIAL && request->partial != NULL) { /* the first that said partial wins */
+    if (answer == ANSWER_PARTIAL && request->inquiry.partial != NULL) { /* the first that said partial wins */
         acl_release(&grant->charge);
         grant_free(grant);
         return ASK;
     }
     /* Charged so far is only what goes beyond the partial offer, which is given up now. */
-    if (request->partial != NULL)
+    if (request->inquiry.partial != NULL)
         acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
-    request->partial = grant;
+    request->inquiry.partial = grant;
     return answer == ANSWER_PARTIAL ? ASK : schedule(request);
 }
 
@@ -327,30 +327,30 @@ static enum next probe_judged(struct request *request, struct grant *offer)
 {
     neighbours_forget(request, offer);
     grant_free(offer);
-    if (request->objector < 0)
-        request->nearest = request->probed;
-    else if (request->bearable > request->nearest && request->bearable < request->probed)
-        return probe(request, request->bearable);
+    if (request->hearing.objector < 0)
+        request->refusals.nearest = request->inquiry.probed;
+    else if (request->hearing.bearable > request->refusals.nearest && request->hearing.bearable < request->inquiry.probed)
+        return probe(request, request->hearing.bearable);
     return ASK;
 }
 
 static enum next objected(struct request *request, struct grant *offer)
 {
     int plugin = offer->plugin;
-    uint64_t bearable = request->bearable < offer->plan.runtime ? request->bearable : 0;
-    bool partial = offer == request->partial;
+    uint64_t bearable = request->hearing.bearable < offer->plan.runtime ? request->hearing.bearable : 0;
+    bool partial = offer == request->inquiry.partial;
     neighbours_forget(request, offer);
     /* Less than it would like, but not less than it needs. */
-    if (!partial && bearable != 0 && bearable >= request->spec.runtime && request->tries++ < TRIES_MAX) {
+    if (!partial && bearable != 0 && bearable >= request->spec.runtime && request->inquiry.tries++ < TRIES_MAX) {
         grant_free(offer);
-        request->ceiling = bearable;
+        request->inquiry.ceiling = bearable;
         return ask_for_offer(request);
     }
     note_objection(request, plugin);
     if (partial) { /* those behind it are asked again: their offers were not kept */
         drop_partial(request);
-        request->plugin = plugin;
-        request->ceiling = UINT64_MAX;
+        request->inquiry.plugin = plugin;
+        request->inquiry.ceiling = UINT64_MAX;
     } else
         (void)turn_down(request, offer, false);
     return bearable == 0 ? ASK : probe(request, bearable);
@@ -360,30 +360,30 @@ static enum next objected(struct request *request, struct grant *offer)
  * plugin's task may have crossed with its answer, and then it has to be asked again. */
 static enum next too_much(struct request *request, struct grant *offer, const char *reason)
 {
-    bool fresh = offer != request->partial && request->probed == 0;
-    request->objector = offer->plugin;
-    request->objection = ANSWER_NO;
-    request->bearable = cpu_room(offer, request->reservation->grant);
-    snprintf(request->objection_reason, sizeof request->objection_reason, "%.250s", reason);
-    if (!fresh || request->retried)
-        return request->probed != 0 ? probe_judged(request, offer) : objected(request, offer);
-    request->retried = true;
-    request->plugin--;
+    bool fresh = offer != request->inquiry.partial && request->inquiry.probed == 0;
+    request->hearing.objector = offer->plugin;
+    request->hearing.objection = ANSWER_NO;
+    request->hearing.bearable = cpu_room(offer, request->reservation->grant);
+    snprintf(request->hearing.reason, sizeof request->hearing.reason, "%.250s", reason);
+    if (!fresh || request->inquiry.retried)
+        return request->inquiry.probed != 0 ? probe_judged(request, offer) : objected(request, offer);
+    request->inquiry.retried = true;
+    request->inquiry.plugin--;
     neighbours_forget(request, offer);
     return turn_down(request, offer, false);
 }
 
 static enum next decide(struct request *request)
 {
-    struct grant *offer = request->offer;
+    struct grant *offer = request->hearing.offer;
     char reason[REASON_BYTES];
-    if (request->objector < 0 && !ledger_fits(offer, request->reservation->grant, reason))
+    if (request->hearing.objector < 0 && !ledger_fits(offer, request->reservation->grant, reason))
         return too_much(request, offer, reason);
-    if (request->probed != 0)
+    if (request->inquiry.probed != 0)
         return probe_judged(request, offer);
-    if (request->objector >= 0)
+    if (request->hearing.objector >= 0)
         return objected(request, offer);
-    return offer == request->partial ? schedule(request) : take_offer(request, offer, ANSWER_OK, false);
+    return offer == request->inquiry.partial ? schedule(request) : take_offer(request, offer, ANSWER_OK, false);
 }
 
 /* Only offers that are in no books: those that may be judged are not committed at once. */
@@ -394,23 +394,23 @@ static enum next consult(struct request *request, struct grant *offer)
 
 static enum next accept_answered(struct request *request, const struct plugin_event *event)
 {
-    int plugin = request->plugin;
+    int plugin = request->inquiry.plugin;
     char reason[REASON_BYTES];
     if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING) {
-        uint64_t nearest = event->nearest < request->ceiling ? event->nearest : request->ceiling;
-        nearest = nearest < request->least ? 0 : nearest;
-        refusal_note_no(request, plugin, event->answer, event->reason, request->commit ? nearest : 0, event->never);
+        uint64_t nearest = event->nearest < request->inquiry.ceiling ? event->nearest : request->inquiry.ceiling;
+        nearest = nearest < request->inquiry.least ? 0 : nearest;
+        refusal_note_no(request, plugin, event->answer, event->reason, request->inquiry.commit ? nearest : 0, event->never);
         enum next next = turn_down(request, NULL, false);
-        return request->commit || nearest == 0 ? next : probe(request, nearest); /* would its priority pass? */
+        return request->inquiry.commit || nearest == 0 ? next : probe(request, nearest); /* would its priority pass? */
     }
-    if (!cpu_plan_is_its_own(plugin, &request->spec, request->ceiling, &event->plan, reason)) {
+    if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan, reason)) {
         request_event(request, "ledger", "refused", plugin, reason);
         plugin_fail(plugin, reason);
         refusal_note_no(request, plugin, ANSWER_RESTARTING, "the plugin gave an answer that it may not give", 0, false);
         return turn_down(request, NULL, false);
     }
     struct grant *grant = make_grant(request, plugin, &event->plan);
-    bool committed = request->commit && event->answer == ANSWER_OK && !request->spec.dry_run;
+    bool committed = request->inquiry.commit && event->answer == ANSWER_OK && !request->spec.dry_run;
     if (!cpu_plan_keeps_within(&request->spec, &event->plan, reason)) {
         refusal_note_no(request, plugin, ANSWER_NO, reason, 0, true);
         return turn_down(request, grant, committed);
@@ -434,13 +434,13 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
 
 static enum next schedule_answered(struct request *request, const struct plugin_event *event)
 {
-    struct grant *grant = request->partial;
+    struct grant *grant = request->inquiry.partial;
     const char *name = plugin_line(grant->plugin)->name;
     char reason[REASON_BYTES];
     bool scheduled = event->answer == ANSWER_OK;
     /* While others were asked its place may have been taken, or the plugin may have gone. */
     if (ledger_fits(grant, request->reservation->grant, reason) && scheduled) {
-        request->partial = NULL;
+        request->inquiry.partial = NULL;
         return commit(request, grant);
     }
     if (scheduled)
@@ -456,7 +456,7 @@ static enum next schedule_answered(struct request *request, const struct plugin_
 static enum next grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;
-    const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->holdings, .background = request->background};
+    const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->inquiry.holdings, .background = request->inquiry.background};
     if (attachment != NULL && (attachment->scheduled || !shares_take_thread(&left))) {
         say(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
         blame(request, "broker", WHY_STILL_ATTACHED, true);
@@ -465,13 +465,13 @@ static enum next grant_without_cpu(struct request *request)
     struct grant *grant = make_grant(request, NO_PLUGIN, &(struct attributes){0});
     if (!request->spec.dry_run)
         return commit(request, grant);
-    request->partial = grant;
+    request->inquiry.partial = grant;
     return would_schedule(request);
 }
 
 static enum next ask_for_what_is_next(struct request *request)
 {
-    if (request->claim != NULL)
+    if (request->inquiry.claim != NULL)
         return claims_ask(request);
     return spec_claims_cpu(&request->spec) ? ask_for_cpu(request) : grant_without_cpu(request);
 }

@@ -13,10 +13,10 @@ enum next ask_next(struct request *request);
 /* The same from the first plugin on: something has come free. */
 enum next ask_again(struct request *request);
 
-/* What the plugin that was asked said. ENFORCE: the grant is in all books, and request->old is the one before. */
+/* What the plugin that was asked said. ENFORCE: the grant is in all books, and request->activation.old is the one before. */
 enum next plugin_answered(struct request *request, enum step step, const struct plugin_event *event);
 
-/* The kernel did not take the change: back to request->old, in all books. False: its place has been taken
+/* The kernel did not take the change: back to request->activation.old, in all books. False: its place has been taken
  * meanwhile, and the reservation has no grant any more. */
 bool uncommit(struct request *request);
 

@@ -12,20 +12,20 @@ static void load_as_before(const struct reservation *reservation, int plugin)
 /* What is only tried must not be noted beside what the others have. */
 static void judge(struct request *request)
 {
-    trial_tell(request->judge);
-    const uint64_t id = plugin_judge(request->judge, request->reservation->task, request->offer);
+    trial_tell(request->hearing.judge);
+    const uint64_t id = plugin_judge(request->hearing.judge, request->reservation->task, request->hearing.offer);
     if (is_tried(request))
-        load_as_before(request->reservation, request->judge);
-    trial_tell_back(request->judge);
+        load_as_before(request->reservation, request->hearing.judge);
+    trial_tell_back(request->hearing.judge);
     (void)wait_for_plugin(request, STEP_JUDGE, id);
 }
 
 /* All are asked, also after a no: the least of what they could bear is what all could. */
 static bool ask_next(struct request *request)
 {
-    const struct grant *offer = request->offer;
-    while (++request->judge < plugins_count())
-        if (plugin_must_judge(request->judge, offer->plugin, &offer->plan)) {
+    const struct grant *offer = request->hearing.offer;
+    while (++request->hearing.judge < plugins_count())
+        if (plugin_must_judge(request->hearing.judge, offer->plugin, &offer->plan)) {
             judge(request);
             return true;
         }
@@ -34,25 +34,25 @@ static bool ask_next(struct request *request)
 
 bool neighbours_ask(struct request *request, struct grant *offer)
 {
-    request->offer = offer;
-    request->judge = request->objector = -1;
-    request->objection_never = false;
-    request->bearable = UINT64_MAX;
+    request->hearing.offer = offer;
+    request->hearing.judge = request->hearing.objector = -1;
+    request->hearing.never = false;
+    request->hearing.bearable = UINT64_MAX;
     return ask_next(request);
 }
 
 static void object(struct request *request, const struct plugin_event *event)
 {
-    const char *name = plugin_line(request->judge)->name;
-    if (request->objector < 0) {
-        request->objector = request->judge;
-        request->objection = event->answer;
-        snprintf(request->objection_reason, sizeof request->objection_reason, "%s %s: %.200s", name,
+    const char *name = plugin_line(request->hearing.judge)->name;
+    if (request->hearing.objector < 0) {
+        request->hearing.objector = request->hearing.judge;
+        request->hearing.objection = event->answer;
+        snprintf(request->hearing.reason, sizeof request->hearing.reason, "%s %s: %.200s", name,
                  event->answer == ANSWER_RESTARTING ? "cannot be asked" : "cannot bear it", event->reason);
     }
-    request->objection_never |= event->never;
-    if (event->nearest < request->bearable)
-        request->bearable = event->nearest;
+    request->hearing.never |= event->never;
+    if (event->nearest < request->hearing.bearable)
+        request->hearing.bearable = event->nearest;
 }
 
 bool neighbour_answered(struct request *request, const struct plugin_event *event)

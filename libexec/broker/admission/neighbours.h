@@ -5,8 +5,8 @@
 
 #include "request.h"
 
-/* Asks the first, or the next after this answer. False: all have been asked about request->offer, and
- * request->objector tells whether one of them said no. */
+/* Asks the first, or the next after this answer. False: all have been asked about request->hearing.offer, and
+ * request->hearing.objector tells whether one of them said no. */
 bool neighbours_ask(struct request *request, struct grant *offer);
 bool neighbour_answered(struct request *request, const struct plugin_event *event);
 

@@ -45,14 +45,14 @@ static bool explains_more(const struct request *request, int plugin, int than)
 /* The no that could become a yes is the one worth telling. */
 void refusal_keep_no(struct request *request, int by, enum why code, const char *told, uint64_t nearest, bool never)
 {
-    if (request->no_plugin < 0 || (request->no_never && (!never || explains_more(request, by, request->no_plugin))) || nearest > request->nearest) {
-        request->no_plugin = by;
-        request->no_never = never;
-        request->no_code = code;
-        snprintf(request->no_reason, sizeof request->no_reason, "%s", told);
+    if (request->refusals.no.plugin < 0 || (request->refusals.no.never && (!never || explains_more(request, by, request->refusals.no.plugin))) || nearest > request->refusals.nearest) {
+        request->refusals.no.plugin = by;
+        request->refusals.no.never = never;
+        request->refusals.no.code = code;
+        snprintf(request->refusals.no.reason, sizeof request->refusals.no.reason, "%s", told);
     }
-    if (nearest > request->nearest)
-        request->nearest = nearest;
+    if (nearest > request->refusals.nearest)
+        request->refusals.nearest = nearest;
 }
 
 void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never)
@@ -66,27 +66,27 @@ void refusal_note_no(struct request *request, int plugin, enum answer answer, co
 
 void refusal_keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
 {
-    const bool was_denied = request->denied;
-    const bool never = refusal->never || (ranks_only(request->plugin) && request->spec.priority == 0);
-    request_event(request, "acl", "refused", request->plugin, reason);
-    request->denied = true;
-    request->denied_never = never && (!was_denied || request->denied_never); /* what any of them may allow later may be asked again later */
-    if (was_denied && !explains_more(request, request->plugin, request->denied_plugin))
+    const bool was_denied = request->refusals.denial.is_there;
+    const bool never = refusal->never || (ranks_only(request->inquiry.plugin) && request->spec.priority == 0);
+    request_event(request, "acl", "refused", request->inquiry.plugin, reason);
+    request->refusals.denial.is_there = true;
+    request->refusals.denial.never = never && (!was_denied || request->refusals.denial.never); /* what any of them may allow later may be asked again later */
+    if (was_denied && !explains_more(request, request->inquiry.plugin, request->refusals.denial.plugin))
         return;
-    request->denied_plugin = request->plugin;
-    request->denial = *refusal;
-    snprintf(request->denial_reason, sizeof request->denial_reason, "%s", reason);
+    request->refusals.denial.plugin = request->inquiry.plugin;
+    request->refusals.denial.refusal = *refusal;
+    snprintf(request->refusals.denial.reason, sizeof request->refusals.denial.reason, "%s", reason);
 }
 
 /* A plugin that was never going to take it says less than the rule that kept another one from being asked, unless that one was not meant. */
 static bool is_by_plugin(const struct request *request)
 {
-    return request->no_plugin >= 0 && !(request->denied && request->no_never && !explains_more(request, request->no_plugin, request->denied_plugin));
+    return request->refusals.no.plugin >= 0 && !(request->refusals.denial.is_there && request->refusals.no.never && !explains_more(request, request->refusals.no.plugin, request->refusals.denial.plugin));
 }
 
 bool refusal_is_final(const struct request *request)
 {
-    return (request->no_plugin < 0 || request->no_never) && (!request->denied || request->denied_never);
+    return (request->refusals.no.plugin < 0 || request->refusals.no.never) && (!request->refusals.denial.is_there || request->refusals.denial.never);
 }
 
 static void say_unknown_plugin(struct request *request, const char *wanted, enum resource resource)
@@ -119,18 +119,18 @@ static void say_owed(struct request *request, const struct counter *counter, int
 void refusal_say(struct request *request, enum resource resource)
 {
     struct refusal *refusal = &request->outcome.refusal;
-    const char *wanted = resource == RESOURCE_CPU ? request->spec.plugin : request->claim->plugin[0] == '\0' ? NULL : request->claim->plugin;
+    const char *wanted = resource == RESOURCE_CPU ? request->spec.plugin : request->inquiry.claim->plugin[0] == '\0' ? NULL : request->inquiry.claim->plugin;
     if (is_by_plugin(request)) {
-        blame(request, plugin_line(request->no_plugin)->name, request->no_code, refusal_is_final(request));
-        say(request, SCHEDULE_FAIL, "%s", request->no_reason);
-        if (resource == RESOURCE_CPU && !request->no_never)
-            say_owed(request, NULL, request->no_plugin);
-    } else if (request->denied) {
-        *refusal = request->denial;
-        refusal->never = request->denied_never;
-        say(request, ACL_FAIL, "%s", request->denial_reason);
-        if (resource == RESOURCE_CPU && request->denial.counter != NULL)
-            say_owed(request, request->denial.counter, NO_PLUGIN);
+        blame(request, plugin_line(request->refusals.no.plugin)->name, request->refusals.no.code, refusal_is_final(request));
+        say(request, SCHEDULE_FAIL, "%s", request->refusals.no.reason);
+        if (resource == RESOURCE_CPU && !request->refusals.no.never)
+            say_owed(request, NULL, request->refusals.no.plugin);
+    } else if (request->refusals.denial.is_there) {
+        *refusal = request->refusals.denial.refusal;
+        refusal->never = request->refusals.denial.never;
+        say(request, ACL_FAIL, "%s", request->refusals.denial.reason);
+        if (resource == RESOURCE_CPU && request->refusals.denial.refusal.counter != NULL)
+            say_owed(request, request->refusals.denial.refusal.counter, NO_PLUGIN);
     } else {
         blame(request, "broker", WHY_NO_PLUGIN, true);
         if (wanted == NULL)
@@ -139,14 +139,14 @@ void refusal_say(struct request *request, enum resource resource)
             say_unknown_plugin(request, wanted, resource);
         return;
     }
-    refusal->nearest = request->nearest;
-    refusal->at_least = resource == RESOURCE_CPU && request->nearest > request->spec.runtime;
+    refusal->nearest = request->refusals.nearest;
+    refusal->at_least = resource == RESOURCE_CPU && request->refusals.nearest > request->spec.runtime;
     refusal->of = resource;
 }
 
 void refusal_clear(struct request *request)
 {
-    request->plugin = request->no_plugin = -1;
-    request->denied = request->no_never = false;
-    request->nearest = 0;
+    request->inquiry.plugin = request->refusals.no.plugin = -1;
+    request->refusals.denial.is_there = request->refusals.no.never = false;
+    request->refusals.nearest = 0;
 }

@@ -18,21 +18,21 @@
 
 bool is_tried(const struct request *request)
 {
-    return request->trial == TRIAL_RUNS;
+    return request->spare.trial == TRIAL_RUNS;
 }
 
 static void ask_from_here(struct request *request)
 {
     refusal_clear(request);
-    request->retried = false;
+    request->inquiry.retried = false;
 }
 
 bool trial_begin(struct request *request)
 {
     if (!trial_is_affordable(request->reservation->user->account, desires_count(), monotonic_now()))
         return false;
-    request->trial = TRIAL_RUNS;
-    request->tried_from = request->claim;
+    request->spare.trial = TRIAL_RUNS;
+    request->spare.tried_from = request->inquiry.claim;
     request->spec.dry_run = true;
     ask_from_here(request);
     return true;
@@ -41,8 +41,8 @@ bool trial_begin(struct request *request)
 /* What was held before the trial stays: as many as there are claims before the one that was refused, but for those without a guarantee. */
 static void forget_holdings(struct request *request)
 {
-    struct holding **rest = &request->holdings;
-    for (const struct claim *claim = request->spec.claims; claim != request->tried_from && *rest != NULL; claim = claim->next)
+    struct holding **rest = &request->inquiry.holdings;
+    for (const struct claim *claim = request->spec.claims; claim != request->spare.tried_from && *rest != NULL; claim = claim->next)
         if (!claim->background)
             rest = &(*rest)->next;
     holdings_free(rest);
@@ -52,13 +52,13 @@ static void end(struct request *request)
 {
     request->spec.dry_run = request->outcome.dry_run;
     forget_holdings(request);
-    request->claim = request->tried_from;
+    request->inquiry.claim = request->spare.tried_from;
     ask_from_here(request);
 }
 
 bool trial_passes(struct request *request)
 {
-    request->trial = TRIAL_PASSED;
+    request->spare.trial = TRIAL_PASSED;
     if (request->outcome.dry_run)
         return false;
     end(request);
@@ -81,7 +81,7 @@ static bool is_anybody_left_out(const struct request *request)
 
 enum next trial_fails(struct request *request)
 {
-    request->trial = TRIAL_FAILED;
+    request->spare.trial = TRIAL_FAILED;
     end(request);
     return is_anybody_left_out(request) && waiting_for_a_moment(request) ? WAIT : ASK;
 }

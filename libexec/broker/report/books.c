@@ -106,7 +106,7 @@ static const char *enforcement_of(const struct attachment *attachment)
 static json_t *held_as_json(const struct request *request)
 {
     json_t *held = json_object();
-    for (const struct holding *holding = request->holdings; holding != NULL; holding = holding->next) {
+    for (const struct holding *holding = request->inquiry.holdings; holding != NULL; holding = holding->next) {
         add_charges(&holding->charge);
         json_object_set_new(held, plugin_line(holding->plugin)->name, json_integer((json_int_t)holding->ahead));
     }
@@ -123,10 +123,10 @@ static json_t *reservation_as_json(const struct reservation *reservation)
                         json_pack("{s:i, s:I, s:b, s:s}", "tid", (int)attachment->tid, "started_by", (json_int_t)attachment->started_by, "pending", attachment_is_pending(attachment),
                                   "enforcement", enforcement_of(attachment)));
     if (reservation->request != NULL) {
-        add_charges(&reservation->request->hold);
+        add_charges(&reservation->request->inquiry.hold);
         json_object_set_new(entry, "held", held_as_json(reservation->request));
-        if (reservation->request->partial != NULL)
-            add_charges(&reservation->request->partial->charge);
+        if (reservation->request->inquiry.partial != NULL)
+            add_charges(&reservation->request->inquiry.partial->charge);
     }
     return entry;
 }
