@@ -12,9 +12,9 @@
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
-static struct sigaction inherited; /* of SIGCHLD: ignored, it would leave us nothing to wait for */
+static struct sigaction inherited; /* the action of SIGCHLD: if it is SIG_IGN, the kernel keeps no exit status for waitpid(2) */
 
-/* Also those that would stop us, or that who started us has blocked: they are the command's. */
+/* All signals that are passed on to the command, also a signal that would stop this process, or that the parent of this process has blocked. */
 static void all_signals(sigset_t *set)
 {
     static const int all[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD};
@@ -34,7 +34,8 @@ bool child_prepare(struct child *child)
     return child->signals >= 0;
 }
 
-/* Meant for our process, they are the command's: LISTEN_PID= of sd_listen_fds(3), WATCHDOG_PID= of sd_watchdog_enabled(3). */
+/* A service manager sets LISTEN_PID= (sd_listen_fds(3)) and WATCHDOG_PID= (sd_watchdog_enabled(3)) to the id of this process. The command needs its own id
+ * there. */
 static void hand_down(const char *variable, pid_t from)
 {
     char ours[16], its[16];
@@ -85,13 +86,13 @@ void child_go(struct child *child)
     child->go = -1;
 }
 
-/* What the terminal sends, it sends to the command, too. */
+/* The kernel sends a signal of the terminal to the whole process group, and so to the command, too. */
 static bool is_to_be_passed_on(const struct signalfd_siginfo *info)
 {
     return info->ssi_signo != SIGCHLD && info->ssi_code != SI_KERNEL;
 }
 
-/* Who has started us sees the job stopped, and can continue it. */
+/* The shell that started this process sees the job stopped, and can continue the job. */
 static void stop_alike(const struct child *child)
 {
     raise(SIGSTOP);
@@ -112,7 +113,7 @@ bool child_take(const struct child *child, int *status)
 
 int child_end_alike(int status)
 {
-    const struct rlimit none = {0, 0}; /* the core, if there is one, is the command's */
+    const struct rlimit none = {0, 0}; /* the command may have dumped a core: this process overwrites no core file */
     sigset_t set;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);

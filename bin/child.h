@@ -1,4 +1,4 @@
-/* A command as a child process: what is done to us is done to it, and we end as it does. */
+/* A command as a child process. The parent passes its signals on to the child, stops when the child stops, and ends in the same way as the child. */
 #ifndef RTF_CHILD_H
 #define RTF_CHILD_H
 
@@ -8,21 +8,23 @@
 
 struct child {
     pid_t pid;
-    int signals; /* readable when there is something for child_take */
-    int go;      /* it waits for the end of this before it becomes the command */
+    int signals; /* a signalfd(2): readable when child_take has something to do */
+    int go;      /* a pipe: the child becomes the command when this end of the pipe is closed */
 };
 
-/* From here on signals are for child_take. False with errno. */
+/* Blocks the signals that child_take handles, and opens the signalfd. Goes before child_make. False with errno. */
 bool child_prepare(struct child *child);
 
-/* With this signal mask; notify: for its NOTIFY_SOCKET=, or NULL for what we have. It has its id, and starts at child_go. False with errno. */
+/* Makes the process that child_go lets become the command, with this signal mask. `notify` is the command's NOTIFY_SOCKET=; NULL: the command inherits
+ * the variable. False with errno. */
 bool child_make(struct child *child, char **command, const sigset_t *mask, const char *notify);
 void child_go(struct child *child);
 
-/* Passes signals on, and stops with it. True: it has ended, and *status is what waitpid(2) says. */
+/* Passes the signals on that have come, and stops this process when the child has stopped. True: the child has ended, and *status is what waitpid(2)
+ * stores. Does not block. */
 bool child_take(const struct child *child, int *status);
 
-/* The exit status that is the same; of one that a signal has killed it does not return. */
+/* Returns the exit status of a child that has exited. When a signal has killed the child, the same signal kills this process. */
 int child_end_alike(int status);
 
 #endif

@@ -13,7 +13,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* The kernel tells each new name in a ring for each CPU: an event that threads inherit can have no other. */
+/* The kernel writes each new name into a ring. There is one ring for each CPU: an event that new threads inherit must be bound to a CPU to have a ring
+ * (perf_event_open(2)). */
 enum { CPUS_MAX = 1024, NAME = 16, ID = 16 };
 static struct ring {
     int fd;
@@ -62,7 +63,7 @@ static bool is_online(int cpu)
     char path[64];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/online", cpu);
     FILE *file = fopen(path, "re");
-    const int online = file == NULL ? '1' : fgetc(file); /* one that cannot be taken offline has no such file */
+    const int online = file == NULL ? '1' : fgetc(file); /* a CPU that cannot be taken offline has no such file */
     if (file != NULL)
         fclose(file);
     return online != '0';
@@ -79,8 +80,8 @@ static bool open_rings(pid_t process)
     return count > 0;
 }
 
-/* Only where users have no perf events (kernel.perf_event_paranoid above 2), for nothing else would tell. */
-static bool look_now_and_then(void)
+/* Makes the descriptor readable every 20 ms, where users have no perf events (kernel.perf_event_paranoid above 2): nothing else tells a new name. */
+static bool open_timer(void)
 {
     const struct itimerspec often = {.it_value = {.tv_nsec = 20000000}, .it_interval = {.tv_nsec = 20000000}};
     timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -90,7 +91,7 @@ static bool look_now_and_then(void)
 int names_open(pid_t process)
 {
     news = epoll_create1(EPOLL_CLOEXEC);
-    if (news >= 0 && !open_rings(process) && !look_now_and_then())
+    if (news >= 0 && !open_rings(process) && !open_timer())
         names_close();
     return news;
 }
@@ -125,7 +126,7 @@ pid_t names_find(pid_t process, const char *pattern)
     char path[64];
     const struct dirent *entry;
     pid_t found = 0;
-    forget_news(); /* first: what comes now is news again */
+    forget_news(); /* before the names are read: a name that is set from now on makes the descriptor readable again */
     snprintf(path, sizeof path, "/proc/%d/task", process);
     DIR *tasks = opendir(path);
     while (tasks != NULL && found == 0 && (entry = readdir(tasks)) != NULL)

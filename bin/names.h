@@ -1,14 +1,16 @@
-/* The thread of a process that has a name (pthread_setname_np(3)). */
+/* Finds the thread of a process that has a given name (pthread_setname_np(3)). One process is watched at a time. */
 #ifndef RTF_NAMES_OF_THREADS_H
 #define RTF_NAMES_OF_THREADS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Before the process has more than one thread. A descriptor that is readable when one may have a new name; -1 with errno. */
+/* Begins to watch a process, which has one thread so far. Returns a descriptor, which is readable when a thread may have a new name; -1 with errno.
+ * names_close closes the descriptor. */
 int names_open(pid_t process);
 
-/* The first that has a name like the pattern (glob(7)); 0: none has. The descriptor is then readable no more until there is news. */
+/* Returns the id of the first thread whose name matches the pattern (glob(7)); 0: no name matches. The descriptor is readable again when a thread may have
+ * got a new name since this call. */
 pid_t names_find(pid_t process, const char *pattern);
 
 void names_close(void);

@@ -12,14 +12,14 @@
 
 #include "notify.h"
 
-enum { MESSAGE = 16384, FDS = 253 }; /* as many as one message can carry (unix(7)) */
+enum { MESSAGE = 16384 /* bytes */, FDS = 253 /* the most descriptors that one message can carry (unix(7)) */ };
 
 union ancillary {
     struct cmsghdr header;
     char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(FDS * sizeof(int))];
 };
 
-/* Abstract: it ends with us, however we end. */
+/* Binds to an abstract name (unix(7)): no file is left behind when this process is killed. */
 static bool bind_name(struct ready *ready)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -50,7 +50,7 @@ static struct cmsghdr *part_of(struct msghdr *message, int kind)
     return part;
 }
 
-/* Whoever runs in our network namespace can send to it. */
+/* Any process in the network namespace can send to an abstract name. Messages of the user and of root are taken. */
 static bool is_ours(struct msghdr *message)
 {
     struct ucred sender;
@@ -77,7 +77,7 @@ static void close_all(const struct cmsghdr *fds)
     }
 }
 
-/* A line of it. */
+/* The text has the line READY=1. */
 static bool says_ready(const char *text)
 {
     static const char ready[] = "READY=1";

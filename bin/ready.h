@@ -1,4 +1,5 @@
-/* The command says when it is ready, as a service does, by sd_notify(3): to us, and through us to who has started us. */
+/* A command says by sd_notify(3) that it is ready, as a service does. Its messages come to a socket of this process, which passes them on to the socket
+ * NOTIFY_SOCKET= of this process. */
 #ifndef RTF_READY_H
 #define RTF_READY_H
 
@@ -7,15 +8,15 @@
 enum { READY_PATH = 64 };
 
 struct ready {
-    int fd;                /* readable when something has been said */
-    int outer;             /* where it is passed on to; -1 */
-    char path[READY_PATH]; /* for the command's NOTIFY_SOCKET= */
+    int fd;                /* readable when a message has come; -1: not open */
+    int outer;             /* the socket that messages are passed on to; -1: none */
+    char path[READY_PATH]; /* the command's NOTIFY_SOCKET= */
 };
 
-/* False with errno. */
+/* Opens the socket. False with errno. */
 bool ready_open(struct ready *ready);
 
-/* Takes what has been said and passes it on. True: READY=1 is among it. */
+/* Reads all messages that have come, and passes them on. True: a message has the line READY=1. Does not block. */
 bool ready_take(const struct ready *ready);
 
 void ready_close(struct ready *ready);

@@ -16,10 +16,10 @@
 struct room {
     struct client *client;
     const char *name;
-    int64_t until;
+    int64_t until; /* of client_until */
     sigset_t inherited;
     int signals, timer;
-    struct dnotify changes; /* of the spool's directory, where status.json is a new file each time */
+    struct dnotify changes; /* of the spool's directory: the broker puts a new status.json there when reservations have changed */
 };
 
 static enum client_outcome fail(const struct room *room, enum client_outcome outcome, const char *what)
@@ -28,7 +28,7 @@ static enum client_outcome fail(const struct room *room, enum client_outcome out
     return outcome;
 }
 
-/* The spec as a dry run without a thread, with this token, as text to be freed; NULL: it cannot be read. */
+/* Returns the spec as a dry run without a thread, with this token. The caller frees the text. NULL: the spec cannot be read. */
 static char *dry_text(const struct room *room, const char *token)
 {
     char file[NAME_MAX + 1];
@@ -47,7 +47,7 @@ static char *dry_text(const struct room *room, const char *token)
     return text;
 }
 
-/* One dry run, under a name of our own, which is gone afterwards. */
+/* Asks by one dry run, under a name of this process's own. The dry run is out of the spool when this returns. */
 static enum client_outcome ask(const struct room *room, struct client_verdict *verdict)
 {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
@@ -68,14 +68,14 @@ static enum client_outcome ask(const struct room *room, struct client_verdict *v
     return outcome;
 }
 
-/* What can change the answer: a spec that is wrong, or beyond a rule, is so whatever is freed. */
+/* The answer stays the same whatever other reservations end: the broker would grant the spec, or the spec is wrong, or the rules forbid it. */
 static bool is_settled(const struct client_verdict *verdict)
 {
     const char *retry = client_string(json_object_get(verdict->json, "refusal"), "retry");
     return json_is_object(json_object_get(verdict->json, "would_grant")) || retry == NULL || strcmp(retry, "when-freed") != 0;
 }
 
-/* Sleeps until there is a reason to ask once more: CLIENT_PENDING. */
+/* Sleeps until the broker's reservations have changed: CLIENT_PENDING. */
 static enum client_outcome doze(const struct room *room)
 {
     struct pollfd fds[] = {{.fd = room->changes.ready, .events = POLLIN},
@@ -96,11 +96,11 @@ static enum client_outcome doze(const struct room *room)
             return CLIENT_TIMEOUT;
         }
     } while (fds[0].revents == 0);
-    dnotify_drain(&room->changes); /* before the next question */
+    dnotify_drain(&room->changes); /* before the next dry run: a change after its answer must end the next sleep */
     return CLIENT_PENDING;
 }
 
-/* The watch is there before the first question: what is freed after its answer ends the sleep. */
+/* Watches the spool before the first dry run: a reservation that ends after the answer ends the sleep. */
 static enum client_outcome begin(struct room *room)
 {
     static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
@@ -125,7 +125,7 @@ static void end(struct room *room)
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-    sigprocmask(SIG_SETMASK, &room->inherited, NULL); /* one that is pending ends us here */
+    sigprocmask(SIG_SETMASK, &room->inherited, NULL); /* a signal that is pending ends this process here */
 }
 
 enum client_outcome client_wait_for_room(struct client *client, const char *name, int64_t until, struct client_verdict *verdict)

@@ -1,4 +1,7 @@
-/* Asks for a reservation for its own thread, waits for the answer, and becomes the command. */
+/* rtf-run(1): asks for a reservation for its own thread, waits for the answer, and becomes the command.
+ *
+ * With --attach the command is a child instead. rtf-run reserves first, starts the command, and attaches a thread of the command when the sign comes: the
+ * command says that it is ready, a thread has the name, or the time has passed. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -20,8 +23,8 @@
 #include "ready.h"
 #include "units.h"
 
-/* A broker answers within milliseconds. One that runs but is stuck must not hold up a cron job for ever. */
-#define ANSWER_WITHIN UINT64_C(30000000)
+/* A broker answers within milliseconds. A broker that is stuck must not hold up a cron job for ever. */
+#define ANSWER_WITHIN UINT64_C(30000000) /* us */
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { /* long options without a letter */
@@ -43,30 +46,30 @@ enum { /* long options without a letter */
     KEY_WAIT
 };
 
-/* When the command gets what is reserved. */
+/* When the command's thread is attached. */
 enum when { AT_START, AT_READY, AT_TIME, AT_THREAD };
 
-/* Below so much CPU time a second, loading a program takes a while. */
+/* With less CPU time than this in a second, a program takes long to load. */
 enum { LITTLE = 20000 }; /* us */
 
-/* A reservation that no thread has yet must not outlive us, however we end. */
+/* The reservation has a lease until a thread is attached: the reservation must end if rtf-run is killed. */
 enum { LEASE = 30000000, RENEWAL = 10000 }; /* us; ms */
 
 struct options {
-    uint64_t runtime, desired_runtime, period, deadline, priority, timeout; /* 0: not stated */
-    uint64_t attach_after, wait_for; /* wait_for: with waits; 0: as long as it takes */
-    const char *plugin, *name, *comment, *spool, *thread, *cpus, *net, *disk;
-    json_t *claim; /* that on the disk */
+    uint64_t runtime, desired_runtime, period, deadline, priority, timeout; /* times in us; 0: not stated */
+    uint64_t attach_after, wait_for; /* us; wait_for 0: no limit */
+    const char *plugin, *name, *comment, *spool, *thread, *cpus, *net, *disk; /* thread: pattern of --attach=thread:NAME */
+    json_t *claim; /* the claim that --disk states */
     enum when when;
     bool ignore_admission, dry_run, fallback, verbose, says_when, replace, waits;
     char **command;
 };
 
-/* A spec of ours in the spool. */
+/* The spec that this process has in the spool. */
 struct spec {
     char name[CLIENT_NAME_MAX + 1];
     char token[CLIENT_TOKEN];
-    ino_t inode; /* 0: not there */
+    ino_t inode; /* of NAME.json; 0: there is no such file */
 };
 
 const char *argp_program_version = "rtf-run " RTF_VERSION;
@@ -77,25 +80,25 @@ static const struct argp_option option_table[] = {
     {"sched-runtime", 0, NULL, OPTION_ALIAS, NULL, 1},
     {"period", 'P', "TIME", 0, "Time from one activation to the next", 1},
     {"sched-period", 0, NULL, OPTION_ALIAS, NULL, 1},
-    {"deadline", 'D', "TIME", 0, "Time within which the runtime must be had (default: the period)", 1},
+    {"deadline", 'D', "TIME", 0, "Time from an activation within which it gets the runtime (default: the period)", 1},
     {"sched-deadline", 0, NULL, OPTION_ALIAS, NULL, 1},
     {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
     {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
-    {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6; or all (default: those of taskset(1), if that has left it fewer)", 1},
-    {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: so much in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone; eth0:background: without a guarantee", 1},
-    {"disk", KEY_DISK, "[DISK:]SIZE[/TIME]", 0, "What CMD reads and writes: so much in each period, sda:32KiB/50ms, or a second, on the disk of a path, /var/rec:640kB; "
-     "in blocks of that size with ,block=SIZE behind it; with CPU time or alone", 1},
+    {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6; or all (default: the CPUs that taskset(1) has set, if they are fewer)", 1},
+    {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: an amount in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone; eth0:background: without a guarantee", 1},
+    {"disk", KEY_DISK, "[DISK:]SIZE[/TIME]", 0, "What CMD reads and writes: an amount in each period, sda:32KiB/50ms, or in each second, on the disk of a path, /var/rec:640kB; "
+     "in blocks of a size with ,block=SIZE behind it; with CPU time or alone", 1},
     {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
     {"ignore-admission", KEY_IGNORE, NULL, 0, "Ask to be admitted even if the test fails", 1},
     {NULL, 0, NULL, 0, "How to ask", 2},
-    {"attach", KEY_ATTACH, "WHEN", 0, "Attach CMD at its start (start: the default), when it says that it is ready (ready), after a TIME, or the thread "
-     "of it that has a name (thread:NAME)", 2},
+    {"attach", KEY_ATTACH, "WHEN", 0, "Attach CMD at its start (start: the default), when it says that it is ready (ready), after a TIME, or attach its "
+     "thread with this name (thread:NAME)", 2},
     {"name", KEY_NAME, "NAME", 0, "Name of the spec (default: run-PID)", 2},
-    {"replace", KEY_REPLACE, NULL, 0, "Take the place of a spec of that name under which no thread runs", 2},
+    {"replace", KEY_REPLACE, NULL, 0, "Replace a spec of that name that has no thread", 2},
     {"comment", KEY_COMMENT, "TEXT", 0, "A note to put into the spec", 2},
     {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this for the answer (default: 30s)", 2},
-    {"wait", KEY_WAIT, "TIME", OPTION_ARG_OPTIONAL, "If there is no room, wait for it, in the order of arrival; no longer than this", 2},
-    {"fallback", KEY_FALLBACK, NULL, 0, "Run CMD without a reservation if there is none to be had", 2},
+    {"wait", KEY_WAIT, "TIME", OPTION_ARG_OPTIONAL, "If there is no room, wait for room, in the order of arrival; no longer than this", 2},
+    {"fallback", KEY_FALLBACK, NULL, 0, "Run CMD without a reservation if the broker grants none", 2},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 2},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the spec and do nothing", 2},
     {"verbose", 'v', NULL, 0, "Print the broker's answer on standard error", 2},
@@ -150,8 +153,8 @@ static pid_t parent_of(pid_t process)
     return name_end != NULL && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* What is started by a thread with a reservation inherits the CPUs that the broker has pinned that one to: nobody meant those for it. A
- * grant is real-time with reset-on-fork. */
+/* A thread that the broker has pinned passes its CPUs on to the processes that it starts. The user has not chosen these CPUs for them. The search goes up
+ * through the parents that have the same CPUs, to a thread with a grant: its policy is real-time with reset-on-fork. */
 static bool are_inherited_from_grant(const cpu_set_t *own)
 {
     cpu_set_t theirs;
@@ -165,7 +168,8 @@ static bool are_inherited_from_grant(const cpu_set_t *own)
     return false;
 }
 
-/* Fewer CPUs than other processes have: somebody meant that. What the whole system has, or its container, nobody asked for. NULL: it has all. */
+/* Returns this process's CPUs if somebody has chosen them, by taskset(1) for example: they are fewer than the CPUs of process 1, and not inherited from a
+ * grant. NULL: nobody has. The CPUs of process 1 are the whole system's, or the container's. */
 static const char *own_cpus(char text[static CPU_LIST_TEXT])
 {
     cpu_set_t own, usual, both;
@@ -175,7 +179,7 @@ static const char *own_cpus(char text[static CPU_LIST_TEXT])
     return CPU_EQUAL(&both, &own) && !CPU_EQUAL(&own, &usual) && !are_inherited_from_grant(&own) ? format_cpus(&own, text) : NULL;
 }
 
-/* JSON is UTF-8; better said here, with the option's name, than by the broker. */
+/* A spec is JSON, and so UTF-8. This message can name the option; the broker's cannot. */
 static void take_text(struct argp_state *state, const char *option, const char *text, const char **value)
 {
     json_t *string = json_string(text);
@@ -202,7 +206,7 @@ static void take_attach(struct argp_state *state, const char *text, struct optio
         argp_failure(state, EXIT_OURS, 0, "--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms", text);
 }
 
-/* "--wait 2s": the time of an option that can do without one stands behind "=". */
+/* In "--wait 2s CMD" the word 2s would be the command: the value of --wait is optional, and so stands behind "=". */
 static void check_command(struct argp_state *state, const struct options *options)
 {
     uint64_t time;
@@ -239,7 +243,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_SPOOL: options->spool = argument; break;
     case KEY_DRY_RUN: options->dry_run = true; break;
     case 'v': options->verbose = true; break;
-    case ARGP_KEY_ARG: /* the command: all that follows is its own */
+    case ARGP_KEY_ARG: /* the command; the words that follow are its arguments */
         options->command = state->argv + state->next - 1;
         state->next = state->argc;
         break;
@@ -267,14 +271,14 @@ static void add_text(json_t *spec, const char *key, const char *text)
         json_object_set_new(spec, key, json_string(text));
 }
 
-/* Then the CPUs that CMD may have anyway are no claim. */
+/* The spec states a network or a disk, and no CPU time. Then it must not state `cpus`, not even the CPUs of taskset(1). */
 static bool claims_no_cpu(const struct options *options)
 {
     return (options->net != NULL || options->disk != NULL) && options->runtime == 0 && options->desired_runtime == 0 && options->period == 0 && options->deadline == 0 &&
            options->priority == 0 && options->plugin == NULL && options->cpus == NULL && !options->ignore_admission;
 }
 
-/* The spec as one line, to be freed; NULL without memory. thread: 0, as long as there is none to attach. */
+/* Returns the spec as one line, which the caller frees. NULL: no memory. thread 0: there is no thread to attach yet. */
 static char *make_spec(const struct options *options, const char *token, pid_t thread)
 {
     json_t *spec = json_object();
@@ -319,7 +323,7 @@ static int dry_run(const struct options *options)
     return printed ? 0 : EXIT_OURS;
 }
 
-/* The one that is there may go by itself at any moment, with its thread. */
+/* Replaces a spec that has no thread. The spec may also end by itself at any moment: then there is nothing to replace. */
 static enum client_outcome replace(struct client *client, struct spec *spec, const char *text)
 {
     enum client_outcome outcome = client_find_abandoned(client, spec->name, &spec->inode);
@@ -346,7 +350,7 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
-        if (outcome == CLIENT_TAKEN) { /* rtf-run under rtf-run, or what a killed one with this pid has left */
+        if (outcome == CLIENT_TAKEN) { /* CMD of an rtf-run is rtf-run, too; or an rtf-run with the same pid was killed, and its spec is left */
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
             outcome = client_put(client, spec->name, text, &spec->inode);
         }
@@ -357,13 +361,13 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     return outcome;
 }
 
-/* The verdict speaks of a thread by its number. In another pid namespace than the broker's our number is some
- * other thread's; the kernel knows which one has the policy. */
+/* The verdict names a thread by its id. In another pid namespace than the broker's, this id is another thread's. The kernel shows whether this thread has
+ * the policy. */
 static bool runs_as(pid_t thread, const char *policy)
 {
     const int now = sched_getscheduler(thread), own = now & ~SCHED_RESET_ON_FORK;
     if (now == (SCHED_OTHER | SCHED_RESET_ON_FORK))
-        return true; /* suspended until its next period: it has used up its runtime, or lent it */
+        return true; /* suspended until its next period: the thread has used up its runtime, or has lent it */
     if (strcmp(policy, "deadline") == 0)
         return own == SCHED_DEADLINE;
     if (strcmp(policy, "fifo") == 0)
@@ -371,7 +375,7 @@ static bool runs_as(pid_t thread, const char *policy)
     return strcmp(policy, "rr") != 0 || own == SCHED_RR;
 }
 
-/* Whether this verdict gives us what we asked for, for that thread unless it is 0; else why not. */
+/* The verdict grants the spec, and the thread runs as granted (0: there is no thread yet). False: `why` says why not. */
 static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_WHY])
 {
     const char *result = client_string(verdict, "result");
@@ -382,7 +386,7 @@ static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_
         client_tell_refusal(verdict, why);
         return false;
     }
-    /* A child's may be asleep, and real-time as soon as it wakes. */
+    /* A thread that sleeps may be pending: the broker makes the thread real-time as soon as it wakes. */
     if (thread != 0 && policy != NULL && (state == NULL || strcmp(state, "pending") != 0) && !runs_as(thread, policy)) {
         snprintf(why, CLIENT_WHY, "thread %d is not this one: the broker is in another pid namespace", thread);
         return false;
@@ -404,7 +408,7 @@ static enum client_outcome take_answer(struct client *client, const struct optio
     return outcome;
 }
 
-/* From nothing to an attached thread, or to a reason in client->why. The caller withdraws the spec. */
+/* Opens the spool, puts the spec there, and waits for the answer. Not CLIENT_OK: client->why says why, and the caller withdraws the spec. */
 static enum client_outcome reserve(struct client *client, const struct options *options,
                                 struct held_signals *signals, struct spec *spec)
 {
@@ -429,10 +433,10 @@ static enum client_outcome reserve(struct client *client, const struct options *
 
 /* ---- a command that is attached later ---- */
 
-/* What starts it: a descriptor that is readable then. */
+/* The sign at which the thread is attached. */
 struct start_sign {
-    struct ready ready;
-    int fd;
+    struct ready ready; /* of AT_READY */
+    int fd;             /* readable when the sign may have come */
 };
 
 static int timer_after(uint64_t microseconds)
@@ -444,7 +448,7 @@ static int timer_after(uint64_t microseconds)
     return fd;
 }
 
-/* Which thread is to be attached now; 0: none yet. */
+/* Returns the thread to attach; 0: the sign has not come yet. */
 static pid_t thread_of_sign(const struct options *options, const struct start_sign *sign, const struct child *child)
 {
     switch (options->when) {
@@ -468,7 +472,7 @@ static enum client_outcome ask_for_thread(struct client *client, const struct op
     return outcome;
 }
 
-/* Returns when the child has ended. What it says is passed on to the end. */
+/* Passes on the child's messages (ready.h) and signals until the child has ended. */
 static void serve_ready(const struct start_sign *sign, const struct child *child, int *status)
 {
     struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->ready.fd, .events = POLLIN}};
@@ -487,7 +491,7 @@ static void tell_no_sign(const struct options *options)
         fprintf(stderr, "rtf-run: %s has no thread named %s yet: it runs without a reservation until then\n", options->command[0], options->thread);
 }
 
-/* That a command could not be run has been told already. */
+/* A command that cannot be run has told so itself. */
 static void tell_no_sign_came(const struct options *options, int status)
 {
     if (WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_CANNOT_RUN || WEXITSTATUS(status) == EXIT_NOT_FOUND))
@@ -498,12 +502,12 @@ static void tell_no_sign_came(const struct options *options, int status)
         fprintf(stderr, "rtf-run: %s has ended and never had a thread named %s: it had no reservation\n", options->command[0], options->thread);
 }
 
-/* True: the child has ended before anything was to be attached. */
+/* Waits for the sign, and renews the lease of the reservation. True: the child has ended before the sign. */
 static bool await_sign(struct client *client, const struct options *options, const struct spec *spec, const struct start_sign *sign,
                        const struct child *child, pid_t *thread, int *status)
 {
     struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->fd, .events = POLLIN}};
-    int64_t renewal = client_until(RENEWAL * UINT64_C(1000)); /* poll returns more often */
+    int64_t renewal = client_until(RENEWAL * UINT64_C(1000)); /* poll may return earlier */
     bool told = false;
     *thread = 0;
     while (*thread == 0) {
@@ -526,11 +530,11 @@ static bool await_sign(struct client *client, const struct options *options, con
     return false;
 }
 
-/* True: the child has ended meanwhile. That its thread cannot be attached ends nothing: it has work to do. */
+/* Attaches the thread. True: the child has ended meanwhile. If the thread cannot be attached, the child goes on without a reservation. */
 static bool attach(struct client *client, const struct options *options, struct spec *spec, const struct child *child, pid_t thread, int *status)
 {
     const int64_t until = client_until(options->timeout);
-    enum client_outcome outcome = client_connect(client, until); /* there may be another broker by now */
+    enum client_outcome outcome = client_connect(client, until); /* again: the broker may have been restarted since */
     if (outcome == CLIENT_OK)
         outcome = ask_for_thread(client, options, spec, thread);
     const struct client_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .until = until, .interrupt = child->signals};
@@ -542,13 +546,13 @@ static bool attach(struct client *client, const struct options *options, struct 
             return true;
     }
     if (outcome == CLIENT_GONE && child_take(child, status))
-        return true; /* it has ended, and its spec with it, before the answer was read */
+        return true; /* the child has ended before the answer was read, and its spec with the child */
     fprintf(stderr, "rtf-run: %s; %s goes on without a reservation\n", client->why, options->command[0]);
     client_withdraw(client, spec->name, spec->inode);
     return false;
 }
 
-/* What it is to be attached by is there before the command can have done anything. */
+/* Makes the child and watches for the sign. The child becomes the command at child_go: it cannot give the sign before. */
 static bool prepare(const struct options *options, struct start_sign *sign, struct child *child, const sigset_t *mask)
 {
     *sign = (struct start_sign){.ready = {.fd = -1, .outer = -1}, .fd = -1};
@@ -568,7 +572,7 @@ static int supervise(struct client *client, const struct options *options, const
     if (!prepare(options, &sign, &child, &signals->inherited)) {
         fprintf(stderr, "rtf-run: cannot start %s: %s\n", options->command[0], strerror(errno));
         if (child.pid > 0)
-            kill(child.pid, SIGKILL); /* which is not the command yet */
+            kill(child.pid, SIGKILL); /* the child has not become the command yet */
         client_withdraw(client, spec->name, spec->inode);
         return EXIT_OURS;
     }
@@ -583,16 +587,16 @@ static int supervise(struct client *client, const struct options *options, const
 
 /* ---- all of it ---- */
 
-/* What the command does before its first period is slow, too: who has only seen that would think that it hangs. */
+/* The reservation also limits how fast the command is loaded: with little CPU time, a user could think that the command hangs. */
 static void advise(const struct options *options)
 {
     if (options->says_when || options->runtime == 0 || options->period == 0 || !isatty(STDERR_FILENO))
         return;
     const uint64_t each_second = (uint64_t)((unsigned __int128)options->runtime * 1000000 / options->period);
     if (each_second < LITTLE)
-        fprintf(stderr, "rtf-run: %llu%s of CPU time a second is also for loading %s, and for whatever it does first; with --attach=ready, or after a time, "
-                        "such as --attach=1s, that is done before\n",
-                (unsigned long long)(each_second >= 1000 ? each_second / 1000 : each_second), each_second >= 1000 ? "ms" : "us", options->command[0]);
+        fprintf(stderr, "rtf-run: %s is also loaded with %llu%s of CPU time a second, which may take long; --attach=ready or --attach=1s "
+                        "attaches it after it is loaded\n", options->command[0],
+                (unsigned long long)(each_second >= 1000 ? each_second / 1000 : each_second), each_second >= 1000 ? "ms" : "us");
 }
 
 static int become_command(const struct options *options)
@@ -634,7 +638,7 @@ static int run(const struct options *options)
     return status;
 }
 
-/* After all options: the spool is one of them. */
+/* Goes after all options: the disk is looked up in the spool that --spool names. */
 static bool take_disk(struct options *options)
 {
     char why[DISK_OPTION_WHY];
@@ -651,8 +655,8 @@ int main(int argc, char **argv)
         .parser = take_option,
         .args_doc = "CMD [ARG...]",
         .doc = "Run CMD with real-time scheduling that the rtf broker has reserved for it.\v"
-               "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if it is not "
-               "found, else CMD's own."};
+               "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if CMD is not "
+               "found, else the exit status of CMD."};
     struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
     char cpus[CPU_LIST_TEXT];
     client_hold_standard_fds();

@@ -1,4 +1,4 @@
-/* Waits for the broker's answer to a spec and prints it; or until something is reserved, could be, or has ended. */
+/* rtf-wait(1): waits for the broker's answer to a spec, and prints it. --for waits until a reservation is granted, has ended, or would be granted. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum goal { FOR_ANSWER, FOR_GRANTED, FOR_ENDED, FOR_ROOM, GOALS };
 struct options {
     const char *token, *spool;
     enum goal goal;
-    uint64_t timeout; /* 0: none */
+    uint64_t timeout; /* us; 0: none */
     char name[CLIENT_NAME_MAX + 1];
 };
 
@@ -24,7 +24,7 @@ const char *argp_program_version = "rtf-wait " RTF_VERSION;
 static const char *const goals[GOALS] = {[FOR_ANSWER] = "answer", [FOR_GRANTED] = "granted", [FOR_ENDED] = "ended", [FOR_ROOM] = "room"};
 
 static const struct argp_option option_table[] = {
-    {"for", KEY_FOR, "WHAT", 0, "Wait for an answer (the default), until something is granted, has ended, or until there is room for it", 0},
+    {"for", KEY_FOR, "WHAT", 0, "answer (the default), granted, ended, or room: until there is room for it", 0},
     {"token", KEY_TOKEN, "TEXT", 0, "Wait for the answer to the spec with this token", 0},
     {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this: 800us, 5ms, 1h", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
@@ -45,7 +45,7 @@ static void take_goal(struct argp_state *state, const char *text, enum goal *goa
     argp_failure(state, EX_USAGE, 0, "--for %s: this is answer, granted, ended or room", text);
 }
 
-/* NAME or NAME.json, as a shell completes it. */
+/* Takes NAME, or NAME.json as a shell completes the name of the file. */
 static void take_name(struct argp_state *state, const char *text, char name[static CLIENT_NAME_MAX + 1])
 {
     static const char suffix[] = ".json";
@@ -76,7 +76,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
 
 static int print_verdict(enum goal goal, const struct client_verdict *verdict)
 {
-    if (verdict->text == NULL) /* what has ended has none */
+    if (verdict->text == NULL) /* a reservation that has ended has no verdict */
         return EX_OK;
     size_t length = strlen(verdict->text);
     const char *end = length > 0 && verdict->text[length - 1] == '\n' ? "" : "\n";

@@ -43,7 +43,7 @@ prepare() { front_prepare; }
     fails 64 "rtf: there is no command brokerd ('rtf help' lists them)" "$RTF_BIN/rtf" brokerd
     fails 64 "rtf: there is no command ../rtf-log (*" "$RTF_BIN/rtf" ../rtf-log
     fails 64 "rtf: there is no command ?[31m (*" "$RTF_BIN/rtf" $'\e[31m'
-    fails 64 "rtf: unknown option --spoil *" "$RTF_BIN/rtf" --spoil
+    fails 64 "rtf: there is no option --spoil *" "$RTF_BIN/rtf" --spoil
     fails 64 "rtf: --spool needs a directory" "$RTF_BIN/rtf" --spool
 }
 
@@ -61,7 +61,7 @@ prepare() { front_prepare; }
     fails 64 "rtf: there is no command declaer; did you mean declare? (*" "$RTF_BIN/rtf" help declaer
     mkdir "$WORK/bin"
     for tool in sh readlink dirname awk cat; do ln -s "$(command -v $tool)" "$WORK/bin/$tool"; done
-    fails 69 "rtf: there is no man(1) here; 'rtf declare --help' is shorter" env PATH="$WORK/bin" "$RTF_BIN/rtf" help declare
+    fails 69 "rtf: man(1) is not installed; 'rtf declare --help' lists the options" env PATH="$WORK/bin" "$RTF_BIN/rtf" help declare
 }
 
 @test "through a link, with nothing in the environment, and from anywhere" {
