@@ -1,10 +1,10 @@
-# What the rules of acl.conf say of accounts and plugins: for rtf-acl. Sums are in billionths of a CPU, or in the unit of another resource.
+# What the rules of acl.conf allow an account on a plugin: for rtf-acl(8). Amounts are billionths of a CPU, or numbers in the unit of another resource.
 include "front";
 
-# "0.25" exactly.
+# "0.25" to billionths, without rounding.
 def sum: split(".") | (.[0] | tonumber) * 1000000000 + (((.[1] // "") + "000000000")[:9] | tonumber);
 
-# "10Mbit" or "640kB": whole bytes a second, no more than is written.
+# "10Mbit" or "640kB" to bytes a second, rounded down.
 def bandwidth: capture("^(?<number>[0-9]+)(?<unit>[A-Za-z]*)$") | (.number | tonumber) *
     ({bit: 1, kbit: 1000, Mbit: 1000000, Gbit: 1000000000, B: 8, kB: 8000, MB: 8000000, KiB: 8192, MiB: 8388608}[.unit] // 8) / 8 | floor;
 
@@ -14,7 +14,7 @@ def value: .property as $property | .value |
     if $property | test("utilization$") then sum elif $property | test("amount$") then tonumber else bandwidth end;
 def amount($rule): if ($rule | is_amount) then tostring else cpus end;
 
-# Whose rule, as the broker reads it.
+# The rule applies to the account. The broker decides in the same way (libexec/broker/access).
 def is_for($account): .domain as $domain |
     if $domain == "-" then true
     elif $domain[:1] == "@" then $domain[1:] as $group | ($account.gids | index($group)) != null or ($account.groups | index($group)) != null
@@ -22,8 +22,7 @@ def is_for($account): .domain as $domain |
 
 def matches($account; $plugin): is_for($account) and (.plugin == $plugin.name or (.plugin == "-" and $plugin.resource == "cpu"));
 
-# What is in use of its sum: from the broker's books, whose words for a subject these are; or as a dry run was told, by line. null where nobody has
-# told.
+# How much of a rule's limit is in use: from the broker's books, whose keys `key` makes, or from the answer to a dry run, by line. null: not known.
 def key($plugins): (if .plugin == "-" then -1 else .plugin as $name | $plugins | map(.name) | index($name) end) as $index |
     (if .domain == "-" then "0 " elif .domain[:1] == "@" then (if .domain[1:] | test("^[0-9]+$") then "4 " else "3 " end) + .domain[1:]
      elif .domain | test("^[0-9]+$") then "2 " + .domain else "1 " + .domain end) + " \($index)";
@@ -37,7 +36,7 @@ def told($account; $plugins; $sums): . as $rule | used($account; $plugins; $sums
     (if opens then {used: (if $used == null then null else $used | amount($rule) end),
                     left: (if $used == null then null else ([value - $used, 0] | max) | amount($rule) end)} else {used: null, left: null} end);
 
-# One account and one plugin: may it be used at all, how much in all, and how much is left; every rule that is for both.
+# For one account and each plugin: whether the account may use the plugin, how much in all, how much is left, and every rule that applies to both.
 def explained($plugins; $sums): . as $account | $plugins[] | . as $plugin |
     [$account.rules[] | select(matches($account; $plugin))] as $rules |
     ($rules | map(select(opens))) as $openings |

@@ -1,7 +1,7 @@
-# What the commands for administrators share, beside front.sh.
+# Shared by the commands of rtf(1) in sh that read the log or talk to a broker. Goes before front.sh.
 # shellcheck shell=sh
 
-# What somebody else has named may have any byte; a terminal gets none that it would obey.
+# Makes lines with fields between tabs safe for a terminal: other users choose names, and may put escape sequences into them.
 harmless() {
     front_escape 9 10
 }
@@ -12,8 +12,8 @@ need_root() { # TO DO WHAT
 
 # --- The log
 
-# "10min" is ten minutes ago, "today" its beginning, "yesterday 14:00" and "15:30" are local time; what else date(1) understands is fine, but for time zones
-# of one letter: "3m" is no time. To $moment, as the log has it.
+# Sets $moment to a time as in the log. "10min" is ten minutes ago, "today" is midnight, "yesterday 14:00" and "15:30" are local time. Other texts are as
+# date(1) understands them, except time zones of one letter: date(1) would take "3m" for a time in zone M.
 take_moment() { # OPTION TEXT
     front_when=$(printf '%s\n' "$2" | sed -n '
         /^[0-9][0-9]*$/d
@@ -30,21 +30,21 @@ take_moment() { # OPTION TEXT
     moment=$(date -u -d "@$moment" +%Y-%m-%dT%H:%M:%S.%6NZ)
 }
 
-# Who asks for what was before the first line does not take the silence for an answer.
+# If the log begins after MOMENT, says when the log begins: no lines before that do not mean that nothing happened.
 say_beginning() { # MOMENT
     [ -n "$1" ] || return 0
     front_first=$({ log_since 1970-01-01 | head -n 1 | jq -r '.time // empty'; } 2>/dev/null) || :
     if [ -n "$front_first" ] && expr "$1" '<' "$front_first" >/dev/null; then say "the log begins at $front_first"; fi
 }
 
-# The log that one may read: the broker's, or else what one was told oneself, which the reader keeps where there is such a file. To $log.
+# Sets $log to a log that the user may read: the broker's log, or the user's own file .events. The broker adds lines to .events if the file exists.
 find_log() {
     [ -d "$spool" ] || fail 69 "no broker has made a spool at $spool"
     log=$spool/log/events.ndjson
     [ ! -r "$log" ] || return 0
     if [ -x "$spool/log" ] && [ ! -e "$log" ]; then
         [ -n "$(log_files 1970-01-01)" ] || fail 66 "there is no $log"
-        say "there is no $log: this is what was rotated; the broker makes the file anew at SIGHUP"
+        say "there is no $log: these lines are from the rotated files; the broker makes a new file at SIGHUP ('rtf reload')"
         return 0
     fi
     find_own
@@ -53,16 +53,16 @@ find_log() {
     [ -e "$log" ] || [ -L "$log" ] || keep_own
 }
 
-# From now on; it begins with the last word on each reservation.
+# Makes the user's own log. Its first lines are the last verdict on each reservation.
 keep_own() {
     find "$own" -maxdepth 1 -type f -name '[A-Za-z0-9_]*.verdict' -size -65k -print0 |
         xargs -0 -r jq -c '{name: (input_filename | sub(".*/"; "") | sub("\\.verdict$"; "")), verdict: .}' 2>/dev/null |
         jq -c -s 'sort_by(.verdict.time)[]' >"$own/.events.new" || :
     mv -n "$own/.events.new" "$log" 2>/dev/null || fail 74 "cannot write $log"
-    say "what you are told is kept in $log from now on"
+    say "from now on, $log keeps the answers to your specs"
 }
 
-# Lines of one's own as those of the broker's log; which stay as they are.
+# Turns lines of the user's own log into lines as in the broker's log. Lines of the broker's log stay as they are.
 as_events() {
     if [ "$log" = "$spool/log/events.ndjson" ]; then
         cat
@@ -71,12 +71,12 @@ as_events() {
     "$front/log-lines" --json --own "${own##*/}"
 }
 
-# The same, and what has been rotated, the oldest first; none that ended before that moment.
+# Prints the paths of the log and of the rotated files that were written after MOMENT, the oldest first.
 log_files() { # MOMENT
     find "${log%/*}" -maxdepth 1 -type f -name "${log##*/}*" -newermt "$1" -printf '%T@ %p\n' | sort -n | cut -d ' ' -f 2-
 }
 
-# The file that is written now; where that has vanished, the one before.
+# Prints the current file of the log, or the newest rotated file if the current one does not exist.
 newest_log() {
     if [ -e "$log" ]; then
         cat -- "$log"
@@ -95,44 +95,45 @@ unpacked() { # FILE
     esac
 }
 
-# Every line from that moment on.
+# Prints the lines of the log since MOMENT, and some lines before.
 log_since() { # MOMENT
     log_files "$1" | while IFS= read -r front_file; do unpacked "$front_file"; done | as_events
 }
 
-# A shell's pattern as a regular expression for the whole of a word.
+# Turns a shell's pattern into a regular expression that matches a whole word.
 pattern() { # GLOB
     printf %s "$1" | sed -e 's/[].[^$+(){}|\\]/\\&/g' -e 's/\*/.*/g' -e 's/?/./g' -e 's/.*/^(?:&)$/'
 }
 
 # --- The broker
 
-# The broker of this spool, for root.
+# Prints the process id of the broker that serves this spool, for root.
 broker_process() {
     "$libexec/rtf-brokers" --spool "$spool" | cut -f 1
 }
 
-# To $process, $config and $brokerd. The spool of a user is none: root would run and read what the user wants.
+# Sets $process, $config and $brokerd. Root's register knows the brokers that root has started: a spool that a user has made names no program for root.
 find_broker() {
     open_spool
     spool=$(readlink -f "$spool")
     process=$(broker_process)
-    [ -n "$process" ] || fail 69 "no broker of root's serves $spool"
+    [ -n "$process" ] || fail 69 "no broker that root has started serves $spool"
     brokerd=$(readlink -f "$libexec/rtf-brokerd")
     config=$(printf %b "$("$libexec/rtf-brokers" --spool "$spool" | cut -f 3)")
 }
 
-# The options that it was started with, quoted for eval; it becomes ready in the background.
+# Prints the options that the broker was started with, quoted for eval, without --foreground: the new broker returns when it serves.
 broker_words() { # PROCESS
     tr '\n\0' '\001\n' <"/proc/$1/cmdline" | sed '1d; /^--foreground$/d; /^-f$/d' | sed "s/'/'\\\\''/g; s/.*/'&'/" | tr '\n\001' ' \n'
 }
 
-# What status.json, and the files of the configuration, tell: see status-lines.c.
+# Prints the facts in status.json and in the files of the configuration: see status-lines.c.
 status_lines() { # [--config DIRECTORY]
     "$front/status-lines" --spool "$spool" "$@"
 }
 
-# What a start would refuse is told, and ends this with the broker's status. To $would_be_off: the lines of plugins.conf that a start would turn off.
+# Checks the configuration. If a broker would not start with it, says why and ends with the broker's exit status. Sets $would_be_off to the lines of
+# plugins.conf that a start would turn off.
 check_words() { # OPTION...
     front_status=0 would_be_off=''
     front_said=$(cd / && exec "$brokerd" --check=faults "$@" 2>&1) || front_status=$?
@@ -143,7 +144,7 @@ check_words() { # OPTION...
     esac
 }
 
-# Until status.json tells the rules that were read: it is written a moment later.
+# Waits until status.json has the new rules: the broker writes status.json a moment after it has read them.
 await_status() { # DIRECTORY
     for _ in 1 2 3; do
         status_lines --config "$1" | grep -q '^unread.rules' || return 0
@@ -151,12 +152,13 @@ await_status() { # DIRECTORY
     done
 }
 
-# SIGHUP, and the line in the log that says what came of it. Rules that the broker refuses are told; the rest is done all the same, and the status is 78.
+# Sends the broker SIGHUP, and waits for the line in the log that says how it went. If the broker refuses the rules, says why and returns 78; the broker
+# does the rest of a reload all the same.
 reload_broker() {
     front_log=$spool/log/events.ndjson
     front_size=$(stat -c %s "$front_log" 2>/dev/null) || front_size=0
     front_process=$(broker_process)
-    [ -n "$front_process" ] || fail 69 "the broker of $spool is not to be found among the processes here"
+    [ -n "$front_process" ] || fail 69 "the broker of $spool is not among the processes here: it may run in another pid namespace"
     kill -HUP "$front_process" || fail 71 "the broker ($front_process) cannot be signalled"
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         front_said=$(tail -c "+$((front_size + 1))" "$front_log" 2>/dev/null | grep -E '"decision":"reloaded"|the rules in force stay' | head -n 1) || :
@@ -172,10 +174,11 @@ reload_broker() {
         esac
         inotifywait -qq -t 1 -e modify,create "$spool/log" || :
     done
-    fail 70 'the broker has not answered for ten seconds: look at its log'
+    fail 70 "the broker has not answered for ten seconds: 'rtf log --stage broker' may say why"
 }
 
-# Asks the broker for its books, for root, and waits until they are there: they close when they have their name, and all that belongs into them.
+# Has the broker write its books (SIGUSR1), waits until the file is closed, and moves it to FILE, for root. The broker closes the file when it is complete
+# and has its name.
 books() { # PROCESS FILE
     front_current=$spool/state/current
     rm -f "$front_current/books.json"
@@ -191,6 +194,6 @@ books() { # PROCESS FILE
     wait $! || :
     exec 9<&-
     rm "$2.watching"
-    [ -e "$front_current/books.json" ] || fail 69 'the broker does not show its books within 10 s'
+    [ -e "$front_current/books.json" ] || fail 69 'the broker has not written its books within 10 s'
     mv "$front_current/books.json" "$2"
 }

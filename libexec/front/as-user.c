@@ -13,7 +13,7 @@
 #include "request/command.h"
 #include "units.h"
 
-/* A number is a user without an account. */
+/* A number stands for a user without an account. */
 static void check_user(const char *user)
 {
     uint64_t uid;
@@ -32,7 +32,7 @@ static void check_spool(void)
     client_close(&client);
 }
 
-/* The command that runs as the user finds the same files, in whatever directory it starts. */
+/* Resolves a path of this command line: rtf-as-user starts the command in another directory. */
 static char *real(const char *path, char resolved[static PATH_MAX])
 {
     if (realpath(path, resolved) == NULL)
@@ -40,7 +40,7 @@ static char *real(const char *path, char resolved[static PATH_MAX])
     return resolved;
 }
 
-/* In the directory above the commands. */
+/* Finds rtf-as-user in the directory above this program's. */
 static void find_program(char path[static PATH_MAX])
 {
     char self[PATH_MAX];

@@ -1,5 +1,5 @@
-/* A command of rtf(1) does what it does as a user, for root: it becomes rtf-as-user, which starts it anew with the user's rights and with nothing of root's in
- * reach. Commands act as a user in this way and in no other. */
+/* Root has a command of rtf(1) act as a user: the process becomes rtf-as-user, which starts the command again with the user's rights, and without any open
+ * file of root's. All commands of rtf(1) act as a user in this way. */
 #ifndef RTF_AS_USER_H
 #define RTF_AS_USER_H
 
@@ -7,8 +7,9 @@
 
 enum { AS_USER_WORDS = 16 };
 
-/* This command with these words, NULL behind the last, on the spool that was typed. `timeout` is how long the command may wait, NULL: no longer than rtf-as-user lets it.
- * With input, standard input is passed on. Says why not, and ends, where the caller is not root or there is no such user. */
+/* Starts this command with these words, which end with NULL, on the spool of --spool, as the user: a name, or a uid without an account. `timeout` is how long
+ * the command may run, as text with a unit; NULL: the default of rtf-as-user. With `input` the command has this standard input. Does not return: on an error
+ * it says why and exits, with EX_NOPERM if the caller is not root, with EX_NOUSER if there is no such user. */
 _Noreturn void as_user(const char *user, const char *timeout, bool input, const char *const words[static AS_USER_WORDS]);
 
 #endif

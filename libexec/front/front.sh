@@ -1,13 +1,13 @@
-# What the commands of rtf(1) that are written in shell share. A command sets
+# Shared by the commands of rtf(1) that are written in sh. A command sets
 #
-#     about     what it does, in one sentence
-#     operands  what follows its name in the usage
-#     table     its options, one a line: LETTER|LONG|ARGUMENT|HELP; `-` for no letter, ARGUMENT empty for a flag
-#     take      a function that is called with LONG and the value of each option that was given
+#     about     a sentence: what the command does
+#     operands  the words behind its name in the usage
+#     table     its options, one a line: LETTER|LONG|ARGUMENT|HELP; LETTER is `-` for none, ARGUMENT is empty for an option without a value
+#     take      a function, which is called with LONG and the value of each option on the command line
 #
-# and sources this file, which leaves the operands in "$@". --help, and the completions that read it, come from the table. Exit codes are those
-# of sysexits(3); data goes to standard output, talk to standard error.
-# shellcheck shell=sh disable=SC2034,SC2154,SC2016 # the command uses what is set here, and sets others; jq has $names, too
+# and sources this file, which leaves the operands in "$@". --help is made from the table, and the completions read --help. Exit codes are those
+# of sysexits(3). Data go to standard output, messages to standard error.
+# shellcheck shell=sh disable=SC2034,SC2154,SC2016 # variables cross the two files; a jq program has $names, too
 
 LC_ALL=C # ranges such as [a-z] mean letters of the alphabet of names
 export LC_ALL
@@ -33,7 +33,8 @@ wrong_usage() { # SENTENCE
     fail 64 "$1 ('rtf $command --help' tells more)"
 }
 
-# What goes to standard output, to the end: who reads no further ends us as ever.
+# Writes standard input to standard output, and ends with 74 if standard output cannot be written. If its reader has closed the pipe, SIGPIPE ends the
+# command as usual.
 write_out() {
     cat 2>/dev/null || front_unwritten $?
 }
@@ -43,7 +44,8 @@ front_unwritten() { # STATUS
     fail 74 'standard output cannot be written'
 }
 
-# Anything for a terminal: what is no printable ASCII is \uXXXX, as client_printable and front.jq have it. A byte that belongs to no character stands for itself.
+# Makes standard input safe for a terminal: each character other than printable ASCII becomes \uXXXX, as in client_printable and front.jq. A byte that is
+# not UTF-8 becomes \u00XX.
 front_escape() { # BYTE-THAT-PASSES...
     od -An -v -tu1 | awk -v passing=" $* " '
         { for (i = 1; i <= NF; i++) byte[++count] = $i }
@@ -137,7 +139,7 @@ is_number() { # TEXT
     [ "${#1}" -le 15 ]
 }
 
-# "1.5ms" is 1500us, perhaps; nothing where nobody can tell.
+# Prints the time that the user may have meant: 1500us for "1.5ms". Prints nothing if the text is no time.
 guess_time() { # TEXT
     printf '%s\n' "$1" | awk '/^[ +]*([0-9]+\.?[0-9]*|\.[0-9]+)([eE]\+?[0-9])? *[uUmM]?[sS]$/ {
         unit = tolower($0)
@@ -146,7 +148,7 @@ guess_time() { # TEXT
         if (us >= 1 && us <= 3600000000 && us % 1 == 0) printf "%.0fus", us }'
 }
 
-# A whole number and a unit. chrt(1) means ns by a bare number, systemd seconds: nobody knows.
+# A time is a whole number and a unit. A number without a unit is refused: chrt(1) takes it for ns, systemd for seconds.
 check_time() { # OPTION TEXT
     if is_number "$2"; then fail 64 "$1 $2: a time needs a unit (us, ms, s, min, h or d)"; fi
     front_number=${2%s}
@@ -168,19 +170,19 @@ check_number() { # OPTION TEXT
     is_number "$2" || fail 64 "$1 $(printable "$2"): this takes a whole number"
 }
 
-# Without jq a command that reads JSON would name something else that is wrong.
+# Without jq, a command that reads JSON would give a wrong reason for its failure.
 need_jq() {
     command -v jq >/dev/null || fail 69 'jq is not installed: install the package jq'
 }
 
-# jq with our definitions.
+# Runs jq with the definitions of front.jq.
 query() { # FILTER OPTION...
     front_filter=$1
     shift
     jq -L "$front" "$@" "include \"front\"; $front_filter"
 }
 
-# Fields between tabs in columns, as wide as their widest; a last one of any width.
+# Prints fields, which tabs separate, as a table. Each column but the last is as wide as its widest field.
 columns() {
     awk -F '\t' '
         { for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length($i) > width[i]) width[i] = length($i) }; fields = NF }
@@ -205,7 +207,7 @@ front_is_own() { # DIRECTORY
     [ -d "$1" ] && [ ! -L "$1" ] && [ "$(stat -c %u "$1")" = "$uid" ]
 }
 
-# One's own directory: $USER, else the decimal uid, else the account's name; as rtf-run finds it. To $own, which is empty if there is none.
+# Sets $own to the user's own directory; empty: there is none. Its name is $USER, the decimal uid or the account's name, as in client_enter.
 find_own() {
     own=''
     open_spool
@@ -221,7 +223,7 @@ find_own() {
     done
 }
 
-# Whether a broker holds the other end.
+# A broker reads the FIFO `alive` while it serves.
 broker_serves() {
     [ -p "$spool/alive" ] && dd if=/dev/null of="$spool/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null
 }

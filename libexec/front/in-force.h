@@ -18,8 +18,8 @@ struct conf_lines {
     size_t count;
 };
 
-/* Returns the directory of the configuration that the broker of this spool (`root` is open) has read. The text lives as long as status. NULL: the broker does not
- * tell the directory; or the spool belongs to another user, who could name a directory that holds up its readers. */
+/* Returns the directory of the configuration that the broker of this spool has read. `root` is the open spool; the text lives as long as `status`. NULL: the
+ * broker does not tell the directory; or the spool belongs to another user, who could name a directory that holds up its readers. */
 const char *in_force_directory(int root, const json_t *status);
 
 /* Reads the lines in force. False: status.json does not tell them. */

@@ -22,20 +22,22 @@ struct booked {
     UT_hash_handle hh;
     char *place; /* USER/NAME, the key */
     uint64_t task;
-    bool seen, told, changed;
-    json_t *verdict; /* to be told; NULL: it has gone */
+    bool seen;       /* in the journal that is read anew */
+    bool told;       /* the listener knows it */
+    bool changed;    /* in the list `changed` */
+    json_t *verdict; /* not told yet; NULL: the reservation has ended */
     struct booked *next_changed;
 };
 static struct booked *all, *changed;
 
-/* The file that is read on, and how far it has been read. */
-static int file = -1;
-static off_t length;
+static int file = -1; /* the journal in force; -1: none is open */
+static off_t length;  /* how many bytes have been read */
 static struct paragraph_input input;
 static const struct journal_listener *tell;
 
 /* ---- one record ---- */
 
+/* null: the record has no such key, or 0. */
 static json_t *number_or_null(const struct paragraph *record, const char *key)
 {
     uint64_t number;
@@ -94,7 +96,7 @@ static json_t *thread_as_json(const struct paragraph *record)
 {
     uint64_t tid;
     if (paragraph_get_number(record, "tid", INT32_MAX, &tid) != 1 || paragraph_get(record, "laid_down") != NULL)
-        return json_null(); /* or it has been put back */
+        return json_null(); /* there is no thread, or a broker that ended has made it ordinary */
     return json_pack("{s:I, s:s}", "tid", (json_int_t)tid, "state", paragraph_get(record, "pending") != NULL ? "pending" : "attached");
 }
 
@@ -119,7 +121,7 @@ static json_t *verdict_of(const struct paragraph *record)
                                 thread_as_json(record), "time", time_as_json(record), "lease", number_or_null(record, "lease"));
 }
 
-/* Takes the verdict over. Only the last one of those that are read at a time is told. */
+/* Takes the verdict over, and has it told. Of several verdicts that are read in one call, the listener hears the last. */
 static void change(struct booked *booked, json_t *verdict)
 {
     json_decref(booked->verdict);
@@ -173,7 +175,7 @@ static struct booked *find(const char *place)
     return booked;
 }
 
-/* A directory that was moved away and one that took its place may have reservations of the same name: the later task counts. */
+/* A user may move the directory away and get a new one. Then both may have a reservation of the same name: the record with the larger task number counts. */
 static void take_reservation(const struct paragraph *record, bool gone)
 {
     char place[PARAGRAPH_BYTES];
@@ -201,7 +203,7 @@ static void take_record(const struct paragraph *record)
 
 /* ---- the files ---- */
 
-/* From where it was read up to. A record that is not whole yet is taken the next time. */
+/* Reads from `length` to the end of the file. The rest of a record that is not complete yet is read by the next call. */
 static void read_on(void)
 {
     char bytes[1 << 16];
@@ -218,7 +220,7 @@ static void read_on(void)
     }
 }
 
-/* The generation of one that is whole; 0: it is not. */
+/* Returns the generation of a journal; 0: the journal is not complete. */
 static uint64_t generation_of(int fd)
 {
     struct paragraph_input text = {0};
@@ -238,7 +240,7 @@ static uint64_t generation_of(int fd)
     return whole ? generation : 0;
 }
 
-/* Whose journal it is, a user cannot have made. */
+/* Opens state/current, and refuses a directory in which a user can have made a file: errno EPERM. */
 static int open_state(int root)
 {
     struct stat status;
@@ -250,7 +252,7 @@ static int open_state(int root)
     return -1;
 }
 
-/* The one in force: the later one that is whole. */
+/* Opens the journal in force: of the two files, the complete one with the larger generation. -1: there is none. */
 static int open_in_force(int state)
 {
     int best = -1;
@@ -269,7 +271,7 @@ static int open_in_force(int state)
     return best;
 }
 
-/* Nothing has taken its place, and it has not been made empty. */
+/* The open file is still one of the two journals, and the broker has not truncated it. */
 static bool is_in_force_still(int state)
 {
     struct stat open, named;

@@ -1,7 +1,7 @@
-/* What is reserved, as the broker's journal says it, for root. A user's directory is not entered: its owner can hold whoever does for as long as the
- * owner likes. The journal lies in state/current, where only root can write; broker/state/state.h says what stands in it.
+/* Reads the reservations of all users from the broker's journal, for root. Root enters no user's directory: its owner can
+ * make a process wait there without end. The journal is in state/current, where only root can write. broker/state/state.h describes its records.
  *
- * Of a refusal the journal knows that there was one, and not why. */
+ * The journal has no reason of a refusal. */
 #ifndef RTF_JOURNAL_H
 #define RTF_JOURNAL_H
 
@@ -9,14 +9,15 @@
 #include <stdbool.h>
 
 struct journal_listener {
-    /* What its owner was told, with the keys of rtf-verdict(5) that the journal knows: token, result, grant, thread, time. And `lease`, when its lease is
-     * over: CLOCK_BOOTTIME, ns; null: it has none. The listener's from here on. */
+    /* A reservation exists, or has changed. The verdict has the keys of rtf-verdict(5) that the journal has: token, result, grant, thread, time; and `lease`,
+     * the end of its lease: CLOCK_BOOTTIME in ns; null: no lease. The listener frees the verdict. */
     void (*booked)(const char *user, const char *name, json_t *verdict);
+    /* A reservation that was told has ended. */
     void (*gone)(const char *user, const char *name);
 };
 
-/* Tells what has changed since the last time, and at first all there is. Nothing where there is no journal. `root` is the open spool. False with errno:
- * the journal may not be read. */
+/* Tells the listener what has changed since the last call; the first call tells all reservations. Tells nothing if there is no journal. `root` is the open
+ * spool. False with errno EACCES or EPERM: the caller may not read the journal, or the journal is not root's. */
 bool journal_read(int root, const struct journal_listener *listener);
 
 #endif

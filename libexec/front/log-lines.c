@@ -1,7 +1,7 @@
-/* log-lines: the lines of a log on standard input that are asked for, for rtf-log(1) and rtf-history(8). It prints a sentence for each, or the line as it is.
+/* log-lines: reads a log from standard input, selects lines, and prints each as a sentence, or as it is with --json. For rtf-log(1) and rtf-history(8).
  *
- * With --own the input is what a user was told (.events in the user's own directory), and each line becomes one as in the broker's log. What users have named
- * may have any character: nothing but printable ASCII is in a sentence. */
+ * With --own the input is a user's own log (.events in the user's directory), whose lines are turned into lines as in the broker's log. A sentence has only
+ * printable ASCII: users choose names, and may put escape sequences into them. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -18,15 +18,15 @@
 enum { KEY_SINCE = 256, KEY_UNTIL, KEY_USER, KEY_NAME, KEY_STAGE, KEY_DECISION, KEY_JSON, KEY_OWN };
 
 static struct {
-    const char *since, *until;                 /* as the log has times; "": unbounded */
+    const char *since, *until;                  /* times as in the log; "": no limit */
     const char *user, *name, *stage, *decision; /* patterns; "*": any */
-    const char *own;                           /* whose; NULL: it is the broker's log */
+    const char *own;                            /* the user whose own log is read; NULL: the broker's log is read */
     bool json;
 } options = {"", "", "*", "*", "*", "*", NULL, false};
 
-/* ---- which ---- */
+/* ---- selection ---- */
 
-/* Of a pattern only * and ? mean something. Null is like "*". */
+/* The value matches the pattern, in which only * and ? are special. NULL: the line has null there, which "*" and the empty pattern match. */
 static bool is_like(const char *value, const char *pattern)
 {
     char plain[512];
@@ -50,7 +50,7 @@ static const char *uid_text(const json_t *line)
     return json_is_integer(uid) ? text : NULL;
 }
 
-static bool is_asked_for(const json_t *line)
+static bool is_selected(const json_t *line)
 {
     const char *time = client_string(line, "time");
     if (time == NULL || strcmp(time, options.since) < 0 || (options.until[0] != '\0' && strcmp(time, options.until) > 0))
@@ -67,7 +67,7 @@ static const char *word(const json_t *line, const char *key)
     return text == NULL ? "null" : text;
 }
 
-static void write_who(FILE *stream, const json_t *line)
+static void write_subject(FILE *stream, const json_t *line)
 {
     const char *user = client_string(line, "user"), *name = client_string(line, "name"), *plugin = client_string(line, "plugin");
     if (user == NULL)
@@ -86,7 +86,7 @@ static void write_sentence(FILE *stream, const json_t *line)
     const json_t *grant = json_object_get(line, "grant");
     char text[GRANT_TEXT];
     fprintf(stream, "%s %s %s ", word(line, "time"), stage, decision);
-    write_who(stream, line);
+    write_subject(stream, line);
     if (request != NULL)
         fprintf(stream, " %s", request);
     if (plugin != NULL && (strcmp(stage, "acl") == 0 || strcmp(stage, "accept") == 0))
@@ -114,9 +114,9 @@ static bool print_sentence(const json_t *line)
     return putchar('\n') != EOF;
 }
 
-/* ---- one's own ---- */
+/* ---- lines of a user's own log ---- */
 
-/* "1763632154.123456789" as the log has times; null where it is none. */
+/* Turns "1763632154.123456789" (seconds since 1970) into a time as in the log; null: the text is no such time. */
 static json_t *released_at(const char *text)
 {
     char *rest, moment[48], whole[32];
@@ -146,7 +146,7 @@ static void add_verdict(json_t *event, const json_t *verdict)
     json_object_set_new(event, "tid", value_of(json_object_get(verdict, "thread"), "tid"));
 }
 
-/* The line as the broker's log has it; NULL: it is about no reservation. */
+/* Returns the line as in the broker's log; NULL: the line is about no reservation. The caller owns the object. */
 static json_t *as_event(const json_t *told)
 {
     const json_t *verdict = json_object_get(told, "verdict");
@@ -170,7 +170,7 @@ static json_t *as_event(const json_t *told)
 
 static bool print_event(const json_t *event, const char *text)
 {
-    if (!is_asked_for(event))
+    if (!is_selected(event))
         return true;
     if (!options.json)
         return print_sentence(event);
@@ -179,7 +179,7 @@ static bool print_event(const json_t *event, const char *text)
     return json_dumpf(event, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
 }
 
-/* False: it cannot be printed. What is no object is none of the log's. */
+/* Prints the line if it is selected. False: standard output cannot be written. A line that is no JSON object is left out. */
 static bool take_line(const char *text)
 {
     json_t *line = client_parse_object(text);
@@ -209,21 +209,21 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option table[] = {{"since", KEY_SINCE, "MOMENT", 0, "From then on", 0},
-                                               {"until", KEY_UNTIL, "MOMENT", 0, "Up to then", 0},
+    static const struct argp_option table[] = {{"since", KEY_SINCE, "MOMENT", 0, "Lines since this time", 0},
+                                               {"until", KEY_UNTIL, "MOMENT", 0, "Lines until this time", 0},
                                                {"user", KEY_USER, "PATTERN", 0, "Of these users", 0},
                                                {"name", KEY_NAME, "PATTERN", 0, "About these specs", 0},
                                                {"stage", KEY_STAGE, "PATTERN", 0, "Of these stages", 0},
                                                {"decision", KEY_DECISION, "PATTERN", 0, "With these decisions", 0},
                                                {"json", KEY_JSON, NULL, 0, "Print the lines as they are", 0},
-                                               {"own", KEY_OWN, "USER", 0, "The lines are what this user was told", 0},
+                                               {"own", KEY_OWN, "USER", 0, "The input is this user's own log", 0},
                                                {0}};
-    static const struct argp argp = {.options = table, .parser = take_option, .doc = "Print the lines of a log that are asked for, from standard input."};
+    static const struct argp argp = {.options = table, .parser = take_option, .doc = "Select lines of a log on standard input, and print them."};
     char *text = NULL;
     size_t size = 0;
     if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
-    /* Each line at once: somebody may follow a log that goes on. */
+    /* Flush each line: rtf log --follow prints the lines of a log that grows. */
     bool good = true;
     while (good && getline(&text, &size, stdin) >= 0)
         good = take_line(text) && fflush(stdout) == 0;

@@ -1,4 +1,4 @@
-/* rtf-detach(1): lets threads go; what is reserved stays reserved. */
+/* rtf-detach(1): detaches threads. Their reservations stay. */
 #include <string.h>
 
 #include "request/command.h"
@@ -12,7 +12,7 @@ static void take(void *timeout, const char *name, const char *value)
     *(uint64_t *)timeout = command_wait("--timeout", value);
 }
 
-/* A thread that NAME.tid names goes with that. One that the spec names, or has named, goes when the spec says so. */
+/* Removes NAME.tid, which detaches a thread that NAME.tid named. A thread that the spec names, or has named, is detached by "attach": null in the spec. */
 static bool detach(struct request *request, const char *name)
 {
     struct request_spec former = request_read(request, name);
@@ -30,7 +30,7 @@ static bool detach(struct request *request, const char *name)
 int main(int argc, char **argv)
 {
     static const struct command command = {.name = "detach",
-                                           .about = "Let threads go: they are as they were before, and the reservations stay.",
+                                           .about = "Detach threads: they are as they were before, and the reservations stay.",
                                            .operands = "NAME...",
                                            .options = table,
                                            .take = take};

@@ -1,4 +1,4 @@
-/* rtf-release(1): removes specs of the user's own, and returns when what they held is free. */
+/* rtf-release(1): removes the user's own specs, and returns when the reservations have ended. */
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -16,7 +16,7 @@ struct options {
     bool all, no_wait;
 };
 
-/* Names of specs, to be removed. */
+/* Names of specs, which free_names frees. */
 struct names {
     char **list;
     size_t count;
@@ -24,7 +24,7 @@ struct names {
 
 static const struct command_option table[] = {
     {'a', "all", NULL, "All of your own"},
-    {0, "no-wait", NULL, "Do not wait until it is done"},
+    {0, "no-wait", NULL, "Do not wait until they have ended"},
     {0, "timeout", "TIME", "Wait no longer than this for each (default: 30s)"},
     {0}};
 
@@ -55,14 +55,14 @@ static void free_names(struct names *names)
     free(names->list);
 }
 
-/* ---- which ---- */
+/* ---- the names ---- */
 
 static bool is_pattern(const char *word)
 {
     return strpbrk(word, "*?[") != NULL;
 }
 
-/* A file whose name cannot be a spec's is none. */
+/* The file is NAME.json, with a NAME that a spec can have. */
 static int is_spec(const struct dirent *entry)
 {
     char name[sizeof entry->d_name];
@@ -73,7 +73,7 @@ static int is_spec(const struct dirent *entry)
     return client_name_ok(name);
 }
 
-/* The pattern is for the name, as a person sees it; but may have .json behind it. */
+/* Adds the specs whose names match the pattern. The pattern may have .json at its end. False: there are none. */
 static bool add_matching(const struct request *request, struct names *names, const char *pattern)
 {
     char name[CLIENT_NAME_MAX + 1];
@@ -90,6 +90,7 @@ static bool add_matching(const struct request *request, struct names *names, con
     return names->count > before;
 }
 
+/* False: there is no such spec. */
 static bool add_named(const struct request *request, struct names *names, const char *name)
 {
     if (!request->is_entered || client_inode(&request->client, name) == 0)
@@ -107,7 +108,7 @@ static void say_missing(const struct request *request, const char *word)
         command_say("there is no spec %s", command_typed(word));
 }
 
-/* Returns 0, or the status where one is not there. */
+/* Fills `names`. Returns 0, or EX_NOINPUT if there is no spec for one of the words. */
 static int find(const struct request *request, char **words, struct names *names)
 {
     int status = EX_OK;
@@ -119,7 +120,7 @@ static int find(const struct request *request, char **words, struct names *names
     return status;
 }
 
-/* ---- their end ---- */
+/* ---- the end of the reservations ---- */
 
 static bool remove_file(const struct request *request, const char *name, const char *suffix)
 {
@@ -131,7 +132,7 @@ static bool remove_file(const struct request *request, const char *name, const c
     return false;
 }
 
-/* What cannot be removed does not end: it is taken out of the list. */
+/* Removes the specs. A spec that cannot be removed leaves the list: its reservation does not end. */
 static int remove_all(const struct request *request, struct names *names)
 {
     const size_t all = names->count;
@@ -144,7 +145,7 @@ static int remove_all(const struct request *request, struct names *names)
     return names->count == all ? EX_OK : EX_OSERR;
 }
 
-/* When the last one has ended nearly all have: of thousands few are waited for one by one. */
+/* Waits for the last reservation first: when it has ended, nearly all have, and thousands are not waited for one by one. */
 static int wait_for_all(struct request *request, const struct names *names)
 {
     int status = EX_OK;

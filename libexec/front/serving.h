@@ -4,7 +4,7 @@
 
 enum serving { NOT_SERVED, STARTING, SERVED };
 
-/* `root` is the open spool. SERVED: also if the user may not open the FIFOs of the spool, and so cannot know. */
+/* `root` is the open spool. Returns SERVED also if the user may not open the FIFOs of the spool. */
 enum serving serving(int root);
 
 #endif

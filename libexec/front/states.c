@@ -14,7 +14,7 @@ const char *state_name(enum state state)
     return names[state];
 }
 
-/* Not below 0, whatever its owner has written. */
+/* Returns 0 for a negative number: the owner of the directory may have written the verdict. */
 static uint64_t number(const json_t *object, const char *key)
 {
     const json_int_t value = json_integer_value(json_object_get(object, key));
@@ -49,7 +49,7 @@ bool has_drifted(const struct shown_grant *grant, pid_t tid)
     if (now.policy != grant->policy)
         return grant->policy == POLICY_DEADLINE || policy_is_real_time(now.policy) || !grant->has_runtime;
     if (grant->has_cpus && !CPU_EQUAL(&grant->cpus, &now.cpus))
-        return true; /* the owner has given it others */
+        return true; /* the owner has changed its affinity */
     if (grant->policy == POLICY_DEADLINE)
         return now.runtime != grant->runtime || now.period != grant->period || now.deadline != grant->deadline;
     return now.priority != grant->priority;

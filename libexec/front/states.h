@@ -1,4 +1,4 @@
-/* What a reservation is now, for lists: what its verdict says, and whether the kernel shows it. */
+/* The state of a reservation, for lists: from its verdict, and from the kernel's attributes of its thread. */
 #ifndef RTF_STATES_H
 #define RTF_STATES_H
 
@@ -11,9 +11,11 @@
 
 enum state { ASKED, WAITING, REFUSED, DRY_RUN, GRANTED, PENDING, ATTACHED, DRIFTED, STATES };
 
-/* What is granted, as far as the kernel shows it. */
+/* The part of a grant that the kernel's attributes of a thread show. */
 struct shown_grant {
-    bool is_known, has_runtime, has_cpus;
+    bool is_known;          /* the verdict names a policy */
+    bool has_runtime;       /* the spec states a runtime */
+    bool has_cpus;
     enum policy policy;
     int priority;
     uint64_t runtime, period, deadline; /* us */
@@ -22,15 +24,16 @@ struct shown_grant {
 
 const char *state_name(enum state state);
 
-/* Whether the verdict is to the file that is there now. */
+/* The verdict answers the spec file as it is now. */
 bool verdict_is_current(const json_t *verdict, const struct stat *spec);
 
-/* verdict: NULL is none yet. */
+/* Returns the state. verdict NULL: there is no answer yet. */
 enum state state_of(const json_t *verdict, bool is_current);
 
 struct shown_grant grant_shown(const json_t *grant);
 
-/* Does the kernel run the thread otherwise? One that is held to its runtime is ordinary while it has none left. */
+/* The kernel runs the thread with other attributes than granted. A thread that has used up its runtime is ordinary until its next period, and has not
+ * drifted. */
 bool has_drifted(const struct shown_grant *grant, pid_t tid);
 
 #endif

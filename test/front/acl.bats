@@ -161,8 +161,8 @@ END
 # bats test_tags=turn:1
 @test "acl is used wrongly" {
     explains acl
-    fails 64 'rtf acl: what is to be done*' acl
-    fails 64 'rtf acl: there is nothing that ask could mean here*' acl ask
+    fails 64 'rtf acl: one of check, explain and who is missing*' acl
+    fails 64 'rtf acl: ask is not one of check, explain and who*' acl ask
     fails 64 'rtf acl: there is no plugin NONE: there are EDF FP CAMERA' acl explain $ALICE NONE
     fails 64 'rtf acl: there is no plugin NONE: there are EDF FP CAMERA' acl who NONE
     fails 67 'rtf acl: there is no user nobody-here' acl explain nobody-here

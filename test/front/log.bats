@@ -259,7 +259,7 @@ END
     something
     stat=$(stat -c %i "$SPECS/$ALICE")
     rtf log >"$WORK/out" 2>"$WORK/err"
-    grep -qx "rtf log: what you are told is kept in $OWN/.events from now on" "$WORK/err"
+    grep -qx "rtf log: from now on, $OWN/.events keeps the answers to your specs" "$WORK/err"
     [ "$(wc -l <"$WORK/out")" -eq 2 ]
     no grep -q "$BOB" "$WORK/out"
     [ "$(stat -c '%a %u' "$OWN/.events")" = "600 $ALICE" ]
@@ -358,7 +358,7 @@ END
     rtf_root log --stage verdict >"$WORK/out" 2>"$WORK/err" || status=$?
     [ "$status" -eq 0 ]
     [ "$(wc -l <"$WORK/out")" -eq 3 ]
-    grep -q '^rtf log: there is no .*events.ndjson: this is what was rotated' "$WORK/err"
+    grep -q '^rtf log: there is no .*events.ndjson: these lines are from the rotated files' "$WORK/err"
     [ "$(rtf_root history --noheadings 2>/dev/null | wc -l)" -eq 2 ]
     rtf_root doctor --json >"$WORK/out" 2>/dev/null || true
     says '.. | objects | select(.code? == "log") | .says | test("has vanished")'

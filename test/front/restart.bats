@@ -103,8 +103,8 @@ END
     [ "$(process)" = "$BROKER" ]
     broker_stop TERM
     for command in reload restart; do
-        fails 69 "rtf $command: no broker of root's serves $SPOOL" rtf_root $command
+        fails 69 "rtf $command: no broker that root has started serves $SPOOL" rtf_root $command
         as $ALICE mkdir -p "$WORK/none" 2>/dev/null || install -d -o $ALICE "$WORK/none" "$WORK/none/specs" "$WORK/none/state"
-        fails 69 "rtf $command: no broker of root's serves $WORK/none" "$RTF_BIN/rtf" --spool "$WORK/none" $command
+        fails 69 "rtf $command: no broker that root has started serves $WORK/none" "$RTF_BIN/rtf" --spool "$WORK/none" $command
     done
 }

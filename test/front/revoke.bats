@@ -165,7 +165,7 @@ END
     fails 69 'rtf revoke: no broker has made a spool at *' rtf_root revoke $ALICE
     broker_start
     explains revoke
-    fails 64 'rtf revoke: whose?*' rtf_root revoke
+    fails 64 'rtf revoke: the user is missing*' rtf_root revoke
     fails 64 'rtf revoke: ../x: this must be USER or USER/NAME*' rtf_root revoke ../x
     fails 64 'rtf revoke: a/b/c: this must be USER or USER/NAME*' rtf_root revoke a/b/c
     fails 64 'rtf revoke: *u001bb: a name is *' rtf_root revoke "$ALICE/$(printf 'a\033b')"
@@ -173,7 +173,7 @@ END
     fails 77 "rtf revoke: only root may end other users' reservations" rtf revoke $BOB
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
     kill -STOP "$BROKER"
-    fails 75 "rtf revoke: $ALICE: it has not ended in time: look at the log" rtf_root revoke --timeout 200ms $ALICE
+    fails 75 "rtf revoke: $ALICE: it has not ended in time: 'rtf log' may say why" rtf_root revoke --timeout 200ms $ALICE
     fails 64 "rtf revoke: $ALICE: it is not revoked: a time is *, 1us to 366d" rtf_root revoke --timeout 367d $ALICE
     rtf_root revoke --timeout 4294967298ms $ALICE 3>&- & # 2 ms if poll(2) gets the low 32 bits
     local order=$!
@@ -255,7 +255,7 @@ END
     grep -q '^rtf drain: acl.conf:.*the rules in force stay$' "$WORK/err"
     broker_stop TERM
     rm "$SPOOL/draining"
-    fails 69 "rtf drain: no broker serves $SPOOL: the next one will let nothing new begin" rtf_root drain
-    fails 69 "rtf resume: no broker serves $SPOOL: the next one will let reservations begin" rtf_root resume
+    fails 69 "rtf drain: no broker serves $SPOOL: the next broker will begin no new reservation" rtf_root drain
+    fails 69 "rtf resume: no broker serves $SPOOL: the next broker will begin new reservations" rtf_root resume
     [ ! -e "$SPOOL/draining" ]
 }

@@ -142,7 +142,7 @@ help_of() {
                 for colour in '' 1; do
                     LC_ALL=$locale NO_COLOR=$colour rtf $command --json </dev/null 2>"$WORK/err" | cat >"$WORK/out"
                     jq -e . "$WORK/out" >/dev/null || [ ! -s "$WORK/out" ] || { echo "rtf $command: $(<"$WORK/out")" >&2; false; }
-                    if grep -vE '^rtf (log|history): what you are told is kept' "$WORK/err" >&2; then false; fi
+                    if grep -vE '^rtf (log|history): from now on, .* keeps the answers' "$WORK/err" >&2; then false; fi
                 done
             done
         done

@@ -99,7 +99,7 @@ TEXT
     less() { rtf plugins --json | jq -e '.pools[0].used == "0.1"'; }
     eventually less
     fails 77 "rtf plugins: you are not in group *" stranger $CAROL "$RTF_BIN/rtf" --spool "$SPOOL" plugins
-    fails 64 'rtf plugins: there is nothing that x could mean here *' rtf plugins x
+    fails 64 'rtf plugins: it takes no operand, not x *' rtf plugins x
     prints 0 rtf show cam
     broker_stop TERM
     rtf show cam >"$WORK/out" 2>"$WORK/err"

@@ -270,7 +270,7 @@ char **command_parse(const struct command *command, int argc, char **argv, void 
 void command_end_of_line(char *const operands[])
 {
     if (operands[0] != NULL)
-        command_misused("there is nothing that %s could mean here", command_typed(operands[0]));
+        command_misused("it takes no operand, not %s", command_typed(operands[0]));
 }
 
 const char *command_spool(void)
