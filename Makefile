@@ -239,7 +239,7 @@ check: all $(TOOLS) unit
 
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget $(MUSE_UNITS)
+UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(MUSE_UNITS)
 MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c judging.c order.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)

@@ -2,8 +2,14 @@
 #ifndef RTF_STUBS_H
 #define RTF_STUBS_H
 
+#include <stdbool.h>
+
 enum { SAID_BYTES = 1024 };
 extern char said[SAID_BYTES]; /* what event_broker was told last */
 extern int said_count;
+
+/* Called for launcher_start; NULL: nothing can be started. How often launcher_end was called. */
+extern bool (*stub_start)(int child, int in, int out, int keep);
+extern int stub_ended;
 
 #endif

@@ -105,7 +105,7 @@ inline write_anew()
 mtype said;
 
 /* A helper that died over an order is started again, and told again. */
-/* libexec/broker/activation/attach.c attach_apply and attach_restore; libexec/broker/helper.c start_again */
+/* libexec/broker/activation/attach.c attach_apply and attach_restore; libexec/broker/supervise/helper.c start_again */
 inline tell(what, r)
 {
     do

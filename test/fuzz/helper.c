@@ -1,6 +1,6 @@
 /* What the attach helper answers, should it have been taken over; and, by the first byte, what it is asked: for it reads
  * paragraphs, too. */
-#include "../../libexec/broker/helper.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/supervise/helper.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 #include "../../libexec/broker/activation/attach.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "fuzz.h"

@@ -104,7 +104,7 @@ bool guard_start(void)
     rank = RANK_NOT_YET;
     started = monotonic_now();
     timer_end(&restart);
-    return coprocess_start(&guard, child, true, -1) && begin_to_expect();
+    return coprocess_start(&guard, child, COPROCESS_SOCKET, -1, -1) && begin_to_expect();
 }
 
 static void start_again(struct timer *timer)

@@ -113,7 +113,7 @@ void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, con
 
 static bool spawn(struct plugin *plugin)
 {
-    bool started = coprocess_start(&plugin->process, plugin->child, false, -1);
+    bool started = coprocess_start(&plugin->process, plugin->child, COPROCESS_PIPES, -1, -1);
     plugin->state = started ? GREETING : DOWN;
     plugin->since = plugin->started = monotonic_now();
     plugin->greeted = INT64_MAX;

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before the launcher is forked: tells it about the program. was_restarted: the writer had ended, and some lines may be missing. */
-void logging_prepare(const char *program, void (*was_restarted)(void));
+/* Before the launcher is forked: tells it about the program. */
+void logging_prepare(const char *program);
 
 /* `directory` is the open log/. False with errno. */
 bool logging_start(int directory);

@@ -242,7 +242,7 @@ static void tell(bool running)
 
 static bool start(void)
 {
-    if (coprocess_start(&publisher, child, false, spool.root))
+    if (coprocess_start(&publisher, child, COPROCESS_PIPES, -1, spool.root))
         return true;
     go_to(GONE, monotonic_now() + second);
     return false;

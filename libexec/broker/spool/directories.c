@@ -143,7 +143,7 @@ bool directories_start(void)
         if (user->state == DIRECTORY_ADOPTING) /* the one before was asked, and may not have done it */
             user->state = DIRECTORY_FOUND;
     }
-    if (!coprocess_start(&adopter, child, true, spool.specs))
+    if (!coprocess_start(&adopter, child, COPROCESS_SOCKET, -1, spool.specs))
         return false;
     send_soon(begin("scan"));
     return true;

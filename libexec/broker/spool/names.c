@@ -60,7 +60,7 @@ bool names_start(void)
 {
     struct question *question;
     started = monotonic_now();
-    if (!coprocess_start(&lookup, child, false, -1)) {
+    if (!coprocess_start(&lookup, child, COPROCESS_PIPES, -1, -1)) {
         timer_set(&restart, started + restart_pause);
         return false;
     }

@@ -32,6 +32,7 @@
 #include "spool-modes.h"
 #include "state.h"
 #include "status.h"
+#include "supervise.h"
 #include "threads.h"
 #include "units.h"
 #include "watchdog.h"
@@ -48,9 +49,9 @@ static void account_known(struct account *account)
     judging_account_known(account);
 }
 
-static void log_was_restarted(void)
+static void log_program(const char *plugin, const char *decision, const char *sentence)
 {
-    event_broker("error", "the writer of the log ended and is started again: some lines may be missing");
+    event_write(&(struct event){.stage = plugin == NULL ? "broker" : "plugin", .decision = decision, .reason = sentence, .plugin = plugin, .microseconds = -1});
 }
 
 /* A journal that cannot be read is no start: take_up_where_it_was. */
@@ -75,6 +76,7 @@ static void prepare_children(const struct options *options)
 {
     static const struct guard_listener of_guard = {.news = threads_guarded, .is_new = threads_guard};
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
+    supervise_log_to(log_program);
     if (!order_prepare())
         die_errno(EX_OSERR, "timerfd");
     attach_prepare(program_path("rtf-attach"), order_helper_event);
@@ -86,7 +88,7 @@ static void prepare_children(const struct options *options)
     plugins_prepare(plugin_user, order_plugin_event);
     directories_prepare(program_path("rtf-adopter"));
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
-    logging_prepare(program_path("rtf-logger"), log_was_restarted);
+    logging_prepare(program_path("rtf-logger"));
     status_prepare(program_path("rtf-publisher"), spool.group, options->config);
     enter_register(options->config);
     if (!fork_launcher(!options->foreground))

@@ -50,7 +50,7 @@ static bool restart(struct helper *helper)
     helper->unsent = helper->unanswered = TAILQ_FIRST(&helper->messages);
     helper->started = monotonic_now();
     timer_end(&helper->timer);
-    const bool good = coprocess_start(&helper->process, helper->process.child, true, helper->shared_lock);
+    const bool good = coprocess_start(&helper->process, helper->process.child, COPROCESS_SOCKET, -1, helper->shared_lock);
     expect_answer(helper);
     return good;
 }

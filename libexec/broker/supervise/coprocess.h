@@ -1,6 +1,5 @@
-/* A program that the broker keeps running beside itself and talks paragraphs with: plugins and the account
- * lookup over two pipes, the attach helper over a socket. Writing never waits: what a pipe does not take is
- * kept until it is ready. */
+/* A program beside the broker, which talks paragraphs with it: plugins and the account lookup over two pipes, the attach helper over a
+ * socket. Writing never waits: what a pipe does not take is kept until the pipe is ready. supervise.h says when a program is started and ended. */
 #ifndef RTF_COPROCESS_H
 #define RTF_COPROCESS_H
 
@@ -11,19 +10,22 @@
 #include "loop.h"
 #include "paragraph.h"
 
+/* FED: its standard input is a descriptor of the caller's, and the broker only hears it. */
+enum coprocess_talk { COPROCESS_PIPES, COPROCESS_SOCKET, COPROCESS_FED };
+
 struct coprocess {
     struct source source;
     int child;              /* the launcher's number for it */
     bool running;
-    int in, out;           /* read from, write to; the same for a socket; -1: closed */
-    bool socket, writing;  /* writing: waits for the pipe to take more */
+    int in, out;           /* read from, write to; the same for a socket; -1: closed, or FED */
+    bool writing;          /* waits for the pipe to take more */
     struct paragraph_input input;
     struct paragraph_output output;
 };
 
-/* Starts that child. With `socket` its descriptor 0 is one end of a SOCK_SEQPACKET pair, else 0 and 1 are pipes. keep_fd >= 0
+/* Starts that child. Its descriptor 0 is one end of a SOCK_SEQPACKET pair, or 0 and 1 are pipes, or 0 is `input` and 1 a pipe. keep_fd >= 0
  * is left open in it. False with errno. */
-bool coprocess_start(struct coprocess *coprocess, int child, bool socket, int keep_fd);
+bool coprocess_start(struct coprocess *coprocess, int child, enum coprocess_talk talk, int input, int keep_fd);
 
 /* Ends it with everything it started, and forgets what was not sent or parsed. */
 void coprocess_kill(struct coprocess *coprocess);
@@ -31,7 +33,10 @@ void coprocess_kill(struct coprocess *coprocess);
 /* Sends what has been added to coprocess->output. False: it is gone or not reading. */
 bool coprocess_flush(struct coprocess *coprocess);
 
-/* One datagram, with the descriptor fd. Only for a socket. */
+/* Whether the loop has a turn when there is room. */
+void coprocess_wait_for_room(struct coprocess *coprocess, bool wanted);
+
+/* One datagram, with these descriptors. Only for a socket. */
 bool coprocess_send_fds(struct coprocess *coprocess, const void *bytes, size_t length, const int *fds, int count);
 
 /* One datagram, if there is one, to coprocess->input; the descriptor that came with it, or -1, is the caller's. Only for a

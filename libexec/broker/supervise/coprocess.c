@@ -27,39 +27,59 @@ static bool does_not_block(int fd)
     return true;
 }
 
-bool coprocess_start(struct coprocess *coprocess, int child, bool socket, int keep_fd)
+/* Pairs of descriptors: [0] and [1] of the child, then the broker's. -1: none. A helper on a socket has nothing to say on standard output. */
+static bool coprocess_open(enum coprocess_talk talk, int input, int theirs[2], int ours[2])
 {
-    int to_child[2], from_child[2];
-    if (socket) {
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, to_child) != 0)
-            return false;
+    int to_child[2] = {input, -1}, from_child[2];
+    if (talk == COPROCESS_SOCKET && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, to_child) != 0)
+        return false;
+    if (talk == COPROCESS_PIPES && pipe2(to_child, O_CLOEXEC) != 0)
+        return false;
+    if (talk == COPROCESS_SOCKET) {
         from_child[0] = to_child[1];
-        from_child[1] = STDERR_FILENO; /* the helper has nothing to say on standard output */
-    } else {
-        if (pipe2(to_child, O_CLOEXEC) != 0)
-            return false;
-        if (pipe2(from_child, O_CLOEXEC) != 0) {
+        from_child[1] = STDERR_FILENO;
+    } else if (pipe2(from_child, O_CLOEXEC) != 0) {
+        if (talk == COPROCESS_PIPES)
             close_both(to_child);
-            return false;
-        }
-    }
-    bool started = launcher_start(child, to_child[0], from_child[1], keep_fd);
-    close(to_child[0]);
-    if (!socket)
-        close(from_child[1]);
-    if (!started) {
-        close(to_child[1]);
-        if (!socket)
-            close(from_child[0]);
         return false;
     }
+    theirs[0] = to_child[0];
+    theirs[1] = from_child[1];
+    ours[0] = from_child[0];
+    ours[1] = to_child[1];
+    return true;
+}
+
+static void coprocess_close(const struct coprocess *coprocess)
+{
+    close(coprocess->in);
+    if (coprocess->out >= 0 && coprocess->out != coprocess->in)
+        close(coprocess->out);
+}
+
+bool coprocess_start(struct coprocess *coprocess, int child, enum coprocess_talk talk, int input, int keep_fd)
+{
+    int theirs[2], ours[2];
+    if (!coprocess_open(talk, input, theirs, ours))
+        return false;
+    const bool started = launcher_start(child, theirs[0], theirs[1], keep_fd);
+    const int error = errno;
+    if (talk != COPROCESS_FED)
+        close(theirs[0]);
+    if (talk != COPROCESS_SOCKET)
+        close(theirs[1]);
     coprocess->child = child;
-    coprocess->running = true;
-    coprocess->socket = socket;
+    coprocess->running = started;
     coprocess->writing = false;
-    coprocess->out = to_child[1];
-    coprocess->in = from_child[0];
-    if (does_not_block(coprocess->out) && does_not_block(coprocess->in) && loop_add(coprocess->in, EPOLLIN, &coprocess->source))
+    coprocess->in = ours[0];
+    coprocess->out = ours[1];
+    if (!started) {
+        coprocess_close(coprocess);
+        coprocess_kill(coprocess);
+        errno = error;
+        return false;
+    }
+    if (does_not_block(coprocess->in) && (coprocess->out < 0 || does_not_block(coprocess->out)) && loop_add(coprocess->in, EPOLLIN, &coprocess->source))
         return true;
     coprocess_kill(coprocess);
     return false;
@@ -69,23 +89,21 @@ void coprocess_kill(struct coprocess *coprocess)
 {
     if (coprocess->running) {
         launcher_end(coprocess->child);
-        close(coprocess->in);
-        if (!coprocess->socket)
-            close(coprocess->out);
+        coprocess_close(coprocess);
     }
-    coprocess->running = false;
+    coprocess->running = coprocess->writing = false;
     coprocess->in = coprocess->out = -1;
     coprocess->input.taken = coprocess->input.length = 0;
     coprocess->output.length = 0;
 }
 
 /* A pipe has two descriptors, a socket one: the same source waits on either. */
-static void wait_for_room(struct coprocess *coprocess, bool wanted)
+void coprocess_wait_for_room(struct coprocess *coprocess, bool wanted)
 {
-    if (wanted == coprocess->writing)
+    if (wanted == coprocess->writing || !coprocess->running)
         return;
     coprocess->writing = wanted;
-    if (coprocess->socket)
+    if (coprocess->in == coprocess->out)
         loop_change(coprocess->in, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN, &coprocess->source);
     else if (wanted)
         (void)loop_add(coprocess->out, EPOLLOUT, &coprocess->source);
@@ -114,7 +132,7 @@ bool coprocess_flush(struct coprocess *coprocess)
     }
     if (sent > 0)
         paragraph_drop(output, sent);
-    wait_for_room(coprocess, output->length > 0);
+    coprocess_wait_for_room(coprocess, output->length > 0);
     return output->length < UNSENT_MAX;
 }
 
