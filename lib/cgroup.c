@@ -29,8 +29,9 @@ void online_cpus(cpu_set_t *cpus)
         fclose(file);
 }
 
-/* A bind mount may show a part of the hierarchy. These files tell: every group of version 2 has the one, but the root;
- * only the root of version 1 has the other. */
+/* True if the mount shows the whole hierarchy and not, as a bind mount may, a part of it. In
+ * version 2 every group except the root has cgroup.events; in version 1 only the root has
+ * release_agent. */
 static bool is_whole(const char *mount, enum cgroups cgroups)
 {
     char path[GROUP_BYTES + 32];
@@ -80,7 +81,8 @@ enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]
     return found;
 }
 
-/* "3:cpuset:/path", "2:cpu,cpuset:/path", and for version 2 "0::/path". Returns the path or NULL. */
+/* Lines have the forms "3:cpuset:/path", "2:cpu,cpuset:/path", and in version 2 "0::/path". Returns
+ * the path, or NULL for another line. */
 static const char *path_of(enum cgroups cgroups, const char *controller, char *line)
 {
     char *controllers = strchr(line, ':');
@@ -117,7 +119,7 @@ bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid, char 
         line[strcspn(line, "\n")] = '\0';
         path = path_of(cgroups, controller, line);
     }
-    const int unread = errno != 0 ? errno : ESRCH; /* a thread that has ended is in no group, and its file is empty */
+    const int unread = errno != 0 ? errno : ESRCH; /* a thread that has ended has an empty file */
     fclose(file);
     errno = path == NULL ? unread : ENAMETOOLONG;
     bool good = path != NULL && strlen(path) < GROUP_BYTES && can_be_written_down(path);
@@ -158,7 +160,7 @@ bool group_write(int root, const char *path, const char *file, const char *value
     return put >= 0;
 }
 
-static const int64_t patience = 300000000; /* ns: a process that forks faster than it is moved stays where it is */
+static const int64_t patience = 300000000; /* ns; a process that forks faster than it is moved stays */
 
 static int64_t now(void)
 {
@@ -167,7 +169,8 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* A process that is ending stays in its group, although the kernel reports no error. */
+/* Members counted in one pass. The kernel reports no error for a process that is ending, and leaves
+ * it in its group. */
 struct members {
     int moved, ending, running; /* running: how many of the ending processes run or wait for a CPU */
 };
@@ -183,8 +186,9 @@ static void count(struct members *members, pid_t id, bool look)
     members->running += identity.runnable;
 }
 
-/* Returns false with the errno of the first member that could not be moved, or with ETIMEDOUT after `until`. With `look`, /proc tells which members are
- * ending: that takes longer than a move. */
+/* Moves each member once. False with the errno of the first member that could not be moved, or with
+ * ETIMEDOUT after `until`. look: ask /proc which members are ending, which takes longer than a
+ * move. */
 static bool move_members(FILE *from, int root, const char *to, const char *file, bool look, int64_t until, struct members *members)
 {
     char text[16];
@@ -236,7 +240,8 @@ bool group_empty(enum cgroups cgroups, int root, const char *path, const char *t
     }
 }
 
-/* Makes a child that root owns. The owner of `to` may have made and spoilt a child of the usual name. */
+/* Makes a child group that root owns. The owner of `to` may have made an unusable child with the
+ * usual name. */
 static bool make_child(int root, const char *to, char child[static GROUP_BYTES + 64])
 {
     struct stat status;
@@ -261,7 +266,7 @@ static bool empty_into(enum cgroups cgroups, int root, const char *path, const c
     return make_child(root, to, child) && group_empty(cgroups, root, path, child);
 }
 
-/* Cuts the group to its parent. False: the parent is the root. */
+/* Cuts the path to the parent's path. False: the parent is the root. */
 static bool go_up(char *group)
 {
     char *slash = strrchr(group, '/');
@@ -271,7 +276,8 @@ static bool go_up(char *group)
     return can;
 }
 
-/* Returns whether the same user owns the group and its parent. This user may move processes between the two anyway. */
+/* True if one user (not root) owns both the group and its parent: this user may move processes
+ * between the two anyway. */
 static bool is_inner(int root, const char *group)
 {
     char above[GROUP_BYTES + 1];

@@ -28,7 +28,7 @@ bool confine_for_good(void)
 
 /* ---- files ---- */
 
-/* Newer than the headers of Debian 12. */
+/* Missing in the headers of Debian 12. */
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
@@ -43,14 +43,15 @@ enum { SCOPE_ABSTRACT_SOCKETS = 1, SCOPE_SIGNALS = 2 };
 
 static const uint64_t may_read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 static const uint64_t may_write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
-/* To rename a link or a device is to make one, and what users put in the wrong place has to be moved. */
+/* MAKE_SYM, MAKE_CHAR and the like: the broker moves aside whatever users put in the wrong place,
+ * and Landlock counts the rename of a link or device as making one. */
 static const uint64_t may_change = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                    LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |
                                    LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_REFER;
 static const uint64_t may_replace = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 static const uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_IOCTL_DEV;
 
-/* The first version of landlock refuses each rename between directories, and so each verdict. */
+/* Version 1 refuses every rename between directories, which the broker needs for each verdict. */
 enum { VERSION_REFER = 2, VERSION_TRUNCATE = 3, VERSION_NETWORK = 4, VERSION_IOCTL = 5, VERSION_SCOPES = 6 };
 
 static int landlock_version(void)
@@ -98,7 +99,7 @@ static bool enter(int ruleset)
 bool confine_proc_is_hidden(void)
 {
     const struct mntent *entry;
-    bool hidden = false; /* by what is mounted last */
+    bool hidden = false; /* the last mount wins */
     FILE *mounts = setmntent("/proc/self/mounts", "re");
     while (mounts != NULL && (entry = getmntent(mounts)) != NULL)
         if (strcmp(entry->mnt_dir, "/proc") == 0) {
@@ -116,7 +117,7 @@ const char *confine_files(const struct confine_path paths[])
                                    [MAY_REPLACE] = may_replace};
     int version = landlock_version();
     if (version < VERSION_REFER)
-        return version < 0 ? strerror(errno) : "it is too old: Linux 5.19 has the one that is needed";
+        return version < 0 ? strerror(errno) : "the kernel's Landlock is too old; Linux 5.19 or later is needed";
     int ruleset = make_ruleset((struct ruleset){.files = may_read | may_write | may_change | never, .scopes = SCOPE_SIGNALS}, version);
     if (ruleset < 0)
         return strerror(errno);
@@ -143,7 +144,7 @@ void confine_writes(void)
 
 /* ---- system calls ---- */
 
-/* Names that this library, this kernel or this machine does not know are not called either. */
+/* Skips names that this library, kernel or machine does not know: such calls cannot be made. */
 static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names[])
 {
     for (int i = 0; names[i] != NULL; i++) {
@@ -157,7 +158,7 @@ static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names
     return true;
 }
 
-/* What is allowed only with these arguments. */
+/* Calls that are allowed only with these arguments. */
 static bool add_some(scmp_filter_ctx filter)
 {
     static const int controls[] = {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC, F_SETLEASE, F_GETLEASE};
@@ -199,7 +200,7 @@ bool confine_calls(const char *const names[])
 
 bool confine_calls_exactly(const char *const names[], const struct confine_exact exact[])
 {
-    /* What sanitizers call on their own behalf. */
+    /* System calls of the sanitizer itself. */
     static const char *const sanitizer[] = {
 #ifdef __SANITIZE_ADDRESS__
         "sigaltstack", "clone", "ptrace", "wait4", "getpid", "gettid", "sched_getaffinity", "readlink", "personality", "prctl", "tgkill", "open",
@@ -216,8 +217,8 @@ bool confine_calls_exactly(const char *const names[], const struct confine_exact
     return load(filter);
 }
 
-/* A pair of stream or packet sockets stays a pair; a datagram socket, which SOCK_RAW is, too, sends to any path: the name is in
- * memory, out of a filter's sight. */
+/* Allows socketpair only for stream and packet sockets. A datagram socket (also SOCK_RAW) could
+ * send to any path: the path is in memory, where a filter cannot read it. */
 static bool may_pair(scmp_filter_ctx filter)
 {
     enum { TYPES = 0xf };
@@ -246,7 +247,7 @@ bool confine_program(void)
     bool added = add(filter, SCMP_ACT_ERRNO(EPERM), refused) &&
                  seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0)) == 0 &&
                  may_pair(filter) &&
-                 /* its flags are in memory, out of a filter's sight; libraries then use clone */
+                 /* clone3's flags are in memory, where a filter cannot read them; libraries then use clone */
                  seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
     for (uint64_t flag = 1; added && flag != 0 && flag <= name_spaces; flag <<= 1)
         if ((name_spaces & flag) != 0)
@@ -268,7 +269,7 @@ void confine_resources(void)
     } limits[] = {
         {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, 64}, {RLIMIT_NPROC, 128}, {RLIMIT_MSGQUEUE, 0}, {RLIMIT_SIGPENDING, 1024},
         {RLIMIT_RTTIME, 2000000}, {RLIMIT_RTPRIO, 0}, {RLIMIT_NICE, 0},
-#ifndef __SANITIZE_ADDRESS__ /* which sets terabytes of addresses aside */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer reserves terabytes of address space */
         {RLIMIT_AS, (rlim_t)1 << 30}, {RLIMIT_DATA, (rlim_t)512 << 20},
 #endif
     };

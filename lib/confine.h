@@ -1,8 +1,8 @@
-/* What a program takes from itself, or from what it is about to run, before it reads a byte from anybody: files
- * (landlock(7)), system calls (seccomp(2)). Powers are in powers.h.
+/* Limits a program before it reads hostile input: its files (landlock(7)) and its system calls
+ * (seccomp(2)). For capabilities see powers.h.
  *
- * What every supported kernel has must work, and false is the end of the program; landlock may be absent, and then the
- * caller says so and goes on. All of it is inherited, and none can be taken back. */
+ * All limits are inherited and cannot be lifted. If a function returns false, the program must end.
+ * Only Landlock may be missing in the kernel: then the caller logs this and goes on. */
 #ifndef RTF_CONFINE_H
 #define RTF_CONFINE_H
 
@@ -10,30 +10,37 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* No execve gives more than there is now: no set-user-ID programs. Needed before all others but confine_powers. */
+/* No execve gives new privileges: no set-user-ID programs. Call this before all others except
+ * confine_powers. */
 bool confine_for_good(void);
 
-/* What may be done beneath `path`; the list ends with a path of NULL. What is not there is left out. */
+/* The rights beneath `path`. The list ends with the path NULL. A path that does not exist is left
+ * out. */
 struct confine_path {
     const char *path;
-    enum { MAY_READ, MAY_WRITE, MAY_CHANGE, MAY_REPLACE } may; /* MAY_WRITE: into files that exist; MAY_CHANGE: also make and remove; MAY_REPLACE: regular files, and read none */
+    /* MAY_WRITE: write existing files; MAY_CHANGE: also create and remove; MAY_REPLACE: create,
+     * write and remove regular files, and read nothing */
+    enum { MAY_READ, MAY_WRITE, MAY_CHANGE, MAY_REPLACE } may;
 };
 
-/* With hidepid=, only who may trace a process sees it in /proc; and nobody under landlock may trace one that is not. */
+/* True if /proc is mounted with hidepid=. Then a process only sees processes that it may trace, and
+ * a process under Landlock may trace no process outside of its own Landlock domain. */
 bool confine_proc_is_hidden(void);
 
-/* Nothing else can be opened, and no signal reaches another program. NULL: done; else why not, for a log. */
+/* Allows only these files, and no signals to other programs. NULL: done; else the cause, for a log. */
 const char *confine_files(const struct confine_path paths[]);
 
-/* Anything can be read, as the user may, but nothing be written; no signal reaches another program. */
+/* Allows reading anything that the user may read, but no writing, and no signals to other programs. */
 void confine_writes(void);
 
-/* Only these system calls, by name, with NULL at the end, and what every program needs in some form: fcntl without signals, ioctl of
- * a terminal's mode and of perf events, limits of its own, a signal to itself. All others fail with EPERM. */
+/* Allows only these system calls (names, NULL at the end), and some uses that every program needs:
+ * fcntl without signals, ioctl for a terminal's mode and for perf events, the program's own limits,
+ * and signals to itself. All other calls fail with EPERM. */
 bool confine_calls(const char *const names[]);
 
-/* The same, and a call with these arguments and no others: of a text the address, which has to be in memory that can no longer be written. The list
- * ends with a name of NULL. */
+/* As confine_calls, and also allows calls with exactly these arguments. A string argument is
+ * compared by address, so it must be in memory that can no longer be written. The list ends with
+ * the name NULL. */
 struct confine_exact {
     const char *name;
     unsigned count;
@@ -44,11 +51,12 @@ struct confine_exact {
 };
 bool confine_calls_exactly(const char *const names[], const struct confine_exact exact[]);
 
-/* What no filter over standard input and output has to do is refused: network, tracing, name spaces, real-time scheduling,
- * rights of files, what outlives a process. */
+/* Refuses everything that a filter between standard input and output does not need: network,
+ * tracing, namespaces, real-time scheduling, file permissions, and objects that outlive a process. */
 bool confine_program(void);
 
-/* Few descriptors and processes, bounded memory, no real-time scheduling of its own making, no core. */
+/* Sets resource limits: few descriptors and processes, bounded memory, no real-time scheduling, no
+ * core dump. */
 void confine_resources(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define no(why, ...) fault_in(why, DISK_OPTION_WHY, __VA_ARGS__)
 
-/* Whether the administrator has given that device a line of its own. */
+/* True if the administrator has given this device its own line in plugins.conf. */
 static bool has_line(const char *spool, const char *disk)
 {
     const int directory = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -30,7 +30,7 @@ static bool has_line(const char *spool, const char *disk)
     return found;
 }
 
-/* A name is the user's own word, as in a spec; what is no path is asked for as it is. */
+/* A word without a slash is a name, and goes into the claim unchanged. A path is looked up. */
 static bool add_place(json_t *claim, const char *place, const char *spool, char *why)
 {
     char disk[DISK_NAME_BYTES], reason[DISK_PLACE_REASON];
@@ -45,7 +45,7 @@ static bool add_place(json_t *claim, const char *place, const char *spool, char 
     return true;
 }
 
-/* SIZE/TIME, SIZE a second, or the word for what is asked for without a guarantee. */
+/* Takes SIZE/TIME, SIZE per second, or the word "background". */
 static bool add_size(json_t *claim, const char *size, char *why)
 {
     const char *slash = strchr(size, '/');
@@ -54,7 +54,7 @@ static bool add_size(json_t *claim, const char *size, char *why)
         return true;
     }
     if (!isdigit((unsigned char)size[0]))
-        return no(why, "this does not say how much: a size such as 640kB, after a colon where the disk is named");
+        return no(why, "no size is given: write SIZE or DISK:SIZE, with a size such as 640kB");
     json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes", slash == NULL ? json_string(size) : json_stringn(size, (size_t)(slash - size)));
     if (slash != NULL)
         json_object_set_new(claim, "period", json_string(slash + 1));
@@ -65,12 +65,12 @@ static bool add_block(json_t *claim, const char *word, char *why)
 {
     static const char block[] = "block=";
     if (strncmp(word, block, strlen(block)) != 0)
-        return no(why, "after the comma stands block= and a size, such as block=32KiB");
+        return no(why, "write block= and a size after the comma, such as block=32KiB");
     json_object_set_new(claim, "block", json_string(word + strlen(block)));
     return true;
 }
 
-/* The parts of a text that is cut up here. A path may have colons and commas, what follows the last colon has no other. */
+/* Cuts `text` into its parts. A path may have colons and commas; the last colon ends the path. */
 static bool add_all(json_t *claim, char *text, const char *spool, char *why)
 {
     char *colon = strrchr(text, ':'), *size = colon == NULL ? text : colon + 1, *comma = strchr(size, ',');

@@ -1,5 +1,6 @@
-/* --disk [DISK:]SIZE[/TIME][,block=SIZE] or [DISK:]background, as commands take it: a claim on a disk, as a spec has it. DISK is a name, or a path of something on it, which is
- * looked up here, with the rights of who types it; sizes, times and names are judged where all specs are. */
+/* Parses --disk [DISK:]SIZE[/TIME][,block=SIZE] or --disk [DISK:]background into a claim of a spec.
+ * DISK is a name, or the path of a file on the disk. The path is looked up here, with the rights of
+ * the calling user. The broker checks sizes, times and names, as in all specs. */
 #ifndef RTF_DISK_OPTION_H
 #define RTF_DISK_OPTION_H
 
@@ -9,7 +10,8 @@
 
 enum { DISK_OPTION_WHY = DISK_PLACE_REASON + 64 };
 
-/* The object behind "disk", the caller's; NULL: *why. In status.json of the spool stands which dm and md may be claimed. */
+/* Returns the value of the key "disk"; the caller frees it. NULL: *why has the fault. The spool's
+ * status.json says which dm and md devices may be claimed. */
 json_t *disk_option(const char *text, const char *spool, char why[static DISK_OPTION_WHY]);
 
 #endif

@@ -17,7 +17,7 @@ enum { PATH_BYTES = 4096, NAMES_BYTES = 96 };
 
 #define no(reason, ...) ((void)fault_in(reason, DISK_PLACE_REASON, __VA_ARGS__), DISK_PLACE_NONE)
 
-/* ---- devices, as the kernel lists them ---- */
+/* ---- devices in /sys ---- */
 
 static bool has(const char *sys, const char *device, const char *what)
 {
@@ -25,7 +25,7 @@ static bool has(const char *sys, const char *device, const char *what)
     return snprintf(path, sizeof path, "%s/%s/%s", sys, device, what) < (int)sizeof path && access(path, F_OK) == 0;
 }
 
-/* "sda2 and sdb1", as far as there is room. */
+/* "sda2 and sdb1", as many as fit. */
 static void name_parts(const char *sys, const char *disk, char names[static NAMES_BYTES])
 {
     char path[PATH_BYTES];
@@ -44,12 +44,12 @@ static enum disk_place stacked(const char *sys, const char *disk, char *reason)
 {
     char names[NAMES_BYTES];
     name_parts(sys, disk, names);
-    (void)no(reason, "this is on %s, which hands on what it gets to other disks%s%s: name one of those, unless plugins.conf has a line for %s", disk,
+    (void)no(reason, "this is on %s, which passes its data on to other disks%s%s: name one of them, or give %s a line in plugins.conf", disk,
              names[0] == '\0' ? "" : ", such as ", names, disk);
     return DISK_PLACE_STACKED;
 }
 
-/* A link ends in block/sda, or for a partition in block/sda/sda1. */
+/* The link ends in block/sda, or for a partition in block/sda/sda1. */
 enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES], char reason[static DISK_PLACE_REASON])
 {
     char path[PATH_BYTES], target[PATH_BYTES];
@@ -65,7 +65,7 @@ enum disk_place disk_place_of(const char *sys, const char *link, char disk[stati
     }
     name = name == NULL ? target : name + 1;
     if (!name_is_valid(name, strlen(name), DISK_NAME_BYTES - 1))
-        return no(reason, "its disk has a name that no claim can have");
+        return no(reason, "the name of its disk is not valid in a claim");
     snprintf(disk, DISK_NAME_BYTES, "%.31s", name);
     snprintf(path, sizeof path, "class/block/%s", disk);
     return has(sys, path, "dm") || has(sys, path, "md") ? stacked(sys, disk, reason) : DISK_PLACE_FOUND;
@@ -73,18 +73,18 @@ enum disk_place disk_place_of(const char *sys, const char *link, char disk[stati
 
 /* ---- paths ---- */
 
-/* What has no device of its own, and what it has instead. */
+/* A sentence for a file system that has no disk of this machine. */
 static const char *where_instead(long type)
 {
-    static const char far[] = "on a network file system: its disk is another machine's";
+    static const char far[] = "on a network file system, whose disk is in another machine";
     static const struct {
         unsigned long type;
         const char *sentence;
     } kinds[] = {
         {NFS_SUPER_MAGIC, far},  {SMB_SUPER_MAGIC, far}, {CIFS_SUPER_MAGIC, far}, {SMB2_SUPER_MAGIC, far}, {CEPH_SUPER_MAGIC, far},
         {AFS_SUPER_MAGIC, far},  {AFS_FS_MAGIC, far},    {CODA_SUPER_MAGIC, far}, {V9FS_MAGIC, far},
-        {TMPFS_MAGIC, "in memory (tmpfs), and on no disk"},
-        {RAMFS_MAGIC, "in memory (ramfs), and on no disk"},
+        {TMPFS_MAGIC, "in memory (tmpfs), not on a disk"},
+        {RAMFS_MAGIC, "in memory (ramfs), not on a disk"},
         {FUSE_SUPER_MAGIC, "on the file system of a program (FUSE), which has no disk"},
         {BTRFS_SUPER_MAGIC, "on btrfs, which may have several disks: name the disk"},
     };
@@ -113,7 +113,7 @@ static enum disk_place place_of_path(const char *path, char *disk, char *reason)
         return no(reason, "this is a device, but no disk");
     if (statfs(path, &system) != 0)
         return no(reason, "%s", strerror(errno));
-    /* A file of an overlay may show the device of a layer that a write would not go to. */
+    /* A file of an overlay may show the device of a layer that takes no writes. */
     if (system.f_type == OVERLAYFS_SUPER_MAGIC)
         return no(reason, "this is on an overlay, whose layers may be on several disks: name the disk");
     return major(status.st_dev) == 0 ? no(reason, "this is %s", where_instead(system.f_type)) : place_of_number(status.st_dev, disk, reason);

@@ -1,5 +1,6 @@
-/* Which disk something lies on. It looks with the rights of whoever calls: for a user's client and for an administrator's tool, and for no part of the
- * broker, where a path of a user's could lead anywhere. What comes of it is a name that the user could have written himself. */
+/* Finds the disk of a file. The lookup uses the rights of the caller: only a user's client and an
+ * administrator's tool call this. The broker's programs must not, because a user's path could lead
+ * them anywhere. The result is a name that the user could also have typed. */
 #ifndef RTF_DISK_PLACE_H
 #define RTF_DISK_PLACE_H
 
@@ -8,15 +9,19 @@
 enum { DISK_PLACE_REASON = 256 };
 
 enum disk_place {
-    DISK_PLACE_NONE,    /* none that this machine has, or not to be seen: *reason */
-    DISK_PLACE_STACKED, /* dm or md, which hand on what they get: *disk, and *reason why it is no disk for a claim unless a line says so */
+    DISK_PLACE_NONE,    /* no disk of this machine, or no access: *reason */
+    /* device mapper or md, which pass data on to other disks: *disk, and *reason why a claim needs
+     * a line in plugins.conf for this device */
+    DISK_PLACE_STACKED,
     DISK_PLACE_FOUND
 };
 
-/* A path of a file or device; or a name such as "sda1", which has no slash and does not begin with a point. */
+/* word: the path of a file or device; or a device name such as "sda1", which has no slash and no
+ * leading point. */
 enum disk_place disk_place(const char *word, char disk[static DISK_NAME_BYTES], char reason[static DISK_PLACE_REASON]);
 
-/* The same by the kernel's list of devices in the directory `sys`, where `link` is the device: "dev/block/8:1" or "class/block/sda1". */
+/* The same in the directory `sys` of the kernel's devices. link: "dev/block/8:1" or
+ * "class/block/sda1". */
 enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES], char reason[static DISK_PLACE_REASON]);
 
 #endif

@@ -1,6 +1,7 @@
-/* What data weigh on a disk: claims on a disk are admitted by the share of its time that they take, as their bytes divided by what the disk reads
- * in blocks of that size at random places (paper 002, section 4.2, equation (1), with a throughput for each block size instead of one). Exact
- * integers, rounded so that no more is promised than there is. */
+/* The load of data on a disk. A claim on a disk is admitted by its share of the disk's time: its
+ * bytes divided by the throughput of the disk with blocks of that size at random places (paper 002,
+ * section 4.2, equation (1), with one throughput per block size instead of a single one). All
+ * values are integers, rounded so that the broker never promises more than the disk has. */
 #ifndef RTF_DISK_H
 #define RTF_DISK_H
 
@@ -12,10 +13,10 @@
 enum { DISK_RATES = 16, DISK_NAME_BYTES = 32, DISK_BLOCK = 4096 };
 #define DISK_BLOCK_MAX UINT64_C(16777216)
 
-/* What may be promised of a disk's time where nothing else is said. */
+/* The share of a disk's time that claims may have by default. */
 #define DISK_THRESHOLD (ONE_CPU / 100 * 80)
 
-/* Bytes a second, by block size, both growing; count 0: not known. */
+/* Throughput in bytes per second by block size in bytes, both ascending. count = 0: not known. */
 struct disk_rates {
     unsigned count;
     struct {
@@ -23,21 +24,25 @@ struct disk_rates {
     } of[DISK_RATES];
 };
 
-/* "4KiB:900kB,32KiB:5400kB", sizes growing and rates not falling; or "5400kB" for blocks of any size. */
+/* "4KiB:900kB,32KiB:5400kB", with ascending sizes and rates that do not fall; or "5400kB", for
+ * blocks of any size. */
 bool parse_disk_rates(const char *text, struct disk_rates *rates);
 
-/* Bytes a second in blocks of `block` bytes. Between two that are known, on the straight line: t = seek + bytes / rate makes the true one higher.
- * Below the first, as if each block took as long as that; above the last, no more than that. */
+/* Throughput with blocks of `block` bytes, in bytes per second. Between two known sizes: linear
+ * interpolation, which is a lower bound, because the time per block is seek + bytes / rate. Below
+ * the first size: each block takes as long as one of that size. Above the last size: the last rate. */
 uint64_t disk_rate(const struct disk_rates *rates, uint64_t block);
 
-/* Bytes a second, rounded up; and the most bytes in each `period` that are no more, up to WIRE_BYTES_MAX. */
+/* disk_bandwidth: bytes per second, rounded up. disk_bytes_at: the most bytes per `period` (us)
+ * that need at most this bandwidth, up to WIRE_BYTES_MAX. */
 uint64_t disk_bandwidth(uint64_t bytes, uint64_t period);
 uint64_t disk_bytes_at(uint64_t bandwidth, uint64_t period);
 
-/* Billionths of the disk's time that `bytes` in each `period` (us) take in whole blocks of `block` bytes, rounded up. */
+/* The share of the disk's time for `bytes` per `period` (us) in whole blocks of `block` bytes, in
+ * billionths, rounded up. */
 uint64_t disk_share(const struct disk_rates *rates, uint64_t bytes, uint64_t period, uint64_t block);
 
-/* The most bytes, a multiple of `block`, with disk_share of them <= share, up to WIRE_BYTES_MAX. */
+/* The most bytes, a multiple of `block`, whose disk_share is at most `share`, up to WIRE_BYTES_MAX. */
 uint64_t disk_bytes_within(const struct disk_rates *rates, uint64_t share, uint64_t period, uint64_t block);
 
 #endif

@@ -1,5 +1,5 @@
-/* A sentence that says what is wrong with something, and false: `return fault_in(why, sizeof why, "...", ...);`. Here and not in a file of its own,
- * for it is needed by programs that share nothing else. */
+/* Formats a sentence about a fault and returns false: `return fault_in(why, sizeof why, "...",
+ * ...);`. The function is in a header because the programs that call it share no object file. */
 #ifndef RTF_FAULT_H
 #define RTF_FAULT_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { REASON_BYTES = 512 }; /* of what a user or an administrator is told */
+enum { REASON_BYTES = 512 }; /* of a sentence for a user or an administrator */
 
 __attribute__((format(printf, 3, 4)))
 static inline bool fault_in(char *why, size_t bytes, const char *format, ...)

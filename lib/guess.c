@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { LONGEST = 40 }; /* characters; no known word has more */
+enum { LONGEST = 40 }; /* characters; longer than any known word */
 
-/* Small letters and capitals are the same, and so are - and _. */
+/* Ignores case, and treats '-' as '_'. */
 static char plain(char character)
 {
     return (char)(character == '-' ? '_' : tolower((unsigned char)character));
@@ -23,8 +23,8 @@ static bool are_swapped(const char *a, const char *b)
     return plain(a[-1]) == plain(b[0]) && plain(a[0]) == plain(b[-1]);
 }
 
-/* The edit distance (Damerau and Levenshtein): how many characters are inserted, deleted or replaced, or swapped with their neighbour. rows[i % 3] is for the
- * first i characters of a. */
+/* The edit distance (Damerau-Levenshtein): the number of characters to insert, delete, replace, or
+ * swap with their neighbour. rows[i % 3] belongs to the first i characters of a. */
 static size_t distance(const char *a, const char *b)
 {
     size_t rows[3][LONGEST + 1];
@@ -44,7 +44,7 @@ static size_t distance(const char *a, const char *b)
     return rows[length_a % 3][length_b];
 }
 
-/* A third of the characters may be wrong. */
+/* At most a third of the characters may be wrong. */
 struct guess guess_begin(const char *typed)
 {
     return (struct guess){.typed = typed, .distance = strlen(typed) / 3 + 1};

@@ -1,10 +1,10 @@
-/* Finds the known word that is nearest to an unknown one: "perid" is period. */
+/* Finds the known word nearest to an unknown one: for "perid" the word is "period". */
 #ifndef RTF_GUESS_H
 #define RTF_GUESS_H
 
 #include <stddef.h>
 
-/* word: the nearest so far; NULL as long as none is near. */
+/* word: the nearest word so far; NULL: none is near enough. */
 struct guess {
     const char *typed, *word;
     size_t distance;

@@ -1,4 +1,5 @@
-/* Signals that would end a program wait while its spec is in the spool: the spec must not be left behind. */
+/* Holds back fatal signals while the program has a spec in the spool, so that the program can
+ * remove the spec before it ends. */
 #ifndef RTF_HELD_SIGNALS_H
 #define RTF_HELD_SIGNALS_H
 
@@ -7,13 +8,13 @@
 
 struct held_signals {
     sigset_t inherited;
-    int fd; /* readable when one is pending; only polled, so that the signal stays pending */
+    int fd; /* readable when a signal is pending; only polled, so the signal stays pending */
 };
 
-/* A signal that was inherited as ignored or blocked stays so. False with errno. */
+/* Blocks fatal signals. A signal that was ignored or blocked before stays so. False with errno. */
 bool signals_hold(struct held_signals *signals);
 
-/* A signal that came meanwhile ends the program here, as if nothing had held it back. */
+/* Restores the signal mask. A signal that arrived meanwhile ends the program here. */
 void signals_release(const struct held_signals *signals);
 
 #endif

@@ -7,10 +7,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Before all that is best-effort, and after all of this class that anybody else has set: ionice(1) and systemd give it level 4. */
+/* Above all best-effort threads, and below all other threads of the real-time class: ionice(1) and
+ * systemd give level 4 by default. */
 enum { IOPRIO_RAISED = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT | 7 };
 
-/* As it was set; -1 with errno. Of class none the kernel takes level 0 only. */
+/* The I/O priority that was set; -1 with errno. The kernel accepts only level 0 for the class
+ * "none". */
 static inline int ioprio_of(pid_t tid)
 {
     const int now = (int)syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, tid);

@@ -1,7 +1,8 @@
-/* Who must answer beside real-time threads must not wait for the disk.
+/* Locks memory, so that a program that answers beside real-time threads does not wait for the disk.
  *
- * What is locked for the future is no memory at all beyond the limit (RLIMIT_MEMLOCK, 8 MiB mostly), for a process without CAP_IPC_LOCK: there only
- * what there is now is locked. Root in a container mostly has that capability, and may not lift the limit. */
+ * MCL_FUTURE makes allocations beyond RLIMIT_MEMLOCK (mostly 8 MiB) fail for a process without
+ * CAP_IPC_LOCK. Such a process locks only its present memory. Root in a container mostly has the
+ * capability, but may not raise the limit. */
 #ifndef RTF_LOCKED_H
 #define RTF_LOCKED_H
 
@@ -12,7 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* By the system call: rtf-reader and the plugins see this header, too, and are not linked with libcap-ng. */
+/* By system call and not by libcap-ng: rtf-reader and the plugins include this header without
+ * linking libcap-ng. */
 static inline bool may_lock_memory(void)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -26,7 +28,9 @@ static inline bool memory_is_unlimited(void)
     return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* Both: `how` is 0 or MCL_ONFAULT; false with errno. The first is for who keeps CAP_IPC_LOCK if he has it, the second for who is about to give it up. */
+/* Lock present memory, and future memory where that is safe. how: 0 or MCL_ONFAULT. False with
+ * errno. memory_lock: for a process that keeps CAP_IPC_LOCK; memory_lock_without_power: for a
+ * process that will drop the capability. */
 static inline bool memory_lock(int how)
 {
     return mlockall(MCL_CURRENT | (memory_is_unlimited() || may_lock_memory() ? MCL_FUTURE : 0) | how) == 0;

@@ -1,4 +1,5 @@
-/* Who believes that something has gone because it could not be looked at takes away what was granted to it. */
+/* Transient errors. A program that takes such an error for "it is gone" would take a grant away
+ * from a thread that still exists. */
 #ifndef RTF_MOMENT_H
 #define RTF_MOMENT_H
 
@@ -7,8 +8,9 @@
 
 enum { MOMENT_TRIES = 3 };
 
-/* The error has nothing to do with what was asked for, and the same call may succeed at once. (But EAGAIN for a file that is
- * opened for reading may tell of a lease on it.) */
+/* True if the error does not concern the object of the call, and the same call may succeed if
+ * repeated at once. (But EAGAIN from opening a file for reading may mean that the file has a
+ * lease.) */
 static inline bool is_of_the_moment(int error)
 {
     return error == EINTR || error == ENOMEM || error == ENOSPC || error == EMFILE || error == ENFILE || error == EIO ||

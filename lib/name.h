@@ -1,4 +1,4 @@
-/* Names of specs, plugins and tokens. */
+/* The rule for names of specs, plugins and tokens. */
 #ifndef RTF_NAME_H
 #define RTF_NAME_H
 
@@ -7,7 +7,7 @@
 
 enum { NAME_BYTES = 65, PLUGIN_NAME_BYTES = 33 };
 
-/* [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63}, or at most `max` bytes of it. */
+/* [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63}, at most `max` bytes. */
 bool name_is_valid(const char *name, size_t length, size_t max);
 
 #endif

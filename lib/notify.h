@@ -1,8 +1,9 @@
-/* Where sd_notify(3) messages go. */
+/* The socket for sd_notify(3) messages. */
 #ifndef RTF_NOTIFY_H
 #define RTF_NOTIFY_H
 
-/* A socket that is connected with this NOTIFY_SOCKET=; -1 where it is none, or nobody listens. NULL is none. */
+/* Returns a socket connected to this NOTIFY_SOCKET. -1: path is NULL or invalid, or no process
+ * listens. */
 int notify_connect(const char *path);
 
 #endif

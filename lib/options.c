@@ -9,10 +9,10 @@
 
 #include "version.h"
 
-static const char *program; /* NULL: not while options are parsed */
+static const char *program; /* NULL: no options are being parsed */
 static int status_unwritten;
 
-/* argp calls exit once it has printed. */
+/* Runs from argp's exit, after argp has printed. */
 static void check_output(void)
 {
     if (program == NULL || (fflush(stdout) == 0 && !ferror(stdout)))
@@ -21,7 +21,7 @@ static void check_output(void)
     _exit(status_unwritten);
 }
 
-/* argp has -? and --help. Where -h is no option of the program's own it is the same as these. */
+/* argp knows only -? and --help. -h means the same unless the program has an option -h. */
 static bool means_help(const struct argp *argp, const char *word)
 {
     for (const struct argp_option *option = argp->options; option != NULL && (option->name != NULL || option->key != 0 || option->doc != NULL); option++)

@@ -4,8 +4,9 @@
 
 #include <argp.h>
 
-/* As argp_parse. Wrong usage ends the program with the status `usage`; --help and --version that cannot be written with `unwritten` and a sentence,
- * where argp would say that all is well. */
+/* As argp_parse, with the exit status `usage` for wrong usage. If --help or --version cannot be
+ * written, the program ends with a message and the status `unwritten`; argp itself would report
+ * success. */
 error_t parse_options(const struct argp *argp, int argc, char **argv, unsigned flags, void *input, int usage, int unwritten);
 
 #endif

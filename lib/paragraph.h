@@ -1,9 +1,10 @@
-/* The one message form between the broker, its plugins and its helpers.
+/* The message format between the broker, its plugins and its helpers.
  *
- * A paragraph is one or more lines KEY=VALUE, closed by an empty line. KEY is [a-z][a-z0-9_]*, VALUE is
- * printable ASCII (0x20..0x7e) and may be empty. A key appears once. At most PARAGRAPH_PAIRS lines and
- * PARAGRAPH_BYTES bytes; anything else is malformed, and after a malformed paragraph the stream is lost.
- * rtf-plugin(7) documents the form for plugin authors; state/journal is written in it too. */
+ * A paragraph is one or more lines KEY=VALUE, followed by an empty line. KEY is [a-z][a-z0-9_]*.
+ * VALUE is printable ASCII (0x20..0x7e) and may be empty. A key appears once. A paragraph has at
+ * most PARAGRAPH_PAIRS lines and PARAGRAPH_BYTES bytes. Anything else is malformed, and the stream
+ * cannot be used after that. rtf-plugin(7) documents the format for plugin authors. state/journal
+ * has the same format. */
 #ifndef RTF_PARAGRAPH_H
 #define RTF_PARAGRAPH_H
 
@@ -14,7 +15,8 @@
 
 enum { PARAGRAPH_PAIRS = 64, PARAGRAPH_BYTES = 8192, KEY_BYTES = 32 };
 
-/* Keys and values point into the input's buffer: valid until the next paragraph_fill or paragraph_feed. */
+/* Keys and values point into the input's buffer, and are valid until the next paragraph_fill or
+ * paragraph_feed. */
 struct paragraph {
     int count;
     struct {
@@ -32,45 +34,47 @@ struct paragraph_output {
     size_t capacity, length;
 };
 
-/* NULL when the key is absent. */
+/* NULL: the key is absent. */
 const char *paragraph_get(const struct paragraph *paragraph, const char *key);
 
-/* 1: present and a plain decimal within [0, max]; 0: absent; -1: present and not that. */
+/* 1: a decimal number within [0, max]; 0: the key is absent; -1: the value is not such a number. */
 int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max, uint64_t *value);
 
-/* "ABOUT_WHAT": a key for one of several things that have the same. Both are words of the caller's, and fit. Returns joined. */
+/* Joins "ABOUT_WHAT", the key of one of several similar things. The caller makes sure that both
+ * fit. Returns joined. */
 const char *paragraph_key(char joined[static KEY_BYTES], const char *about, const char *what);
 
 /* One read(2). Returns what read returned; -1 with ENOBUFS when a paragraph exceeds PARAGRAPH_BYTES. */
 ssize_t paragraph_fill(struct paragraph_input *input, int fd);
 
-/* Appends bytes that came another way (a datagram, a file). False with errno when memory is out. */
+/* Appends bytes from another source (a datagram, a file). False with errno: out of memory. */
 bool paragraph_feed(struct paragraph_input *input, const void *bytes, size_t length);
 
-/* 1: *paragraph is the next one; 0: no complete one is there; -1: malformed, *why says how. */
+/* 1: *paragraph is the next paragraph; 0: no complete paragraph yet; -1: malformed, *why has the
+ * fault. */
 int paragraph_take(struct paragraph_input *input, struct paragraph *paragraph, const char **why);
 
 void paragraph_input_free(struct paragraph_input *input);
 
-/* Appends one line. The caller passes values of its own making; a value that is not printable ASCII is a
- * bug and aborts, for it would let text end the paragraph. */
+/* Append one line. A value must be printable ASCII: another value is a bug in the caller and
+ * aborts, because a newline in it would let a user's text end the paragraph. */
 void paragraph_add(struct paragraph_output *output, const char *key, const char *value);
 void paragraph_add_format(struct paragraph_output *output, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void paragraph_add_number(struct paragraph_output *output, const char *key, uint64_t value);
 void paragraph_add_stated(struct paragraph_output *output, const char *key, uint64_t value); /* unless it is 0 */
 
-/* Replaces what is not printable ASCII by '?', in place: for values, and for what a log may show of a user's text.
+/* Replaces all but printable ASCII by '?', in place: for values, and for a user's text in a log.
  * Returns text. */
 char *paragraph_clean(char *text);
 
 /* Appends the empty line that closes the paragraph. */
 void paragraph_close(struct paragraph_output *output);
 
-/* Appends text of another form, as it is, for who reads no paragraphs. */
+/* Appends text unchanged, for a reader of another format. */
 void paragraph_add_text(struct paragraph_output *output, const char *text, size_t length);
 
-/* Forgets the first `length` bytes, which have been written. */
+/* Drops the first `length` bytes after they are written. */
 void paragraph_drop(struct paragraph_output *output, size_t length);
 void paragraph_output_free(struct paragraph_output *output);
 

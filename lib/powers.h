@@ -1,19 +1,22 @@
-/* Powers (capabilities(7)), which a program keeps or gives up. Not part of confine.c, for libcap-ng knows the accounts database, and the reader, which is
- * linked statically, has to do without that. */
+/* Keeps or drops capabilities (capabilities(7)). This is not part of confine.c, because libcap-ng
+ * needs the accounts database, and rtf-reader is linked statically, without that. */
 #ifndef RTF_POWERS_H
 #define RTF_POWERS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Keeps these, CAP_... with -1 at the end, of what the process has, also for what it runs. */
+/* Keeps only these capabilities (CAP_..., -1 at the end), also for programs that this process
+ * executes. A capability that the process does not have is skipped. */
 bool confine_powers(const int keep[]);
 
-/* The power that perf events take here: CAP_PERFMON, or CAP_SYS_ADMIN where that is not enough: kernel.perf_event_paranoid=3, as
- * Debian's kernels have it from the start. Tried by a child. */
+/* The capability for perf events on this machine: CAP_PERFMON, or CAP_SYS_ADMIN where the kernel
+ * wants more (kernel.perf_event_paranoid=3, the default of Debian's kernels). A child process tries
+ * it out. */
 int confine_perf_power(void);
 
-/* Becomes an unprivileged user without any power, and with no group but its own and this other one; -1 is none. */
+/* Becomes an unprivileged user without capabilities, with no group except its own and `other`; -1:
+ * no other. */
 bool confine_to_user(uid_t uid, gid_t gid, gid_t other);
 
 #endif

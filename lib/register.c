@@ -29,7 +29,7 @@ static bool lock(int file, int how)
     return fcntl(file, how, &whole) == 0;
 }
 
-/* Whoever removes remnants may have taken it for one before it was locked. */
+/* Opens and locks an entry. Between the two steps register_tidy may have removed the file as stale. */
 static int take(int directory, const char *name)
 {
     for (int tries = 0; tries < TRIES; tries++) {
@@ -47,7 +47,7 @@ static bool write_entry(int file, const char *text, size_t length)
     return file >= 0 && ftruncate(file, 0) == 0 && pwrite(file, text, length, 0) == (ssize_t)length;
 }
 
-/* Of a broker that has just begun nothing is there yet: false. */
+/* False: not a complete entry. A broker that has just started has written nothing yet. */
 static bool read_entry(int file, struct registered *broker)
 {
     char text[TEXT];
@@ -62,7 +62,7 @@ static bool read_entry(int file, struct registered *broker)
            snprintf(broker->config, sizeof broker->config, "%s", config) < (int)sizeof broker->config;
 }
 
-/* Whose lock it is; false: nobody's. */
+/* The process that holds the lock. False: no process. */
 static bool get_holder(int file, pid_t *holder)
 {
     struct flock found = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -100,7 +100,8 @@ static bool each_name(int directory, bool (*each)(int directory, const char *nam
     return good;
 }
 
-/* Entries have a lock of a process, and what register_lock made that of an open file. */
+/* True if no process holds the file's lock. Entries have POSIX locks; files of register_lock have
+ * flock(2) locks. */
 static bool is_nobodys(int file, const char *name)
 {
     return name[0] == '.' ? flock(file, LOCK_EX | LOCK_NB) == 0 : lock(file, F_SETLK);
@@ -127,7 +128,7 @@ void register_tidy(bool ours)
     (void)each_name(directory, sweep_one, NULL);
     if (directory >= 0)
         close(directory);
-    (void)rmdir(REGISTER); /* if it is empty */
+    (void)rmdir(REGISTER); /* fails unless empty */
     run_directory_leave(held);
 }
 
@@ -153,7 +154,7 @@ bool register_each(bool (*each)(const struct registered *broker, void *with), vo
     return good;
 }
 
-/* ---- what one broker alone may have ---- */
+/* ---- locks that only one broker may hold ---- */
 
 static int take_lock(const char *name)
 {
@@ -168,11 +169,12 @@ static int take_lock(const char *name)
         return file;
     if (file >= 0)
         close(file);
-    errno = locked ? ENOENT : error; /* it was taken for a remnant just then */
+    errno = locked ? ENOENT : error; /* register_tidy removed the file just then */
     return -1;
 }
 
-/* A confined process may not make the directory, and need not: a file that was taken for a remnant is made the next time. */
+/* Tries again after register_tidy removed the file. Does not make the directory: a confined process
+ * cannot, and need not. */
 static int take_lock_at_once(const char *name)
 {
     int file = take_lock(name);
@@ -194,9 +196,9 @@ int register_lock(const char *name)
     return file;
 }
 
-/* ---- this broker's ---- */
+/* ---- this broker's entry ---- */
 
-/* The directory goes with its last entry: perhaps just now. -1 with errno. */
+/* The directory is removed with its last entry, perhaps just now. -1 with errno. */
 static int take_in_register(void)
 {
     for (int tries = 0; tries < TRIES; tries++) {
@@ -244,7 +246,7 @@ bool register_enter(int root, int lasting, int state, const char *config)
     return in_state && in_register;
 }
 
-/* ---- one of them ---- */
+/* ---- look for one broker ---- */
 
 static bool is_root_s(int directory)
 {

@@ -11,7 +11,7 @@ enum { UNITS_MAX = 1000000000 };
 
 static const struct {
     const char *name, *where;
-    size_t where_bytes; /* with its end */
+    size_t where_bytes; /* with its final zero */
     struct claim_key keys[CLAIM_VALUES];
 } resources[RESOURCES] = {
     [RESOURCE_CPU] = {.name = "cpu"},
@@ -126,7 +126,7 @@ struct claim *claims_push(struct claim **claims, enum resource resource)
 {
     struct claim *claim = calloc(1, sizeof *claim);
     if (claim == NULL)
-        abort(); /* the journal brings a new broker back to here */
+        abort(); /* a restarted broker continues from the journal */
     claim->resource = resource;
     while (*claims != NULL && (*claims)->resource < resource)
         claims = &(*claims)->next;
@@ -178,7 +178,7 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
     }
 }
 
-/* Without a guarantee there is none of them. */
+/* A claim without a guarantee states no values. */
 static bool get_values(const struct paragraph *paragraph, struct claim *claim)
 {
     char key[KEY_BYTES];

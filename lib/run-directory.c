@@ -19,7 +19,8 @@ static bool is_in_place(int fd)
     return fstat(fd, &held) == 0 && stat(RUN_DIRECTORY, &there) == 0 && held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
-/* Who leaves it last may take it away between any two steps; that again and again is not that. */
+/* The last user may remove the directory between any two steps; MOST tries in a row cannot fail for
+ * that reason. */
 int run_directory_hold(void)
 {
     enum { MOST = 100 };

@@ -1,5 +1,6 @@
-/* struct sched_attr of sched_setattr(2), under a name of our own: <linux/sched/types.h> cannot stand beside
- * <sched.h> on Debian 12, and glibc defines it itself only from 2.41 on. Times are nanoseconds. */
+/* struct sched_attr of sched_setattr(2), under another name: <linux/sched/types.h> conflicts with
+ * <sched.h> on Debian 12, and glibc defines the struct only from version 2.41 on. Times are
+ * nanoseconds. */
 #ifndef RTF_SCHEDATTR_H
 #define RTF_SCHEDATTR_H
 

@@ -10,7 +10,8 @@
 
 static bool is_unknown(enum resource resource, const char *name, char *why)
 {
-    static const char *const placed[] = {"bandwidth", "desired_bandwidth", "background"}; /* of a claim on a network or a disk */
+    /* keys of claims on a network or a disk */
+    static const char *const placed[] = {"bandwidth", "desired_bandwidth", "background"};
     const struct claim_key *keys = resource_keys(resource);
     struct guess guess = guess_begin(name);
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
@@ -23,7 +24,6 @@ static bool is_unknown(enum resource resource, const char *name, char *why)
     return guess.word != NULL ? fault(why, "is unknown there; did you mean \"%s\"?", guess.word) : fault(why, "is unknown there");
 }
 
-/* A number of the claim, by its key. */
 bool take_claim_value(struct claim *claim, const char *name, const json_t *value, char *why)
 {
     const struct claim_key *keys = resource_keys(claim->resource);
@@ -52,7 +52,8 @@ static bool take_claim_name(char *into, size_t size, const json_t *value, char *
     return true;
 }
 
-/* Not a path: it would have to be looked up with its user's rights, and no program of the broker's follows one of a user's. */
+/* Takes a name, not a path: a path must be looked up with its user's rights, and no program of the
+ * broker follows a user's path. */
 static bool take_where(struct claim *claim, const json_t *value, char *why)
 {
     const char *text = json_string_value(value);
@@ -66,7 +67,7 @@ static bool take_where(struct claim *claim, const json_t *value, char *why)
     return true;
 }
 
-/* Bytes a second: a number, a size, or a rate as links have it. */
+/* Takes bytes per second: a number, a size, or a bit rate as of links. */
 bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why)
 {
     uint64_t bits;
@@ -106,28 +107,28 @@ static bool bytes_in_period(const struct claim *claim, uint64_t bandwidth, uint6
     return *bytes != 0 || fault(why, "has a bandwidth that is more than %lluB in a period", (unsigned long long)WIRE_BYTES_MAX);
 }
 
-/* So many bytes in each period; without one, in each second. */
+/* Converts a bandwidth to bytes per period; without a period, to bytes per second. */
 bool settle_bandwidths(struct claim *claim, const struct bandwidths *bandwidths, char *why)
 {
     uint64_t *const desired = claim_desired_value(claim);
     if (bandwidths->needed != 0 && claim->values[0] != 0)
-        return fault(why, "has the key \"bandwidth\" beside \"bytes\": either says how much");
+        return fault(why, "has both keys \"bandwidth\" and \"bytes\": state only one");
     if (bandwidths->desired != 0 && *desired != 0)
-        return fault(why, "has the key \"desired_bandwidth\" beside \"desired_bytes\": either says how much");
+        return fault(why, "has both keys \"desired_bandwidth\" and \"desired_bytes\": state only one");
     if (claim->values[1] == 0 && (bandwidths->needed != 0 || bandwidths->desired != 0))
         claim->values[1] = second;
     return (bandwidths->needed == 0 || bytes_in_period(claim, bandwidths->needed, &claim->values[0], why)) &&
            (bandwidths->desired == 0 || bytes_in_period(claim, bandwidths->desired, desired, why));
 }
 
-/* What is asked for without a guarantee is no amount: it has a place, and perhaps a line. */
+/* A claim without a guarantee has no amount, only a device and a plugin. */
 static bool says_only_where(const struct claim *claim, const json_t *value, char *why)
 {
     const char *key;
     json_t *member;
     json_object_foreach((json_t *)value, key, member)
         if (strcmp(key, "background") != 0 && strcmp(key, "plugin") != 0 && strcmp(key, resource_where(claim->resource)) != 0)
-            return fault(why, "has the key \"%s\" beside \"background\": what asks for no guarantee says only %s and plugin", key, resource_where(claim->resource));
+            return fault(why, "has the key \"%s\" beside \"background\": a claim without a guarantee states only %s and plugin", key, resource_where(claim->resource));
     return true;
 }
 

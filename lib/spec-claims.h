@@ -1,4 +1,5 @@
-/* The claims of a spec on other resources than CPU time, as jansson has them. False: *why. */
+/* Parses the claims of a spec on resources other than CPU time, from jansson values. False: *why
+ * has the fault. */
 #ifndef RTF_SPEC_CLAIMS_H
 #define RTF_SPEC_CLAIMS_H
 
@@ -6,18 +7,19 @@
 
 #include "resource.h"
 
-/* Bytes a second, as the claim says them; 0: it does not. */
+/* Bytes per second, as stated in the claim; 0: not stated. */
 struct bandwidths {
     uint64_t needed, desired;
 };
 
-/* One claim, into its place in *claims. */
+/* Parses one claim and puts it into *claims. */
 bool take_claim(enum resource resource, const json_t *value, struct claim **claims, char *why);
 
-/* A number of the claim, by its key. */
+/* Parses one value of the claim, by its key. */
 bool take_claim_value(struct claim *claim, const char *name, const json_t *value, char *why);
 
-/* A number, a size, or a rate as links have it; and so many bytes in each period of the claim, or in each second where it has none. */
+/* Parses a bandwidth: a number, a size, or a bit rate. settle_bandwidths converts it to bytes per
+ * period of the claim; without a period, to bytes per second. */
 bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why);
 bool settle_bandwidths(struct claim *claim, const struct bandwidths *bandwidths, char *why);
 

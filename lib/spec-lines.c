@@ -63,7 +63,7 @@ static bool get_name(const struct paragraph *paragraph, const char *key, size_t 
     return true;
 }
 
-/* What is granted beyond what was asked for no spec can say. */
+/* No spec may state `least`: only a grant may be larger than the request. */
 static bool claims_are_asked(const struct claim *claims)
 {
     while (claims != NULL && claims->least == 0)
@@ -83,7 +83,7 @@ bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec)
         return false;
     snprintf(mode.name, sizeof mode.name, "%s", name);
     spec_take_mode(spec, &mode);
-    /* The rule on the least runtime looks at that one. */
+    /* spec_least_runtime is at most the runtime of each mode. */
     return mode.runtime == 0 || (mode.runtime_least != 0 && mode.runtime_least <= mode.runtime);
 }
 
@@ -93,7 +93,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
     uint64_t priority, importance, weight, attach, none, ignore, thread, life, process, waits, dry;
     const char *cpus = paragraph_get(paragraph, "cpus");
     *spec = (struct spec){0};
-    /* The token first, as above: it belongs to the answer even if the rest is wrong. */
+    /* The token first, as in spec_parse: it belongs to the answer even if the rest is wrong. */
     if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) || !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
         !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) || !get_number(paragraph, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
         !spec_get_mode(paragraph, spec) ||

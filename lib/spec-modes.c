@@ -6,9 +6,9 @@
 #include "spec-claims.h"
 #include "spec-values.h"
 
-/* What one mode needs: what it does not say is as in the spec. */
+/* The needs of one mode. Where a mode states nothing, the value of the spec holds. */
 struct needs {
-    uint64_t runtime, amounts[RESOURCES]; /* the first value of each claim */
+    uint64_t runtime, amounts[RESOURCES]; /* amounts: the first value of each claim */
 };
 
 static struct claim *claim_on(struct claim *claims, enum resource resource)
@@ -18,7 +18,7 @@ static struct claim *claim_on(struct claim *claims, enum resource resource)
     return claims;
 }
 
-/* {"bytes": 512}: nothing else of a claim changes from mode to mode. */
+/* Takes {"bytes": 512}: only the amount of a claim may change from mode to mode. */
 static bool take_amount(const struct claim *claim, const json_t *value, uint64_t *amount, char *why)
 {
     struct claim other = *claim;
@@ -27,7 +27,7 @@ static bool take_amount(const struct claim *claim, const json_t *value, uint64_t
     const json_t *bandwidth = json_object_get(value, "bandwidth"), *given = json_object_get(value, first);
     other.values[0] = 0;
     if (claim->background)
-        return fault(why, "is \"background\" in all modes: no mode needs more of it");
+        return fault(why, "is a claim without a guarantee (\"background\"), which no mode can change");
     if (json_object_size(value) != 1 || (given == NULL && (bandwidth == NULL || resource_where(claim->resource) == NULL)))
         return fault(why, "must be an object with the key \"%s\" alone%s", first, resource_where(claim->resource) == NULL ? "" : ", or \"bandwidth\"");
     if (given != NULL ? !take_claim_value(&other, first, given, why) : !take_bandwidth(bandwidth, &bandwidths.needed, why) || !settle_bandwidths(&other, &bandwidths, why))
@@ -42,9 +42,9 @@ static bool take_need(const struct spec *spec, const char *key, const json_t *va
     if (strcmp(key, "runtime") == 0)
         return take_time(value, &needs->runtime, why);
     if (!resource_from_name(key, &resource) || resource == RESOURCE_CPU)
-        return fault(why, "is unknown there: a mode has a runtime, and of each claim how much");
+        return fault(why, "is unknown there: a mode may state a runtime, and the amount of each claim");
     const struct claim *claim = claim_on(spec->claims, resource);
-    return claim != NULL ? take_amount(claim, value, &needs->amounts[resource], why) : fault(why, "needs a claim beside the modes");
+    return claim != NULL ? take_amount(claim, value, &needs->amounts[resource], why) : fault(why, "needs a claim on this resource beside \"modes\"");
 }
 
 static bool take_mode(const struct spec *spec, const char *name, const json_t *mode, struct needs *needs, char *why)
@@ -69,7 +69,8 @@ static void widen(struct needs *most, const struct needs *needs)
         most->amounts[i] = needs->amounts[i] > most->amounts[i] ? needs->amounts[i] : most->amounts[i];
 }
 
-/* Admitted is the most that any of them needs, of each resource; kept is what the one that is on needs. */
+/* The broker admits the maximum over all modes of each resource, and enforces the needs of the
+ * current mode. */
 static void settle_modes(struct spec *spec, const char *name, const struct needs *most, const struct needs *on, uint64_t least)
 {
     struct mode mode = {.runtime = on->runtime < most->runtime ? on->runtime : 0, .runtime_least = least < most->runtime ? least : 0};
@@ -100,7 +101,7 @@ static bool take_all_modes(const json_t *modes, const char *chosen, struct spec 
     if (!json_is_object(modes) || json_object_size(modes) == 0 || json_object_size(modes) > MODES_MAX)
         return fault(why, "must be an object with 1 to %d modes, such as {\"sd\": {\"runtime\": \"2ms\"}}", MODES_MAX);
     if (desires_more(spec))
-        return fault(why, "cannot stand beside what the spec would rather have: a mode is what is needed");
+        return fault(why, "cannot stand beside a desired runtime or amount: modes state only needs");
     for (const struct claim *claim = spec->claims; claim != NULL; claim = claim->next)
         base.amounts[claim->resource] = claim->values[0];
     json_object_foreach((json_t *)modes, name, mode) {
@@ -114,12 +115,12 @@ static bool take_all_modes(const json_t *modes, const char *chosen, struct spec 
             on = needs;
     }
     if (with_runtime != 0 && with_runtime != json_object_size(modes))
-        return fault(why, "must have a runtime in each, or in none, where the spec has none beside them");
+        return fault(why, "must have a runtime in each mode or in none, if the spec itself has none");
     settle_modes(spec, chosen, &most, &on, least);
     return true;
 }
 
-/* NULL, or the key that is wrong and why. */
+/* NULL, or the wrong key with the fault in *why. */
 const char *take_modes(const json_t *object, struct spec *spec, char *why)
 {
     const json_t *modes = json_object_get(object, "modes"), *mode = json_object_get(object, "mode");
@@ -130,7 +131,7 @@ const char *take_modes(const json_t *object, struct spec *spec, char *why)
     if (modes != NULL && !take_all_modes(modes, is_name ? name : "", spec, why))
         return "modes";
     if (mode == NULL) {
-        fault(why, "need the key \"mode\" beside them, which names the one that is on");
+        fault(why, "needs the key \"mode\" beside it, the name of the current mode");
         return "modes";
     }
     if (!is_name || json_object_get(modes, name) == NULL) {

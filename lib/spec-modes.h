@@ -1,4 +1,5 @@
-/* The modes of a spec: the most that any of them needs is asked for, what the one that is on needs is kept. */
+/* The modes of a spec: the broker admits the maximum need over all modes, and enforces the need of
+ * the current mode. */
 #ifndef RTF_SPEC_MODES_H
 #define RTF_SPEC_MODES_H
 
@@ -6,7 +7,8 @@
 
 #include "spec.h"
 
-/* After all other keys, which say what a mode that does not needs. NULL, or the key that is wrong, and why. */
+/* Call this after all other keys, which hold for every mode that states nothing else. NULL, or the
+ * wrong key with the fault in *why. */
 const char *take_modes(const json_t *object, struct spec *spec, char *why);
 
 #endif

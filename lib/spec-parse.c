@@ -102,7 +102,7 @@ static bool take_name(const json_t *value, char **into, size_t max, char *reason
     free(*into);
     *into = strdup(text);
     if (*into == NULL)
-        abort(); /* state/ brings a new broker back to here */
+        abort(); /* a restarted broker continues from state/ */
     return true;
 }
 
@@ -126,13 +126,13 @@ static bool take_token(const json_t *value, void *into, char *reason)
 
 static bool take_comment(const json_t *value, void *into, char *reason)
 {
-    (void)into; /* for the owner's eyes: it goes nowhere */
+    (void)into; /* for the owner only; not used */
     if (!json_is_string(value) || json_string_length(value) > COMMENT_MAX)
         return fault(reason, "must be a string of at most %d bytes", COMMENT_MAX);
     return true;
 }
 
-/* They are about all the others, and are taken after these. */
+/* These keys refer to all others, so take_modes takes them at the end. */
 static bool take_later(const json_t *value, void *into, char *reason)
 {
     (void)value;
@@ -169,8 +169,8 @@ static const struct {
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* jansson keeps no places, but it keeps the keys' order: the n-th key that it hands out is the n-th string at
- * depth 1 with a colon behind it. The text is known to be one good JSON object. */
+/* Finds the line of a key. jansson keeps no positions, but keeps the order of keys: the n-th key is
+ * the n-th string at depth 1 before a colon. The text is a valid JSON object. */
 static int line_of_key(const char *text, size_t length, int number)
 {
     int line = 1, depth = 0, line_of_string = 1;
@@ -188,7 +188,7 @@ static int line_of_key(const char *text, size_t length, int number)
     return line;
 }
 
-/* A key is shown only when it is plain: a user's control characters have no place in a log. */
+/* Shows only a valid key: control characters of a user must not reach a log. */
 static void name_key(const char *text, size_t length, const char *key, int number, char shown[static 112])
 {
     const char *plain = name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?";
@@ -227,7 +227,7 @@ static json_t *parse_object(const char *text, size_t length, char *reason)
     if (object == NULL && json_error_code(&error) == json_error_numeric_overflow)
         fault(reason, "line %d: a number is too big: no key takes more than %llu", error.line, (unsigned long long)TIME_MAX);
     else if (object == NULL) {
-        paragraph_clean(error.text); /* jansson quotes the offending text */
+        paragraph_clean(error.text); /* jansson quotes the faulty text */
         fault(reason, "is not one JSON object: line %d, column %d: %.120s", error.line, error.column, error.text);
     } else if (!json_is_object(object)) {
         fault(reason, "must be one JSON object, such as {\"runtime\": \"8ms\", \"period\": \"40ms\"}");
@@ -248,7 +248,7 @@ bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[
     json_t *object = parse_object(text, length, reason);
     if (object == NULL)
         return false;
-    /* First, so that even the answer to a spec that is wrong elsewhere can be told from others. */
+    /* First, so that the answer to an invalid spec can be told from others, too. */
     (void)take_token(json_object_get(object, "token"), &spec->token, why);
     json_object_foreach(object, key, value) {
         wrong = take_key(key, value, spec, why) ? NULL : key;

@@ -1,13 +1,14 @@
-/* From the text of NAME.json to a spec (rtf-spec(5)), and from that of NAME.tid to a thread. Every byte is a user's: it is read with his rights only. */
+/* Parses the text of NAME.json to a spec (rtf-spec(5)), and that of NAME.tid to a thread. The text
+ * is hostile: a process with only the user's rights parses it. */
 #ifndef RTF_SPEC_PARSE_H
 #define RTF_SPEC_PARSE_H
 
 #include "spec.h"
 
-/* False: *reason says which key, where, and what is allowed. Whatever it says, spec_free is to be called. */
+/* False: *reason names the key, its line, and the allowed values. Call spec_free in any case. */
 bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES]);
 
-/* The content of NAME.tid: one decimal thread id and perhaps a newline. */
+/* Parses NAME.tid: one decimal thread id, and at most one newline. */
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid);
 
 #endif

@@ -5,7 +5,7 @@
 #include "units.h"
 #include "wire.h"
 
-/* "1.5ms", 1000.0 and 1e3 can be said otherwise. */
+/* Suggests what was probably meant by "1.5ms", 1000.0 or 1e3. */
 static bool no_time(const json_t *value, char *reason)
 {
     static const char allowed[] = "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms, s, min, h or d, from 1us to 3600s";

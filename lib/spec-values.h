@@ -1,4 +1,5 @@
-/* The values of a spec's keys, as jansson has them: times, sizes and whole numbers. False: *why says what is allowed; key and line are put before it. */
+/* Parses the values of a spec's keys from jansson: times, sizes and whole numbers. False: *why says
+ * what is allowed; the caller puts key and line before it. */
 #ifndef RTF_SPEC_VALUES_H
 #define RTF_SPEC_VALUES_H
 
@@ -10,13 +11,14 @@
 
 #define fault(why, ...) fault_in(why, REASON_BYTES, __VA_ARGS__)
 
-/* Microseconds, from 1 to TIME_MAX: into a uint64_t, which is void here for it stands in a table with others. */
+/* Parses a time, from 1 to TIME_MAX microseconds, into a uint64_t. (void, because all functions of
+ * the key table have one type.) */
 bool take_time(const json_t *value, void *into, char *why);
 
-/* From 1 to max. */
+/* A whole number from 1 to max. */
 bool take_integer(const json_t *value, json_int_t max, json_int_t *into, char *why);
 
-/* From 1 to WIRE_BYTES_MAX. */
+/* Bytes, from 1 to WIRE_BYTES_MAX. */
 bool take_bytes(const json_t *value, uint64_t *bytes, char *why);
 
 #endif

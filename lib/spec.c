@@ -89,11 +89,11 @@ const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES
         return "runtime";
     }
     if (spec->dry_run && spec->attach != 0) {
-        fault_in(why, REASON_BYTES, "cannot stand beside the key \"attach\": a dry run holds nothing that a thread could be attached to");
+        fault_in(why, REASON_BYTES, "cannot stand beside the key \"attach\": a dry run reserves nothing");
         return "dry_run";
     }
     if (spec->attach != 0 && !spec_claims_cpu(spec) && !claims_have(spec->claims, RESOURCE_NETWORK) && !claims_have(spec->claims, RESOURCE_DISK)) {
-        fault_in(why, REASON_BYTES, "needs a claim on CPU time beside it, such as runtime and period, or on a network or disk");
+        fault_in(why, REASON_BYTES, "needs a claim beside it: on CPU time (such as runtime and period), a network or a disk");
         return "attach";
     }
     if (spec->desired_runtime == 0)

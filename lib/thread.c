@@ -18,7 +18,7 @@
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
-enum { PF_EXITING_FLAG = 0x00000004, PF_KTHREAD_FLAG = 0x00200000 }; /* include/linux/sched.h; shown in /proc/PID/stat field 9 */
+enum { PF_EXITING_FLAG = 0x00000004, PF_KTHREAD_FLAG = 0x00200000 }; /* include/linux/sched.h; field 9 of /proc/PID/stat */
 
 static const struct {
     const char *name;
@@ -108,14 +108,14 @@ static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
 
 bool thread_look(pid_t tid, struct identity *identity)
 {
-    char text[1024]; /* the name, and 51 numbers */
+    char text[1024]; /* the name and 51 numbers */
     char state;
     unsigned flags;
     unsigned long long start;
     *identity = (struct identity){.tid = tid};
     if (!read_proc(tid, "stat", text, sizeof text))
         return false;
-    /* The name in parentheses is the user's and may hold anything: the fields start behind the last ')'. */
+    /* The name in parentheses is the user's and may hold any byte: the fields start after the last ')'. */
     const char *fields = strrchr(text, ')');
     if (fields == NULL || sscanf(fields + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu "
                                  "%*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
@@ -136,7 +136,7 @@ bool thread_sleeps(pid_t tid)
     return thread_look(tid, &now) && !now.runnable;
 }
 
-/* Linux 6.13; as in its include/uapi/linux/pidfd.h. */
+/* As in include/uapi/linux/pidfd.h of Linux 6.13. */
 struct kernel_pidfd_info {
     uint64_t mask, cgroup;
     uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
@@ -207,12 +207,12 @@ int thread_find(pid_t tid, bool with_start, struct identity *identity)
     if (pidfd < 0)
         return -1;
     *identity = (struct identity){.tid = tid};
-    /* Root's may be a kernel thread: that only /proc tells. */
+    /* A thread of root may be a kernel thread, which only /proc tells. */
     bool by_pidfd = !with_start && thread_of_pidfd(pidfd, identity) && identity->tid == tid && identity->real_uid != 0;
     bool seen = by_pidfd || (thread_look(tid, identity) && thread_owner(pidfd, tid, identity));
     int error = seen ? ESRCH : errno;
     if (by_pidfd)
-        identity->started_by = thread_now(); /* it lived after that, as the pidfd is about to say */
+        identity->started_by = thread_now(); /* the pidfd shows below that the thread lived at this time */
     if (seen && !identity->ended && !thread_has_ended(pidfd))
         return pidfd;
     close(pidfd);
@@ -232,7 +232,7 @@ bool thread_attributes(pid_t tid, struct attributes *attributes)
             attributes->policy = (enum policy)i;
     attributes->reset_on_fork = (kernel.flags & SCHED_FLAG_RESET_ON_FORK) != 0;
     attributes->priority = (int)kernel.priority;
-    /* sched_getattr hides it under real-time policies */
+    /* sched_getattr returns no nice value under real-time policies */
     attributes->nice = policy_is_real_time(attributes->policy) ? getpriority(PRIO_PROCESS, (id_t)tid) : kernel.nice;
     attributes->runtime = kernel.runtime / 1000;
     attributes->deadline = kernel.deadline / 1000;
@@ -258,7 +258,7 @@ int64_t thread_started(const struct identity *identity)
     return booted + (int64_t)identity->start * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
-/* Not by printf(3): of these keys there are two dozen in an attachment. */
+/* Not by printf(3): an attachment has two dozen of these keys. */
 static const char *with_prefix(char name[static 48], const char *prefix, const char *key)
 {
     if (prefix[0] == '\0')

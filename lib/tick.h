@@ -1,15 +1,16 @@
-/* The kernel's tick. SCHED_DEADLINE threads are told only then that their runtime is used up, unless a timer of its own ends it. */
+/* The kernel's tick. The kernel notices that a SCHED_DEADLINE thread has used up its runtime at the
+ * next tick, unless a high-resolution timer (HRTICK_DL) fires before. */
 #ifndef RTF_TICK_H
 #define RTF_TICK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Its length in us: the step of the clock that moves once a tick. */
+/* The length of a tick in us: the resolution of the coarse clock, which advances once per tick. */
 uint64_t tick_length(void);
 
-/* Whether the kernel feature HRTICK_DL is known to be on. Its file is often closed to everybody, root too (lockdown): then it is off,
- * as it is by default. */
+/* True if the kernel feature HRTICK_DL is known to be on. Often nobody can read its file, not even
+ * root (lockdown): then false, the kernel's default. */
 bool tick_is_not_awaited(void);
 
 #endif

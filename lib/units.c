@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Reads digits at *text and moves it behind them. */
+/* Reads a number at *text and moves *text past it. */
 static bool take_number(const char **text, uint64_t max, uint64_t *value)
 {
     const char *digit = *text;
@@ -61,7 +61,7 @@ int poll_milliseconds(int64_t nanoseconds)
     return milliseconds <= 0 ? 0 : milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
 }
 
-/* The digits of a number, perhaps with a point; *scale: how many of them are behind it. */
+/* Reads digits, possibly with a point. *scale: the number of digits after the point. */
 static bool take_decimal(const char **text, uint64_t *digits, int *scale)
 {
     bool any = false, point = false;
@@ -156,7 +156,7 @@ char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]
     return text;
 }
 
-/* For thirty numbers and times that are written for each request; by printf(3) a create took 5 us longer. */
+/* Replaces printf(3): with printf the thirty numbers of each request made a create 5 us longer. */
 static char *digits_before(char *end, uint64_t number)
 {
     do
@@ -176,7 +176,7 @@ char *format_seconds(int64_t nanoseconds, char text[static SECONDS_TEXT])
     const uint64_t second = 1000000000, time = nanoseconds < 0 ? 0 : (uint64_t)nanoseconds;
     char *end = text + SECONDS_TEXT - 1, *point = end - 10;
     *end = '\0';
-    (void)digits_before(end, second + time % second); /* with its zeros */
+    (void)digits_before(end, second + time % second); /* the added second keeps the leading zeros */
     *point = '.';
     return digits_before(point, time / second);
 }
@@ -216,7 +216,7 @@ bool parse_cpus(const char *text, cpu_set_t *cpus)
     }
 }
 
-/* Word by word, as sched_setaffinity(2) has the set: most of its 1,024 bits are zero. */
+/* Looks at words of the set and not at bits: most of the 1,024 bits are zero. */
 int cpu_from(const cpu_set_t *cpus, int cpu)
 {
     enum { BITS = 8 * sizeof(unsigned long), WORDS = CPU_SETSIZE / BITS };

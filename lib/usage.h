@@ -1,5 +1,5 @@
-/* -h, --help and --version of programs without other options, and the check that standard output was written. These programs share no object file, so this is
- * a header. */
+/* -h, --help and --version of programs without other options, and a check that standard output was
+ * written. This is a header because these programs share no object file. */
 #ifndef RTF_USAGE_H
 #define RTF_USAGE_H
 
@@ -20,7 +20,8 @@ static inline int end_output(const char *name)
     return EX_IOERR;
 }
 
-/* Whether one of these is the first word. Then the answer is printed, and *status is the exit status. usage: what follows the program's name. */
+/* True if the first argument is one of these options: then the answer is printed, and *status is
+ * the exit status. usage: the text after the program's name. */
 static inline bool usage_asked(int argc, char **argv, const char *name, const char *usage, int *status)
 {
     const char *word = argc > 1 ? argv[1] : "";

@@ -1,4 +1,4 @@
-/* Of all programs together. */
+/* The version of all programs. */
 #ifndef RTF_VERSION
 #define RTF_VERSION "1.0"
 #endif

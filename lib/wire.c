@@ -10,7 +10,7 @@ struct unit {
     uint64_t is;
 };
 
-/* Digits, and one of the units. */
+/* Parses digits followed by one of the units. */
 static bool parse_with_unit(const char *text, const struct unit *units, uint64_t most, uint64_t *value)
 {
     char digits[NUMBER_TEXT];

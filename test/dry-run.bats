@@ -135,7 +135,7 @@ is_asked() {
     sleeper $ALICE
     answer=$(spec $ALICE cam $'{"runtime": "1ms", "period": "10ms",\n"attach": '"$SLEEPER"$',\n"dry_run": true}')
     said '[.result, has("dry_run")]' '["BAD_SPEC",false]' "$answer"
-    said .reason '"cam.json: key \"dry_run\" (line 3) cannot stand beside the key \"attach\": a dry run holds nothing that a thread could be attached to"' "$answer"
+    said .reason '"cam.json: key \"dry_run\" (line 3) cannot stand beside the key \"attach\": a dry run reserves nothing"' "$answer"
     spec $ALICE cam "$(dry 1)" >/dev/null
     said '[.request, .result, .reason]' '["attach","ATTACH_FAIL","cam.json has no grant to attach a thread to"]' "$(attach $ALICE cam "$SLEEPER")"
     is_policy "$SLEEPER" other

@@ -51,7 +51,7 @@ within() {
     }
     refused 66 'there is no disk of that name' nosuchdisk
     refused 66 'No such file or directory' "$WORK/nothing"
-    refused 66 'this is in memory (tmpfs), and on no disk' /dev/shm
+    refused 66 'this is in memory (tmpfs), not on a disk' /dev/shm
     refused 66 'this is on a file system that has no disk' /proc
     refused 66 'this is a device, but no disk' /dev/null
     refused 66 'this is neither the name of a disk, such as sda, nor a path' 'a b'

@@ -46,7 +46,7 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
         fails 64 "rtf declare: --disk $2: $1" rtf declare cam --disk "$2"
     }
     broker_start
-    refused 'this is in memory (tmpfs), and on no disk' /dev/shm:1MB
+    refused 'this is in memory (tmpfs), not on a disk' /dev/shm:1MB
     refused 'this is on a file system that has no disk' /proc:1MB
     refused 'this is a device, but no disk' /dev/null:1MB
     refused 'Permission denied' "$WORK/closed/rec:1MB"
@@ -56,8 +56,8 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
         refused 'this is on an overlay, whose layers may be on several disks: name the disk' "$WORK/over:1MB"
         umount "$WORK/over"
     fi
-    refused 'this does not say how much: a size such as 640kB, after a colon where the disk is named' "$WORK/mounted"
-    refused 'after the comma stands block= and a size, such as block=32KiB' "$LOOP:1MB,period=5ms"
+    refused 'no size is given: write SIZE or DISK:SIZE, with a size such as 640kB' "$WORK/mounted"
+    refused 'write block= and a size after the comma, such as block=32KiB' "$LOOP:1MB,period=5ms"
     [ -z "$(ls -A "$SPECS/$ALICE" 2>/dev/null)" ]
     # What is no size is the broker's to say.
     fails 125 '*"bandwidth", which must be*' rtf_run --disk "$LOOP:1Mb" true
@@ -102,7 +102,7 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     broker_start
     eventually test -s "$SPOOL/status.json"
     seen_as dm-0
-    fails 125 "rtf-run: --disk $WORK/mounted/rec:1MB: this is on dm-0, which hands on what it gets to other disks, such as sda2: name one of those, unless plugins.conf has a line for dm-0" \
+    fails 125 "rtf-run: --disk $WORK/mounted/rec:1MB: this is on dm-0, which passes its data on to other disks, such as sda2: name one of them, or give dm-0 a line in plugins.conf" \
         among "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run --disk "$WORK/mounted/rec:1MB"
     seen_as dm-7
     among "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run --disk "$WORK/mounted/rec:1MB" | jq -e '.disk.device == "dm-7"'

@@ -101,10 +101,10 @@ static void what_is_mapped_onto_others_is_told_with_them(void **state)
     (void)state;
     assert_int_equal(disk_place_of(sys, "dev/block/253:0", disk, reason), DISK_PLACE_STACKED);
     assert_string_equal(disk, "dm-0");
-    assert_string_equal(reason, "this is on dm-0, which hands on what it gets to other disks, such as sda1: name one of those, unless plugins.conf has a line for dm-0");
+    assert_string_equal(reason, "this is on dm-0, which passes its data on to other disks, such as sda1: name one of them, or give dm-0 a line in plugins.conf");
     assert_int_equal(disk_place_of(sys, "class/block/md0p1", disk, reason), DISK_PLACE_STACKED);
     assert_string_equal(disk, "md0");
-    assert_string_equal(reason, "this is on md0, which hands on what it gets to other disks: name one of those, unless plugins.conf has a line for md0");
+    assert_string_equal(reason, "this is on md0, which passes its data on to other disks: name one of them, or give md0 a line in plugins.conf");
 }
 
 static void what_no_claim_can_name_is_none(void **state)
@@ -113,7 +113,7 @@ static void what_no_claim_can_name_is_none(void **state)
     assert_int_equal(disk_place_of(sys, "dev/block/8:16", disk, reason), DISK_PLACE_NONE);
     assert_non_null(strstr(reason, "lists no such device"));
     assert_int_equal(disk_place_of(sys, "dev/block/104:0", disk, reason), DISK_PLACE_NONE);
-    assert_string_equal(reason, "its disk has a name that no claim can have");
+    assert_string_equal(reason, "the name of its disk is not valid in a claim");
 }
 
 int main(void)

@@ -411,7 +411,7 @@ static void claims_are_told_with_their_key(void **state)
     refused("{\"disk\": {\"devise\": \"sda\"}}", "which is unknown there; did you mean \"device\"?");
     refused("{\"units\": {\"count\": 1, \"\\u001b[31m\": 1}}", "has the key \"?\", which is unknown there");
     refused("{\"units\": {\"count\": 1, \"plugin\": \"a b\"}}", "has the key \"plugin\", which must be a string");
-    refused("{\"units\": {\"count\": 1},\n\"attach\": 5}", "key \"attach\" (line 2) needs a claim on CPU time beside it");
+    refused("{\"units\": {\"count\": 1},\n\"attach\": 5}", "key \"attach\" (line 2) needs a claim beside it: on CPU time");
     refused("{\"cpu\": {\"count\": 1}}", "is unknown");
 }
 
@@ -511,7 +511,7 @@ static void what_asks_for_no_guarantee_says_only_where(void **state)
         for (int on_disk = 0; on_disk < 2; on_disk++) {
             char json[128], said[160];
             snprintf(json, sizeof json, "{\"%s\": {%s, \"background\": true}}", on_disk ? "disk" : "network", beside[i]);
-            snprintf(said, sizeof said, "has the key %.*s beside \"background\": what asks for no guarantee says only %s and plugin", (int)(strlen(beside[i]) - 3), beside[i],
+            snprintf(said, sizeof said, "has the key %.*s beside \"background\": a claim without a guarantee states only %s and plugin", (int)(strlen(beside[i]) - 3), beside[i],
                      on_disk ? "device" : "interface");
             refused(json, said);
         }
@@ -521,7 +521,7 @@ static void what_asks_for_no_guarantee_says_only_where(void **state)
     /* A mode says how much, and here nothing is. */
     taken("{\"runtime\": 4, \"period\": 9, \"modes\": {\"a\": {\"runtime\": 5}}, \"mode\": \"a\", \"disk\": {\"background\": true}}");
     assert_true(spec.claims->background);
-    refused("{\"modes\": {\"a\": {\"disk\": {\"bytes\": 5}}}, \"mode\": \"a\", \"disk\": {\"background\": true}}", "with the key \"disk\", which is \"background\" in all modes");
+    refused("{\"modes\": {\"a\": {\"disk\": {\"bytes\": 5}}}, \"mode\": \"a\", \"disk\": {\"background\": true}}", "with the key \"disk\", which is a claim without a guarantee");
 }
 
 static int tear_down(void **state)
