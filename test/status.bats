@@ -252,9 +252,21 @@ END
     [ "$(publisher)" != "$first" ]
     [ "$(stat -c '%u %g %04a' "$STATUS")" = "0 $GROUP 0640" ]
     [ ! -e "$SPOOL/.status.json.new" ]
-    eventually grep -q 'the writer of status.json ended and is started again' "$EVENTS"
+    eventually grep -q 'the writer of status.json is started again: it ended' "$EVENTS"
     spec $ALICE more "$cam" >/dev/null
     eventually says '.reservations == 2'
+}
+
+@test "a broker that ends says so, although its writer dies over just that" {
+    broker_start
+    first=$(publisher)
+    strace -qq -o "$WORK/trace" -p "$first" -e trace=renameat -e inject=renameat:signal=KILL 2>"$WORK/strace" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually is_traced "$first"
+    says '.running'
+    broker_stop TERM
+    grep -q 'killed by SIGKILL' "$WORK/trace"
+    says '.running == false'
 }
 
 # bats test_tags=turn:1

@@ -11,12 +11,12 @@
 
 #include "acl.h"
 #include "attachments.h"
-#include "coprocess.h"
 #include "event.h"
 #include "ledger.h"
 #include "plugins.h"
 #include "debts.h"
 #include "spool.h"
+#include "supervise.h"
 #include "units.h"
 #include "version.h"
 #include "reservations.h"
@@ -28,37 +28,34 @@ enum { SCHEMA = 1 };
  * be written is tried again after 1, 2, 4 and then each 8 seconds. */
 static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000), longest_pause = INT64_C(8000000000); /* ns */
 
-static void ready(struct source *source, uint32_t events);
-static void go_on(struct timer *due);
+static void status_is_due(struct timer *timer);
 
-static struct coprocess publisher = {.source.ready = ready, .in = -1, .out = -1};
-static int child = -1;
-static char since[40], config[PATH_MAX];
-
-/* NONE -> TOLD -> SETTLED -> CHANGED -> TOLD, or TOLD -> CHANGED when it could not be written; from each of them to GONE when the writer ends, and
- * from there to TOLD. In CHANGED and GONE something is to be done at its time. */
-enum state {
-    NONE,    /* there is no writer, and will be none */
-    GONE,
+/* SETTLED -> CHANGED -> TOLD -> SETTLED, or TOLD -> CHANGED when it could not be written or the writer has ended. In CHANGED something is to be done at its
+ * time; without a writer, when there is one again. */
+enum told {
     SETTLED, /* the file has what was told last */
     CHANGED,
     TOLD,    /* the writer has not answered */
 };
-static enum state state;
-static struct timer timer = {.due = go_on};
-static int64_t not_before, pause = INT64_C(1000000000);
 
-/* What the text that was told last is made of, as far as it changes; and that text. */
+/* What the text that was told last is made of, as far as it changes. */
 struct facts {
     uint64_t ledger, removals, serving; /* by plugin */
     unsigned attached, rules;
 };
-static struct facts told;
-static bool refused; /* somebody, for want of room, since then */
-static char *told_text;
 
-static int64_t failed_window;
-static unsigned failed_count;
+static struct {
+    struct program publisher;
+    char since[40], config[PATH_MAX];
+    enum told state;
+    struct timer timer;
+    int64_t not_before, pause;
+    struct facts told;
+    char *told_text; /* NULL: none, or that is not in the file */
+    bool refused;    /* somebody, for want of room, since then */
+    int64_t failed_window;
+    unsigned failed_count;
+} status = {.timer.due = status_is_due, .pause = INT64_C(1000000000)};
 
 /* ---- the text ---- */
 
@@ -145,13 +142,13 @@ static json_int_t attached_still(void)
 /* Its number in nsfs(5), by which a user knows whether thread ids mean the same to the broker. */
 static json_int_t pid_namespace(void)
 {
-    struct stat status;
-    return stat("/proc/self/ns/pid", &status) == 0 ? (json_int_t)status.st_ino : 0;
+    struct stat file;
+    return stat("/proc/self/ns/pid", &file) == 0 ? (json_int_t)file.st_ino : 0;
 }
 
 static json_t *config_as_json(void)
 {
-    json_t *path = json_string(config);
+    json_t *path = json_string(status.config);
     return path == NULL ? json_null() : path; /* the path is not UTF-8 */
 }
 
@@ -161,25 +158,25 @@ static char *write_text(bool running)
     size_t length;
     pools = json_array();
     ledger_pools(add_pool);
-    json_t *status = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", since,
+    json_t *whole = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", status.since,
                                "plugins", plugins_as_json(running), "pools", pools, "reservations", reservations(),
                                "attached", running ? (json_int_t)attachments_count() : attached_still(), "pid_namespace", pid_namespace(),
                                "config", config_as_json(), "rules", acl_as_json(rules));
-    const char *line = json_as_line(status, &length);
+    const char *line = json_as_line(whole, &length);
     char *text = line == NULL ? NULL : strndup(line, length);
-    json_decref(status);
+    json_decref(whole);
     return text;
 }
 
 /* ---- when it is told ---- */
 
-static void go_to(enum state next, int64_t at)
+static void status_go_to(enum told next, int64_t at)
 {
-    state = next;
-    timer_set(&timer, at);
+    status.state = next;
+    timer_set(&status.timer, at);
 }
 
-static struct facts facts_now(void)
+static struct facts status_facts(void)
 {
     struct facts now = {.ledger = ledger_additions() + ledger_removals(), .removals = ledger_removals(), .attached = attachments_count(), .rules = acl_number(rules)};
     for (int i = 0; i < plugins_count(); i++)
@@ -187,176 +184,159 @@ static struct facts facts_now(void)
     return now;
 }
 
-static bool are_told(const struct facts *now)
+static bool status_is_told(const struct facts *now)
 {
-    return now->ledger == told.ledger && now->serving == told.serving && now->attached == told.attached && now->rules == told.rules;
+    const struct facts *told = &status.told;
+    return now->ledger == told->ledger && now->serving == told->serving && now->attached == told->attached && now->rules == told->rules;
 }
 
-static void forget_told(void)
+static void status_forget(void)
 {
-    free(told_text);
-    told_text = NULL;
+    free(status.told_text);
+    status.told_text = NULL;
 }
 
-/* It ended, or never came to be. Soon enough for the file, and no sooner than the next text may follow the last. */
-static void lose(void)
-{
-    coprocess_kill(&publisher);
-    forget_told();
-    go_to(GONE, monotonic_now() + second);
-}
-
-static void failed(int error)
+static void status_failed(int error)
 {
     char reason[REASON_BYTES];
     snprintf(reason, sizeof reason, "status.json cannot be written: %s; it is as it was", strerror(error));
-    event_write_rarely(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, &failed_window, &failed_count);
-    forget_told();
-    go_to(CHANGED, monotonic_now() + pause);
-    pause = pause * 2 > longest_pause ? longest_pause : pause * 2;
+    event_write_rarely(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, &status.failed_window, &status.failed_count);
+    status_forget();
+    status_go_to(CHANGED, monotonic_now() + status.pause);
+    status.pause = status.pause * 2 > longest_pause ? longest_pause : status.pause * 2;
 }
 
-static void tell(bool running)
+static void status_tell(bool running)
 {
     char *text = write_text(running);
-    const struct facts now = facts_now();
-    const bool has_come = refused && now.removals != told.removals;
-    told = now;
-    refused = false;
+    const struct facts now = status_facts();
+    const bool has_come = status.refused && now.removals != status.told.removals;
+    struct coprocess *process = &status.publisher.process;
+    status.told = now;
+    status.refused = false;
     if (text == NULL) {
-        failed(ENOMEM);
+        status_failed(ENOMEM);
         return;
     }
-    if (told_text != NULL && strcmp(text, told_text) == 0 && !has_come) {
+    if (status.told_text != NULL && strcmp(text, status.told_text) == 0 && !has_come) {
         free(text);
-        go_to(SETTLED, INT64_MAX); /* what has changed has changed back */
+        status_go_to(SETTLED, INT64_MAX); /* what has changed has changed back */
         return;
     }
-    forget_told();
-    told_text = text;
-    paragraph_add_text(&publisher.output, text, strlen(text));
-    go_to(TOLD, INT64_MAX);
-    if (!coprocess_flush(&publisher))
-        lose();
+    status_forget();
+    status.told_text = text;
+    paragraph_add_text(&process->output, text, strlen(text));
+    status_go_to(TOLD, INT64_MAX);
+    if (!coprocess_flush(process))
+        supervise_fail(&status.publisher, "it does not read");
 }
 
-static bool start(void)
+static void status_is_due(struct timer *timer)
 {
-    if (coprocess_start(&publisher, child, COPROCESS_PIPES, -1, spool.root))
-        return true;
-    go_to(GONE, monotonic_now() + second);
-    return false;
-}
-
-void status_prepare(const char *program, gid_t group, const char *directory)
-{
-    char number[NUMBER_TEXT];
-    if (realpath(directory, config) == NULL)
-        snprintf(config, sizeof config, "%s", directory);
-    snprintf(number, sizeof number, "%u", group);
-    char *const argv[] = {(char *)program, number, NULL};
-    child = launcher_add(CHILD_PUBLISHER, argv, (struct identity_to_run_as){0, 0});
-}
-
-bool status_start(void)
-{
-    (void)format_now(since);
-    if (!start())
-        return false;
-    tell(true);
-    return true;
+    (void)timer;
+    status_tell(true);
 }
 
 bool status_is_settled(void)
 {
-    return state != TOLD;
+    return status.state != TOLD;
 }
 
 void status_refused(void)
 {
-    refused = true;
+    status.refused = true;
 }
 
 void status_notice(void)
 {
-    const struct facts now = facts_now();
-    if (state != SETTLED || are_told(&now))
+    const struct facts now = status_facts();
+    if (status.state != SETTLED || status_is_told(&now))
         return;
     const int64_t gathered = monotonic_now() + gather;
-    go_to(CHANGED, gathered < not_before ? not_before : gathered);
+    status_go_to(CHANGED, gathered < status.not_before ? status.not_before : gathered);
 }
 
 void status_hurry(void)
 {
-    not_before = 0;
-    if (state == SETTLED)
-        go_to(CHANGED, monotonic_now());
+    status.not_before = 0;
+    if (status.state == SETTLED)
+        status_go_to(CHANGED, monotonic_now());
 }
 
-static void go_on(struct timer *due)
+/* ---- the writer ---- */
+
+static void status_on_start(struct program *publisher, bool again)
 {
-    (void)due;
-    if (state == CHANGED) {
-        tell(true);
-    } else if (start()) {
-        event_broker("error", "the writer of status.json ended and is started again");
-        tell(true);
-    }
+    (void)publisher;
+    if (again)
+        status_go_to(CHANGED, status.not_before);
+    else
+        status_tell(true);
 }
 
-/* ---- what comes of it ---- */
-
-static void take_answer(const struct paragraph *answer)
+static bool status_on_message(struct program *publisher, const struct paragraph *answer, int *fd)
 {
     uint64_t error;
-    if (state != TOLD || paragraph_get_number(answer, "error", INT32_MAX, &error) != 1)
-        return;
-    not_before = monotonic_now() + second;
+    (void)publisher;
+    (void)fd;
+    if (status.state != TOLD || paragraph_get_number(answer, "error", INT32_MAX, &error) != 1)
+        return true;
+    status.not_before = monotonic_now() + second;
     if (error != 0) {
-        failed((int)error);
-        return;
+        status_failed((int)error);
+        return true;
     }
-    pause = second;
-    go_to(SETTLED, INT64_MAX);
+    status.pause = second;
+    status_go_to(SETTLED, INT64_MAX);
+    return true;
 }
 
-static void hear(void)
+static void status_on_gone(struct program *publisher, const char *why)
 {
-    struct paragraph answer;
-    const char *why;
-    int taken;
-    const bool alive = coprocess_read(&publisher) && (!publisher.writing || coprocess_flush(&publisher));
-    while ((taken = paragraph_take(&publisher.input, &answer, &why)) == 1)
-        take_answer(&answer);
-    if (!alive || taken < 0)
-        lose();
+    (void)publisher;
+    (void)why;
+    status_forget();
+    status_go_to(CHANGED, INT64_MAX);
 }
 
-static void ready(struct source *source, uint32_t events)
+static const struct program_description publisher_is = {
+    .name = "the writer of status.json", .kind = CHILD_PUBLISHER, .talk = COPROCESS_PIPES, SUPERVISE_EACH_SECOND,
+    .on_start = status_on_start, .on_message = status_on_message, .on_gone = status_on_gone,
+};
+
+void status_prepare(const char *program, gid_t group, const char *directory)
 {
-    (void)source;
-    (void)events;
-    hear();
+    char number[NUMBER_TEXT];
+    if (realpath(directory, status.config) == NULL)
+        snprintf(status.config, sizeof status.config, "%s", directory);
+    snprintf(number, sizeof number, "%u", group);
+    char *const argv[] = {(char *)program, number, NULL};
+    supervise_prepare(&status.publisher, &publisher_is, argv, (struct identity_to_run_as){0, 0});
 }
 
-static void wait_for_answer(int64_t until)
+bool status_start(void)
 {
-    int64_t left;
-    while (state == TOLD && (left = until - monotonic_now()) > 0) {
-        struct pollfd both[] = {{.fd = publisher.in, .events = POLLIN}, {.fd = publisher.writing ? publisher.out : -1, .events = POLLOUT}};
-        if (poll(both, 2, (int)(left / 1000000) + 1) > 0)
-            hear();
-    }
+    (void)format_now(status.since);
+    return supervise_start(&status.publisher, -1, spool.root);
 }
 
+static void status_wait(int64_t until)
+{
+    while (status.state == TOLD && supervise_wait(&status.publisher, until))
+        ;
+}
+
+/* A writer that has ended may not have been noticed before, or ends over this text: the next one is told. */
 void status_end(void)
 {
     const int64_t until = monotonic_now() + second;
-    if (state == NONE || (state == GONE && !start()))
+    if (status.publisher.state == PROGRAM_STOPPED)
         return;
-    wait_for_answer(until);
-    if (state == TOLD || state == GONE)
-        return;
-    tell(false);
-    wait_for_answer(until);
+    status_wait(until);
+    for (int writers = 0; writers < 2 && status.state != TOLD && supervise_hurry(&status.publisher); writers++) {
+        status_tell(false);
+        status_wait(until);
+        if (supervise_runs(&status.publisher))
+            return;
+    }
 }
