@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* Another plugin's task: a share of each CPU it may run on, for it may be found on any one of them. */
+/* Another plugin's task. It has a share on each CPU on which it may run, because it may run on any
+ * one of them. */
 struct foreign {
     uint64_t id;
     UT_hash_handle hh;

@@ -1,5 +1,5 @@
-/* Who has been promised what: the plugin's own tasks and other plugins' tasks on the same CPUs, each found
- * by its number without a search. */
+/* The promises on a plugin's CPUs: to the plugin's own tasks, and to other plugins' tasks on the
+ * same CPUs. A task is found by its number in O(1). */
 #ifndef RTF_BOOKS_H
 #define RTF_BOOKS_H
 
@@ -16,7 +16,7 @@ struct level_key;
 struct task {
     uint64_t id;
     struct share share;
-    LIST_ENTRY(task) same_key; /* levels.h; unused by a plugin without priorities */
+    LIST_ENTRY(task) same_key; /* used by levels.c; unused in a plugin without priorities */
     struct level_key *key;
     UT_hash_handle hh;
 };
@@ -27,36 +27,38 @@ struct books {
     struct cpus cpus;
     struct task *tasks;
     struct foreign *foreign;
-    uint64_t (*log)(uint32_t weight); /* fills share.log; NULL where no test reads it */
-    bool by_period;                   /* others' tasks weigh C/T, not C/min(T, D) */
-    bool keep_unstated;               /* others' tasks that state no runtime or no period are kept, too */
+    uint64_t (*log)(uint32_t weight); /* computes share.log; NULL: no test needs it */
+    bool by_period;                   /* other plugins' tasks weigh C/T instead of C/min(T, D) */
+    bool keep_unstated;               /* keep other plugins' tasks without runtime or period, too */
 };
 
-/* NULL when unknown. */
+/* NULL: unknown task. */
 struct task *books_find(const struct books *books, uint64_t id);
 
-/* Puts a task on a CPU; a known one (`old`, else NULL) leaves its CPU first. */
+/* Puts a task on a CPU. `old` is the task if it is known, else NULL; a known task first leaves its
+ * CPU. */
 struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place, uint32_t weight,
                          struct timing timing);
 void books_strike(struct books *books, struct task *task);
 
-/* The share of the task on its CPU, for "as if it were gone"; NULL for no task. */
+/* The task's share of its CPU, to compute sums without this task; NULL for no task. */
 const struct share *books_share(const struct task *task);
 
-/* op=load: another plugin's task came, changed or went, or does not count any more. One that declares no runtime
- * or nothing to relate it to cannot be summed up. */
+/* op=load: another plugin's task came, changed or ended, or no longer counts (counts = false). A
+ * task without a runtime, or without a period or deadline to divide by, has no weight. */
 void books_load(struct books *books, const struct request *request, bool counts);
 
-/* What the task of this number, another plugin's or one of its own, takes of the CPU at `place`; NULL: nothing. */
+/* The share of the task (another plugin's, or an own one) on the CPU at `place`; NULL: none. */
 const struct share *books_share_on(const struct books *books, uint64_t id, int place);
 
-/* Whether a task of the plugin's own is on this CPU, but for the one of this number. */
+/* True if the CPU has a task of this plugin other than task `but`. */
 bool books_has_own(const struct books *books, const struct cpu *cpu, uint64_t but);
 
-/* With this runtime; the deadline at most the period. All 0 without runtime or period. */
+/* The task's timing with this runtime; the deadline is at most the period. All 0 without runtime or
+ * period. */
 struct timing request_timing(const struct request *request, uint64_t runtime);
 
-/* What is charged for a runtime: no thread takes more than a whole CPU. */
+/* The utilization charged for a runtime, at most one CPU, because a thread never uses more. */
 uint32_t charge(uint64_t runtime, uint64_t window);
 
 #endif

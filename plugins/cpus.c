@@ -100,9 +100,9 @@ bool cpus_keep_within(struct cpus *cpus, const struct request *request, struct p
     format_cpus(&cpus->set, own);
     format_cpus(&cpus->within, asked);
     if (cpus->pooled && CPU_COUNT(&both) > 0)
-        answer_never(out, "a thread of it runs on all of CPUs %.200s, and cannot be kept to %.200s", own, asked);
+        answer_never(out, "its threads run on all CPUs %.200s and cannot be restricted to CPUs %.200s", own, asked);
     else
-        answer_never(out, "it has CPUs %.200s, and only %.200s %s asked for", own, asked, CPU_COUNT(&cpus->within) == 1 ? "is" : "are");
+        answer_never(out, "the plugin has CPUs %.200s, but the spec allows only CPUs %.200s", own, asked);
     return false;
 }
 

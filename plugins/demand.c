@@ -1,11 +1,12 @@
 #include "demand.h"
 
-#define NEVER (UINT64_C(1) << 62) /* no bound is looked at beyond: sums stay below 2^63 */
+#define NEVER (UINT64_C(1) << 62) /* larger bounds count as infinite: all sums stay below 2^63 */
 
-enum { UNIT_BITS = 32 }; /* of utilizations in the bound: C < 2^32, so C << 32 does not overflow */
+enum { UNIT_BITS = 32 }; /* of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
 
-/* A t at which h(t) + blocking > t is below (sum of (T - D) C/T, + blocking) / (1 - U), as (t - D)/T + 1 is
- * never less than the number of jobs. Rounded up; NEVER where U is too close to 1 to say. */
+/* An upper bound for every t with h(t) + blocking > t: (sum of (T - D) C/T, + blocking) / (1 - U),
+ * because (t - D)/T + 1 is never less than the number of jobs. Rounded up. NEVER if U is too close
+ * to 1. */
 static uint64_t bound_by_utilization(const struct set_task *task, size_t count, uint64_t blocking)
 {
     const uint64_t one = UINT64_C(1) << UNIT_BITS;
@@ -23,8 +24,9 @@ static uint64_t bound_by_utilization(const struct set_task *task, size_t count, 
     return bound < NEVER ? (uint64_t)bound : NEVER;
 }
 
-/* It is also below the end of the first busy period, when all tasks and what blocks them begin at once. `bound`
- * where that is not shorter, or not found with half of the steps. */
+/* Another upper bound: the end of the first busy period, when all tasks and the blocking begin at
+ * once. Returns `bound` if the busy period is not shorter, or is not found within half of the
+ * steps. */
 static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, uint64_t blocking, uint64_t bound,
                                      uint64_t *steps)
 {
@@ -48,7 +50,7 @@ static uint64_t demand(const struct set_task *task, size_t count, uint64_t t)
     return sum;
 }
 
-/* 0: none. */
+/* The last deadline before t; 0: none. */
 static uint64_t last_deadline_before(const struct set_task *task, size_t count, uint64_t t)
 {
     uint64_t last = 0;
@@ -70,11 +72,12 @@ static uint64_t first_deadline(const struct set_task *task, size_t count)
     return first;
 }
 
-/* From the bound downwards: as h does not fall with t, h(t) = s < t means that nothing is wrong in [s, t]. */
+/* Checks deadlines from the bound downwards. h never falls as t grows, so h(t) = s < t proves that
+ * no deadline in [s, t] is missed. */
 enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking, uint64_t *steps)
 {
     int full = compare_utilization(task, count, ONE_CPU);
-    if (full > 0 || (full == 0 && blocking > 0)) /* h of the hyperperiod is the hyperperiod */
+    if (full > 0 || (full == 0 && blocking > 0)) /* with U = 1, h(hyperperiod) = hyperperiod */
         return TOO_MUCH;
     uint64_t first = first_deadline(task, count);
     uint64_t bound = bound_by_utilization(task, count, blocking);

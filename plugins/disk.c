@@ -1,7 +1,9 @@
-/* disk - the time of a disk: the sum of what each claim reads and writes, divided by what the disk does in blocks of that size at random places, and by
- * its period, stays within a threshold (paper 002, section 4.2, equation (1))
+/* disk - admission to the time of a disk: for each claim, bytes divided by the disk's throughput
+ * (in blocks of the claim's size, at random places) and by the period; the sum stays within a
+ * threshold (paper 002, section 4.2, equation (1))
  *
- * throughput= is what rtf-probe measures, threshold= the part of the disk's time that may be promised (0.8: disk.h). */
+ * throughput= is the measurement of rtf-probe. threshold= is the share of the disk's time that
+ * claims may have (default: 0.8, disk.h). */
 #include <inttypes.h>
 
 #include "amounts.h"
@@ -10,15 +12,15 @@
 
 static struct {
     struct disk_rates rates;
-    uint64_t capacity; /* billionths of its time */
+    uint64_t capacity; /* billionths of the disk's time */
 } disk;
 
 static const char *take_throughput(const char *value)
 {
-    return parse_disk_rates(value, &disk.rates) ? NULL : "bytes a second, for blocks of each size in growing order, such as 4KiB:900kB,32KiB:5400kB";
+    return parse_disk_rates(value, &disk.rates) ? NULL : "bytes per second by block size, in ascending order, such as 4KiB:900kB,32KiB:5400kB";
 }
 
-/* The broker matches the claims' device with it: nothing here depends on its name. */
+/* Only the broker compares the device's name with claims. */
 static const char *take_device(const char *value)
 {
     return value[0] != '\0' ? NULL : "the name of a disk, such as sda";
@@ -30,7 +32,7 @@ static const struct word words[] = {
 static const char *setup(struct config *config)
 {
     if (disk.rates.count == 0)
-        return "throughput= is missing: the disk's, such as 4KiB:900kB,32KiB:5400kB";
+        return "throughput= is missing: the disk's throughput, such as 4KiB:900kB,32KiB:5400kB";
     disk.capacity = config->threshold == THRESHOLD_UNSET ? DISK_THRESHOLD : config->threshold;
     config->tests = "sufficient";
     return disk.capacity > 0 ? NULL : "threshold=0 leaves nothing";

@@ -1,8 +1,8 @@
-/* edf - earliest deadline first on SCHED_DEADLINE, partitioned by worst fit (paper 000, section 5.1)
- *
- * partition=unthrottled: each CPU by itself, the kernel's own admission switched off.
- * partition=cpuset:      each CPU by itself, the kernel's own admission on for each.
- * partition=global:      one pool of CPUs, the kernel's own admission on. */
+/* edf - earliest deadline first on SCHED_DEADLINE, partitioned by worst fit (paper 000, section
+ * 5.1)
+ * - partition=unthrottled: each CPU is a partition; the kernel's own admission test is off.
+ * - partition=cpuset: each CPU is a partition, with the kernel's own admission test.
+ * - partition=global: all CPUs form one pool, with the kernel's own admission test. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 
 enum partition { GLOBAL, UNTHROTTLED, CPUSET };
 enum admission { UNSET = -1, DENSITY, DEMAND, BANDWIDTH, GFB };
-enum { KERNEL_RUNTIME_MIN = 2 };   /* us; the kernel wants 1024 ns */
+enum { KERNEL_RUNTIME_MIN = 2 };   /* us; the kernel's minimum is 1024 ns */
 
 static struct {
     struct books books;
     int admission, partition;
     uint64_t capacity;               /* U^thr of one CPU, or of the pool */
-    uint64_t period_min, period_max; /* the kernel's, us */
+    uint64_t period_min, period_max; /* the kernel's limits, us */
     struct exact exact;
 } edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
@@ -44,19 +44,19 @@ static uint64_t kernel_setting(const char *path, uint64_t otherwise)
 
 static const char *setup(struct config *config)
 {
-    /* A sum of C/T over several CPUs only bounds lateness. */
+    /* A sum of C/T over several CPUs proves only that lateness is bounded. */
     static const char *const proves[] = {
         [DENSITY] = "sufficient", [DEMAND] = "exact", [BANDWIDTH] = "necessary", [GFB] = "sufficient"};
     if (config->high != 0)
-        return "a deadline plugin has no POSIX priorities: its range is -";
+        return "a deadline plugin has no POSIX priorities: use priority=-";
     bool pooled = edf.partition == GLOBAL;
     if (edf.admission == UNSET)
         edf.admission = pooled ? BANDWIDTH : DENSITY;
     if (pooled != (edf.admission == BANDWIDTH || edf.admission == GFB))
-        return pooled ? "partition=global has no CPU of which density or demand could be tested: admission=bandwidth or gfb"
-                      : "bandwidth and gfb are tests of all CPUs together: partition=global, or admission=density or demand";
+        return pooled ? "partition=global tests all CPUs together: use admission=bandwidth or admission=gfb"
+                      : "admission=bandwidth and admission=gfb test all CPUs together: use partition=global, or admission=density or admission=demand";
     uint64_t threshold = config->threshold;
-    if (threshold == THRESHOLD_UNSET) /* 0.9: what the kernel's own test leaves beside its fair servers */
+    if (threshold == THRESHOLD_UNSET) /* 0.9: the part that the kernel's own test leaves beside its fair servers */
         threshold = edf.partition == UNTHROTTLED ? ONE_CPU / 100 * 95 : ONE_CPU / 10 * 9;
     edf.capacity = pooled ? threshold * (uint64_t)CPU_COUNT(&config->cpus) : threshold;
     edf.period_min = kernel_setting("/proc/sys/kernel/sched_deadline_period_min_us", 100);
@@ -74,15 +74,15 @@ static const char *setup(struct config *config)
     return exact_setup(&edf.exact, edf.admission == DEMAND);
 }
 
-/* ---- What a task weighs, and what there is room for ---- */
+/* ---- The weight of a task, and the remaining capacity ---- */
 
-/* min{T, D} of eq. 1. */
+/* min{T, D} of eq. 1, in us. */
 static uint64_t window(const struct request *request)
 {
     return request->deadline > 0 ? least(request->period, request->deadline) : request->period;
 }
 
-/* What a runtime is divided by. */
+/* The divisor of the runtime in the admission test, in us. */
 static uint64_t base(const struct request *request)
 {
     return edf.admission == DENSITY || edf.admission == GFB ? window(request) : request->period;
@@ -98,8 +98,9 @@ static uint64_t heaviest(const struct cpu *cpu, const struct share *gone)
     return weight;
 }
 
-/* The largest d with sum <= m s - (m - 1) max on m CPUs of speed s, d being in the sum and perhaps the maximum
- * (Goossens, Funk and Baruah). `left` is m s without the other tasks' densities. */
+/* The largest density d that fits: sum <= m s - (m - 1) max on m CPUs of speed s, where the sum
+ * includes d and d may be the maximum (Goossens, Funk and Baruah). left: m s minus the other tasks'
+ * densities. */
 static uint64_t room_in_pool(const struct cpu *pool, const struct share *gone, uint64_t left)
 {
     uint64_t count = (uint64_t)CPU_COUNT(&edf.books.cpus.set), most = heaviest(pool, gone);
@@ -108,7 +109,7 @@ static uint64_t room_in_pool(const struct cpu *pool, const struct share *gone, u
     return left > (count - 1) * most ? left - (count - 1) * most : 0;
 }
 
-/* U^thr - U_k, as if `gone` were not there. */
+/* U^thr - U_k, computed without `gone`. */
 static uint64_t room_without(const struct cpu *cpu, const struct share *gone)
 {
     uint64_t load = cpu_sums_without(cpu, gone).load;
@@ -126,7 +127,7 @@ static uint64_t room_when_empty(void)
     return edf.admission == GFB ? edf.capacity / (uint64_t)CPU_COUNT(&edf.books.cpus.set) : edf.capacity;
 }
 
-/* Passing over the test is no use where the kernel makes the same one. */
+/* Ignoring the test only helps where the kernel does not test by itself. */
 static bool ignores_test(const struct request *request)
 {
     return request->ignore_admission && edf.partition == UNTHROTTLED;
@@ -134,7 +135,7 @@ static bool ignores_test(const struct request *request)
 
 /* ---- The requests ---- */
 
-/* Whether the request can be a SCHED_DEADLINE reservation at all; else answers. */
+/* True if the request can be a SCHED_DEADLINE reservation at all; else writes the refusal. */
 static bool is_possible(const struct request *request, struct paragraph_output *out)
 {
     if (request->period == 0)
@@ -152,8 +153,8 @@ static bool is_possible(const struct request *request, struct paragraph_output *
     return false;
 }
 
-/* The largest runtime that would be granted. For a sum the best CPU is the least loaded one: what does not fit
- * there fits nowhere. 0: none. */
+/* The largest runtime that would be granted; 0: none. For a sum the least loaded CPU is the best
+ * one: a runtime that does not fit there fits on no CPU. */
 static uint64_t nearest(const struct request *request, const struct task *old, uint64_t ceiling)
 {
     struct timing timing = request_timing(request, request->runtime);
@@ -198,7 +199,7 @@ static void refuse(const struct request *request, const struct task *old, uint64
     answer_nearest(out, runtime);
 }
 
-/* A CPU and what it gives. cpu NULL: none has enough. */
+/* A CPU and the runtime it can give. cpu = NULL: no CPU has enough. */
 struct offer {
     const struct cpu *cpu;
     uint64_t runtime;
@@ -207,7 +208,7 @@ struct offer {
 static struct offer offer_by_sum(const struct request *request, const struct task *old, uint64_t most)
 {
     uint64_t asked = utilization(request->runtime, base(request));
-    /* A change stays where it is if it can: moving a running thread costs it its cache. */
+    /* A changed task stays on its CPU if possible: a move costs the thread its cache. */
     const struct cpu *cpu = old == NULL ? NULL : &edf.books.cpus.cpu[old->share.place];
     if (cpu == NULL || !cpu_is_open(&edf.books.cpus, cpu) || asked > room(cpu, old))
         cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
@@ -248,7 +249,7 @@ static const char *edf_accept(const struct request *request, struct paragraph_ou
     if (request->runtime >= KERNEL_RUNTIME_MIN && request->runtime <= ceiling) {
         offer = edf.admission == DEMAND ? offer_by_demand(request, old, most, &why)
                                         : offer_by_sum(request, old, most);
-        if (offer.cpu == NULL && ignores_test(request)) /* the minimum is all that is given then */
+        if (offer.cpu == NULL && ignores_test(request)) /* then only the minimum is granted */
             offer = (struct offer){cpus_least_loaded(&edf.books.cpus, books_share(old)), request->runtime};
     }
     if (offer.cpu != NULL)
@@ -267,7 +268,7 @@ static const char *edf_schedule(const struct request *request, struct paragraph_
     struct cpus *cpus = &edf.books.cpus;
     cpus_keep_all(cpus);
     int place = request->has_cpus ? cpus_place(cpus, &request->cpus) : -1;
-    if (place < 0) { /* from before the configuration was changed */
+    if (place < 0) { /* the plan is from an earlier configuration */
         const struct cpu *cpu = cpus_least_loaded(cpus, books_share(old));
         char list[CPU_NAME_TEXT];
         place = cpu->place;
@@ -289,7 +290,7 @@ static const char *edf_release(const struct request *request, struct paragraph_o
     return NULL;
 }
 
-/* FIFO and RR run below. */
+/* FIFO and RR threads run below SCHED_DEADLINE and take no time from it. */
 static bool counts(const struct request *request)
 {
     return request->policy != POLICY_FIFO && request->policy != POLICY_RR;
@@ -301,8 +302,8 @@ static const char *edf_load(const struct request *request)
     return NULL;
 }
 
-/* Whether the sum of densities holds with another plugin's task on all CPUs that it may run on and that have own
- * tasks; else answers. */
+/* Tests the sum of densities with another plugin's task, on every CPU on which that task may run
+ * and that has own tasks. False: too much, and the refusal is written. */
 static bool judge_by_sum(const struct request *request, struct paragraph_output *out)
 {
     const struct cpus *cpus = &edf.books.cpus;

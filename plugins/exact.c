@@ -2,23 +2,23 @@
 
 #include <inttypes.h>
 
-enum { FAIR_SERVER = 50000 }; /* us in each second: the kernel's, from Linux 6.12 on */
+enum { FAIR_SERVER = 50000 }; /* us per second: the kernel's default from Linux 6.12 on */
 
 const char *exact_setup(struct exact *exact, bool is_exact)
 {
     bool given = exact->blocking != TIME_UNSET || exact->fair_server != TIME_UNSET;
     exact->blocking = exact->blocking == TIME_UNSET ? 0 : exact->blocking;
     exact->fair_server = exact->fair_server == TIME_UNSET ? FAIR_SERVER : exact->fair_server;
-    return given && !is_exact ? "blocking= and fair_server= are for an exact test" : NULL;
+    return given && !is_exact ? "blocking= and fair_server= need an exact test" : NULL;
 }
 
 /* ---- One CPU ---- */
 
-/* Who is to be tested beside the tasks of a CPU. */
+/* The task to test beside the tasks of a CPU. */
 struct candidate {
     struct timing timing;
-    const struct task *old; /* as it is held now, if it is known */
-    bool foreign;           /* another plugin's, or about to be; known perhaps by this number */
+    const struct task *old; /* its present state, if the task is known */
+    bool foreign;           /* the task of another plugin, known perhaps by `id` */
     uint64_t id;
 };
 
@@ -27,7 +27,7 @@ struct probe {
     struct set_task *asked;
 };
 
-/* Moving 64 tasks by their levels costs as much as so many steps. */
+/* The cost of sorting `count` tasks by level, in steps of the test. */
 static uint64_t collecting_steps(uint64_t count)
 {
     return 50 + 4 * count;
@@ -44,7 +44,7 @@ static void collect(const struct exact *exact, const struct cpu *cpu, const stru
     }
 }
 
-/* FITS, or why no test can be made on this CPU. */
+/* FITS, or the reason why this CPU cannot be tested. */
 static enum outcome prepare(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
                             struct probe *probe, uint64_t *steps)
 {
@@ -90,7 +90,8 @@ static enum outcome test_with(const struct exact *exact, struct probe *probe, ui
     return outcome;
 }
 
-/* Between a runtime that fits and one that does not: the largest that does. What is too complex does not. */
+/* The largest runtime that fits, between `fits` and `fails`. A runtime whose test is too complex
+ * counts as not fitting. */
 static uint64_t largest(const struct exact *exact, struct probe *probe, uint64_t fits, uint64_t fails,
                         uint64_t *steps)
 {
@@ -106,7 +107,7 @@ static uint64_t largest(const struct exact *exact, struct probe *probe, uint64_t
     return fits;
 }
 
-/* ---- The choice of a CPU ---- */
+/* ---- Choosing a CPU ---- */
 
 static enum outcome takes(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
                           uint64_t *steps)
@@ -116,7 +117,8 @@ static enum outcome takes(const struct exact *exact, const struct cpu *cpu, cons
     return outcome == FITS ? test_with(exact, &probe, candidate->timing.runtime, steps) : outcome;
 }
 
-/* Whether this CPU, and all that are loaded more, fail by the sum alone, the roundings in their loads apart. */
+/* True if this CPU fails by the sum alone, even without the rounding errors of its load. Then all
+ * CPUs with a higher load fail, too. */
 static bool is_full(const struct exact *exact, const struct cpu *cpu, uint64_t runtime, uint64_t period)
 {
     return cpu->sums.load + utilization(runtime, period) > exact->limit + SET_TASKS + 1;
@@ -169,7 +171,7 @@ uint64_t exact_most(const struct exact *exact, const struct cpu *cpu, const stru
     return can_search ? largest(exact, &probe, timing->runtime, most + 1, &steps) : timing->runtime;
 }
 
-/* ---- What could be had instead ---- */
+/* ---- The nearest runtime ---- */
 
 static void improve(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
                     uint64_t ceiling, uint64_t *best, uint64_t *steps)
@@ -180,7 +182,8 @@ static void improve(const struct exact *exact, const struct cpu *cpu, const stru
         *best = largest(exact, &probe, *best + 1, ceiling + 1, steps);
 }
 
-/* The search has steps of its own: only what a spec with this runtime would be told is worth telling. */
+/* Repeats the choice as for a new request: a search has a budget of steps, and only a runtime that
+ * would be granted may be named. */
 static bool would_be_granted(const struct exact *exact, struct candidate candidate, uint64_t runtime)
 {
     struct exact_refusal why;
@@ -219,7 +222,7 @@ static bool fits_nowhere(const struct exact *exact, const struct timing *timing)
     return test_with(exact, &probe, timing->runtime, &steps) == TOO_MUCH;
 }
 
-/* What made a test impossible. */
+/* Refuses because the CPU cannot be tested. */
 static void refuse_test(const struct exact *exact, const struct exact_refusal *why, struct paragraph_output *out)
 {
     char name[CPU_NAME_TEXT];
@@ -229,14 +232,14 @@ static void refuse_test(const struct exact *exact, const struct exact_refusal *w
     else if (why->outcome == TOO_MANY)
         answer_no(out, "too complex: %s has %d tasks, the most that %s tests", name, SET_TASKS, exact->word);
     else
-        answer_no(out, "too complex: the %s on %s would take too long to work out", exact->name, name);
+        answer_no(out, "too complex: the %s on %s would take too long to compute", exact->name, name);
 }
 
 void exact_refuse(const struct exact *exact, const struct exact_refusal *why, const struct timing *timing,
                   uint64_t nearest, struct paragraph_output *out)
 {
     if (fits_nowhere(exact, timing))
-        answer_never(out, "by the %s it does not fit on a CPU of its own: %" PRIu64 "us in %" PRIu64 "us", exact->name,
+        answer_never(out, "by the %s the task does not fit even on an empty CPU: %" PRIu64 "us in %" PRIu64 "us", exact->name,
                      timing->runtime, timing->deadline);
     else if (why->outcome != TOO_MUCH)
         refuse_test(exact, why, out);
@@ -244,12 +247,13 @@ void exact_refuse(const struct exact *exact, const struct exact_refusal *why, co
         answer_no(out, "by the %s a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked", exact->name, nearest,
                   timing->runtime);
     else
-        answer_no(out, "by the %s no CPU takes it beside its other tasks", exact->name);
+        answer_no(out, "by the %s no CPU can run the task beside its other tasks", exact->name);
 }
 
 /* ---- Other plugins' tasks ---- */
 
-/* Whether own tasks on all the CPUs that it may run on bear this runtime. */
+/* True if the own tasks keep their deadlines beside this runtime, on every CPU on which the other
+ * plugin's task may run. */
 static bool is_borne(const struct exact *exact, const struct request *request, const struct candidate *candidate,
                      struct exact_refusal *why)
 {
@@ -276,7 +280,7 @@ static bool is_borne_with(const struct exact *exact, const struct request *reque
     return is_borne(exact, request, &candidate, &why);
 }
 
-/* Each CPU lowers what the ones before it have left. */
+/* Each CPU lowers the runtime that the CPUs before it allowed. */
 static uint64_t nearest_load(const struct exact *exact, const struct request *request,
                              const struct candidate *candidate)
 {
@@ -305,7 +309,7 @@ bool exact_judge(const struct exact *exact, const struct request *request, struc
     if (!request->has_cpus || is_borne(exact, request, &candidate, &why))
         return true;
     if (candidate.timing.period == 0)
-        answer_no(out, "it states no runtime or no period, and %s tests the tasks on %s below it", exact->word,
+        answer_no(out, "the task states no runtime or no period, which %s needs to test the tasks on %s", exact->word,
                   cpu_name(&exact->books->cpus, why.cpu, name));
     else if (why.outcome != TOO_MUCH)
         refuse_test(exact, &why, out);

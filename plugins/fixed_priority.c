@@ -1,10 +1,10 @@
-/* The requested priorities' order kept inside the plugin's range, on the CPU with the fewest tasks. Nothing
- * is tested: a task counts one, whatever else it declares. */
+/* Maps requested priorities to the plugin's range and keeps their order, on the CPU with the fewest
+ * tasks. Nothing is tested: every task has the weight 1, whatever it states. */
 #include "fixed_priority.h"
 
 #include "ranked.h"
 
-enum { REJECT = 1 }; /* its place in the values of exhausted= */
+enum { REJECT = 1 }; /* index of "reject" in the values of exhausted= */
 
 static struct {
     struct ranked ranked;
@@ -30,8 +30,8 @@ static bool has_room(const struct cpu *cpu, uint32_t key, const struct task *old
     return fixed.exhausted != REJECT || levels_have_room(&fixed.ranked.levels, cpu->place, key, old);
 }
 
-/* The task's own CPU if it is a change, else the one with the fewest tasks; another one only where
- * exhausted=reject leaves no level on that. */
+/* The task's own CPU for a change, else the CPU with the fewest tasks. Another CPU only if
+ * exhausted=reject and that CPU has no free level. */
 static const struct cpu *choose(uint32_t key, const struct task *old)
 {
     struct cpus *cpus = &fixed.ranked.books.cpus;
@@ -56,8 +56,8 @@ static const char *fixed_accept(const struct request *request, struct paragraph_
     else if (!cpus_keep_within(&fixed.ranked.books.cpus, request, out))
         return NULL;
     else if ((cpu = choose(key, old)) == NULL)
-        answer_no(out, "on every CPU all levels of %d-%d are taken by other priorities than %u",
-                  fixed.ranked.levels.low, fixed.ranked.levels.high, key);
+        answer_no(out, "on every CPU, other priorities than %u have taken all levels %d-%d",
+                  key, fixed.ranked.levels.low, fixed.ranked.levels.high);
     else if (request->runtime > request->max_runtime) {
         answer_above(out, request, request->max_runtime);
         answer_nearest(out, request->max_runtime);
@@ -84,7 +84,7 @@ static const char *fixed_release(const struct request *request, struct paragraph
     return NULL;
 }
 
-/* Others' tasks are no reason to choose another CPU, as long as nothing is tested. */
+/* Other plugins' tasks do not change the choice of a CPU, because nothing is tested. */
 static const char *fixed_load(const struct request *request)
 {
     (void)request;

@@ -1,4 +1,4 @@
-/* All of fp and rr, which differ in the policy only (paper 000, section 5.3). */
+/* The code of the plugins fp and rr, which differ only in the policy (paper 000, section 5.3). */
 #ifndef RTF_FIXED_PRIORITY_H
 #define RTF_FIXED_PRIORITY_H
 

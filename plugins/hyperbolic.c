@@ -4,10 +4,11 @@
 
 #include "units.h"
 
-/* One bit a step: squaring x doubles its logarithm, whose whole part is the next bit. x is in [1, 2) with 62
- * bits behind the point and is rounded up each time, so the result is an upper bound. The error made in step
- * i is at most 2^-61 and weighs 2^-i in the result; all together stay below a thousandth of the last bit,
- * and the rest that the last line rounds up is below one: LOG_ERROR is generous. */
+/* Computes one bit per step: squaring x doubles its logarithm, whose whole part is the next bit. x
+ * is in [1, 2) with 62 fractional bits and is rounded up in each step, so the result is an upper
+ * bound. The error of step i is at most 2^-61 and counts 2^-i in the result; the sum of all errors
+ * is below a thousandth of the last bit. The rest that the last line rounds up is below one bit. So
+ * LOG_ERROR has ample margin. */
 uint64_t log2_above(uint32_t billionths)
 {
     if (billionths >= ONE_CPU)
@@ -28,7 +29,7 @@ uint64_t log2_above(uint32_t billionths)
     return log + (x > one);
 }
 
-/* Halving keeps the factors of each multiplication of like size, where GMP is fast. */
+/* Splits in halves, because GMP is fast when both factors have similar sizes. */
 static void multiply(mpz_t product, const uint32_t *billionths, size_t count)
 {
     if (count <= 8) {

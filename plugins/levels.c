@@ -71,7 +71,8 @@ static void move(struct ladder *ladder, struct level_key *key, int step)
     set_level(ladder, key, key->level + step);
 }
 
-/* The highest key below a level, and the lowest above it: levels are ordered as the keys are. */
+/* last_below: the highest key below a level. first_above: the lowest key above a level. Levels have
+ * the same order as keys. */
 static struct level_key *last_below(const struct ladder *ladder, int level)
 {
     struct level_key *found = NULL;
@@ -94,14 +95,15 @@ static struct level_key *first_above(const struct ladder *ladder, int level)
     return found;
 }
 
-/* ---- Where a new key goes ---- */
+/* ---- The level of a new key ---- */
 
-/* The level, and which way its present keys have to step aside for it: -1 down, 1 up, 0 not at all. */
+/* A level, and the direction in which its present keys must move: -1 down, 1 up, 0 not at all. */
 struct slot {
     int level, step;
 };
 
-/* The nearest free level, from `level` on in direction `step`, and how many keys stand before it. 0: none. */
+/* The nearest free level, from `level` in direction `step`; *keys: the number of keys in between.
+ * 0: no free level. */
 static int free_from(const struct levels *levels, const struct ladder *ladder, int level, int step,
                      uint32_t *keys)
 {
@@ -114,8 +116,9 @@ static int free_from(const struct levels *levels, const struct ladder *ladder, i
     return 0;
 }
 
-/* No level is left between the neighbours: theirs are `below` and `above`, either one perhaps just outside
- * of the range. The fewest keys step aside; if none can, the less crowded level is shared. */
+/* Finds a place if no level is free between the neighbours' levels `below` and `above` (either may
+ * be just outside of the range). The direction with fewer keys moves; if neither can move, the new
+ * key shares the less crowded level. */
 static struct slot squeeze_in(const struct levels *levels, const struct ladder *ladder, int below, int above,
                               int level, enum level_origin origin)
 {
@@ -166,8 +169,8 @@ static struct slot find_slot(const struct levels *levels, const struct ladder *l
     return (struct slot){.level = clamp(level, below + 1, above - 1)};
 }
 
-/* Moves the keys between the slot and the nearest free level by one: the outermost first, so that the order
- * holds at every moment. */
+/* Moves the keys between the slot and the nearest free level by one, the outermost first, so that
+ * no two threads' order is ever inverted. */
 static void make_way(const struct levels *levels, struct ladder *ladder, struct slot slot, uint32_t key)
 {
     uint32_t keys;
@@ -183,9 +186,10 @@ static void make_way(const struct levels *levels, struct ladder *ladder, struct 
     }
 }
 
-/* ---- Taking keys apart ---- */
+/* ---- Separating keys that share a level ---- */
 
-/* The shared and the free level that are nearest to each other. Between them each level has one key. */
+/* Finds the shared level and the free level with the smallest distance. Every level between them
+ * has one key. */
 static void nearest_pair(const struct levels *levels, const struct ladder *ladder, int *shared, int *open)
 {
     int last_shared = 0, last_open = 0, best = PRIORITY_MAX + 1;
@@ -205,7 +209,7 @@ static void nearest_pair(const struct levels *levels, const struct ladder *ladde
     }
 }
 
-/* One key leaves the shared level towards the free one; those between make room. */
+/* Moves one key from the shared level towards the free one, and the keys in between by one. */
 static void take_apart(struct ladder *ladder, int shared, int open)
 {
     int step = open > shared ? 1 : -1;
@@ -244,7 +248,8 @@ bool levels_have_room(const struct levels *levels, int place, uint32_t key, cons
     return ladder->distinct - leaves < level_count(levels) || find(ladder, key) != NULL;
 }
 
-/* The task stays in the list of its key until levels_keep; a key that would lose its last one leaves. */
+/* The task stays in its key's list until levels_keep. A key that loses its last task leaves the
+ * ladder. */
 static void leave(const struct levels *levels, struct level_trial *trial, bool stays)
 {
     trial->from = &levels->ladder[trial->task->share.place];
@@ -281,7 +286,7 @@ int levels_try(struct levels *levels, struct level_trial *trial, const struct ta
     else
         join(levels, trial, key, level, origin);
     if (origin != LEVEL_RESTORED) {
-        /* Only now: the new key may have made use of the level that the old one has left. */
+        /* After the join, because the new key may have used the level that the old one left. */
         settle(levels, trial->to);
         if (trial->from != NULL)
             settle(levels, trial->from);

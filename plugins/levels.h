@@ -1,12 +1,12 @@
-/* From what tasks ask for to priority levels, keeping the order.
+/* Maps the requests of tasks to priority levels and keeps their order.
  *
- * A key is what a task asks for as a number: more is more urgent (a requested priority; for rate monotonic
- * a shorter period). On each CPU the keys in use are mapped to the levels of the plugin's range so that
- *
- *   - a higher key never gets a lower level, and equal keys get the same one;
- *   - two different keys share a level only while no level is free: hence only if there are more keys than
- *     levels, and they are taken apart again when there are not;
- *   - as few keys as possible are moved for that: each task of a moved key costs a system call. */
+ * A key is the number that a task asks for: a larger key is more urgent. For fp and rr the key is
+ * the requested priority; for rate monotonic a shorter period gives a larger key. On each CPU the
+ * keys in use are mapped to the levels of the plugin's range so that
+ * - a larger key never gets a lower level, and equal keys get the same level;
+ * - two keys share a level only while no level is free, that is, if there are more keys than
+ *   levels; they are separated as soon as a level is free;
+ * - as few keys as possible move, because each task of a moved key costs a system call. */
 #ifndef RTF_LEVELS_H
 #define RTF_LEVELS_H
 
@@ -22,66 +22,69 @@ struct level_key {
     LIST_HEAD(, task) tasks;
     uint32_t key;
     uint8_t level;
-    uint8_t was; /* before the change that is being tried; 0: not moved by it */
+    uint8_t was; /* the level before the tentative change; 0: not moved by it */
 };
 
 RB_HEAD(key_tree, level_key);
 
-/* One CPU's keys, from the least urgent one up. */
+/* The keys of one CPU, from the least urgent one up. */
 struct ladder {
     struct key_tree keys;
     STAILQ_HEAD(, level_key) moved;
-    uint32_t distinct;               /* keys */
-    uint32_t used;                   /* levels that have a key */
-    uint32_t at[PRIORITY_MAX + 1];   /* keys on each level */
+    uint32_t distinct;               /* number of keys */
+    uint32_t used;                   /* number of levels with a key */
+    uint32_t at[PRIORITY_MAX + 1];   /* number of keys on each level */
 };
 
 struct levels {
     int low, high;
     int count;
-    struct ladder *ladder; /* by place */
+    struct ladder *ladder; /* by the CPU's place */
 
-    /* After a restart the broker gives every task back with `schedule`, in any order, and keys that share a
-     * level by their plans must not be torn apart for the ones that are still to come. The first other
-     * request shows that all have come; the first change after it makes good what then is not in order. */
+    /* After a restart the broker sends every task with `schedule`, in any order. Keys that share a
+     * level in their plans must not be separated before all tasks have come. The first other
+     * request shows that all have come, and the first change after that puts all levels in order. */
     bool restoring, unsettled;
 };
 
 enum level_origin {
     LEVEL_PREFERRED, /* take that level if it is free and in order */
-    LEVEL_OFFERED,   /* the plan was made from these books: make the room it counted on */
+    LEVEL_OFFERED,   /* the plan was computed from these books: make the space that it assumed */
     LEVEL_RESTORED,  /* the plan is from before a restart: take it unless it breaks the order */
 };
 
-/* A change that has been made but can still be taken back. */
+/* A tentative change, to be kept or undone. */
 struct level_trial {
-    const struct task *task; /* NULL: a new one */
+    const struct task *task; /* NULL: a new task */
     struct ladder *from, *to;
     struct level_key *old, *new;
     bool vacated; /* old has lost its last task */
-    bool fresh;   /* new is not in use yet */
+    bool fresh;   /* new is not used by other tasks */
 };
 
 void levels_init(struct levels *levels, int low, int high, int count);
 
-/* Whether key would have a level to itself, or its own already, if `leaving` (NULL: nobody) were gone. */
+/* True if `key` can have a level of its own, or has one, once `leaving` is gone (NULL: no task
+ * leaves). */
 bool levels_have_room(const struct levels *levels, int place, uint32_t key, const struct task *leaving);
 
-/* Tries `task` (NULL for a new one) with key on the CPU at `place`. level 0: the middle of what is free
- * between the neighbours. Returns the level it would have. One of levels_keep and levels_undo must follow. */
+/* Tentatively puts `task` (NULL: a new task) with this key on the CPU at `place`. level = 0: the
+ * middle of the free levels between the neighbours. Returns the task's level. levels_keep or
+ * levels_undo must follow. */
 int levels_try(struct levels *levels, struct level_trial *trial, const struct task *task, int place,
                uint32_t key, int level, enum level_origin origin);
 
-/* Tries without `task`. */
+/* Tentatively takes `task` out. levels_keep or levels_undo must follow. */
 void levels_try_release(struct levels *levels, struct level_trial *trial, const struct task *task);
 
-/* Keeps it; `task` is the one entered meanwhile, or NULL after levels_try_release, whose task is still
- * there. Writes update paragraphs for other tasks that have to move, in an order that never inverts two. */
+/* Keeps the change. task: the task entered meanwhile; NULL after levels_try_release, whose task
+ * still exists. Writes update paragraphs for other tasks that must move, in an order that never
+ * inverts two of them. */
 void levels_keep(struct levels *levels, struct level_trial *trial, struct task *task,
                  struct paragraph_output *out);
 void levels_undo(struct level_trial *trial);
 
-/* After levels_keep: what restoring has left behind on other CPUs. */
+/* After levels_keep: puts the levels of all CPUs in order that the restart left out of order. */
 void levels_settle(struct levels *levels, struct paragraph_output *out);
 
 #endif

@@ -1,7 +1,8 @@
-/* net - what a link carries: the sum of all transmission times, each divided by its period, stays within a threshold (paper 002, section 4.3)
+/* net - admission to a network link: the sum of all transmission times, each divided by its period,
+ * stays within a threshold (paper 002, section 4.3)
  *
- * rate= is that of the link, threshold= the part of it that may be promised (0.97: wire.h). A claim weighs the bytes that it puts on the
- * wire, headers counted, a second: lib/wire.h. */
+ * rate= is the rate of the link. threshold= is the share of the rate that claims may have (default:
+ * 0.97, wire.h). A claim weighs its bytes per second on the link, including headers: lib/wire.h. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,7 +11,7 @@
 #include "wire.h"
 
 static struct {
-    uint64_t bits, capacity; /* the last in bytes a second */
+    uint64_t bits, capacity; /* capacity: bytes per second */
 } net;
 
 static const char *take_rate(const char *value)
@@ -18,7 +19,7 @@ static const char *take_rate(const char *value)
     return parse_rate(value, &net.bits) ? NULL : "a rate such as 100Mbit, with bit, kbit, Mbit or Gbit";
 }
 
-/* The broker matches the claims' interface with it: nothing here depends on its name. */
+/* Only the broker compares the interface's name with claims. */
 static const char *take_interface(const char *value)
 {
     return value[0] != '\0' ? NULL : "the name of an interface, such as eth0";
@@ -30,10 +31,10 @@ static const struct word words[] = {
 static const char *setup(struct config *config)
 {
     if (net.bits == 0)
-        return "rate= is missing: the link's, such as 100Mbit";
+        return "rate= is missing: the rate of the link, such as 100Mbit";
     net.capacity = wire_capacity(net.bits, config->threshold == THRESHOLD_UNSET ? WIRE_THRESHOLD : config->threshold);
     config->tests = "exact";
-    return net.capacity > 0 ? NULL : "rate= times threshold= is less than a byte a second";
+    return net.capacity > 0 ? NULL : "rate= times threshold= is less than one byte per second";
 }
 
 static const char *net_accept(const struct request *request, struct paragraph_output *out)

@@ -28,7 +28,7 @@ void *plugin_allocate(size_t count, size_t size)
 
 /* ---- Words ---- */
 
-/* "21-40", "30", or "-" and the paper's "100-100" for no POSIX priority at all. */
+/* "21-40" or "30"; "-", and the paper's "100-100", mean no POSIX priorities. */
 static bool parse_range(const char *text, struct config *config)
 {
     config->low = config->high = 0;
@@ -55,7 +55,7 @@ static bool parse_time_or_none(const char *text, uint64_t *time)
     return none || parse_time(text, time);
 }
 
-/* NULL, or what is allowed. */
+/* NULL, or the allowed values. */
 static const char *take_own_word(const struct word *word, const char *value)
 {
     static char allowed[160];
@@ -77,7 +77,7 @@ static const char *take_own_word(const struct word *word, const char *value)
     return allowed;
 }
 
-/* A line may have the plugin's own words, and those that the broker reads. */
+/* Suggests a word: one of the plugin's own, or one that the broker reads. */
 static const char *no_such_word(const struct plugin *plugin, const char *key)
 {
     static const char *const of_all[] = {"threshold", "timeout", "partition", "confine", "enforce", "desired", "resource", "capacity", "interface", "rate", "device", "throughput"};
@@ -94,7 +94,7 @@ static const char *no_such_word(const struct plugin *plugin, const char *key)
 static const char *take_common_word(const struct plugin *plugin, const char *key, const char *value, struct config *config)
 {
     if (plugin->without_cpus && strcmp(key, "cpus") == 0)
-        return value[0] == '\0' ? NULL : "no CPUs: it admits to another resource";
+        return value[0] == '\0' ? NULL : "no CPUs: the plugin is for another resource";
     if (strcmp(key, "cpus") == 0)
         return parse_cpus(value, &config->cpus) ? NULL : "a list of CPUs such as 0-3,6";
     if (strcmp(key, "priority") == 0)
@@ -103,11 +103,11 @@ static const char *take_common_word(const struct plugin *plugin, const char *key
         return parse_utilization(value, &config->threshold) && config->threshold <= ONE_CPU
                    ? NULL : "decimals from 0 to 1";
     if (strcmp(key, "name") == 0 || strcmp(key, "partition") == 0)
-        return NULL; /* the broker passes them to all; who makes no use of them has nothing to say */
+        return NULL; /* the broker passes these words to every plugin, used or not */
     return no_such_word(plugin, key);
 }
 
-/* argv comes from a configuration file: shown to people only as far as it is printable. */
+/* argv comes from a configuration file: only printable text is shown. */
 static const char *printable(const char *text)
 {
     for (const char *at = text; *at != '\0'; at++)
@@ -119,12 +119,12 @@ static const char *printable(const char *text)
 static bool given_before(char **words, int count, const char *key, size_t length)
 {
     for (int i = 1; i < count; i++)
-        if (strncmp(words[i], key, length + 1) == 0) /* with its '=' */
+        if (strncmp(words[i], key, length + 1) == 0) /* the '=' is compared, too */
             return true;
     return false;
 }
 
-/* NULL, or what is allowed. text is KEY=VALUE, length that of KEY. */
+/* NULL, or the allowed values. text: KEY=VALUE; length: of KEY. */
 static const char *take_word(const struct plugin *plugin, const char *text, size_t length,
                              struct config *config)
 {
@@ -139,8 +139,8 @@ static const char *take_word(const struct plugin *plugin, const char *text, size
     return take_common_word(plugin, key, text + length + 1, config);
 }
 
-/* NULL, or why the plugin does not start. A word nobody knows is most likely a typing error, and the
- * administrator should hear of it before the first task does. */
+/* NULL, or the reason why the plugin does not start. An unknown word is probably a typing error,
+ * and the administrator should hear of it before the first task. */
 static const char *configure(const struct plugin *plugin, int argc, char **argv, struct config *config)
 {
     static char why[256];
@@ -242,7 +242,7 @@ static const struct {
     {"requested_priority", offsetof(struct request, requested_priority), 1, PRIORITY_MAX},
 };
 
-/* What is not known here is treated as what outranks all. */
+/* An unknown policy is treated as one above all others. */
 static enum policy parse_policy(const char *text)
 {
     static const char *const names[] = {[POLICY_DEADLINE] = "deadline", [POLICY_FIFO] = "fifo", [POLICY_RR] = "rr"};
@@ -252,7 +252,7 @@ static enum policy parse_policy(const char *text)
     return POLICY_UNKNOWN;
 }
 
-/* NULL or what is malformed. */
+/* NULL, or the malformed key. */
 static const char *parse_request(const struct paragraph *paragraph, struct request *request)
 {
     *request = (struct request){.max_runtime = TIME_MAX};
@@ -282,7 +282,7 @@ static const char *parse_request(const struct paragraph *paragraph, struct reque
     return NULL;
 }
 
-/* The handlers that answer ok whatever they did. NULL or what is malformed. */
+/* Calls a handler whose answer is always ok. NULL, or the fault of a malformed request. */
 static const char *obey(const struct plugin *plugin, const char *op, const struct request *request,
                         struct paragraph_output *out)
 {
@@ -297,7 +297,7 @@ static const char *obey(const struct plugin *plugin, const char *op, const struc
     return why;
 }
 
-/* One request and its answer. NULL or what is malformed. */
+/* Reads one request and writes its answer. NULL, or the fault of a malformed request. */
 static const char *answer(const struct plugin *plugin, const struct paragraph *paragraph,
                           struct paragraph_output *out)
 {
@@ -359,7 +359,8 @@ static int fill(struct paragraph_input *input, bool *ended)
     return got == 0 && input->length > input->taken ? malformed("the input ends inside a paragraph") : EX_OK;
 }
 
-/* Until end-of-file. What has been read is answered before more is waited for, in one go. */
+/* Serves requests until end-of-file. All requests read so far are answered in one write before the
+ * next read. */
 static int serve(const struct plugin *plugin, struct paragraph_input *input, struct paragraph_output *out)
 {
     bool ended = false;
@@ -378,7 +379,7 @@ static int serve(const struct plugin *plugin, struct paragraph_input *input, str
         if (taken > 0)
             why = answer(plugin, &paragraph, out);
         if (why != NULL) {
-            out->length = before; /* the answers to earlier requests still count */
+            out->length = before; /* answers to earlier requests are still sent */
             flush(out);
             status = malformed(why);
         }

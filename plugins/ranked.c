@@ -29,7 +29,7 @@ void ranked_grant(struct ranked *ranked, const struct request *request, int plac
                 ranked->policy, level, request->runtime);
 }
 
-/* Tells the broker where a plan, made under another configuration perhaps, could not be followed. */
+/* Writes an update if the plan, perhaps made under another configuration, could not be followed. */
 static void correct_plan(const struct ranked *ranked, const struct request *request, const struct task *task,
                          bool moved, struct paragraph_output *out)
 {

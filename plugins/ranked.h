@@ -1,5 +1,5 @@
-/* Tasks with POSIX priorities: books and levels together, for the plugins on SCHED_FIFO and SCHED_RR. What
- * is left to each of them is which CPU, what it weighs there, and what its key is. */
+/* Tasks with POSIX priorities: books and levels together, for the plugins on SCHED_FIFO and
+ * SCHED_RR. Each plugin only chooses the CPU, the weight and the key of a task. */
 #ifndef RTF_RANKED_H
 #define RTF_RANKED_H
 
@@ -11,22 +11,23 @@ struct ranked {
     const char *policy;
 };
 
-/* What a plugin makes of a request. */
+/* A plugin's decision about a request. */
 struct rank {
-    uint32_t key;    /* more is more urgent */
-    int level;       /* preferred; 0: none */
-    uint32_t weight; /* of its share of a CPU */
+    uint32_t key;    /* a larger key is more urgent */
+    int level;       /* the preferred level; 0: none */
+    uint32_t weight; /* of the share of a CPU */
     struct timing timing;
 };
 
 void ranked_init(struct ranked *ranked, const struct config *config, const char *policy);
 
-/* answer= and the plan for the CPU at `place`, and with commit the grant. `partial` is NULL or why the answer
- * is no full ok, and then nothing is granted yet: the broker may find another plugin that does better. */
+/* Writes answer= and the plan for the CPU at `place`; with commit the task is entered. partial:
+ * NULL, or the reason why the answer is not a full ok; then nothing is entered, because the broker
+ * may find a better plugin. */
 void ranked_grant(struct ranked *ranked, const struct request *request, int place, const struct rank *rank,
                   const char *partial, struct paragraph_output *out);
 
-/* op=schedule, rank->level being the plan's. */
+/* op=schedule; rank->level is the plan's. */
 void ranked_schedule(struct ranked *ranked, const struct request *request, const struct rank *rank,
                      struct paragraph_output *out);
 

@@ -1,9 +1,9 @@
 #include "response_time.h"
 
-enum { UNIT_BITS = 32 }; /* of utilizations: C < 2^32, so C << 32 does not overflow */
+enum { UNIT_BITS = 32 }; /* of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
 
-/* The smallest R = work + sum of ceil(R/T) C over the tasks above, unless it is beyond the deadline; *response
- * is a value that it is not below, and then R. */
+/* Finds the smallest R = work + sum of ceil(R/T) C over the tasks above. TOO_MUCH if R exceeds the
+ * deadline. *response: in: a lower bound of R; out: R. */
 static enum outcome find_response(const struct set_task *above, size_t count, uint64_t work, uint64_t deadline,
                                   uint64_t *response, uint64_t *steps)
 {
@@ -21,7 +21,7 @@ static enum outcome find_response(const struct set_task *above, size_t count, ui
     }
 }
 
-/* Where R cannot be below: it is work / (1 - U) if nothing is rounded up. UINT64_MAX: no R at all. */
+/* A lower bound of R: work / (1 - U), where nothing is rounded up. UINT64_MAX: no R exists. */
 static uint64_t least_response(uint64_t work, uint64_t used)
 {
     const uint64_t one = UINT64_C(1) << UNIT_BITS;
@@ -43,7 +43,7 @@ enum outcome response_times_fit(const struct set_task *task, size_t count, uint6
             deadline = own.deadline < deadline ? own.deadline : deadline;
         }
         if (task[first].level != LEVEL_ABOVE) {
-            /* One job of each task of the level: another one cannot come before the first is done, if R <= D <= T. */
+            /* One job of each task of the level: if R <= D <= T, no second job comes before the first one is done. */
             uint64_t least = blocking + work > deadline ? UINT64_MAX : least_response(blocking + work, used);
             response = response + work > least ? response + work : least;
             enum outcome outcome = find_response(task, first, blocking + work, deadline, &response, steps);

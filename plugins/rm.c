@@ -1,21 +1,22 @@
 /* rm - rate monotonic on SCHED_FIFO, partitioned by worst fit (paper 000, section 5.2)
  *
- * The shorter the period, the higher the priority (eq. 5). Beyond the paper's necessary test there are two
- * sufficient ones; a task that declares no runtime is not tested and weighs nothing. */
+ * The shorter the period, the higher the priority (eq. 5). Besides the paper's necessary test there
+ * are two sufficient tests and an exact one. A task that states no runtime is not tested and weighs
+ * nothing, except with admission=rta, which refuses such a task. */
 #include "exact.h"
 #include "hyperbolic.h"
 #include "ranked.h"
 #include "response_time.h"
 
 enum admission { HYPERBOLIC, LIU_LAYLAND, NECESSARY, RTA };
-enum { EXACT_TASKS = 4096 }; /* the exact test looks at all of a CPU's tasks: this bounds one answer's time */
+enum { EXACT_TASKS = 4096 }; /* limits the time of one exact test, which looks at all tasks of a CPU */
 
 static struct {
     struct ranked ranked;
     int admission;
-    uint64_t limit; /* of the sum of utilisations: no test passes above one CPU */
+    uint64_t limit; /* of the sum of utilizations, in billionths; no test passes above one CPU */
     struct exact exact;
-    struct level_trial trial; /* while exact looks at a CPU */
+    struct level_trial trial; /* while exact.c tests a CPU */
 } rm = {.exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
 static const struct word words[] = {
@@ -69,7 +70,8 @@ static const char *setup(struct config *config)
     rm.limit = least(config->threshold, ONE_CPU);
     ranked_init(&rm.ranked, config, "fifo");
     rm.ranked.books.log = rm.admission == HYPERBOLIC ? log2_above : NULL;
-    rm.ranked.books.by_period = rm.admission == NECESSARY || rm.admission == RTA; /* nothing more is necessary */
+    /* only C/T is needed for a necessary test */
+    rm.ranked.books.by_period = rm.admission == NECESSARY || rm.admission == RTA;
     config->tests = rm.admission == NECESSARY ? "necessary" : "sufficient";
     const char *why = exact_setup(&rm.exact, rm.admission == RTA);
     if (why == NULL && rm.admission == RTA)
@@ -79,7 +81,7 @@ static const char *setup(struct config *config)
 
 /* ---- The tests ---- */
 
-/* A utilisation that is tried. */
+/* A utilization to test. */
 struct ask {
     uint32_t weight;
     uint64_t log;
@@ -90,7 +92,7 @@ static struct ask ask_for(uint32_t weight)
     return (struct ask){.weight = weight, .log = rm.admission == HYPERBOLIC ? log2_above(weight) : 0};
 }
 
-/* prod(1 + U_i) <= 2 over the CPU's tasks but `gone`, and weight. */
+/* True if prod(1 + U_i) <= 2 over the CPU's tasks without `gone`, and with weight. */
 static bool product_fits(const struct cpu *cpu, const struct share *gone, uint32_t weight)
 {
     static uint32_t factors[EXACT_TASKS];
@@ -103,7 +105,7 @@ static bool product_fits(const struct cpu *cpu, const struct share *gone, uint32
     return product_within_two(factors, count);
 }
 
-/* Each logarithm in the sum is too large by less than LOG_ERROR, none is too small. */
+/* Each logarithm in the sum is too large by less than LOG_ERROR, and never too small. */
 static enum outcome test_hyperbolic(const struct cpu *cpu, const struct share *gone, struct ask ask)
 {
     struct sums sums = cpu_sums_without(cpu, gone);
@@ -118,7 +120,7 @@ static enum outcome test_hyperbolic(const struct cpu *cpu, const struct share *g
     return product_fits(cpu, gone, ask.weight) ? FITS : TOO_MUCH;
 }
 
-/* U <= n (2^(1/n) - 1), that is n log2(1 + U/n) <= 1. */
+/* U <= n (2^(1/n) - 1), which is n log2(1 + U/n) <= 1. */
 static enum outcome test_liu_layland(uint64_t load, uint64_t count)
 {
     uint32_t average = (uint32_t)((load + count - 1) / count);
@@ -137,10 +139,11 @@ static enum outcome test(const struct cpu *cpu, const struct share *gone, struct
     return FITS;
 }
 
-/* ---- The choice of a CPU ---- */
+/* ---- Choosing a CPU ---- */
 
-/* A change stays where it is if it can; else worst fit. The bounds depend on more than the sum of
- * utilisations, so a more loaded CPU may take what the least loaded one cannot. NULL: none can. */
+/* A changed task stays on its CPU if possible; otherwise worst fit. The bounds depend on more than
+ * the sum of utilizations, so a task may fit on a more loaded CPU and not on the least loaded one.
+ * NULL: no CPU. */
 static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
@@ -152,18 +155,18 @@ static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
         if (cpu == own)
             continue;
         if (cpu->sums.load + ask.weight > rm.limit)
-            return NULL; /* and all that follow are loaded more */
+            return NULL; /* all following CPUs have a higher load */
         if (test(cpu, gone, ask) == FITS)
             return cpu;
     }
     return NULL;
 }
 
-/* The most that can still be granted, and where. */
+/* The largest utilization that can still be granted, and its CPU. */
 struct best {
     const struct cpu *cpu;
     uint32_t weight;
-    struct ask more; /* what another CPU has to take to be better */
+    struct ask more; /* another CPU must take this to be better */
 };
 
 static void improve(struct best *best, const struct cpu *cpu, const struct share *gone)
@@ -201,7 +204,7 @@ static struct best find_best(const struct share *gone)
 
 /* ---- The requests ---- */
 
-/* What keeps a CPU from taking more than `weight`. */
+/* The name of the test that keeps the CPU from taking more than `weight`. */
 static const char *what_binds(const struct cpu *cpu, const struct share *gone, uint32_t weight)
 {
     static const char *const bounds[] = {"hyperbolic bound", "bound of Liu and Layland"};
@@ -220,7 +223,7 @@ static void refuse(const struct request *request, const struct share *gone, uint
     if (request->runtime > ceiling)
         answer_above(out, request, ceiling);
     else if (test(best.cpu, gone, ask) == TOO_COMPLEX)
-        answer_no(out, "%s has more than %d tasks, too many for the exact test that this needs", name,
+        answer_no(out, "%s has more than %d tasks, too many for the exact test that is needed here", name,
                   EXACT_TASKS);
     else
         answer_no(out, "%s has %s left by the %s, %s asked", name, format_utilization(best.weight, left),
@@ -229,11 +232,11 @@ static void refuse(const struct request *request, const struct share *gone, uint
     answer_nearest(out, request->ignore_admission ? ceiling : least(ceiling, runtime));
 }
 
-/* The CPU for a request, whose weight is 0 when it declares no runtime. NULL: no CPU. */
+/* Chooses the CPU for a request. weight: 0 without a runtime. NULL: no CPU. */
 static const struct cpu *choose(const struct request *request, const struct share *gone, uint32_t weight)
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
-    if (request->runtime == 0) /* it weighs nothing and fits anywhere */
+    if (request->runtime == 0) /* no weight: fits on any CPU */
         return cpus_own(cpus, gone) != NULL ? cpus_own(cpus, gone) : cpus_next(cpus, NULL);
     const struct cpu *cpu = find_cpu(gone, ask_for(weight));
     return cpu == NULL && request->ignore_admission ? cpus_least_loaded(cpus, gone) : cpu;
@@ -249,8 +252,9 @@ static struct rank rank_of(const struct request *request, uint64_t runtime, int 
     };
 }
 
-/* A change of levels on the CPU that a task leaves can only help those that stay: taking a shared level apart, too,
- * for where both met their deadlines, the more urgent one came once at most before the other was done. */
+/* Only the CPU that the task joins is tested. On the CPU that it leaves, changes of levels can only
+ * help the remaining tasks. This holds also when a shared level is separated: where both tasks met
+ * their deadlines, the more urgent one came at most once before the other was done. */
 static void accept_by_response_times(const struct request *request, struct paragraph_output *out)
 {
     const struct task *old = books_find(&rm.ranked.books, request->task);
@@ -326,7 +330,7 @@ static const char *rm_release(const struct request *request, struct paragraph_ou
     return NULL;
 }
 
-/* What runs below the range takes nothing from it. */
+/* Threads with a priority below the range take no time from it. */
 static bool counts(const struct request *request)
 {
     bool has_level = request->policy == POLICY_FIFO || request->policy == POLICY_RR;

@@ -2,7 +2,7 @@
 
 #include <gmp.h>
 
-enum { SECOND = 1000000 }; /* us; the period of the kernel's server */
+enum { SECOND = 1000000 }; /* us; the period of the kernel's fair server */
 
 struct set_task *set_add(struct task_set *set, const struct timing *timing, int level)
 {
@@ -30,13 +30,13 @@ static int compare_fractions(const struct set_task *task, size_t count, uint64_t
     return order;
 }
 
-/* Rounded sums tell in nearly all cases: the true one is not below `low` and less than `count` above it. */
+/* Rounded sums decide nearly all cases: the true sum is at least `low` and less than low + count. */
 int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths)
 {
     uint64_t low = 0;
     for (size_t i = 0; i < count; i++) {
         if (task[i].timing.runtime > task[i].timing.period)
-            return 1; /* limits are one CPU at most */
+            return 1; /* limits are at most one CPU */
         low += task[i].timing.runtime * ONE_CPU / task[i].timing.period;
     }
     if (low > billionths)

@@ -1,7 +1,8 @@
-/* The tasks of one CPU as an exact test sees them, and the arithmetic that both exact tests need.
+/* The tasks of one CPU for an exact test, and the arithmetic of both exact tests.
  *
- * All times are us up to an hour. What a test costs is counted in steps, each about one division, and not in
- * time: the same question has the same answer on every machine and under every load. */
+ * All times are us, up to one hour. The cost of a test is counted in steps of about one division
+ * each, and not in time, so that the same request has the same answer on every machine and under
+ * every load. */
 #ifndef RTF_TASK_SET_H
 #define RTF_TASK_SET_H
 
@@ -13,39 +14,41 @@
 
 enum { SET_TASKS = 64, LEVEL_ABOVE = PRIORITY_MAX + 1 };
 
-/* TOO_MANY, UNSTATED: the CPU has tasks that the test does not do for, more than SET_TASKS or without runtime. */
+/* UNSTATED, TOO_MANY: the CPU cannot be tested, because a task states no runtime or there are more
+ * than SET_TASKS tasks. TOO_COMPLEX: the steps are used up. */
 enum outcome { FITS, TOO_MUCH, UNSTATED, TOO_MANY, TOO_COMPLEX };
 
-/* C, T and D of a task that declares a runtime and a period; D <= T. All 0 for one that does not. */
+/* C, T and D of a task that states a runtime and a period, with D <= T, in us. All 0 for another
+ * task. */
 struct timing {
     uint64_t runtime, period, deadline;
 };
 
 struct set_task {
     struct timing timing;
-    int level; /* more is more urgent; LEVEL_ABOVE: another plugin's, to be counted but not tested */
+    int level; /* larger is more urgent; LEVEL_ABOVE: another plugin's task, counted but not tested */
 };
 
-/* task[1] to task[count], the more urgent ones first; task[0] is kept for the fair server. */
+/* task[1] to task[count], the more urgent ones first. task[0] is reserved for the fair server. */
 struct task_set {
     size_t count;
     struct set_task task[1 + SET_TASKS];
 };
 
-/* Returns its place. count < SET_TASKS. */
+/* Adds a task and returns its place. Requires count < SET_TASKS. */
 struct set_task *set_add(struct task_set *set, const struct timing *timing, int level);
 
-/* The sum of C/T against a limit in billionths, exactly: below 0, 0 or above 0. */
+/* Compares the sum of C/T with a limit in billionths, exactly: below 0, 0 or above 0. */
 int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths);
 
-/* Whether ordinary threads may be left with less than `runtime` in some second, so that the kernel's server
- * for them, which waits until its last chance, runs at all. */
+/* True if ordinary threads may have less than `runtime` (us) in some second, so that the kernel's
+ * fair server acts. (The server waits until its last chance.) */
 bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtime);
 
-/* What the server is to the tasks then: one of them, above all priorities. */
+/* The fair server as a task above all priorities. */
 struct set_task fair_server_task(uint64_t runtime);
 
-/* False when no more than this is left. */
+/* Takes `count` from the steps. False if no more than `count` steps were left. */
 static inline bool spend(uint64_t *steps, uint64_t count)
 {
     bool enough = *steps > count;

@@ -97,17 +97,17 @@ declines() {
 
 @test "words that do not go together are refused with a sentence" {
     for admission in density demand; do
-        declines 'partition=global has no CPU of which *: admission=bandwidth or gfb' edf admission=$admission
+        declines 'partition=global tests all CPUs together: use admission=bandwidth or admission=gfb' edf admission=$admission
     done
     for admission in bandwidth gfb; do
         for partition in unthrottled cpuset; do
-            declines 'bandwidth and gfb are tests of all CPUs together*' edf admission=$admission partition=$partition
+            declines 'admission=bandwidth and admission=gfb test all CPUs together: *' edf admission=$admission partition=$partition
         done
     done
     for word in blocking=1ms fair_server=0us; do
-        declines 'blocking= and fair_server= are for an exact test' edf $word
-        declines 'blocking= and fair_server= are for an exact test' edf partition=cpuset $word
-        declines 'blocking= and fair_server= are for an exact test' rm $word
+        declines 'blocking= and fair_server= need an exact test' edf $word
+        declines 'blocking= and fair_server= need an exact test' edf partition=cpuset $word
+        declines 'blocking= and fair_server= need an exact test' rm $word
         declines '*no such word' fp $word
     done
     declines 'admission=rta: density or demand or bandwidth or gfb' edf admission=rta
@@ -170,7 +170,7 @@ declines() {
     spec 3 5001 20000; is no nearest=5000
     spec 3 5000 20000 deadline=19999; is no nearest=4999
     spec 3 5000 20000 deadline=20000; is ok runtime=5000 # it is done after exactly 20 ms
-    spec 4 1 20000; is no nearest= "reason=by the response times no CPU takes it beside its other tasks"
+    spec 4 1 20000; is no nearest= "reason=by the response times no CPU can run the task beside its other tasks"
     spec 3 4000 20000; is ok; spec 4 1001 20000; is no nearest=1000 # a change; of one period the first is first
     spec 4 1000 20000; is ok; spec 1 3001 7000; is no nearest=3000
 }
@@ -297,7 +297,7 @@ declines() {
         spec 1 1000 10000; is ok cpus=1; spec 2 8500 10000; is no "reason=CPU 0 has a task that states no runtime*"
         ask op=load task=9; spec 2 1000 10000; is ok cpus=0
         # shellcheck disable=SC2086
-        ask op=load task=9 cpus=0 $unstated commit=if-ok; is no nearest= "reason=it states no runtime or no period*"
+        ask op=load task=9 cpus=0 $unstated commit=if-ok; is no nearest= "reason=the task states no runtime or no period*"
         spec 3 7000 10000; is ok
     done
     start rm; ask op=load task=9 cpus=0 policy=fifo priority=40; spec 1 1000 10000; is ok

@@ -35,7 +35,7 @@ refused() {
         # A change moves it there, and one without the key leaves it.
         [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "1"}')" = 1 ]
         [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5}')" = 1 ]
-        refused f '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "700-702"}' "never P refused: it has CPUs $ALL_CPUS, and only 700-702 are asked for"
+        refused f '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "700-702"}' "never P refused: the plugin has CPUs $ALL_CPUS, but the spec allows only CPUs 700-702"
         # It holds over a restart.
         broker_stop INT
         broker_start
@@ -61,7 +61,7 @@ refused() {
 @test "partition=global has all of its CPUs or none; a plugin that does not know the key is not believed" {
     configure_plugins 'EDF edf - all partition=global'
     broker_start
-    refused a '{"runtime": "10ms", "period": "100ms", "cpus": "1"}' "never EDF refused: a thread of it runs on all of CPUs $ALL_CPUS, and cannot be kept to 1"
+    refused a '{"runtime": "10ms", "period": "100ms", "cpus": "1"}' "never EDF refused: its threads run on all CPUs $ALL_CPUS and cannot be restricted to CPUs 1"
     [ "$(granted a '{"runtime": "10ms", "period": "100ms", "cpus": "0-63"}')" = "$ALL_CPUS" ]
     broker_stop TERM
     printf '#!/bin/sh\nsed -u "/^cpus=/d" | %s "$@"\n' "$RTF_LIBEXEC/plugins/fp" >"$WORK/old"
