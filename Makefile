@@ -401,6 +401,7 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck -x $(SCRIPTS)
 	test/circles
 	test/hollow
+	test/lanes
 	test/acts-as-users
 	contrib/mutate/run --check
 	contrib/model/run --check

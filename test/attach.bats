@@ -360,7 +360,9 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
 account_is_below_zero() { with_debugfs grep -q 'total_bw *: -' /sys/kernel/debug/sched/debug; }
 count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_rt_runtime_us; }
 
-# A thread that is made ordinary with its runtime used up is counted until its period ends: that is later taken off what was counted anew.
+# The kernel counts a thread that is made ordinary with its runtime used up until the thread's period ends. Then the kernel takes the thread's runtime
+# off a sum that it has counted anew, without the thread.
+# bats test_tags=machine
 @test "77: the kernel's account is below zero: what helps is told, and does" {
     hog 0
     chrt --deadline --sched-runtime 900000000 --sched-period 1000000000 --pid 0 "$HOG"

@@ -1,3 +1,4 @@
+# bats file_tags=lane:disk
 # Claims without a guarantee, "background" in rtf-spec(5): a line and a rule let them in, and that is all. The classes of a real interface and the groups
 # of a real disk show nothing.
 

@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # enforce=runtime: FIFO and RR threads have no more CPU time than they were granted, and are as they were granted otherwise.
 load helper
 

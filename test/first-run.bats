@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # On a machine that never saw rtf: what a first run makes, and takes away again.
 load helper
 

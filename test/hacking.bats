@@ -1,3 +1,4 @@
+# bats file_tags=lane:compute
 # HACKING.md, and what it describes: targets, the linter of tests, and patches of faults.
 load helper
 

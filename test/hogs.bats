@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # The broker stays in charge of what it granted: with hogs in every rank on every CPU it answers, takes back and stops.
 # The hogs end by themselves after a few seconds, whatever becomes of the test.
 load helper

@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # Idle means asleep, and what comes and goes leaves nothing behind.
 load helper
 

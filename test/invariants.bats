@@ -49,7 +49,8 @@ granted() {
     finds "files: $BOB/nobody-asked has an answer, and nothing asks for it"
 }
 
-# bats test_tags=turn:1
+# Alone, for the same reason as the test of another broker's domain.
+# bats test_tags=machine
 @test "under each partition the machine agrees" {
     for partition in global unthrottled cpuset; do
         if [ "$partition" = cpuset ] && ! grep -q cpuset /proc/self/mounts /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then continue; fi
@@ -162,7 +163,7 @@ while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be mov
     calls_foreign "thread $THEIRS of uid $ALICE is fifo 13: another broker has attached it"
     calls_foreign "thread $SLEEPER of uid $CAROL is deadline: another broker has attached it"
     cat "$WORK/said"
-    plugins=$(id -u rtf-plugin 2>/dev/null || echo 65534)
+    plugins=$(id -u "${RTF_PLUGIN_USER:-rtf-plugin}" 2>/dev/null || echo 65534)
     grep -q "^rtf-invariants: foreign: thread [0-9]* of uid $plugins is fifo 21: uid $plugins has no directory in this spool$" "$WORK/said" # its plugins
 
     sleeper 65534
@@ -201,7 +202,8 @@ time.sleep(300)' "$WORK/forged/journal" 3>&- &
 }
 is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
 
-# bats test_tags=turn:1
+# Alone: other lanes attach threads to the CPU of the domain.
+# bats test_tags=machine
 @test "a thread in a domain of another broker's is that one's business" {
     if ! grep -q cpuset /proc/self/mounts /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then skip "no cpuset controller"; fi
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'

@@ -1,3 +1,4 @@
+# bats file_tags=lane:disk
 # Threads that come first on a disk: enforce=ioprio and rtf-disk(8), on a disk of known speed (slow-disk.bash).
 
 load helper

@@ -1,3 +1,4 @@
+# bats file_tags=lane:disk
 # Reservations of a disk that are kept: rtf-disk(8), on a disk of known speed (slow-disk.bash).
 
 load helper

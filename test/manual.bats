@@ -1,3 +1,4 @@
+# bats file_tags=lane:compute
 # The manual: its pages are well-formed, agree with the programs and with each other, and what they show works when
 # it is typed.
 load helper

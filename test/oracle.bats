@@ -1,3 +1,4 @@
+# bats file_tags=lane:compute
 # What the plugins admit, held against simulated schedules; `make oracle` does the same with more sets.
 bats_require_minimum_version 1.5.0
 

@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # partition=cpuset and confine=cpuset: a scheduling domain for each CPU; and what holds for every partition=: after
 # many attachments (ATTACHMENTS, each of two threads) the kernel's books are as they were before.
 load helper

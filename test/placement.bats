@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # The broker and its helper processes run on one CPU: a question crosses none. Apart only where SCHED_DEADLINE threads may come before them for long.
 load helper
 

@@ -1,3 +1,4 @@
+# bats file_tags=lane:compute
 # contrib/plugin-check finds what is wrong with a plugin, and nothing is wrong with ours.
 # Faults are made by fixtures/plugins/bent, which spoils what a good plugin says in one way at a time.
 bats_require_minimum_version 1.5.0

@@ -1,6 +1,8 @@
 # What broker, launcher, helper, adopter, readers, lookup and plugins can do, as rtf-brokerd(8) claims: read from /proc, and tried from inside.
 load helper
 
+PLUGIN_USER=$((20099 + ${RTF_UIDS:-0})) READER_USER=$((20098 + ${RTF_UIDS:-0}))
+
 prepare() { configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all'; }
 
 requires_x86_64() { [ "$(uname -m)" = x86_64 ] || skip "test/fixtures/inject knows the registers of x86_64 only"; }
@@ -31,7 +33,7 @@ ids() { echo "$(status_of "$1" Uid | tr -s ' \t' ' ') / $(status_of "$1" Gid | t
 tries() { "$RTF_SOURCE/test/fixtures/inject" "$@"; }
 
 # A user that nothing else runs as.
-as_plugin_user() { broker_start --plugin-user 20099; }
+as_plugin_user() { broker_start --plugin-user $PLUGIN_USER; }
 
 @test "the broker can neither handle files of users nor schedule" {
     as_plugin_user
@@ -72,7 +74,7 @@ as_plugin_user() { broker_start --plugin-user 20099; }
     [ "$(wc -w <<<"$pids")" -ge 2 ]
     for pid in $pids; do
         [ "$(powers "$pid")" = '' ]
-        [ "$(ids "$pid")" = '20099 20099 20099 20099 / 20099 20099 20099 20099 / ' ]
+        [ "$(ids "$pid")" = "$PLUGIN_USER $PLUGIN_USER $PLUGIN_USER $PLUGIN_USER / $PLUGIN_USER $PLUGIN_USER $PLUGIN_USER $PLUGIN_USER / " ]
         [ "$(status_of "$pid" NoNewPrivs)" = 1 ]
         [ "$(descriptors "$pid")" = '0 1 2' ]
     done
@@ -104,25 +106,25 @@ reader_of() {
 }
 
 @test "a reader has its user's rights over files, an identity of its own, and no power at all" {
-    broker_start --plugin-user 20099 --reader-user 20098
+    broker_start --plugin-user $PLUGIN_USER --reader-user $READER_USER
     reader=$(reader_of $ALICE)
     [ "$(powers "$reader")" = '' ]
-    [ "$(ids "$reader")" = "20098 20098 20098 $ALICE / 20098 20098 20098 20098 / " ]
+    [ "$(ids "$reader")" = "$READER_USER $READER_USER $READER_USER $ALICE / $READER_USER $READER_USER $READER_USER $READER_USER / " ]
     [ "$(status_of "$reader" Seccomp)" = 2 ]
     [ "$(status_of "$reader" NoNewPrivs)" = 1 ]
     [ "$(descriptors "$reader")" = '0 1 2 3 4' ] # 3: the directory, 4: what happens there
-    for by in $ALICE 20098 20099; do
+    for by in $ALICE $READER_USER $PLUGIN_USER; do
         no setpriv --reuid "$by" --regid "$by" --clear-groups -- ls "/proc/$reader/fd" >/dev/null 2>&1
     done
     no as $ALICE kill -STOP "$reader" 2>/dev/null
     no as $ALICE chrt -i -p 0 "$reader" 2>/dev/null
-    no stranger 20099 kill -STOP "$reader" 2>/dev/null
+    no stranger $PLUGIN_USER kill -STOP "$reader" 2>/dev/null
 }
 
 @test "a reader can do nothing that its user could not, and that only in his directory" {
     requires_x86_64
     requires_landlock
-    broker_start --plugin-user 20099 --reader-user 20098
+    broker_start --plugin-user $PLUGIN_USER --reader-user $READER_USER
     reader=$(reader_of $ALICE)
     install -d -m 1777 "$WORK/open"
     as $ALICE sh -c 'echo mine >"$1/hers" && chmod 600 "$1/hers"' sh "$WORK/open"
@@ -318,9 +320,9 @@ END
     chmod 755 "$WORK/parent"
     configure_plugins "PARENT $WORK/parent 1-10 all" 'FP fp 11-20 all'
     as_plugin_user
-    [ "$(pgrep -u 20099 -fx 'sleep 287' | wc -l)" = 1 ] # the other one could not leave
+    [ "$(pgrep -u $PLUGIN_USER -fx 'sleep 287' | wc -l)" = 1 ] # the other one could not leave
     broker_stop TERM
-    eventually no_process_of 20099
+    eventually no_process_of $PLUGIN_USER
 }
 no_process_of() { ! pgrep -u "$1"; }
 
@@ -332,7 +334,7 @@ no_process_of() { ! pgrep -u "$1"; }
     kill -KILL "$BROKER"
     wait "$BROKER" 2>/dev/null || true
     BROKER=
-    eventually no_process_of 20099
+    eventually no_process_of $PLUGIN_USER
 }
 
 @test "where /proc hides the processes of others, threads are attached all the same, and the log tells what is missing" {

@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # contrib/resources-demo in its short form: a wire, a disk and CPUs, reserved together, beside all that loads them.
 
 load helper

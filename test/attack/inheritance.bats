@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # A real-time thread waits for a lock, and its rank goes to whoever holds that (priority inheritance). What that one gets by it is what was
 # granted, and not a whole CPU.
 load attack

@@ -17,7 +17,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 
 # Alice and Bob have a spec each; hers is granted by a reader that is as it should be.
 begins() {
-    broker_start --plugin-user 20097 --reader-user 20098 --max-specs 50
+    broker_start --plugin-user $((20097 + ${RTF_UIDS:-0})) --reader-user $((20098 + ${RTF_UIDS:-0})) --max-specs 50
     [ "$(field .result "$(spec $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ]
     [ "$(field .result "$(spec $ALICE cam '{"priority": 5, "plugin": "RR"}')")" = OK ]
     bobs=$(cat "$SPECS/$BOB/his.verdict")
@@ -51,7 +51,7 @@ bob_is_served() {
 is_over() {
     as $ALICE rm -f "$SPECS/$ALICE/.mode"
     broker_stop INT
-    broker_start --plugin-user 20097 --reader-user 20098 --max-specs 50
+    broker_start --plugin-user $((20097 + ${RTF_UIDS:-0})) --reader-user $((20098 + ${RTF_UIDS:-0})) --max-specs 50
     eventually agree
     [ "$(field .grant.priority "$(spec $ALICE cam '{"priority": 6, "plugin": "RR"}')")" = 6 ]
 }

@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # The kernel ends a SCHED_DEADLINE runtime at a tick only: each of many crumbs takes a whole tick. Under the shipped rules a victim
 # who keeps to his own runtime is in time beside all that they let pass.
 load attack

@@ -1,3 +1,4 @@
+# bats file_tags=lane:alone
 # The machine's clock is set forth and back by a minute and a half, as a late time server does: what was granted stays, what is
 # asked is answered. It is off for some seconds, and put right by as much.
 load fault

@@ -1,3 +1,4 @@
+# bats file_tags=lane:disk
 # A system call that fails, each in its turn and with each error that it may have: the request is answered, if only with a no,
 # all agree, and when it is asked again it is granted.
 load fault

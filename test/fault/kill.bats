@@ -1,3 +1,4 @@
+# bats file_tags=lane:disk
 # SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log, publisher and guard, while a spec is made, attached, changed, detached and released, and
 # while a broker starts: afterwards all agree, what was asked is answered, and the thread gets back what it had.
 load fault

@@ -1,3 +1,4 @@
+# bats file_tags=lane:disk
 # SIGKILL at random moments of a stream of specs, attachments and removals: broker, launcher, helpers, lookup, plugins.
 # FAULT_KILLS: how many; FAULT_SEED.
 load fault
