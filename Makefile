@@ -340,7 +340,7 @@ check-sanitized:
 unit-sanitized:
 	$(MAKE) --no-print-directory $(SANITIZED) unit
 
-# Each parser takes random bytes for so many seconds, from what is in test/fuzz/corpus on. Needs clang and libclang-rt-dev.
+# Each parser takes random bytes for so many seconds, beginning with the inputs in test/fuzz/corpus (test/fuzz/seeds). Needs clang and libclang-rt-dev.
 SECONDS ?= 60
 FUZZERS = spec acl plugins-conf plugin helper state reader adopter muse-experiment muse-marks
 fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
