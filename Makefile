@@ -31,7 +31,7 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 BROKER   := libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
 NL_CFLAGS := $(shell pkg-config --cflags libnl-route-3.0)
 FUSE_CFLAGS := $(shell pkg-config --cflags fuse3)
-sees    = -Ilib $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
+sees    = -Ilib -Ilib/librtf $(if $(filter libexec/% test/%,$(1)),-Ilibexec/attach -Ilibexec/guard -Ilibexec/adopter) $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
@@ -48,7 +48,7 @@ MUSE     = analyse run
 MUSE_SH  = report sweep
 MAN      := $(notdir $(basename $(wildcard man/*.scd)))
 
-ENFORCE_SRC = libexec/enforce.c libexec/attempts.c libexec/demote.c libexec/refusal.c libexec/enforced.c libexec/domain.c libexec/domains.c lib/cgroup.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c
+ENFORCE_SRC = lib/scheduling.c lib/retry.c lib/demote.c lib/kernel-refusal.c lib/apply-result.c lib/cpuset-leaf.c lib/cpuset-domains.c lib/cgroup.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c
 BROKER_SRC := $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 SPEC_SRC   := $(wildcard lib/spec.c lib/spec-*.c)
@@ -58,12 +58,12 @@ DISK_SRC   := $(wildcard libexec/disk/*.c)
 RTKIT_SRC  := $(wildcard libexec/rtkit/*.c)
 MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
 PLUGIN_SRC := $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    := $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c libexec/*.c libexec/front/*.c libexec/front/request/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
+SOURCES    := $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c lib/librtf/*.c libexec/*/*.c libexec/front/request/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 # librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
-LIBRARY_SRC := $(addprefix lib/,units.c $(notdir $(wildcard lib/client*.c lib/rtf-*.c)))
+LIBRARY_SRC := lib/units.c $(wildcard lib/librtf/*.c)
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # What rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
@@ -95,7 +95,7 @@ help:
 	@sed -n 's/^#: //p' Makefile
 man: $(MAN:%=$(B)/man/%)
 
-CLIENT  := $(wildcard lib/client*.c)
+CLIENT  := $(wildcard lib/librtf/client*.c)
 DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
 # Options that say what a thread needs, and signals that are held back until the answer.
 NEEDS_OPTIONS = $(DISK_OPTION) lib/net-option.c lib/held-signals.c
@@ -108,7 +108,7 @@ $(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c
 REQUEST := $(wildcard libexec/front/request/*.c) $(NEEDS_OPTIONS) lib/paragraph.c lib/units.c
 $(addprefix $(B)/libexec/front/,rtf-declare rtf-change rtf-detach rtf-release rtf-attach rtf-what-if rtf-show rtf-adopt rtf-plugins): $(B)/libexec/front/%: $(call objects,libexec/front/%.c) $(call objects,$(REQUEST) $(CLIENT))
 $(addprefix $(B)/libexec/front/,rtf-what-if rtf-show): $(call objects,libexec/front/as-user.c)
-$(B)/libexec/front/rtf-show: $(call objects,libexec/front/serving.c libexec/thread-json.c lib/thread.c)
+$(B)/libexec/front/rtf-show: $(call objects,libexec/front/serving.c lib/thread-json.c lib/thread.c)
 $(B)/libexec/front/rtf-adopt: $(call objects,lib/thread.c)
 $(B)/libexec/front/rtf-plugins: $(call objects,$(addprefix libexec/front/,in-force.c serving.c))
 $(B)/libexec/front/log-lines: $(call objects,libexec/front/log-lines.c libexec/front/request/grant-text.c $(CLIENT) lib/units.c lib/options.c)
@@ -116,25 +116,25 @@ $(B)/libexec/front/status-lines: $(call objects,$(addprefix libexec/front/,statu
 $(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c lib/options.c)
 $(B)/libexec/front/rtf-ls:   $(call objects,$(addprefix libexec/front/,rtf-ls.c journal.c serving.c states.c) lib/resource.c lib/wire.c lib/disk.c lib/name.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-attach:     $(call objects,libexec/rtf-attach.c libexec/throttle.c libexec/watch.c lib/confine.c lib/powers.c lib/pass.c libexec/one-shot.c $(ENFORCE_SRC) lib/options.c)
-$(B)/libexec/rtf-guard:      $(call objects,libexec/rtf-guard.c libexec/guard-rank.c libexec/guarded.c libexec/boosts.c libexec/rings.c libexec/expected.c libexec/window.c libexec/suspend.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c $(ENFORCE_SRC))
-$(B)/libexec/rtf-detach:     $(call objects,libexec/rtf-detach.c libexec/one-shot.c $(ENFORCE_SRC) lib/options.c)
-$(B)/libexec/rtf-partition:  $(call objects,libexec/rtf-partition.c libexec/domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-names:      $(call objects,libexec/rtf-names.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-logger:     $(call objects,libexec/rtf-logger.c lib/confine.c lib/powers.c)
-$(B)/libexec/rtf-publisher:  $(call objects,libexec/rtf-publisher.c lib/confine.c lib/powers.c lib/units.c)
-$(B)/libexec/rtf-threads:    $(call objects,libexec/rtf-threads.c libexec/thread-json.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-order:      $(call objects,libexec/rtf-order.c lib/clock.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/sighting.c lib/guess.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/powers.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) libexec/serve.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) libexec/serve.c lib/register.c lib/run-directory.c lib/cgroup.c lib/clock.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-probe:      $(call objects,libexec/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
-$(B)/libexec/rtf-brokers:    $(call objects,libexec/rtf-brokers.c lib/register.c lib/run-directory.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-as-user:    $(call objects,libexec/rtf-as-user.c $(CLIENT) lib/clock.c lib/confine.c lib/powers.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-adopter:    $(call objects,libexec/rtf-adopter.c libexec/aside.c lib/confine.c lib/powers.c lib/pass.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/sighting.c lib/guess.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/powers.c lib/pass.c lib/run-directory.c lib/register.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c lib/options.c)
-$(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/guess.c lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
+$(B)/libexec/rtf-attach:     $(call objects,libexec/attach/rtf-attach.c libexec/attach/rt-limit.c libexec/attach/task-events.c lib/confine.c lib/capabilities.c lib/send-fds.c libexec/attach/one-shot.c $(ENFORCE_SRC) lib/options.c)
+$(B)/libexec/rtf-guard:      $(call objects,libexec/guard/rtf-guard.c libexec/guard/guard-rank.c libexec/guard/guarded-threads.c libexec/guard/lending.c libexec/guard/inheritance-events.c libexec/guard/promotions.c libexec/guard/budget-window.c libexec/guard/suspension.c lib/clock.c lib/confine.c lib/capabilities.c lib/send-fds.c $(ENFORCE_SRC))
+$(B)/libexec/rtf-detach:     $(call objects,libexec/attach/rtf-detach.c libexec/attach/one-shot.c $(ENFORCE_SRC) lib/options.c)
+$(B)/libexec/rtf-partition:  $(call objects,libexec/admin/rtf-partition.c lib/cpuset-domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
+$(B)/libexec/rtf-names:      $(call objects,libexec/names/rtf-names.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-logger:     $(call objects,libexec/log/rtf-logger.c lib/confine.c lib/capabilities.c)
+$(B)/libexec/rtf-publisher:  $(call objects,libexec/publisher/rtf-publisher.c lib/confine.c lib/capabilities.c lib/units.c)
+$(B)/libexec/rtf-threads:    $(call objects,libexec/admin/rtf-threads.c lib/thread-json.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-order:      $(call objects,libexec/admin/rtf-order.c lib/clock.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/snapshot.c lib/nearest-word.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/send-fds.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/capabilities.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
+$(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) lib/helper-loop.c lib/confine.c lib/capabilities.c lib/send-fds.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) lib/helper-loop.c lib/register.c lib/run-directory.c lib/cgroup.c lib/clock.c lib/confine.c lib/capabilities.c lib/send-fds.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-probe:      $(call objects,libexec/admin/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
+$(B)/libexec/rtf-brokers:    $(call objects,libexec/admin/rtf-brokers.c lib/register.c lib/run-directory.c lib/units.c lib/options.c)
+$(B)/libexec/rtf-as-user:    $(call objects,libexec/admin/rtf-as-user.c $(CLIENT) lib/clock.c lib/confine.c lib/capabilities.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
+$(B)/libexec/rtf-adopter:    $(call objects,libexec/adopter/rtf-adopter.c libexec/adopter/moved-aside.c lib/confine.c lib/capabilities.c lib/send-fds.c lib/thread.c lib/paragraph.c lib/units.c)
+$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/snapshot.c lib/nearest-word.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/capabilities.c lib/send-fds.c lib/run-directory.c lib/register.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c lib/options.c)
+$(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/nearest-word.c lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
 
 $(B)/libexec/muse/analyse:   $(call objects,libexec/muse/analyse.c libexec/muse/result.c $(MUSE_SRC) lib/units.c lib/options.c)
 $(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c command.c drain.c events.c experiment.c load.c phases.c remote.c reserve.c samples.c) $(CLIENT) lib/clock.c lib/units.c lib/options.c)
@@ -172,7 +172,7 @@ $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
 TOOLS = $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(filter-out $(ATTACKS) $(B)/bed/%,$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o
 $(B)/bed/slow-disk: $(call objects,contrib/bed/slow-disk.c)
-$(B)/test/overrun: $(call objects,libexec/suspend.c lib/clock.c $(ENFORCE_SRC))
+$(B)/test/overrun: $(call objects,libexec/guard/suspension.c lib/clock.c $(ENFORCE_SRC))
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
 $(B)/bed/slow-disk: LDLIBS = -lfuse3
 
@@ -186,7 +186,7 @@ placed  = sed -e 's,@VERSION@,$(VERSION),g' -e 's,@BIN@,$(1),g' -e 's,@LIBEXEC@,
 $(B)/bin/rtf: bin/rtf lib/version.h Makefile
 	@mkdir -p $(@D)
 	$(call placed,,../libexec,../man) $< > $@.new && chmod 755 $@.new && mv $@.new $@
-$(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/% lib/version.h Makefile
+$(SCRIPT:%=$(B)/libexec/%): $(B)/libexec/%: libexec/admin/% lib/version.h Makefile
 	@mkdir -p $(@D)
 	$(call placed,../bin) $< > $@.new && chmod 755 $@.new && mv $@.new $@
 $(addprefix $(B)/libexec/front/,$(FRONT_SED)): $(B)/libexec/front/%: libexec/front/% lib/version.h Makefile
@@ -205,16 +205,16 @@ $(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/exp
 $(PRELOAD): $(patsubst %.c,$(B)/pic/%.o,$(wildcard libexec/preload/*.c) $(LIBRARY_SRC)) libexec/preload/preload.map
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,--version-script=libexec/preload/preload.map -Wl,-z,defs -o $@ $(filter %.o,$^) -ljansson
-$(B)/lib/librtf.so.0: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf.map
+$(B)/lib/librtf.so.0: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf/librtf.map
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,librtf.so.0 -Wl,--version-script=lib/librtf.map -Wl,-z,defs -o $@ $(filter %.o,$^) -ljansson
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,librtf.so.0 -Wl,--version-script=lib/librtf/librtf.map -Wl,-z,defs -o $@ $(filter %.o,$^) -ljansson
 $(B)/lib/librtf.so: $(B)/lib/librtf.so.0
 	ln -sf librtf.so.0 $@
 # One object, of which only the calls are global: a program may have a client_open of its own.
-$(B)/lib/librtf.a: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf.map
+$(B)/lib/librtf.a: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf/librtf.map
 	@mkdir -p $(@D)
 	$(LD) -r -o $(@:.a=.o) $(filter %.o,$^)
-	$(OBJCOPY) $$(sed -n 's/^ *\(rtf_[a-z_]*\);/--keep-global-symbol=\1/p' lib/librtf.map) $(@:.a=.o)
+	$(OBJCOPY) $$(sed -n 's/^ *\(rtf_[a-z_]*\);/--keep-global-symbol=\1/p' lib/librtf/librtf.map) $(@:.a=.o)
 	rm -f $@
 	$(AR) rcs $@ $(@:.a=.o)
 OBJCOPY ?= objcopy
@@ -241,7 +241,7 @@ check: all $(TOOLS) unit
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
 UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(MUSE_UNITS)
 MUSE_UNITS = muse-supply muse-marks muse-phases
-EDGE  = $(call of_broker,main.c attach.c event.c guard.c judging.c order.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
+EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
 $(MUSE_UNITS:%=$(B)/unit/%): $(call objects,$(MUSE_SRC))
@@ -256,10 +256,10 @@ $(B)/unit/reader-files: LDLIBS = $(B)/unit/rtf.a -ljansson
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.
-NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/%) $(call of_broker,moves.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjusting.c \
-    drift.c enforcing.c follow.c placement.c spare.c threads.c tracepoint.c claims.c inquiry.c neighbours.c refusals.c directories.c place.c recover.c) \
-    $(addprefix lib/,client-% rtf-% confine.c disk-option.c held-signals.c net-option.c notify.c options.c powers.c register.c run-directory.c)
-$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/window.c) Makefile
+NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/%) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjustments.c \
+    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c claims.c ask-plugins.c neighbours.c refusals.c directories.c place.c recover.c) \
+    $(addprefix lib/,client-% rtf-% confine.c disk-option.c held-signals.c net-option.c notify.c options.c capabilities.c register.c run-directory.c)
+$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/budget-window.c) Makefile
 	@mkdir -p $(@D)
 	rm -f $@
 	$(AR) rcs $@ $(filter %.o,$^)
@@ -349,15 +349,15 @@ fuzz: fuzzers
 
 FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g \
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call of_broker,conf.c $(1)) \
-    $(SPEC_SRC) $(addprefix lib/,clock.c guess.c resource.c wire.c disk.c name.c sighting.c paragraph.c units.c thread.c tick.c $(2)))
+fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call of_broker,config-lines.c $(1)) \
+    $(SPEC_SRC) $(addprefix lib/,clock.c nearest-word.c resource.c wire.c disk.c name.c snapshot.c paragraph.c units.c thread.c tick.c $(2)))
 $(B)/fuzz/plugins-conf: $(call fuzzed)
 $(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
 # What every resource is by, and what that needs of the ledger.
 KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.c background.c
-$(B)/fuzz/state: $(call fuzzed,$(KINDS) leases.c waiters.c memory.c loop.c timers.c)
-$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) coprocess.c loop.c timers.c,pass.c)
-$(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl.c acl-judge.c names.c fair-queue.c coprocess.c loop.c timers.c,pass.c)
+$(B)/fuzz/state: $(call fuzzed,$(KINDS) expiry.c wait-queue.c memory.c loop.c timers.c)
+$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) coprocess.c loop.c timers.c,send-fds.c)
+$(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl.c acl-judge.c names.c fair-queue.c coprocess.c loop.c timers.c,send-fds.c)
 $(addprefix $(B)/fuzz/,muse-experiment muse-marks): $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c $(MUSE_SRC) lib/units.c)
 $(addprefix $(B)/fuzz/,muse-experiment muse-marks): LDLIBS = -lm
 $(FUZZERS:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/obj/test/fuzz/%.o
@@ -439,8 +439,8 @@ install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 $(B)/lib/librtf.so.0 $(B)/lib/librtf.a $(DESTDIR)$(LIBDIR)
 	ln -sf librtf.so.0 $(DESTDIR)$(LIBDIR)/librtf.so
-	sed -e 's,@VERSION@,$(VERSION),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),' lib/librtf.pc.in | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/pkgconfig/librtf.pc
-	install -m 644 lib/rtf.h $(DESTDIR)$(INCLUDEDIR)
+	sed -e 's,@VERSION@,$(VERSION),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),' lib/librtf/librtf.pc.in | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/pkgconfig/librtf.pc
+	install -m 644 lib/librtf/rtf.h $(DESTDIR)$(INCLUDEDIR)
 	for page in $(MAN); do \
 	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
 	for file in plugins.conf acl.conf; do \

@@ -1,5 +1,5 @@
 /* Limits a program before it reads hostile input: its files (landlock(7)) and its system calls
- * (seccomp(2)). For capabilities see powers.h.
+ * (seccomp(2)). For capabilities see capabilities.h.
  *
  * All limits are inherited and cannot be lifted. If a function returns false, the program must end.
  * Only Landlock may be missing in the kernel: then the caller logs this and goes on. */
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 /* No execve gives new privileges: no set-user-ID programs. Call this before all others except
- * confine_powers. */
+ * capabilities_keep. */
 bool confine_for_good(void);
 
 /* The rights beneath `path`. The list ends with the path NULL. A path that does not exist is left

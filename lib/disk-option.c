@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "fault.h"
+#include "reason.h"
 
 #define no(why, ...) fault_in(why, DISK_OPTION_WHY, __VA_ARGS__)
 

@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "fault.h"
+#include "reason.h"
 #include "name.h"
 
 enum { PATH_BYTES = 4096, NAMES_BYTES = 96 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guess.h"
+#include "nearest-word.h"
 #include "spec-values.h"
 #include "units.h"
 #include "wire.h"
@@ -13,14 +13,14 @@ static bool is_unknown(enum resource resource, const char *name, char *why)
     /* keys of claims on a network or a disk */
     static const char *const placed[] = {"bandwidth", "desired_bandwidth", "background"};
     const struct claim_key *keys = resource_keys(resource);
-    struct guess guess = guess_begin(name);
+    struct nearest_word guess = nearest_word_begin(name);
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
-        guess_try(&guess, keys[i].name);
-    guess_try(&guess, "plugin");
+        nearest_word_try(&guess, keys[i].name);
+    nearest_word_try(&guess, "plugin");
     if (resource_where(resource) != NULL)
-        guess_try(&guess, resource_where(resource));
+        nearest_word_try(&guess, resource_where(resource));
     for (size_t i = 0; resource_where(resource) != NULL && i < sizeof placed / sizeof *placed; i++)
-        guess_try(&guess, placed[i]);
+        nearest_word_try(&guess, placed[i]);
     return guess.word != NULL ? fault(why, "is unknown there; did you mean \"%s\"?", guess.word) : fault(why, "is unknown there");
 }
 

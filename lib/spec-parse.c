@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guess.h"
+#include "nearest-word.h"
 #include "spec-claims.h"
 #include "spec-modes.h"
 #include "spec-values.h"
@@ -197,11 +197,11 @@ static void name_key(const char *text, size_t length, const char *key, int numbe
 
 static bool is_unknown(const char *key, char *why)
 {
-    struct guess guess = guess_begin(key);
+    struct nearest_word guess = nearest_word_begin(key);
     for (int i = 0; i < KEYS; i++)
-        guess_try(&guess, keys[i].key);
+        nearest_word_try(&guess, keys[i].key);
     for (enum resource resource = RESOURCE_CPU + 1; resource < RESOURCES; resource++)
-        guess_try(&guess, resource_name(resource));
+        nearest_word_try(&guess, resource_name(resource));
     return guess.word != NULL ? fault(why, "is unknown; did you mean \"%s\"?", guess.word) : fault(why, "is unknown: rtf-spec(5) lists the keys");
 }
 

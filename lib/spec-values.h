@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fault.h"
+#include "reason.h"
 
 #define fault(why, ...) fault_in(why, REASON_BYTES, __VA_ARGS__)
 

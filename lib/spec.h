@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "fault.h"
+#include "reason.h"
 #include "name.h"
 #include "paragraph.h"
 #include "resource.h"

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "moment.h"
+#include "transient.h"
 #include "schedattr.h"
 #include "units.h"
 
@@ -52,7 +52,7 @@ bool policy_from_name(const char *name, enum policy *policy)
 
 static bool may_pass(int *tries)
 {
-    return is_of_the_moment(errno) && ++*tries < MOMENT_TRIES;
+    return is_transient(errno) && ++*tries < TRANSIENT_TRIES;
 }
 
 int thread_open(pid_t tid)

@@ -1,5 +1,5 @@
 /* What the kernel knows of a thread: its identity and its scheduling. This file only reads;
- * libexec/enforce.h and suspend.h change.
+ * lib/scheduling.h and suspension.h change.
  *
  * A thread is identified by its id and a time at which it had that id. Ids are reused: a thread
  * with the same id that started later (/proc/TID/stat field 22, clock ticks since boot) is another

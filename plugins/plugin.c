@@ -9,8 +9,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "guess.h"
-#include "locked.h"
+#include "nearest-word.h"
+#include "lock-memory.h"
 
 void plugin_out_of_memory(void)
 {
@@ -82,11 +82,11 @@ static const char *no_such_word(const struct plugin *plugin, const char *key)
 {
     static const char *const of_all[] = {"threshold", "timeout", "partition", "confine", "enforce", "desired", "resource", "capacity", "interface", "rate", "device", "throughput"};
     static char why[80];
-    struct guess guess = guess_begin(key);
+    struct nearest_word guess = nearest_word_begin(key);
     for (const struct word *word = plugin->words; word != NULL && word->key != NULL; word++)
-        guess_try(&guess, word->key);
+        nearest_word_try(&guess, word->key);
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
-        guess_try(&guess, of_all[i]);
+        nearest_word_try(&guess, of_all[i]);
     snprintf(why, sizeof why, guess.word == NULL ? "no such word" : "no such word; did you mean %s=?", guess.word);
     return why;
 }

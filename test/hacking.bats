@@ -38,7 +38,7 @@ teardown() { rm -rf "$WORK"; }
     tar -C "$RTF_SOURCE" --exclude ./.git --exclude ./build -cf - . | tar -C "$WORK" -xf -
     env -u MAKEFLAGS -u MAKELEVEL make -s -C "$WORK" compile_commands.json 3>&-
     said 'length > 200' true "$(<"$WORK/compile_commands.json")"
-    said 'map(select(.file == "libexec/broker/order.c" and (.command | contains("-Ilibexec/broker/spool")))) | length' 1 "$(<"$WORK/compile_commands.json")"
+    said 'map(select(.file == "libexec/broker/dispatch.c" and (.command | contains("-Ilibexec/broker/spool")))) | length' 1 "$(<"$WORK/compile_commands.json")"
 }
 
 @test "lint refuses lines of a test that can never fail, and loops that may look at nothing" {

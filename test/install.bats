@@ -210,7 +210,7 @@ parsed_root() {
         page=$(basename "$page" .scd)
         grep -q "^644 usr/share/man/man${page##*.}/$page$" <<<"$LISTED"
     done
-    for source in bin/rtf-run.c bin/rtf-wait.c libexec/rtf-attach.c libexec/rtf-detach.c plugins/edf.c plugins/rm.c plugins/fp.c plugins/rr.c; do
+    for source in bin/rtf-run.c bin/rtf-wait.c libexec/attach/rtf-attach.c libexec/attach/rtf-detach.c plugins/edf.c plugins/rm.c plugins/fp.c plugins/rr.c; do
         [ -e "$RTF_SOURCE/$source" ]
     done
     for source in "$RTF_SOURCE"/libexec/front/rtf-*; do

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "enforce.h"
-#include "suspend.h"
+#include "scheduling.h"
+#include "suspension.h"
 
 enum stage { BEFORE, USES, OVERRAN, SLEEPS };
 static volatile enum stage *stage; /* shared with the child */
@@ -49,14 +49,14 @@ static bool comes_back(pid_t tid, const cpu_set_t *cpus)
 {
     struct identity identity;
     struct overrun used = {0};
-    char reason[ENFORCE_REASON];
+    char reason[APPLY_REASON];
     const struct placement placement = {0};
     const struct attributes wanted = {.policy = POLICY_DEADLINE, .runtime = 1000, .deadline = 20000, .period = 20000, .reset_on_fork = true, .cpus = *cpus};
     struct target target = {.tid = tid, .pidfd = thread_open(tid)};
     if (!thread_look(tid, &identity))
         exit(EX_OSERR);
     target.started_by = identity.started_by;
-    if (enforce_apply(&target, 0, &wanted, &placement, reason) != ENFORCED) {
+    if (scheduling_apply(&target, 0, &wanted, &placement, reason) != APPLY_DONE) {
         fprintf(stderr, "overrun: %s\n", reason);
         exit(EX_UNAVAILABLE);
     }
@@ -67,7 +67,7 @@ static bool comes_back(pid_t tid, const cpu_set_t *cpus)
     *stage = SLEEPS;
     while (!thread_sleeps(tid) || monotonic_now() < counted)
         pause_for(1);
-    const bool back = resume_deadline(&target, &wanted, &used) == ENFORCED;
+    const bool back = resume_deadline(&target, &wanted, &used) == APPLY_DONE;
     close(target.pidfd);
     return back;
 }

@@ -118,7 +118,7 @@ inline tell(what, r)
     od
 }
 
-/* libexec/broker/activation/enforcing.c detach; libexec/broker/activation/attach.c attach_restore */
+/* libexec/broker/activation/apply-grant.c detach; libexec/broker/activation/attach.c attach_restore */
 inline put_back(r)
 {
     tell(RESTORE, r);
@@ -131,7 +131,7 @@ inline unbook(r)
     atomic { granted[r] = false; used-- }
 }
 
-/* libexec/broker/activation/enforcing.c look_at_target, apply, applied, no_thread */
+/* libexec/broker/activation/apply-grant.c look_at_target, apply, applied, no_thread */
 inline create(r)
 {
     if
@@ -183,7 +183,7 @@ inline release(r)
     unbook(r)
 }
 
-/* libexec/broker/activation/threads.c threads_look; libexec/broker/activation/attachments.c attachment_end */
+/* libexec/broker/activation/thread-events.c thread_events_look; libexec/broker/activation/attachments.c attachment_end */
 inline ended(r)
 {
     atomic { attached[r] = false; former[r] = 0 }
@@ -204,7 +204,7 @@ inline take_up(r)
     }
 }
 
-/* libexec/broker/state/recover.c go_on; libexec/broker/judging.c judging_recover */
+/* libexec/broker/state/recover.c go_on; libexec/broker/reconcile.c reconcile_recover */
 inline go_on(r)
 {
     if
@@ -219,7 +219,7 @@ proctype broker() provided (!kill_helper)
     bool there;
 again:
     {
-        /* The helper shares the lock of the broker that started it. libexec/broker/spool.c take_lock */
+        /* The helper shares the lock of the broker that started it. libexec/broker/spool/spool.c take_lock */
 #if FAULT != 7
         (!helper_works && empty(order));
 #endif
@@ -253,7 +253,7 @@ again:
     goto again
 }
 
-/* libexec/rtf-attach.c serve_one: each call of the kernel by itself; after the broker's death it ends with what it was told */
+/* libexec/attach/rtf-attach.c serve_one: each call of the kernel by itself; after the broker's death it ends with what it was told */
 proctype helper() provided (!kill_broker)
 {
     mtype what, before;
@@ -263,13 +263,13 @@ end_again:
     end: do
         :: atomic { order?what, r, before -> helper_works = true };
            if
-           :: what == APPLY -> /* libexec/enforce.c enforce_apply */
+           :: what == APPLY -> /* lib/scheduling.c scheduling_apply */
               if
               :: atomic { alive[r] -> attributes[r] = REAL_TIME; agrees() }; atomic { answer!DONE; helper_works = false }
               :: atomic { alive[r] -> answer!REFUSED; helper_works = false }
               :: atomic { !alive[r] -> answer!GONE; helper_works = false }
               fi
-           :: what == RESTORE -> /* libexec/enforce.c enforce_restore */
+           :: what == RESTORE -> /* lib/scheduling.c scheduling_restore */
               atomic { if :: alive[r] -> attributes[r] = before :: else -> skip fi };
               atomic { answer!DONE; helper_works = false }
            fi

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "moment.h"
+#include "transient.h"
 
 static int epoll_fd = -1;
 
@@ -23,7 +23,7 @@ bool loop_add(int fd, uint32_t events, struct source *source)
 void loop_change(int fd, uint32_t events, struct source *source)
 {
     struct epoll_event event = {.events = events, .data.ptr = source};
-    for (int tries = 0; epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 && is_of_the_moment(errno) && tries < MOMENT_TRIES; tries++)
+    for (int tries = 0; epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 && is_transient(errno) && tries < TRANSIENT_TRIES; tries++)
         ;
 }
 

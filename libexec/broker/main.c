@@ -1,4 +1,4 @@
-/* rtf-brokerd(8). What is done with what happens is in order.c. */
+/* rtf-brokerd(8). What is done with what happens is in dispatch.c. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

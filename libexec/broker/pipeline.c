@@ -4,24 +4,24 @@
 #include <stdlib.h>
 
 #include "accounting.h"
-#include "inquiry.h"
+#include "ask-plugins.h"
 #include "attachments.h"
 #include "directories.h"
-#include "enforcing.h"
+#include "apply-grant.h"
 #include "event.h"
 #include "grants.h"
-#include "leases.h"
+#include "expiry.h"
 #include "readers.h"
 #include "refusals.h"
 #include "reservations.h"
 #include "revoking.h"
 #include "shares.h"
-#include "spare.h"
+#include "spare-capacity.h"
 #include "state.h"
 #include "status.h"
 #include "verdict.h"
-#include "waiters.h"
-#include "waiting.h"
+#include "wait-queue.h"
+#include "zero-lag-wait.h"
 
 static bool nothing_is_left(const struct reservation *reservation)
 {
@@ -46,17 +46,17 @@ bool pipeline_is_to_be_applied_again(const struct reservation *reservation)
 }
 
 /* Nothing follows for its reader. */
-void pipeline_end_sighting(struct reservation *reservation)
+void pipeline_end_snapshot(struct reservation *reservation)
 {
-    if (reservation->sighting != NULL)
+    if (reservation->snapshot != NULL)
         reader_done(reservation->user, reservation->name);
-    reservation_sighting_end(reservation);
+    reservation_snapshot_end(reservation);
 }
 
 /* After an answer: what is news is told by the reader without being asked. */
 static void examine_grant(struct reservation *reservation)
 {
-    if (reservation->sighting != NULL || reservation->state == RESERVATION_WITHDRAWN || (reservation->news & NEWS_OF_THREAD) != 0 || pipeline_is_to_be_applied_again(reservation) ||
+    if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN || (reservation->news & NEWS_OF_THREAD) != 0 || pipeline_is_to_be_applied_again(reservation) ||
         ((reservation->news & NEWS_OF_FILES) != 0 && reservation->expected == EXPECT_NOTHING))
         reservation_queue(reservation);
     else
@@ -66,8 +66,8 @@ static void examine_grant(struct reservation *reservation)
 /* A NAME.tid that came with a spec, or is alone where a spec was, has its turn after it. */
 static bool has_more(const struct reservation *reservation, enum kind answered)
 {
-    return reservation->sighting != NULL && answered != ATTACH && answered != DETACH && reservation->state != RESERVATION_OVER_LIMIT &&
-           file_is_another(&reservation->sighting->tid, &reservation->judged_tid);
+    return reservation->snapshot != NULL && answered != ATTACH && answered != DETACH && reservation->state != RESERVATION_OVER_LIMIT &&
+           file_is_another(&reservation->snapshot->tid, &reservation->judged_tid);
 }
 
 /* Refused, but not for good, and its owner has time. */
@@ -83,9 +83,9 @@ static void settle_waiting(struct request *request)
     struct reservation *reservation = request->reservation;
     if (is_to_wait(request)) {
         request->outcome.result = RESULT_WAITING;
-        waiters_add(reservation, boottime_now(), request->outcome.refusal.code);
+        wait_queue_add(reservation, boottime_now(), request->outcome.refusal.code);
     } else if (request->json.state != FILE_ABSENT && request->outcome.kind != ATTACH && request->outcome.kind != DETACH)
-        waiters_leave(reservation);
+        wait_queue_leave(reservation);
 }
 
 /* It waits for the same as before, as its verdict says: how often it was asked meanwhile is others' doing. */
@@ -103,9 +103,9 @@ static void tell_answer(struct request *request)
     if (request->outcome.result == SCHEDULE_FAIL || request->outcome.result == ACL_FAIL)
         status_refused();
     const bool more = has_more(reservation, request->outcome.kind);
-    verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->sighting != NULL, more);
+    verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->snapshot != NULL, more);
     if (!more)
-        reservation_sighting_end(reservation); /* the verdict is the last that its reader hears of it */
+        reservation_snapshot_end(reservation); /* the verdict is the last that its reader hears of it */
 }
 
 /* Whatever its reader makes of that, nothing is reserved any more. */
@@ -130,7 +130,7 @@ static enum ended ended_by(const struct request *request)
 static void answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    const bool in_vain = was_in_vain(request) || (request->spare.for_more && !spare_is_news(request));
+    const bool in_vain = was_in_vain(request) || (request->spare.for_more && !spare_capacity_is_news(request));
     const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->news & NEWS_OF_FILES) == 0 && reservation->grant == NULL &&
                             reservation->attachment == NULL;
     request->outcome.ended = ended_by(request);
@@ -143,7 +143,7 @@ static void answer(struct request *request)
     settle_waiting(request);
     if (in_vain) {
         (void)request_record(request);
-        pipeline_end_sighting(reservation);
+        pipeline_end_snapshot(reservation);
     } else
         tell_answer(request);
     request_drop(request);
@@ -182,7 +182,7 @@ static void released(struct request *request)
     grant_unbook(reservation, true);
     shares_follow(reservation);
     reader_release(reservation->user, reservation->name, ended_name(ended));
-    if (reservation->judged_tid.inode != 0 && reservation->sighting != NULL && reservation->sighting->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
+    if (reservation->judged_tid.inode != 0 && reservation->snapshot != NULL && reservation->snapshot->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
         reservation->leaving_tid = reservation->judged_tid;
         reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* whoever removes it, that will be told */
         readers_flush(); /* once this is written down as released, nobody would know whose that file was */
@@ -194,8 +194,8 @@ static void released(struct request *request)
     json_decref(event.grant);
     if (reservation->user->state == DIRECTORY_GONE)
         tell_successor(reservation);
-    waiters_leave(reservation);
-    lease_until(reservation, 0);
+    wait_queue_leave(reservation);
+    expiry_until(reservation, 0);
     reservation->judged = reservation->judged_tid = (struct stamp){0};
     free(reservation->token);
     reservation->token = NULL;
@@ -203,7 +203,7 @@ static void released(struct request *request)
         reservation->state = RESERVATION_OPEN;
     request_drop(request);
     if (!more)
-        pipeline_end_sighting(reservation);
+        pipeline_end_snapshot(reservation);
     examine_grant(reservation);
 }
 
@@ -235,7 +235,7 @@ void pipeline_advance(struct request *request, enum next next)
     else if (next == LOOK_AGAIN) {
         struct reservation *reservation = request->reservation;
         request_drop(request);
-        pipeline_end_sighting(reservation);
+        pipeline_end_snapshot(reservation);
         reservation_queue(reservation);
     }
 }

@@ -16,7 +16,7 @@ void pipeline_advance(struct request *request, enum next next);
 void pipeline_has_waited(struct request *request);
 
 /* Nothing more is told of what its reader has seen of it, nor asked for. */
-void pipeline_end_sighting(struct reservation *reservation);
+void pipeline_end_snapshot(struct reservation *reservation);
 
 /* Frees a reservation of which nothing is left, and its user's directory with the last one. */
 void pipeline_forget_if_empty(struct reservation *reservation);

@@ -13,7 +13,7 @@
 #include "confine.h"
 #include "event.h"
 #include "place.h"
-#include "powers.h"
+#include "capabilities.h"
 
 /* What is root's is its own, and users' files it never touches: all that is left is that what is locked in memory may grow (IPC_LOCK). The last
  * is for machines where nobody sees others' processes without it. */
@@ -69,7 +69,7 @@ void privileges_drop(const char *spool, const char *config)
     json_object_seed(0); /* from the kernel's random numbers, which cannot be opened any more when the first object is made */
     const bool hidden = confine_proc_is_hidden();
     need(confine_for_good(), "new privileges");
-    need(confine_powers(hidden ? powers_to_see : powers), "capabilities");
+    need(capabilities_keep(hidden ? powers_to_see : powers), "capabilities");
     const char *why_not = hidden ? "/proc is mounted with hidepid" : confine_files(files);
     if (why_not != NULL)
         event_broker("warning", "broker and helper are not confined to their files (landlock): %s", why_not);

@@ -10,7 +10,7 @@
 #include "reservations.h"
 #include "spool.h"
 #include "fair-queue.h"
-#include "waiters.h"
+#include "wait-queue.h"
 
 /* ---- sums ---- */
 
@@ -38,7 +38,7 @@ void reload_rules(struct acl *acl)
     debt_uncharge();
     acl_free(rules);
     rules = acl;
-    waiters_kick();
+    wait_queue_kick();
     acl_report_overdrawn(acl);
     for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
         acl_report_overdrawn_by(acl, user->account);

@@ -9,7 +9,7 @@
 #include "attachments.h"
 #include "event.h"
 #include "grants.h"
-#include "leases.h"
+#include "expiry.h"
 #include "ledger.h"
 #include "memory.h"
 #include "names.h"
@@ -17,7 +17,7 @@
 #include "spec.h"
 #include "fair-queue.h"
 #include "reservations.h"
-#include "waiters.h"
+#include "wait-queue.h"
 
 static struct request *asked_plugins, *asked_helper;
 
@@ -217,7 +217,7 @@ bool request_record(struct request *request)
     if (request_is_about_its_file(request))
         take_token(reservation, request->spec.token);
     if (request_is_about_its_file(request) && !in_vain) /* asking again for the same file is no renewal */
-        lease_for(reservation, lease_of(request), request->json.modified, request->outcome.result == RESULT_OK);
+        expiry_for(reservation, lease_of(request), request->json.modified, request->outcome.result == RESULT_OK);
     request->recorded = reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation); /* the one over the limit is told, and forgotten */
     return request->recorded;
 }
@@ -233,7 +233,7 @@ static void let_go(struct request *request)
 void request_drop(struct request *request)
 {
     request->reservation->request = NULL;
-    lease_go_on(request->reservation);
+    expiry_go_on(request->reservation);
     queue_end(request->queue);
     turn_end(request);
     debt_settle(request->activation.debt);

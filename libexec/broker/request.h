@@ -19,7 +19,7 @@
  * plugin takes it into its books. DETACH, APPLY: the attach helper. SHARE, BIND: the helpers of networks and disks, where a share of one is granted. ZERO_LAG: until use is paid back; then it goes on with `then`. */
 enum step { STEP_NOTHING, STEP_ACCOUNT, STEP_CLAIM, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_SHARE, STEP_DETACH, STEP_APPLY, STEP_BIND, STEP_ZERO_LAG };
 
-/* What a stage wants to happen next; order.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more.
+/* What a stage wants to happen next; dispatch.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more.
  * DETACH_ON: the thread is ordinary, and can leave its domain now. */
 enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN, DETACH_ON };
 
@@ -68,7 +68,7 @@ struct hearing {
     char reason[256];
 };
 
-/* Spare capacity: activation/spare.c and admission/trial.c. */
+/* Spare capacity: activation/spare-capacity.c and admission/trial.c. */
 struct spare {
     bool for_more;              /* the broker asks by itself: the reservation is to have more than it needs, */
     uint64_t most;              /* but no larger runtime than this; 0: no bound */
@@ -77,7 +77,7 @@ struct spare {
     int takes;                  /* how often others have given up what they do not need */
 };
 
-/* The kernel is made to follow the grant: activation/enforcing.c. */
+/* The kernel is made to follow the grant: activation/apply-grant.c. */
 struct activation {
     struct grant *old;          /* put back when the kernel refuses the change */
     uint64_t debt;              /* debt_keep of what `old` has beyond the new grant; it may be over by now */
@@ -87,7 +87,7 @@ struct activation {
     bool has_asked_guard;       /* for bandwidth */
 };
 
-/* The request waits for a time: accounting/waiting.c. */
+/* The request waits for a time: accounting/zero-lag-wait.c. */
 struct wait {
     struct timer timer;
     enum next then;

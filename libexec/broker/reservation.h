@@ -15,7 +15,7 @@
 #include "attachment.h"
 #include "loop.h"
 #include "reader.h"
-#include "sighting.h"
+#include "snapshot.h"
 #include "thread.h"
 
 enum { PLUGINS_MAX = 64 };
@@ -36,7 +36,7 @@ struct holding {
     struct claim claim;
     int plugin;
     uint64_t ahead; /* before it is granted: what the ledger holds for it beyond what the reservation has already */
-    uint64_t aim;   /* desires.h: the first value that it is to have */
+    uint64_t aim;   /* desired-amounts.h: the first value that it is to have */
     struct charge charge;
 };
 
@@ -49,7 +49,7 @@ struct grant {
     struct attributes plan;
     struct spec spec;
     uint64_t utilization;
-    uint64_t aim; /* desires.h: the runtime that it is to have */
+    uint64_t aim; /* desired-amounts.h: the runtime that it is to have */
     struct charge charge;
     struct holding *holdings; /* NULL: none */
     uint64_t background;      /* a bit for each line that lets it in without a guarantee: no plugin and no book has heard of that */
@@ -128,18 +128,18 @@ struct reservation {
     uint64_t task;                       /* its number towards plugins */
     struct stamp judged, judged_tid;     /* the files that have had their answer */
     struct stamp leaving_tid;            /* its reader has been told to remove this one, and has not told since that it has gone */
-    struct sighting *sighting;           /* what its reader has told of its files and has not been answered; NULL */
+    struct snapshot *snapshot;           /* what its reader has told of its files and has not been answered; NULL */
     struct open_file json;               /* that came with it */
     struct grant *grant;
     struct attachment *attachment;
     struct share *shares;                /* shares.c: one for each kind of keeper; NULL */
     struct request *request;             /* at most one at a time */
-    struct recovery *recovery;           /* judging.c; NULL */
+    struct recovery *recovery;           /* reconcile.c; NULL */
     struct account *counted;             /* whose number of reservations it is part of */
     TAILQ_ENTRY(reservation) of_queue;           /* fair-queue.c: to be looked at in turn; */
     struct queue *queue;                   /* NULL: not */
-    struct lease *lease;                 /* leases.c; NULL: it does not end for want of renewal */
-    struct waiter *waiter;               /* waiters.c; NULL: it does not wait */
+    struct lease *lease;                 /* expiry.c; NULL: it does not end for want of renewal */
+    struct waiter *waiter;               /* wait-queue.c; NULL: it does not wait */
     int64_t shared_out;                  /* CLOCK_MONOTONIC: when what it has was last made more or less for others' sake */
     TAILQ_ENTRY(reservation) of_desires;
     int64_t zero_lag;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
@@ -148,7 +148,7 @@ struct reservation {
     enum ended ended;                    /* of one that is ENDING */
     enum expected_of_reader expected;
     uint16_t class;                      /* of its shares; 0: none */
-    bool desires, raises;                /* desires.c: it would rather have more; and there is room for that, as the grant's aims say */
+    bool desires, raises;                /* desired-amounts.c: it would rather have more; and there is room for that, as the grant's aims say */
     unsigned char news;                  /* NEWS_OF_... */
     unsigned char found;                 /* scans.c: OF_... */
     UT_hash_handle hh;                   /* by name within the user */

@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "acl.h"
-#include "leases.h"
+#include "expiry.h"
 #include "memory.h"
 #include "names.h"
 #include "readers.h"
 #include "spec.h"
 #include "state.h"
 #include "tasks.h"
-#include "waiters.h"
+#include "wait-queue.h"
 
 int max_specs = 1000;
 
@@ -102,22 +102,22 @@ void reservation_end(struct reservation *reservation, enum ended why)
     reservation->ended = why;
 }
 
-void reservation_sighting_end(struct reservation *reservation)
+void reservation_snapshot_end(struct reservation *reservation)
 {
-    if (reservation->sighting == NULL)
+    if (reservation->snapshot == NULL)
         return;
-    spec_free(&reservation->sighting->spec);
-    free(reservation->sighting);
-    reservation->sighting = NULL;
+    spec_free(&reservation->snapshot->spec);
+    free(reservation->snapshot);
+    reservation->snapshot = NULL;
     open_file_close(reservation->user, &reservation->json);
 }
 
 void reservation_forget(struct reservation *reservation)
 {
-    reservation_sighting_end(reservation);
+    reservation_snapshot_end(reservation);
     free(reservation->recovery);
-    lease_until(reservation, 0);
-    waiters_leave(reservation);
+    expiry_until(reservation, 0);
+    wait_queue_leave(reservation);
     queue_leave(reservation);
     reservation_uncount(reservation);
     HASH_DELETE(hh, reservation->user->reservations, reservation);

@@ -24,7 +24,7 @@ void reservation_forget(struct reservation *reservation);
 void reservation_end(struct reservation *reservation, enum ended why);
 
 /* What its reader has told of its files has been answered, or has become nothing. */
-void reservation_sighting_end(struct reservation *reservation);
+void reservation_snapshot_end(struct reservation *reservation);
 
 /* It is looked at in turn: from within an answer a user could drive the depth of the stack, and from within a scan one user's thousands of files
  * would keep all others waiting. */

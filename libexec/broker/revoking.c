@@ -11,7 +11,7 @@
 
 #include "directories.h"
 #include "event.h"
-#include "moment.h"
+#include "transient.h"
 #include "reservations.h"
 #include "spool.h"
 #include "units.h"
@@ -193,7 +193,7 @@ static void hear(struct order *order)
 {
     char bytes[PARAGRAPH_BYTES];
     const ssize_t got = read(order->socket, bytes, sizeof bytes);
-    if (got < 0 && is_of_the_moment(errno))
+    if (got < 0 && is_transient(errno))
         return;
     if (got > 0 && !order->taken)
         take(order, bytes, (size_t)got);

@@ -14,15 +14,15 @@
 #include "attachments.h"
 #include "books.h"
 #include "directories.h"
-#include "farewell.h"
+#include "tell-detached.h"
 #include "event.h"
 #include "fatal.h"
 #include "guard.h"
 #include "placement.h"
-#include "judging.h"
-#include "keepers.h"
+#include "reconcile.h"
+#include "allocators.h"
 #include "names.h"
-#include "order.h"
+#include "dispatch.h"
 #include "plugins.h"
 #include "process.h"
 #include "readers.h"
@@ -33,7 +33,7 @@
 #include "spool-modes.h"
 #include "launcher.h"
 #include "status.h"
-#include "threads.h"
+#include "thread-events.h"
 #include "timers.h"
 
 static char acl_path[4096];
@@ -64,7 +64,7 @@ static void reload(void)
     struct acl *fresh = load_rules(reason);
     event_reopen();
     spool_modes_mend();
-    judging_drain(spool_is_draining());
+    reconcile_drain(spool_is_draining());
     if (fresh == NULL) {
         event_broker("error", "%s; the rules in force stay", reason);
         fprintf(stderr, "rtf-brokerd: %s; the rules in force stay\n", reason);
@@ -74,7 +74,7 @@ static void reload(void)
     acl_names(fresh, names_warn_unknown);
     reload_doubt_owners();
     directories_rescan(); /* a uid that is named now may have one */
-    threads_check();
+    thread_events_check();
     status_hurry();
     event_broker("reloaded", "acl.conf was read again and the log opened again");
 }
@@ -152,10 +152,10 @@ void turn(void)
     readers_flush();
     event_flush();
     status_notice();
-    const bool busy = order_has_queue();
+    const bool busy = dispatch_has_queue();
     placement_keep(busy);
     loop_turn(busy);
-    order_take_turn();
+    dispatch_take_turn();
     timers_run(); /* last: an answer that came late because the broker itself was kept waiting is no fault */
     attachments_sweep();
     users_sweep();
@@ -190,7 +190,7 @@ void stop_children(void)
     status_end();
     guard_stop();
     attach_stop();
-    keepers_stop();
+    allocators_stop();
     launcher_stop(); /* ends the others */
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fault.h"
+#include "reason.h"
 
 /* plugins.conf and acl.conf, for the first time: what is wrong there ends the program. */
 void serving_configure(const char *config);

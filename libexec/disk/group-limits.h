@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "serve.h"
+#include "helper-loop.h"
 
 /* Gives `group`, a child of `parent`, the limits of `from` ("/" and a path) and of the groups above that. Unless `anew`, the group has processes, and keeps its
  * own limits where they are lower. False: *reason. */

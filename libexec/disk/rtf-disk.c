@@ -1,7 +1,7 @@
 /* rtf-disk - the disk helper: gives reservations their share of a disk. It sets how disks hand out their time (scheduler.h) and puts processes into
  * groups (groups.h), or raises threads (hold.h); nobody else of rtf has the power to do any of that.
  *
- *     rtf-disk --serve DISK...           the broker's, on standard input, as serve.h says
+ *     rtf-disk --serve DISK...           the broker's, on standard input, as helper-loop.h says
  *     rtf-disk --check DISK...           prints which disks cannot be kept, and changes nothing
  *     rtf-disk --remove DISK=FORMER...   gives the disks back as they were, scheduler_end
  *     rtf-disk --remove-all DISK=FORMER...   and leaves no group
@@ -27,12 +27,12 @@
 #include "confine.h"
 #include "groups.h"
 #include "hold.h"
-#include "locked.h"
-#include "powers.h"
+#include "lock-memory.h"
+#include "capabilities.h"
 #include "register.h"
 #include "usage.h"
 #include "scheduler.h"
-#include "serve.h"
+#include "helper-loop.h"
 #include "units.h"
 
 enum { DISKS_MOST = 64 };
@@ -199,7 +199,7 @@ static const char *confine(const char *mount)
         snprintf(queues[i], sizeof queues[i], "/sys/block/%s/queue", disks[i].name);
         paths[4 + i] = (struct confine_path){queues[i], MAY_WRITE};
     }
-    if (!confine_for_good() || !confine_powers(powers))
+    if (!confine_for_good() || !capabilities_keep(powers))
         return strerror(errno);
     const char *why = confine_proc_is_hidden() ? "/proc is mounted with hidepid" : confine_files(paths);
     if (why != NULL)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "serve.h"
+#include "helper-loop.h"
 #include "thread.h"
 
 enum { CLASS_LEAST = 0x10, CLASS_MOST = 0xffff };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
+#include "reason.h"
 
 #define SPAN_MAX (INT64_C(86400) * 1000000000)
 #define TIME_MOST (INT64_MAX / 4)

@@ -1,7 +1,7 @@
 /* rtf-net - the network helper: gives reservations their share of an interface. It shapes what the interface sends (shaping.h) and marks the sockets
  * of attached threads (marking.h); nobody else of rtf has the power to do either.
  *
- *     rtf-net --serve INTERFACE=CAPACITY...     the broker's, on standard input, as serve.h says; CAPACITY in bytes a second
+ *     rtf-net --serve INTERFACE=CAPACITY...     the broker's, on standard input, as helper-loop.h says; CAPACITY in bytes a second
  *     rtf-net --check INTERFACE...              prints which interfaces cannot be kept, and changes nothing
  *     rtf-net --remove INTERFACE...             gives the interfaces back as the kernel makes them
  *
@@ -23,11 +23,11 @@
 #include <sysexits.h>
 
 #include "confine.h"
-#include "locked.h"
+#include "lock-memory.h"
 #include "marking.h"
-#include "powers.h"
+#include "capabilities.h"
 #include "usage.h"
-#include "serve.h"
+#include "helper-loop.h"
 #include "shaping.h"
 #include "tickets.h"
 #include "units.h"
@@ -142,7 +142,7 @@ static bool confine(void)
         "bpf", "pidfd_open", "pidfd_getfd", "setsockopt", "getsockopt", "clone", "wait4", "kill", "recvmsg", "sendmsg", "recvfrom", "sendto", "socket", "bind", "getsockname", "ioctl", "read",
         "pread64", "open", "openat", "close", "fstat", "newfstatat", "readlink", "readlinkat", "getdents64", "poll", "ppoll", "clock_gettime", "lseek",
         "mmap", "munmap", "mremap", "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group", "write", "writev", NULL};
-    return confine_for_good() && confine_powers(powers) && confine_calls(calls);
+    return confine_for_good() && capabilities_keep(powers) && confine_calls(calls);
 }
 
 static bool take_wire(char *word)

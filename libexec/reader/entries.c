@@ -207,32 +207,32 @@ static bool is_unwritten(const struct entry *entry, const struct file *file, con
     return !entry->written && file->state == FILE_READ && content->length == 0 && !content->has_two_names;
 }
 
-static void parse(const struct entry *entry, struct sighting *sighting)
+static void parse(const struct entry *entry, struct snapshot *snapshot)
 {
     char reason[REASON_BYTES];
-    if (sighting->json.state == FILE_READ && !spec_parse(entry->json.text, entry->json.length, &sighting->spec, reason)) {
-        sighting->json.state = FILE_BAD;
-        snprintf(sighting->json.reason, sizeof sighting->json.reason, "%s.json: %.440s", entry->name, reason);
+    if (snapshot->json.state == FILE_READ && !spec_parse(entry->json.text, entry->json.length, &snapshot->spec, reason)) {
+        snapshot->json.state = FILE_BAD;
+        snprintf(snapshot->json.reason, sizeof snapshot->json.reason, "%s.json: %.440s", entry->name, reason);
     }
-    if (sighting->tid.state == FILE_READ && !spec_parse_tid(entry->tid.text, entry->tid.length, &sighting->thread)) {
-        sighting->tid.state = FILE_BAD;
-        snprintf(sighting->tid.reason, sizeof sighting->tid.reason, "%s.tid must hold one thread id in decimal, from 1 to 4194304", entry->name);
+    if (snapshot->tid.state == FILE_READ && !spec_parse_tid(entry->tid.text, entry->tid.length, &snapshot->thread)) {
+        snapshot->tid.state = FILE_BAD;
+        snprintf(snapshot->tid.reason, sizeof snapshot->tid.reason, "%s.tid must hold one thread id in decimal, from 1 to 4194304", entry->name);
     }
 }
 
 /* The open NAME.json goes along where a thread may be attached: its owner is what the attach helper goes by, whatever it says now. */
-static void tell(struct entry *entry, const struct sighting *sighting)
+static void tell(struct entry *entry, const struct snapshot *snapshot)
 {
-    const bool is_his = sighting->json.state != FILE_BAD || entry->json.text != NULL;
-    const bool names_thread = sighting->spec.attach != 0 || sighting->tid.state == FILE_READ || entry->whole;
+    const bool is_his = snapshot->json.state != FILE_BAD || entry->json.text != NULL;
+    const bool names_thread = snapshot->spec.attach != 0 || snapshot->tid.state == FILE_READ || entry->whole;
     struct paragraph_output *output = talk_begin("files");
     paragraph_add(output, "name", entry->name);
-    sighting_add(output, sighting);
+    snapshot_add(output, snapshot);
     if (names_thread && entry->json.fd >= 0 && is_his)
         talk_end_with(entry->json.fd);
     else
         talk_end();
-    entry->told = sighting->json.state == FILE_READ || sighting->json.state == FILE_SAME ? sighting->json.stamp : (struct stamp){0};
+    entry->told = snapshot->json.state == FILE_READ || snapshot->json.state == FILE_SAME ? snapshot->json.stamp : (struct stamp){0};
 }
 
 static void wait_for_writer(struct entry *entry, enum looked looked)
@@ -251,9 +251,9 @@ static void wait_for_writer(struct entry *entry, enum looked looked)
 
 /* What it says could be changed by its other name, in a directory that nobody watches. True: it may yet lose that, which is an event of the
  * file itself; one look after that is watched sees what came before. */
-static bool awaits_one_name(struct entry *entry, const struct sighting *sighting)
+static bool awaits_one_name(struct entry *entry, const struct snapshot *snapshot)
 {
-    if (!entry->json.has_two_names || sighting->json.state == FILE_BAD) {
+    if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD) {
         entry->one_name_by = 0;
         return false;
     }
@@ -269,47 +269,47 @@ static bool awaits_one_name(struct entry *entry, const struct sighting *sighting
     return true;
 }
 
-static void refuse_two_names(const struct entry *entry, struct sighting *sighting)
+static void refuse_two_names(const struct entry *entry, struct snapshot *snapshot)
 {
-    if (!entry->json.has_two_names || sighting->json.state == FILE_BAD)
+    if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD)
         return;
-    sighting->json.state = FILE_BAD;
-    snprintf(sighting->json.reason, sizeof sighting->json.reason, "%s.json has a second name (hard link), by which it could be changed unseen; it must have one: "
+    snapshot->json.state = FILE_BAD;
+    snprintf(snapshot->json.reason, sizeof snapshot->json.reason, "%s.json has a second name (hard link), by which it could be changed unseen; it must have one: "
                                                                   "remove the other and touch this one", entry->name);
 }
 
 static void look(struct entry *entry)
 {
-    struct sighting sighting = {0};
+    struct snapshot snapshot = {0};
     const struct stamp *known = entry->whole || entry->told.inode == 0 ? NULL : &entry->told;
     content_close(&entry->json);
-    enum looked looked = file_look(entry->name, ".json", known, &sighting.json, &entry->json);
-    if (looked == LOOKED_DONE && awaits_one_name(entry, &sighting))
+    enum looked looked = file_look(entry->name, ".json", known, &snapshot.json, &entry->json);
+    if (looked == LOOKED_DONE && awaits_one_name(entry, &snapshot))
         return;
-    if (looked == LOOKED_DONE && is_unwritten(entry, &sighting.json, &entry->json)) {
+    if (looked == LOOKED_DONE && is_unwritten(entry, &snapshot.json, &entry->json)) {
         go_idle(entry);
         return;
     }
     content_close(&entry->tid);
     if (looked == LOOKED_DONE)
-        looked = file_look(entry->name, ".tid", NULL, &sighting.tid, &entry->tid);
+        looked = file_look(entry->name, ".tid", NULL, &snapshot.tid, &entry->tid);
     if (looked != LOOKED_DONE) {
         wait_for_writer(entry, looked);
         return;
     }
-    if (is_unwritten(entry, &sighting.tid, &entry->tid)) {
+    if (is_unwritten(entry, &snapshot.tid, &entry->tid)) {
         content_close(&entry->tid);
-        sighting.tid = (struct file){.state = FILE_ABSENT};
+        snapshot.tid = (struct file){.state = FILE_ABSENT};
     }
     unwatch(entry);
-    refuse_two_names(entry, &sighting);
-    parse(entry, &sighting);
+    refuse_two_names(entry, &snapshot);
+    parse(entry, &snapshot);
     entry->again = entry->written = entry->asked = false;
     entry->pause = entry->one_name_by = 0;
     enter(entry, TOLD);
-    tell(entry, &sighting);
+    tell(entry, &snapshot);
     entry->whole = false;
-    spec_free(&sighting.spec);
+    spec_free(&snapshot.spec);
 }
 
 void entries_join_scan(void (*tell_seen)(const char *name))

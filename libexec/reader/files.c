@@ -12,7 +12,7 @@
 #include <uthash.h>
 
 #include "clock.h"
-#include "moment.h"
+#include "transient.h"
 #include "units.h"
 
 static uid_t owner;
@@ -71,7 +71,7 @@ int open_plain(const char *file, uint64_t flags)
     int fd, tries = 0;
     do
         fd = (int)syscall(SYS_openat2, AT_FDCWD, file, &how, sizeof how);
-    while (fd < 0 && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
+    while (fd < 0 && is_transient(errno) && ++tries < TRANSIENT_TRIES);
     return fd;
 }
 
@@ -83,7 +83,7 @@ static bool look_at(const char *file, int flags, struct statx *status)
     bool seen;
     do
         seen = statx(AT_FDCWD, file, flags | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, fields, status) == 0;
-    while (!seen && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
+    while (!seen && is_transient(errno) && ++tries < TRANSIENT_TRIES);
     return seen;
 }
 
@@ -154,7 +154,7 @@ static enum looked explain_open(const char *joined, int error, struct file *file
     if (!look(joined, &status))
         return errno == ENOENT ? LOOKED_DONE : LOOKED_UNSEEN;
     file->stamp = stamp_of_look(&status);
-    if (error != EAGAIN && is_of_the_moment(error))
+    if (error != EAGAIN && is_transient(error))
         return LOOKED_UNSEEN;
     if (S_ISLNK(status.stx_mode))
         return bad(file, joined, "is a symbolic link; it must be a regular file");
@@ -275,7 +275,7 @@ void file_touch(const char *name)
 
 static void remove_name(const char *file)
 {
-    for (int tries = 0; tries < MOMENT_TRIES && unlink(file) != 0 && is_of_the_moment(errno); tries++)
+    for (int tries = 0; tries < TRANSIENT_TRIES && unlink(file) != 0 && is_transient(errno); tries++)
         ;
 }
 

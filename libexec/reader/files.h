@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "sighting.h"
+#include "snapshot.h"
 
 /* The directory is the working directory. Whose it is. Before the first file: learns how finely its file system tells times. */
 void files_begin(uid_t uid);

@@ -22,7 +22,7 @@
  *   event=inotify                       comes with a new inotify instance, to be kept beyond this reader's end
  *   event=scanning since, scanned       before and after all that op=scan tells; what was decided before `since` has been written
  *   event=seen   name json|tid stamp or verdict    of one file; verdict is the time of the decision
- *   event=files  name + sighting.h      what there is; perhaps with the open NAME.json. It is kept open until a verdict or op=done
+ *   event=files  name + snapshot.h      what there is; perhaps with the open NAME.json. It is kept open until a verdict or op=done
  *   event=news   name                   of what was told and has had no answer
  *   event=overflow                      events were lost: a scan follows
  *   event=odd    name                   a file that is none of ours
@@ -46,9 +46,9 @@
 #include "entries.h"
 #include "files.h"
 #include "kept.h"
-#include "locked.h"
-#include "moment.h"
-#include "pass.h"
+#include "lock-memory.h"
+#include "transient.h"
+#include "send-fds.h"
 #include "rights.h"
 #include "talk.h"
 #include "units.h"
@@ -162,7 +162,7 @@ static void take_messages(void)
     const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
     if (fd >= 0)
         close(fd);
-    if (got < 0 && is_of_the_moment(errno))
+    if (got < 0 && is_transient(errno))
         return; /* what has come is there at the next poll */
     if (got <= 0)
         exit(EX_OK); /* the broker is gone; what is unread the next reader finds */

@@ -6,8 +6,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "moment.h"
-#include "pass.h"
+#include "transient.h"
+#include "send-fds.h"
 
 static struct paragraph_output said;
 static size_t begun; /* where the last paragraph starts */
@@ -15,7 +15,7 @@ static size_t begun; /* where the last paragraph starts */
 static void send_said(size_t length, int fd)
 {
     while (!send_with_fd(STDIN_FILENO, said.data, length, fd, MSG_NOSIGNAL))
-        if (!is_of_the_moment(errno))
+        if (!is_transient(errno))
             exit(EX_OK); /* the broker is gone */
     paragraph_drop(&said, length);
 }

@@ -26,7 +26,7 @@
 #include "client.h"
 #include "confine.h"
 #include "options.h"
-#include "powers.h"
+#include "capabilities.h"
 #include "thread.h"
 #include "units.h"
 #include "version.h"
@@ -456,7 +456,7 @@ static bool confine(void)
     static const int powers[] = {CAP_SETUID, CAP_SETGID, -1};
     const struct confine_path files[] = {{"/proc", MAY_READ}, {"/etc", MAY_READ}, {"/usr", MAY_READ}, {"/lib", MAY_READ}, {"/run", MAY_WRITE}, {"/dev", MAY_WRITE},
                                          {options.terms.spool, MAY_CHANGE}, {0}};
-    if (!confine_for_good() || setgroups(0, NULL) != 0 || !confine_powers(powers))
+    if (!confine_for_good() || setgroups(0, NULL) != 0 || !capabilities_keep(powers))
         return false;
     if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0 || !take_up(powers))
         return false;

@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "pass.h"
+#include "send-fds.h"
 #include "schedattr.h"
 
 enum { SOCKET = 0, DIRECTORY = 3, CLAIMS = 400, TEXT = 4096 };

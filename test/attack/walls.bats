@@ -42,7 +42,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 }
 
 @test "the owners alone: with directories that are open to all, what somebody else puts there does not count" {
-    without libexec/rtf-adopter.c 's/while (chmod(path, closed) != 0/while (path[0] == 0/' rtf-adopter
+    without libexec/adopter/rtf-adopter.c 's/while (chmod(path, closed) != 0/while (path[0] == 0/' rtf-adopter
     broker_start
     sleeper $BOB
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
@@ -58,7 +58,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 }
 
 @test "the helper alone: a broker that asks it for anybody's thread is refused" {
-    without libexec/broker/activation/enforcing.c 's/else if (!thread_is_of(&identity, uid))/else if (0 \&\& !thread_is_of(\&identity, uid))/' rtf-brokerd
+    without libexec/broker/activation/apply-grant.c 's/else if (!thread_is_of(&identity, uid))/else if (0 \&\& !thread_is_of(\&identity, uid))/' rtf-brokerd
     broker_start
     sleeper $BOB
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
@@ -69,7 +69,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 }
 
 @test "the broker alone: a helper that would do it is not asked" {
-    without libexec/enforce.c 's/if (thread_is_of(identity, owner))/if (1)/' rtf-attach
+    without lib/scheduling.c 's/if (thread_is_of(identity, owner))/if (1)/' rtf-attach
     broker_start
     sleeper $BOB
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null

@@ -6,19 +6,19 @@
 
 static struct user user = {.name = "somebody", .uid = 20017, .state = DIRECTORY_ADOPTED};
 
-static void take_told(struct user *of, const char *name, struct sighting *sighting, struct open_file json)
+static void take_told(struct user *of, const char *name, struct snapshot *snapshot, struct open_file json)
 {
-    const struct spec *spec = &sighting->spec;
+    const struct spec *spec = &snapshot->spec;
     must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1) && json.fd == -1);
     must(spec->runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX && spec->desired_runtime <= TIME_MAX);
     must(spec->runtime == 0 || spec_window(spec) == 0 || spec->runtime <= spec_window(spec));
-    must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0 && sighting->thread >= 0);
+    must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0 && snapshot->thread >= 0);
     must(!spec->dry_run || spec->attach == 0);
-    must((sighting->json.state == FILE_ABSENT) == (sighting->json.stamp.inode == 0));
-    must((sighting->tid.state == FILE_READ) == (sighting->thread != 0));
-    must_be_text(sighting->json.reason, sizeof sighting->json.reason);
-    must_be_text(sighting->tid.reason, sizeof sighting->tid.reason);
-    spec_free(&sighting->spec);
+    must((snapshot->json.state == FILE_ABSENT) == (snapshot->json.stamp.inode == 0));
+    must((snapshot->tid.state == FILE_READ) == (snapshot->thread != 0));
+    must_be_text(snapshot->json.reason, sizeof snapshot->json.reason);
+    must_be_text(snapshot->tid.reason, sizeof snapshot->tid.reason);
+    spec_free(&snapshot->spec);
 }
 
 static void take_name(struct user *of, const char *name)

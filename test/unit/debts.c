@@ -11,7 +11,7 @@
 #include "ledger.h"
 #include "memory.h"
 #include "plugin-lines.h"
-#include "waiting.h"
+#include "zero-lag-wait.h"
 #include "told.h"
 #include "fair-queue.h"
 #include "unit.h"
@@ -42,7 +42,7 @@ static int set_up(void **state)
     plugin_says("DENSE", "sufficient", true, true);
     rules = acl_load(file_with("20021 - max_utilization 100\n20022 - max_utilization 100\n"), reason);
     assert_non_null(rules);
-    waiting_prepare(note);
+    zero_lag_wait_prepare(note);
     queue_init(&account.queue, false);
     queue_init(&other_account.queue, false);
     return 0;
@@ -98,7 +98,7 @@ static void released(struct reservation *reservation)
     reservation_forget(reservation);
 }
 
-/* As inquiry.c commits it. The number of what is owed; it is open until the kernel has taken the change. */
+/* As ask-plugins.c commits it. The number of what is owed; it is open until the kernel has taken the change. */
 static uint64_t changed(struct reservation *reservation, struct grant *grant)
 {
     uint64_t debt;
@@ -419,14 +419,14 @@ static void requests_wait_and_come_back_in_the_order_of_their_times(void **state
     has_waited = NULL;
     struct reservation *one = granted(&user, "one", new_grant(EDF, 0, 400000, 2 * S, 0)), *two = granted(&user, "two", new_grant(EDF, 0, 400000, S, 0));
     struct request *first = request_begin(one, ATTACH), *second = request_begin(two, ATTACH);
-    assert_false(waiting_waits(first, ENFORCE));
+    assert_false(zero_lag_wait_waits(first, ENFORCE));
     attached(one);
     attached(two);
     clock_now += 400 * MS;
     detached(one);
     detached(two);
-    assert_true(waiting_waits(first, ENFORCE));
-    assert_true(waiting_waits(second, ENFORCE));
+    assert_true(zero_lag_wait_waits(first, ENFORCE));
+    assert_true(zero_lag_wait_waits(second, ENFORCE));
     assert_int_equal(next_time(), two->zero_lag);
     clock_to(two->zero_lag - 1);
     assert_null(has_waited);
@@ -436,7 +436,7 @@ static void requests_wait_and_come_back_in_the_order_of_their_times(void **state
     assert_ptr_equal(has_waited, second);
     clock_to(one->zero_lag);
     assert_ptr_equal(has_waited, first);
-    assert_false(waiting_waits(first, ENFORCE));
+    assert_false(zero_lag_wait_waits(first, ENFORCE));
     request_drop(first);
     request_drop(second);
     released(one);
@@ -453,13 +453,13 @@ static void who_changes_his_mind_while_he_waits_is_not_kept(void **state)
     clock_now += 400 * MS;
     detached(reservation);
     struct request *request = request_begin(reservation, ATTACH);
-    assert_false(waiting_cancel(request));
-    assert_true(waiting_waits(request, ENFORCE));
-    assert_true(waiting_cancel(request));
+    assert_false(zero_lag_wait_cancel(request));
+    assert_true(zero_lag_wait_waits(request, ENFORCE));
+    assert_true(zero_lag_wait_cancel(request));
     assert_null(timers_first());
     request = request_begin(reservation, CHANGE); /* decided already: it is in the books */
-    assert_true(waiting_waits(request, ENFORCE));
-    assert_false(waiting_cancel(request));
+    assert_true(zero_lag_wait_waits(request, ENFORCE));
+    assert_false(zero_lag_wait_cancel(request));
     clock_to(reservation->zero_lag);
     assert_ptr_equal(has_waited, request);
     request_drop(request);
@@ -486,9 +486,9 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     request->refusals.no.plugin = EDF;
     request->spec = (struct spec){.runtime = 500000, .period = S};
     request->refusals.nearest = 199999; /* it lacks a little more */
-    assert_false(waiting_may_help(request));
+    assert_false(zero_lag_wait_may_help(request));
     request->refusals.nearest = 200000;
-    assert_true(waiting_may_help(request));
+    assert_true(zero_lag_wait_may_help(request));
     assert_int_equal(request->wait.then, ASK);
     clock_to(debt_last(false));
     assert_int_equal(debt_sum(false), 0); /* who has waited finds what was given back */
@@ -496,15 +496,15 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     clock_to(clock_now + 1);
     assert_ptr_equal(has_waited, request);
     owe_a_share();
-    assert_false(waiting_may_help(request)); /* it has waited */
+    assert_false(zero_lag_wait_may_help(request)); /* it has waited */
     request->wait.patient = false;
     request->refusals.no.plugin = -1; /* the quotas of all: that is charged, too */
-    assert_true(waiting_may_help(request));
-    assert_true(waiting_cancel(request));
+    assert_true(zero_lag_wait_may_help(request));
+    assert_true(zero_lag_wait_cancel(request));
     clock_to(clock_now + 5000 * MS);
     request = request_begin(big, CREATE);
     request->spec = (struct spec){.runtime = 1, .period = S};
-    assert_false(waiting_may_help(request)); /* nothing is to come */
+    assert_false(zero_lag_wait_may_help(request)); /* nothing is to come */
     request_drop(request);
     reservation_forget(big);
     all_is_paid_back();
@@ -674,7 +674,7 @@ static void and_no_less_where_densities_count(void **state)
     }
 }
 
-/* As inquiry.c does when the kernel refuses a change. */
+/* As ask-plugins.c does when the kernel refuses a change. */
 static void a_change_that_is_rolled_back_leaves_the_books_as_they_were(void **state)
 {
     (void)state;

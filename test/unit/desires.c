@@ -1,6 +1,6 @@
 /* Spare capacity: nobody is given less than he needs or more than he desires, nothing is promised twice, and what is shared out is shared out by
  * importance first, then by weight. */
-#include "desires.h"
+#include "desired-amounts.h"
 
 #include <string.h>
 

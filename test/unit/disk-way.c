@@ -9,7 +9,7 @@
 
 static char said[SERVE_REASON];
 
-/* ---- in the place of serve.c and register.c ---- */
+/* ---- in the place of helper-loop.c and register.c ---- */
 
 enum done refuse(char reason[static SERVE_REASON], const char *sentence)
 {

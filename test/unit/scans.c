@@ -7,7 +7,7 @@
 
 #include "acl.h"
 #include "memory.h"
-#include "sighting.h"
+#include "snapshot.h"
 #include "fair-queue.h"
 #include "unit.h"
 #include "verdict.h"

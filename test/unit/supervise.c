@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pass.h"
+#include "send-fds.h"
 #include "../stubs.h"
 #include "unit.h"
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "acl-rules.h"
-#include "conf.h"
+#include "config-lines.h"
 #include "event.h"
-#include "guess.h"
+#include "nearest-word.h"
 #include "plugin-lines.h"
 #include "spec.h"
 #include "tick.h"
@@ -42,7 +42,7 @@ static bool parse_domain(const char *word, struct rule *rule, char *reason)
         return true;
     }
     if (*name == '\0' || strlen(name) >= sizeof rule->name)
-        return conf_wrong(reason, "acl.conf", rule->line, "a domain is a user name, a uid, @group or -, not \"%.40s\"", word);
+        return config_lines_wrong(reason, "acl.conf", rule->line, "a domain is a user name, a uid, @group or -, not \"%.40s\"", word);
     snprintf(rule->name, sizeof rule->name, "%s", name);
     if (parse_number(name, UINT32_MAX - 1, &id)) {
         rule->domain = group ? GROUP_ID : USER_ID;
@@ -77,32 +77,32 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
     case MAX_UTILIZATION:
     case MAX_USER_UTILIZATION:
         return parse_utilization(word, &rule->value) ||
-               conf_wrong(reason, "acl.conf", rule->line, "%s takes CPUs in decimals, such as 0.5 or 2, not \"%.40s\"", property_names[rule->property], word);
+               config_lines_wrong(reason, "acl.conf", rule->line, "%s takes CPUs in decimals, such as 0.5 or 2, not \"%.40s\"", property_names[rule->property], word);
     case MIN_PRIORITY:
     case MAX_PRIORITY:
         return (parse_number(word, 100, &rule->value) && rule->value > 0) ||
-               conf_wrong(reason, "acl.conf", rule->line, "%s takes a priority from 1 to 100, not \"%.40s\"", property_names[rule->property], word);
+               config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a priority from 1 to 100, not \"%.40s\"", property_names[rule->property], word);
     case MIN_RUNTIME:
         return parse_least_runtime(word, rule) ||
-               conf_wrong(reason, "acl.conf", rule->line, "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"%.40s\"", word);
+               config_lines_wrong(reason, "acl.conf", rule->line, "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"%.40s\"", word);
     case MAX_AMOUNT:
     case MAX_USER_AMOUNT:
         if (rule->bandwidth)
             return parse_bandwidth(word, &rule->value) ||
-                   conf_wrong(reason, "acl.conf", rule->line, "%s takes a rate such as 10Mbit or bytes a second such as 640kB, not \"%.40s\"", bandwidth_names[rule->property], word);
+                   config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a rate such as 10Mbit or bytes a second such as 640kB, not \"%.40s\"", bandwidth_names[rule->property], word);
         return parse_number(word, INT64_MAX, &rule->value) ||
-               conf_wrong(reason, "acl.conf", rule->line, "%s takes a whole number in the unit of the plugin's resource, not \"%.40s\"", property_names[rule->property], word);
+               config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a whole number in the unit of the plugin's resource, not \"%.40s\"", property_names[rule->property], word);
     case MAX_IMPORTANCE:
         return (parse_number(word, IMPORTANCE_MAX, &rule->value) && rule->value > 0) ||
-               conf_wrong(reason, "acl.conf", rule->line, "max_importance takes a number from 1 to %d, not \"%.40s\"", IMPORTANCE_MAX, word);
+               config_lines_wrong(reason, "acl.conf", rule->line, "max_importance takes a number from 1 to %d, not \"%.40s\"", IMPORTANCE_MAX, word);
     case MIN_BLOCK:
     case MAX_BLOCK:
         return (parse_bytes(word, &rule->value) && rule->value <= DISK_BLOCK_MAX) ||
-               conf_wrong(reason, "acl.conf", rule->line, "%s takes a size from 1B to 16MiB, such as 32KiB, not \"%.40s\"", property_names[rule->property], word);
+               config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a size from 1B to 16MiB, such as 32KiB, not \"%.40s\"", property_names[rule->property], word);
     case IGNORE_ADM_TEST:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||
-               conf_wrong(reason, "acl.conf", rule->line, "ignore_adm_test takes true or false, not \"%.40s\"", word);
+               config_lines_wrong(reason, "acl.conf", rule->line, "ignore_adm_test takes true or false, not \"%.40s\"", word);
     case MAX_RUNTIME:
     case MIN_PERIOD:
     case MAX_PERIOD:
@@ -112,7 +112,7 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
         break;
     }
     return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value) ||
-           conf_wrong(reason, "acl.conf", rule->line, "%s takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not \"%.40s\"",
+           config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not \"%.40s\"",
                  property_names[rule->property], word);
 }
 
@@ -126,7 +126,7 @@ static enum property find_property(const char *const names[PROPERTIES], const ch
 
 static bool is_elsewhere(char *const words[], const struct rule *rule, char *reason)
 {
-    return conf_wrong(reason, "acl.conf", rule->line,
+    return config_lines_wrong(reason, "acl.conf", rule->line,
                       rule->property == MIN_BLOCK || rule->property == MAX_BLOCK ? "%s is for a plugin with resource=disk, and \"%.40s\" is none" :
                       rule_is_of_amounts(rule) ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none" :
                       "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount", words[2], words[1]);
@@ -134,25 +134,25 @@ static bool is_elsewhere(char *const words[], const struct rule *rule, char *rea
 
 static bool is_unknown(const char *word, int line, char *reason)
 {
-    struct guess guess = guess_begin(word);
+    struct nearest_word guess = nearest_word_begin(word);
     for (enum property property = 0; property < PROPERTIES; property++) {
-        guess_try(&guess, property_names[property]);
+        nearest_word_try(&guess, property_names[property]);
         if (bandwidth_names[property] != NULL)
-            guess_try(&guess, bandwidth_names[property]);
+            nearest_word_try(&guess, bandwidth_names[property]);
     }
     if (guess.word != NULL)
-        return conf_wrong(reason, "acl.conf", line, "unknown property \"%.40s\"; did you mean %s?", word, guess.word);
-    return conf_wrong(reason, "acl.conf", line, "unknown property \"%.40s\": acl.conf(5) lists them", word);
+        return config_lines_wrong(reason, "acl.conf", line, "unknown property \"%.40s\"; did you mean %s?", word, guess.word);
+    return config_lines_wrong(reason, "acl.conf", line, "unknown property \"%.40s\": acl.conf(5) lists them", word);
 }
 
 static bool is_no_plugin(const char *word, int line, char *reason)
 {
-    struct guess guess = guess_begin(word);
+    struct nearest_word guess = nearest_word_begin(word);
     for (int i = 0; i < plugins_count(); i++)
-        guess_try(&guess, plugin_line(i)->name);
+        nearest_word_try(&guess, plugin_line(i)->name);
     if (guess.word != NULL)
-        return conf_wrong(reason, "acl.conf", line, "plugins.conf has no plugin \"%.40s\"; did you mean %s? - means any", word, guess.word);
-    return conf_wrong(reason, "acl.conf", line, "plugins.conf has no plugin \"%.40s\"; - means any", word);
+        return config_lines_wrong(reason, "acl.conf", line, "plugins.conf has no plugin \"%.40s\"; did you mean %s? - means any", word, guess.word);
+    return config_lines_wrong(reason, "acl.conf", line, "plugins.conf has no plugin \"%.40s\"; - means any", word);
 }
 
 static bool parse_rule(char *const words[], struct rule *rule, char *reason)
@@ -170,19 +170,19 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     if (rule->property == PROPERTIES)
         return is_unknown(words[2], rule->line, reason);
     if (rule->property == MAX_IMPORTANCE && rule->plugin != ANY_PLUGIN)
-        return conf_wrong(reason, "acl.conf", rule->line, "max_importance is about no plugin: write - in place of \"%.40s\"", words[1]);
+        return config_lines_wrong(reason, "acl.conf", rule->line, "max_importance is about no plugin: write - in place of \"%.40s\"", words[1]);
     if (!rule_concerns(rule, rule->plugin == ANY_PLUGIN ? RESOURCE_CPU : plugin_line(rule->plugin)->resource))
         return is_elsewhere(words, rule, reason);
     if (rule->bandwidth && resource_where(plugin_line(rule->plugin)->resource) == NULL)
-        return conf_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none", words[2], words[1]);
+        return config_lines_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none", words[2], words[1]);
     snprintf(rule->text, sizeof rule->text, "%.65s %.32s %s %.64s", words[0], words[1], words[2], words[3]);
     return parse_value(words[3], rule, reason);
 }
 
-static bool add_line(struct acl *acl, const struct conf *conf, char *reason)
+static bool add_line(struct acl *acl, const struct config_lines *conf, char *reason)
 {
     if (conf->count != 4)
-        return conf_wrong(reason, conf->name, conf->line, "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
+        return config_lines_wrong(reason, conf->name, conf->line, "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
     struct rule *grown = realloc(acl->rules, (size_t)(acl->count + 1) * sizeof *grown);
     if (grown == NULL)
         abort();
@@ -244,21 +244,21 @@ static void name_subjects(struct acl *acl)
 
 struct acl *acl_load(const char *path, char reason[static REASON_BYTES])
 {
-    struct conf conf;
+    struct config_lines conf;
     int got;
-    if (!conf_open(&conf, path, reason))
+    if (!config_lines_open(&conf, path, reason))
         return NULL;
     static unsigned loaded;
     struct acl *acl = calloc(1, sizeof *acl);
     if (acl == NULL)
         abort();
     acl->number = loaded++;
-    while ((got = conf_next(&conf, reason)) == 1)
+    while ((got = config_lines_next(&conf, reason)) == 1)
         if (!add_line(acl, &conf, reason)) {
             got = -1;
             break;
         }
-    conf_close(&conf);
+    config_lines_close(&conf);
     if (got == 0) {
         name_subjects(acl);
         return acl;

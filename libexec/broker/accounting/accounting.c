@@ -4,7 +4,7 @@
 
 #include "acl.h"
 #include "debts.h"
-#include "desires.h"
+#include "desired-amounts.h"
 #include "grants.h"
 #include "ledger.h"
 #include "names.h"
@@ -92,7 +92,7 @@ void grant_book(struct reservation *reservation, struct grant *grant)
 {
     grant_charge(rules, reservation->user->account, grant);
     reservation->grant = grant;
-    desires_follow(reservation);
+    desired_amounts_follow(reservation);
     ledger_add(grant);
     tell_neighbours(reservation->task, NULL, grant);
     schedule(reservation, grant);
@@ -110,7 +110,7 @@ void grant_unbook(struct reservation *reservation, bool tell_plugin)
     debt_settle(debt_keep(reservation, grant, NULL));
     acl_release(&grant->charge);
     reservation->grant = NULL;
-    desires_follow(reservation);
+    desired_amounts_follow(reservation);
     grant_free(grant);
 }
 
@@ -127,7 +127,7 @@ struct grant *grant_rebook(struct reservation *reservation, struct grant *grant,
         release_charges(old);
     }
     reservation->grant = grant;
-    desires_follow(reservation);
+    desired_amounts_follow(reservation);
     for (struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
         ledger_let_go(holding);
     ledger_add(grant);
@@ -157,7 +157,7 @@ bool grant_roll_back(struct reservation *reservation, struct grant *old, uint64_
     debt_drop(debt);
     bool fits = ledger_fits(old, NULL, reason);
     reservation->grant = fits ? old : NULL;
-    desires_follow(reservation);
+    desired_amounts_follow(reservation);
     release_others(reservation, refused, reservation->grant);
     if (fits) {
         ledger_add(old);

@@ -30,7 +30,7 @@ uint64_t attach_watch(const struct attachment *attachment);
 uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant);
 uint64_t attach_sweep(const struct attachment *attachment);
 
-/* Whether `by`, a spool, needs sched_rt_runtime_us lifted (throttle.h). */
+/* Whether `by`, a spool, needs sched_rt_runtime_us lifted (rt-limit.h). */
 uint64_t attach_throttle(bool lifted, const char *by);
 
 /* Whether SCHED_DEADLINE threads can be on these CPUs, not pinned. */

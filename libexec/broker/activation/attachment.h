@@ -30,7 +30,7 @@ struct presence {
     uint64_t mean, longest; /* ns, that it keeps another one waiting */
 };
 
-/* By which helper something is kept: keepers.h. */
+/* By which helper something is kept: allocators.h. */
 enum kept { KEPT_NETWORK, KEPT_DISK, KEPT_IOPRIO, KEPT };
 
 struct attachment {
@@ -54,7 +54,7 @@ struct attachment {
     bool has_lent;    /* under SCHED_DEADLINE, too */
     bool only_awake;  /* the guard could not make it real-time in its sleep: when it runs */
     int naps;         /* how often it slept again before it could be made real-time */
-    int watch;        /* libexec/watch.h; -1: none */
+    int watch;        /* libexec/attach/task-events.h; -1: none */
     bool watch_once;  /* the thread's running, not its execve */
     void *watch_page;
     size_t watch_bytes;

@@ -11,9 +11,9 @@
 
 #include "coprocess.h"
 #include "event.h"
-#include "expected.h"
+#include "promotions.h"
 #include "resource-cpu.h"
-#include "moment.h"
+#include "transient.h"
 #include "plugin-lines.h"
 #include "spec.h"
 #include "launcher.h"
@@ -40,7 +40,7 @@ static int child;
 static uint64_t last_id, answered;
 static int64_t started;
 static int expectations = -1;
-static enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank; /* libexec/guard-rank.h; as far as the broker has said */
+static enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank; /* libexec/guard/guard-rank.h; as far as the broker has said */
 
 void guard_prepare(char *path, const struct guard_listener *who)
 {
@@ -79,7 +79,7 @@ static bool send_out(struct paragraph_output *output, const int *fds, int count)
     paragraph_close(output);
     while (guard.running && !coprocess_send_fds(&guard, output->data, output->length, fds, count)) {
         struct pollfd room = {.fd = guard.out, .events = POLLOUT};
-        if (!is_of_the_moment(errno) || monotonic_now() > until || (poll(&room, 1, 100) < 0 && errno != EINTR))
+        if (!is_transient(errno) || monotonic_now() > until || (poll(&room, 1, 100) < 0 && errno != EINTR))
             lost("does not listen");
     }
     return guard.running;
@@ -287,7 +287,7 @@ static void rise_in_time(void)
 /* A pipe is full when thousands of attachments have failed since the guard last read it. */
 void guard_expect(const struct attachment *attachment, const struct grant *grant)
 {
-    const struct expectation expected = {.tid = attachment->tid, .started_by = attachment->started_by};
+    const struct promotion expected = {.tid = attachment->tid, .started_by = attachment->started_by};
     if (grant->plan.policy != POLICY_DEADLINE || !guard.running)
         return;
     if (rank == RANK_NOT_YET)

@@ -39,7 +39,7 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
 /* Which grants have a runtime that the guard has to enforce. */
 bool guard_enforces(const struct grant *grant);
 
-/* From here on. `event` is its budget's (libexec/watch.h), and taken over; -1: SCHED_DEADLINE, of which only what it lends is guarded. `again`: it was
+/* From here on. `event` is its budget's (libexec/attach/task-events.h), and taken over; -1: SCHED_DEADLINE, of which only what it lends is guarded. `again`: it was
  * guarded before, and may have been left suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
@@ -53,7 +53,7 @@ struct guarded_child {
 };
 void guard_child(const struct guarded_child *guarded, bool again);
 
-/* The helper is to make it SCHED_DEADLINE, if that is what was granted: libexec/expected.h. */
+/* The helper is to make it SCHED_DEADLINE, if that is what was granted: libexec/guard/promotions.h. */
 void guard_expect(const struct attachment *attachment, const struct grant *grant);
 
 /* The kernel has no bandwidth left for a thread: the guard gives up its own, which is there after GUARD_YIELDS_IN (ns), until there is another

@@ -128,7 +128,7 @@ bool shares_are_due(const struct reservation *reservation)
 
 static uint64_t say_thread(enum kept kept, const char *op, const struct attachment *attachment)
 {
-    struct message *message = keeper_begin(op, NULL);
+    struct message *message = allocator_begin(op, NULL);
     struct paragraph_output *text = helper_text(message);
     paragraph_add_number(text, "class", attachment->reservation->class);
     paragraph_add_number(text, "tid", (uint64_t)attachment->tid);
@@ -136,7 +136,7 @@ static uint64_t say_thread(enum kept kept, const char *op, const struct attachme
     paragraph_add_number(text, "owner", attachment->reservation->user->uid);
     if (kept == KEPT_IOPRIO)
         paragraph_add_number(text, "former", (uint64_t)attachment->former_ioprio);
-    return keeper_finish(kept, message);
+    return allocator_finish(kept, message);
 }
 
 /* Until the helper has answered, those that were let go may be raised still: what they had before is known from here, if they are attached anew. */
@@ -194,9 +194,9 @@ static void drop(struct reservation *reservation, enum kept kept)
     struct attachment *attachment = reservation->attachment;
     if (attachment != NULL && attachment->bound[kept])
         unbind(kept, attachment);
-    struct message *message = keeper_begin("drop", plugin_line(share->plugin));
+    struct message *message = allocator_begin("drop", plugin_line(share->plugin));
     paragraph_add_number(helper_text(message), "class", reservation->class);
-    (void)keeper_finish(kept, message);
+    (void)allocator_finish(kept, message);
     *share = (struct share){0};
 }
 
@@ -213,7 +213,7 @@ static uint64_t keep(struct reservation *reservation, enum kept kept)
     *share = (struct share){.is_there = true, .plugin = holding->plugin};
     const struct claim claim = claim_in_mode(&holding->claim);
     memcpy(share->values, claim.values, sizeof share->values);
-    struct message *message = keeper_begin("class", plugin_line(share->plugin));
+    struct message *message = allocator_begin("class", plugin_line(share->plugin));
     struct paragraph_output *text = helper_text(message);
     paragraph_add_number(text, "class", reservation->class); /* 0 is refused */
     paragraph_add_number(text, "rate", claim_amount(&claim));
@@ -221,7 +221,7 @@ static uint64_t keep(struct reservation *reservation, enum kept kept)
         paragraph_add_number(text, "block", claim.values[2]);
         paragraph_add_number(text, "share", plugin_weight(holding->plugin, &claim));
     }
-    share->said = keeper_finish(kept, message);
+    share->said = allocator_finish(kept, message);
     return share->said;
 }
 
@@ -367,5 +367,5 @@ void shares_say_again(enum kept kept)
         if (reservation->attachment != NULL && reservation->attachment->bound[kept])
             (void)say_thread(kept, "bind", reservation->attachment);
     }
-    keeper_settle_again(kept);
+    allocator_settle_again(kept);
 }

@@ -1,10 +1,10 @@
-/* What a reservation has of interfaces and disks that are kept (keepers.h): it has a class with what it was promised, and its attached thread
+/* What a reservation has of interfaces and disks that are kept (allocators.h): it has a class with what it was promised, and its attached thread
  * belongs to that, by the sockets of its process or by its process as such. The class is there before the verdict says so; what is given up goes
  * without anybody waiting. A restart changes no class: it stands in the journal. */
 #ifndef RTF_SHARES_H
 #define RTF_SHARES_H
 
-#include "keepers.h"
+#include "allocators.h"
 #include "reservation.h"
 
 /* Of a grant of before: the class that it has had. Its shares are due. */

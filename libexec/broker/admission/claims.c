@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "names.h"
 #include "refusals.h"
-#include "spare.h"
+#include "spare-capacity.h"
 #include "trial.h"
 
 static const struct charge *charged_already(const struct request *request, int plugin)
@@ -39,7 +39,7 @@ static enum next refuse(struct request *request)
 {
     if (is_tried(request))
         return trial_fails(request);
-    const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_take_back(request);
+    const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_capacity_take_back(request);
     if (taken == TAKEN_LATER)
         return WAIT;
     if (taken == TAKEN_NOTHING) {

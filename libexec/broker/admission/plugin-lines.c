@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "conf.h"
+#include "config-lines.h"
 #include "spec.h"
 #include "units.h"
 #include "wire.h"
@@ -22,7 +22,7 @@ static const int64_t default_timeout = INT64_C(100000000);
 static struct plugin_line lines[PLUGINS_MAX];
 static int count;
 
-#define wrong(reason, line, ...) conf_wrong(reason, "plugins.conf", line, __VA_ARGS__)
+#define wrong(reason, line, ...) config_lines_wrong(reason, "plugins.conf", line, __VA_ARGS__)
 
 static bool parse_range(const char *word, struct plugin_line *line, char *reason)
 {
@@ -287,7 +287,7 @@ static bool parse_line(char *const words[], int word_count, const char *director
     return check_resource(line, words[2], words[3], reason);
 }
 
-static char *join(const struct conf *conf)
+static char *join(const struct config_lines *conf)
 {
     size_t length = 0;
     for (int i = 0; i < conf->count; i++)
@@ -300,7 +300,7 @@ static char *join(const struct conf *conf)
     return text;
 }
 
-static bool add_line(const struct conf *conf, const char *directory, char *reason)
+static bool add_line(const struct config_lines *conf, const char *directory, char *reason)
 {
     struct plugin_line *line = &lines[count];
     if (count == PLUGINS_MAX)
@@ -331,16 +331,16 @@ static bool check_domains(char *reason)
 
 bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES])
 {
-    struct conf conf;
+    struct config_lines conf;
     int got;
-    if (!conf_open(&conf, path, reason))
+    if (!config_lines_open(&conf, path, reason))
         return false;
-    while ((got = conf_next(&conf, reason)) == 1)
+    while ((got = config_lines_next(&conf, reason)) == 1)
         if (!add_line(&conf, directory, reason)) {
             got = -1;
             break;
         }
-    conf_close(&conf);
+    config_lines_close(&conf);
     if (got == 0 && count == 0)
         snprintf(reason, REASON_BYTES, "%.300s: names no plugin", path);
     return got == 0 && count > 0 && check_domains(reason);

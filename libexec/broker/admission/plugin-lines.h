@@ -29,7 +29,7 @@ struct plugin_line {
     struct disk_rates rates; /* of the disk: throughput= */
     bool kept;               /* enforce=htb, enforce=cgroup: what is promised of it is kept (shares.h) */
     bool raises;             /* enforce=ioprio: so far as its threads come before others */
-    bool keeps_desired;      /* desired=kept: what is granted beyond what is needed stays where it is (desires.h) */
+    bool keeps_desired;      /* desired=kept: what is granted beyond what is needed stays where it is (desired-amounts.h) */
     uint64_t threshold; /* billionths, for each CPU; in the broker's own ledger */
     int64_t timeout;    /* ns */
     char *words;        /* as given, blank-separated */

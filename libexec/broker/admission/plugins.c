@@ -7,7 +7,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-#include "conf.h"
+#include "config-lines.h"
 #include "event.h"
 #include "units.h"
 
@@ -44,7 +44,7 @@ struct plugin {
     unsigned slow_count;
 };
 
-#define wrong(reason, line, ...) conf_wrong(reason, "plugins.conf", line, __VA_ARGS__)
+#define wrong(reason, line, ...) config_lines_wrong(reason, "plugins.conf", line, __VA_ARGS__)
 
 static struct plugin plugins[PLUGINS_MAX];
 static uint64_t last_id;
@@ -83,7 +83,7 @@ static void reckon(struct plugin *plugin)
 static int add_child(int index, struct identity_to_run_as as)
 {
     const struct plugin_line *line = plugin_line(index);
-    char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[CONF_WORDS + 4], *words;
+    char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[CONFIG_WORDS + 4], *words;
     int argc = 0;
     snprintf(name, sizeof name, "name=%s", line->name);
     snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&line->cpus, list));

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 
 #include "acl.h"
-#include "desires.h"
+#include "desired-amounts.h"
 #include "grants.h"
 #include "ledger.h"
-#include "lessened.h"
+#include "lessened-grant.h"
 #include "memory.h"
 #include "refusals.h"
 #include "resource.h"
 #include "tasks.h"
 #include "trial-cost.h"
-#include "waiting.h"
+#include "zero-lag-wait.h"
 
 /* ---- when ---- */
 
@@ -29,7 +29,7 @@ static void ask_from_here(struct request *request)
 
 bool trial_begin(struct request *request)
 {
-    if (!trial_is_affordable(request->reservation->user->account, desires_count(), monotonic_now()))
+    if (!trial_is_affordable(request->reservation->user->account, desired_amounts_count(), monotonic_now()))
         return false;
     request->spare.trial = TRIAL_RUNS;
     request->spare.tried_from = request->inquiry.claim;
@@ -73,7 +73,7 @@ static bool may_be_lessened(const struct reservation *reservation, const struct 
 
 static bool is_anybody_left_out(const struct request *request)
 {
-    const struct reservation *reservation = desires_first();
+    const struct reservation *reservation = desired_amounts_first();
     while (reservation != NULL && (reservation == request->reservation || may_be_lessened(reservation, request)))
         reservation = TAILQ_NEXT(reservation, of_desires);
     return reservation != NULL;
@@ -83,7 +83,7 @@ enum next trial_fails(struct request *request)
 {
     request->spare.trial = TRIAL_FAILED;
     end(request);
-    return is_anybody_left_out(request) && waiting_for_a_moment(request) ? WAIT : ASK;
+    return is_anybody_left_out(request) && zero_lag_wait_for_a_moment(request) ? WAIT : ASK;
 }
 
 /* ---- as if ---- */
@@ -109,8 +109,8 @@ void trial_enter(const struct request *request)
 {
     if (!is_tried(request))
         return;
-    all = allocate((desires_count() + 1) * sizeof *all);
-    for (struct reservation *reservation = desires_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires)) {
+    all = allocate((desired_amounts_count() + 1) * sizeof *all);
+    for (struct reservation *reservation = desired_amounts_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires)) {
         if (!may_be_lessened(reservation, request))
             continue;
         all[count] = (struct lessened){reservation->grant, grant_at_least(reservation->grant), reservation->task};

@@ -1,6 +1,6 @@
 /* Would a need that is refused be granted if the others had no more than they need? It is asked once more as a dry run, and nobody's share changes:
  * the books are put back before anything else looks at them, and a plugin reads the question between two descriptions of the others, with what
- * they need and with what they have. Only if it passes is anything taken back (spare.h). */
+ * they need and with what they have. Only if it passes is anything taken back (spare-capacity.h). */
 #ifndef RTF_TRIAL_H
 #define RTF_TRIAL_H
 

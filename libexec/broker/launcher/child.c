@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "confine.h"
-#include "powers.h"
+#include "capabilities.h"
 
 static bool is_silent;
 
@@ -73,7 +73,7 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
     if (child->kind == CHILD_PLUGIN)
         be_ended_first();
     if (child->kind == CHILD_LOOKUP || child->kind == CHILD_PLUGIN) {
-        if (!confine_for_good() || (geteuid() == 0 && !confine_to_user(child->as.uid, child->as.gid, (gid_t)-1)))
+        if (!confine_for_good() || (geteuid() == 0 && !become_unprivileged(child->as.uid, child->as.gid, (gid_t)-1)))
             _exit(126);
         /* After the change of user: where that takes a process over its limit, execve(2) fails, and others may have that uid, such as readers. */
         if (child->kind == CHILD_PLUGIN)

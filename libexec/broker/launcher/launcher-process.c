@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "confine.h"
-#include "locked.h"
-#include "moment.h"
+#include "lock-memory.h"
+#include "transient.h"
 #include "children.h"
-#include "pass.h"
+#include "send-fds.h"
 #include "place.h"
-#include "powers.h"
+#include "capabilities.h"
 #include "register.h"
 #include "timers.h"
 
@@ -25,12 +25,12 @@ static bool keep_powers(void)
 {
     enum { END_OF_LIST = -1, MOST = 24 };
     const bool has_net = children_of_kind(CHILD_NET) != NULL, sees = has_net || confine_proc_is_hidden();
-    const int powers[MOST] = {CAP_SYS_NICE, confine_perf_power(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
+    const int powers[MOST] = {CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
                           CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
                           /* the network helper's, and only where there is one: */
                           has_net ? CAP_NET_ADMIN : CAP_SYS_NICE, has_net ? CAP_BPF : CAP_SYS_NICE, has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE,
                           sees ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
-    return confine_powers(powers);
+    return capabilities_keep(powers);
 }
 
 static bool is_sane(const struct launcher_order *order)
@@ -61,7 +61,7 @@ static bool obey(int socket, pid_t broker)
     for (int i = 0; i < DESCRIPTORS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-    return got > 0 || (got < 0 && is_of_the_moment(errno));
+    return got > 0 || (got < 0 && is_transient(errno));
 }
 
 /* What is shared with other brokers is removed by an ordinary process. On ext4 a FIFO process in rmdir(2) went round for ever, for a FIFO process that it kept from the

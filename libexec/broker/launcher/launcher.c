@@ -6,10 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "moment.h"
+#include "transient.h"
 #include "child.h"
 #include "children.h"
-#include "pass.h"
+#include "send-fds.h"
 #include "spool.h"
 #include "launcher-process.h"
 
@@ -62,7 +62,7 @@ static bool tell(const struct launcher_order *order, const int *fds, int count)
     int tries = 0;
     do
         sent = send_with_fds(to_launcher, order, sizeof *order, fds, count, MSG_NOSIGNAL);
-    while (!sent && is_of_the_moment(errno) && ++tries < MOMENT_TRIES);
+    while (!sent && is_transient(errno) && ++tries < TRANSIENT_TRIES);
     return sent;
 }
 
@@ -80,7 +80,7 @@ int launcher_hear(struct child_used *used)
     ssize_t got = recvmsg(to_launcher, &message, MSG_DONTWAIT);
     if (got == (ssize_t)sizeof *used)
         return 1;
-    return got < 0 && is_of_the_moment(errno) ? 0 : -1;
+    return got < 0 && is_transient(errno) ? 0 : -1;
 }
 
 void launcher_end(int child)

@@ -13,7 +13,7 @@
 #include "attachments.h"
 #include "background.h"
 #include "drift.h"
-#include "enforcing.h"
+#include "apply-grant.h"
 #include "ledger.h"
 #include "names.h"
 #include "plugin-lines.h"
@@ -74,7 +74,7 @@ static bool is_quiet(const struct user *user)
 
 static bool is_busy(const struct reservation *reservation)
 {
-    return reservation->request != NULL || reservation->queue != NULL || reservation->sighting != NULL || reservation->expected != EXPECT_NOTHING ||
+    return reservation->request != NULL || reservation->queue != NULL || reservation->snapshot != NULL || reservation->expected != EXPECT_NOTHING ||
            reservation->recovery != NULL || reservation->state == RESERVATION_ENDING || !is_quiet(reservation->user);
 }
 

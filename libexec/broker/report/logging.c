@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "loop.h"
-#include "moment.h"
+#include "transient.h"
 #include "supervise.h"
 #include "units.h"
 
@@ -57,7 +57,7 @@ static void logging_wait_for_room(bool wanted)
 size_t logging_send(const char *text, size_t length)
 {
     size_t sent = 0;
-    for (int tries = 0; logging.to_writer >= 0 && sent < length && tries < MOMENT_TRIES; tries++) {
+    for (int tries = 0; logging.to_writer >= 0 && sent < length && tries < TRANSIENT_TRIES; tries++) {
         ssize_t put = write(logging.to_writer, text + sent, length - sent);
         if (put < 0 && errno == EAGAIN)
             break;

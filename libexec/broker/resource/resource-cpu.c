@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
+#include "reason.h"
 #include "ledger.h"
 #include "spec.h"
 #include "units.h"

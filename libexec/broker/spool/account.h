@@ -36,7 +36,7 @@ struct account {
     LIST_HEAD(, user) users; /* its directories */
     unsigned held;         /* by so many directories, those included that are gone and still have something to end */
     int directories;       /* that are adopted */
-    TAILQ_HEAD(waiter_list, waiter) waiters; /* waiters.c */
+    TAILQ_HEAD(waiter_list, waiter) waiters; /* wait-queue.c */
     TAILQ_ENTRY(account) of_waiters;
     struct queue queue;      /* its reservations that are to be looked at */
     struct request_list waiting; /* requests that wait for the account */

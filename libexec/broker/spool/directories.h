@@ -1,4 +1,4 @@
-/* Users' directories: whose they are, and who may have one. What is in specs/ the adopter tells (libexec/rtf-adopter.c), and renames and modes are
+/* Users' directories: whose they are, and who may have one. What is in specs/ the adopter tells (libexec/adopter/rtf-adopter.c), and renames and modes are
  * left to it; nothing is looked up here. */
 #ifndef RTF_DIRECTORIES_H
 #define RTF_DIRECTORIES_H

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "moment.h"
-#include "pass.h"
+#include "transient.h"
+#include "send-fds.h"
 #include "reservation.h"
 
 /* OUTPUT_MAX: a reader that leaves so much unread does not read at all. HEARD_AT_ONCE: a reader that never stops sending delays no other. */
@@ -362,7 +362,7 @@ static void flush(struct user *user)
         const size_t length = datagram_length(&reader->output, sent);
         if (send_with_fds(reader->socket, reader->output.data + sent, length, NULL, 0, MSG_NOSIGNAL | MSG_DONTWAIT))
             sent += length;
-        else if (errno == EAGAIN || !is_of_the_moment(errno) || ++tries >= MOMENT_TRIES)
+        else if (errno == EAGAIN || !is_transient(errno) || ++tries >= TRANSIENT_TRIES)
             full = true; /* or it has ended, which its socket tells */
     }
     if (sent > 0)
@@ -406,7 +406,7 @@ bool reader_finish(struct user *user)
         if (fd >= 0)
             tell->dispose(fd);
     } while (got > 0 && ++heard < HEARD_AT_ONCE);
-    return got > 0 || (got < 0 && is_of_the_moment(errno));
+    return got > 0 || (got < 0 && is_transient(errno));
 }
 
 /* ---- hearing it ---- */
@@ -421,16 +421,16 @@ static void take_inotify(struct user *user, int *fd)
 
 static bool take_files(struct user *user, const struct paragraph *said, const char *name, int *fd)
 {
-    struct sighting sighting;
-    if (!sighting_get(said, &sighting)) {
-        spec_free(&sighting.spec);
+    struct snapshot snapshot;
+    if (!snapshot_get(said, &snapshot)) {
+        spec_free(&snapshot.spec);
         return false;
     }
     const struct open_file json = {*fd, user->reader.life};
     *fd = -1;
     if (user->reader.asked > 0)
         user->reader.asked--;
-    tell->files(user, name, &sighting, json);
+    tell->files(user, name, &snapshot, json);
     return true;
 }
 
@@ -530,7 +530,7 @@ static void receive(struct user *user)
     if (reader->writing)
         flush(user);
     const ssize_t got = receive_with_fd(reader->socket, bytes, sizeof bytes, &fd);
-    if (got < 0 && is_of_the_moment(errno))
+    if (got < 0 && is_transient(errno))
         return;
     if (got <= 0) {
         hung_up(user);

@@ -7,7 +7,7 @@
 #define RTF_READERS_H
 
 #include "reader.h"
-#include "sighting.h"
+#include "snapshot.h"
 #include "launcher.h"
 
 struct user;
@@ -17,7 +17,7 @@ void open_file_close(const struct user *user, struct open_file *file);
 
 /* What they tell. */
 struct reader_events {
-    void (*files)(struct user *user, const char *name, struct sighting *sighting, struct open_file json); /* takes spec and file over */
+    void (*files)(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json); /* takes spec and file over */
     void (*news)(struct user *user, const char *name);
     void (*odd)(struct user *user, const char *name);
     void (*overflow)(struct user *user); /* events were lost: a scan follows */

@@ -123,7 +123,7 @@ void scan_verdict(struct user *user, const char *name, int64_t decided)
 /* Decided, written down, and then somebody died before the owner was told? */
 static void tell_again(struct reservation *reservation, int64_t since)
 {
-    if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 || reservation->decided >= since || reservation->state == RESERVATION_ENDING || !is_quiet(reservation) || reservation->sighting != NULL)
+    if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 || reservation->decided >= since || reservation->state == RESERVATION_ENDING || !is_quiet(reservation) || reservation->snapshot != NULL)
         return;
     if (reservation->grant != NULL)
         verdict_again(reservation, RECOVER, "the grant is in force");
@@ -137,7 +137,7 @@ static void look_for_missing(struct scan *scan, struct reservation *reservation)
     const bool had_json = reservation->judged.inode != 0;
     tell_again(reservation, scan->since);
     const bool has_json = (reservation->found & OF_JSON) != 0, has_tid = (reservation->found & OF_TID) != 0;
-    if (has_json != had_json || has_json != (reservation->judged.inode != 0) || has_tid != (reservation->judged_tid.inode != 0) || reservation->sighting != NULL || !is_quiet(reservation))
+    if (has_json != had_json || has_json != (reservation->judged.inode != 0) || has_tid != (reservation->judged_tid.inode != 0) || reservation->snapshot != NULL || !is_quiet(reservation))
         remember(&scan->finds, reservation, has_json ? INT64_MAX : 0);
     reservation->found = 0;
 }

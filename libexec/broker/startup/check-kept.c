@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fatal.h"
-#include "keepers.h"
+#include "allocators.h"
 #include "process.h"
 
 /* Runs a program and takes the first line that it writes to standard error. False: its exit status is not 0. */

@@ -10,11 +10,11 @@
 
 #include "attach.h"
 #include "check-kept.h"
-#include "domains.h"
+#include "cpuset-domains.h"
 #include "fatal.h"
-#include "fault.h"
+#include "reason.h"
 #include "loop.h"
-#include "order.h"
+#include "dispatch.h"
 #include "place.h"
 #include "plugin-lines.h"
 #include "plugins.h"
@@ -23,7 +23,7 @@
 #include "serving.h"
 #include "spool.h"
 #include "launcher.h"
-#include "throttle.h"
+#include "rt-limit.h"
 #include "tick.h"
 #include "units.h"
 
@@ -42,7 +42,7 @@ static void ask_plugins(const struct options *options)
     loop_start();
     const struct identity_to_run_as user = find_plugin_user(options->plugin_user);
     check_programs(user);
-    plugins_prepare(user, order_plugin_event);
+    plugins_prepare(user, dispatch_plugin_event);
     if (!fork_launcher(false))
         die_errno(EX_OSERR, "fork");
     const bool good = start_plugins(reason);
@@ -106,7 +106,7 @@ int put_back(const struct options *options)
     int lock, there = spool_open_state(options->spool, &lock, reason);
     if (there < 0)
         die(EX_UNAVAILABLE, reason);
-    if (there == 0 && access(THROTTLE_RECORD, F_OK) != 0)
+    if (there == 0 && access(RT_LIMIT_RECORD, F_OK) != 0)
         return EX_OK; /* no broker has ever changed anything */
     if (there > 0)
         place_find();

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "event.h"
-#include "fault.h"
+#include "reason.h"
 
 static bool is_logged;
 

@@ -18,8 +18,8 @@
 
 #include "event.h"
 #include "fatal.h"
-#include "fault.h"
-#include "locked.h"
+#include "reason.h"
+#include "lock-memory.h"
 #include "plugin-lines.h"
 #include "reservations.h"
 

@@ -12,11 +12,11 @@
 #include "fatal.h"
 #include "guard.h"
 #include "placement.h"
-#include "judging.h"
-#include "keepers.h"
+#include "reconcile.h"
+#include "allocators.h"
 #include "logging.h"
 #include "names.h"
-#include "order.h"
+#include "dispatch.h"
 #include "place.h"
 #include "plugins.h"
 #include "privileges.h"
@@ -33,12 +33,12 @@
 #include "state.h"
 #include "status.h"
 #include "supervise.h"
-#include "threads.h"
+#include "thread-events.h"
 #include "units.h"
 #include "watchdog.h"
 
 static const struct reader_events reader_events = {
-    .files = order_files, .news = order_news, .odd = order_odd, .overflow = order_overflow, .unwritten = order_unwritten, .lost = order_reader_lost,
+    .files = dispatch_files, .news = dispatch_news, .odd = order_odd, .overflow = order_overflow, .unwritten = order_unwritten, .lost = order_reader_lost,
     .dispose = directories_dispose,
     .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
 };
@@ -46,7 +46,7 @@ static const struct reader_events reader_events = {
 static void account_known(struct account *account)
 {
     directories_of(account);
-    judging_account_known(account);
+    reconcile_account_known(account);
 }
 
 static void log_program(const char *plugin, const char *decision, const char *sentence)
@@ -59,7 +59,7 @@ static void know_raised(void)
 {
     char reason[REASON_BYTES];
     struct recorded_state state;
-    if (!keepers_raised_any() || !state_read(&state, reason))
+    if (!allocators_raised_any() || !state_read(&state, reason))
         return;
     recover_know_raised(&state);
     state_free(&state);
@@ -74,18 +74,18 @@ static void enter_register(const char *config)
 
 static void prepare_children(const struct options *options)
 {
-    static const struct guard_listener of_guard = {.news = threads_guarded, .is_new = threads_guard};
+    static const struct guard_listener of_guard = {.news = thread_events_guarded, .is_new = thread_events_guard};
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
     supervise_log_to(log_program);
     if (!order_prepare())
         die_errno(EX_OSERR, "timerfd");
-    attach_prepare(program_path("rtf-attach"), order_helper_event);
+    attach_prepare(program_path("rtf-attach"), dispatch_helper_event);
     know_raised();
-    keepers_prepare(program_path, order_keeper_event, shares_say_again);
+    allocators_prepare(program_path, dispatch_allocator_event, shares_say_again);
     guard_prepare(program_path("rtf-guard"), &of_guard);
     names_prepare(program_path("rtf-names"), plugin_user, account_known);
     check_programs(plugin_user);
-    plugins_prepare(plugin_user, order_plugin_event);
+    plugins_prepare(plugin_user, dispatch_plugin_event);
     directories_prepare(program_path("rtf-adopter"));
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
     logging_prepare(program_path("rtf-logger"));
@@ -155,7 +155,7 @@ void start(const struct options *options, int lock)
 {
     char reason[REASON_BYTES];
     event_echo(options->foreground);
-    judging_drain(spool_is_draining());
+    reconcile_drain(spool_is_draining());
     allow_descriptors();
     outrank_grants();
     placement_choose();
@@ -174,7 +174,7 @@ void start(const struct options *options, int lock)
         stop_children();
         die(EX_CONFIG, reason);
     }
-    keepers_start();
+    allocators_start();
     if (!take_up_where_it_was(reason) || !tell_status(reason) || !spool_announce(reason)) {
         stop_children();
         die(EX_OSERR, reason);

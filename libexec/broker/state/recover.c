@@ -9,22 +9,22 @@
 
 #include "accounting.h"
 #include "acl.h"
-#include "adjusting.h"
+#include "adjustments.h"
 #include "attachments.h"
 #include "directories.h"
-#include "enforcing.h"
+#include "apply-grant.h"
 #include "event.h"
-#include "follow.h"
+#include "execve.h"
 #include "grants.h"
 #include "guard.h"
 #include "placement.h"
-#include "leases.h"
+#include "expiry.h"
 #include "ledger.h"
 #include "resource-cpu.h"
 #include "memory.h"
 #include "names.h"
 #include "shares.h"
-#include "judging.h"
+#include "reconcile.h"
 #include "place.h"
 #include "debts.h"
 #include "readers.h"
@@ -32,9 +32,9 @@
 #include "spool.h"
 #include "state.h"
 #include "tasks.h"
-#include "threads.h"
+#include "thread-events.h"
 #include "fair-queue.h"
-#include "waiters.h"
+#include "wait-queue.h"
 #include "reservations.h"
 
 /* ---- the journal ---- */
@@ -194,10 +194,10 @@ static void follow_orphans(const struct recorded_state *state)
     for (int i = 0; i < state->count; i++) {
         struct attachment orphan = recorded_attachment(&state->reservations[i]);
         if (state->reservations[i].orphan && orphan.tid != orphan.process && attachment_is_over(&orphan))
-            follow_late(NULL, NULL, &orphan);
+            execve_late(NULL, NULL, &orphan);
     }
     (void)attach_drain(5, &last);
-    follow_drained();
+    execve_drained();
 }
 
 static void take_up_thread(struct reservation *reservation, const struct recorded_reservation *recorded, bool *apply)
@@ -323,9 +323,9 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     }
     reservation->decided = recorded->time;
     shares_take_up(reservation, (uint16_t)recorded->class);
-    lease_until(reservation, recorded->lease);
+    expiry_until(reservation, recorded->lease);
     if (recorded->waits != 0)
-        waiters_add(reservation, recorded->waits, WHY_BAD_SPEC); /* no bad spec waits: for whatever it is refused next, that is told */
+        wait_queue_add(reservation, recorded->waits, WHY_BAD_SPEC); /* no bad spec waits: for whatever it is refused next, that is told */
     reservation->judged = recorded->judged;
     reservation->judged_tid = recorded->judged_tid;
     if (recorded->ended != ENDED_NOT)
@@ -349,7 +349,7 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
     while (reservation->attachment != NULL && shares_bind_is_due(reservation->attachment))
         (void)shares_bind(reservation->attachment);
     if (apply)
-        judging_recover(reservation, RECOVER, "the thread is attached again");
+        reconcile_recover(reservation, RECOVER, "the thread is attached again");
     else if (reservation->attachment != NULL) {
         adjusting_watch(reservation);
         if (reservation->attachment->scheduled)
@@ -371,7 +371,7 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
     if (good)
-        keepers_settle();
+        allocators_settle();
     else {
         char ignored[REASON_BYTES];
         restore_throttle();
@@ -404,7 +404,7 @@ static bool restore_all(void)
     /* By now each is ordinary, or its id is over. */
     for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->attachment != NULL && reservation->attachment->tid != reservation->attachment->process && attachment_is_over(reservation->attachment))
-            follow_to_the_end(reservation->user, reservation->name, reservation->attachment);
+            execve_to_the_end(reservation->user, reservation->name, reservation->attachment);
     return attach_drain(10, &last) && answered;
 }
 
@@ -432,7 +432,7 @@ void lay_down(void)
     if (!answered)
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
     restore_throttle();
-    keepers_end();
+    allocators_end();
     char reason[REASON_BYTES];
     if (!drop_domains(reason))
         event_broker("error", "%s", reason);
@@ -458,10 +458,10 @@ void recover_know_raised(const struct recorded_state *state)
 {
     for (int i = 0; state->same_boot && i < state->count; i++)
         if (state->reservations[i].attached && state->reservations[i].former_ioprio >= 0)
-            keepers_know_raised(state->reservations[i].tid, state->reservations[i].started_by, state->reservations[i].former_ioprio);
+            allocators_know_raised(state->reservations[i].tid, state->reservations[i].started_by, state->reservations[i].former_ioprio);
 }
 
-bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES])
+bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES])
 {
     struct recorded_state state;
     if (!state_read(&state, reason))
@@ -470,7 +470,7 @@ bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES])
     recover_know_raised(&state);
     if (!state.left_in_force) {
         good = set_throttle(false, kernel_counts, reason);
-        good = drop_domains(reason) && keepers_put_back(path, reason) && good;
+        good = drop_domains(reason) && allocators_put_back(path, reason) && good;
     }
     state_free(&state);
     return good;

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-#include "keepers.h"
+#include "allocators.h"
 #include "reservation.h"
 
-/* Before keepers_prepare: what they need to know of this. */
+/* Before allocators_prepare: what they need to know of this. */
 struct recorded_state;
 void recover_know_raised(const struct recorded_state *state);
 
@@ -24,9 +24,9 @@ void lay_down(void);
 void leave_in_force(void);
 
 /* Only the kernel-wide setting, after a broker that did not come to it: rtf-brokerd --put-back. */
-bool put_back_kernel(keepers_path *path, char reason[static REASON_BYTES]);
+bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES]);
 
-/* Of a spool that is not there any more: what the machine's record says of the limit (throttle.h). */
+/* Of a spool that is not there any more: what the machine's record says of the limit (rt-limit.h). */
 bool put_back_limit(char reason[static REASON_BYTES]);
 
 #endif

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "background.h"
-#include "leases.h"
+#include "expiry.h"
 #include "plugins.h"
 #include "spec.h"
 #include "spool.h"
 #include "units.h"
-#include "waiters.h"
+#include "wait-queue.h"
 
 static const char *const names[] = {"journal", "journal.other"};
 enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4, AT_ONCE_BYTES = 1 << 16 };
@@ -119,7 +119,7 @@ bool state_reservation(const struct reservation *reservation)
     paragraph_add_stated(&output, "class", reservation->class);
     add_stamp("judged", &reservation->judged);
     add_stamp("judged_tid", &reservation->judged_tid);
-    paragraph_add_stated(&output, "lease", (uint64_t)lease_end(reservation));
+    paragraph_add_stated(&output, "lease", (uint64_t)expiry_end(reservation));
     paragraph_add_stated(&output, "waits", (uint64_t)waits_since(reservation));
     paragraph_add_stated(&output, "ending", reservation->state == RESERVATION_ENDING && reservation->grant == NULL ? (uint64_t)reservation->ended : 0);
     if (reservation->token != NULL)

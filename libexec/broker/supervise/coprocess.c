@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "moment.h"
-#include "pass.h"
+#include "transient.h"
+#include "send-fds.h"
 #include "launcher.h"
 
 enum { UNSENT_MAX = 64 << 20 }; /* bytes; a plugin that stopped reading is hung long before */
@@ -22,7 +22,7 @@ static bool does_not_block(int fd)
 {
     int tries = 0;
     while (fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
-        if (!is_of_the_moment(errno) || ++tries >= MOMENT_TRIES)
+        if (!is_transient(errno) || ++tries >= TRANSIENT_TRIES)
             return false;
     return true;
 }
@@ -122,9 +122,9 @@ bool coprocess_flush(struct coprocess *coprocess)
     }
     while (sent < output->length) {
         ssize_t put = write(coprocess->out, output->data + sent, output->length - sent);
-        if (put < 0 && errno != EAGAIN && is_of_the_moment(errno) && ++tries < MOMENT_TRIES)
+        if (put < 0 && errno != EAGAIN && is_transient(errno) && ++tries < TRANSIENT_TRIES)
             continue;
-        if (put < 0 && is_of_the_moment(errno))
+        if (put < 0 && is_transient(errno))
             break;
         if (put < 0)
             return false;
@@ -146,7 +146,7 @@ bool coprocess_receive(struct coprocess *coprocess, bool *received, int *fd)
     char bytes[PARAGRAPH_BYTES];
     ssize_t got = !coprocess->running ? 0 : receive_with_fd(coprocess->in, bytes, sizeof bytes, fd);
     *received = got > 0 && paragraph_feed(&coprocess->input, bytes, (size_t)got);
-    return got > 0 || (got < 0 && is_of_the_moment(errno));
+    return got > 0 || (got < 0 && is_transient(errno));
 }
 
 bool coprocess_read(struct coprocess *coprocess)
@@ -154,5 +154,5 @@ bool coprocess_read(struct coprocess *coprocess)
     if (!coprocess->running)
         return false;
     ssize_t got = paragraph_fill(&coprocess->input, coprocess->in);
-    return got > 0 || (got < 0 && (errno == ENOBUFS || is_of_the_moment(errno)));
+    return got > 0 || (got < 0 && (errno == ENOBUFS || is_transient(errno)));
 }

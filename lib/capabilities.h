@@ -1,0 +1,22 @@
+/* Keeps or drops capabilities (capabilities(7)). This is not part of confine.c, because libcap-ng
+ * needs the accounts database, and rtf-reader is linked statically, without that. */
+#ifndef RTF_CAPABILITIES_H
+#define RTF_CAPABILITIES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Keeps only these capabilities (CAP_..., -1 at the end), also for programs that this process
+ * executes. A capability that the process does not have is skipped. */
+bool capabilities_keep(const int keep[]);
+
+/* The capability for perf events on this machine: CAP_PERFMON, or CAP_SYS_ADMIN where the kernel
+ * wants more (kernel.perf_event_paranoid=3, the default of Debian's kernels). A child process tries
+ * it out. */
+int capability_for_perf(void);
+
+/* Becomes an unprivileged user without capabilities, with no group except its own and `other`; -1:
+ * no other. */
+bool become_unprivileged(uid_t uid, gid_t gid, gid_t other);
+
+#endif

@@ -1,0 +1,44 @@
+/* Locks memory, so that a program that answers beside real-time threads does not wait for the disk.
+ *
+ * MCL_FUTURE makes allocations beyond RLIMIT_MEMLOCK (mostly 8 MiB) fail for a process without
+ * CAP_IPC_LOCK. Such a process locks only its present memory. Root in a container mostly has the
+ * capability, but may not raise the limit. */
+#ifndef RTF_LOCK_MEMORY_H
+#define RTF_LOCK_MEMORY_H
+
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* By system call and not by libcap-ng: rtf-reader and the plugins include this header without
+ * linking libcap-ng. */
+static inline bool may_lock_memory(void)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct powers[_LINUX_CAPABILITY_U32S_3];
+    return syscall(SYS_capget, &header, powers) == 0 && (powers[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
+}
+
+static inline bool memory_is_unlimited(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
+/* Lock present memory, and future memory where that is safe. how: 0 or MCL_ONFAULT. False with
+ * errno. memory_lock: for a process that keeps CAP_IPC_LOCK; memory_lock_without_power: for a
+ * process that will drop the capability. */
+static inline bool memory_lock(int how)
+{
+    return mlockall(MCL_CURRENT | (memory_is_unlimited() || may_lock_memory() ? MCL_FUTURE : 0) | how) == 0;
+}
+
+static inline bool memory_lock_without_power(int how)
+{
+    return mlockall(MCL_CURRENT | (memory_is_unlimited() ? MCL_FUTURE : 0) | how) == 0;
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* Finds the known word nearest to an unknown one: for "perid" the word is "period". */
+#ifndef RTF_NEAREST_WORD_H
+#define RTF_NEAREST_WORD_H
+
+#include <stddef.h>
+
+/* word: the nearest word so far; NULL: none is near enough. */
+struct nearest_word {
+    const char *typed, *word;
+    size_t distance;
+};
+
+struct nearest_word nearest_word_begin(const char *typed);
+
+/* Tries one of the known words. */
+void nearest_word_try(struct nearest_word *guess, const char *word);
+
+#endif

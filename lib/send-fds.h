@@ -1,0 +1,23 @@
+/* Datagrams that carry descriptors, over a SOCK_SEQPACKET socket. */
+#ifndef RTF_SEND_FDS_H
+#define RTF_SEND_FDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { SEND_FDS_MAX = 4 }; /* descriptors in one datagram */
+
+/* flags: as for sendmsg(2). False with errno. */
+bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds, int count, int flags);
+
+/* Receives a datagram. Descriptors in `fds` that did not arrive are -1. The caller owns those that
+ * arrived; they are close-on-exec. A transient error (transient.h) except EAGAIN is tried again.
+ * Returns the datagram's length, 0 at the end of the stream, -1 with errno. */
+ssize_t receive_with_fds(int socket, void *bytes, size_t size, int fds[], int count);
+
+/* The same with one descriptor; fd = -1: none. */
+bool send_with_fd(int socket, const void *bytes, size_t length, int fd, int flags);
+ssize_t receive_with_fd(int socket, void *bytes, size_t size, int *fd);
+
+#endif

@@ -1,0 +1,434 @@
+/* rtf-as-user: does something as a user, for root. It is the one way in which the commands of rtf(1) do that.
+ *
+ *     rtf-as-user [OPTION...] USER COMMAND [ARGUMENT...]
+ *
+ * The user may do much to a process with the user's uid. Nothing of root's is in reach of the command:
+ *   - It has a session of its own and three pipes: no terminal, no other descriptor, none of root's environment.
+ *   - Its group is one that the user has no way to. The kernel lets nobody trace a process of another group, look into it, or take a descriptor from it
+ *     (ptrace(2), pidfd_getfd(2), /proc/PID/fd). It is not dumpable either; execve(2) ends that, and the group stays.
+ *   - The user can stop it, and write what it prints without end: time and bytes are bounded, and nobody waits for a process that cannot be killed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "clock.h"
+#include "confine.h"
+#include "options.h"
+#include "capabilities.h"
+#include "units.h"
+#include "version.h"
+
+#define SECOND UINT64_C(1000000)
+enum { LATER = 5, INPUT_MOST = 65536, FILE_MOST = 1 << 20, GROUPS_TRIED = 1000 }; /* s; bytes: a pipe holds the input */
+
+static struct {
+    const char *spool, *directory, *user;
+    char **command;
+    uint64_t timeout, bytes;
+    bool input;
+} options = {.user = "", .timeout = 30 * SECOND, .bytes = 1 << 20};
+
+static _Noreturn void die(int status, const char *what, const char *why)
+{
+    fprintf(stderr, "rtf-as-user: %s: %s\n", what, why);
+    exit(status);
+}
+
+/* ---- who ---- */
+
+static struct {
+    uid_t uid;
+    char name[256];
+    gid_t own, spool; /* spool: -1 is none */
+} who = {.spool = (gid_t)-1};
+
+static void find_user(void)
+{
+    uint64_t uid = 0;
+    const bool is_number = parse_number(options.user, UINT32_MAX - 1, &uid);
+    const struct passwd *account = is_number ? getpwuid((uid_t)uid) : getpwnam(options.user);
+    if (account == NULL && !is_number)
+        die(EX_NOUSER, options.user, "there is no such user");
+    who.uid = account == NULL ? (uid_t)uid : account->pw_uid;
+    snprintf(who.name, sizeof who.name, "%s", account == NULL ? options.user : account->pw_name);
+    if (who.uid == 0)
+        die(EX_USAGE, options.user, "this is root");
+}
+
+/* The group of those who may use the spool: a member has it, too. */
+static void find_spool_group(void)
+{
+    char specs[4096];
+    struct stat status;
+    snprintf(specs, sizeof specs, "%s/specs", options.spool);
+    if (stat(specs, &status) != 0)
+        die(EX_UNAVAILABLE, specs, strerror(errno));
+    if (status.st_gid != 0)
+        who.spool = status.st_gid;
+}
+
+/* ---- a group that the user has no way to ---- */
+
+/* The last group that this user name space has; of those beyond 2^32 - 16 some mean something. */
+static gid_t last_group(void)
+{
+    unsigned long inside, outside, count, last = 0;
+    FILE *map = fopen("/proc/self/gid_map", "re");
+    while (map != NULL && fscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3)
+        if (count > 0 && inside + count - 1 > last)
+            last = inside + count - 1;
+    if (map != NULL)
+        fclose(map);
+    return last < UINT32_MAX - 15 ? (gid_t)last : UINT32_MAX - 15;
+}
+
+/* In a range that some user may take for a user name space. */
+static bool is_subordinate(gid_t group)
+{
+    uint64_t first, count;
+    char line[1024];
+    bool found = false;
+    FILE *ranges = fopen("/etc/subgid", "re");
+    while (ranges != NULL && !found && fgets(line, sizeof line, ranges) != NULL) {
+        char *rest = line;
+        (void)strsep(&rest, ":");
+        const char *text = strsep(&rest, ":"), *size = strsep(&rest, "\n");
+        found = text != NULL && size != NULL && parse_number(text, UINT32_MAX, &first) && parse_number(size, UINT64_MAX, &count) && group >= first && group - first < count;
+    }
+    if (ranges != NULL)
+        fclose(ranges);
+    return found;
+}
+
+/* Of any account: several may have one uid, and each may have groups of its own. */
+static bool is_of_account(gid_t group)
+{
+    bool found = getgrgid(group) != NULL;
+    setpwent();
+    for (const struct passwd *account; !found && (account = getpwent()) != NULL;)
+        found = account->pw_gid == group;
+    endpwent();
+    return found;
+}
+
+/* A uid without an account mostly has the group of the same number; 65535 and 65534 are nobody's or everybody's. */
+static void find_own_group(void)
+{
+    gid_t group = last_group();
+    for (int tries = 0; tries < GROUPS_TRIED && group > 0; tries++, group--)
+        if (group != who.uid && group != who.spool && group != UINT16_MAX && group != UINT16_MAX - 1 && !is_subordinate(group) && !is_of_account(group)) {
+            who.own = group;
+            return;
+        }
+    die(EX_OSERR, "groups", "none is free");
+}
+
+/* ---- the command ---- */
+
+/* The command keeps no power, and the way back is closed. */
+static bool become_user(void)
+{
+    return confine_for_good() && become_unprivileged(who.uid, who.own, who.spool) && prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+static bool choose_environment(void)
+{
+    static const char *const kept[] = {"LANG", "LC_ALL", "NO_COLOR"};
+    char *values[sizeof kept / sizeof *kept];
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const char *value = getenv(kept[i]);
+        values[i] = value == NULL ? NULL : strdup(value);
+    }
+    bool good = clearenv() == 0 && setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1) == 0 && setenv("USER", who.name, 1) == 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        good = good && (values[i] == NULL || setenv(kept[i], values[i], 1) == 0);
+    return good;
+}
+
+static void bound_resources(void)
+{
+    const struct rlimit no_core = {0, 0}, file = {FILE_MOST, FILE_MOST};
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    (void)setrlimit(RLIMIT_FSIZE, &file);
+}
+
+static _Noreturn void run_command(const int ends[3], pid_t parent)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    if (dup2(ends[0], 0) < 0 || dup2(ends[1], 1) < 0 || dup2(ends[2], 2) < 0 || close_range(3, ~0U, 0) != 0 || setsid() < 0)
+        _exit(EX_OSERR);
+    bound_resources();
+    umask(077);
+    if (!choose_environment() || !become_user())
+        die(EX_OSERR, options.user, "cannot act as this user");
+    /* After the change of ids, which ends it. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(EX_OSERR);
+    if (chdir(options.directory == NULL ? "/" : options.directory) != 0)
+        die(EX_NOINPUT, options.directory, strerror(errno));
+    (void)signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execvp(options.command[0], options.command);
+    die(EX_UNAVAILABLE, options.command[0], strerror(errno));
+}
+
+/* ---- what it says ---- */
+
+static struct {
+    pid_t process;
+    int ended, signals; /* descriptors */
+    int from[2];        /* its output and its messages; -1: no more */
+    int64_t until;
+    enum { RUNS, WAS_TOLD, WAS_KILLED, STAYS } step;
+    int interrupted, status; /* a signal; 0, or why it was ended */
+} child = {.from = {-1, -1}};
+
+/* All of its process group, which has its number until it is waited for. */
+static void signal_child(int number)
+{
+    (void)kill(-child.process, number);
+    (void)kill(-child.process, SIGCONT);
+}
+
+static void kill_child(int status)
+{
+    if (child.status == 0)
+        child.status = status;
+    signal_child(SIGKILL);
+    child.from[0] = child.from[1] = -1;
+    child.step = WAS_KILLED;
+    child.until = monotonic_now() + INT64_C(1000000000);
+}
+
+static void tell_child(void)
+{
+    signal_child(SIGTERM);
+    child.step = WAS_TOLD;
+    child.until = monotonic_now() + INT64_C(1000000000);
+}
+
+static void take_signal(void)
+{
+    struct signalfd_siginfo info;
+    if (read(child.signals, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    child.interrupted = (int)info.ssi_signo;
+    if (child.step == RUNS)
+        tell_child();
+}
+
+static void take_lateness(void)
+{
+    switch (child.step) {
+    case RUNS:
+        child.status = EX_TEMPFAIL;
+        fprintf(stderr, "rtf-as-user: %s: not done in time, as user %s\n", options.command[0], options.user);
+        tell_child();
+        break;
+    case WAS_TOLD: kill_child(EX_TEMPFAIL); break;
+    case WAS_KILLED: case STAYS: child.step = STAYS; break;
+    }
+}
+
+static bool write_all(int fd, const char *data, size_t length)
+{
+    while (length > 0) {
+        const ssize_t written = write(fd, data, length);
+        if (written < 0 && errno != EINTR)
+            return false;
+        data += written < 0 ? 0 : written;
+        length -= written < 0 ? 0 : (size_t)written;
+    }
+    return true;
+}
+
+/* False: no more for now. */
+static bool pass_on(int which)
+{
+    static char data[65536];
+    const ssize_t length = child.from[which] < 0 ? 0 : read(child.from[which], data, sizeof data);
+    if (length < 0)
+        return errno == EINTR;
+    if (length == 0) {
+        child.from[which] = -1;
+        return false;
+    }
+    const size_t taken = (uint64_t)length < options.bytes ? (size_t)length : (size_t)options.bytes;
+    options.bytes -= taken;
+    if (!write_all(which + 1, data, taken)) {
+        if (which == 0)
+            fprintf(stderr, "rtf-as-user: %s: standard output cannot be written\n", options.command[0]);
+        kill_child(EX_IOERR);
+    } else if (taken < (size_t)length) {
+        fprintf(stderr, "rtf-as-user: %s: more output than is taken, as user %s\n", options.command[0], options.user);
+        kill_child(EX_DATAERR);
+    } else
+        return true;
+    return false;
+}
+
+/* Until the command ends. What it started may hold the pipes open: that is not waited for. */
+static void follow(void)
+{
+    bool has_ended = false;
+    while (!has_ended && child.step != STAYS) {
+        struct pollfd fds[] = {{child.ended, POLLIN, 0}, {child.signals, POLLIN, 0}, {child.from[0], POLLIN, 0}, {child.from[1], POLLIN, 0}};
+        const int left = poll_milliseconds(child.until - monotonic_now());
+        if (left == 0)
+            take_lateness();
+        else if (poll(fds, 4, left) > 0) {
+            if (fds[1].revents != 0)
+                take_signal();
+            for (int i = 0; i < 2; i++)
+                if (fds[2 + i].revents != 0)
+                    (void)pass_on(i);
+            has_ended = fds[0].revents != 0;
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        while (pass_on(i))
+            ;
+}
+
+static int finish(void)
+{
+    int status = 0;
+    (void)kill(-child.process, SIGKILL);
+    const pid_t ended = waitpid(child.process, &status, WNOHANG);
+    if (child.interrupted != 0)
+        return 128 + child.interrupted;
+    if (child.status != 0)
+        return child.status;
+    if (ended != child.process)
+        return EX_OSERR;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* ---- pipes ---- */
+
+/* All of it, before the command runs; end-of-file is behind it. */
+static void put_input(int end)
+{
+    static char data[INPUT_MOST + 1];
+    size_t length = 0;
+    ssize_t got = 0;
+    while (options.input && length < sizeof data && (got = read(0, data + length, sizeof data - length)) > 0)
+        length += (size_t)got;
+    if (got < 0)
+        die(EX_IOERR, "standard input", strerror(errno));
+    if (length > INPUT_MOST || !write_all(end, data, length))
+        die(EX_DATAERR, "standard input", "this is too long");
+    close(end);
+}
+
+static void hear_signals(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int *number = (const int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0}; *number != 0; number++)
+        sigaddset(&signals, *number);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    child.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int run(void)
+{
+    int input[2], output[2], messages[2];
+    const pid_t self = getpid();
+    if (pipe2(input, O_CLOEXEC) != 0 || fcntl(input[1], F_SETFL, O_NONBLOCK) != 0 || pipe2(output, O_CLOEXEC) != 0 || pipe2(messages, O_CLOEXEC) != 0 ||
+        fcntl(output[0], F_SETFL, O_NONBLOCK) != 0 || fcntl(messages[0], F_SETFL, O_NONBLOCK) != 0)
+        die(EX_OSERR, "pipe", strerror(errno));
+    put_input(input[1]);
+    hear_signals();
+    child.until = monotonic_now() + (int64_t)options.timeout * 1000;
+    child.process = fork();
+    if (child.process == 0)
+        run_command((const int[]){input[0], output[1], messages[1]}, self);
+    child.ended = child.process < 0 ? -1 : (int)syscall(SYS_pidfd_open, child.process, 0);
+    if (child.ended < 0 || child.signals < 0)
+        die(EX_OSERR, "fork", strerror(errno));
+    close(input[0]);
+    close(output[1]);
+    close(messages[1]);
+    child.from[0] = output[0];
+    child.from[1] = messages[0];
+    follow();
+    return finish();
+}
+
+/* ---- what was typed ---- */
+
+enum { KEY_SPOOL = 256, KEY_DIRECTORY, KEY_TIMEOUT, KEY_BYTES, KEY_INPUT };
+
+static const struct argp_option option_table[] = {
+    {"spool", KEY_SPOOL, "DIR", 0, "With the group of this spool", 0},
+    {"directory", KEY_DIRECTORY, "DIR", 0, "In this directory, which is entered as the user (default: /)", 0},
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "The command may wait so long: it is ended 5s later (default: 25s)", 0},
+    {"bytes", KEY_BYTES, "N", 0, "Take no more output than this (default: 1048576)", 0},
+    {"input", KEY_INPUT, NULL, 0, "Pass on standard input, at most 65536 bytes; else there is none", 0},
+    {0}};
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case KEY_SPOOL: options.spool = argument; break;
+    case KEY_DIRECTORY: options.directory = argument; break;
+    case KEY_TIMEOUT:
+        if (!parse_wait(argument, &options.timeout))
+            argp_error(state, "--timeout %s: a time is a whole number and a unit (us, ms, s, min, h or d)", argument);
+        options.timeout += LATER * SECOND;
+        break;
+    case KEY_BYTES:
+        if (!parse_number(argument, UINT32_MAX, &options.bytes))
+            argp_error(state, "--bytes %s: this takes a whole number", argument);
+        break;
+    case KEY_INPUT: options.input = true; break;
+    case ARGP_KEY_ARG:
+        options.user = argument;
+        options.command = state->argv + state->next;
+        state->next = state->argc;
+        break;
+    case ARGP_KEY_END:
+        if (options.command == NULL || options.command[0] == NULL)
+            argp_error(state, "a user and a command are needed");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const char *argp_program_version = "rtf-as-user " RTF_VERSION;
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {.options = option_table, .parser = take_option, .args_doc = "USER COMMAND [ARGUMENT...]",
+                                     .doc = "Run a command as a user, with nothing of root's in its reach."};
+    if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, NULL, EX_USAGE, EX_IOERR) != 0)
+        return EX_USAGE;
+    if (geteuid() != 0)
+        die(EX_NOPERM, options.user, "only root may act for somebody else");
+    client_hold_standard_fds();
+    find_user();
+    if (options.spool != NULL)
+        find_spool_group();
+    find_own_group();
+    return run();
+}

@@ -1,0 +1,82 @@
+#include "task-events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* perf_event_open(2) waits for an execve(2) of that process to be over, and its owner may be able to make that long. */
+static const suseconds_t patience = 50000; /* us */
+
+static void wake_up(int signal_number)
+{
+    (void)signal_number;
+}
+
+static void set_timer(suseconds_t microseconds)
+{
+    const struct itimerval timer = {.it_value.tv_usec = microseconds, .it_interval.tv_usec = microseconds}; /* again, should it come too early */
+    (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static int event_open(const struct perf_event_attr *records, pid_t tid)
+{
+    return (int)syscall(SYS_perf_event_open, records, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* With the first event of any task the kernel begins to look for such at each switch, and waits for all CPUs to know: 8 to 16 ms
+ * (6.18), again when there has been none for a second. One of the helper's own, which records nothing, keeps that from the next
+ * attachments; where nothing is ever attached there is none. */
+static void keep_ready(void)
+{
+    static int own = -1;
+    const struct perf_event_attr nothing = {.type = PERF_TYPE_SOFTWARE, .size = sizeof nothing, .config = PERF_COUNT_SW_DUMMY, .disabled = 1};
+    if (own < 0)
+        own = event_open(&nothing, 0);
+}
+
+/* -1 with errno. */
+static int task_event_open(const struct perf_event_attr *event, pid_t tid)
+{
+    const struct sigaction interrupt = {.sa_handler = wake_up};
+    (void)sigaction(SIGALRM, &interrupt, NULL);
+    set_timer(patience);
+    int fd = event_open(event, tid);
+    int error = errno;
+    set_timer(0);
+    if (fd >= 0)
+        keep_ready();
+    errno = error;
+    return fd;
+}
+
+int task_events_open(pid_t tid, bool execs)
+{
+    struct perf_event_attr records = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof records,
+        .config = PERF_COUNT_SW_DUMMY,
+        .watermark = 1, /* each record wakes */
+        .wakeup_watermark = 1,
+        .comm = execs,
+        .comm_exec = execs,
+        .context_switch = !execs,
+        .disabled = !execs,
+    };
+    return task_event_open(&records, tid);
+}
+
+int cpu_budget_open(pid_t tid, uint64_t microseconds)
+{
+    const struct perf_event_attr budget = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof budget,
+        .config = PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = microseconds * 1000,
+        .wakeup_events = 1, /* each time */
+        .disabled = 1,
+    };
+    return task_event_open(&budget, tid);
+}

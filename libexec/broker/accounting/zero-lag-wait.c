@@ -1,0 +1,76 @@
+#include "zero-lag-wait.h"
+
+#include "debts.h"
+#include "units.h"
+
+static void (*go_on)(struct request *request);
+
+void zero_lag_wait_prepare(void (*whom)(struct request *request))
+{
+    go_on = whom;
+}
+
+static void over(struct timer *timer)
+{
+    struct request *request = container_of(timer, struct request, wait.timer);
+    request->step = STEP_NOTHING;
+    go_on(request);
+}
+
+/* Nobody else has to wait for his turn meanwhile. If the kernel then refuses a change that had one, the grant before comes back if
+ * the sums hold, as for plugins that take no turns. */
+static void wait_until(struct request *request, int64_t until, enum next then)
+{
+    turn_end(request);
+    request->wait.then = then;
+    request->step = STEP_ZERO_LAG;
+    request->wait.timer.due = over;
+    timer_set(&request->wait.timer, until);
+}
+
+bool zero_lag_wait_waits(struct request *request, enum next then)
+{
+    if (request->reservation->zero_lag <= monotonic_now())
+        return false;
+    wait_until(request, request->reservation->zero_lag, then);
+    return true;
+}
+
+/* At least: a density would be more. */
+static uint64_t missing(const struct request *request)
+{
+    const struct spec *spec = &request->spec;
+    uint64_t window = spec->period != 0 ? spec->period : spec->deadline;
+    return window == 0 || spec->runtime <= request->refusals.nearest ? 0 : utilization(spec->runtime - request->refusals.nearest, window);
+}
+
+/* Not for less than is missing: a hostile user could give such small parts back all the time. */
+bool zero_lag_wait_may_help(struct request *request)
+{
+    uint64_t needed = missing(request);
+    bool by_quota = request->refusals.no.plugin < 0;
+    if (request->wait.patient || needed == 0 || debt_sum(by_quota) < needed)
+        return false;
+    request->wait.patient = true;
+    wait_until(request, debt_last(by_quota) + 1, ASK); /* when it has been given back */
+    return true;
+}
+
+bool zero_lag_wait_for_a_moment(struct request *request)
+{
+    enum { MOMENTS = 100 };
+    const int64_t moment = 10000000; /* ns */
+    if (request->wait.moments++ >= MOMENTS)
+        return false;
+    wait_until(request, monotonic_now() + moment, ASK);
+    return true;
+}
+
+bool zero_lag_wait_cancel(struct request *request)
+{
+    if (request->step != STEP_ZERO_LAG || request->wait.then == DETACH_ON || (request->wait.then != ASK && request->outcome.kind != ATTACH))
+        return false;
+    timer_end(&request->wait.timer);
+    request_drop(request);
+    return true;
+}

@@ -1,0 +1,23 @@
+/* Requests that wait until what was used is paid back (debts.h). */
+#ifndef RTF_ZERO_LAG_WAIT_H
+#define RTF_ZERO_LAG_WAIT_H
+
+#include "request.h"
+
+/* Who goes on with those that have waited, at request->wait.then. */
+void zero_lag_wait_prepare(void (*whom)(struct request *request));
+
+/* True: the request waits until the 0-lag time of the reservation. */
+bool zero_lag_wait_waits(struct request *request, enum next then);
+
+/* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it
+ * waits for that, once. */
+bool zero_lag_wait_may_help(struct request *request);
+
+/* Others are being changed, and the request waits for them: it is asked again. False: it has waited for long enough. */
+bool zero_lag_wait_for_a_moment(struct request *request);
+
+/* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
+bool zero_lag_wait_cancel(struct request *request);
+
+#endif

@@ -1,0 +1,60 @@
+#include "adjustments.h"
+
+#include "attach.h"
+#include "attachments.h"
+#include "guard.h"
+#include "memory.h"
+#include "request.h"
+
+static struct adjusting *adjustments;
+
+static struct adjusting *expect(const struct reservation *reservation, uint64_t id)
+{
+    struct adjusting *adjusting = allocate(sizeof *adjusting);
+    adjusting->id = id;
+    adjusting->task = reservation->task;
+    adjusting->tid = reservation->attachment->tid;
+    adjusting->process = reservation->attachment->process;
+    adjusting->former = reservation->attachment->former;
+    adjusting->started_by = reservation->attachment->started_by;
+    HASH_ADD(hh, adjustments, id, sizeof adjusting->id, adjusting);
+    return adjusting;
+}
+
+void adjusting_expect(const struct reservation *reservation, uint64_t id, const char *told)
+{
+    expect(reservation, id)->told = told;
+}
+
+void adjusting_watch(struct reservation *reservation)
+{
+    timer_end(&reservation->attachment->to_watch);
+    expect(reservation, attach_watch(reservation->attachment))->watch = true;
+}
+
+void adjusting_guard_again(struct reservation *reservation)
+{
+    if (reservation->attachment == NULL || reservation->grant == NULL || is_being_detached(reservation) || attachment_is_pending(reservation->attachment))
+        return;
+    if (guard_enforces(reservation->grant))
+        adjusting_expect(reservation, attach_budget(reservation->attachment, reservation->grant), NULL);
+    else
+        guard_begin(reservation->attachment, reservation->grant, -1, true);
+}
+
+bool is_adjusted(const struct attachment *attachment)
+{
+    const struct adjusting *adjusting = adjustments;
+    while (adjusting != NULL && (adjusting->watch || adjusting->tid != attachment->tid))
+        adjusting = adjusting->hh.next;
+    return adjusting != NULL;
+}
+
+struct adjusting *adjusting_take(uint64_t id)
+{
+    struct adjusting *adjusting;
+    HASH_FIND(hh, adjustments, &id, sizeof id, adjusting);
+    if (adjusting != NULL)
+        HASH_DEL(adjustments, adjusting);
+    return adjusting;
+}

@@ -1,0 +1,477 @@
+#include "apply-grant.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "accounting.h"
+#include "adjustments.h"
+#include "ask-plugins.h"
+#include "attach.h"
+#include "attachments.h"
+#include "cgroup.h"
+#include "drift.h"
+#include "execve.h"
+#include "grants.h"
+#include "guard.h"
+#include "shares.h"
+#include "readers.h"
+#include "debts.h"
+#include "zero-lag-wait.h"
+#include "thread-events.h"
+#include "reservations.h"
+
+static bool elsewhere(const struct reservation *reservation, pid_t tid)
+{
+    const struct attachment *other = attachment_find(tid);
+    return other != NULL && other->reservation != reservation && !attachment_is_over(other);
+}
+
+/* A file that is older than the thread it names means another thread, long gone. The kernel's clock tick and
+ * the coarse time of files blur this. */
+static const int64_t blur = INT64_C(20000000);
+
+static bool is_older(const struct stamp *file, const struct identity *identity)
+{
+    return file->changed + blur < thread_started(identity);
+}
+
+/* Then it is not older than any thread. */
+static bool is_just_written(const struct stamp *file)
+{
+    return file->changed + blur >= realtime_now();
+}
+
+/* A NAME.tid of another boot, or of a thread that is no more, can only ever do harm. */
+static void names_the_past(struct request *request, bool by_file)
+{
+    request->activation.why_not = TARGET_OUTLIVED;
+    if (!by_file)
+        return;
+    reader_remove(request->reservation->user, request->reservation->name, "tid", &request->tid.stamp);
+    request->tid.stamp = (struct stamp){0};
+}
+
+/* Where a thread is to be put back to. One that an attached thread has started is in that one's leaf of a domain, which
+ * goes with it. */
+bool group_of(pid_t tid, char **group)
+{
+    char mount[GROUP_BYTES], path[GROUP_BYTES];
+    cpu_set_t domains;
+    int cpu, length = 0;
+    pid_t parent;
+    unsigned long long started_by;
+    *group = NULL;
+    plugins_domains(&domains);
+    if (CPU_COUNT(&domains) == 0)
+        return true;
+    if (!thread_group(cgroups_find("cpuset", mount), "cpuset", tid, path))
+        return false;
+    if (sscanf(path, "/rtf-%d/t%d.%llu%n", &cpu, &parent, &started_by, &length) == 3 && path[length] == '\0') {
+        const struct attachment *other = attachment_find(parent);
+        if (other == NULL || other->started_by != started_by || other->group == NULL) {
+            errno = EAGAIN; /* who started it has just ended, and it is about to be taken out of there */
+            return false;
+        }
+        snprintf(path, sizeof path, "%s", other->group);
+    }
+    *group = strdup(path);
+    return *group != NULL;
+}
+
+/* Why a thread is not to be had. */
+#define no(request, why, ...) (say(request, ATTACH_FAIL, __VA_ARGS__), (void)((request)->outcome.refusal.code = (why)))
+
+static enum next bind(struct request *request);
+static enum next detached(struct request *request, const struct helper_event *event);
+
+/* The thread the owner means, or why it is not to be had. */
+static struct attachment *look_at_target(struct request *request, pid_t tid, bool by_file)
+{
+    struct reservation *reservation = request->reservation;
+    struct identity identity;
+    struct attributes former;
+    char *group;
+    uid_t uid = reservation->user->uid;
+    const struct stamp *file = by_file ? &request->tid.stamp : &request->json.stamp;
+    const char *name = by_file ? ".tid" : ".json";
+    int pidfd = thread_find(tid, !is_just_written(file), &identity);
+    if (pidfd < 0) {
+        no(request, WHY_NO_THREAD, "there is no thread %d", (int)tid);
+        if (is_older(file, &(struct identity){.start = 0}))
+            names_the_past(request, by_file);
+    } else if (identity.kernel)
+        no(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread", (int)tid);
+    else if (!thread_is_of(&identity, uid))
+        no(request, WHY_NOT_YOURS, "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u", (int)tid, identity.real_uid,
+            identity.effective_uid, identity.saved_uid, identity.files_uid, uid);
+    else if (is_older(file, &identity)) {
+        no(request, WHY_STALE, "%s%s is older than thread %d: it means another one that had this id", reservation->name, name, (int)tid);
+        names_the_past(request, by_file);
+    } else if (elsewhere(reservation, tid)) {
+        no(request, WHY_ATTACHED_ELSEWHERE, "thread %d is attached to another reservation already", (int)tid);
+        request->activation.why_not = TARGET_TAKEN;
+    } else if (leader_is_alike(&identity)) {
+        no(request, WHY_UNCLEAR_THREAD, "the first thread of its process, %d, is real-time with reset-on-fork by other means: after an execve thread %d "
+            "could not be told from it", (int)identity.process, (int)tid);
+        request->activation.why_not = TARGET_TAKEN;
+    } else if (!thread_attributes(tid, &former))
+        no(request, WHY_UNCLEAR_THREAD, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
+    else if (!group_of(tid, &group)) {
+        if (errno == EAGAIN)
+            request->activation.why_not = TARGET_TAKEN;
+        no(request, WHY_UNCLEAR_THREAD, "it cannot be told which cpuset group thread %d would have to be put back to: %s", (int)tid, strerror(errno));
+    } else {
+        execve_former(&identity, &former);
+        struct attachment *target = attachment_new(reservation, &identity, pidfd, by_file, &former);
+        target->group = group;
+        return target;
+    }
+    if (pidfd >= 0)
+        close(pidfd);
+    return NULL;
+}
+
+static enum next no_thread(struct request *request, const char *by, bool never)
+{
+    request_event(request, "attach", "refused", -1, request->outcome.reason);
+    blame(request, by, request->outcome.refusal.code, never);
+    request->recorded = false;
+    return ANSWER;
+}
+
+/* The change cannot be had, and what was given up for it has been taken by somebody else meanwhile. */
+static enum next lost_both(struct request *request)
+{
+    size_t length = strlen(request->outcome.reason);
+    snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
+             "; and what it had before has been granted to others meanwhile");
+    (void)no_thread(request, "kernel", false);
+    return request->reservation->attachment == NULL ? ANSWER : detach(request);
+}
+
+static enum next apply(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    request->activation.fresh |= request->activation.target != NULL;
+    request->activation.target = NULL;
+    /* Former attributes reach state/ before the call that changes them. */
+    shares_note_former(reservation->attachment);
+    if (request_record(request))
+        return !grant_schedules(reservation->grant) ? bind(request) : wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+    no(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
+    if (request->activation.fresh)
+        attachment_end(reservation);
+    else if (request->activation.old != NULL && !uncommit(request))
+        return lost_both(request);
+    return no_thread(request, "broker", false);
+}
+
+/* Whatever it is scheduled by, what it sends, reads and writes is part of the reservation. */
+static enum next bind(struct request *request)
+{
+    struct attachment *attachment = request->reservation->attachment;
+    return shares_bind_is_due(attachment) ? wait_for_helper(request, STEP_BIND, shares_bind(attachment)) : ANSWER;
+}
+
+static enum next adopt_target(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    reservation->attachment = request->activation.target;
+    reservation->attachment->since = monotonic_now();
+    reservation->news &= ~NEWS_OF_THREAD;
+    if (attachment_watch(reservation->attachment))
+        return apply(request);
+    no(request, WHY_UNCLEAR_THREAD, "thread %d cannot be watched: %s", (int)reservation->attachment->tid, strerror(errno));
+    request->activation.target = NULL;
+    attachment_end(reservation);
+    return no_thread(request, "broker", false);
+}
+
+enum next detach_on(struct request *request)
+{
+    static const struct helper_event nothing_to_restore = {.answer = HELPER_OK, .watch = -1};
+    struct attachment *attachment = request->reservation->attachment;
+    return attachment->scheduled ? wait_for_helper(request, STEP_DETACH, attach_restore(attachment)) : detached(request, &nothing_to_restore);
+}
+
+enum next detach(struct request *request)
+{
+    if (request->outcome.kind == DETACH || request->outcome.kind == RELEASE)
+        (void)has_drifted(request->reservation);
+    return detach_on(request);
+}
+
+/* Nothing to schedule: it is enough that the grant is written down. */
+static enum next grant_only(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    if (request_record(request) || request->activation.old != NULL)
+        return ANSWER;
+    say(request, SCHEDULE_FAIL, "the broker cannot write its state: %s", strerror(errno));
+    blame(request, "broker", WHY_BROKER_STATE, false);
+    grant_unbook(reservation, true);
+    return ANSWER;
+}
+
+static bool is_attached(const struct attachment *now, pid_t tid)
+{
+    return now != NULL && now->tid == tid && !attachment_is_over(now);
+}
+
+enum next enforce(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    struct attachment *now = reservation->attachment;
+    bool by_file = request->outcome.kind == ATTACH;
+    pid_t by_key = reservation->grant->spec.attach;
+    pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
+    if (shares_are_due(reservation))
+        return wait_for_helper(request, STEP_SHARE, shares_keep(reservation));
+    if (wanted == 0 && now == NULL)
+        return grant_only(request);
+    if (wanted != 0 && !grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant)) {
+        no(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio) or is background");
+        return no_thread(request, "broker", true);
+    }
+    bool same = is_attached(now, wanted);
+    if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && zero_lag_wait_waits(request, ENFORCE)) {
+        if (same)
+            (void)attach_restore(now); /* what it was granted before is in no books any more */
+        return WAIT;
+    }
+    if (same)
+        return apply(request);
+    if (wanted != 0) {
+        request->activation.target = look_at_target(request, wanted, by_file);
+        if (request->activation.target == NULL) {
+            blame(request, "broker", request->outcome.refusal.code, request->activation.why_not != TARGET_TAKEN);
+            request_event(request, "attach", "refused", -1, request->outcome.reason);
+        }
+    }
+    if (now != NULL)
+        return detach(request); /* even if the other is not to be had: the file no longer names this one */
+    return request->activation.target != NULL ? adopt_target(request) : ANSWER;
+}
+
+/* It is ordinary, but the kernel still counts its bandwidth where it is. */
+static bool owes(struct request *request, const struct helper_event *event, enum next then)
+{
+    int64_t until = event->after == 0 ? 0 : monotonic_now() + event->after;
+    if (until > request->reservation->zero_lag)
+        request->reservation->zero_lag = until;
+    return until > 0 && zero_lag_wait_waits(request, then);
+}
+
+/* Its owner may have meant something else. */
+static void say_let_go(struct request *request)
+{
+    const size_t length = strlen(request->outcome.reason);
+    if (!request->activation.fresh && (request->outcome.kind == CHANGE || request->outcome.kind == ATTACH))
+        snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; thread %d is let go", (int)request->reservation->attachment->tid);
+}
+
+static enum next detached(struct request *request, const struct helper_event *event)
+{
+    struct reservation *reservation = request->reservation;
+    if (event->answer == HELPER_GONE)
+        (void)execve_exec(reservation);
+    if (event->answer == HELPER_PENDING && owes(request, event, DETACH_ON))
+        return WAIT;
+    if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
+        request_event(request, "attach", "error", -1, event->reason);
+    else if (!request->activation.fresh) /* that it could not be attached has been said */
+        request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
+    debt_begin(reservation, reservation->grant);
+    if (event->answer == HELPER_GONE)
+        debt_of_thread(reservation);
+    say_let_go(request);
+    attachment_end(reservation);
+    request->recorded = false;
+    if (request->outcome.kind == RELEASE)
+        return RELEASED;
+    if (request->activation.target == NULL)
+        return ANSWER;
+    attachment_bury(request->activation.target);
+    request->activation.target = NULL;
+    (void)reservation_record(reservation); /* that it is not attached, until the 0-lag time of the reservation */
+    return ENFORCE;
+}
+
+/* It may have woken before it was watched. */
+static bool runs_by_now(const struct reservation *reservation)
+{
+    struct identity now;
+    return thread_look(reservation->attachment->tid, &now) && now.runnable && CPU_ISSET((size_t)now.cpu, &reservation->grant->plan.cpus);
+}
+
+/* Each costs the broker something, and the thread's owner decides how often it happens. A pause is as good as some. */
+enum { NAPS = 50, AT_ONCE = 3, NAPS_IN_PAUSE = 7 };
+
+/* A thread that runs, and cannot be SCHED_DEADLINE yet: its runtime was used up when it was taken from its CPU, and comes
+ * back at the end of its period; or it holds a lock in the kernel, and is kept from running on (PREEMPT_RT). */
+static int64_t pause_of(const struct reservation *reservation)
+{
+    const int64_t first = INT64_C(10000000), period = (int64_t)reservation->grant->plan.period * 1000;
+    int64_t pause = first << ((reservation->attachment->naps - AT_ONCE - 1) / NAPS_IN_PAUSE);
+    return pause > period ? pause : period;
+}
+
+/* The thread sleeps, and the kernel makes it real-time only when it runs. */
+static enum next pending(struct request *request, const struct helper_event *event)
+{
+    struct reservation *reservation = request->reservation;
+    int watch = event->watch;
+    if (watch < 0 && reservation->attachment->watch >= 0)
+        watch = dup(reservation->attachment->watch);
+    bool watched = attachment_keep_watch(reservation->attachment, watch, true);
+    if (!watched || reservation->attachment->naps++ >= NAPS) {
+        no(request, WHY_KERNEL, watched ? "thread %d never runs long enough: make it real-time while it computes, or a new one"
+                                          : "thread %d sleeps, and nothing would tell when it wakes: the kernel gives no perf events",
+            (int)reservation->attachment->tid);
+        (void)no_thread(request, "kernel", false);
+        return detach(request);
+    }
+    if (runs_by_now(reservation) && reservation->attachment->naps > AT_ONCE && reservation->grant->plan.policy == POLICY_DEADLINE) {
+        reservation->zero_lag = monotonic_now() + pause_of(reservation);
+        reservation->attachment->naps += NAPS_IN_PAUSE - 1;
+        reservation->attachment->served = false;
+        if (zero_lag_wait_waits(request, ENFORCE))
+            return WAIT;
+    }
+    if (runs_by_now(reservation))
+        return wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+    reservation->attachment->state = ATTACHMENT_ASLEEP;
+    (void)reservation_record(reservation); /* for who reads the journal */
+    size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
+    snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "%sthread %d sleeps, and is real-time as soon as it wakes",
+             length == 0 ? "" : "; ", (int)reservation->attachment->tid);
+    request_event(request, "attach", "ok", reservation->grant->plugin, "it sleeps: attached when it wakes");
+    return ANSWER;
+}
+
+/* What is missing may be what the guard has for itself. Once: what the kernel then refuses still is not there. */
+static bool waits_for_the_guard(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    if (request->activation.has_asked_guard) {
+        guard_rise();
+        return false;
+    }
+    request->activation.has_asked_guard = true;
+    guard_yield();
+    reservation->zero_lag = monotonic_now() + GUARD_YIELDS_IN;
+    reservation->attachment->served = false;
+    return zero_lag_wait_waits(request, ENFORCE);
+}
+
+static enum next gone(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    no(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid, execve_exec(reservation) ? "called execve, and is not real-time as what it became" : "ended");
+    reservation->attachment->served = true; /* it may have ended after the call */
+    debt_begin(reservation, reservation->grant);
+    debt_of_thread(reservation);
+    attachment_end(reservation);
+    if (reservation->grant->spec.lifetime_thread && reservation->state != RESERVATION_WITHDRAWN) {
+        reservation_end(reservation, ENDED_THREAD);
+        reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
+    }
+    return no_thread(request, "broker", true);
+}
+
+static enum next applied(struct request *request, const struct helper_event *event)
+{
+    struct reservation *reservation = request->reservation;
+    const bool slept = attachment_is_pending(reservation->attachment);
+    reservation->attachment->state = ATTACHMENT_IN_FORCE;
+    if (event->answer == HELPER_PENDING)
+        return owes(request, event, ENFORCE) ? WAIT : pending(request, event);
+    if (event->answer == HELPER_OK) {
+        reservation->attachment->naps = 0;
+        reservation->attachment->only_awake = false;
+        guard_begin(reservation->attachment, reservation->grant, event->watch, false);
+        attachment_watch_soon(reservation->attachment);
+        reservation->attachment->served |= debt_applies(reservation->grant);
+        if (slept)
+            (void)reservation_record(reservation);
+        request_event(request, "attach", "ok", reservation->grant->plugin, "attached: it runs as granted");
+        return bind(request);
+    }
+    if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {
+        reservation->news |= NEWS_OF_THREAD;
+        return LOOK_AGAIN;
+    }
+    if (event->answer == HELPER_GONE)
+        return gone(request);
+    if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
+        return WAIT;
+    no(request, WHY_KERNEL, "%.400s", event->reason);
+    /* The helper has put back what it found: under a change, that is what the old grant gave. Else the thread is not one that this
+     * reservation may have, or have any longer, and it is detached: even one that was not attached before, for the helper may have died
+     * over it and left it half done. Whoever asks for the thread next must not find that. */
+    bool never = event->answer != HELPER_BUSY;
+    if (request->activation.fresh || request->activation.old == NULL) {
+        (void)no_thread(request, "kernel", never);
+        return detach(request);
+    }
+    if (!uncommit(request))
+        return lost_both(request);
+    if (has_drifted(reservation)) /* putting back has failed, too */
+        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
+    else
+        adjusting_guard_again(reservation); /* in what it had before */
+    return no_thread(request, "kernel", never);
+}
+
+/* Its share of an interface or disk is there, or nothing of what was granted with it is. */
+static enum next shared(struct request *request, const struct helper_event *event)
+{
+    struct reservation *reservation = request->reservation;
+    if (event->answer == HELPER_OK)
+        return ENFORCE;
+    shares_failed(reservation);
+    say(request, SCHEDULE_FAIL, "%.400s", event->reason);
+    request_event(request, "attach", "refused", -1, request->outcome.reason);
+    blame(request, "kernel", WHY_KERNEL, false);
+    if (request->activation.old != NULL)
+        return uncommit(request) ? ANSWER : lost_both(request);
+    grant_unbook(reservation, true);
+    request->recorded = false;
+    return ANSWER;
+}
+
+static enum next bound(struct request *request, const struct helper_event *event)
+{
+    struct reservation *reservation = request->reservation;
+    if (event->answer == HELPER_GONE)
+        return gone(request);
+    if (event->answer == HELPER_OK) {
+        attachment_watch_soon(reservation->attachment);
+        if (shares_bind_is_due(reservation->attachment))
+            return bind(request);
+        request_event(request, "attach", "ok", shares_plugin(reservation->grant), shares_in_words(reservation->grant));
+        return ANSWER;
+    }
+    no(request, WHY_KERNEL, "%.400s", event->reason);
+    (void)no_thread(request, "kernel", false);
+    return detach(request);
+}
+
+enum next helper_answered(struct request *request, enum step step, const struct helper_event *event)
+{
+    if (event->answer == HELPER_OK && event->after > 0)
+        debt_in_kernel(monotonic_now() + event->after);
+    switch ((int)step) {
+    case STEP_SHARE:
+        return shared(request, event);
+    case STEP_DETACH:
+        return detached(request, event);
+    case STEP_BIND:
+        return bound(request, event);
+    default:
+        return applied(request, event);
+    }
+}

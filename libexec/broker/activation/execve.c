@@ -1,0 +1,181 @@
+#include "execve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "adjustments.h"
+#include "attachments.h"
+#include "event.h"
+#include "memory.h"
+#include "transient.h"
+#include "request.h"
+#include "resource-cpu.h"
+
+/* Told to be put back, and in no books any more; until the helper has answered, what it shows is not its own. */
+struct lost {
+    uint64_t id; /* of the message */
+    pid_t tid;
+    struct attributes former;
+    UT_hash_handle hh;
+};
+static struct lost *all_lost;
+
+/* As all that we grant, and as nobody can make himself without privileges or RLIMIT_RTPRIO. */
+static bool is_marked(const struct attributes *attributes)
+{
+    return policy_is_real_time(attributes->policy) && attributes->reset_on_fork;
+}
+
+static bool shows_mark(pid_t tid, struct attributes *now)
+{
+    bool seen;
+    int tries = 0;
+    do
+        seen = thread_attributes(tid, now);
+    while (!seen && is_transient(errno) && ++tries < TRANSIENT_TRIES);
+    return seen && is_marked(now);
+}
+
+bool leader_is_alike(const struct identity *identity)
+{
+    struct attributes now;
+    struct identity leader;
+    if (identity->process == identity->tid)
+        return false;
+    const struct attachment *ours = attachment_find(identity->process);
+    const bool marked = ours != NULL ? is_marked(&ours->former) : shows_mark(identity->process, &now);
+    /* A zombie keeps its policy, and it is nobody's to go on with. */
+    return marked && !(thread_look(identity->process, &leader) && leader.ended);
+}
+
+void execve_former(const struct identity *identity, struct attributes *former)
+{
+    if (identity->tid != identity->process || !is_marked(former))
+        return;
+    for (const struct lost *lost = all_lost; lost != NULL; lost = lost->hh.next)
+        if (lost->tid == identity->tid) {
+            *former = lost->former;
+            return;
+        }
+    const struct attachment *gone = attachment_over_in(identity->process);
+    if (gone != NULL)
+        *former = gone->former;
+}
+
+static bool is_lost(pid_t tid)
+{
+    const struct lost *lost = all_lost;
+    while (lost != NULL && lost->tid != tid)
+        lost = lost->hh.next;
+    return lost != NULL;
+}
+
+void execve_put_back(const struct user *user, const char *name, struct attachment *attachment)
+{
+    char reason[REASON_BYTES];
+    const bool is_told = is_lost(attachment->tid);
+    struct lost *lost = allocate(sizeof *lost);
+    lost->id = attach_restore(attachment);
+    lost->tid = attachment->tid;
+    lost->former = attachment->former;
+    HASH_ADD(hh, all_lost, id, sizeof lost->id, lost);
+    if (is_told)
+        return;
+    snprintf(reason, sizeof reason, "thread %d has what was granted to one of its process that called execve, and no reservation: it is put back", (int)attachment->tid);
+    event_write(&(struct event){.stage = "attach", .user = user, .name = name, .decision = "warning", .reason = reason, .tid = attachment->tid, .microseconds = -1});
+}
+
+bool execve_answered(const struct helper_event *event)
+{
+    struct lost *lost;
+    HASH_FIND(hh, all_lost, &event->id, sizeof event->id, lost);
+    if (lost == NULL)
+        return false;
+    if (event->answer == HELPER_NO || event->answer == HELPER_BUSY) /* PENDING: it is ordinary, and stays in its scheduling domain */
+        event_broker("error", "thread %d could not be put back: %.400s", (int)lost->tid, event->reason);
+    HASH_DEL(all_lost, lost);
+    free(lost);
+    return true;
+}
+
+/* Its id is an attachment's, and what runs under it now is held to that one's grant. */
+static void hold_to(struct attachment *leader, const struct attributes *now)
+{
+    struct reservation *reservation = leader->reservation;
+    if (!leader->scheduled)
+        return;
+    if (reservation->grant == NULL || is_being_detached(reservation))
+        execve_put_back(reservation->user, reservation->name, leader);
+    else if (!cpu_is_shown(reservation->grant, now))
+        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
+}
+
+/* Whether `old`, whose id is over, goes on under the leader's: as far as can be told, and then *now. */
+static bool is_elsewhere(const struct attachment *old, struct attributes *now)
+{
+    return old->process != old->tid && !attachment_has_died(old) && shows_mark(old->process, now);
+}
+
+static struct attachment leader_of(const struct attachment *old)
+{
+    return (struct attachment){.tid = old->process, .process = old->process, .started_by = old->started_by, .former = old->former,
+                               .group = old->group, .pidfd = -1, .watch = -1};
+}
+
+void execve_late(const struct user *user, const char *name, const struct attachment *ended)
+{
+    struct attributes now;
+    struct attachment leader = leader_of(ended);
+    if (attachment_find(ended->process) == NULL && is_elsewhere(ended, &now))
+        execve_put_back(user, name, &leader);
+}
+
+void execve_to_the_end(const struct user *user, const char *name, const struct attachment *ended)
+{
+    struct attributes now;
+    struct attachment leader = leader_of(ended), *ours = attachment_find(ended->process);
+    if (is_elsewhere(ended, &now))
+        execve_put_back(user, name, ours != NULL ? ours : &leader);
+}
+
+void execve_drained(void)
+{
+    struct lost *lost = all_lost;
+    HASH_CLEAR(hh, all_lost); /* the table; its elements stay linked in their order */
+    while (lost != NULL) {
+        struct lost *next = lost->hh.next;
+        free(lost);
+        lost = next;
+    }
+}
+
+/* How it is scheduled exactly its owner may have changed just before: of its policy and priority nothing is believed but the mark. */
+bool execve_exec(const struct reservation *reservation)
+{
+    const struct attachment *old = reservation->attachment;
+    struct attributes now;
+    if (!old->scheduled || old->state == ATTACHMENT_LAID_DOWN || !is_elsewhere(old, &now))
+        return false; /* what the broker before had put back was ordinary when it ended */
+    struct attachment first = leader_of(old), *ours = attachment_find(old->process);
+    if (ours != NULL)
+        hold_to(ours, &now);
+    else
+        execve_put_back(reservation->user, reservation->name, &first);
+    return ours == NULL;
+}
+
+void execve_replaced(const struct reservation *reservation, bool is_adjusted)
+{
+    const struct attachment *old = reservation->attachment, *other = attachment_over_in(old->process);
+    struct attachment first = leader_of(old);
+    struct attributes now = old->former;
+    const bool marked = shows_mark(old->process, &now);
+    if (!marked && !is_adjusted)
+        return;
+    if (!marked)
+        first.former = now;
+    else if (other != NULL)
+        first.former = other->former;
+    execve_put_back(reservation->user, reservation->name, &first);
+}

@@ -1,0 +1,287 @@
+#include "thread-events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "account.h"
+#include "adjustments.h"
+#include "attachments.h"
+#include "drift.h"
+#include "event.h"
+#include "execve.h"
+#include "resource-cpu.h"
+#include "guard.h"
+#include "plugins.h"
+#include "readers.h"
+#include "request.h"
+#include "debts.h"
+#include "verdict.h"
+#include "reservations.h"
+
+static const struct thread_events *tell;
+
+static void ended(struct source *source, uint32_t events);
+static void watched(struct source *source, uint32_t events);
+static void to_watch(struct timer *timer);
+static void doubt(struct timer *timer);
+
+void thread_events_prepare(const struct thread_events *events)
+{
+    static const struct attachment_calls calls = {.ended = ended, .watched = watched, .to_watch = to_watch, .doubt = doubt};
+    tell = events;
+    attachments_prepare(&calls);
+}
+
+/* ---- what the helper does without a request ---- */
+
+void thread_events_check(void)
+{
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
+        if (reservation->attachment != NULL && reservation->request == NULL && has_drifted(reservation))
+            adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
+}
+
+void thread_events_guard(void)
+{
+    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
+        if (reservation->attachment != NULL) {
+            reservation->attachment->guarded = false;
+            adjusting_guard_again(reservation);
+        }
+}
+
+/* Its owner is told, too: he may not know whom he waits for. */
+static void tell_lent(struct reservation *reservation, uint64_t times)
+{
+    char reason[256];
+    snprintf(reason, sizeof reason, "thread %d waits for a lock and lent its rank to who holds it for all of its %lluus: it was ordinary until the next %lluus "
+                                    "(%llu times since this was last told)",
+             (int)reservation->attachment->tid, (unsigned long long)cpu_in_mode(reservation->grant).runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
+    struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
+                          .plugin = plugin_line(reservation->grant->plugin)->name, .tid = reservation->attachment->tid, .microseconds = -1};
+    event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
+    if (reservation->request == NULL)
+        verdict_again(reservation, UPDATE, reason);
+}
+
+static void tell_suspended(const struct reservation *reservation, uint64_t times)
+{
+    char reason[160];
+    snprintf(reason, sizeof reason, "thread %d used up its %lluus before %lluus were over, and was ordinary until then (%llu times since the last warning)",
+             (int)reservation->attachment->tid, (unsigned long long)cpu_in_mode(reservation->grant).runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
+    struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
+                          .plugin = plugin_line(reservation->grant->plugin)->name, .tid = reservation->attachment->tid, .microseconds = -1};
+    event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
+}
+
+void thread_events_guarded(const struct guard_event *event)
+{
+    struct attachment *attachment = attachment_find(event->tid);
+    if (attachment == NULL || attachment->started_by != event->started_by || attachment->reservation->grant == NULL || !attachment->guarded)
+        return;
+    if (event->news == GUARD_SUSPENDED)
+        tell_suspended(attachment->reservation, event->times);
+    else if (event->news == GUARD_LENT) {
+        attachment->has_lent = true;
+        tell_lent(attachment->reservation, event->times);
+    } else if (event->news == GUARD_LOST)
+        adjusting_guard_again(attachment->reservation);
+    else if (attachment->state == ATTACHMENT_IN_FORCE && !is_being_detached(attachment->reservation)) {
+        attachment->only_awake = true;
+        attachment->state = ATTACHMENT_ASTRAY;
+        reservation_queue(attachment->reservation);
+    }
+}
+
+/* It has ended, or another thread's execve(2) has taken its id over, before it was watched. That one is not real-time; nor is one whose
+ * owner had enough of it, but from that he cannot take the flag reset-on-fork (sched(7)). */
+static bool is_watched_too_late(const struct reservation *reservation)
+{
+    struct identity identity;
+    struct attributes now;
+    const struct attachment *attachment = reservation->attachment;
+    return attachment_is_over(attachment) || (thread_look(attachment->tid, &identity) && identity.ended) ||
+           (attachment->scheduled && attachment->tid == attachment->process && !attachment_is_pending(attachment) && reservation->request == NULL &&
+            thread_attributes(attachment->tid, &now) && !policy_is_real_time(now.policy) && !now.reset_on_fork);
+}
+
+/* That it had gone on under another id may have been looked for before the helper's call had its effect. */
+static void let_go_meanwhile(const struct adjusting *adjusting, const struct reservation *reservation)
+{
+    const struct attachment ended = {.tid = adjusting->tid, .process = adjusting->process, .started_by = adjusting->started_by,
+                                     .former = adjusting->former, .pidfd = -1, .watch = -1};
+    if (adjusting->tid != adjusting->process && attachment_is_over(&ended))
+        execve_late(reservation == NULL ? NULL : reservation->user, reservation == NULL ? NULL : reservation->name, &ended);
+}
+
+void thread_events_adjusted(const struct helper_event *event)
+{
+    struct adjusting *adjusting = adjusting_take(event->id);
+    if (adjusting == NULL) {
+        (void)execve_answered(event);
+        return; /* a watch comes only to those who asked for it */
+    }
+    struct reservation *reservation = reservation_of_task(adjusting->task);
+    struct attachment *attachment = reservation == NULL ? NULL : reservation->attachment;
+    if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->started_by != adjusting->started_by))
+        attachment = NULL; /* it was about one that has been let go meanwhile */
+    if (attachment == NULL && !adjusting->watch)
+        let_go_meanwhile(adjusting, reservation);
+    if (attachment != NULL && !adjusting->watch && reservation->grant != NULL && !attachment_is_pending(attachment) && !is_being_detached(reservation) && event->answer == HELPER_OK)
+        guard_begin(attachment, reservation->grant, event->watch, true);
+    else if (event->watch >= 0 && attachment != NULL && !attachment_is_pending(attachment))
+        (void)attachment_keep_watch(attachment, event->watch, false);
+    else if (event->watch >= 0)
+        close(event->watch);
+    if (adjusting->watch && attachment != NULL && is_watched_too_late(reservation)) {
+        reservation->news |= NEWS_OF_THREAD;
+        reservation_queue(reservation);
+    }
+    if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
+        event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
+    if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL && reservation->grant != NULL) {
+        attachment->state = attachment_is_pending(attachment) ? ATTACHMENT_AWAKE : ATTACHMENT_ASTRAY; /* an apply makes good, or tells the owner, what this could not */
+        reservation_queue(reservation);
+    } else if (reservation != NULL && adjusting->told != NULL && reservation->request == NULL)
+        verdict_again(reservation, UPDATE, adjusting->told);
+    free(adjusting);
+}
+
+/* ---- what threads do by themselves ---- */
+
+enum { LOOKS = 3 };
+static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000), INT64_C(1000000000)};
+
+enum fate { GOES_ON, ENDED, REPLACED };
+
+/* Its watch hung up, or came too late, and somebody has its id. It may be itself, for the kernel takes the watch away from who becomes a program
+ * that nobody may look into: what is granted has reset-on-fork, which its owner cannot take off, and whom it is granted to is known. Then it is
+ * seen again whether it may have it, for it may have become root's. */
+static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
+{
+    char reason[120];
+    struct attributes now;
+    const pid_t tid = attachment->tid;
+    if (!attachment->scheduled)
+        return was_over ? REPLACED : GOES_ON;
+    if (was_over || !thread_attributes(tid, &now) || !now.reset_on_fork || attachment_over_in(tid) != NULL)
+        return REPLACED;
+    snprintf(reason, sizeof reason, "thread %d called execve and has become a program that nobody may look into: it is attached anew", (int)tid);
+    tell->recover(attachment->reservation, UPDATE, reason);
+    return GOES_ON;
+}
+
+/* The task has ended, but its id may not have: execve(2) by another thread ends the first one and then takes its id
+ * over. Between the two, and if the first thread ended by itself, the id is a zombie's beside living threads. */
+static enum fate fate_of(struct attachment *attachment)
+{
+    struct identity identity;
+    const pid_t tid = attachment->tid;
+    const bool was_over = attachment->looks > 0;
+    if (!thread_look(tid, &identity) || identity.start > attachment->started_by)
+        return ENDED;
+    if (tid != attachment->process) /* nobody else takes over its id, so a watch that hung up was another's */
+        return identity.ended ? ENDED : GOES_ON;
+    if (attachment_find(tid) != attachment || thread_has_ended(attachment->pidfd))
+        return ENDED; /* one that was gone when the broker started is nobody's to go on with */
+    if (identity.ended) {
+        if (attachment->looks == LOOKS)
+            return ENDED;
+        timer_set(&attachment->doubt, monotonic_now() + look_after[attachment->looks++]);
+        return GOES_ON;
+    }
+    attachment->looks = 0;
+    timer_end(&attachment->doubt);
+    return fate_of_leader(attachment, was_over);
+}
+
+/* Puts back what goes on with what was granted to it, under whatever id; and says what became of it. */
+static void let_go(const struct reservation *reservation, enum fate fate, char *reason, size_t size)
+{
+    const struct attachment *attachment = reservation->attachment;
+    if (fate == REPLACED && attachment->scheduled) {
+        execve_replaced(reservation, is_adjusted(attachment));
+        snprintf(reason, size, "another thread of process %d called execve and has its id: it is ordinary, and not attached", (int)attachment->tid);
+    } else if (execve_exec(reservation))
+        snprintf(reason, size, "thread %d called execve and has the id of its process now, %d: it is ordinary again, and not attached", (int)attachment->tid,
+                 (int)attachment->process);
+    else
+        snprintf(reason, size, "thread %d has ended", (int)attachment->tid);
+}
+
+/* The attached thread is gone, or not who it was. */
+void thread_events_look(struct reservation *reservation)
+{
+    char reason[160];
+    struct attachment *attachment = reservation->attachment;
+    bool ends = reservation->grant != NULL && reservation->grant->spec.lifetime_thread;
+    reservation->news &= ~NEWS_OF_THREAD;
+    const enum fate fate = attachment == NULL ? GOES_ON : fate_of(attachment);
+    if (fate == GOES_ON)
+        return;
+    let_go(reservation, fate, reason, sizeof reason);
+    if (attachment->by_file) {
+        reservation->leaving_tid = reservation->judged_tid;
+        reader_remove(reservation->user, reservation->name, "tid", &reservation->judged_tid);
+    }
+    debt_begin(reservation, reservation->grant);
+    debt_of_thread(reservation);
+    attachment_end(reservation);
+    reservation->judged_tid = (struct stamp){0};
+    if (ends && reservation->state != RESERVATION_WITHDRAWN) {
+        reservation_end(reservation, ENDED_THREAD);
+        reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
+        return; /* without its file, the reservation is released */
+    }
+    (void)reservation_record(reservation);
+    verdict_again(reservation, EXIT, reason);
+}
+
+/* The task has ended. */
+static void ended(struct source *source, uint32_t events)
+{
+    const struct attachment *attachment = container_of(source, struct attachment, source);
+    (void)events;
+    struct reservation *reservation = attachment->reservation;
+    if (attachment->pidfd >= 0)
+        loop_remove(attachment->pidfd);
+    if (reservation == NULL)
+        return;
+    reservation->news |= NEWS_OF_THREAD;
+    if (reservation->request == NULL)
+        tell->examine(reservation);
+}
+
+/* Its task has ended, whoever has the id now; or it has woken, or called execve. */
+static void watched(struct source *source, uint32_t events)
+{
+    struct attachment *attachment = container_of(source, struct attachment, watch_source);
+    struct reservation *reservation = attachment->reservation;
+    if (reservation == NULL)
+        return;
+    attachment_watch_told(attachment);
+    if ((events & EPOLLHUP) != 0) {
+        attachment_drop_watch(attachment);
+        reservation->news |= NEWS_OF_THREAD;
+    } else if (attachment_is_pending(attachment))
+        attachment->state = ATTACHMENT_AWAKE;
+    else if (attachment->tid != attachment->process)
+        reservation->news |= NEWS_OF_THREAD; /* it has called execve, and its id is the leader's */
+    if (((reservation->news & NEWS_OF_THREAD) != 0 || attachment_is_to_be_applied(attachment)) && reservation->request == NULL)
+        tell->examine(reservation);
+}
+
+static void to_watch(struct timer *timer)
+{
+    const struct attachment *attachment = container_of(timer, struct attachment, to_watch);
+    if (!attachment_is_pending(attachment))
+        adjusting_watch(attachment->reservation);
+}
+
+static void doubt(struct timer *timer)
+{
+    struct reservation *reservation = container_of(timer, struct attachment, doubt)->reservation;
+    reservation->news |= NEWS_OF_THREAD;
+    reservation_queue(reservation);
+}

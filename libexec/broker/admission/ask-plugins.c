@@ -1,0 +1,504 @@
+#include "ask-plugins.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accounting.h"
+#include "acl.h"
+#include "claims.h"
+#include "grants.h"
+#include "guard.h"
+#include "ledger.h"
+#include "resource-cpu.h"
+#include "memory.h"
+#include "names.h"
+#include "neighbours.h"
+#include "shares.h"
+#include "plugins.h"
+#include "refusals.h"
+#include "debts.h"
+#include "zero-lag-wait.h"
+#include "spare-capacity.h"
+#include "spec.h"
+#include "tasks.h"
+#include "trial.h"
+#include "units.h"
+
+enum { TRIES_MAX = 16 };
+
+/* The plugin would, but a neighbour cannot bear it, or the CPU is full of what it need not know. */
+static void note_objection(struct request *request, int plugin)
+{
+    if (request->hearing.objector == plugin) {
+        refusal_note_no(request, plugin, ANSWER_NO, request->hearing.reason, 0, false);
+        return;
+    }
+    refusal_add_reply(request, plugin, request->hearing.objection, request->hearing.reason);
+    request_event(request, "accept", "refused", request->hearing.objector, request->hearing.reason);
+    refusal_keep_no(request, request->hearing.objector, request->hearing.objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR, request->hearing.reason, 0, request->hearing.never);
+}
+
+static enum next consult(struct request *request, struct grant *offer);
+
+static struct grant *make_grant(const struct request *request, int plugin, const struct attributes *plan)
+{
+    struct grant *grant = allocate(sizeof *grant);
+    grant->plugin = plugin;
+    grant->plan = *plan;
+    grant->spec = spec_copy(&request->spec);
+    grant->background = request->inquiry.background;
+    grant->utilization = cpu_utilization(grant);
+    return grant;
+}
+
+static bool is_all_background(const struct grant *grant)
+{
+    return grant->plugin == NO_PLUGIN && grant->holdings == NULL;
+}
+
+/* The grant is in force from here, unless the kernel refuses it to the attached thread. */
+static enum next commit(struct request *request, struct grant *grant)
+{
+    if (request->reservation->grant == NULL)
+        turn_end(request); /* from here on it can only go, not come back */
+    grant->holdings = request->inquiry.holdings;
+    request->inquiry.holdings = NULL;
+    request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
+    say(request, RESULT_OK, request->spare.for_more ? "%s has room for more of what it desires" : is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it",
+        grant_plugin_name(grant));
+    return ENFORCE;
+}
+
+bool uncommit(struct request *request)
+{
+    struct grant *old = request->activation.old;
+    request->activation.old = NULL;
+    return grant_roll_back(request->reservation, old, request->activation.debt);
+}
+
+/* What another plugin holds for this reservation is load to its neighbours, and must not count against the change: it is
+ * set aside for this one question, and for no other that waits in the same pipe. */
+static uint64_t ask(struct request *request, const struct spec *spec, bool may_commit)
+{
+    const struct reservation *reservation = request->reservation;
+    bool aside = reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, request->inquiry.plugin);
+    if (aside)
+        plugin_load(request->inquiry.plugin, reservation->task, NULL);
+    trial_tell(request->inquiry.plugin);
+    uint64_t id = plugin_accept(request->inquiry.plugin, reservation->task, spec, request->inquiry.ceiling, may_commit && !spec->dry_run);
+    trial_tell_back(request->inquiry.plugin);
+    if (aside)
+        plugin_load(request->inquiry.plugin, reservation->task, reservation->grant);
+    return id;
+}
+
+static enum next ask_for_offer(struct request *request)
+{
+    request->inquiry.probed = 0;
+    return wait_for_plugin(request, STEP_ACCEPT, ask(request, &request->spec, request->inquiry.commit));
+}
+
+static struct spec probed_spec(const struct request *request)
+{
+    struct spec smaller = request->spec;
+    smaller.runtime = request->inquiry.probed;
+    smaller.desired_runtime = 0;
+    return smaller;
+}
+
+/* The rules or a neighbour refuse the runtime, but would let another one pass: how much of it would the plugin
+ * take? Plugins that are right need few questions; one that is not must not keep all others waiting. */
+static enum next probe(struct request *request, uint64_t runtime)
+{
+    if (is_tried(request) || runtime < request->inquiry.least || request->inquiry.tries++ == TRIES_MAX)
+        return ASK;
+    request->inquiry.probed = runtime;
+    struct spec smaller = probed_spec(request);
+    return wait_for_plugin(request, STEP_PROBE, ask(request, &smaller, false));
+}
+
+static bool planned_priority_passes(const struct request *request, const struct attributes *plan, struct refusal *refusal, char *reason)
+{
+    return plan->priority == 0 ||
+           acl_priority_passes(rules, request->reservation->user->account, request->inquiry.plugin, plan->priority, refusal, reason);
+}
+
+static enum next probe_answered(struct request *request, const struct plugin_event *event)
+{
+    struct refusal ignored = {0};
+    char reason[REASON_BYTES];
+    bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
+    struct spec smaller = probed_spec(request);
+    if (!offered && event->nearest > 0 && event->nearest < request->inquiry.probed)
+        return probe(request, event->nearest); /* smaller each time: it ends */
+    if (!offered || request->inquiry.probed <= request->refusals.nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
+        !cpu_plan_is_its_own(request->inquiry.plugin, &smaller, request->inquiry.ceiling, &event->plan, reason))
+        return ASK;
+    return consult(request, make_grant(request, request->inquiry.plugin, &event->plan));
+}
+
+/* Whatever priority this plugin might plan would pass the rules: then accepting and scheduling is one step. */
+static bool any_priority_passes(const struct request *request, const struct plugin_line *line)
+{
+    struct refusal ignored;
+    char reason[REASON_BYTES];
+    const struct account *account = request->reservation->user->account;
+    return line->deadline || (acl_priority_passes(rules, account, request->inquiry.plugin, line->lowest, &ignored, reason) &&
+                              acl_priority_passes(rules, account, request->inquiry.plugin, line->highest, &ignored, reason));
+}
+
+enum next ask_again(struct request *request)
+{
+    request->inquiry.plugin = request->refusals.no.plugin = -1;
+    request->refusals.denial.is_there = request->refusals.no.never = request->inquiry.retried = false;
+    request->refusals.nearest = 0;
+    request->outcome.reply_count = 0;
+    request->inquiry.removals = ledger_removals();
+    return ASK;
+}
+
+/* A no may be older than what has been given back meanwhile, and who asks after that must find it. But one who comes and
+ * goes all the time must not keep a refusal from being told. */
+enum { ROUNDS = 3 };
+
+static bool something_came_free(struct request *request)
+{
+    return request->inquiry.removals != ledger_removals() && request->inquiry.rounds++ < ROUNDS;
+}
+
+static enum next refuse(struct request *request)
+{
+    if (is_tried(request))
+        return trial_fails(request);
+    if (!refusal_is_final(request) && something_came_free(request))
+        return ask_again(request);
+    const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_capacity_take_back(request);
+    if (taken != TAKEN_NOTHING)
+        return taken == TAKEN ? ask_again(request) : WAIT;
+    if (!refusal_is_final(request) && !request->spare.for_more && zero_lag_wait_may_help(request))
+        return WAIT;
+    refusal_say(request, RESOURCE_CPU);
+    return ANSWER;
+}
+
+/* Of a new reservation the plugin has no plan that it would have to go back to. */
+static bool may_ask(struct request *request)
+{
+    const struct grant *grant = request->reservation->grant;
+    bool in_turn = plugin_takes_turns(request->inquiry.plugin);
+    if (plugin_is_asked_alone(request->inquiry.plugin) || (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
+        return turn_take(request);
+    return !in_turn || turn_pass(request);
+}
+
+/* The runtime that is closest to what was asked, of those that the rules would let pass and that the reservation could state: the least, or the largest. */
+static uint64_t runtime_to_probe(const struct request *request)
+{
+    const struct spec *spec = &request->spec;
+    uint64_t window = spec_window(spec), most = request->inquiry.ceiling < TIME_MAX ? request->inquiry.ceiling : TIME_MAX;
+    most = window != 0 && window < most ? window : most;
+    most = spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
+    return spec->runtime < request->inquiry.least && request->inquiry.least < most ? request->inquiry.least : most;
+}
+
+static enum next ask_for_cpu(struct request *request)
+{
+    struct reservation *reservation = request->reservation;
+    while (++request->inquiry.plugin < plugins_count()) {
+        const struct plugin_line *line = plugin_line(request->inquiry.plugin);
+        struct refusal refusal;
+        char reason[REASON_BYTES];
+        if (line->resource != RESOURCE_CPU || (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0))
+            continue;
+        if (!may_ask(request)) {
+            request->inquiry.plugin--;
+            return WAIT;
+        }
+        request->inquiry.tries = 0;
+        if (!guard_can_enforce(request->inquiry.plugin, &request->spec, reason)) {
+            refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, true);
+            continue;
+        }
+        const struct grant *const own[2] = {reservation->grant, request->inquiry.partial};
+        if (acl_check(rules, reservation->user->account, request->inquiry.plugin, line->name, &request->spec, own, &request->inquiry.hold, &request->inquiry.least, &request->inquiry.ceiling,
+                      &refusal, reason)) {
+            if (request->spare.most != 0 && request->spare.most < request->inquiry.ceiling)
+                request->inquiry.ceiling = request->spare.most;
+            if (request->spec.dry_run)
+                acl_release(&request->inquiry.hold); /* nobody is refused for what is only asked */
+            /* A plan that others have to judge must not be in the plugin's books before they have. */
+            request->inquiry.commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->inquiry.plugin);
+            return ask_for_offer(request);
+        }
+        refusal_keep_denial(request, &refusal, reason);
+        if (request->inquiry.ceiling > 0 && (request->inquiry.ceiling < request->spec.runtime || request->spec.runtime < request->inquiry.least))
+            return probe(request, runtime_to_probe(request));
+    }
+    request->inquiry.probed = 0;
+    return request->inquiry.partial == NULL ? refuse(request) : consult(request, request->inquiry.partial);
+}
+
+static void drop_partial(struct request *request)
+{
+    if (request->inquiry.partial == NULL)
+        return;
+    acl_release(&request->inquiry.partial->charge);
+    grant_free(request->inquiry.partial);
+    request->inquiry.partial = NULL;
+}
+
+/* The plugin's offer cannot be taken: it is as if it had not been asked. */
+static enum next turn_down(struct request *request, struct grant *grant, bool committed)
+{
+    if (committed)
+        grant_forget_plan(request->reservation, request->inquiry.plugin);
+    acl_release(&request->inquiry.hold);
+    grant_free(grant);
+    return ASK;
+}
+
+/* Another plugin's task on a shared CPU may have crossed with the answer: by now this one has heard of it and
+ * is asked again. A second time it is a lie. */
+static enum next overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
+{
+    enum next next = turn_down(request, grant, committed);
+    request_event(request, "ledger", "refused", request->inquiry.plugin, reason);
+    if (!request->inquiry.retried) {
+        request->inquiry.retried = true;
+        request->inquiry.plugin--;
+    } else if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
+        refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
+    } else {
+        plugin_fail(request->inquiry.plugin, reason);
+        refusal_note_no(request, request->inquiry.plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
+    }
+    return next;
+}
+
+/* Every test is passed: of a dry run the neighbours forget what they have judged, and no book has heard of it. */
+static enum next would_schedule(struct request *request)
+{
+    struct grant *grant = request->inquiry.partial;
+    if (grant->plugin != NO_PLUGIN)
+        neighbours_forget(request, grant);
+    if (is_tried(request) && trial_passes(request)) {
+        drop_partial(request);
+        return ASK;
+    }
+    grant->holdings = request->inquiry.holdings;
+    request->inquiry.holdings = NULL;
+    request->outcome.would_grant = grant;
+    say(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing", grant_plugin_name(grant), is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
+    return ANSWER;
+}
+
+static enum next schedule(struct request *request)
+{
+    const struct grant *grant = request->inquiry.partial;
+    if (request->spec.dry_run)
+        return would_schedule(request);
+    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->reservation->task, grant));
+}
+
+/* The plugin's plan has passed every check. */
+static enum next take_offer(struct request *request, struct grant *grant, enum answer answer, bool committed)
+{
+    grant->charge = request->inquiry.hold;
+    request->inquiry.hold = (struct charge){0};
+    if (committed)
+        return commit(request, grant);
+    if (answer == ANSWER_PARTIAL && request->inquiry.partial != NULL) { /* the first that said partial wins */
+        acl_release(&grant->charge);
+        grant_free(grant);
+        return ASK;
+    }
+    /* Charged so far is only what goes beyond the partial offer, which is given up now. */
+    if (request->inquiry.partial != NULL)
+        acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
+    drop_partial(request);
+    request->inquiry.partial = grant;
+    return answer == ANSWER_PARTIAL ? ASK : schedule(request);
+}
+
+/* ---- what the neighbours said ---- */
+
+static enum next probe_judged(struct request *request, struct grant *offer)
+{
+    neighbours_forget(request, offer);
+    grant_free(offer);
+    if (request->hearing.objector < 0)
+        request->refusals.nearest = request->inquiry.probed;
+    else if (request->hearing.bearable > request->refusals.nearest && request->hearing.bearable < request->inquiry.probed)
+        return probe(request, request->hearing.bearable);
+    return ASK;
+}
+
+static enum next objected(struct request *request, struct grant *offer)
+{
+    int plugin = offer->plugin;
+    uint64_t bearable = request->hearing.bearable < offer->plan.runtime ? request->hearing.bearable : 0;
+    bool partial = offer == request->inquiry.partial;
+    neighbours_forget(request, offer);
+    /* Less than it would like, but not less than it needs. */
+    if (!partial && bearable != 0 && bearable >= request->spec.runtime && request->inquiry.tries++ < TRIES_MAX) {
+        grant_free(offer);
+        request->inquiry.ceiling = bearable;
+        return ask_for_offer(request);
+    }
+    note_objection(request, plugin);
+    if (partial) { /* those behind it are asked again: their offers were not kept */
+        drop_partial(request);
+        request->inquiry.plugin = plugin;
+        request->inquiry.ceiling = UINT64_MAX;
+    } else
+        (void)turn_down(request, offer, false);
+    return bearable == 0 ? ASK : probe(request, bearable);
+}
+
+/* The sum of all lines on a CPU, which a plugin that runs above the others need not know. But it may have: another
+ * plugin's task may have crossed with its answer, and then it has to be asked again. */
+static enum next too_much(struct request *request, struct grant *offer, const char *reason)
+{
+    bool fresh = offer != request->inquiry.partial && request->inquiry.probed == 0;
+    request->hearing.objector = offer->plugin;
+    request->hearing.objection = ANSWER_NO;
+    request->hearing.bearable = cpu_room(offer, request->reservation->grant);
+    snprintf(request->hearing.reason, sizeof request->hearing.reason, "%.250s", reason);
+    if (!fresh || request->inquiry.retried)
+        return request->inquiry.probed != 0 ? probe_judged(request, offer) : objected(request, offer);
+    request->inquiry.retried = true;
+    request->inquiry.plugin--;
+    neighbours_forget(request, offer);
+    return turn_down(request, offer, false);
+}
+
+static enum next decide(struct request *request)
+{
+    struct grant *offer = request->hearing.offer;
+    char reason[REASON_BYTES];
+    if (request->hearing.objector < 0 && !ledger_fits(offer, request->reservation->grant, reason))
+        return too_much(request, offer, reason);
+    if (request->inquiry.probed != 0)
+        return probe_judged(request, offer);
+    if (request->hearing.objector >= 0)
+        return objected(request, offer);
+    return offer == request->inquiry.partial ? schedule(request) : take_offer(request, offer, ANSWER_OK, false);
+}
+
+/* Only offers that are in no books: those that may be judged are not committed at once. */
+static enum next consult(struct request *request, struct grant *offer)
+{
+    return neighbours_ask(request, offer) ? WAIT : decide(request);
+}
+
+static enum next accept_answered(struct request *request, const struct plugin_event *event)
+{
+    int plugin = request->inquiry.plugin;
+    char reason[REASON_BYTES];
+    if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING) {
+        uint64_t nearest = event->nearest < request->inquiry.ceiling ? event->nearest : request->inquiry.ceiling;
+        nearest = nearest < request->inquiry.least ? 0 : nearest;
+        refusal_note_no(request, plugin, event->answer, event->reason, request->inquiry.commit ? nearest : 0, event->never);
+        enum next next = turn_down(request, NULL, false);
+        return request->inquiry.commit || nearest == 0 ? next : probe(request, nearest); /* would its priority pass? */
+    }
+    if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan, reason)) {
+        request_event(request, "ledger", "refused", plugin, reason);
+        plugin_fail(plugin, reason);
+        refusal_note_no(request, plugin, ANSWER_RESTARTING, "the plugin gave an answer that it may not give", 0, false);
+        return turn_down(request, NULL, false);
+    }
+    struct grant *grant = make_grant(request, plugin, &event->plan);
+    bool committed = request->inquiry.commit && event->answer == ANSWER_OK && !request->spec.dry_run;
+    if (!cpu_plan_keeps_within(&request->spec, &event->plan, reason)) {
+        refusal_note_no(request, plugin, ANSWER_NO, reason, 0, true);
+        return turn_down(request, grant, committed);
+    }
+    if (!ledger_fits_line(grant, request->reservation->grant, reason))
+        return overfull(request, grant, committed, reason);
+    if (committed && !ledger_fits(grant, request->reservation->grant, reason)) {
+        grant_forget_plan(request->reservation, plugin);
+        committed = false;
+    }
+    struct refusal refusal = {0};
+    if (!planned_priority_passes(request, &grant->plan, &refusal, reason)) {
+        refusal_keep_denial(request, &refusal, reason);
+        return turn_down(request, grant, committed);
+    }
+    refusal_add_reply(request, plugin, event->answer, event->reason);
+    if (event->answer == ANSWER_OK && !committed)
+        return consult(request, grant);
+    return take_offer(request, grant, event->answer, committed);
+}
+
+static enum next schedule_answered(struct request *request, const struct plugin_event *event)
+{
+    struct grant *grant = request->inquiry.partial;
+    const char *name = plugin_line(grant->plugin)->name;
+    char reason[REASON_BYTES];
+    bool scheduled = event->answer == ANSWER_OK;
+    /* While others were asked its place may have been taken, or the plugin may have gone. */
+    if (ledger_fits(grant, request->reservation->grant, reason) && scheduled) {
+        request->inquiry.partial = NULL;
+        return commit(request, grant);
+    }
+    if (scheduled)
+        grant_forget_plan(request->reservation, grant->plugin);
+    neighbours_forget(request, grant);
+    say(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
+    blame(request, name, scheduled ? WHY_FULL : WHY_RESTARTING, false);
+    drop_partial(request);
+    return ANSWER;
+}
+
+/* All that it claims is held, or is let in, and none of it is CPU time. */
+static enum next grant_without_cpu(struct request *request)
+{
+    const struct attachment *attachment = request->reservation->attachment;
+    const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->inquiry.holdings, .background = request->inquiry.background};
+    if (attachment != NULL && (attachment->scheduled || !shares_take_thread(&left))) {
+        say(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
+        blame(request, "broker", WHY_STILL_ATTACHED, true);
+        return ANSWER;
+    }
+    struct grant *grant = make_grant(request, NO_PLUGIN, &(struct attributes){0});
+    if (!request->spec.dry_run)
+        return commit(request, grant);
+    request->inquiry.partial = grant;
+    return would_schedule(request);
+}
+
+static enum next ask_for_what_is_next(struct request *request)
+{
+    if (request->inquiry.claim != NULL)
+        return claims_ask(request);
+    return spec_claims_cpu(&request->spec) ? ask_for_cpu(request) : grant_without_cpu(request);
+}
+
+enum next ask_next(struct request *request)
+{
+    trial_enter(request);
+    const enum next next = ask_for_what_is_next(request);
+    trial_leave();
+    return next;
+}
+
+static enum next take_answer(struct request *request, enum step step, const struct plugin_event *event)
+{
+    if (step == STEP_CLAIM)
+        return claim_answered(request, event);
+    if (step == STEP_PROBE)
+        return probe_answered(request, event);
+    if (step == STEP_JUDGE)
+        return neighbour_answered(request, event) ? WAIT : decide(request);
+    return step == STEP_SCHEDULE ? schedule_answered(request, event) : accept_answered(request, event);
+}
+
+enum next plugin_answered(struct request *request, enum step step, const struct plugin_event *event)
+{
+    trial_enter(request);
+    const enum next next = take_answer(request, step, event);
+    trial_leave();
+    return next;
+}

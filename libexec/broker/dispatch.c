@@ -1,0 +1,204 @@
+#include "dispatch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "ask-plugins.h"
+#include "directories.h"
+#include "apply-grant.h"
+#include "event.h"
+#include "grants.h"
+#include "reconcile.h"
+#include "expiry.h"
+#include "memory.h"
+#include "reassign.h"
+#include "pipeline.h"
+#include "readers.h"
+#include "reservations.h"
+#include "scans.h"
+#include "shares.h"
+#include "spare-capacity.h"
+#include "spool.h"
+#include "thread-events.h"
+#include "fair-queue.h"
+#include "wait-queue.h"
+#include "zero-lag-wait.h"
+
+enum { TURN_RESERVATIONS = 32 };
+
+static bool lease_is_over(struct reservation *reservation);
+
+bool order_prepare(void)
+{
+    static const struct thread_events thread_events = {.examine = reconcile_examine, .recover = reconcile_recover};
+    zero_lag_wait_prepare(pipeline_has_waited);
+    thread_events_prepare(&thread_events);
+    return expiry_prepare(lease_is_over);
+}
+
+bool dispatch_has_queue(void)
+{
+    return queue_is_due() || turn_is_due() || wait_queue_are_due() || spare_capacity_is_due();
+}
+
+void dispatch_take_turn(void)
+{
+    struct reservation *reservation;
+    struct request *request;
+    while ((reservation = wait_queue_next()) != NULL)
+        reservation_queue(reservation);
+    if (spare_capacity_is_due())
+        spare_capacity_share_out();
+    for (int taken = 0; taken < TURN_RESERVATIONS && (request = turn_next()) != NULL; taken++)
+        pipeline_advance(request, ASK);
+    for (int taken = 0; taken < TURN_RESERVATIONS && (reservation = queue_next()) != NULL; taken++)
+        reconcile_examine(reservation);
+}
+
+/* Its file goes, unless its owner has written it anew meanwhile; without that it is released. False: the file is being judged, so it was written anew, and
+ * a grant renews the lease. */
+static bool lease_is_over(struct reservation *reservation)
+{
+    if (reservation->request != NULL && request_is_about_its_file(reservation->request))
+        return false;
+    char reason[REASON_BYTES];
+    const uint64_t expires = reservation->grant == NULL ? 0 : reservation->grant->spec.expires;
+    snprintf(reason, sizeof reason, "nobody has written it anew: it ends");
+    if (expires != 0)
+        snprintf(reason, sizeof reason, "it was not renewed within %lluus: it ends", (unsigned long long)expires);
+    struct event event = {.stage = "spec", .user = reservation->user, .name = reservation->name, .decision = "ended", .reason = reason,
+                          .plugin = grant_plugin_name(reservation->grant), .token = reservation->token, .microseconds = -1};
+    event_write(&event);
+    if (reservation->state == RESERVATION_WITHDRAWN)
+        return true;
+    reservation_end(reservation, ENDED_LEASE);
+    reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
+    return true;
+}
+
+/* ---- answers ---- */
+
+void dispatch_plugin_event(int plugin, const struct plugin_event *event)
+{
+    struct request *request;
+    enum step step;
+    switch (event->kind) {
+    case PLUGIN_UP:
+        reassign_feed(plugin);
+        wait_queue_kick();
+        spare_capacity_look_again();
+        break;
+    case PLUGIN_UPDATE:
+        reassign_take(plugin, event);
+        break;
+    case PLUGIN_ANSWER:
+        request = take_waiting_for_plugin(event->id, &step);
+        if (request != NULL) /* for release and load nobody waits */
+            pipeline_advance(request, plugin_answered(request, step, event));
+        break;
+    }
+}
+
+void dispatch_allocator_event(const struct helper_event *event)
+{
+    enum step step;
+    struct request *request = take_waiting_for_helper(event->id, &step);
+    if (request != NULL)
+        pipeline_advance(request, helper_answered(request, step, event));
+    else {
+        if (event->answer == HELPER_NO)
+            event_broker("error", "%.400s", event->reason);
+        shares_answered(event->id, event->answer != HELPER_NO);
+    }
+}
+
+void dispatch_helper_event(const struct helper_event *event)
+{
+    enum step step;
+    struct request *request = take_waiting_for_helper(event->id, &step);
+    if (request != NULL)
+        pipeline_advance(request, helper_answered(request, step, event));
+    else
+        thread_events_adjusted(event);
+}
+
+/* ---- what readers tell ---- */
+
+/* It is the user's own, and on the spool's file system, where looking at it waits for nobody: the attach helper goes by its owner. */
+static bool is_own_file(const struct user *user, int fd)
+{
+    struct statx specs, file;
+    return statx(spool.specs, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &specs) == 0 &&
+           statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_UID | STATX_TYPE | STATX_MNT_ID, &file) == 0 && S_ISREG(file.stx_mode) &&
+           file.stx_uid == user->uid && file.stx_mnt_id == specs.stx_mnt_id;
+}
+
+static void refuse_files(struct user *user, struct snapshot *snapshot, struct open_file *json, const char *why)
+{
+    spec_free(&snapshot->spec);
+    open_file_close(user, json);
+    reader_fail(user, why);
+}
+
+void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json)
+{
+    struct reservation *reservation = reservation_find(user, name, true);
+    if (reservation->request != NULL || reservation->snapshot != NULL) {
+        refuse_files(user, snapshot, &json, "its reader tells the same twice");
+        return;
+    }
+    if (json.fd >= 0 && !is_own_file(user, json.fd)) {
+        refuse_files(user, snapshot, &json, "its reader passes a file that is not its user's");
+        return;
+    }
+    reservation->snapshot = allocate(sizeof *reservation->snapshot);
+    *reservation->snapshot = *snapshot;
+    reservation->json = json;
+    reservation->expected = EXPECT_NOTHING;
+    reservation_queue(reservation);
+}
+
+void dispatch_news(struct user *user, const char *name)
+{
+    struct reservation *reservation = reservation_find(user, name, false);
+    if (reservation == NULL || reservation->snapshot == NULL)
+        return;
+    reservation->expected = EXPECT_NEWS;
+    if (reservation->request != NULL)
+        reconcile_examine(reservation);
+}
+
+void order_unwritten(struct user *user, const char *name, const char *request, const char *reason)
+{
+    const struct event event = {.stage = "verdict", .user = user, .name = name, .request = request, .decision = "error", .reason = reason, .microseconds = -1};
+    event_write(&event);
+}
+
+void order_odd(struct user *user, const char *name)
+{
+    report_found(user, name, "ignored", "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
+}
+
+void order_overflow(struct user *user)
+{
+    report_found(user, user->name, "warning", "events were lost: everything in this directory is looked at again");
+}
+
+void order_reader_lost(struct user *user, const char *why)
+{
+    report_found(user, user->name, "error", why);
+    scan_forget(user);
+    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next) {
+        const bool waited = reservation->expected != EXPECT_NOTHING || reservation->snapshot != NULL || reservation->leaving_tid.inode != 0;
+        reservation->expected = EXPECT_NOTHING;
+        if (reservation->request == NULL)
+            reservation_snapshot_end(reservation);
+        if (reservation->state == RESERVATION_ENDING)
+            reader_remove(user, reservation->name, "json", &reservation->judged);
+        if (reservation->leaving_tid.inode != 0)
+            reader_remove(user, reservation->name, "tid", &reservation->leaving_tid);
+        if (waited)
+            reservation_queue(reservation);
+    }
+}

@@ -1,0 +1,396 @@
+#include "reconcile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acl.h"
+#include "ask-plugins.h"
+#include "expiry.h"
+#include "attachments.h"
+#include "apply-grant.h"
+#include "event.h"
+#include "grants.h"
+#include "memory.h"
+#include "pipeline.h"
+#include "readers.h"
+#include "refusals.h"
+#include "reload.h"
+#include "reservations.h"
+#include "revoking.h"
+#include "shares.h"
+#include "spare-capacity.h"
+#include "spool.h"
+#include "state.h"
+#include "thread-events.h"
+#include "wait-queue.h"
+#include "zero-lag-wait.h"
+
+struct recovery {
+    enum kind kind;
+    char reason[160];
+};
+
+static bool draining;
+
+/* What an earlier broker had granted is asked anew after a change of plugins.conf, and is nothing new. */
+static bool is_drained_away(const struct request *request)
+{
+    return draining && request->outcome.kind != RECOVER;
+}
+
+void reconcile_drain(bool begin)
+{
+    if (begin != draining)
+        event_broker(begin ? "warning" : "ok", begin ? "draining: new specs and changes are refused" : "draining is over: new specs and changes are served again");
+    draining = begin;
+    if (!begin)
+        wait_queue_kick();
+}
+
+static void say_no_member(struct request *request)
+{
+    say(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", request->reservation->user->uid, spool.group);
+    blame(request, "access", WHY_NOT_A_MEMBER, true);
+}
+
+static void begin_asking(struct request *request)
+{
+    struct refusal *refusal = &request->outcome.refusal;
+    char reason[REASON_BYTES];
+    request->outcome.judged = &request->spec;
+    request->inquiry.claim = request->spec.claims;
+    if (request->spec.importance == 0 || acl_importance_passes(rules, request->reservation->user->account, request->spec.importance, refusal, reason)) {
+        pipeline_advance(request, ASK);
+        return;
+    }
+    say(request, ACL_FAIL, "%s", reason);
+    request_event(request, "acl", "refused", -1, reason);
+    pipeline_advance(request, ANSWER);
+}
+
+static void judge_identity(struct request *request)
+{
+    struct account *account = request->reservation->user->account;
+    if (is_drained_away(request)) {
+        say(request, ACL_FAIL, "the administrator lets nothing new begin here: %s/draining", spool.path);
+        blame(request, "broker", WHY_DRAINING, false);
+        pipeline_advance(request, ANSWER);
+    } else if (account->state == ACCOUNT_FAILED) {
+        say(request, ACL_FAIL, "the account database did not answer for uid %u", account->uid);
+        blame(request, "access", WHY_NO_ACCOUNT, false);
+        pipeline_advance(request, ANSWER);
+    } else if (!owner_may_have_something(account)) {
+        say_no_member(request);
+        pipeline_advance(request, ANSWER);
+    } else {
+        begin_asking(request);
+    }
+}
+
+static void identify(struct request *request)
+{
+    struct account *account = request->reservation->user->account;
+    if (account_ready(account)) {
+        judge_identity(request);
+        return;
+    }
+    request->step = STEP_ACCOUNT;
+    TAILQ_INSERT_TAIL(&account->waiting, request, of_account);
+}
+
+/* The file stays, and is looked at once more: he may be back. */
+static void revoke(struct reservation *reservation)
+{
+    pipeline_end_snapshot(reservation);
+    struct request *request = request_begin(reservation, UPDATE);
+    say_no_member(request);
+    reservation->state = RESERVATION_OPEN;
+    reservation->news |= NEWS_OF_FILES;
+    pipeline_advance(request, reservation->attachment != NULL ? detach(request) : ANSWER);
+}
+
+/* By root's order. Nothing here waits for its owner, or for the owner's files: what is granted is taken back first. */
+static void withdraw(struct reservation *reservation)
+{
+    pipeline_end_snapshot(reservation);
+    struct request *request = request_begin(reservation, UPDATE);
+    say(request, ACL_FAIL, "an administrator has revoked it");
+    blame(request, "access", WHY_REVOKED, false);
+    wait_queue_leave(reservation);
+    expiry_until(reservation, 0);
+    reservation_end(reservation, ENDED_REVOKE);
+    pipeline_advance(request, reservation->attachment != NULL ? detach(request) : ANSWER);
+}
+
+/* It may have ended by itself meanwhile. */
+static bool has_nothing(const struct reservation *reservation)
+{
+    return reservation->grant == NULL && reservation->attachment == NULL && reservation->judged.inode == 0;
+}
+
+void reconcile_account_known(struct account *account)
+{
+    struct request *request;
+    owner_is_known(account);
+    while ((request = TAILQ_FIRST(&account->waiting)) != NULL) {
+        TAILQ_REMOVE(&account->waiting, request, of_account);
+        request->step = STEP_NOTHING;
+        judge_identity(request);
+    }
+}
+
+/* Whoever rewrites a spec means its parameters: the thread stays, unless the spec says otherwise, or NAME.tid names one. */
+static bool keeps_its_thread(const struct reservation *reservation, const struct spec *spec)
+{
+    const struct attachment *attachment = reservation->attachment;
+    return attachment != NULL && reservation->grant != NULL && !attachment_is_over(attachment) && spec->attach == 0 && !spec->attach_none && !spec->dry_run &&
+           (attachment->by_file || (reservation->snapshot->tid.state == FILE_ABSENT && spec_claims_cpu(spec)));
+}
+
+static void keep_thread(const struct reservation *reservation, struct spec *spec)
+{
+    if (!keeps_its_thread(reservation, spec))
+        return;
+    if (!reservation->attachment->by_file) {
+        spec->attach = reservation->attachment->tid;
+        spec->attach_kept = true;
+    }
+    spec->lifetime_thread |= reservation->grant->spec.lifetime_thread && !spec->lifetime_spec;
+}
+
+/* The attach helper goes by who owns the open file, which its reader passes on only where it knows of a thread. */
+static bool lacks_open_file(const struct reservation *reservation)
+{
+    return reservation->snapshot->json.state == FILE_READ && reservation->json.fd < 0 && keeps_its_thread(reservation, &reservation->snapshot->spec);
+}
+
+/* From here on NAME.tid says which thread, also of the one that an earlier spec has named. */
+static void leave_to_file(const struct reservation *reservation, pid_t thread)
+{
+    reservation->grant->spec.attach = 0;
+    reservation->grant->spec.attach_kept = false;
+    if (reservation->attachment != NULL && reservation->attachment->tid == thread)
+        reservation->attachment->by_file = true;
+}
+
+static void judge_json(struct reservation *reservation)
+{
+    struct snapshot *snapshot = reservation->snapshot;
+    struct request *request = request_begin(reservation, reservation->state == RESERVATION_RECOVERED ? RECOVER : reservation->grant != NULL ? CHANGE : CREATE);
+    if (reservation->state != RESERVATION_OVER_LIMIT)
+        reservation->state = RESERVATION_OPEN;
+    request->json = snapshot->json;
+    request->spec = snapshot->spec; /* of one that is wrong it has the token */
+    snapshot->spec = (struct spec){0};
+    request->outcome.dry_run = request->json.state != FILE_BAD && request->spec.dry_run;
+    reservation_count(reservation);
+    if (reservation->state == RESERVATION_OVER_LIMIT) {
+        say(request, ACL_FAIL, "you have %d specs already, the most that a user may have here", max_specs);
+        blame(request, "broker", WHY_TOO_MANY_SPECS, false);
+    } else if (request->json.state == FILE_BAD)
+        say(request, BAD_SPEC, "%s", request->json.reason);
+    else {
+        request->has_spec = true;
+        keep_thread(reservation, &request->spec);
+        if (request->spec.waits && waits_behind(reservation) != NULL) {
+            say(request, SCHEDULE_FAIL, "%s came before, and waits for room", waits_behind(reservation)->name);
+            blame(request, "broker", WHY_BEHIND, false);
+            pipeline_advance(request, ANSWER);
+            return;
+        }
+        if (request->spec.attach == 0 || snapshot->tid.state == FILE_ABSENT) {
+            identify(request);
+            return;
+        }
+        say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
+    }
+    if (reservation->state != RESERVATION_OVER_LIMIT) {
+        blame(request, "spec", WHY_BAD_SPEC, true);
+        request_event(request, "spec", "refused", -1, request->outcome.reason);
+    }
+    pipeline_advance(request, ANSWER);
+}
+
+static void judge_tid(struct reservation *reservation)
+{
+    const struct snapshot *snapshot = reservation->snapshot;
+    struct request *request = request_begin(reservation, snapshot->tid.state == FILE_ABSENT ? DETACH : ATTACH);
+    reservation_count(reservation);
+    request->json = snapshot->json;
+    request->tid = snapshot->tid;
+    if (request->outcome.kind == DETACH) {
+        say(request, RESULT_OK, "detached");
+        if (reservation->attachment != NULL && reservation->attachment->by_file)
+            say(request, RESULT_OK, "thread %d is let go", (int)reservation->attachment->tid);
+        if (reservation->attachment != NULL && !reservation->attachment->by_file)
+            say(request, RESULT_OK, "%s.tid is gone; thread %d stays attached by the key \"attach\"", reservation->name, (int)reservation->attachment->tid);
+        pipeline_advance(request, reservation->attachment != NULL && reservation->attachment->by_file ? detach(request) : ANSWER);
+        return;
+    }
+    if (request->tid.state == FILE_BAD)
+        say(request, BAD_SPEC, "%s", request->tid.reason);
+    else if (request->json.state == FILE_ABSENT)
+        say(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", reservation->name, reservation->name);
+    else if (reservation->grant == NULL)
+        say(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", reservation->name);
+    else if (!grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant))
+        say(request, ATTACH_FAIL, "%s.json claims no CPU time that a thread could be attached to", reservation->name);
+    else if (reservation->grant->spec.attach != 0 && !reservation->grant->spec.attach_kept)
+        say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
+    else {
+        if (reservation->grant->spec.attach_kept)
+            leave_to_file(reservation, snapshot->thread);
+        request->spec.attach = snapshot->thread;
+        say(request, RESULT_OK, "thread %d is attached", (int)snapshot->thread);
+        pipeline_advance(request, ENFORCE);
+        return;
+    }
+    const bool bad = request->outcome.result == BAD_SPEC, has_grant = request->json.state != FILE_ABSENT && reservation->grant != NULL;
+    blame(request, bad ? "spec" : "broker", bad ? WHY_BAD_SPEC : has_grant ? WHY_NO_CPU_CLAIM : WHY_NO_GRANT, true);
+    request_event(request, bad ? "spec" : "attach", "refused", -1, request->outcome.reason);
+    pipeline_advance(request, ANSWER);
+}
+
+static void begin_release(struct reservation *reservation)
+{
+    struct request *request = request_begin(reservation, RELEASE);
+    if (reservation->attachment != NULL)
+        pipeline_advance(request, detach(request));
+    else
+        pipeline_advance(request, RELEASED);
+}
+
+static void apply_again(struct reservation *reservation)
+{
+    const struct recovery recovery = reservation->recovery == NULL ? (struct recovery){.kind = UPDATE} : *reservation->recovery;
+    struct request *request = request_begin(reservation, recovery.kind);
+    pid_t tid = reservation->attachment->tid;
+    request->json = reservation->snapshot->json;
+    if (reservation->recovery != NULL)
+        say(request, RESULT_OK, "%s", recovery.reason);
+    else
+        say(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
+    free(reservation->recovery);
+    reservation->recovery = NULL;
+    reservation->attachment->state = attachment_is_pending(reservation->attachment) ? ATTACHMENT_ASLEEP : ATTACHMENT_IN_FORCE;
+    (void)reservation_record(reservation);
+    (void)wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+}
+
+/* There is room for more of what it desires than it has. */
+static void ask_for_more(struct reservation *reservation)
+{
+    struct request *request = request_begin(reservation, UPDATE);
+    reservation->raises = false;
+    request->json = reservation->snapshot->json;
+    spare_capacity_ask_for_more(request);
+    pipeline_advance(request, ASK);
+}
+
+void reconcile_recover(struct reservation *reservation, enum kind kind, const char *reason)
+{
+    if (reservation->recovery == NULL)
+        reservation->recovery = allocate(sizeof *reservation->recovery);
+    reservation->recovery->kind = kind;
+    snprintf(reservation->recovery->reason, sizeof reservation->recovery->reason, "%s", reason);
+    reservation_queue(reservation);
+}
+
+static void ask(struct reservation *reservation, bool whole)
+{
+    if (reservation->expected == EXPECT_ANSWER || (reservation->expected == EXPECT_NEWS && !whole))
+        return;
+    reservation->expected = EXPECT_ANSWER;
+    reader_look(reservation->user, reservation->name, whole);
+}
+
+/* Its reader has it told, or is asked to; of a directory that is gone nothing is there. False: there will be an answer. */
+static bool has_snapshot(struct reservation *reservation)
+{
+    if (reservation->snapshot == NULL && reservation->user->state == DIRECTORY_GONE)
+        reservation->snapshot = allocate(sizeof *reservation->snapshot);
+    if (reservation->snapshot == NULL)
+        ask(reservation, pipeline_is_to_be_applied_again(reservation) || is_asked_again(reservation));
+    return reservation->snapshot != NULL;
+}
+
+/* Only with its content, or its open file, can it go on. */
+static void ask_for_whole(struct reservation *reservation)
+{
+    pipeline_end_snapshot(reservation);
+    ask(reservation, true);
+}
+
+/* Whose NAME.json is; or may be, if it is looked at once more. What is no file of his has nothing to be opened. */
+static bool shows_owner(const struct reservation *reservation)
+{
+    const enum file_state state = reservation->snapshot->json.state;
+    return reservation->json.fd >= 0 || state == FILE_READ || state == FILE_SAME;
+}
+
+/* What is in its files that has had no answer. True: that is under way. */
+static bool judge(struct reservation *reservation)
+{
+    struct snapshot *snapshot = reservation->snapshot;
+    if (snapshot->tid.state != FILE_ABSENT && stamp_equal(&snapshot->tid.stamp, &reservation->leaving_tid))
+        snapshot->tid = (struct file){.state = FILE_ABSENT};
+    else
+        reservation->leaving_tid = (struct stamp){0}; /* it has gone */
+    const bool is_there = snapshot->json.state != FILE_ABSENT;
+    if (!is_there && reservation->judged.inode != 0)
+        begin_release(reservation);
+    else if (is_there && (is_asked_again(reservation) || file_is_another(&snapshot->json, &reservation->judged))) {
+        if (snapshot->json.state != FILE_SAME && !lacks_open_file(reservation))
+            judge_json(reservation);
+        else
+            ask_for_whole(reservation);
+    } else if (file_is_another(&snapshot->tid, &reservation->judged_tid))
+        judge_tid(reservation);
+    else if (reservation->raises && reservation->grant != NULL && shows_owner(reservation) && (reservation->attachment == NULL || reservation->json.fd >= 0))
+        ask_for_more(reservation);
+    else if (!pipeline_is_to_be_applied_again(reservation) || reservation->grant == NULL || reservation->attachment == NULL || !shows_owner(reservation))
+        return false;
+    else if (reservation->json.fd >= 0 && !reservation->raises)
+        apply_again(reservation);
+    else
+        ask_for_whole(reservation);
+    return true;
+}
+
+void reconcile_examine(struct reservation *reservation)
+{
+    if (reservation->request != NULL) {
+        const struct stamp asked = reservation->request->json.stamp;
+        if (!zero_lag_wait_cancel(reservation->request)) {
+            reservation->news |= NEWS_OF_FILES;
+            return;
+        }
+        if (reservation->state == RESERVATION_WITHDRAWN && asked.inode != 0)
+            reservation->judged = asked; /* the order is its answer */
+        pipeline_end_snapshot(reservation);
+    }
+    if ((reservation->news & NEWS_OF_THREAD) != 0)
+        thread_events_look(reservation);
+    if (reservation->state == RESERVATION_REVOKED && reservation->grant != NULL) {
+        revoke(reservation);
+        return;
+    }
+    if (reservation->state == RESERVATION_WITHDRAWN && !has_nothing(reservation)) {
+        withdraw(reservation);
+        return;
+    }
+    if (reservation->state == RESERVATION_WITHDRAWN) {
+        reservation->state = RESERVATION_OPEN;
+        revoking_done(reservation);
+    }
+    if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
+        return; /* how many he has is just being looked at, and this one's turn comes after that */
+    if (!has_snapshot(reservation) || judge(reservation))
+        return;
+    reservation->news &= ~NEWS_OF_FILES;
+    reservation->raises = false;
+    free(reservation->recovery); /* there is nothing to be made again */
+    reservation->recovery = NULL;
+    pipeline_end_snapshot(reservation);
+    pipeline_forget_if_empty(reservation);
+}

@@ -1,8 +1,0 @@
-/* Tells owners, when the broker stops, that their threads have been put back: no verdict says "attached" any more. */
-#ifndef RTF_FAREWELL_H
-#define RTF_FAREWELL_H
-
-/* After lay_down. Waits for all readers together, a second at most: an owner can suspend a reader, and that does not delay the end of the broker further. */
-void farewell(void);
-
-#endif

@@ -1,0 +1,165 @@
+#include "wait-queue.h"
+
+#include <stdlib.h>
+
+#include "account.h"
+#include "ledger.h"
+#include "memory.h"
+#include "timers.h"
+
+struct waiter {
+    struct reservation *reservation;
+    int64_t since; /* CLOCK_BOOTTIME */
+    uint64_t asked_at;
+    bool is_asked_again;
+    enum why why;
+    TAILQ_ENTRY(waiter) of_account;
+};
+
+static TAILQ_HEAD(, account) ring = TAILQ_HEAD_INITIALIZER(ring); /* of those who have some; who was granted something last comes last */
+static uint64_t kicks;
+static uint64_t passed; /* then nobody was left to be asked */
+enum { NEVER = 0 };
+
+/* Whoever creates and releases something in a loop makes room all the time, and has others' specs asked again each time: of the broker's time
+ * that may take a part that is known beforehand. ns for each that was asked; then there is a pause of as many. */
+static const int64_t each_takes = 10000000;
+static int64_t taken;
+static struct timer pause;
+
+/* One at a time, or whose reader is quicker would come first. A reader that does not answer in time holds up its own user alone. */
+static const int64_t patience = 100000000; /* ns */
+static struct waiter *asked;
+static struct timer awaited;
+
+static bool is_awaited(void)
+{
+    if (asked != NULL && (!asked->is_asked_again || awaited.at == 0)) {
+        asked = NULL;
+        timer_end(&awaited);
+    }
+    return asked != NULL;
+}
+
+/* What has happened that may have made room. */
+static uint64_t occasion(void)
+{
+    return 1 + ledger_removals() + kicks;
+}
+
+void wait_queue_kick(void)
+{
+    kicks++;
+}
+
+static void insert(struct account *account, struct waiter *waiter)
+{
+    struct waiter *before = TAILQ_LAST(&account->waiters, waiter_list);
+    while (before != NULL && before->since > waiter->since)
+        before = TAILQ_PREV(before, waiter_list, of_account);
+    if (before == NULL)
+        TAILQ_INSERT_HEAD(&account->waiters, waiter, of_account);
+    else
+        TAILQ_INSERT_AFTER(&account->waiters, before, waiter, of_account);
+}
+
+static void begin(struct reservation *reservation, int64_t since)
+{
+    struct account *account = reservation->user->account;
+    struct waiter *waiter = allocate(sizeof *waiter);
+    if (account->waiters.tqh_last == NULL)
+        TAILQ_INIT(&account->waiters);
+    *waiter = (struct waiter){.reservation = reservation, .since = since, .asked_at = TAILQ_EMPTY(&account->waiters) ? occasion() : NEVER};
+    if (TAILQ_EMPTY(&account->waiters))
+        TAILQ_INSERT_TAIL(&ring, account, of_waiters);
+    insert(account, waiter);
+    reservation->waiter = waiter;
+}
+
+void wait_queue_add(struct reservation *reservation, int64_t since, enum why why)
+{
+    if (reservation->waiter == NULL)
+        begin(reservation, since);
+    else
+        reservation->waiter->asked_at = occasion();
+    reservation->waiter->is_asked_again = false;
+    reservation->waiter->why = why;
+}
+
+int64_t waits_since(const struct reservation *reservation)
+{
+    return reservation->waiter == NULL ? 0 : reservation->waiter->since;
+}
+
+bool is_asked_again(const struct reservation *reservation)
+{
+    return reservation->waiter != NULL && reservation->waiter->is_asked_again;
+}
+
+bool waits_for(const struct reservation *reservation, enum why why)
+{
+    return reservation->waiter != NULL && reservation->waiter->why == why;
+}
+
+void wait_queue_leave(struct reservation *reservation)
+{
+    struct account *account = reservation->user->account;
+    if (reservation->waiter == NULL)
+        return;
+    TAILQ_REMOVE(&account->waiters, reservation->waiter, of_account);
+    reservation->waiter->is_asked_again = false;
+    passed = NEVER;
+    (void)is_awaited();
+    free(reservation->waiter);
+    reservation->waiter = NULL;
+    if (TAILQ_EMPTY(&account->waiters)) {
+        TAILQ_REMOVE(&ring, account, of_waiters);
+        return;
+    }
+    TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
+    /* Who was asked in vain keeps his place: else who comes next would depend on how many were asked in between. */
+    if (reservation->grant != NULL) {
+        TAILQ_REMOVE(&ring, account, of_waiters);
+        TAILQ_INSERT_TAIL(&ring, account, of_waiters);
+    }
+}
+
+const struct reservation *waits_behind(const struct reservation *reservation)
+{
+    const struct waiter *first = TAILQ_FIRST(&reservation->user->account->waiters);
+    return first == NULL || first == reservation->waiter ? NULL : first->reservation;
+}
+
+bool wait_queue_are_due(void)
+{
+    return !TAILQ_EMPTY(&ring) && passed != occasion() && pause.at == 0 && !is_awaited();
+}
+
+static void round_is_over(uint64_t now)
+{
+    passed = now;
+    if (taken != 0)
+        timer_set(&pause, monotonic_now() + taken);
+    taken = 0;
+}
+
+struct reservation *wait_queue_next(void)
+{
+    struct account *account;
+    const uint64_t now = occasion();
+    if (!wait_queue_are_due())
+        return NULL;
+    TAILQ_FOREACH(account, &ring, of_waiters) {
+        struct waiter *first = TAILQ_FIRST(&account->waiters);
+        if (first->is_asked_again || first->asked_at == now)
+            continue;
+        first->is_asked_again = true;
+        first->asked_at = now;
+        taken += each_takes;
+        asked = first;
+        timer_set(&awaited, monotonic_now() + patience);
+        return first->reservation;
+    }
+    round_is_over(now);
+    return NULL;
+}

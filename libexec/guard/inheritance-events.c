@@ -1,0 +1,153 @@
+#include "inheritance-events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RING_PAGES = 16, CPUS_MAX = 1024, RECORD_MAX = 512 };
+
+static struct ring {
+    int fd;
+    struct perf_event_mmap_page *page;
+} rings[CPUS_MAX];
+static int ring_count, epoll_fd = -1;
+static uint64_t source;
+static unsigned pid_at, old_at, new_at; /* where they are in a record */
+static size_t page_bytes;
+static bool lost;
+
+struct sample {
+    struct perf_event_header header;
+    uint32_t process, thread;
+    uint64_t time;
+    uint32_t raw_size;
+    unsigned char raw[];
+};
+
+static int number_at(const unsigned char *raw, size_t size, unsigned offset)
+{
+    int number = 0;
+    if (offset + sizeof number <= size)
+        memcpy(&number, raw + offset, sizeof number);
+    return number;
+}
+
+static void take_record(const unsigned char *record, size_t size, void (*take)(const struct change *))
+{
+    const struct sample *sample = (const struct sample *)(const void *)record;
+    const size_t before_raw = offsetof(struct sample, raw); /* not sizeof, which is more: in Linux 6.1 newprio is the last that there is */
+    if (sample->header.type != PERF_RECORD_SAMPLE || size < before_raw)
+        return;
+    const size_t raw = sample->raw_size < size - before_raw ? sample->raw_size : size - before_raw;
+    take(&(struct change){.tid = number_at(sample->raw, raw, pid_at), .caller = (pid_t)sample->thread, .before = number_at(sample->raw, raw, old_at),
+                          .after = number_at(sample->raw, raw, new_at), .time = (int64_t)sample->time});
+}
+
+/* A record may go round the end. */
+static void copy_out(const struct ring *ring, uint64_t from, unsigned char *into, size_t size)
+{
+    const size_t bytes = RING_PAGES * page_bytes;
+    const unsigned char *data = (const unsigned char *)ring->page + page_bytes;
+    for (size_t i = 0; i < size; i++)
+        into[i] = data[(from + i) % bytes];
+}
+
+/* PERF_RECORD_LOST comes with the next record that fits, which may never come: a ring without room for one more counts as well. */
+static bool drain(const struct ring *ring, void (*take)(const struct change *))
+{
+    _Alignas(struct sample) unsigned char record[RECORD_MAX];
+    struct perf_event_header header;
+    const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    uint64_t tail = ring->page->data_tail;
+    const bool some = head != tail;
+    lost |= head - tail + sizeof record > RING_PAGES * page_bytes;
+    while (tail < head) {
+        copy_out(ring, tail, (unsigned char *)&header, sizeof header);
+        if (header.size < sizeof header)
+            break;
+        const size_t size = header.size < sizeof record ? header.size : sizeof record;
+        lost |= header.type == PERF_RECORD_LOST;
+        copy_out(ring, tail, record, size);
+        take_record(record, size, take);
+        tail += header.size;
+    }
+    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+    return some;
+}
+
+bool inheritance_events_drain(void (*take)(const struct change *))
+{
+    bool some = false;
+    for (int i = 0; i < ring_count; i++)
+        some |= drain(&rings[i], take);
+    return some;
+}
+
+bool inheritance_events_lost(void)
+{
+    const bool were_lost = lost;
+    lost = false;
+    return were_lost;
+}
+
+/* Not by a change to no events: that still wakes this thread, if only to find nothing. */
+void inheritance_events_listen(bool on)
+{
+    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};
+    for (int i = 0; i < ring_count; i++)
+        (void)epoll_ctl(epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, rings[i].fd, &wanted);
+}
+
+/* ---- set-up ---- */
+
+static bool open_ring(const struct perf_event_attr *event, int cpu)
+{
+    /* Only those that make a thread real-time, or end that: other programs' locks are nobody's business. */
+    static const char filter[] = "newprio < 100 || oldprio < 100";
+    struct ring *ring = &rings[ring_count];
+    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};
+    ring->fd = (int)syscall(SYS_perf_event_open, event, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (ring->fd < 0)
+        return errno == ENODEV || errno == EINVAL; /* no such CPU, or it is offline */
+    ring->page = mmap(NULL, page_bytes * (1 + RING_PAGES), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    ring_count++;
+    return ring->page != MAP_FAILED && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring->fd, &wanted) == 0 &&
+           ioctl(ring->fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
+}
+
+bool inheritance_events_open(const char *tracepoint, int epoll, uint64_t as)
+{
+    unsigned long long id;
+    if (sscanf(tracepoint, "%llu:%u:%u:%u", &id, &pid_at, &old_at, &new_at) != 4) {
+        errno = EINVAL;
+        return false;
+    }
+    const struct perf_event_attr event = {
+        .type = PERF_TYPE_TRACEPOINT,
+        .size = sizeof event,
+        .config = id,
+        .sample_period = 1,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+        .watermark = 1, /* each record wakes */
+        .wakeup_watermark = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .disabled = 1,
+    };
+    epoll_fd = epoll;
+    source = as;
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    for (int cpu = 0; cpu < cpus && cpu < CPUS_MAX; cpu++)
+        if (!open_ring(&event, cpu))
+            return false;
+    return ring_count > 0;
+}

@@ -1,0 +1,319 @@
+/* rtf-guard: sees to it that real-time threads have no more than they were granted where the kernel does not, as `rtf-guard --serve`
+ * beside the broker, with a SOCK_SEQPACKET socket as standard input: each datagram is one paragraph (lib/paragraph.h).
+ *
+ *   op=begin id tid started_by budget every + attributes, a pidfd, and an event    from here on; times in us. again=1: it may have been
+ *                                                                                  left suspended by one that was killed
+ *   op=end   id tid started_by                                                     the helper has it in hand: it is not made real-time any more
+ *   op=leave id                                                                    all are in force, but those that wait for a lock and lend, and
+ *                                                                                  not touched any more
+ *   op=yield id; op=rise id                                                        guard-rank.h: as FIFO, for now; as SCHED_DEADLINE
+ *   op=listen id, and a pipe; op=look id                                           promotions.h: here it is; read it
+ *
+ * What fails, and end, leave and rise in any case, is answered by id= and answer=ok|no. Without being asked it says
+ * event=suspended|lent|lost|asleep tid= started_by=, and times= how often; and event=blind|beneath reason= (below).
+ *
+ * It is a program of its own, and not part of the attach helper: that one waits for the kernel, in the middle of others' attachments,
+ * for up to tens of ms, and a runaway thread would have those. This one never waits for anything but the next thing to do, runs above the
+ * broker, and can do nothing but schedule. When the broker ends without a word, it does as for leave and ends, too. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "lending.h"
+#include "clock.h"
+#include "confine.h"
+#include "promotions.h"
+#include "guard-rank.h"
+#include "guarded-threads.h"
+#include "lock-memory.h"
+#include "paragraph.h"
+#include "send-fds.h"
+#include "capabilities.h"
+#include "units.h"
+
+enum { EVENTS = 64 };
+
+/* How often the broker hears of one thread. */
+static const int64_t tell_pause = INT64_C(10000000000);
+
+static int epoll = -1;
+
+enum { FROM_BROKER = 0, FROM_EXPECTED = -1, FROM_BOOSTS = -2 }; /* or a thread's id: from its event */
+
+static bool wait_on(int fd, int64_t as)
+{
+    struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = (uint64_t)as};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &wanted) == 0;
+}
+
+/* ---- to the broker ---- */
+
+static bool send_out(struct paragraph_output *output)
+{
+    paragraph_close(output);
+    bool sent = send_with_fd(STDIN_FILENO, output->data, output->length, -1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    paragraph_drop(output, output->length);
+    return sent;
+}
+
+static bool tell(const struct guarded *guarded, const char *what)
+{
+    static struct paragraph_output output;
+    paragraph_add(&output, "event", what);
+    paragraph_add_number(&output, "tid", (uint64_t)guarded->tid);
+    paragraph_add_number(&output, "started_by", guarded->started_by);
+    paragraph_add_number(&output, "times", guarded->untold);
+    return send_out(&output);
+}
+
+/* What is lent is not bounded: it is not seen (blind), or those who have it may keep the guard from running (beneath). */
+static bool tell_of_boosts(const char *event, int error)
+{
+    static struct paragraph_output output;
+    paragraph_add(&output, "event", event);
+    paragraph_add(&output, "reason", strerror(error));
+    return send_out(&output);
+}
+
+static void rise(void)
+{
+    static bool is_told;
+    if (!guard_rank_rise() && !is_told)
+        is_told = tell_of_boosts("beneath", errno);
+}
+
+/* The first time at once, then now and then, with their number. */
+static void tell_suspended(struct guarded *guarded, int64_t now)
+{
+    if (guarded->untold == 0 || now < guarded->tell_at || !tell(guarded, guarded->has_lent ? "lent" : "suspended"))
+        return;
+    guarded->tell_at = now + tell_pause;
+    guarded->untold = 0;
+    guarded->has_lent = false;
+}
+
+/* ---- from the broker ---- */
+
+static bool named_thread(const struct paragraph *request, pid_t *tid, uint64_t *started_by)
+{
+    uint64_t number;
+    if (paragraph_get_number(request, "tid", INT32_MAX, &number) != 1 || number == 0 || paragraph_get_number(request, "started_by", UINT64_MAX, started_by) != 1)
+        return false;
+    *tid = (pid_t)number;
+    return true;
+}
+
+/* us to ns; false: it is not there, or no time. */
+static bool get_time(const struct paragraph *request, const char *key, int64_t *ns)
+{
+    uint64_t us;
+    const bool got = paragraph_get_number(request, key, INT32_MAX, &us) == 1 && us > 0;
+    *ns = got ? (int64_t)us * 1000 : 0;
+    return got;
+}
+
+static const char *begin(const struct paragraph *request, int fds[2])
+{
+    pid_t tid;
+    uint64_t started_by;
+    int64_t runtime, period;
+    struct attributes granted;
+    const char *why = NULL;
+    if (!named_thread(request, &tid, &started_by) || !get_time(request, "budget", &runtime) || !get_time(request, "every", &period) ||
+        !attributes_get(request, "", &granted) || !policy_is_real_time(granted.policy) || fds[0] < 0)
+        return "begin without tid, started_by, budget, every, attributes or pidfd";
+    struct guarded wanted = {.tid = tid, .started_by = started_by, .granted = granted, .pidfd = fds[0], .event = fds[1],
+                             .window = {.runtime = runtime, .period = period}};
+    if (granted.policy == POLICY_DEADLINE) {
+        promotions_drain();
+        wanted.counted = promotions_forget(tid);
+    }
+    struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
+    const int event = fds[1];
+    fds[0] = fds[1] = -1;
+    if (granted.policy == POLICY_DEADLINE)
+        rise();
+    if (guarded == NULL)
+        return why;
+    if (event >= 0 && !wait_on(event, tid)) {
+        guarded_end(guarded);
+        return "its event cannot be waited for";
+    }
+    return NULL;
+}
+
+static const char *listen_to(int fd)
+{
+    promotions_from(fd);
+    return !lending_may_come_unseen() || wait_on(fd, FROM_EXPECTED) ? NULL : "the pipe cannot be waited for";
+}
+
+static void end(const struct paragraph *request)
+{
+    pid_t tid;
+    uint64_t started_by;
+    struct guarded *guarded = named_thread(request, &tid, &started_by) ? guarded_find(tid) : NULL;
+    if (guarded != NULL && guarded->started_by == started_by)
+        guarded_end(guarded);
+}
+
+static void leave_all(void)
+{
+    struct guarded *guarded;
+    while ((guarded = guarded_first()) != NULL)
+        guarded_leave(guarded);
+}
+
+static bool serve_one(const struct paragraph *request, int fds[2])
+{
+    static struct paragraph_output output;
+    const char *op = paragraph_get(request, "op"), *id = paragraph_get(request, "id"), *why = NULL;
+    if (op == NULL || id == NULL)
+        return false;
+    if (strcmp(op, "begin") == 0)
+        why = begin(request, fds);
+    else if (strcmp(op, "listen") == 0) {
+        why = listen_to(fds[0]);
+        fds[0] = -1;
+    } else if (strcmp(op, "look") == 0)
+        promotions_drain();
+    else if (strcmp(op, "yield") == 0)
+        guard_rank_fall();
+    else if (strcmp(op, "rise") == 0)
+        rise();
+    else if (strcmp(op, "end") == 0)
+        end(request);
+    else if (strcmp(op, "leave") == 0)
+        leave_all();
+    else
+        why = "unknown op";
+    if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "leave") != 0 && strcmp(op, "rise") != 0)
+        return true; /* what nobody waits for */
+    paragraph_add(&output, "id", id);
+    paragraph_add(&output, "answer", why == NULL ? "ok" : "no");
+    if (why != NULL)
+        paragraph_add(&output, "reason", why);
+    return send_out(&output);
+}
+
+/* False: the broker has gone. */
+static bool hear_broker(void)
+{
+    static struct paragraph_input input;
+    char bytes[PARAGRAPH_BYTES];
+    struct paragraph request;
+    const char *why;
+    int fds[2];
+    const ssize_t got = receive_with_fds(STDIN_FILENO, bytes, sizeof bytes, fds, 2);
+    if (got <= 0)
+        return got < 0 && (errno == EINTR || errno == EAGAIN);
+    const bool good = paragraph_feed(&input, bytes, (size_t)got) && paragraph_take(&input, &request, &why) == 1 && serve_one(&request, fds);
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return good;
+}
+
+/* ---- from the kernel ---- */
+
+static void hear_kernel(const struct epoll_event *ready, int64_t now)
+{
+    struct guarded *guarded = guarded_find((pid_t)ready->data.u64);
+    if (guarded == NULL || guarded->event < 0)
+        return; /* it has been let go since */
+    if ((ready->events & (EPOLLHUP | EPOLLERR)) != 0) {
+        (void)epoll_ctl(epoll, EPOLL_CTL_DEL, guarded->event, NULL);
+        if (guarded_lost(guarded))
+            (void)tell(guarded, "lost");
+        return;
+    }
+    guarded_used_up(guarded, now);
+    tell_suspended(guarded, now);
+}
+
+/* By a timeout of the call itself: with PREEMPT_RT a timerfd goes off by a thread of the kernel's (ktimers) on the CPU where it was set, which
+ * whoever is lent SCHED_DEADLINE there keeps from running. That of a real-time thread's own sleep does not (__hrtimer_init_sleeper). */
+static int wait_for_events(struct epoll_event *ready)
+{
+    const int64_t of_boosts = lending_deadline(), of_windows = guarded_deadline(), due = of_boosts < of_windows ? of_boosts : of_windows;
+    const int64_t now = due == INT64_MAX ? 0 : monotonic_now(), left = due > now ? due - now : 0;
+    const struct timespec time = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+    return epoll_pwait2(epoll, ready, EVENTS, due == INT64_MAX ? NULL : &time, NULL);
+}
+
+/* What the kernel says comes first: who floods the broker's spool must not win time for his threads. */
+static bool turn(void)
+{
+    struct epoll_event ready[EVENTS];
+    struct guarded *lender, *sleeper;
+    bool open = true;
+    const int count = wait_for_events(ready);
+    const int64_t now = monotonic_now();
+    for (int i = 0; i < count; i++) {
+        if (ready[i].data.u64 == (uint64_t)FROM_EXPECTED)
+            lending_expected(now);
+        else if (ready[i].data.u64 == (uint64_t)FROM_BOOSTS)
+            lending_ready(now);
+        else if (ready[i].data.u64 != FROM_BROKER)
+            hear_kernel(&ready[i], now);
+    }
+    while ((lender = lending_expire(now)) != NULL)
+        tell_suspended(lender, now);
+    while ((sleeper = guarded_resume(now)) != NULL)
+        (void)tell(sleeper, "asleep");
+    for (int i = 0; i < count; i++)
+        if (ready[i].data.u64 == FROM_BROKER)
+            open = hear_broker();
+    return open;
+}
+
+/* ---- set-up ---- */
+
+static bool confine(void)
+{
+    enum { END_OF_LIST = -1 };
+    const bool hidden = confine_proc_is_hidden();
+    const int powers[] = {CAP_SYS_NICE, CAP_IPC_LOCK, hidden ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+    static const struct confine_path files[] = {{"/proc", MAY_READ}, {0}};
+    static const char *const calls[] = {
+        "sched_setattr", "sched_setscheduler", "sched_setaffinity", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority",
+        "epoll_pwait2", "epoll_ctl", "poll", "ppoll", "read", "pread64", "recvmsg", "sendmsg", "open", "openat", "close", "fstat", "newfstatat",
+        "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "mmap", "munmap", "mremap", "brk", "madvise", "pidfd_open", "rt_sigreturn", "restart_syscall", "futex",
+        "exit", "exit_group", "lseek", "write", NULL};
+    if (!confine_for_good() || !capabilities_keep(powers))
+        return false;
+    if (!hidden)
+        (void)confine_files(files); /* the broker has said whether there is such a thing */
+    return confine_calls(calls);
+}
+
+int main(int argc, char **argv)
+{
+    cpu_set_t domains;
+    if (argc != 4 || strcmp(argv[1], "--serve") != 0 || (argv[3][0] != '\0' && !parse_cpus(argv[3], &domains))) {
+        fprintf(stderr, "rtf-guard: only the broker starts this program, as rtf-guard --serve TRACEPOINT DOMAINS\n");
+        return EX_USAGE;
+    }
+    if (argv[3][0] == '\0')
+        CPU_ZERO(&domains);
+    guard_rank_begin(&domains);
+    (void)memory_lock(0);
+    epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (!lending_open(argv[2], epoll, (uint64_t)FROM_BOOSTS))
+        (void)tell_of_boosts("blind", errno);
+    if (epoll < 0 || !wait_on(STDIN_FILENO, FROM_BROKER) || !confine()) {
+        fprintf(stderr, "rtf-guard: %s\n", strerror(errno));
+        return EX_OSERR;
+    }
+    while (turn())
+        ;
+    leave_all();
+    return EX_OK;
+}

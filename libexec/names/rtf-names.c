@@ -1,0 +1,148 @@
+/* Asks the account database for the broker, which must never wait for one (a directory server may be slow or
+ * down). A filter over paragraphs on standard input and output:
+ *
+ *   op=user id=N uid=U   uid=U, answer=ok, name= (absent: no such account), groups= (names, comma-separated),
+ *                        gids= (all of the account's groups, comma-separated); when they are many, several
+ *                        paragraphs, answer=more before the last
+ *   op=known id=N name=X   answer=ok when X is a user name, or with a leading @ a group name; else answer=no */
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "lock-memory.h"
+#include "paragraph.h"
+#include "usage.h"
+#include "units.h"
+
+enum { GROUPS_MAX = 65536, LIST = 3000 }; /* the kernel's own limit; bytes of a list in one paragraph */
+
+/* Names that acl.conf can name: anything else (blanks, commas) is not worth a way to write it. */
+static bool name_is_plain(const char *name)
+{
+    for (const char *at = name; *at != '\0'; at++)
+        if (*at <= ' ' || *at > '~' || *at == ',')
+            return false;
+    return *name != '\0';
+}
+
+struct lists {
+    char names[LIST], gids[LIST];
+};
+
+static bool has_room(const char list[static LIST], const char *item)
+{
+    return strlen(list) + strlen(item) + 2 <= LIST;
+}
+
+static void append(char list[static LIST], const char *item)
+{
+    size_t length = strlen(list);
+    snprintf(list + length, LIST - length, "%s%s", length == 0 ? "" : ",", item);
+}
+
+static void add_lists(struct paragraph_output *output, struct lists *lists)
+{
+    paragraph_add(output, "groups", lists->names);
+    paragraph_add(output, "gids", lists->gids);
+    lists->names[0] = lists->gids[0] = '\0';
+}
+
+/* All of them or none: a group that was left out would be a bound that does not bind. */
+static bool add_groups(struct paragraph_output *output, const char *id, uid_t uid, const gid_t *groups, int count)
+{
+    struct lists lists = {"", ""};
+    for (int i = 0; i < count; i++) {
+        char number[16];
+        const struct group *group = getgrgid(groups[i]);
+        const char *name = group != NULL && name_is_plain(group->gr_name) ? group->gr_name : NULL;
+        snprintf(number, sizeof number, "%u", groups[i]);
+        if (name != NULL && strlen(name) >= LIST / 2)
+            return false;
+        if (!has_room(lists.gids, number) || (name != NULL && !has_room(lists.names, name))) {
+            add_lists(output, &lists);
+            paragraph_add(output, "answer", "more");
+            paragraph_close(output);
+            paragraph_add(output, "id", id);
+            paragraph_add_number(output, "uid", uid);
+        }
+        append(lists.gids, number);
+        if (name != NULL)
+            append(lists.names, name);
+    }
+    add_lists(output, &lists);
+    return true;
+}
+
+static void answer_user(struct paragraph_output *output, const char *id, uid_t uid)
+{
+    int count = GROUPS_MAX;
+    const struct passwd *account = getpwuid(uid);
+    paragraph_add_number(output, "uid", uid);
+    if (account == NULL || !name_is_plain(account->pw_name)) {
+        paragraph_add(output, "answer", "ok");
+        return;
+    }
+    gid_t *groups = malloc(GROUPS_MAX * sizeof *groups);
+    bool all = groups != NULL && getgrouplist(account->pw_name, account->pw_gid, groups, &count) >= 0;
+    paragraph_add_format(output, "name", "%.255s", account->pw_name);
+    all = all && add_groups(output, id, uid, groups, count);
+    paragraph_add(output, "answer", all ? "ok" : "no");
+    free(groups);
+}
+
+static void answer_known(struct paragraph_output *output, const char *name)
+{
+    bool known = name[0] == '@' ? getgrnam(name + 1) != NULL : getpwnam(name) != NULL;
+    paragraph_add(output, "answer", known ? "ok" : "no");
+}
+
+static void answer(struct paragraph_output *output, const struct paragraph *request)
+{
+    uint64_t uid;
+    const char *op = paragraph_get(request, "op"), *name = paragraph_get(request, "name");
+    const char *id = paragraph_get(request, "id");
+    if (id == NULL)
+        id = "";
+    paragraph_add(output, "id", id);
+    if (op != NULL && strcmp(op, "user") == 0 && paragraph_get_number(request, "uid", UINT32_MAX, &uid) == 1)
+        answer_user(output, id, (uid_t)uid);
+    else if (op != NULL && strcmp(op, "known") == 0 && name != NULL)
+        answer_known(output, name);
+    else
+        paragraph_add(output, "answer", "no");
+    paragraph_close(output);
+}
+
+int main(int argc, char **argv)
+{
+    int how;
+    if (usage_asked(argc, argv, "rtf-names", "< PARAGRAPHS", &how))
+        return how;
+    static struct paragraph_input input;
+    static struct paragraph_output output;
+    struct paragraph request;
+    const char *why;
+    (void)prctl(PR_SET_DUMPABLE, 0); /* plugins are of the same user, and may not write into its memory */
+    (void)memory_lock_without_power(MCL_ONFAULT); /* who asks must not wait for the disk */
+    while (paragraph_fill(&input, STDIN_FILENO) > 0) {
+        int taken;
+        while ((taken = paragraph_take(&input, &request, &why)) == 1)
+            answer(&output, &request);
+        if (taken < 0)
+            return EX_DATAERR;
+        for (size_t written = 0; written < output.length;) {
+            ssize_t put = write(STDOUT_FILENO, output.data + written, output.length - written);
+            if (put < 0)
+                return EX_IOERR;
+            written += (size_t)put;
+        }
+        paragraph_drop(&output, output.length);
+    }
+    return EX_OK;
+}
