@@ -27,15 +27,22 @@ WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototyp
 SANITIZE =
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 
-# Which headers a source file sees, besides those beside it: nobody reaches into another program. Tests see everything.
+# Rooms: directories whose sources make programs. A program is its own source, what it needs of its room, and of lib/.
 BROKER   := libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
+ROOMS    := attach guard adopter names log publisher net disk rtkit admin
+BROKER_SRC := $(wildcard $(BROKER:%=%/*.c))
+of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
+
+# Which headers a source file sees, besides those beside it. A program sees no header of another program, unless it names the room: "guard/promotions.h".
+# Tests see everything.
 NL_CFLAGS := $(shell pkg-config --cflags libnl-route-3.0)
 FUSE_CFLAGS := $(shell pkg-config --cflags fuse3)
-sees    = -Ilib -Ilib/librtf $(if $(filter libexec/% test/%,$(1)),-Ilibexec/attach -Ilibexec/guard -Ilibexec/adopter) $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) $(if $(filter libexec/front/%,$(1)),-Ilibexec/preload) \
+sees    = -Ilib -Ilib/librtf $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) \
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
-LIBEXEC  = rtf-brokerd rtf-reader rtf-adopter rtf-attach rtf-guard rtf-detach rtf-partition rtf-names rtf-logger rtf-publisher rtf-threads rtf-order rtf-rtkit rtf-net rtf-disk rtf-probe rtf-brokers rtf-as-user
+of_rooms = $(notdir $(basename $(wildcard $(ROOMS:%=libexec/%/rtf-*.c))))
+LIBEXEC := rtf-brokerd rtf-reader $(of_rooms)
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): in shell; in C, with the programs that read logs and status.json for commands in shell; and what commands in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
@@ -48,17 +55,7 @@ MUSE     = analyse run
 MUSE_SH  = report sweep
 MAN      := $(notdir $(basename $(wildcard man/*.scd)))
 
-ENFORCE_SRC = lib/scheduling.c lib/retry.c lib/demote.c lib/kernel-refusal.c lib/apply-result.c lib/cpuset-leaf.c lib/cpuset-domains.c lib/cgroup.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c
-BROKER_SRC := $(wildcard $(BROKER:%=%/*.c))
-of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
-SPEC_SRC   := $(wildcard lib/spec.c lib/spec-*.c)
-READER_SRC := $(wildcard libexec/reader/*.c)
-NET_SRC    := $(wildcard libexec/net/*.c)
-DISK_SRC   := $(wildcard libexec/disk/*.c)
-RTKIT_SRC  := $(wildcard libexec/rtkit/*.c)
-MUSE_SRC   = $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c)
-PLUGIN_SRC := $(filter-out $(PLUGINS:%=plugins/%.c),$(wildcard plugins/*.c))
-SOURCES    := $(wildcard bin/*.c test/library/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c lib/librtf/*.c libexec/*/*.c libexec/front/request/*.c plugins/*.c test/*.c test/unit/*.c test/attack/*.c test/bench/*.c test/fuzz/*.c test/oracle/*.c test/experiments/*.c) $(BROKER_SRC) $(READER_SRC) $(RTKIT_SRC) $(NET_SRC) $(DISK_SRC) $(wildcard libexec/muse/*.c libexec/preload/*.c)
+SOURCES  := $(sort $(wildcard bin/*.c test/*.c test/*/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c lib/librtf/*.c libexec/*/*.c libexec/front/request/*.c plugins/*.c) $(BROKER_SRC))
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
@@ -95,86 +92,53 @@ help:
 	@sed -n 's/^#: //p' Makefile
 man: $(MAN:%=$(B)/man/%)
 
-CLIENT  := $(wildcard lib/librtf/client*.c)
-DISK_OPTION = lib/disk-option.c lib/disk-place.c lib/name.c
-# Options that say what a thread needs, and signals that are held back until the answer.
-NEEDS_OPTIONS = $(DISK_OPTION) lib/net-option.c lib/held-signals.c
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/bin/rtf-run:            $(call objects,bin/rtf-run.c bin/child.c bin/ready.c bin/names.c $(CLIENT) $(NEEDS_OPTIONS) lib/notify.c lib/units.c lib/options.c)
-$(B)/bin/rtf-wait:           $(call objects,bin/rtf-wait.c bin/room.c $(CLIENT) lib/units.c lib/options.c)
-$(B)/libexec/front/rtf-top:  $(call objects,$(addprefix libexec/front/,rtf-top.c top-rows.c top-screen.c top-cpus.c journal.c states.c) lib/thread.c lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/paragraph.c $(CLIENT) lib/units.c lib/options.c)
-# Commands that ask the broker for something: libexec/front/request is what they share.
-REQUEST := $(wildcard libexec/front/request/*.c) $(NEEDS_OPTIONS) lib/paragraph.c lib/units.c
-$(addprefix $(B)/libexec/front/,rtf-declare rtf-change rtf-detach rtf-release rtf-attach rtf-what-if rtf-show rtf-adopt rtf-plugins): $(B)/libexec/front/%: $(call objects,libexec/front/%.c) $(call objects,$(REQUEST) $(CLIENT))
-$(addprefix $(B)/libexec/front/,rtf-what-if rtf-show): $(call objects,libexec/front/as-user.c)
-$(B)/libexec/front/rtf-show: $(call objects,libexec/front/serving.c lib/thread-json.c lib/thread.c)
-$(B)/libexec/front/rtf-adopt: $(call objects,lib/thread.c)
-$(B)/libexec/front/rtf-plugins: $(call objects,$(addprefix libexec/front/,in-force.c serving.c))
-$(B)/libexec/front/log-lines: $(call objects,libexec/front/log-lines.c libexec/front/request/grant-text.c $(CLIENT) lib/units.c lib/options.c)
-$(B)/libexec/front/status-lines: $(call objects,$(addprefix libexec/front/,status-lines.c in-force.c serving.c) $(CLIENT) lib/units.c lib/options.c)
-$(B)/libexec/front/rtf-every: $(call objects,libexec/front/rtf-every.c $(CLIENT) lib/units.c lib/options.c)
-$(B)/libexec/front/rtf-preload: $(call objects,libexec/front/rtf-preload.c libexec/preload/profile.c $(CLIENT) lib/units.c lib/options.c)
-$(B)/libexec/front/rtf-ls:   $(call objects,$(addprefix libexec/front/,rtf-ls.c journal.c serving.c states.c) lib/resource.c lib/wire.c lib/disk.c lib/name.c $(CLIENT) lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-attach:     $(call objects,libexec/attach/rtf-attach.c libexec/attach/rt-limit.c libexec/attach/task-events.c lib/confine.c lib/capabilities.c lib/send-fds.c libexec/attach/one-shot.c $(ENFORCE_SRC) lib/options.c)
-$(B)/libexec/rtf-guard:      $(call objects,libexec/guard/rtf-guard.c libexec/guard/guard-rank.c libexec/guard/guarded-threads.c libexec/guard/lending.c libexec/guard/inheritance-events.c libexec/guard/promotions.c libexec/guard/budget-window.c libexec/guard/suspension.c lib/clock.c lib/confine.c lib/capabilities.c lib/send-fds.c $(ENFORCE_SRC))
-$(B)/libexec/rtf-detach:     $(call objects,libexec/attach/rtf-detach.c libexec/attach/one-shot.c $(ENFORCE_SRC) lib/options.c)
-$(B)/libexec/rtf-partition:  $(call objects,libexec/admin/rtf-partition.c lib/cpuset-domains.c lib/run-directory.c lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-names:      $(call objects,libexec/names/rtf-names.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-logger:     $(call objects,libexec/log/rtf-logger.c lib/confine.c lib/capabilities.c)
-$(B)/libexec/rtf-publisher:  $(call objects,libexec/publisher/rtf-publisher.c lib/confine.c lib/capabilities.c lib/units.c)
-$(B)/libexec/rtf-threads:    $(call objects,libexec/admin/rtf-threads.c lib/thread-json.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-order:      $(call objects,libexec/admin/rtf-order.c lib/clock.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-reader:     $(call objects,$(READER_SRC) lib/clock.c lib/snapshot.c lib/nearest-word.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/confine.c lib/send-fds.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-rtkit:      $(call objects,$(RTKIT_SRC) $(CLIENT) lib/confine.c lib/capabilities.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-net:        $(call objects,$(NET_SRC) lib/helper-loop.c lib/confine.c lib/capabilities.c lib/send-fds.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-disk:       $(call objects,$(DISK_SRC) lib/helper-loop.c lib/register.c lib/run-directory.c lib/cgroup.c lib/clock.c lib/confine.c lib/capabilities.c lib/send-fds.c lib/thread.c lib/name.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-probe:      $(call objects,libexec/admin/rtf-probe.c lib/disk-place.c lib/clock.c lib/name.c)
-$(B)/libexec/rtf-brokers:    $(call objects,libexec/admin/rtf-brokers.c lib/register.c lib/run-directory.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-as-user:    $(call objects,libexec/admin/rtf-as-user.c $(CLIENT) lib/clock.c lib/confine.c lib/capabilities.c lib/thread.c lib/paragraph.c lib/units.c lib/options.c)
-$(B)/libexec/rtf-adopter:    $(call objects,libexec/adopter/rtf-adopter.c libexec/adopter/moved-aside.c lib/confine.c lib/capabilities.c lib/send-fds.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/libexec/rtf-brokerd:    $(call objects,$(BROKER_SRC) lib/clock.c lib/snapshot.c lib/nearest-word.c $(SPEC_SRC) lib/resource.c lib/wire.c lib/disk.c lib/name.c lib/cgroup.c lib/confine.c lib/capabilities.c lib/send-fds.c lib/run-directory.c lib/register.c lib/notify.c lib/thread.c lib/tick.c lib/paragraph.c lib/units.c lib/options.c)
-$(PLUGINS:%=$(B)/libexec/plugins/%): $(B)/libexec/plugins/%: $(B)/obj/plugins/%.o $(call objects,$(PLUGIN_SRC) lib/nearest-word.c lib/paragraph.c lib/units.c lib/wire.c lib/disk.c)
+# What programs share. The linker takes what a program needs.
+LIB  = $(B)/lib.a
+$(LIB): $(call objects,$(wildcard lib/*.c lib/librtf/*.c))
 
-$(B)/libexec/muse/analyse:   $(call objects,libexec/muse/analyse.c libexec/muse/result.c $(MUSE_SRC) lib/units.c lib/options.c)
-$(B)/libexec/muse/run:       $(call objects,$(addprefix libexec/muse/,run.c command.c drain.c events.c experiment.c load.c phases.c remote.c reserve.c samples.c) $(CLIENT) lib/clock.c lib/units.c lib/options.c)
+# $(call room,DIRECTORY,WHERE PROGRAMS GO,PROGRAMS,SOURCES OF OTHER ROOMS): each program is one source of the directory; all others are for whichever needs them.
+define room
+$(B)/$(1).a: $(call objects,$(filter-out $(3:%=$(1)/%.c),$(wildcard $(1)/*.c)) $(4))
+$(3:%=$(2)/%): $(2)/%: $(B)/obj/$(1)/%.o $(B)/$(1).a $(LIB)
+endef
+$(eval $(call room,bin,$(B)/bin,$(BIN)))
+$(foreach name,$(ROOMS),$(eval $(call room,libexec/$(name),$(B)/libexec,$(notdir $(basename $(wildcard libexec/$(name)/rtf-*.c))))))
+$(eval $(call room,libexec/front,$(B)/libexec/front,$(FRONT_C),$(wildcard libexec/front/request/*.c) libexec/preload/profile.c))
+$(eval $(call room,libexec/muse,$(B)/libexec/muse,$(MUSE)))
+$(eval $(call room,plugins,$(B)/libexec/plugins,$(PLUGINS)))
+$(B)/libexec/rtf-brokerd: $(call objects,$(BROKER_SRC)) $(LIB)
+$(B)/libexec/rtf-reader:  $(call objects,$(wildcard libexec/reader/*.c)) $(LIB)
+
+$(B)/%.a:
+	@mkdir -p $(@D)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+# Libraries: a program is linked with those of this list that it uses, and with these.
+LDLIBS = -Wl,--as-needed -ljansson -lcap-ng -lseccomp
+$(B)/libexec/front/rtf-top: LDLIBS += -lncurses
+$(B)/libexec/rtf-net:       LDLIBS += -lnl-route-3 -lnl-3
+$(B)/libexec/rtf-rtkit:     LDLIBS += -lsystemd
+$(MUSE:%=$(B)/libexec/muse/%): LDLIBS += -lm
+$(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
+# One is started whenever a user comes back: without a dynamic linker in half the time. STATIC= for one with it; sanitizers need it.
+STATIC ?= $(if $(SANITIZE),,-static-pie)
+$(B)/libexec/rtf-reader:    LDFLAGS += $(STATIC)
 # All pairs of marks: what vectors are for.
 $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
-$(B)/experiments/jobs:       $(call objects,test/experiments/jobs.c)
-$(B)/experiments/negotiation: $(call objects,$(addprefix test/bench/,negotiation.c client.c samples.c))
-
-$(BIN:%=$(B)/bin/%) $(FRONT_C:%=$(B)/libexec/front/%) $(B)/libexec/rtf-threads: LDLIBS = -ljansson
-$(B)/libexec/front/rtf-top: LDLIBS += -lncurses
-$(MUSE:%=$(B)/libexec/muse/%): LDLIBS = -ljansson -lm
-$(B)/libexec/rtf-brokerd: LDLIBS = -ljansson -lcap-ng -lseccomp
-$(B)/libexec/rtf-reader: LDLIBS = -ljansson -lseccomp
-$(B)/libexec/rtf-attach $(B)/libexec/rtf-adopter $(B)/libexec/rtf-logger $(B)/libexec/rtf-publisher $(B)/libexec/rtf-guard: LDLIBS = -lcap-ng -lseccomp
-$(B)/libexec/rtf-names: LDLIBS = -lcap-ng
-$(B)/libexec/rtf-as-user: LDLIBS = -ljansson -lcap-ng -lseccomp
-$(B)/libexec/rtf-disk: LDLIBS = -lcap-ng -lseccomp
-$(B)/libexec/rtf-net: LDLIBS = -lcap-ng -lseccomp -lnl-route-3 -lnl-3
-$(B)/libexec/rtf-rtkit: LDLIBS = -ljansson -lcap-ng -lseccomp -lsystemd
-# One is started whenever a user comes back: without a dynamic linker in half the time. STATIC= for one with it; sanitizers need it.
-STATIC ?= $(if $(SANITIZE),,-static-pie)
-$(B)/libexec/rtf-reader: LDFLAGS += $(STATIC)
-$(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
-
-ORACLE = $(B)/test/oracle $(B)/test/acceptance
-$(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o \
-    $(call objects,test/oracle/generate.c test/oracle/simulate.c test/oracle/plugin-process.c lib/paragraph.c lib/units.c)
-$(ORACLE): LDLIBS = -ljansson -lm
-
-$(B)/test/periodic: $(call objects,test/experiments/periodic.c lib/units.c)
 # What the tests look with, and attacks that are made on other kernels, too (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit $(B)/test/reuse
+TOOLS   = $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-TOOLS = $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
-$(filter-out $(ATTACKS) $(B)/bed/%,$(TOOLS)): $(B)/test/%: $(B)/obj/test/%.o
-$(B)/bed/slow-disk: $(call objects,contrib/bed/slow-disk.c)
-$(B)/test/overrun: $(call objects,libexec/guard/suspension.c lib/clock.c $(ENFORCE_SRC))
+$(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client: $(B)/test/%: $(B)/obj/test/%.o
+$(B)/test/overrun:      $(B)/libexec/guard.a $(LIB)
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
-$(B)/bed/slow-disk: LDLIBS = -lfuse3
+$(B)/bed/slow-disk:     $(call objects,contrib/bed/slow-disk.c)
+$(B)/bed/slow-disk:     LDLIBS = -lfuse3
+LINKED = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(FRONT_C:%=$(B)/libexec/front/%) $(MUSE:%=$(B)/libexec/muse/%) $(PLUGINS:%=$(B)/libexec/plugins/%) $(TOOLS)
 
 $(MUSE_SH:%=$(B)/libexec/muse/%): $(B)/libexec/muse/%: libexec/muse/%
 	@mkdir -p $(@D)
@@ -195,11 +159,6 @@ $(addprefix $(B)/libexec/front/,$(FRONT_SED)): $(B)/libexec/front/%: libexec/fro
 $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: libexec/front/%
 	@mkdir -p $(@D)
 	install $< $@
-OURS = $(B)/bin/rtf $(MUSE_SH:%=$(B)/libexec/muse/%) $(SCRIPT:%=$(B)/libexec/%) $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA) $(FRONT_SED))
-
-$(filter-out $(OURS),$(PROGRAMS)) $(ORACLE) $(B)/test/periodic $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bench/bench $(B)/bench/paper $(B)/bench/library $(B)/bench/clients $(B)/bench/users $(B)/bench/single $(B)/bench/flood $(B)/bench/muse-mark $(B)/bench/muse-disturbance:
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # What rtf preload puts in front of libc.
 $(PRELOAD): $(patsubst %.c,$(B)/pic/%.o,$(wildcard libexec/preload/*.c) $(LIBRARY_SRC)) libexec/preload/preload.map
@@ -237,33 +196,6 @@ install-tools: $(TOOLS)
 check: all $(TOOLS) unit
 	test/run $(TESTS)
 
-# What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
-# needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(MUSE_UNITS)
-MUSE_UNITS = muse-supply muse-marks muse-phases
-EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
-unit: $(UNITS:%=$(B)/unit/%)
-	test/unit/run $^
-$(MUSE_UNITS:%=$(B)/unit/%): $(call objects,$(MUSE_SRC))
-$(MUSE_UNITS:%=$(B)/unit/%): LDLIBS = -lm
-$(B)/unit/muse-phases: $(call objects,libexec/muse/phases.c)
-$(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -ljansson $(LDLIBS)
-$(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
-$(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
-$(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
-$(B)/unit/reader-files: LDLIBS = $(B)/unit/rtf.a -ljansson
-$(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
-$(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
-# Not worth compiling once more under sanitizers: what no unit test has come to.
-NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/%) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjustments.c \
-    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c claims.c ask-plugins.c neighbours.c refusals.c directories.c place.c recover.c) \
-    $(addprefix lib/,client-% rtf-% confine.c disk-option.c held-signals.c net-option.c notify.c options.c capabilities.c register.c run-directory.c)
-$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/budget-window.c) Makefile
-	@mkdir -p $(@D)
-	rm -f $@
-	$(AR) rcs $@ $(filter %.o,$^)
-
 # The tests in test/fault at every system call instead of some, with 2,000 random kills: hours. And a million requests.
 faults: all $(TOOLS)
 	IDENTITY_ROUNDS=20 BATS_TEST_TIMEOUT=14400 test/run test/attack/identity.bats
@@ -276,59 +208,6 @@ faults: all $(TOOLS)
 soak: all $(TOOLS)
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
 
-# How long a single user waits for a verdict while another floods the spool; and 49 users for 1,000 verdicts, while the fiftieth does.
-fairness: programs $(B)/bench/single $(B)/bench/clients $(B)/bench/flood
-	BUILD=$(B) test/bench/fairness-single $(if $(QUICK),2)
-	BUILD=$(B) test/bench/fairness $(if $(QUICK),1)
-# What 1,000 users cost, and how long the first spec of each takes.
-crowd: programs $(B)/bench/users
-	BUILD=$(B) test/bench/crowd
-# What it costs to ask, against the bare floor. QUICK=1: in less than a minute.
-bench: programs $(B)/bench/bench $(B)/bench/clients
-	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--quick) $(OPTIONS)
-$(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c operations.c flat.c others.c domain.c broker.c client.c floor.c samples.c) lib/cgroup.c lib/thread.c lib/paragraph.c lib/units.c)
-$(B)/bench/bench:   LDLIBS = -ljansson
-# Figures 3 to 5 of paper 000. QUICK=1: in some minutes instead of hours. The pictures need gnuplot.
-bench-paper: programs $(B)/bench/paper
-	@mkdir -p $(B)/bench/figures
-	$(B)/bench/paper --build $(B) --output $(B)/bench/figures $(if $(QUICK),--quick) $(OPTIONS)
-	cd $(B)/bench/figures && gnuplot $(CURDIR)/test/bench/paper.gnuplot
-$(B)/bench/paper:   $(call objects,$(addprefix test/bench/,paper.c broker.c client.c samples.c))
-$(B)/bench/paper:   LDLIBS = -lcap-ng
-# rtf_spec_create against bench's own client.
-bench-library: programs $(B)/bench/library
-	$(B)/bench/library $(B) $(if $(QUICK),200)
-$(B)/bench/library: $(call objects,$(addprefix test/bench/,library.c broker.c client.c samples.c)) $(B)/lib/librtf.a
-$(B)/bench/library: LDLIBS = -ljansson -pthread
-$(B)/bench/clients: $(call objects,test/bench/clients.c)
-$(B)/bench/users:   $(call objects,test/bench/users.c)
-$(B)/bench/single:  $(call objects,$(addprefix test/bench/,single.c client.c samples.c))
-$(B)/bench/flood:   $(call objects,test/attack/flood.c)
-
-# Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.
-oracle: programs $(B)/test/oracle
-	$(B)/test/oracle --sets 100000 $(B)/libexec/plugins
-
-# How much each mode admits. The data are kept with the sources; the picture needs gnuplot.
-acceptance: programs $(B)/test/acceptance
-	$(B)/test/acceptance $(B)/libexec/plugins > test/oracle/acceptance.data.new
-	mv test/oracle/acceptance.data.new test/oracle/acceptance.data
-
-man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
-	gnuplot -e 'set terminal svg size 1150,520 dynamic background "white" font "sans,13"' $< > $@.new && mv $@.new $@
-
-# MakeThreadRealtime of rtf-rtkit against RealtimeKit's. Needs Debian's dbus, rtkit and polkitd.
-bench-rtkit: programs $(B)/test/rtkit-client
-	BUILD=$(B) test/bench/rtkit
-
-# How long an analysis takes, what a mark costs, whether one is lost, and what that takes from who is measured. QUICK=1: without the million, and half
-# a minute of marks. ONLY=disturbance: only the last.
-bench-muse: programs $(B)/bench/muse-mark $(B)/bench/muse-disturbance
-	BUILD=$(B) test/bench/muse
-$(B)/bench/muse-mark: $(call objects,test/bench/muse-mark.c)
-$(B)/bench/muse-disturbance: $(call objects,test/bench/muse-disturbance.c $(addprefix libexec/muse/,command.c drain.c experiment.c load.c phases.c reserve.c) $(CLIENT) lib/units.c)
-$(B)/bench/muse-disturbance: LDLIBS = -ljansson -lm
-
 # The experiments of paper 004 (contrib/muse), on all CPUs. QUICK=1: some minutes instead of an hour.
 muse-experiments: programs
 	BUILD=$(CURDIR)/$(B) contrib/muse/run
@@ -340,46 +219,11 @@ check-sanitized:
 unit-sanitized:
 	$(MAKE) --no-print-directory $(SANITIZED) unit
 
-# Each parser takes random bytes for so many seconds, beginning with the inputs in test/fuzz/corpus (test/fuzz/seeds). Needs clang and libclang-rt-dev.
-SECONDS ?= 60
-FUZZERS = spec acl plugins-conf plugin helper state reader adopter muse-experiment muse-marks
-fuzzers: $(FUZZERS:%=$(B)/fuzz/%)
-fuzz: fuzzers
-	test/fuzz/run $(B)/fuzz $(SECONDS) $(FUZZERS)
-
-FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g \
-    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call of_broker,config-lines.c $(1)) \
-    $(SPEC_SRC) $(addprefix lib/,clock.c nearest-word.c resource.c wire.c disk.c name.c snapshot.c paragraph.c units.c thread.c tick.c $(2)))
-$(B)/fuzz/plugins-conf: $(call fuzzed)
-$(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
-# What every resource is by, and what that needs of the ledger.
-KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.c background.c
-$(B)/fuzz/state: $(call fuzzed,$(KINDS) expiry.c wait-queue.c memory.c loop.c timers.c)
-$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) coprocess.c loop.c timers.c,send-fds.c)
-$(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl.c acl-judge.c names.c fair-queue.c coprocess.c loop.c timers.c,send-fds.c)
-$(addprefix $(B)/fuzz/,muse-experiment muse-marks): $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c $(MUSE_SRC) lib/units.c)
-$(addprefix $(B)/fuzz/,muse-experiment muse-marks): LDLIBS = -lm
-$(FUZZERS:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/obj/test/fuzz/%.o
-	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson $(LDLIBS)
-$(B)/fuzz/obj/%.o: %.c
-	@mkdir -p $(@D)
-	clang $(FUZZ_FLAGS) $(call sees,test/$<) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
-
-# What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
-experiments: all $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bed/slow-disk
-	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway negotiation readers streams case-study; do \
-	    test/experiments/$$experiment || status=1; done; exit $$status
-
-# Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
-lateness: programs $(B)/test/periodic $(B)/test/kernel-view
-	test/experiments/lateness --build $(B) $(if $(QUICK),--sets 2 --seconds 3) $(OPTIONS)
-
 # Under Debian's own kernels (also PREEMPT_RT) and systemd, in virtual machines. Some minutes; too long for each change.
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/model/* contrib/muse/* contrib/mutate/run contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/admin/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/model/* contrib/muse/* contrib/mutate/run contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
 # What clangd compiles each file with.
 define compiled
@@ -407,7 +251,7 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	contrib/model/run --check
 
 # One stamp for each source: only what has changed is read again, and -j reads several at once.
-$(B)/lint/%.c: %.c .clang-tidy test/tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h libexec/*.h $(BROKER:%=%/*.h) libexec/reader/*.h plugins/*.h test/oracle/*.h test/*.h test/unit/*.h test/fuzz/*.h)
+$(B)/lint/%.c: %.c .clang-tidy test/tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h lib/librtf/*.h libexec/*/*.h $(BROKER:%=%/*.h) plugins/*.h test/*.h test/*/*.h)
 	@mkdir -p $(@D)
 	test/tidy $< -std=c17 -D_GNU_SOURCE -isystem test/lint $(call sees,$<)
 	@touch $@
@@ -485,6 +329,13 @@ uninstall:
 
 clean:
 	rm -rf build
+
+# Tests and measurements have their rules beside them; what they link goes to LINKED.
+-include test/unit/rules.mk test/fuzz/rules.mk test/oracle/rules.mk test/experiments/rules.mk test/bench/rules.mk
+
+$(LINKED):
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 -include $(patsubst %.c,$(B)/obj/%.d,$(SOURCES))
 -include $(patsubst %.c,$(B)/pic/%.d,$(SOURCES))

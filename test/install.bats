@@ -260,7 +260,7 @@ parsed_root() {
     make -C "$TREE" CFLAGS=-O0 3>&- >"$WORK/out"
     [ "$(find "$TREE/build" -type f -printf '%P %i %T@\n' | sort)" = "$before" ]
     # And a changed header is seen by what includes it.
-    touch "$TREE/lib/client.h"
+    touch "$TREE/lib/librtf/client.h"
     make -n -C "$TREE" CFLAGS=-O0 3>&- >"$WORK/out"
     grep -q 'bin/rtf-run.o' "$WORK/out"
     make -s -C "$TREE" clean

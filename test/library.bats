@@ -84,8 +84,8 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
 # bats test_tags=turn:0
 @test "64 threads create, attach, change, detach and release under ThreadSanitizer, also over a broker that is killed" {
     local sources
-    mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/rtf-*.c lib/client*.c lib/units.c)
-    (cd "$RTF_SOURCE" && cc -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Ilib -o "$WORK/storm" test/library/storm.c "${sources[@]}" -ljansson -pthread)
+    mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/librtf/*.c lib/units.c)
+    (cd "$RTF_SOURCE" && cc -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Ilib -Ilib/librtf -o "$WORK/storm" test/library/storm.c "${sources[@]}" -ljansson -pthread)
     broker_start --max-specs 200
     TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-2}" >"$WORK/out"
     [[ $(<"$WORK/out") =~ ^[1-9][0-9]*\ rounds$ ]]
@@ -105,7 +105,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
 
 @test "the library shows rtf_* and nothing else, the same in its header, its map, both forms and on rtf(3)" {
     local listed declared
-    listed=$(sed -n 's/^ *\(rtf_[a-z_]*\);$/\1/p' "$RTF_SOURCE/lib/librtf.map")
+    listed=$(sed -n 's/^ *\(rtf_[a-z_]*\);$/\1/p' "$RTF_SOURCE/lib/librtf/librtf.map")
     declared=$(sed 's,/\*.*\*/,,' "$RTF_STAGE/usr/include/rtf.h" | grep -v '^ \*' | grep -oE '\brtf_[a-z_]+\(' | tr -d '(' | sort -u)
     [ "$(sort <<<"$listed")" = "$declared" ] || { diff <(sort <<<"$listed") <(echo "$declared") >&2; false; }
     [ "$(nm -D --defined-only "$RTF_STAGE/usr/lib/librtf.so.0" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort)" = "$declared" ]

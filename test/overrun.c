@@ -16,7 +16,7 @@
 
 #include "clock.h"
 #include "scheduling.h"
-#include "suspension.h"
+#include "guard/suspension.h"
 
 enum stage { BEFORE, USES, OVERRAN, SLEEPS };
 static volatile enum stage *stage; /* shared with the child */

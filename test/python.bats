@@ -77,7 +77,7 @@ END
 }
 
 @test "each result of the library is an exception of its own" {
-    HEADER=$RTF_SOURCE/lib/rtf.h python <<'END'
+    HEADER=$RTF_SOURCE/lib/librtf/rtf.h python <<'END'
 import re
 known = {"SCHEDULE_FAIL": rtf.ScheduleFail, "ACL_FAIL": rtf.AclFail, "CONNECTION_ERR": rtf.NoBroker, "ATTACH_FAIL": rtf.AttachFail,
          "BAD_SPEC": rtf.BadSpec, "TIMEOUT": rtf.Timeout, "GONE": rtf.Gone}

@@ -8,7 +8,7 @@
 
 #include "client.h"
 #include "options.h"
-#include "profile.h"
+#include "preload/profile.h"
 #include "version.h"
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };

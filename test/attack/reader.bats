@@ -5,7 +5,7 @@ load attack
 prepare() {
     local objects=$RTF_SOURCE/build/obj
     [ -x "$BATS_FILE_TMPDIR/rtf-reader" ] || cc -std=c17 -D_GNU_SOURCE -O2 -I"$RTF_SOURCE/lib" -Wl,--wrap=files_begin -o "$BATS_FILE_TMPDIR/rtf-reader" \
-        "$BATS_TEST_DIRNAME/taken.c" "$objects"/libexec/reader/*.o "$objects"/lib/spec*.o "$objects"/lib/{clock,sighting,guess,resource,wire,disk,name,confine,pass,thread,paragraph,units}.o -ljansson -lcap-ng -lseccomp
+        "$BATS_TEST_DIRNAME/taken.c" "$objects"/libexec/reader/*.o "$RTF_SOURCE/build/lib.a" -ljansson -lcap-ng -lseccomp
     cp -a "$RTF_LIBEXEC" "$WORK/programs"
     install "$BATS_FILE_TMPDIR/rtf-reader" "$WORK/programs/rtf-reader"
     RTF_LIBEXEC=$WORK/programs

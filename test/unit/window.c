@@ -1,5 +1,5 @@
 /* libexec/guard/budget-window.c: how much of its runtime a guarded thread has when, in ms here. */
-#include "budget-window.h"
+#include "guard/budget-window.h"
 
 #include "unit.h"
 

@@ -11,7 +11,7 @@
 
 #include "coprocess.h"
 #include "event.h"
-#include "promotions.h"
+#include "guard/promotions.h"
 #include "resource-cpu.h"
 #include "transient.h"
 #include "plugin-lines.h"

@@ -23,7 +23,7 @@
 #include "serving.h"
 #include "spool.h"
 #include "launcher.h"
-#include "rt-limit.h"
+#include "attach/rt-limit.h"
 #include "tick.h"
 #include "units.h"
 

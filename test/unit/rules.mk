@@ -1,0 +1,26 @@
+# What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
+# needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
+UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(MUSE_UNITS)
+MUSE_UNITS = muse-supply muse-marks muse-phases
+EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
+unit: $(UNITS:%=$(B)/unit/%)
+	test/unit/run $^
+$(MUSE_UNITS:%=$(B)/unit/%): $(B)/libexec/muse.a
+$(MUSE_UNITS:%=$(B)/unit/%): LDLIBS = -lm
+$(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group -lcmocka -ljansson $(LDLIBS)
+$(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
+$(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
+$(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
+$(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
+$(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
+# Not worth compiling once more under sanitizers: what no unit test has come to.
+NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/%) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjustments.c \
+    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c claims.c ask-plugins.c neighbours.c refusals.c directories.c place.c recover.c) \
+    $(addprefix lib/,apply-result.c capabilities.c confine.c cpuset-domains.c cpuset-leaf.c demote.c disk-option.c held-signals.c helper-loop.c kernel-refusal.c net-option.c \
+    notify.c options.c register.c retry.c run-directory.c scheduling.c)
+$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/budget-window.c) Makefile
+	@mkdir -p $(@D)
+	rm -f $@
+	$(AR) rcs $@ $(filter %.o,$^)
+
