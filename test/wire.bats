@@ -214,7 +214,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
         broker_stop TERM
     }
     at "$near" tc qdisc add dev rtf0 root handle 7: pfifo limit 33
-    is_off_for 'interface rtf0 has a root qdisc that somebody has set (pfifo), and it is left alone'
+    is_off_for 'interface rtf0 has another root qdisc (pfifo), which rtf does not replace'
     at "$near" tc qdisc show dev rtf0 | grep -q 'pfifo 7: root .*limit 33p'
     at "$near" tc qdisc del dev rtf0 root
     rename rtf0 rtf1

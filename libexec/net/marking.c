@@ -37,14 +37,16 @@ bool marking_open(char reason[static MARKING_REASON])
     return why == NULL || fails(reason, why, errno);
 }
 
-/* ---- sockets that are there ---- */
+/* ---- existing sockets ---- */
 
 struct task {
     int pidfd;
     pid_t process;
     uid_t owner;
-    uint32_t from, to; /* the mark that those have that are meant, and will have; from 0: none, or one of ours. Who was attached last has them. */
-    uint64_t ticket;   /* that of the class; 0 without a mark */
+    /* from: only sockets with this mark are changed; 0: those without a mark or with one of ours,
+     * so that the last attachment wins. to: the new mark */
+    uint32_t from, to;
+    uint64_t ticket;   /* the ticket of the class; 0: remove the ticket */
 };
 
 static bool is_markable(int fd, const struct task *task)
@@ -64,9 +66,9 @@ static bool is_socket(int directory, const char *name)
     return readlinkat(directory, name, target, sizeof target) > 8 && memcmp(target, "socket:[", 8) == 0;
 }
 
-enum { TOO_MANY = 2, NO_LOOK = 3, NO_MARK = 4, NO_CHILD = 5 }; /* how it ends */
+enum { TOO_MANY = 2, NO_LOOK = 3, NO_MARK = 4, NO_CHILD = 5 }; /* exit statuses of the child */
 
-/* In which order does not matter: between the two the socket is as any other. */
+/* The order of ticket and mark does not matter: in between, the socket is an unmarked one. */
 static bool give_mark(int fd, const struct task *task)
 {
     if (task->ticket == 0)
@@ -80,7 +82,7 @@ static void mark_one(const struct task *task, int number, int *refused)
 {
     const int fd = (int)syscall(SYS_pidfd_getfd, task->pidfd, number, 0);
     if (fd < 0)
-        return; /* closed since */
+        return; /* closed meanwhile */
     if (is_markable(fd, task) && !give_mark(fd, task))
         (*refused)++;
     close(fd);
@@ -94,7 +96,7 @@ struct entry { /* getdents64(2) */
     char name[];
 };
 
-/* Allocates nothing: it may be killed anywhere, in memory that goes on. */
+/* Allocates no memory: the child shares the parent's memory and may be killed at any point. */
 static int mark_all(const struct task *task)
 {
     char path[64], buffer[8192] __attribute__((aligned(8)));
@@ -122,7 +124,7 @@ static int run_child(void *task)
     _exit(mark_all(task));
 }
 
-/* Those that were late, and whose user has to wait until they end. */
+/* Children that exceeded their time. Their users must wait until they end. */
 struct late {
     pid_t pid;
     uid_t owner;
@@ -154,20 +156,21 @@ static bool wait_for(pid_t child, int *status)
     return ended;
 }
 
-/* In this process's memory, which need not be copied, but with descriptors and an end of its own. It is ordinary (reset-on-fork): how much it has to do
- * its user decides, and that is not to cost others their reservations. */
+/* Starts the child with clone(CLONE_VM): no memory is copied, but the child has its own descriptors
+ * and may block alone. The child is an ordinary thread (reset-on-fork), because the user decides
+ * how much work it has, and this must not cost other users their reservations. */
 static int mark_in_child(const struct task *task)
 {
     void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
         return NO_CHILD;
-    struct task *own = stack; /* at the end that it does not come to */
+    struct task *own = stack; /* at the bottom of the stack, which the child does not reach */
     *own = *task;
     int status = 0;
     const pid_t child = clone(run_child, (char *)stack + STACK, CLONE_VM | SIGCHLD, own);
     if (child > 0 && !wait_for(child, &status)) {
         (void)kill(child, SIGKILL);
-        late[late_count++] = (struct late){child, task->owner, stack}; /* there is room: is_late */
+        late[late_count++] = (struct late){child, task->owner, stack}; /* space is left: is_late checks that */
         return NO_CHILD;
     }
     munmap(stack, STACK);
@@ -176,15 +179,16 @@ static int mark_in_child(const struct task *task)
 
 static enum marking refuse(char *reason, pid_t tid, int ended)
 {
-    static const char *const sentences[] = {[TOO_MANY] = "it has more descriptors than are looked at (4096): attach it before it opens them",
-                                            [NO_LOOK] = "its descriptors cannot be looked at", [NO_MARK] = "a socket of it takes no mark",
-                                            [NO_CHILD] = "its sockets are in use for too long to be marked, or the machine is too busy"};
+    static const char *const sentences[] = {[TOO_MANY] = "it has more than 4096 descriptors: attach the thread before it opens them",
+                                            [NO_LOOK] = "its descriptors cannot be read", [NO_MARK] = "one of its sockets cannot be marked",
+                                            [NO_CHILD] = "marking its sockets took too long, because they are in use or the machine is busy"};
     snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, sentences[ended]);
     return MARKING_REFUSED;
 }
 
-/* The thread, held by a pidfd of its process, if it is still the one that is meant. Else -1, and errno is ESRCH, or why that is not known: who cannot look
- * (EMFILE, ENOMEM) must not say that it has ended. */
+/* Opens a pidfd of the thread's process, if the thread is still the same. -1 with errno: ESRCH: the
+ * thread has ended; another error (EMFILE, ENOMEM): not known, so the caller must not report that
+ * the thread has ended. */
 static int hold(pid_t tid, uint64_t started_by, struct identity *identity)
 {
     errno = ESRCH;
@@ -210,7 +214,8 @@ static enum marking not_held(char *reason, pid_t tid)
     return MARKING_REFUSED;
 }
 
-/* The program first: a socket that is opened meanwhile is marked by one or the other. */
+/* Enters the thread into the map before it marks existing sockets, so that a socket opened in
+ * between is marked by one of the two. */
 enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark, char reason[static MARKING_REASON])
 {
     struct identity identity;
@@ -222,7 +227,7 @@ enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t 
     if (!thread_is_of(&identity, owner))
         snprintf(reason, MARKING_REASON, "thread %d is not of uid %u", (int)tid, owner);
     else if (is_late(owner))
-        snprintf(reason, MARKING_REASON, "thread %d: a socket of this user has been in use since it was to be marked, and none is marked before that ends", (int)tid);
+        snprintf(reason, MARKING_REASON, "thread %d: an earlier marking still waits for a socket of this user; until it ends no socket is marked", (int)tid);
     else if ((ticket = tickets_of((uint16_t)mark)) == 0 || !tickets_remember(tid, identity.real_uid, mark, ticket))
         snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, strerror(errno));
     else if ((ended = mark_in_child(&(struct task){pidfd, identity.process, owner, 0, mark, ticket})) != 0) {

@@ -1,20 +1,23 @@
-/* rtf-net - the network helper: gives reservations their share of an interface. It shapes what the interface sends (shaping.h) and marks the sockets
- * of attached threads (marking.h); nobody else of rtf has the power to do either.
+/* rtf-net - the network helper: gives reservations their share of an interface. rtf-net shapes what
+ * the interface sends (shaping.h) and marks the sockets of attached threads (marking.h). No other
+ * program of rtf has the privileges for that.
+ * - rtf-net --serve INTERFACE=CAPACITY... : serves the broker on standard input, see helper-loop.h;
+ *   CAPACITY in bytes per second
+ * - rtf-net --check INTERFACE... : prints the interfaces that cannot be shaped, and changes nothing
+ * - rtf-net --remove INTERFACE... : restores the kernel's default qdisc
  *
- *     rtf-net --serve INTERFACE=CAPACITY...     the broker's, on standard input, as helper-loop.h says; CAPACITY in bytes a second
- *     rtf-net --check INTERFACE...              prints which interfaces cannot be kept, and changes nothing
- *     rtf-net --remove INTERFACE...             gives the interfaces back as the kernel makes them
+ * Requests:
+ * - op=check id interface : is the interface shaped by us? If not, why?
+ * - op=class id interface class rate : shaping_class; class= from 16 to 65520, rate= in bytes per
+ *   second
+ * - op=drop id interface class : removes the class
+ * - op=settle id interface : removes all classes that no request has named since rtf-net started
+ * - op=bind id class tid started_by owner : marking_bind
+ * - op=unbind id class tid started_by : marking_unbind
+ * - op=end id interface : restores the kernel's default qdisc
  *
- *   op=check   id interface                          it is ours, or why not
- *   op=class   id interface class rate               shaping_class; class= from 16 to 65520, rate= bytes a second
- *   op=drop    id interface class
- *   op=settle  id interface                          removes the classes that have not been said since it was started
- *   op=bind    id class tid started_by owner         marking_bind
- *   op=unbind  id class tid started_by
- *   op=end     id interface                          gives it back
- *
- * Each may be said twice. When the broker ends without a word, what is shaped stays; new sockets
- * are marked no more. */
+ * Every request may be repeated. When the broker ends without op=end, the shaping stays, and new
+ * sockets are no longer marked. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -37,13 +40,13 @@ enum { INTERFACES_MOST = 64 };
 static struct wire {
     const char *name;
     uint64_t capacity;
-    char reason[SERVE_REASON]; /* why it is not ours; "" */
+    char reason[SERVE_REASON]; /* why the interface is not shaped by us; "": it is */
     bool said[CLASS_MOST + 1];
 } *wires[INTERFACES_MOST];
 static int wire_count;
-static char no_marks[MARKING_REASON]; /* why no socket can be marked; "" */
+static char no_marks[MARKING_REASON]; /* why no socket can be marked; "": marking works */
 
-static struct wire *settled; /* whose classes shaping_settle asks for */
+static struct wire *settled; /* the argument of is_said */
 
 static bool is_said(uint16_t class)
 {
@@ -73,11 +76,11 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
     uint64_t rate;
     struct wire *wire = wire_named(request);
     if (wire == NULL)
-        return refuse(reason, "it names no interface that was given");
+        return refuse(reason, "the request names an unknown interface");
     if (strcmp(op, "end") == 0)
         return shaping_end(wire->name, reason) ? DONE : REFUSED;
     const bool has_class = get_class(request, &class), drops = has_class && strcmp(op, "drop") == 0;
-    if (drops) { /* even if the interface is not ours: the number goes to another reservation */
+    if (drops) { /* even if the interface is not ours: another reservation will get the number */
         wire->said[class] = false;
         tickets_end(class);
     }
@@ -95,10 +98,10 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
     if (!has_class)
         return refuse(reason, "no class=");
     if (paragraph_get_number(request, "rate", wire->capacity, &rate) != 1 || rate == 0)
-        return refuse(reason, "no rate=, or more than there is");
+        return refuse(reason, "rate= is missing or exceeds the capacity");
     const bool is_new = !wire->said[class];
     const bool done = shaping_class(wire->name, class, is_new, rate, wire->capacity, reason);
-    wire->said[class] = done || !is_new; /* of a class half made the rest is made the next time */
+    wire->said[class] = done || !is_new; /* a half-made class is completed the next time */
     return done ? DONE : REFUSED;
 }
 
@@ -128,13 +131,14 @@ static enum done serve_op(const char *op, const struct paragraph *request, char 
     for (size_t i = 0; i < sizeof of_wires / sizeof *of_wires; i++)
         if (strcmp(op, of_wires[i]) == 0) {
             const enum done done = serve_wire(op, request, reason);
-            /* Once more: what is to go, nobody asks for again. */
+            /* Repeat the request once: the broker does not repeat a removal. */
             return done == REFUSED && shaping_is_lost() ? serve_wire(op, request, reason) : done;
         }
     return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
 }
 
-/* To shape and to mark, and to reach the sockets of others. No rules for files (landlock(7)): whoever is under them may take no socket from anybody. */
+/* Keeps the rights to shape, to mark, and to reach other processes' sockets. No Landlock: a process
+ * under Landlock may not take other processes' descriptors. */
 static bool confine(void)
 {
     static const int powers[] = {CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, -1};
@@ -165,7 +169,7 @@ static int start(int count, char **words)
 {
     for (int i = 0; i < count; i++)
         if (!take_wire(words[i])) {
-            fprintf(stderr, "rtf-net: INTERFACE=BYTES-A-SECOND is wanted, not \"%s\"\n", words[i]);
+            fprintf(stderr, "rtf-net: expected INTERFACE=BYTES-PER-SECOND, not \"%s\"\n", words[i]);
             return EX_USAGE;
         }
     if (!marking_open(no_marks) && no_marks[0] == '\0')
@@ -174,13 +178,13 @@ static int start(int count, char **words)
         (void)shaping_begin(wires[i]->name, wires[i]->capacity, tickets_filter(), wires[i]->reason);
     (void)memory_lock_without_power(0);
     if (!confine()) {
-        fprintf(stderr, "rtf-net: it cannot give up what it does not need: %s\n", strerror(errno));
+        fprintf(stderr, "rtf-net: privileges cannot be dropped: %s\n", strerror(errno));
         return EX_OSERR;
     }
     return serve(serve_op);
 }
 
-/* failed: what to end with where one of them fails. */
+/* Calls `act` for each interface. Returns EX_OK, or `failed` if one of them fails. */
 static int with_each(char **names, bool (*act)(const char *interface, char *reason), int failed)
 {
     char reason[SERVE_REASON];
@@ -205,7 +209,7 @@ int main(int argc, char **argv)
         return EX_USAGE;
     }
     if (!shaping_open()) {
-        fprintf(stderr, "rtf-net: the kernel's network cannot be asked: %s\n", strerror(errno));
+        fprintf(stderr, "rtf-net: no netlink socket: %s\n", strerror(errno));
         return EX_OSERR;
     }
     return removes ? with_each(argv + 2, shaping_end, EX_OSERR) : checks ? with_each(argv + 2, shaping_look, EX_UNAVAILABLE) : start(argc - 2, argv + 2);

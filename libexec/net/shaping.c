@@ -20,7 +20,8 @@
 
 enum { CLASS_ROOT = 1, CLASS_REST = 2, PRIORITY_REST = 7, FRAME = 1514, QUEUE_REST = 100 * FRAME, QUEUE = 1000 * FRAME /* bytes */ };
 
-/* A class gets by with so little, and never nothing: the kernel takes no rate of 0. */
+/* The guaranteed rate of the class for other traffic: capacity / REST_SHARE, at least REST_LEAST
+ * (bytes per second), because the kernel refuses the rate 0. */
 enum { REST_SHARE = 100, REST_LEAST = 125 };
 
 static struct nl_sock *kernel; /* NULL after an error */
@@ -42,8 +43,9 @@ bool shaping_is_lost(void)
     return kernel == NULL;
 }
 
-/* libnl counts questions and answers: after a question that could not be sent, or an answer that could not be read, each later answer would be taken
- * for another one's. So the next question has a socket of its own. */
+/* Writes the reason and closes the socket. libnl counts requests and answers: after a request that
+ * could not be sent, or an answer that could not be read, libnl would assign later answers to the
+ * wrong requests. So the next request gets a new socket. */
 static bool no(char *reason, const char *interface, const char *what, int error)
 {
     snprintf(reason, SHAPING_REASON, "interface %s: %s: %s", interface, what, nl_geterror(error));
@@ -56,7 +58,7 @@ static bool is_open(const char *interface, char *reason)
 {
     if (shaping_open())
         return true;
-    snprintf(reason, SHAPING_REASON, "interface %s: the kernel cannot be asked: %s", interface, strerror(errno));
+    snprintf(reason, SHAPING_REASON, "interface %s: no netlink socket: %s", interface, strerror(errno));
     return false;
 }
 
@@ -77,7 +79,7 @@ static uint32_t handle(uint16_t minor)
 
 enum root { ROOT_DEFAULT, ROOT_OURS, ROOT_OTHERS, ROOT_UNKNOWN };
 
-/* What the kernel gives an interface by itself has no handle. */
+/* The kernel's default qdisc has the handle 0. */
 static enum root root_of(int index, char name[static IFNAMSIZ])
 {
     struct nl_cache *cache;
@@ -118,7 +120,7 @@ static int add_root(int index)
     return error;
 }
 
-/* Of an interface, with what comes around it. */
+/* The length of the longest frame of an interface, with headers, in bytes. */
 static int longest_frame(const char *interface)
 {
     struct ifreq request = {0};
@@ -130,10 +132,12 @@ static int longest_frame(const char *interface)
     return (known && request.ifr_mtu > 1500 ? request.ifr_mtu : 1500) + 100;
 }
 
-/* A class's queue. HTB sends what TCP hands it for the interface to cut, up to 64 KiB, as one packet, and nobody else has the wire meanwhile. A token
- * bucket in which no more than a frame fits cuts it before (tbf_segment of net/sched/sch_tbf.c). It is never empty, for HTB is slower; and on an
- * interface that is as fast as it, 64 KiB are through in half a millisecond. The kernel has its size as whole microseconds. */
-enum { FAST = 200000000, A_MICROSECOND = FAST / 1000000 }; /* bytes a second; and bytes */
+/* Adds a queue to a class. HTB sends a TCP segment that the interface will split (up to 64 KiB) as
+ * one packet, which blocks the link meanwhile. A token bucket that holds no more than one frame
+ * splits the packet before (tbf_segment of net/sched/sch_tbf.c). The bucket is never empty, because
+ * HTB is slower. On an interface as fast as the bucket, 64 KiB take half a millisecond, and no
+ * queue is needed. The kernel stores the bucket's size as whole microseconds. */
+enum { FAST = 200000000, A_MICROSECOND = FAST / 1000000 }; /* bytes per second; bytes per microsecond */
 static int add_queue(int index, const char *interface, uint16_t class, uint64_t capacity, int bytes)
 {
     if (capacity > FAST / 2)
@@ -146,7 +150,7 @@ static int add_queue(int index, const char *interface, uint16_t class, uint64_t 
     return error;
 }
 
-/* The program says which class a packet belongs to. */
+/* Attaches the BPF program that tells the class of a packet. */
 static int add_filter(int index, int program)
 {
     struct tcmsg header = {.tcm_family = AF_UNSPEC, .tcm_ifindex = index, .tcm_handle = 1, .tcm_parent = handle(0),
@@ -160,7 +164,7 @@ static int add_filter(int index, int program)
     NLA_PUT_U32(filter, TCA_BPF_FD, (unsigned)program);
     NLA_PUT_STRING(filter, TCA_BPF_NAME, "rtf_filter");
     nla_nest_end(filter, options);
-    return nl_send_sync(kernel, message); /* which frees it */
+    return nl_send_sync(kernel, message); /* frees the message */
 nla_put_failure:
     nlmsg_free(message);
     return -NLE_NOMEM;
@@ -193,15 +197,15 @@ static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priori
     return error;
 }
 
-/* Whether the interface is ours, or can be. */
+/* True if the interface is ours, or can be. */
 static bool look(const char *interface, int index, enum root *root, char *reason)
 {
     char name[IFNAMSIZ] = "";
     *root = root_of(index, name);
     if (*root == ROOT_UNKNOWN)
-        return no(reason, interface, "its queueing discipline cannot be read", -NLE_FAILURE);
+        return no(reason, interface, "the root qdisc cannot be read", -NLE_FAILURE);
     if (*root == ROOT_OTHERS)
-        snprintf(reason, SHAPING_REASON, "interface %s has a root qdisc that somebody has set (%s), and it is left alone: tc qdisc del dev %s root", interface, name,
+        snprintf(reason, SHAPING_REASON, "interface %s has another root qdisc (%s), which rtf does not replace; to remove it: tc qdisc del dev %s root", interface, name,
                  interface);
     return *root != ROOT_OTHERS;
 }
@@ -221,13 +225,13 @@ bool shaping_begin(const char *interface, uint64_t capacity, int program, char r
         return false;
     int error = root == ROOT_OURS ? 0 : add_root(index);
     if (error != 0)
-        return no(reason, interface, "no qdisc htb (does the kernel have sch_htb?)", error);
+        return no(reason, interface, "the qdisc htb cannot be set (does the kernel have sch_htb?)", error);
     const uint64_t rest = capacity / REST_SHARE > REST_LEAST ? capacity / REST_SHARE : REST_LEAST;
     if ((error = set_class(index, CLASS_ROOT, 0, 0, capacity, capacity)) != 0 ||
         (error = set_class(index, CLASS_REST, CLASS_ROOT, PRIORITY_REST, rest, capacity)) != 0 || (error = add_queue(index, interface, CLASS_REST, capacity, QUEUE_REST)) != 0)
-        return no(reason, interface, "no class", error);
+        return no(reason, interface, "a class cannot be made", error);
     error = program < 0 ? 0 : add_filter(index, program);
-    return error == 0 || no(reason, interface, "no filter (does the kernel have cls_bpf?)", error);
+    return error == 0 || no(reason, interface, "the filter cannot be set (does the kernel have cls_bpf?)", error);
 }
 
 bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate, uint64_t capacity, char reason[static SHAPING_REASON])
@@ -237,7 +241,7 @@ bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t 
         return false;
     int error = set_class(index, class, CLASS_ROOT, 0, rate, capacity);
     error = error != 0 || !is_new ? error : add_queue(index, interface, class, capacity, QUEUE);
-    return error == 0 || no(reason, interface, "no class for it", error);
+    return error == 0 || no(reason, interface, "the class cannot be made", error);
 }
 
 static int remove_class(int index, uint16_t minor)
@@ -245,7 +249,8 @@ static int remove_class(int index, uint16_t minor)
     struct rtnl_class *class = class_of(index, minor, CLASS_ROOT);
     const int error = rtnl_class_delete(kernel, class);
     rtnl_class_put(class);
-    return error == -NLE_OBJ_NOTFOUND || error == -NLE_NODEV || error == -NLE_INVAL ? 0 : error; /* INVAL: nor is the qdisc */
+    /* INVAL: there is no such qdisc either */
+    return error == -NLE_OBJ_NOTFOUND || error == -NLE_NODEV || error == -NLE_INVAL ? 0 : error;
 }
 
 bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAPING_REASON])
@@ -254,7 +259,7 @@ bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAP
     if (!is_open(interface, reason))
         return false;
     const int error = index == 0 ? 0 : remove_class(index, class);
-    return error == 0 || no(reason, interface, "its class is not removed", error);
+    return error == 0 || no(reason, interface, "the class cannot be removed", error);
 }
 
 bool shaping_settle(const char *interface, bool (*keep)(uint16_t class), char reason[static SHAPING_REASON])
@@ -265,7 +270,7 @@ bool shaping_settle(const char *interface, bool (*keep)(uint16_t class), char re
         return false;
     int error = rtnl_class_alloc_cache(kernel, index, &cache);
     if (error != 0)
-        return no(reason, interface, "its classes cannot be read", error);
+        return no(reason, interface, "the classes cannot be read", error);
     for (struct nl_object *object = nl_cache_get_first(cache); object != NULL; object = nl_cache_get_next(object)) {
         const uint32_t name = rtnl_tc_get_handle((struct rtnl_tc *)object);
         const uint16_t minor = (uint16_t)TC_H_MIN(name);
@@ -273,7 +278,7 @@ bool shaping_settle(const char *interface, bool (*keep)(uint16_t class), char re
             error = remove_class(index, minor);
     }
     nl_cache_free(cache);
-    return error == 0 || no(reason, interface, "a class that nobody has any more is not removed", error);
+    return error == 0 || no(reason, interface, "an unused class cannot be removed", error);
 }
 
 bool shaping_end(const char *interface, char reason[static SHAPING_REASON])
@@ -286,11 +291,11 @@ bool shaping_end(const char *interface, char reason[static SHAPING_REASON])
         return false;
     const enum root root = root_of(index, name);
     if (root == ROOT_UNKNOWN)
-        return no(reason, interface, "its queueing discipline cannot be read", -NLE_FAILURE);
+        return no(reason, interface, "the root qdisc cannot be read", -NLE_FAILURE);
     if (root != ROOT_OURS)
         return true;
     struct rtnl_qdisc *qdisc = qdisc_of(index, TC_H_ROOT, handle(0), NULL);
     const int error = rtnl_qdisc_delete(kernel, qdisc);
     rtnl_qdisc_put(qdisc);
-    return error == 0 || no(reason, interface, "its qdisc is not removed", error);
+    return error == 0 || no(reason, interface, "the qdisc cannot be removed", error);
 }

@@ -1,8 +1,10 @@
-/* What an interface sends, shaped by HTB (tc-htb(8)): the root qdisc 5254:, in it one class of what may be promised of the link, and below that one
- * for each reservation, which has its rate for certain and may have what others leave, and one for everything else, which comes last. A BPF
- * program says which class a packet belongs to (tickets.h).
+/* Shapes what an interface sends by HTB (tc-htb(8)). The root qdisc is 5254:. Below it is one class
+ * for the capacity of the link. Below that class are one class per reservation, with a guaranteed
+ * rate and a share of what others leave, and one class for all other traffic, which comes last. A
+ * BPF program tells to which class a packet belongs (tickets.h).
  *
- * The kernel does not compare the classes' rates with their parent's: that they fit together is the plugin's promise and the ledger's. */
+ * The kernel does not check that the sum of the classes' rates fits into their parent's rate; the
+ * plugin and the ledger guarantee that. */
 #ifndef RTF_SHAPING_H
 #define RTF_SHAPING_H
 
@@ -11,30 +13,32 @@
 
 enum { SHAPING_REASON = 256, SHAPING_MAJOR = 0x5254, CLASS_LEAST = 0x10, CLASS_MOST = 0xfff0 };
 
-/* False with errno: nothing can be asked of the kernel. */
+/* Opens a netlink socket. False with errno. */
 bool shaping_open(void);
 
-/* Whether the kernel has not been heard as it should: what was asked last can be asked again. */
+/* True after an error of the netlink socket: the last request may be repeated. */
 bool shaping_is_lost(void);
 
-/* Whether shaping_begin would take the interface. Changes nothing. False: *reason. */
+/* True if shaping_begin would take the interface. Changes nothing. False: *reason. */
 bool shaping_look(const char *interface, char reason[static SHAPING_REASON]);
 
-/* Makes the interface ours, in bytes a second: what may be promised of it. What is ours already stays as it is, but for the filter, which is `program` from
- * now on (-1: no socket can be marked, and no filter is needed). False: *reason; an interface whose root qdisc somebody has set is left alone. */
+/* Sets up the interface. capacity: in bytes per second. An interface that is set up already keeps
+ * its classes; only the filter is replaced. program: the filter's BPF program; -1: no socket can be
+ * marked, and no filter is needed. False: *reason. An interface with another root qdisc is left
+ * alone. */
 bool shaping_begin(const char *interface, uint64_t capacity, int program, char reason[static SHAPING_REASON]);
 
-/* A class with `rate` bytes a second for certain, up to `capacity` where others leave something. One that is there is changed; `is_new`: it may have no
- * queue of its own yet. */
+/* Makes or changes a class with the guaranteed `rate` and the maximum `capacity`, both in bytes per
+ * second. is_new: the class may have no queue yet. */
 bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate, uint64_t capacity, char reason[static SHAPING_REASON]);
 
-/* Removes it; one that is not there is no error. */
+/* Removes the class. True if there is no such class. */
 bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAPING_REASON]);
 
-/* Removes the classes that `keep` does not want. */
+/* Removes all classes of reservations for which `keep` returns false. */
 bool shaping_settle(const char *interface, bool (*keep)(uint16_t class), char reason[static SHAPING_REASON]);
 
-/* The kernel's default again. Without our qdisc there it does nothing. */
+/* Restores the kernel's default qdisc. Does nothing if the qdisc is not ours. */
 bool shaping_end(const char *interface, char reason[static SHAPING_REASON]);
 
 #endif

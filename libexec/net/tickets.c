@@ -12,7 +12,7 @@
 
 static int threads = -1, tickets = -1, sockets = -1, filter = -1, link_of_program = -1;
 
-/* What the map holds of a thread, by its id. */
+/* The map's value for a thread's id. */
 struct bound {
     uint32_t mark, uid;
     uint64_t ticket;
@@ -33,7 +33,7 @@ static int make_map(uint32_t value_size, const char *name)
     return call(BPF_MAP_CREATE, &attributes);
 }
 
-/* The types of a socket's key and value: the kernel wants both described. */
+/* Describes the types of key and value of a socket's storage; the kernel requires both. */
 static int describe_types(void)
 {
     enum { INTEGER = BTF_KIND_INT << 24 };
@@ -48,7 +48,7 @@ static int describe_types(void)
     return call(BPF_BTF_LOAD, &attributes);
 }
 
-/* What a socket accepts has the ticket of the socket that listened (BPF_F_CLONE). */
+/* Storage with BPF_F_CLONE: an accepted connection has the ticket of its listening socket. */
 static int make_map_of_sockets(void)
 {
     const int types = describe_types();
@@ -94,7 +94,7 @@ static struct bpf_insn instruction(uint8_t code, uint8_t to, uint8_t from, int16
 #define SKIP_UNLESS_SAME(left, right, count) instruction(BPF_JMP | BPF_JNE | BPF_X, left, right, count, 0)
 #define END instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-enum { KEY = -4 }; /* where on the stack */
+enum { KEY = -4 }; /* offset on the stack */
 
 static int load(uint32_t type, uint32_t attachment, const struct bpf_insn *code, size_t count, const char *name)
 {
@@ -106,13 +106,14 @@ static int load(uint32_t type, uint32_t attachment, const struct bpf_insn *code,
 
 /* NOLINTBEGIN(misc-redundant-expression): BPF_LD, BPF_IMM and others are 0 */
 
-/* A new socket of a thread that is attached: the ticket first, then the mark. The socket may be in any case. */
+/* Marks a new socket of an attached thread: first the ticket, then the mark. The program always
+ * allows the socket. */
 static int load_marker(void)
 {
     enum { OUT_FROM_LOOKUP = 16, OUT_FROM_UID = 11, OUT_FROM_SOCKET = 4 };
     const struct bpf_insn code[] = {
         MOVE(BPF_REG_6, BPF_REG_1),
-        CALL(BPF_FUNC_get_current_pid_tgid), /* below: the thread */
+        CALL(BPF_FUNC_get_current_pid_tgid), /* lower half: the thread's id */
         STORE(BPF_W, BPF_REG_10, KEY, BPF_REG_0),
         LOAD_MAP(BPF_REG_1, threads),
         MOVE(BPF_REG_2, BPF_REG_10),
@@ -120,7 +121,7 @@ static int load_marker(void)
         CALL(BPF_FUNC_map_lookup_elem),
         SKIP_IF(BPF_JEQ, BPF_REG_0, 0, OUT_FROM_LOOKUP),
         MOVE(BPF_REG_7, BPF_REG_0),
-        CALL(BPF_FUNC_get_current_uid_gid), /* below: the uid. Another thread may have the id by now. */
+        CALL(BPF_FUNC_get_current_uid_gid), /* lower half: the uid, because another user's thread may have the id by now */
         LOWER_HALF(BPF_REG_0),
         LOAD(BPF_W, BPF_REG_1, BPF_REG_7, offsetof(struct bound, uid)),
         SKIP_UNLESS_SAME(BPF_REG_0, BPF_REG_1, OUT_FROM_UID),
@@ -140,8 +141,8 @@ static int load_marker(void)
     return load(BPF_PROG_TYPE_CGROUP_SOCK, BPF_CGROUP_INET_SOCK_CREATE, code, sizeof code / sizeof *code, "rtf_marker");
 }
 
-/* A packet's class; 0: that of all others. An unprivileged program cannot set a mark, and one that is set in another network namespace does not come
- * along. */
+/* Returns a packet's class; 0: other traffic. An unprivileged program cannot set a mark, and a mark
+ * set in another network namespace does not leave that namespace. */
 static int load_filter(void)
 {
     enum { OUT_FROM_MARK = 22, OUT_FROM_NO_SOCKET = 20, OUT_FROM_SOCKET = 14, OUT_FROM_LOOKUP = 4, OUT_FROM_TICKET = 2 };
@@ -178,7 +179,7 @@ static int load_filter(void)
 
 /* NOLINTEND(misc-redundant-expression) */
 
-/* The root of the unified hierarchy; -1: there is none. */
+/* A descriptor of the root of the unified cgroup hierarchy; -1: not mounted. */
 static int open_cgroups(void)
 {
     char line[4096], mount[4096];
@@ -197,17 +198,17 @@ static const char *attach_marker(int program, int cgroups)
     union bpf_attr attributes = {.link_create = {.prog_fd = (unsigned)program, .target_fd = (unsigned)cgroups, .attach_type = BPF_CGROUP_INET_SOCK_CREATE}};
     if (cgroups < 0) {
         errno = ENOENT;
-        return "no unified cgroup hierarchy is mounted, to mark new sockets by";
+        return "new sockets cannot be marked, because no unified cgroup hierarchy is mounted";
     }
     link_of_program = call(BPF_LINK_CREATE, &attributes);
-    return link_of_program >= 0 ? NULL : "no BPF program at the root of the cgroups";
+    return link_of_program >= 0 ? NULL : "the BPF program cannot be attached to the root of the cgroups";
 }
 
 static const char *begin_marker(void)
 {
     const int program = load_marker();
     if (program < 0)
-        return "no BPF program for new sockets";
+        return "the BPF program for new sockets cannot be loaded";
     const int cgroups = open_cgroups();
     const char *const why = attach_marker(program, cgroups);
     const int error = errno;
@@ -221,11 +222,11 @@ static const char *begin_marker(void)
 const char *tickets_open(void)
 {
     if ((threads = make_map(sizeof(struct bound), "rtf_threads")) < 0 || (tickets = make_map(sizeof(uint64_t), "rtf_tickets")) < 0)
-        return "no BPF map";
+        return "a BPF map cannot be made";
     if ((sockets = make_map_of_sockets()) < 0)
-        return "no BPF map of sockets";
+        return "the BPF map of sockets cannot be made";
     if ((filter = load_filter()) < 0)
-        return "no BPF program for an interface";
+        return "the BPF program for interfaces cannot be loaded";
     return begin_marker();
 }
 

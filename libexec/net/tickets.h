@@ -1,11 +1,14 @@
-/* What the kernel knows of sockets and classes: two BPF programs and their maps.
+/* Two BPF programs, and their maps of sockets and classes.
  *
- * A mark names a class by its number, and numbers come back. So each class also has a ticket, a number of 64 bits that never comes back. A socket that is
- * marked is given the ticket of its class (BPF_MAP_TYPE_SK_STORAGE). One program marks the sockets that attached threads open. The other program is the
- * interface's filter: a packet belongs to the class that its mark names only if its socket has the ticket that the class has now. A socket that somebody
- * kept past the end of its reservation is as any other, whoever has the number now.
+ * A mark names a class by its number, and numbers are reused. So each class also has a ticket: a
+ * 64-bit number that is never reused. A marked socket gets the ticket of its class
+ * (BPF_MAP_TYPE_SK_STORAGE). The first program marks the sockets that attached threads open. The
+ * second program is the interface's filter: a packet belongs to the class of its mark only if the
+ * socket's ticket is the class's present ticket. So a socket that a process keeps beyond the end of
+ * its reservation counts as unmarked, even when another reservation has got the number.
  *
- * The maps and the first program end with this process, by whatever that ends; the filter stays with the interface, and its maps with the filter. */
+ * The maps and the first program end with this process, however it ends. The filter stays with the
+ * interface, and the filter's maps stay with the filter. */
 #ifndef RTF_TICKETS_H
 #define RTF_TICKETS_H
 
@@ -13,25 +16,28 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { TICKETS_OURS = 0x5254 /* the upper half of each mark of ours */, BOUND_MOST = 65536 };
+enum { TICKETS_OURS = 0x5254 /* the upper half of all our marks */, BOUND_MOST = 65536 };
 
-/* Loads all. NULL: done; else what failed, and errno. Needs CAP_BPF and CAP_NET_ADMIN, of which the first may go then. */
+/* Loads everything. NULL: done; else the failed step, with errno. Needs CAP_BPF and CAP_NET_ADMIN;
+ * CAP_BPF may be dropped afterwards. */
 const char *tickets_open(void);
 
-/* The filter's program; -1: there is none. */
+/* The filter's program, a descriptor; -1: none. */
 int tickets_filter(void);
 
-/* The ticket that the class has. A class that has none is given one. 0 with errno: the kernel has no room. */
+/* The present ticket of the class; a class without a ticket gets a new one. 0 with errno: the
+ * kernel's map is full. */
 uint64_t tickets_of(uint16_t class);
 
-/* The class ends. Nobody has its ticket again. */
+/* Ends the class's ticket. No other class will have the same ticket. */
 void tickets_end(uint16_t class);
 
-/* What sockets the thread opens from now on have this mark and this ticket, as long as the thread's uid is `uid`. */
+/* Gives this mark and ticket to all sockets that the thread opens from now on, while the thread's
+ * uid is `uid`. */
 bool tickets_remember(pid_t tid, uid_t uid, uint32_t mark, uint64_t ticket);
 void tickets_forget(pid_t tid);
 
-/* Of a socket that is there. Neither allocates memory of this process. */
+/* Set and remove the ticket of an existing socket. Neither allocates memory. */
 bool tickets_give(int fd, uint64_t ticket);
 void tickets_take(int fd);
 

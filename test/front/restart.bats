@@ -77,7 +77,7 @@ plugins.conf:3: SDX would be off: there is no disk nosuch
 END
     sed -i s/rtf0/lo/ "$CONFIG/plugins.conf"
     unshare --net sh -c 'tc qdisc add dev lo root pfifo && exec "$@"' sh "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" >"$WORK/said" 2>&1 || [ $? -eq 69 ]
-    grep -q '^plugins.conf:2: NET would be off: interface lo has a root qdisc that somebody has set (pfifo)' "$WORK/said"
+    grep -q '^plugins.conf:2: NET would be off: interface lo has another root qdisc (pfifo)' "$WORK/said"
     configure_plugins 'EDF edf - all'
     broker_start
     configure_plugins 'EDF edf - all' 'SDX disk - - resource=disk device=nosuch throughput=1MB'
