@@ -244,6 +244,7 @@ mutate: all $(TOOLS)
 lint: $(SOURCES:%=$(B)/lint/%)
 	shellcheck -x $(SCRIPTS)
 	test/circles
+	test/floors
 	test/hollow
 	test/lanes
 	test/acts-as-users

@@ -75,12 +75,6 @@ void guard_end(struct attachment *attachment)
     (void)attachment;
 }
 
-/* Fuzzed programs have nothing that is granted; unit tests have lines with enforce=runtime. */
-bool guard_enforces(const struct grant *grant)
-{
-    return plugin_line(grant->plugin)->enforced && grant->plan.runtime != 0 && (grant->spec.period != 0 || grant->spec.deadline != 0);
-}
-
 enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES])
 {
     (void)controller;

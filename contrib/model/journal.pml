@@ -36,7 +36,7 @@ bool alive[2];      /* the thread */
 mtype attributes[2];
 mtype original[2];  /* the thread had these before rtf */
 
-/* libexec/broker/state/state.c state_read */
+/* libexec/broker/reservations/state.c state_read */
 #define IN_FORCE (file[latest].whole -> latest : 1 - latest)
 #define RECORD(r) file[IN_FORCE].record[r]
 #define FORMER(r) file[IN_FORCE].former[r]
@@ -66,7 +66,7 @@ byte crashes;
 bool tidied; /* once */
 
 /* A record is written in one call, or it is not whole and does not count. */
-/* libexec/broker/state/state.c state_reservation */
+/* libexec/broker/reservations/state.c state_reservation */
 inline write(r, kind, before)
 {
 #if FAULT == 8
@@ -75,7 +75,7 @@ inline write(r, kind, before)
     atomic { file[writing].record[r] = kind; file[writing].former[r] = before; agrees(); }
 }
 
-/* libexec/broker/state/recover.c journal_afresh; state_begin and state_commit of libexec/broker/state/state.c */
+/* libexec/broker/recovery/recover.c journal_afresh; state_begin and state_commit of libexec/broker/reservations/state.c */
 inline write_anew()
 {
     atomic {
@@ -105,7 +105,7 @@ inline write_anew()
 mtype said;
 
 /* A helper that died over an order is started again, and told again. */
-/* libexec/broker/activation/attach.c attach_apply and attach_restore; libexec/broker/supervise/helper.c start_again */
+/* libexec/broker/threads/attach.c attach_apply and attach_restore; libexec/broker/helper/helper.c start_again */
 inline tell(what, r)
 {
     do
@@ -118,7 +118,7 @@ inline tell(what, r)
     od
 }
 
-/* libexec/broker/activation/apply-grant.c detach; libexec/broker/activation/attach.c attach_restore */
+/* libexec/broker/activation/apply-grant.c detach; libexec/broker/threads/attach.c attach_restore */
 inline put_back(r)
 {
     tell(RESTORE, r);
@@ -146,21 +146,21 @@ inline create(r)
        tell(APPLY, r);
        write(r, ATTACHED, former[r]);
 #else
-       write(r, ATTACHED, former[r]); /* libexec/broker/request.c request_record */
+       write(r, ATTACHED, former[r]); /* libexec/broker/requests/request.c request_record */
        tell(APPLY, r);
 #endif
        if
        :: said == DONE -> skip
        :: else ->
           put_back(r);
-          write(r, NOTHING, 0); /* libexec/broker/state/state.c state_gone */
+          write(r, NOTHING, 0); /* libexec/broker/reservations/state.c state_gone */
 #if FAULT == 5
           granted[r] = false
 #else
           unbook(r)
 #endif
        fi
-    :: else -> skip /* refused: libexec/broker/accounting/ledger.c ledger_fits */
+    :: else -> skip /* refused: libexec/broker/resource/ledger.c ledger_fits */
     fi
 }
 
@@ -183,14 +183,14 @@ inline release(r)
     unbook(r)
 }
 
-/* libexec/broker/activation/thread-events.c thread_events_look; libexec/broker/activation/attachments.c attachment_end */
+/* libexec/broker/activation/thread-events.c thread_events_look; libexec/broker/threads/attachments.c attachment_end */
 inline ended(r)
 {
     atomic { attached[r] = false; former[r] = 0 }
     write(r, GRANTED, 0)
 }
 
-/* libexec/broker/state/recover.c take_up, take_up_grant, take_up_thread */
+/* libexec/broker/recovery/recover.c take_up, take_up_grant, take_up_thread */
 inline take_up(r)
 {
     atomic {
@@ -204,7 +204,7 @@ inline take_up(r)
     }
 }
 
-/* libexec/broker/state/recover.c go_on; libexec/broker/reconcile.c reconcile_recover */
+/* libexec/broker/recovery/recover.c go_on; libexec/broker/reconcile.c reconcile_recover */
 inline go_on(r)
 {
     if
@@ -242,11 +242,11 @@ again:
            if
            :: there && !granted[r] -> create(r)
            :: !there && granted[r] -> release(r)
-           :: else -> skip /* libexec/broker/spool/scans.c scan_file: known */
+           :: else -> skip /* libexec/broker/directories/scans.c scan_file: known */
            fi
         :: attached[0] && !alive[0] -> ended(0)
         :: attached[1] && !alive[1] -> ended(1)
-        :: !tidied && attached[0] -> tidied = true; write_anew() /* libexec/broker/state/recover.c journal_tidy */
+        :: !tidied && attached[0] -> tidied = true; write_anew() /* libexec/broker/recovery/recover.c journal_tidy */
         od
     } unless { atomic { kill_broker -> serving = false; granted[0] = false; granted[1] = false;
                         attached[0] = false; attached[1] = false; former[0] = 0; former[1] = 0; used = 0; said = 0; r = 0; there = false; kill_broker = false } }
@@ -278,7 +278,7 @@ end_again:
     goto end_again
 }
 
-/* libexec/reader/directory.c: tells what is there, and after a restart tells all of it once more (libexec/broker/spool/readers.c start) */
+/* libexec/reader/directory.c: tells what is there, and after a restart tells all of it once more (libexec/broker/users/readers.c start) */
 proctype readers() provided (!kill_broker && !kill_helper)
 {
 end: do

@@ -1,4 +1,4 @@
-/* What happens to reservations, and in which order: their turns (spool/fair-queue.h), what was waited for, and what readers tell of files. What the files
+/* What happens to reservations, and in which order: their turns (model/fair-queue.h), what was waited for, and what readers tell of files. What the files
  * ask for, reconcile.h says; how a request gets its answer, pipeline.h. */
 #ifndef RTF_DISPATCH_H
 #define RTF_DISPATCH_H

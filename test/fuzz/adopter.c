@@ -1,5 +1,5 @@
 /* What the adopter tells the broker, should it have been taken over: first bytes say which datagrams come with a descriptor. */
-#include "../../libexec/broker/spool/directories.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/directories/directories.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include <fcntl.h>
 

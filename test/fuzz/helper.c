@@ -1,10 +1,16 @@
 /* What the attach helper answers, should it have been taken over; and, by the first byte, what it is asked: for it reads
  * paragraphs, too. */
-#include "../../libexec/broker/supervise/helper.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
-#include "../../libexec/broker/activation/attach.c" /* NOLINT(bugprone-suspicious-include) */
+#include "../../libexec/broker/helper/helper.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/threads/attach.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "fuzz.h"
 #include "thread.h"
+
+/* Nothing is granted here; grants.c would need the books. */
+bool grant_is_enforced(const struct grant *grant)
+{
+    return plugin_line(grant->plugin)->enforced && grant->plan.runtime != 0;
+}
 
 static void ask_something(unsigned which)
 {

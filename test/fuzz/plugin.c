@@ -1,6 +1,6 @@
 /* What a plugin says, which may be anybody's program: its greeting, answers to requests of every kind, in any order. The first
  * byte tells which requests are under way. */
-#include "../../libexec/broker/admission/plugins.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/plugin/plugins.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 /* What a reader tells the broker, should it have been taken over by its user. */
-#include "../../libexec/broker/spool/readers.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/users/readers.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include "fuzz.h"
 #include "units.h"

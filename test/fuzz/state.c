@@ -1,5 +1,5 @@
 /* state/journal: the broker's own, after a crash, a full disk, or a restore from somewhere else. */
-#include "../../libexec/broker/state/state.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/reservations/state.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 /* plugins.conf(5): what a line may say, which plugins can keep their promises side by side, and who has to be asked about whose plans. */
-#include "../../libexec/broker/admission/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): its lines are read anew for each test */
+#include "../../libexec/broker/config/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): its lines are read anew for each test */
 
 #include "unit.h"
 

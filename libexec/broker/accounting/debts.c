@@ -4,7 +4,7 @@
 
 #include "acl.h"
 #include "resource-cpu.h"
-#include "guard.h"
+#include "grants.h"
 #include "ledger.h"
 #include "memory.h"
 #include "plugins.h"
@@ -53,7 +53,7 @@ static int64_t by_tick(int64_t time)
 
 bool debt_applies(const struct grant *grant)
 {
-    return grant->plugin != NO_PLUGIN && (grant->plan.policy == POLICY_DEADLINE || guard_enforces(grant));
+    return grant->plugin != NO_PLUGIN && (grant->plan.policy == POLICY_DEADLINE || grant_is_enforced(grant));
 }
 
 void debt_begin(struct reservation *reservation, const struct grant *grant)

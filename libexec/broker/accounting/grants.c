@@ -5,6 +5,7 @@
 #include "acl.h"
 #include "background.h"
 #include "plugin-lines.h"
+#include "resource-cpu.h"
 #include "spec.h"
 
 const char *grant_plugin_name(const struct grant *grant)
@@ -29,6 +30,12 @@ void holdings_free(struct holding **holdings)
         acl_release(&holding->charge);
         free(holding);
     }
+}
+
+bool grant_is_enforced(const struct grant *grant)
+{
+    const struct plugin_line *line = plugin_line(grant->plugin);
+    return line->enforced && grant->plan.runtime != 0 && cpu_window(grant) != 0;
 }
 
 void grant_free(struct grant *grant)

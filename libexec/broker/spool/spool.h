@@ -2,7 +2,9 @@
 #ifndef RTF_SPOOL_H
 #define RTF_SPOOL_H
 
-#include "reservation.h"
+#include <sys/types.h>
+
+#include "reason.h"
 
 /* The open directories of the spool. */
 struct spool {

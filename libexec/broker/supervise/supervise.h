@@ -24,7 +24,7 @@
  * Back-off: the first start after a fault comes at once. After each further fault the pause is first_pause, and twice as long each time, up to longest_pause. A
  * program that has served longer than behaves_after begins anew. A program that cannot be started is tried again after longest_pause.
  *
- * Readers have a machine of their own (spool/reader.h): a reader belongs to a user, ends when it has nothing to do, and its inotify instance outlives it. */
+ * Readers have a machine of their own (model/reader.h): a reader belongs to a user, ends when it has nothing to do, and its inotify instance outlives it. */
 #ifndef RTF_SUPERVISE_H
 #define RTF_SUPERVISE_H
 

@@ -19,7 +19,7 @@ struct helper_event {
     enum helper_answer answer;
     char reason[HELPER_REASON]; /* NO, BUSY */
     int64_t after;              /* PENDING: ns until it can be said again; 0: when the thread runs. OK: so long the kernel counts what it had */
-    int watch;                  /* the receiver's; -1: none. OK to what is about a grant that guard_enforces: its budget */
+    int watch;                  /* the receiver's; -1: none. OK to what is about a grant that grant_is_enforced: its budget */
 };
 
 /* One that has not been sent yet, or not been answered. */

@@ -2,6 +2,7 @@
 
 #include "attach.h"
 #include "attachments.h"
+#include "grants.h"
 #include "guard.h"
 #include "memory.h"
 #include "request.h"
@@ -36,7 +37,7 @@ void adjusting_guard_again(struct reservation *reservation)
 {
     if (reservation->attachment == NULL || reservation->grant == NULL || is_being_detached(reservation) || attachment_is_pending(reservation->attachment))
         return;
-    if (guard_enforces(reservation->grant))
+    if (grant_is_enforced(reservation->grant))
         adjusting_expect(reservation, attach_budget(reservation->attachment, reservation->grant), NULL);
     else
         guard_begin(reservation->attachment, reservation->grant, -1, true);

@@ -36,9 +36,6 @@ void guard_stop(void);
 /* Where the plugin's line says enforce=runtime: whether there is one in what was asked for, and one that can be. False: what to add. */
 bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES]);
 
-/* Which grants have a runtime that the guard has to enforce. */
-bool guard_enforces(const struct grant *grant);
-
 /* From here on. `event` is its budget's (libexec/attach/task-events.h), and taken over; -1: SCHED_DEADLINE, of which only what it lends is guarded. `again`: it was
  * guarded before, and may have been left suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "grants.h"
 #include "guard.h"
 #include "placement.h"
 #include "plugin-lines.h"
@@ -65,7 +66,7 @@ static struct message *about(const char *op, const struct attachment *attachment
 /* Its answer brings what tells when the runtime is used up. */
 static void budget(struct message *message, const struct grant *grant)
 {
-    if (guard_enforces(grant))
+    if (grant_is_enforced(grant))
         paragraph_add_number(helper_text(message), "budget", cpu_in_mode(grant).runtime);
 }
 

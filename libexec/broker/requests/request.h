@@ -68,7 +68,7 @@ struct hearing {
     char reason[256];
 };
 
-/* Spare capacity: activation/spare-capacity.c and admission/trial.c. */
+/* Spare capacity: admission/spare-capacity.c and admission/trial.c. */
 struct spare {
     bool for_more;              /* the broker asks by itself: the reservation is to have more than it needs, */
     uint64_t most;              /* but no larger runtime than this; 0: no bound */
@@ -87,7 +87,7 @@ struct activation {
     bool has_asked_guard;       /* for bandwidth */
 };
 
-/* The request waits for a time: accounting/zero-lag-wait.c. */
+/* The request waits for a time: requests/zero-lag-wait.c. */
 struct wait {
     struct timer timer;
     enum next then;

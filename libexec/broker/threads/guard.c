@@ -138,12 +138,6 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
     return false;
 }
 
-bool guard_enforces(const struct grant *grant)
-{
-    const struct plugin_line *line = plugin_line(grant->plugin);
-    return line->enforced && grant->plan.runtime != 0 && cpu_window(grant) != 0;
-}
-
 void guard_child(const struct guarded_child *guarded, bool again)
 {
     struct paragraph_output *output = message("begin");

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "reservation.h"
+#include "reason.h"
 
 enum { CONFIG_WORDS = 32 };
 

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "reservation.h"
+#include "reason.h"
 
 /* Sets spool.state, and spool.former where an older journal is to be read, which place_settle then removes. `parent` NULL: the default.
  * After the spool is locked. False: *reason. */
