@@ -227,7 +227,7 @@ raise_one() {
     raise_one
     mkdir "$WORK/other"
     second_broker
-    eventually grep -q 'plugins.conf:2: another broker keeps disks on this machine' "$WORK/second"
+    eventually grep -q 'plugins.conf:2: another broker manages the disks of this machine' "$WORK/second"
     kill "$SECOND"
     wait "$SECOND"
     raised "$SLEEPER"

@@ -228,7 +228,7 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     group=$(groups_of_ours)
     mkdir "$WORK/other"
     second_broker
-    eventually grep -q 'plugins.conf:2: another broker keeps disks on this machine' "$WORK/second"
+    eventually grep -q 'plugins.conf:2: another broker manages the disks of this machine' "$WORK/second"
     is_off() { [ "$(jq -r '.plugins[1].state' "$WORK/other/spool/status.json")" = off ]; }
     eventually is_off
     kill "$SECOND"

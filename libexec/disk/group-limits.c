@@ -10,12 +10,12 @@
 
 static const struct kind {
     const char *file, *controller;
-    bool has_period; /* "AMOUNT PERIOD" */
+    bool has_period; /* the file has the form "AMOUNT PERIOD" */
 } kinds[] = {{"memory.max", "+memory", false}, {"memory.high", "+memory", false}, {"memory.swap.max", "+memory", false},
              {"pids.max", "+pids", false},     {"cpu.max", "+cpu", true}};
 enum { KINDS = sizeof kinds / sizeof *kinds, LINE_BYTES = 64 };
 
-/* `amount` in each period; the period is 1 for a kind without periods, and 0 if there is no limit. */
+/* `amount` per period. period = 1: a kind without periods; period = 0: no limit. */
 struct limit {
     uint64_t amount, period;
 };
@@ -26,7 +26,7 @@ static struct limit lesser(struct limit one, struct limit other)
     return is_one ? one : other;
 }
 
-/* False with errno. Where the controller is off, or in the root, there is no such file. */
+/* False with errno. The file is missing where the controller is off, and in the root. */
 static bool read_limit(int root, const char *group, const struct kind *kind, struct limit *limit)
 {
     char line[LINE_BYTES];
@@ -40,7 +40,7 @@ static bool read_limit(int root, const char *group, const struct kind *kind, str
     return sscanf(line, "%" SCNu64 " %" SCNu64, &limit->amount, &limit->period) == 1 + kind->has_period && limit->period != 0;
 }
 
-/* The lowest limit of the group and the groups above. */
+/* The lowest limit of the group and all groups above. */
 static bool read_all(int root, const char *from, const struct kind *kind, struct limit *least)
 {
     char group[GROUP_BYTES + 1];
@@ -55,7 +55,7 @@ static bool read_all(int root, const char *from, const struct kind *kind, struct
     return true;
 }
 
-/* The controller is turned on for our groups when the first of them has a limit. */
+/* Writes a limit. The controller is turned on for our groups when the first of them gets a limit. */
 static bool write_limit(int root, const char *parent, const char *group, const struct kind *kind, const struct limit *limit)
 {
     char line[LINE_BYTES] = "max";
@@ -83,7 +83,7 @@ bool limits_copy(int root, const char *parent, const char *group, const char *fr
 {
     for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++)
         if (!copy(root, parent, group, from, anew, kind)) {
-            snprintf(reason, SERVE_REASON, "its limit %s cannot be kept in its group: %s", kind->file, strerror(errno));
+            snprintf(reason, SERVE_REASON, "its limit %s cannot be copied to the reservation's group: %s", kind->file, strerror(errno));
             return false;
         }
     return true;

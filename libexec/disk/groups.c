@@ -19,15 +19,17 @@
 
 enum { WEIGHT_MOST = 1000, WEIGHT_REST = 1, PATH_BYTES = 64, VALUE_BYTES = 160, ROUNDS = 16, TRIES = 2, THREADS_MOST = 4096 };
 
-/* The kernel counts in slices of a tenth of a second and allows whole blocks in each: so much more, or what is left of one is lost in each of them. */
+/* The kernel counts in slices of a tenth of a second and allows only whole blocks in each slice.
+ * SLICES more blocks per second make up for the blocks lost by rounding. */
 enum { SLICES = 10 };
 
-/* Notes on groups are extended attributes: where its first process came from; that its controller is there because of us; that it is to go. */
+/* Notes on groups are extended attributes: the group from which the first process came; that we
+ * turned on the controller; that the group is to be removed. */
 static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user.rtf.former", enabled[] = "user.rtf.enabled", leaving[] = "user.rtf.leaving";
 static enum cgroups version;
 static int root = -1;
 
-/* The first process of a group; 0: it is outside of our pid namespace; -1: there is none. */
+/* The first process of a group; 0: outside of our pid namespace; -1: no process. */
 static pid_t process_in(const char *group)
 {
     char member[16];
@@ -38,10 +40,10 @@ static bool no(char *reason, const char *what)
 {
     const int error = errno;
     if (error == EINPROGRESS)
-        snprintf(reason, SERVE_REASON, "cgroup %s: process %d does not come to its end, and the group stays until it does", what, (int)process_in(what));
+        snprintf(reason, SERVE_REASON, "cgroup %s: process %d is ending but does not end, and the group stays until then", what, (int)process_in(what));
     else
         snprintf(reason, SERVE_REASON, "cgroup %s: %s", what,
-                 error == ETIMEDOUT ? "its processes multiply faster than they can be moved, and stay" : strerror(error));
+                 error == ETIMEDOUT ? "its processes fork faster than they can be moved, and stay" : strerror(error));
     errno = error;
     return false;
 }
@@ -51,7 +53,7 @@ bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON
     version = cgroups_find("blkio", mount);
     root = version == CGROUPS_NONE ? -1 : open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
-        snprintf(reason, SERVE_REASON, "this machine has no cgroups for disks mounted (blkio, or io with version 2)");
+        snprintf(reason, SERVE_REASON, "no cgroup hierarchy for disks is mounted (blkio, or io with version 2)");
     return root >= 0;
 }
 
@@ -67,7 +69,7 @@ static bool hold(char reason[static SERVE_REASON])
 
 /* ---- notes ---- */
 
-/* -1: there is none (ENODATA), no group (ENOENT), or it cannot be read. */
+/* Reads a note. -1 with errno: ENODATA: no such note; ENOENT: no such group; else not readable. */
 static ssize_t get_note(const char *group, const char *name, char value[static GROUP_BYTES])
 {
     const int fd = openat(root, group, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -139,7 +141,7 @@ static DIR *open_to_list(const char *group)
     return directory;
 }
 
-/* The next that is of one disk alone. */
+/* The next weight for a single disk. */
 static bool next_weight(FILE *file, char device[static 32], unsigned *weight)
 {
     char line[64];
@@ -149,7 +151,7 @@ static bool next_weight(FILE *file, char device[static 32], unsigned *weight)
     return false;
 }
 
-/* The group's own for this disk; 0: none. */
+/* The group's own weight for this disk; 0: none. */
 static unsigned weight_of(const char *group, const char *number)
 {
     char device[32];
@@ -163,7 +165,8 @@ static unsigned weight_of(const char *group, const char *number)
     return found;
 }
 
-/* Nobody is promised anything by it any more. The bounds stay: beneath the group of weight 1000 there may be nobody else just now. */
+/* Gives the group the lowest weight: its reservation has ended. Its limits stay, because the group
+ * may be the only one below the group with the weight 1000. */
 static void belittle(const char *group)
 {
     char device[32], ignored[SERVE_REASON];
@@ -202,7 +205,8 @@ static bool make(const char *group, char *reason)
     return mkdirat(root, group, 0755) == 0 || errno == EEXIST || no(reason, group);
 }
 
-/* All groups beside ours that have no weight of their own there. */
+/* Calls do_with for every other group in the root, with the group's own weight on this disk (0:
+ * none). False with errno. */
 static bool each_rival(const char *number, void (*do_with)(const char *group, const char *number, unsigned weight))
 {
     DIR *directory = open_to_list(".");
@@ -228,7 +232,8 @@ static void step_forth(const char *group, const char *number, unsigned weight)
         clear_weight(group, number);
 }
 
-/* How many have been moved: the kernel's own threads stay, and so does who cannot be. */
+/* Moves processes from the root to the group of everything else. Returns how many were moved;
+ * kernel threads and processes that cannot be moved stay. */
 static int move_from_root(void)
 {
     FILE *members = open_to_read(".", "cgroup.procs");
@@ -262,7 +267,7 @@ static bool begin(const char *number, char reason[static SERVE_REASON])
     if (!make_top(reason) || !put_weight(top, number, WEIGHT_MOST, reason) || !each_rival(number, step_back))
         return false;
     for (int i = 0; i < ROUNDS && move_from_root() > 0; i++)
-        ; /* those that were started meanwhile */
+        ; /* processes may have been started meanwhile */
     return true;
 }
 
@@ -280,8 +285,8 @@ static char *path_of(uint16_t class, char path[static PATH_BYTES])
     return path;
 }
 
-/* A process starts others: it is let go with them, to where it came from. If that is unknown or gone, they go to the group of
- * everything else. */
+/* Moves all processes of the group (a process may have started others) to the group from which the
+ * first one came, or to the group of everything else if that group is unknown or gone. */
 static bool empty(const char *path)
 {
     char group[GROUP_BYTES];
@@ -297,7 +302,8 @@ static bool empty(const char *path)
     return group_return(version, root, path, group) || (errno == ENOENT && group_empty(version, root, path, rest));
 }
 
-/* Only the kernel knows whether a process that is ending still keeps the group. */
+/* Removes the group. With EINPROGRESS it is tried, too: only the kernel knows whether a process
+ * that is ending still keeps the group. */
 static bool remove_group(const char *path, bool is_empty)
 {
     const int error = errno;
@@ -313,7 +319,8 @@ static bool is_there(const char *path)
     return faccessat(root, path, F_OK, 0) == 0 || errno != ENOENT;
 }
 
-/* Those that could not be emptied: they go when their processes have ended. Further ones go with the next settlement. */
+/* Classes whose groups could not be emptied; sweep removes a group when its processes have ended.
+ * If the array is full, the next settle removes the group. */
 static uint16_t left[64];
 static unsigned left_count;
 
@@ -339,7 +346,8 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
     return no(reason, path);
 }
 
-/* Nobody may have one with somebody else still in it. */
+/* Makes the class's group. A group that was to be removed must be emptied first: no reservation may
+ * share a group with foreign processes. */
 static bool make_class(uint16_t class, const char *path, char *reason)
 {
     char note[GROUP_BYTES];
@@ -353,13 +361,13 @@ static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t bloc
     char path[PATH_BYTES];
     const uint64_t bytes = rate + rate / 4 + 1, blocks = bytes / block + SLICES, weight = share / (ONE_CPU / WEIGHT_MOST);
     sweep();
-    (void)each_rival(number, step_back); /* there may be new ones */
+    (void)each_rival(number, step_back); /* new groups may have appeared */
     return make_class(class, path_of(class, path), reason) && put_limits(path, number, bytes, blocks, reason) &&
            put_weight(path, number, weight == 0 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : (unsigned)weight, reason);
 }
 
-/* A process may never end, such as one that waits for its own FUSE file system. It has no weight any more, the message names it, and its group does not keep
- * rtf-disk from ending. */
+/* A process may never end, such as one that waits for its own FUSE file system. Then the group has
+ * no weight any more, a message names the process, and rtf-disk ends nevertheless. */
 static bool stays;
 
 static bool may_stay(char *reason)
@@ -395,9 +403,11 @@ static bool is_blocked(const char *group)
     return process > 0 && thread_look(process, &identity) && !identity.runnable;
 }
 
-/* A process that is ending is not moved any more, and counts until it has ended, which takes as long as it takes to get CPU time for that: SCHED_IDLE
- * beside endless loops, say. Moments are left for it; the broker does not wait longer than 5 s for an answer. A process that needs no CPU may never end.
- * rtf-disk waits BLOCKED moments for one: a process that ends may wait without a CPU for a moment, too, for reads of a slow disk or a grace period of RCU. */
+/* Removes the group of everything else. A process that is ending can no longer be moved, and counts
+ * until it has ended. That needs CPU time, which may come late (SCHED_IDLE beside endless loops,
+ * for example). So remove_rest waits MOMENTS times; the broker waits at most 5 s for an answer. A
+ * process that needs no CPU may never end: remove_rest waits BLOCKED times for one, because an
+ * ending process may sleep for a moment, too, for reads of a slow disk or an RCU grace period. */
 static bool remove_rest(void)
 {
     enum { MOMENTS = 10, BLOCKED = 6, MOMENT = 50 /* ms */ };
@@ -427,13 +437,15 @@ static bool dissolve(char reason[static SERVE_REASON])
         good = (remove_rest() || no(reason, rest) || may_stay(reason)) && good;
     good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || top_stays || !good || no(reason, top)) && good;
     if (was_enabled)
-        (void)group_write(root, ".", "cgroup.subtree_control", "-io"); /* others may use it by now */
+        (void)group_write(root, ".", "cgroup.subtree_control", "-io"); /* fails if another program uses the controller */
     return good;
 }
 
 /* ---- processes ---- */
 
-/* What stands on an empty group is of one who has gone. A process of another reservation comes from where that one's came from. */
+/* Notes where the process comes from. The note of an empty group belongs to an earlier process and
+ * is replaced. For a process that comes from another reservation's group, that group's note is
+ * copied. */
 static bool note_former(const char *path, const char *now)
 {
     char member[16], there[GROUP_BYTES], prefix[PATH_BYTES];
@@ -449,7 +461,8 @@ static bool note_former(const char *path, const char *now)
     return set_note(path, former, there[0] != '\0' ? there : "/rtf-disk-rest");
 }
 
-/* A process moves as a whole, and a thread of it may be somebody else's: a server's that works for this user, say. */
+/* A process moves as a whole, so all its threads must belong to the user. A server, for example,
+ * may have a thread that works for this user. */
 static enum done check_threads(pid_t process, uid_t owner, char *reason)
 {
     char path[32];
@@ -465,9 +478,9 @@ static enum done check_threads(pid_t process, uid_t owner, char *reason)
         if (!parse_number(entry->d_name, INT32_MAX, &tid))
             continue;
         if (looked++ == THREADS_MOST)
-            all = refuse(reason, "its process has more threads than are looked at (4096)");
+            all = refuse(reason, "its process has more than 4096 threads");
         else if (!thread_owner(-1, (pid_t)tid, &identity))
-            all = errno == ESRCH || errno == ENOENT ? DONE : way_failed(reason, path); /* it ended meanwhile */
+            all = errno == ESRCH || errno == ENOENT ? DONE : way_failed(reason, path); /* the thread ended meanwhile */
         else if (!thread_is_of(&identity, owner))
             all = refuse(reason, "its process has a thread that is not its user's own");
     }
@@ -475,7 +488,7 @@ static enum done check_threads(pid_t process, uid_t owner, char *reason)
     return all;
 }
 
-/* Outside of the frozen group the process would run. */
+/* True if the process's group is frozen. A move out of the group would make the process run. */
 static bool is_frozen(const char *now)
 {
     char line[64];
@@ -495,7 +508,7 @@ static enum done move(const char *path, const char *now, pid_t process, char *re
     if (version == CGROUPS_V2 && !limits_copy(root, top, path, now, process_in(path) < 0, reason))
         return REFUSED;
     if (!note_former(path, now) || !group_write(root, path, "cgroup.procs", text))
-        return errno == ENOENT ? refuse(reason, "its group is gone") : way_failed(reason, path);
+        return errno == ENOENT ? refuse(reason, "the reservation's group is gone") : way_failed(reason, path);
     return DONE;
 }
 
@@ -519,8 +532,8 @@ static enum done bind(const struct member *member, char reason[static SERVE_REAS
         done = move(path, now, identity.process, reason);
     if (done != DONE || thread_is(member->tid, member->started_by))
         return done;
-    done = way_failed(reason, "the thread cannot be looked at");
-    (void)empty(path); /* the id may be somebody else's by now */
+    done = way_failed(reason, "the thread's state cannot be read");
+    (void)empty(path); /* the id may belong to another thread by now */
     return done;
 }
 
@@ -535,6 +548,7 @@ static enum done unbind(const struct member *member, char reason[static SERVE_RE
 
 static const char *const calls[] = {"mkdirat", "unlinkat", "fgetxattr", "fsetxattr", NULL};
 
-/* No power but over the files of cgroups that are their users' own, where processes come from and go back to. */
+/* CAP_DAC_OVERRIDE: to write the files of users' own cgroups, from which processes come and to
+ * which they return. */
 const struct way by_groups = {.hold = hold, .begin = begin, .end = end, .add = add, .drop = drop, .settle = settle, .dissolve = dissolve, .bind = bind,
                               .unbind = unbind, .power = CAP_DAC_OVERRIDE, .calls = calls};

@@ -1,26 +1,34 @@
-/* What a process may have of a disk: a cgroup for each reservation, beneath one that has the weight 1000 beside 1 of everything else. In it a
- * reservation has the share of its claim as its weight, and may read, and write, a quarter more than it asked for, in bytes and in blocks: exactly so
- * much would make it late, and without a bound one that is greedy takes the others' time.
+/* Cgroups that divide a disk: one group per reservation, below a group with the weight 1000, while
+ * everything else has the weight 1. A reservation's group has the share of its claim as its weight.
+ * It may read, and write, a quarter more bytes and blocks than claimed: a limit of exactly the
+ * claim would make the reservation late, and without a limit a greedy reservation takes the others'
+ * time.
  *
- * Everything else means what is in the root, where each process would be a rival of its own: that goes into a group, too, but for the kernel's
- * threads; and the other groups there get the weight 1 on this disk, those that have none of their own.
+ * In the root group each process would compete by itself. So all processes of the root, except
+ * kernel threads, go into one group of their own. Other groups in the root get the weight 1 on this
+ * disk, unless they have a weight of their own.
  *
- * Where a process came from stands on its reservation's group, as an extended attribute: it is there before the process is. So does, before anybody
- * leaves it, that a group is to go: one that could not be emptied is nobody else's, though rtf-disk is another by then. */
+ * A reservation's group has extended attributes. One names the group from which its first process
+ * came; it is written before the process moves. Another one says that the group is to be removed;
+ * it is written before a process leaves. So a group that could not be emptied is not given to
+ * another reservation, even after rtf-disk was restarted. */
 #ifndef RTF_GROUPS_H
 #define RTF_GROUPS_H
 
 #include "cgroup.h"
 #include "way.h"
 
-/* Finds the hierarchy. False: *reason. *mount is where it is. */
+/* Finds the cgroup hierarchy and its mount point. False: *reason. */
 bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON]);
 
-/* Whether each group is a cpuset, too: then some kernels require CAP_SYS_NICE to move a process that has capabilities which the mover lacks. */
+/* True if each group also is a cpuset. Then some kernels require CAP_SYS_NICE to move a process
+ * that has capabilities which the mover lacks. */
 bool groups_are_cpusets(void);
 
-/* A thread's process belongs to its class's group, if it is its user's own in all its threads; with whom it starts later. What goes, goes back to where the
- * first process came from; a group whose processes cannot all be moved stays until they have ended, without a weight. */
+/* Moves the process of an attached thread into the group of its class, if all its threads belong to
+ * the user; its later children start in that group. At the end the processes go back to the group
+ * from which the first process came. A group whose processes cannot all be moved stays until they
+ * have ended, without a weight. */
 extern const struct way by_groups;
 
 #endif

@@ -13,7 +13,7 @@
 
 struct held {
     struct member member;
-    bool is_said; /* by the broker, to this process */
+    bool is_said; /* named by the broker since this process started */
     UT_hash_handle hh;
 };
 static struct held *all;
@@ -76,7 +76,8 @@ static enum done bind(const struct member *member, char reason[static SERVE_REAS
     return done;
 }
 
-/* Those who have it from this one had what it had before, unless it had given them something else. */
+/* Lowers the thread, and all raised threads of its user that inherited the priority: they get its
+ * former priority. */
 static enum done unbind(const struct member *member, char reason[static SERVE_REASON])
 {
     struct held *held = find(member->tid);
@@ -116,7 +117,7 @@ static bool dissolve(char reason[static SERVE_REASON])
     return let_go(true, reason);
 }
 
-/* ---- there are no groups ---- */
+/* ---- no groups exist ---- */
 
 static bool begin(const char *number, char reason[static SERVE_REASON])
 {
@@ -143,6 +144,6 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
 
 static const char *const calls[] = {"ioprio_get", "ioprio_set", NULL};
 
-/* No power but over others' threads, and the class RT. */
+/* CAP_SYS_NICE: for other users' threads, and for the class RT. */
 const struct way by_priority = {.hold = hold, .begin = begin, .end = end, .add = add, .drop = drop, .settle = settle, .dissolve = dissolve, .bind = bind,
                                 .unbind = unbind, .power = CAP_SYS_NICE, .calls = calls};

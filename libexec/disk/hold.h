@@ -1,14 +1,17 @@
-/* Whom the broker has had raised (raised.h), and what each had before: it says so, and writes it down before anybody is raised. */
+/* The threads that the broker has had raised (raised.h), with the I/O priority of each before. The
+ * broker sends these, and records them before a thread is raised. */
 #ifndef RTF_HOLD_H
 #define RTF_HOLD_H
 
 #include "way.h"
 
-/* TID,STARTED_BY,IOPRIO of one that was raised before this process was started. False: it is not that. */
+/* Takes TID,STARTED_BY,IOPRIO of a thread that was raised before this process started. False:
+ * malformed. */
 bool hold_know(const char *word);
 
-/* A thread is raised, from when it is bound on; or is not, and nobody is to whom it has handed that on. A class is nothing but its name. When all is
- * settled nobody else is raised, and when it is dissolved nobody. */
+/* Raises a thread when it is bound. Unbinding lowers the thread and all threads that inherited its
+ * priority. A class is only a number here. settle lowers every thread that no request has named;
+ * dissolve lowers all. */
 extern const struct way by_priority;
 
 #endif

@@ -11,7 +11,7 @@
 #include "units.h"
 
 enum { ROUNDS_LEAST = 3, ROUNDS = 16 };
-#define SWEEP_MOST INT64_C(100000000) /* ns: it runs above all that is granted */
+#define SWEEP_MOST INT64_C(100000000) /* ns; the limit, because the sweep runs above all granted threads */
 
 enum done raised_raise(const struct member *member, char reason[static SERVE_REASON])
 {
@@ -24,8 +24,8 @@ enum done raised_raise(const struct member *member, char reason[static SERVE_REA
         return way_failed(reason, "its I/O priority cannot be set");
     if (thread_is(member->tid, member->started_by))
         return DONE;
-    done = way_failed(reason, "the thread cannot be looked at");
-    (void)ioprio_give(member->tid, before); /* the id may be somebody else's by now */
+    done = way_failed(reason, "the thread's state cannot be read");
+    (void)ioprio_give(member->tid, before); /* the id may belong to another thread by now */
     return done;
 }
 
@@ -37,10 +37,10 @@ enum done raised_lower(const struct member *member, uid_t *uid, char reason[stat
         return done;
     *uid = identity.real_uid;
     const int now = ioprio_of(member->tid);
-    return now >= 0 && (now != IOPRIO_RAISED || ioprio_give(member->tid, member->former) == 0) ? DONE : way_failed(reason, "its I/O priority cannot be put back");
+    return now >= 0 && (now != IOPRIO_RAISED || ioprio_give(member->tid, member->former) == 0) ? DONE : way_failed(reason, "its I/O priority cannot be restored");
 }
 
-/* ---- those that nobody has raised ---- */
+/* ---- threads that inherited the priority ---- */
 
 struct sweep {
     uid_t uid;
@@ -62,13 +62,13 @@ static void sweep_thread(struct sweep *sweep, pid_t tid)
     if (ioprio_of(tid) != IOPRIO_RAISED || sweep->is_held(tid))
         return;
     if (!thread_identify(tid, &identity))
-        fail(sweep, "a thread cannot be looked at");
+        fail(sweep, "a thread's state cannot be read");
     else if (identity.ended || identity.kernel || identity.real_uid == 0 || (sweep->uid != EVERYBODY && sweep->uid != identity.real_uid))
         return;
     else if (ioprio_give(tid, sweep->ioprio) == 0)
         sweep->found++;
     else
-        fail(sweep, "a thread's I/O priority cannot be put back");
+        fail(sweep, "a thread's I/O priority cannot be restored");
 }
 
 static void each_in(const char *path, void (*visit)(struct sweep *sweep, pid_t id), struct sweep *sweep)
@@ -95,15 +95,17 @@ static void sweep_process(struct sweep *sweep, pid_t process)
     each_in(path, sweep_thread, sweep);
 }
 
-/* The best that any thread of his has: of most users nobody has to be looked for. */
+/* True if no thread of the user has the class RT, which is the case for most users. One system call
+ * returns the best priority of all the user's threads. */
 static bool is_sure_to_find_none(uid_t uid)
 {
     const int best = uid == EVERYBODY ? -1 : (int)syscall(SYS_ioprio_get, IOPRIO_WHO_USER, uid);
     return best >= 0 && IOPRIO_PRIO_CLASS(best) != IOPRIO_CLASS_RT;
 }
 
-/* Those that were started meanwhile come with the next round; and a round that finds nobody may have gone by them: what is started when the kernel begins
- * with low ids again has one that has been passed. So it takes two of these. */
+/* Threads started during a round are found in the next one. One round without a find is no proof:
+ * when the kernel's ids wrap around, a new thread may get an id that the round has already passed.
+ * So two such rounds in a row are needed. */
 bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason[static SERVE_REASON])
 {
     const int64_t until = monotonic_now() + SWEEP_MOST;
@@ -117,7 +119,7 @@ bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason
             return !sweep.failed;
         found_none = sweep.found == 0;
     }
-    snprintf(reason, SERVE_REASON, "threads with the I/O priority of one that was attached multiply faster than they can be found, and keep it");
+    snprintf(reason, SERVE_REASON, "threads that inherited the I/O priority of an attached thread fork faster than they can be found, and keep it");
     errno = ETIMEDOUT;
     return false;
 }

@@ -1,22 +1,25 @@
-/* rtf-disk - the disk helper: gives reservations their share of a disk. It sets how disks hand out their time (scheduler.h) and puts processes into
- * groups (groups.h), or raises threads (hold.h); nobody else of rtf has the power to do any of that.
+/* rtf-disk - the disk helper: gives reservations their share of a disk. rtf-disk sets the disks'
+ * I/O scheduler (scheduler.h), and puts processes into cgroups (groups.h) or raises threads
+ * (hold.h). No other program of rtf has the privileges for that.
+ * - rtf-disk --serve DISK... : serves the broker on standard input, see helper-loop.h
+ * - rtf-disk --check DISK... : prints the disks that cannot be managed, and changes nothing
+ * - rtf-disk --remove DISK=FORMER... : restores the disks' former scheduler, see scheduler_end
+ * - rtf-disk --remove-all DISK=FORMER... : also removes all groups
+ * - rtf-disk --ioprio ... [--thread=TID,STARTED_BY,IOPRIO...] : the same with raised threads
+ *   instead of groups; --remove-all lowers them. Each --thread= is a thread that was raised before,
+ *   with its former I/O priority.
  *
- *     rtf-disk --serve DISK...           the broker's, on standard input, as helper-loop.h says
- *     rtf-disk --check DISK...           prints which disks cannot be kept, and changes nothing
- *     rtf-disk --remove DISK=FORMER...   gives the disks back as they were, scheduler_end
- *     rtf-disk --remove-all DISK=FORMER...   and leaves no group
- *     rtf-disk --ioprio ... [--thread=TID,STARTED_BY,IOPRIO...]   the same, but threads are raised instead, and with --remove-all lowered; of those
- *                                        that were raised before it was started what each had before
+ * Requests:
+ * - op=check id device : is the disk managed by us? If not, why?
+ * - op=class id device class rate block share : makes or changes a class; class= from 16 to 65535
+ * - op=drop id device class : removes the class
+ * - op=settle id device : removes all classes that no request has named since rtf-disk started
+ * - op=bind id class tid started_by owner [former]
+ * - op=unbind id class tid started_by owner [former]
+ * - op=end id device : gives the disk back, except for its scheduler (--remove does that); after
+ *   the last disk also removes all groups
  *
- *   op=check   id device                               it is ours, or why not
- *   op=class   id device class rate block share        class= from 16 to 65535
- *   op=drop    id device class
- *   op=settle  id device                               removes the classes that have not been said since it was started
- *   op=bind    id class tid started_by owner [former]
- *   op=unbind  id class tid started_by owner [former]
- *   op=end     id device                               gives it back, but for its scheduler; the last one: no group is left
- *
- * Each may be said twice. When the broker ends without a word, all stays as it is. */
+ * Every request may be repeated. When the broker ends without op=end, everything stays. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -38,13 +41,13 @@
 enum { DISKS_MOST = 64 };
 
 static struct disk {
-    const char *former; /* scheduler_end */
+    const char *former; /* for scheduler_end */
     char name[64], number[DISK_NUMBER];
     bool is_ours;
 } disks[DISKS_MOST];
 static int disk_count;
 static const struct way *way = &by_groups;
-static bool said[CLASS_MOST + 1]; /* of any disk: a class is a reservation's, and that has one */
+static bool said[CLASS_MOST + 1]; /* for any disk: a class belongs to one reservation, which has one disk */
 
 static bool is_said(uint16_t class)
 {
@@ -60,7 +63,8 @@ static struct disk *disk_named(const struct paragraph *request)
     return NULL;
 }
 
-/* A disk that was taken out and put in again has another number, and forgets what it was told. */
+/* Takes the disk. A disk that was removed and plugged in again has another number, and has lost its
+ * settings. */
 static bool begin(struct disk *disk, char *reason)
 {
     char number[DISK_NUMBER];
@@ -118,13 +122,13 @@ static enum done serve_drop(uint16_t class, char *reason)
     return way->drop(class, reason) ? DONE : REFUSED;
 }
 
-/* What goes, goes even if the disk is not there any more. */
+/* Removals are done even if the disk is gone. */
 static enum done serve_disk(const char *op, const struct paragraph *request, char *reason)
 {
     uint16_t class;
     struct disk *disk = disk_named(request);
     if (disk == NULL)
-        return refuse(reason, "it names no disk that was given");
+        return refuse(reason, "the request names an unknown disk");
     if (strcmp(op, "end") == 0)
         return end(disk, reason) ? DONE : REFUSED;
     if (strcmp(op, "drop") == 0)
@@ -166,8 +170,9 @@ static enum done serve_once(const char *op, const struct paragraph *request, cha
     return is_in(op, of_disks) ? serve_disk(op, request, reason) : is_in(op, of_threads) ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
 }
 
-/* Nobody repeats an op that gives something back, so it is tried twice here. But processes that multiply or do not end would do so once more, while other
- * requests wait. */
+/* Repeats a failed request once if it gives something back, because the broker does not repeat
+ * these. Processes that fork too fast or do not end would only delay other requests again, so those
+ * failures are not repeated. */
 static enum done serve_op(const char *op, const struct paragraph *request, char reason[static SERVE_REASON])
 {
     static const char *const go[] = {"drop", "settle", "unbind", "end", NULL};
@@ -203,7 +208,7 @@ static const char *confine(const char *mount)
         return strerror(errno);
     const char *why = confine_proc_is_hidden() ? "/proc is mounted with hidepid" : confine_files(paths);
     if (why != NULL)
-        fprintf(stderr, "rtf-disk: it is not confined to its files: %s\n", why);
+        fprintf(stderr, "rtf-disk: access to files is not restricted: %s\n", why);
     return confine_to_calls() ? NULL : strerror(errno);
 }
 
@@ -224,11 +229,11 @@ static int start(const char *mount)
 {
     char ignored[SERVE_REASON];
     for (int i = 0; i < disk_count; i++)
-        (void)begin(&disks[i], ignored); /* op=check says it again */
+        (void)begin(&disks[i], ignored); /* op=check tells the reason */
     (void)memory_lock_without_power(0);
     const char *why = confine(mount);
     if (why != NULL) {
-        fprintf(stderr, "rtf-disk: it cannot give up what it does not need: %s\n", why);
+        fprintf(stderr, "rtf-disk: privileges cannot be dropped: %s\n", why);
         return EX_OSERR;
     }
     return serve(serve_op);
@@ -268,14 +273,14 @@ static int check(void)
     return code;
 }
 
-/* The words behind the first; false: one is neither a disk nor a thread. */
+/* Takes all words after the first. False: a word is neither a disk nor a thread. */
 static bool take_words(char *const words[])
 {
     static const char thread[] = "--thread=";
     const size_t length = sizeof thread - 1;
     for (; *words != NULL; words++)
         if (!(way == &by_priority && strncmp(*words, thread, length) == 0 ? hold_know(*words + length) : take_disk(*words))) {
-            fprintf(stderr, "rtf-disk: DISK=SCHEDULER is wanted, not \"%s\"\n", *words);
+            fprintf(stderr, "rtf-disk: expected DISK=SCHEDULER, not \"%s\"\n", *words);
             return false;
         }
     return true;

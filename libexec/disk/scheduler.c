@@ -68,7 +68,7 @@ bool scheduler_begin(const char *disk, char reason[static SCHEDULER_REASON])
     char value[VALUE_BYTES];
     if (!look(disk, value, reason))
         return false;
-    /* Written where it is in force, it would begin anew and forget the weights. */
+    /* Only if another scheduler is in force: writing "bfq" again would reset the weights. */
     if (strstr(value, "[bfq]") == NULL && !set(disk, "queue/scheduler", "bfq", reason))
         return false;
     return set(disk, "queue/iosched/low_latency", "0", reason) && set(disk, "queue/iosched/strict_guarantees", "1", reason);

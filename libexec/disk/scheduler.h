@@ -1,5 +1,6 @@
-/* How a disk hands out its time: BFQ, the only I/O scheduler of Linux that divides it by weights, told to keep to them (strict_guarantees=1) and to
- * favour nobody by its own guess (low_latency=0). Without the first, streams that keep the disk busy take several times their share. */
+/* The I/O scheduler of a disk: BFQ, the only scheduler of Linux that divides a disk's time by
+ * weights. strict_guarantees=1 makes it keep to the weights; without it, streams that keep the disk
+ * busy take several times their share. low_latency=0 switches its own heuristics off. */
 #ifndef RTF_SCHEDULER_H
 #define RTF_SCHEDULER_H
 
@@ -7,16 +8,17 @@
 
 enum { SCHEDULER_REASON = 256, DISK_NUMBER = 24 };
 
-/* Its number as cgroups name it, "8:0". False: there is no such whole disk. */
+/* The disk's number in cgroup files, "8:0". False: no such whole disk. */
 bool scheduler_number(const char *disk, char number[static DISK_NUMBER]);
 
-/* Whether there is a disk of that name with a scheduler that can be chosen. False: *reason. */
+/* True if a disk has that name and a scheduler that can be chosen. False: *reason. */
 bool scheduler_look(const char *disk, char reason[static SCHEDULER_REASON]);
 
-/* Makes it so; what is so already stays. False: *reason. */
+/* Sets the scheduler and its options, unless they are set already. False: *reason. */
 bool scheduler_begin(const char *disk, char reason[static SCHEDULER_REASON]);
 
-/* How it was before: "sda=mq-deadline", "sda=bfq,1,0", "sda" where that is not known. A disk that is no longer there has nothing to be put back. */
+/* Restores the former state: "sda=mq-deadline", "sda=bfq,1,0", or "sda" if it is not known. True if
+ * the disk is gone. False: *reason. */
 bool scheduler_end(const char *former, char reason[static SCHEDULER_REASON]);
 
 #endif

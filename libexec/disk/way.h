@@ -1,5 +1,5 @@
-/* How what is granted of a disk is kept: its processes have groups with a share (groups.h), or its threads come first (hold.h). What both have in common
- * is here. */
+/* The two ways to enforce claims on a disk: processes in groups with a share (groups.h), or threads
+ * with a raised I/O priority (hold.h). This file has what both share. */
 #ifndef RTF_WAY_H
 #define RTF_WAY_H
 
@@ -12,49 +12,58 @@
 
 enum { CLASS_LEAST = 0x10, CLASS_MOST = 0xffff };
 
-/* A thread and its reservation's class, as the broker names them. The id is that of a thread which had started by then, or somebody else's. */
+/* A thread and its reservation's class, as sent by the broker. The thread is the one that had the
+ * id and had started by started_by (clock ticks since boot). */
 struct member {
     uint16_t class;
     pid_t tid;
     uint64_t started_by;
     uid_t owner;
-    int former; /* its I/O priority before it came first; -1: not said */
+    int former; /* the I/O priority before it was raised; -1: not sent */
 };
 
 struct way {
-    /* From here on no other process can; false: one does. All that is below is for who holds it. False or REFUSED: *reason. */
+    /* Takes the machine's lock for this way; all other functions require it. False: another process
+     * holds the lock, or *reason. */
     bool (*hold)(char reason[static SERVE_REASON]);
 
-    /* Of a disk, by its number, whose scheduler is bfq. */
+    /* begin and end the use of a disk, by its number. begin requires the scheduler bfq. False:
+     * *reason. */
     bool (*begin)(const char *number, char reason[static SERVE_REASON]);
     void (*end)(const char *number);
 
-    /* A class with so much of a disk: rate in bytes a second, block in bytes, share in billionths. It goes with drop, or settle, if it is not to be kept;
-     * with errno, ETIMEDOUT if those who are in it start processes faster than they can be found. */
+    /* add makes or changes a class: rate in bytes per second, block in bytes, share in billionths
+     * of the disk's time. drop removes it; settle removes the classes for which `keep` returns
+     * false. False: *reason with errno, ETIMEDOUT if processes in the class fork faster than they
+     * can be found. */
     bool (*add)(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static SERVE_REASON]);
     bool (*drop)(uint16_t class, char reason[static SERVE_REASON]);
     bool (*settle)(bool (*keep)(uint16_t class), char reason[static SERVE_REASON]);
 
-    /* Nothing is left. */
+    /* Removes everything. */
     bool (*dissolve)(char reason[static SERVE_REASON]);
 
-    /* If it is its owner's own; root's may be anybody's. Not to be had any more: GONE. */
+    /* bind attaches a thread that belongs to its owner (root may have any thread), unbind detaches
+     * it. GONE: the thread has ended. REFUSED: *reason. */
     enum done (*bind)(const struct member *member, char reason[static SERVE_REASON]);
     enum done (*unbind)(const struct member *member, char reason[static SERVE_REASON]);
 
-    /* What it needs beside CAP_SYS_PTRACE and what any helper calls. */
+    /* The capability needed besides CAP_SYS_PTRACE, and the system calls needed besides those of
+     * every helper. */
     int power;
     const char *const *calls;
 };
 
-/* Only one broker of the machine may have this: its lock (register.h) ends with its holder. A holder that is just ending may be putting things back, and is
- * waited for once. */
+/* Takes a lock that only one broker of the machine may hold (register.h); the lock ends with its
+ * holder. A holder that is just ending may still be restoring things, so way_hold waits once for
+ * it. False: *reason. */
 bool way_hold(const char *lock, char reason[static SERVE_REASON]);
 
-/* DONE: it is that thread still. bind: and its owner's own. */
+/* DONE if the thread is still the same. bind: the thread must also belong to its owner. */
 enum done way_identify(const struct member *member, bool bind, struct identity *identity, char reason[static SERVE_REASON]);
 
-/* What could not be had of a thread, by errno: GONE only if it has ended, and not if one cannot look. */
+/* Converts errno after a look at a thread: GONE only if the thread has ended; REFUSED with *reason
+ * if it could not be looked at. */
 enum done way_failed(char reason[static SERVE_REASON], const char *what);
 
 #endif

@@ -145,7 +145,7 @@ end_storm() {
     many() { [ "$(wc -l <"$blkio$group/cgroup.procs")" -ge 10 ]; }
     eventually many
     release_beside_storm
-    is_told() { grep -qE 'processes multiply faster than they can be moved|does not come to its end, and the group stays' "$EVENTS"; }
+    is_told() { grep -qE 'processes fork faster than they can be moved|is ending but does not end, and the group stays' "$EVENTS"; }
     is_over() { [ ! -d "$blkio$group" ] || is_told; }
     eventually is_over
     if [ -d "$blkio$group" ]; then # it was faster
@@ -184,7 +184,7 @@ END
     eventually many
     release_beside_storm
     none() { [ "$(raised)" = 0 ]; }
-    is_over() { none || grep -q 'multiply faster than they can be found' "$EVENTS"; }
+    is_over() { none || grep -q 'fork faster than they can be found' "$EVENTS"; }
     eventually is_over
     end_storm
     none || echo '# it was faster' >&3
@@ -325,7 +325,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
 }
 
 put_back() { run -0 "$RTF_LIBEXEC/rtf-disk" --remove-all "$DISK=mq-deadline"; }
-is_told_of() { grep -q "rtf-disk: cgroup $1: process $HANGING does not come to its end" "$WORK/broker.out"; }
+is_told_of() { grep -q "rtf-disk: cgroup $1: process $HANGING is ending but does not end" "$WORK/broker.out"; }
 stops_at_once() {
     local begin took
     begin=$(milliseconds)
@@ -349,7 +349,7 @@ stops_at_once() {
     [ -z "$(bounds /rtf-disk-rest)" ]
     run -0 "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     put_back
-    [[ "$output" == *"process $HANGING does not come to its end"* ]]
+    [[ "$output" == *"process $HANGING is ending but does not end"* ]]
     broker_start # as ever
     reserve $BOB cam
     hangs_no_more
@@ -365,7 +365,7 @@ stops_at_once() {
     group=$(group_of "$HANGING")
     hangs
     as $ALICE rm "$SPECS/$ALICE/cam.json"
-    is_told() { grep -q "process $HANGING does not come to its end" "$EVENTS"; }
+    is_told() { grep -q "process $HANGING is ending but does not end" "$EVENTS"; }
     eventually is_told
     has_no_weight() { [ "$(bounds "$group" | cut -d ' ' -f 3)" = 1 ]; }
     eventually has_no_weight

@@ -37,7 +37,7 @@ static void only_a_thread_of_its_user_is_bound(void **state)
     (void)state;
     assert_int_equal(identified(getuid(), UINT64_MAX, true), DONE);
     assert_int_equal(identified(getuid() + 1, UINT64_MAX, true), REFUSED);
-    assert_string_equal(said, "the thread is not its user's own");
+    assert_string_equal(said, "the thread does not belong to the user");
 }
 
 static void a_thread_that_is_another_users_by_now_is_let_go(void **state)
