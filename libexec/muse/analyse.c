@@ -1,5 +1,6 @@
-/* Analyses what an experiment has recorded: `analyse DIR`, and `import EXPERIMENT.json MARKS.csv -o DIR` for marks of other recorders;
- * `marks DIR` prints what was recorded, as lines that others can read. */
+/* Analyses the recording of an experiment. `analyse DIR` analyses a run; `import EXPERIMENT.json
+ * MARKS.csv -o DIR` analyses marks of another recorder; `marks DIR` prints the recorded marks as
+ * lines of text. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ enum command { COMMAND_ANALYSE, COMMAND_IMPORT, COMMAND_MARKS };
 struct options {
     enum command command;
     bool import, compat, json, quiet;
-    uint64_t horizon; /* us; 0: a tenth of the duration */
+    uint64_t horizon; /* us; 0: the default, a tenth of the duration */
     const char *output;
     const char *arguments[2];
     int count;
@@ -35,7 +36,7 @@ const char *argp_program_version = "rtf-muse " RTF_VERSION;
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "DIR", 0, "Where the results of an import go", 0},
-    {"horizon", KEY_HORIZON, "TIME", 0, "The interval over which lines are fitted: 500ms, 2s (default: a tenth of the duration)", 0},
+    {"horizon", KEY_HORIZON, "TIME", 0, "The interval over which the linear bounds are fitted: 500ms, 2s (default: a tenth of the duration)", 0},
     {"compat", KEY_COMPAT, NULL, 0, "Read the experiment as the paper's own tool does", 0},
     {"json", KEY_JSON, NULL, 0, "Print result.json instead of a table", 0},
     {"quiet", 'q', NULL, 0, "Print nothing", 0},
@@ -124,7 +125,7 @@ static int read_lines(int directory, const char *name, struct records *records)
     return good ? EX_OK : fail(EX_DATAERR, name, why);
 }
 
-/* marks/N of the load program; a file that is not there is a thread that never ran. */
+/* Reads marks/N of the load program. A missing file belongs to a thread that never ran. */
 static int read_logs(int directory, struct records *records)
 {
     for (size_t i = 0; i < records->count; i++) {
@@ -164,7 +165,7 @@ static int read_marks(int directory, const struct options *options, struct recor
     return records_check(records, why) ? EX_OK : fail(EX_DATAERR, options->import ? options->arguments[1] : "marks", why);
 }
 
-/* ---- what is kept beside the results ---- */
+/* ---- files kept beside the results ---- */
 
 static bool copy_to(int directory, const char *from, const char *name)
 {
@@ -199,7 +200,7 @@ static int keep_sources(int directory, const struct options *options)
     return EX_OK;
 }
 
-/* ---- the way ---- */
+/* ---- commands ---- */
 
 static int print_marks(const struct records *records)
 {
@@ -212,7 +213,7 @@ static int print_marks(const struct records *records)
     return fflush(stdout) == 0 && !ferror(stdout) ? EX_OK : fail_errno(EX_IOERR, "standard output");
 }
 
-/* What the load program has written of its run; NULL: nothing. */
+/* Reads what the load program wrote about its run; NULL: nothing. */
 static json_t *read_run(int directory)
 {
     struct text text;
@@ -223,7 +224,8 @@ static json_t *read_run(int directory)
     return run;
 }
 
-/* The mean CPU time of a thread's jobs, where the experiment asks for that. */
+/* Sets the nominal job of a thread to the mean CPU time of its jobs, if the experiment asks for
+ * that. */
 static void take_nominal(struct experiment *experiment, const json_t *run)
 {
     for (size_t i = 0; i < experiment->thread_count; i++) {
@@ -284,7 +286,7 @@ static int analyse(int directory, const struct options *options, struct experime
     return status;
 }
 
-/* Whether the load program was told --compat is in run.json. */
+/* True if the load program was run with --compat, according to run.json. */
 static bool was_compat(const char *directory)
 {
     char path[4096];

@@ -1,10 +1,11 @@
-/* A program that is measured as it is, in the place of phases: started with the policy, affinity or reservation of its thread. */
+/* Runs a program in place of a thread's phases. The program gets the thread's policy, affinity or
+ * reservation, and is measured unchanged. */
 #ifndef RTF_MUSE_COMMAND_H
 #define RTF_MUSE_COMMAND_H
 
 #include "experiment.h"
 
-/* In the process that becomes it; returns only if that fails, with errno. */
+/* Replaces the calling process by the command. Returns only after a failure, with errno. */
 void command_become(const struct member *member);
 
 #endif

@@ -33,7 +33,7 @@ bool drain_to_host(struct load *load, const struct sockaddr_storage *host, sockl
     return drain->socket >= 0 && connect(drain->socket, (const struct sockaddr *)host, length) == 0;
 }
 
-/* Whole marks, also when the disk is full in the middle of one. */
+/* Writes all bytes, so that no mark is cut when the disk gets full. */
 static bool write_marks(int file, const struct mark *marks, uint64_t count)
 {
     const char *at = (const char *)marks;
@@ -50,7 +50,8 @@ static bool write_marks(int file, const struct mark *marks, uint64_t count)
     return true;
 }
 
-/* A datagram that is lost on the way is found by the gap; one that cannot be sent is no different. */
+/* A lost datagram is found by the gap in the jobs' numbers; a datagram that cannot be sent is
+ * treated the same. */
 static void send_marks(struct drain *drain, const struct mark *marks, uint64_t count)
 {
     struct {

@@ -1,4 +1,5 @@
-/* Where marks go while the load runs: a file for each thread, or datagrams to who measures from afar. */
+/* Moves marks out of the rings while the load runs: to one file per thread, or as datagrams to the
+ * measuring machine. */
 #ifndef RTF_MUSE_DRAIN_H
 #define RTF_MUSE_DRAIN_H
 
@@ -9,12 +10,12 @@
 
 #include "load.h"
 
-enum { DATAGRAM_MARKS = 85 }; /* with a header, in one packet of Ethernet */
+enum { DATAGRAM_MARKS = 85 }; /* with the header, these fit into one Ethernet packet */
 
-/* What a datagram begins with. */
+/* The header of a datagram. */
 struct datagram_head {
     char magic[8];
-    uint64_t secret; /* of this experiment: others may send to that port, too */
+    uint64_t secret; /* of this experiment: other programs may send to the port, too */
     uint32_t marks, number;
 };
 
@@ -22,18 +23,19 @@ struct datagram_head {
 
 struct drain {
     struct load *load;
-    int directory;  /* for files; -1: datagrams */
+    int directory;  /* the directory of the files; -1: datagrams */
     int *files;
     int socket;
     uint64_t secret;
     uint32_t number; /* of the next datagram */
 };
 
-/* errno says why not. */
+/* Start to write to files, or to send datagrams. False with errno. */
 bool drain_to_files(struct load *load, int directory, struct drain *drain);
 bool drain_to_host(struct load *load, const struct sockaddr_storage *host, socklen_t length, uint64_t secret, struct drain *drain);
 
-/* All that is there now; false: it could not be written (errno), and is kept as long as there is room. */
+/* Moves all marks that are present. False with errno: they could not be written, and stay in the
+ * rings while these have space. */
 bool drain_all(struct drain *drain);
 
 void drain_end(struct drain *drain);

@@ -11,7 +11,7 @@
 
 enum { FILTER_MOST = 3500 };
 
-#define LAST_SECOND 4000000000LL /* more than a century of uptime: sums of two such times in ns fit an int64_t */
+#define LAST_SECOND 4000000000LL /* more than a century of uptime; two such times in ns fit into an int64_t */
 
 /* ---- lines ---- */
 
@@ -19,11 +19,13 @@ struct change {
     int64_t time; /* ns */
     uint16_t cpu;
     long from, to; /* thread ids */
-    char state;    /* of `from`: R: it would have run on */
+    char state;    /* of `from`; R: still runnable */
 };
 
-/* "  name-123  [001] d..2.  5123.456789: sched_switch: prev_comm=... prev_pid=1 prev_prio=2 prev_state=S ==> next_comm=... next_pid=3 ..." Names
- * may contain anything, so that of several keys the last one before the arrow, or of all, is the kernel's. */
+/* Format: "  name-123  [001] d..2.  5123.456789: sched_switch: prev_comm=... prev_pid=1 prev_prio=2
+ * prev_state=S ==> next_comm=... next_pid=3 ...". A thread's name may contain anything, even such
+ * keys. So the last of equal keys counts: before the arrow for prev_*, in the whole line for
+ * next_*. */
 static bool parse_change(const char *line, struct change *change)
 {
     const char *event = strstr(line, ": sched_switch: "), *arrow = event == NULL ? NULL : strstr(event, " ==> ");
@@ -75,7 +77,9 @@ bool events_take_line(const char *line, struct followed *followed, int64_t start
     struct change change;
     if (start == 0)
         start = INT64_MAX;
-    /* A time before the last one is no event of this trace: a sum of what is supplied must not grow beyond the time that has passed. */
+    /* A time before the last one is not an event of this trace. Without this check the sum could
+     * exceed the time that has passed. */
+
     if (!parse_change(line, &change) || change.time < followed->last)
         return true;
     followed->last = change.time;
@@ -127,7 +131,7 @@ bool events_open(const pid_t *tids, size_t count, struct events *events, char wh
     *events = (struct events){.pipe = -1};
     snprintf(events->instance, sizeof events->instance, TRACING "/instances/rtf-muse-%d", (int)getpid());
     if (mkdir(events->instance, 0700) != 0) {
-        snprintf(why, EVENTS_WHY, "a command is measured by the scheduler's events, which only root may read, in " TRACING ": %s%s", strerror(errno),
+        snprintf(why, EVENTS_WHY, "a command is measured by the scheduler's events in " TRACING ", which only root can read: %s%s", strerror(errno),
                  errno == ENOENT ? " (mount -t tracefs tracefs " TRACING ")" : "");
         events->instance[0] = '\0';
         return false;
@@ -158,7 +162,7 @@ bool events_drain(struct events *events, struct followed *followed, size_t count
         }
         events->length -= (size_t)(line - events->held);
         memmove(events->held, line, events->length);
-        if (events->length == sizeof events->held - 1) /* no line is so long */
+        if (events->length == sizeof events->held - 1) /* the line is too long to be an event */
             events->length = 0;
     }
     return good;

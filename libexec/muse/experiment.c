@@ -16,7 +16,7 @@ enum { DEPTH = 8, LOOPS_MAX = 2000000000, DOUBLES_MAX = 1 << 30, NAME_MOST = 64 
 #define SECOND INT64_C(1000000000)
 #define DAY (86400 * SECOND)
 
-/* What is read, and where we are in it. */
+/* The text, and the present position in it. */
 struct reading {
     const char *text;
     size_t length;
@@ -26,17 +26,19 @@ struct reading {
     struct experiment *experiment;
 };
 
-/* ---- what is wrong, and where ---- */
+/* ---- faults and their places ---- */
 
-/* Whether the string that starts behind this quote is the key. Keys with escapes have no line. */
+/* True if the string between `start` and `end` is the key. A key with escapes is never found, so
+ * its line is unknown. */
 static bool is_key(const char *start, const char *end, const char *key)
 {
     size_t length = strlen(key);
     return (size_t)(end - start) == length && memcmp(start, key, length) == 0;
 }
 
-/* jansson keeps no places. The text is known to be good JSON: a key is a string with a colon behind it, and the innermost that is open at each
- * depth is known when it is met. 0: not found. */
+/* Finds the line of the key at reading->path. jansson keeps no positions. The text is valid JSON: a
+ * key is a string before a colon. `matched` counts how many keys of the path are open. 0: not
+ * found. */
 static int line_of(const struct reading *reading)
 {
     const char *at = reading->text, *end = reading->text + reading->length, *start = NULL, *stop = NULL;
@@ -56,7 +58,7 @@ static int line_of(const struct reading *reading)
         depth += *at == '{' || *at == '[';
         if (*at == '}' || *at == ']') {
             depth--;
-            if (matched > 0 && matched >= depth) /* the right key, in the wrong object */
+            if (matched > 0 && matched >= depth) /* the right key, but in another object */
                 matched = depth - 1;
         }
     }
@@ -100,7 +102,7 @@ typedef bool take_value(struct reading *reading, const json_t *value, void *into
 struct key {
     const char *name;
     take_value *take;
-    bool compat; /* only of the paper's tool */
+    bool compat; /* only with --compat */
 };
 
 static const struct key *find_key(const struct reading *reading, const struct key *keys, const char *name)
@@ -155,7 +157,7 @@ static bool take_integer(struct reading *reading, const json_t *value, int64_t l
     return true;
 }
 
-/* "5ms": digits and a unit. */
+/* Parses digits and a unit: "5ms". */
 static bool parse_span(const char *text, int64_t *nanoseconds)
 {
     uint64_t number;
@@ -176,7 +178,8 @@ static bool parse_span(const char *text, int64_t *nanoseconds)
     return false;
 }
 
-/* A bare number is nanoseconds in the paper's section 5, microseconds in its tool, and seconds in some keys of both: only --compat knows which. */
+/* Refuses a bare number: it is nanoseconds in the paper's section 5, microseconds in the paper's
+ * tool, and seconds in some keys of both. Only --compat tells which. */
 static bool fault_of_time(struct reading *reading, const char *bare)
 {
     if (reading->experiment->compat)
@@ -193,7 +196,7 @@ static bool take_time(struct reading *reading, const json_t *value, int64_t *int
     return (json_is_string(value) && parse_span(json_string_value(value), into)) || fault_of_time(reading, "microseconds");
 }
 
-/* Of an experiment and its horizon. */
+/* Takes the duration of an experiment, or its horizon. */
 static bool take_seconds(struct reading *reading, const json_t *value, int64_t *into)
 {
     const double seconds = json_number_value(value);
@@ -454,7 +457,7 @@ static bool is_name(const char *name)
     return length > 0 && length <= NAME_MOST && name[length] == '\0' && name[0] != '-' && strcmp(name, "global") != 0;
 }
 
-/* What the paper's tool assumes where nothing is said. */
+/* Fills in the defaults of the paper's tool. */
 static void assume_compat(struct member *member)
 {
     if (member->policy == POLICY_DEADLINE) {
@@ -488,7 +491,7 @@ static bool check_thread(struct reading *reading, struct member *member)
             return fault(reading, "locks resource %lld in phase %.40s, but there are %lld: set \"resources\"", (long long)member->phases[i].resource,
                          member->phases[i].name, (long long)experiment->resources);
         if (member->phases[i].kind == PHASE_SHARED && experiment->shared_bytes < (int64_t)sizeof(double))
-            return fault(reading, "has the shared phase %.40s, but \"shared\" has no room for a number of 8 bytes", member->phases[i].name);
+            return fault(reading, "has the shared phase %.40s, but \"shared\" is less than the 8 bytes of a number", member->phases[i].name);
     }
     if (member->command != NULL && member->nominal == 0)
         member->nominal = COMMAND_QUANTUM;
@@ -516,7 +519,7 @@ static bool take_threads(struct reading *reading, const json_t *value)
         member->name = name;
         reading->path[reading->depth++] = name;
         if (!is_name(name))
-            return fault(reading, "is no name of a thread: 1 to %d of A-Z a-z 0-9 _ -, and neither - first nor \"global\"", NAME_MOST);
+            return fault(reading, "is not a valid thread name: 1 to %d of A-Z a-z 0-9 _ -, not beginning with -, and not \"global\"", NAME_MOST);
         if (!take_object(reading, thread, thread_keys, member) || !check_thread(reading, member))
             return false;
         reading->depth--;
@@ -524,7 +527,7 @@ static bool take_threads(struct reading *reading, const json_t *value)
     return true;
 }
 
-/* ---- the rest ---- */
+/* ---- top level ---- */
 
 static bool take_default_policy(struct reading *reading, const json_t *value, void *into)
 {
@@ -571,7 +574,7 @@ static bool take_resources(struct reading *reading, const json_t *value, void *i
 {
     return take_integer(reading, value, 0, RESOURCES_MAX, &((struct experiment *)into)->resources);
 }
-/* Bytes, as the paper has it; the paper's tool counts doubles. */
+/* The paper counts bytes; the paper's tool counts doubles. */
 static bool take_shared(struct reading *reading, const json_t *value, void *into)
 {
     int64_t *bytes = &((struct experiment *)into)->shared_bytes;
@@ -585,7 +588,7 @@ static bool take_shared(struct reading *reading, const json_t *value, void *into
 static bool refuse_sweep(struct reading *reading, const json_t *value, void *into)
 {
     (void)value, (void)into;
-    return fault(reading, "makes this many experiments: rtf muse sweep runs them");
+    return fault(reading, "describes several experiments: run them with rtf muse sweep");
 }
 
 static const struct key top_keys[] = {{"global", take_global, false}, {"resources", take_resources, false}, {"shared", take_shared, false},
@@ -605,7 +608,7 @@ static json_t *load(struct reading *reading)
     return json;
 }
 
-/* Threads last: what they may use is said beside them, in any order. */
+/* Threads come last, because the other keys, in any order, say what threads may use. */
 bool experiment_parse(const char *text, size_t length, enum reader reader, bool compat, struct experiment *experiment, char why[static EXPERIMENT_WHY])
 {
     struct reading reading = {.text = text, .length = length, .why = why, .experiment = experiment};

@@ -1,4 +1,5 @@
-/* An experiment: section 5 of paper 004 as it is written there, with what muse(5) adds. Times are ns. */
+/* An experiment, as described in section 5 of paper 004, with the additions of muse(5). Times are
+ * ns. */
 #ifndef RTF_MUSE_EXPERIMENT_H
 #define RTF_MUSE_EXPERIMENT_H
 
@@ -10,7 +11,7 @@
 
 enum { EXPERIMENT_BYTES_MAX = 1 << 20, EXPERIMENT_WHY = 512, THREADS_MAX = 1024, PHASES_MAX = 256, RESOURCES_MAX = 4096 };
 
-/* What counts as a job of a command: so much of a CPU, ns. */
+/* COMMAND_QUANTUM: the CPU time that counts as one job of a command, in ns. */
 enum { COMMAND_QUANTUM = 100000, COMMAND_WORDS = 1024 };
 
 enum policy { POLICY_OTHER, POLICY_BATCH, POLICY_IDLE, POLICY_FIFO, POLICY_RR, POLICY_DEADLINE };
@@ -19,14 +20,14 @@ enum phase_kind { PHASE_COMPUTE, PHASE_LOCK, PHASE_MEMORY, PHASE_SHARED, PHASE_S
 
 enum module { MODULE_SUPPLY = 1, MODULE_RUNMAP = 2, MODULE_MIGRATIONS = 4, MODULE_STATISTICAL = 8 };
 
-enum reader { READ_TO_RUN, READ_TO_ANALYSE /* what jobs do does not matter then, and need not be said */ };
+enum reader { READ_TO_RUN, READ_TO_ANALYSE /* phases are not needed then, and may be missing */ };
 
 struct phase {
     enum phase_kind kind;
     int64_t loops;
     int64_t resource; /* of a lock phase */
     int64_t doubles;  /* of a memory phase */
-    int64_t duration; /* of a sleep phase; CPU time of a busy or a watch one */
+    int64_t duration; /* of a sleep phase; the CPU time of a busy or watch phase */
     char *library;    /* of a user phase */
     const char *name;
 };
@@ -37,12 +38,12 @@ struct member {
     bool has_policy, analysed, has_cpus;
     unsigned modules;
     int64_t priority, budget, period, deadline; /* 0: not stated */
-    int64_t nominal;                            /* of a job; 0: the shortest one */
-    bool nominal_cpu_time;                      /* the mean CPU time of its jobs */
+    int64_t nominal;                            /* of a job; 0: the shortest job counts */
+    bool nominal_cpu_time;                      /* nominal is the mean CPU time of the jobs */
     cpu_set_t cpus;
     struct phase *phases;
     size_t phase_count;
-    const json_t *reservation; /* a spec; NULL: none */
+    const json_t *reservation; /* a spec; NULL: no reservation */
     const json_t *command;     /* an array of strings; NULL: phases */
 };
 
@@ -59,7 +60,8 @@ struct experiment {
     json_t *json;
 };
 
-/* False: `why` says what is wrong, with key and line. Either way experiment_free is allowed. With `compat`, as the paper's own tool reads it. */
+/* False: `why` has the fault, with key and line. Call experiment_free in any case. compat: read the
+ * text as the paper's own tool does. */
 bool experiment_parse(const char *text, size_t length, enum reader reader, bool compat, struct experiment *experiment, char why[static EXPERIMENT_WHY]);
 bool experiment_read(const char *path, enum reader reader, bool compat, struct experiment *experiment, char why[static EXPERIMENT_WHY]);
 void experiment_free(struct experiment *experiment);

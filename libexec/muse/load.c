@@ -20,14 +20,15 @@
 #include "schedattr.h"
 
 enum { STACK = 256 * 1024, TRIES_WHEN_BUSY = 50 };
-#define LEAD INT64_C(20000000) /* ns from the moment when all are set up to the start: long enough for each to be asleep by then */
+/* ns between the end of the set-up and the start: enough for every thread to be asleep at the start */
+#define LEAD INT64_C(20000000)
 
 struct run {
     const struct experiment *experiment;
     const char *spool;
     struct load *load;
     struct resources resources;
-    pthread_mutex_t asking; /* one reservation after another, in the order of the threads that come */
+    pthread_mutex_t asking; /* one reservation at a time, in the order in which threads come */
 };
 
 struct worker {
@@ -36,7 +37,7 @@ struct worker {
     struct load_thread *shared;
     struct body body;
     pthread_t thread;
-    pid_t process; /* of a command; 0: a thread of ours */
+    pid_t process; /* the process of a command; 0: a thread */
 };
 
 struct load *load_make(size_t threads)
@@ -51,7 +52,7 @@ struct load *load_make(size_t threads)
     pthread_barrierattr_init(&shared);
     pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&load->set_up, &shared, (unsigned)threads);
-    pthread_barrier_init(&load->started, &shared, (unsigned)threads + 1); /* who waits for all, too */
+    pthread_barrier_init(&load->started, &shared, (unsigned)threads + 1); /* plus the watching thread */
     return load;
 }
 
@@ -76,7 +77,7 @@ static void sleep_until(int64_t time)
 
 /* ---- setting up ---- */
 
-/* Only the first thread that fails is told of. */
+/* Only the first failure is reported. */
 static void fail(struct worker *worker, int status, const char *why)
 {
     struct load *load = worker->run->load;
@@ -92,7 +93,7 @@ static bool set_affinity(struct worker *worker)
     char why[LOAD_WHY];
     if (!worker->member->has_cpus || sched_setaffinity(0, sizeof worker->member->cpus, &worker->member->cpus) == 0)
         return true;
-    snprintf(why, sizeof why, "its CPUs: %s", errno == EINVAL ? "none of them is there for us" : strerror(errno));
+    snprintf(why, sizeof why, "its CPUs: %s", errno == EINVAL ? "none of them can be used here" : strerror(errno));
     fail(worker, EX_CONFIG, why);
     return false;
 }
@@ -121,17 +122,18 @@ static struct kernel_sched_attr attributes_of(const struct member *member)
 static const char *explain_refusal(const struct member *member, int error)
 {
     if (error == EPERM && member->policy == POLICY_DEADLINE && member->has_cpus && geteuid() == 0)
-        return "the kernel wants such a thread to have all CPUs of its scheduling domain: leave \"cpus\" out, or ask for a \"reservation\" instead";
+        return "the kernel requires all CPUs of the scheduling domain for such a thread: leave \"cpus\" out, or use a \"reservation\"";
     if (error == EPERM)
-        return "this user may not have it: ask for a \"reservation\" instead, which goes through the spool";
+        return "the user may not set this policy: use a \"reservation\", which goes through the spool";
     if (error == EBUSY)
-        return "the kernel has not so much left for SCHED_DEADLINE";
+        return "the kernel has not enough bandwidth left for SCHED_DEADLINE";
     if (error == EINVAL && member->policy == POLICY_DEADLINE)
-        return "the kernel takes budgets from 1024 ns and periods from 100 us to 4 s, unless it was told otherwise; a bare number is nanoseconds";
+        return "the kernel's limits are a budget of at least 1024 ns and a period from 100 us to 4 s, unless they were changed; a number without a unit is nanoseconds";
     return strerror(error);
 }
 
-/* What threads of SCHED_DEADLINE had that have just ended is free at their 0-lag time, and nobody tells when that is: it is tried for a while. */
+/* Retries EBUSY for a while: the bandwidth of SCHED_DEADLINE threads that have just ended becomes
+ * free at their 0-lag time, and the kernel does not report that. */
 static int apply(const struct kernel_sched_attr *attr)
 {
     for (int try = 0; try < TRIES_WHEN_BUSY; try++) {
@@ -190,7 +192,8 @@ static bool has_commands(const struct experiment *experiment)
     return false;
 }
 
-/* What is missing without the scheduler or a page having taken it, the machine has taken. */
+/* Counts preemptions and page faults. CPU time that is missing for neither reason was taken by the
+ * machine (interrupts, a hypervisor). */
 static void count_interruptions(struct load_thread *thread, const struct rusage *before)
 {
     struct rusage after;
@@ -199,7 +202,7 @@ static void count_interruptions(struct load_thread *thread, const struct rusage 
     atomic_store(&thread->faults, after.ru_minflt + after.ru_majflt - before->ru_minflt - before->ru_majflt);
 }
 
-/* Each thread looks at the clock itself: nobody else might get a CPU to tell it that the time is over. */
+/* Each thread checks the clock itself: no other thread is sure to get a CPU to stop it. */
 static void do_jobs(struct worker *worker)
 {
     struct load *load = worker->run->load;
@@ -224,12 +227,12 @@ static void do_jobs(struct worker *worker)
     atomic_store(&worker->shared->jobs, job);
 }
 
-/* All are set up before the first one goes: false, if one of them could not be. */
+/* Waits until all threads are set up. False: a thread could not be set up. */
 static bool meet(struct worker *worker)
 {
     struct load *load = worker->run->load;
     set_up(worker);
-    /* 0 for all but one, which goes ahead. */
+    /* PTHREAD_BARRIER_SERIAL_THREAD for one thread, which sets the start; 0 for all others. */
     if (pthread_barrier_wait(&load->set_up) != 0) {
         atomic_store(&load->ready, 1);
         while (has_commands(worker->run->experiment) && sem_wait(&load->watched) != 0) {
@@ -265,7 +268,7 @@ static void become_command(struct worker *worker)
     _exit(127);
 }
 
-/* Before there are threads, which a copy of this process would not have. */
+/* Forks before any thread is started, because a forked process has only the forking thread. */
 static bool start_commands(struct run *run, struct worker *workers)
 {
     for (size_t i = 0; i < run->experiment->thread_count; i++) {
@@ -283,7 +286,7 @@ static bool start_commands(struct run *run, struct worker *workers)
     return true;
 }
 
-/* Until the time is over, or who watches says so. */
+/* Waits until the time is over, or until the watching process ends the run. */
 static void wait_for_end(const struct load *load)
 {
     sigset_t signals;
@@ -306,7 +309,8 @@ static void end_commands(const struct run *run, const struct worker *workers)
         }
 }
 
-/* Events are lost in the context of a CPU's idle task on some machines; while this runs, there is none. It yields to everybody. */
+/* On some machines events in the context of a CPU's idle task get lost. This SCHED_IDLE thread
+ * keeps its CPU from being idle, and yields to every other thread. */
 static void *never_idle(void *argument)
 {
     struct load *load = argument;
@@ -332,7 +336,7 @@ static void keep_cpus_awake(struct load *load)
     }
 }
 
-/* ---- all ---- */
+/* ---- the whole run ---- */
 
 static bool prepare(struct run *run, struct worker *workers)
 {
@@ -371,7 +375,8 @@ static bool start_workers(struct run *run, struct worker *workers)
     return true;
 }
 
-/* Page faults are nobody's supply. Whoever may not lock memory lives with them. */
+/* Locks memory, so that page faults do not look like missing supply. A user who may not lock memory
+ * gets the faults. */
 static void hold_memory(void)
 {
     if (geteuid() == 0)
@@ -380,7 +385,7 @@ static void hold_memory(void)
 
 static void run_workers(struct run *run, struct worker *workers)
 {
-    /* Those that wait for others that are not there end with the process. */
+    /* After a failure, threads that wait at a barrier end with the process. */
     if (!prepare(run, workers) || !start_commands(run, workers) || !start_workers(run, workers))
         return;
     if (has_commands(run->experiment))

@@ -1,5 +1,6 @@
-/* The load: a process of threads that do their jobs over and over and mark when each begins. It shares this with the process that
- * watches it, drains the marks, and goes on if this one is killed. Times are ns of CLOCK_MONOTONIC. */
+/* The load: a process whose threads run their jobs in a loop and mark the beginning of each job.
+ * The load shares this memory with the watching process. The watching process drains the marks and
+ * survives when the load is killed. Times are ns of CLOCK_MONOTONIC. */
 #ifndef RTF_MUSE_LOAD_H
 #define RTF_MUSE_LOAD_H
 
@@ -19,37 +20,38 @@ enum { LOAD_WHY = 768, GRANT_TEXT = 4096 };
 struct load_thread {
     struct ring ring;
     _Atomic pid_t tid;
-    _Atomic uint64_t dropped;  /* marks for which the ring had no room */
-    int64_t calibrated;        /* of one job, ns; 0: not known */
-    _Atomic int64_t cpu_time;  /* of all its jobs, ns; 0: it did not come to their end */
-    _Atomic uint32_t jobs;     /* how many those were */
-    _Atomic int64_t preempted, faults; /* meanwhile: how often another thread took its CPU, and a page was first touched */
-    char grant[GRANT_TEXT];    /* JSON; "": none */
-    _Atomic int exited;        /* a command, by itself */
-    int64_t asleep;            /* of a command, by itself, ns */
-    uint64_t gaps;             /* in the events about a command */
-    int64_t apart;             /* the most between two looks at its CPU time, ns; 0: its events were seen */
+    _Atomic uint64_t dropped;  /* marks dropped because the ring was full */
+    int64_t calibrated;        /* CPU time of one job before the run, ns; 0: not known */
+    _Atomic int64_t cpu_time;  /* of all jobs, ns; 0: the thread did not reach its end */
+    _Atomic uint32_t jobs;     /* number of jobs */
+    /* during the run: how often another thread took the CPU; how often a page was first touched */
+    _Atomic int64_t preempted, faults;
+    char grant[GRANT_TEXT];    /* JSON; "": no grant */
+    _Atomic int exited;        /* the command ended by itself */
+    int64_t asleep;            /* time that the command slept by its own decision, ns */
+    uint64_t gaps;             /* lost events of the command */
+    int64_t apart;             /* the longest time between two samples of the CPU time, ns; 0: measured by events */
 };
 
 struct load {
-    _Atomic int stop;          /* set by who watches */
-    _Atomic int failed;        /* a thread could not be set up: exit status, and `why` */
+    _Atomic int stop;          /* set by the watching process */
+    _Atomic int failed;        /* exit status, with `why`: a thread could not be set up; 0: none failed */
     _Atomic int64_t start, end;
     char why[LOAD_WHY];
-    _Atomic int ready;         /* all are set up, and wait with `watched` until somebody looks at the scheduler's events */
-    sem_t watched;             /* only if there are commands */
-    pthread_barrier_t set_up, started; /* between processes: a command is one of its own */
+    _Atomic int ready;         /* all are set up and wait at `watched` until the scheduler's events are followed */
+    sem_t watched;             /* used only if there are commands */
+    pthread_barrier_t set_up, started; /* shared between processes, because a command is a process of its own */
     size_t threads;
     struct load_thread thread[];
 };
 
-/* Shared memory for it; NULL: out of memory. */
+/* Allocates the shared memory. NULL: out of memory. */
 struct load *load_make(size_t threads);
 
-/* What ends the waiting for commands, besides `stop`. Blocked before the process begins. */
+/* Ends the wait for commands, besides `stop`. Block the signal before load_run. */
 #define LOAD_STOP_SIGNAL SIGUSR1
 
-/* In a process of its own: sets up, runs, and returns its exit status. */
+/* Runs the load in the calling process. Returns its exit status. */
 int load_run(const struct experiment *experiment, const char *spool, struct load *load);
 
 #endif

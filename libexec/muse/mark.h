@@ -1,4 +1,5 @@
-/* One mark, as it is in memory, in files of a thread's marks and in datagrams: in the byte order of the machine. */
+/* A mark: the beginning of one job. The same struct is used in memory, in the files of marks and in
+ * datagrams, in the machine's byte order. */
 #ifndef RTF_MUSE_MARK_H
 #define RTF_MUSE_MARK_H
 

@@ -50,7 +50,7 @@ static bool take_digits(const char **at, const char *end, uint64_t most, uint64_
     return *at > start && value <= most;
 }
 
-/* Microseconds with up to three decimals; what is finer than ns is cut off. */
+/* Microseconds with up to three decimals; further digits are cut off. */
 static bool take_microseconds(const char **at, const char *end, int64_t *nanoseconds)
 {
     uint64_t whole, part = 0;
@@ -134,7 +134,7 @@ static bool is_sorted(const struct record *record)
     return true;
 }
 
-/* A datagram can come twice: the same mark again is no contradiction. */
+/* A datagram may arrive twice: the same mark again is not a contradiction. */
 static bool check_record(struct record *record, size_t thread, char *why)
 {
     size_t kept = record->count > 0;
@@ -169,7 +169,7 @@ bool records_check(struct records *records, char why[static MARKS_WHY])
     return last - first <= SPAN_MAX || first > last || fault(why, "the marks are more than a day apart");
 }
 
-/* ---- window ---- */
+/* ---- the window ---- */
 
 static int64_t first_of(const struct record *record)
 {
@@ -205,9 +205,9 @@ struct window window_of(const struct records *records, int64_t patience)
     return window.start <= window.end ? window : (struct window){first, last};
 }
 
-/* ---- what is analysed ---- */
+/* ---- the analysed part ---- */
 
-/* The first mark that does not begin before `time`. */
+/* The first mark at or after `time`. */
 static size_t lower_bound(const struct record *record, int64_t time)
 {
     size_t low = 0, high = record->count;
@@ -226,7 +226,7 @@ static size_t jobs_of(const struct sequence *sequence)
     return sequence->seen_count == 0 ? 0 : (size_t)(sequence->seen[sequence->seen_count - 1].job - sequence->seen[0].job) + 1;
 }
 
-/* Evenly between its neighbours, as the paper has it. */
+/* Spreads lost marks evenly between their neighbours, as in the paper. */
 static void interpolate(const struct mark *from, const struct mark *to, int64_t *times)
 {
     const int64_t steps = (int64_t)to->job - (int64_t)from->job, distance = to->time - from->time;
@@ -234,7 +234,8 @@ static void interpolate(const struct mark *from, const struct mark *to, int64_t 
         times[i] = from->time + (int64_t)((__int128)distance * i / steps);
 }
 
-/* A thread that was released and not heard of for long: its first job could have begun then. */
+/* Notes a long silence at either end of the window. A thread that was silent at the beginning could
+ * have begun its first job at the window's start. */
 static void count_silence(const struct record *record, struct window window, int64_t patience, struct sequence *sequence)
 {
     int64_t late = first_of(record) - window.start, silent = window.end - last_of(record);

@@ -1,8 +1,10 @@
-/* Marks: when each job began, and where. From a file of lines `thread,start_us,cpu,job` or from what the load program has written.
+/* Marks: when and on which CPU each job began. They come from a file of lines
+ * `thread,start_us,cpu,job`, or from the files of the load program.
  *
- * The window is the time in which all threads of the experiment can be compared: from the last first mark to the first last one (the
- * paper's tool; the paper does not say). A thread that comes or falls silent more than a tenth of the duration before or after the others is
- * starved, and no reason to look away: it does not narrow the window, and its silence counts. */
+ * The window is the time in which all threads can be compared: from the latest first mark to the
+ * earliest last mark (as in the paper's tool; the paper does not say). A thread that begins, or
+ * falls silent, more than a tenth of the duration apart from the others is starved. Such a thread
+ * does not narrow the window, and its silence counts in the result. */
 #ifndef RTF_MUSE_MARKS_H
 #define RTF_MUSE_MARKS_H
 
@@ -14,7 +16,7 @@
 
 enum { MARKS_WHY = 256, LOST_AT_ONCE_MAX = 1 << 20, JOBS_MAX = 1 << 26 };
 
-/* As they were recorded: sorted by job, each job once. */
+/* The recorded marks: sorted by job, each job once. */
 struct record {
     struct mark *at;
     size_t count, room;
@@ -25,13 +27,14 @@ struct records {
     size_t count;
 };
 
-/* What is analysed of a thread: the beginnings of all its jobs in the window, with those of lost marks interpolated. */
+/* The part of a thread that is analysed: the beginnings of all jobs in the window, with lost marks
+ * interpolated. */
 struct sequence {
     int64_t *times; /* ns */
     size_t count;
-    const struct mark *seen; /* those that were not lost */
+    const struct mark *seen; /* the recorded marks */
     size_t seen_count, lost;
-    int64_t late, silent; /* how long it was not heard of at the window's ends, if it is starved there; ns */
+    int64_t late, silent; /* for a starved thread, the time without a mark at the window's beginning and end, ns */
 };
 
 struct window {
@@ -41,16 +44,17 @@ struct window {
 bool records_make(struct records *records, size_t threads);
 bool records_add(struct record *record, struct mark mark);
 
-/* Lines of text; an optional first line with the columns' names; empty lines and those that begin with # are ignored. */
+/* Parses lines of text. A first line with column names, empty lines, and lines that begin with #
+ * are ignored. */
 bool records_parse(const char *text, size_t length, struct records *records, char why[static MARKS_WHY]);
 
-/* To be called once all is added: sorts, and finds what cannot be. */
+/* Sorts the marks and finds contradictions. Call this after all marks are added. False: *why. */
 bool records_check(struct records *records, char why[static MARKS_WHY]);
 
-/* `patience`: a silence that is longer is starvation. */
+/* patience: a longer silence (ns) is starvation. */
 struct window window_of(const struct records *records, int64_t patience);
 
-/* False: out of memory, or too much is lost to be made up. */
+/* False: out of memory, or too many marks are lost. */
 bool sequence_make(const struct record *record, struct window window, int64_t patience, struct sequence *sequence, char why[static MARKS_WHY]);
 
 void sequence_free(struct sequence *sequence);

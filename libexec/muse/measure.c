@@ -12,7 +12,7 @@ static bool no_memory(char *why)
     return false;
 }
 
-/* ---- where it ran ---- */
+/* ---- CPUs ---- */
 
 static bool count_cpus(struct measured *measured)
 {
@@ -32,8 +32,9 @@ static bool count_cpus(struct measured *measured)
 
 /* ---- supply ---- */
 
-/* A thread that fell silent: the job that it had begun was not done by the end, so k jobs took at least as long as from the beginning of the
- * last k - 1 whole ones to there. */
+/* Corrects the longest separations of a thread that fell silent. The job that had begun was not
+ * finished at the window's end, so k jobs took at least as long as from the beginning of the last k
+ * - 1 complete jobs to the end. */
 static void heed_silence(struct measured *measured, int64_t end)
 {
     struct separations *s = &measured->separations;
@@ -68,7 +69,7 @@ static bool bound(struct measured *measured, int rate, int64_t horizon)
     return true;
 }
 
-/* (17): the shortest of all jobs, unless the user knows better. */
+/* (17): the nominal job is the shortest job, unless the experiment states another one. */
 static bool measure_thread(const struct member *member, struct window window, int64_t horizon, struct measured *measured)
 {
     const bool supply = (member->modules & MODULE_SUPPLY) != 0, statistics = (member->modules & MODULE_STATISTICAL) != 0;
@@ -115,7 +116,8 @@ static int64_t shortest_job(const struct sequence *sequence)
     return shortest;
 }
 
-/* The paper weighs every mark alike; its tool takes the shortest job of any thread, and so do we: a smaller nominal job is the safe side. */
+/* The paper weighs all marks alike. The paper's tool takes the shortest job of any thread, and so
+ * does this function: a smaller nominal job gives a safe bound. */
 static int64_t common_nominal(const struct experiment *experiment, const struct measurement *measurement)
 {
     int64_t least = INT64_MAX;
@@ -129,7 +131,8 @@ static int64_t common_nominal(const struct experiment *experiment, const struct 
     return least == INT64_MAX ? 0 : least;
 }
 
-/* How many CPUs the threads could use: as the experiment says, or by their affinities, or as many as were seen. */
+/* The number of CPUs that the threads could use: as stated in the experiment, else by their
+ * affinities, else the CPUs on which jobs began. */
 static int processors_of(const struct experiment *experiment, const struct measurement *measurement)
 {
     cpu_set_t any, seen;

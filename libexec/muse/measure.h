@@ -1,4 +1,5 @@
-/* What was measured of a thread, or of all: the modules of paper 004, sections 3.1 to 3.4, over the marks of an experiment. */
+/* The measurement of one thread, or of all threads together: the modules of paper 004, sections 3.1
+ * to 3.4, applied to the marks of an experiment. */
 #ifndef RTF_MUSE_MEASURE_H
 #define RTF_MUSE_MEASURE_H
 
@@ -17,12 +18,12 @@ struct measured {
     enum outcome outcome;
     struct sequence sequence;
     struct separations separations;
-    struct supply supply; /* if `outcome` is MEASURED or STARVED */
+    struct supply supply; /* valid if `outcome` is MEASURED or STARVED */
     int64_t nominal;      /* of a job, ns; 0: unknown */
     struct linear lower, upper;
     struct joint joint;
     int64_t blackout;         /* ns */
-    uint32_t *cpus;           /* how many jobs began on each, those of lost marks not counted */
+    uint32_t *cpus;           /* number of jobs that began on each CPU; lost marks are not counted */
     size_t cpu_count;
     size_t migrations;
 };
@@ -30,9 +31,9 @@ struct measured {
 struct measurement {
     struct window window;
     int64_t horizon;
-    struct measured *threads; /* as many as the experiment has, in its order */
+    struct measured *threads; /* one per thread of the experiment, in its order */
     size_t thread_count;
-    struct measured global; /* .separations.count 0: not asked for, or nothing to measure */
+    struct measured global; /* .separations.count = 0: not asked for, or nothing to measure */
     bool has_global;
 };
 

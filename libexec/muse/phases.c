@@ -7,7 +7,9 @@
 
 enum { TRIES = 7 };
 #define TRY_FOR INT64_C(100000000) /* ns for all tries of a thread's job */
-#define GAP INT64_C(100000)        /* ns between two looks at the clock: a thread was away; for an interrupt alone, less */
+/* ns between two readings of the clock: a longer gap means that the thread was preempted; an
+ * interrupt alone takes less */
+#define GAP INT64_C(100000)
 
 bool resources_make(const struct experiment *experiment, struct resources *resources)
 {
@@ -49,7 +51,7 @@ bool body_make(const struct member *member, int thread, struct body *body, char 
     return true;
 }
 
-/* Results go where the compiler must believe that somebody looks. */
+/* A volatile sink, so that the compiler cannot remove the computation. */
 static __thread volatile double sink;
 
 static inline double next_number(double number)
@@ -75,7 +77,8 @@ static void fill(volatile double *buffer, int64_t doubles, int64_t loops)
     }
 }
 
-/* The paper takes memory for each phase and gives it back: how that goes is part of what is measured. */
+/* Allocates and frees memory in each phase, as in the paper: the time for that is part of the
+ * measurement. */
 static void use_memory(const struct phase *phase)
 {
     double *own = calloc((size_t)phase->doubles, sizeof *own);
@@ -102,7 +105,7 @@ static void sleep_for(int64_t duration)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
 }
 
-/* Until it has had so much of a CPU, however fast that is. */
+/* Runs until the thread has used this much CPU time, however fast the CPU is. */
 static void be_busy(int64_t duration)
 {
     struct timespec time;
@@ -113,9 +116,11 @@ static void be_busy(int64_t duration)
     while (time.tv_sec * INT64_C(1000000000) + time.tv_nsec < end);
 }
 
-/* The same without a word to the kernel, whose scheduler would take the time at each of them, and not at its tick as it does of any other
- * program. The clock tells: where nothing came between, it is looked at every some ns. An interrupt can lie across the end, which is seen tens
- * of us late then: what is returned is when it was, and what was had since is the next job's, and so is the time that marking takes. */
+/* Runs for `duration` without system calls: at each system call the kernel would account CPU time,
+ * which for other programs happens only at the tick. The loop reads the clock every few ns, and
+ * counts all time except gaps in which the thread was preempted. An interrupt may delay the reading
+ * at the end by tens of us. So the function returns the exact end; the time since then, and the
+ * time for the mark, belong to the next job. */
 static int64_t watch_clock(int64_t duration, int64_t begun)
 {
     int64_t before = begun != 0 ? begun : now(), had = 0;
@@ -127,7 +132,8 @@ static int64_t watch_clock(int64_t duration, int64_t begun)
     return before - (had - duration);
 }
 
-/* begun: when the step before ended, as this one returns it; 0: unknown, now. */
+/* Returns the end of the step; 0: unknown. begun: the end of the step before; 0: unknown, the
+ * current time. */
 static int64_t step_run(const struct step *step, int thread, struct resources *resources, int64_t begun)
 {
     const struct phase *phase = step->phase;
@@ -159,7 +165,8 @@ int64_t body_run(const struct body *body, struct resources *resources, int64_t b
     return begun;
 }
 
-/* Alone, before anybody else runs: the least of some tries is what it takes when nothing comes between. */
+/* Runs before the load starts, so nothing else competes: the shortest of some tries is the
+ * undisturbed cost. */
 int64_t body_cost(const struct body *body, struct resources *resources)
 {
     const int64_t start = now();

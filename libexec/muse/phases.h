@@ -1,4 +1,4 @@
-/* What jobs do (paper 004, section 4), and what a loop of it costs. */
+/* The phases of jobs (paper 004, section 4), and the cost of a job. */
 #ifndef RTF_MUSE_PHASES_H
 #define RTF_MUSE_PHASES_H
 
@@ -13,7 +13,7 @@ enum { PHASES_WHY = 256 };
 
 typedef void user_phase(int thread, long loops);
 
-/* What all threads have in common. */
+/* Objects that all threads share. */
 struct resources {
     pthread_mutex_t *locks;
     pthread_mutex_t buffer_lock;
@@ -35,10 +35,11 @@ struct body {
 bool resources_make(const struct experiment *experiment, struct resources *resources);
 bool body_make(const struct member *member, int thread, struct body *body, char why[static PHASES_WHY]);
 
-/* One job. begun: when that was; returned is when it ended, so that the next one begins then. 0: unknown, now. Only phases that watch the clock know. */
+/* Runs one job. begun: when the job began. Returns when the job ended, so that the next job can
+ * begin at that time. 0: unknown, the current time. Only watch phases return a time. */
 int64_t body_run(const struct body *body, struct resources *resources, int64_t begun);
 
-/* The least of some runs of this body, without sleep phases, ns; 0: cannot be told beforehand. */
+/* The shortest of some runs of this job, without sleep phases, in ns; 0: not known beforehand. */
 int64_t body_cost(const struct body *body, struct resources *resources);
 
 #endif

@@ -20,24 +20,24 @@
 #include "clock.h"
 #include "drain.h"
 
-enum { LATE_MS = 300, ANSWER_MOST = 4 << 20, RECEIVE_BUFFER = 8 << 20, WORDS = 64, HEAD_BYTES = 48, BYTES_MOST = 64 << 20 /* of marks in a second */ };
+enum { LATE_MS = 300, ANSWER_MOST = 4 << 20, RECEIVE_BUFFER = 8 << 20, WORDS = 64, HEAD_BYTES = 48, BYTES_MOST = 64 << 20 /* of marks per second */ };
 
 struct link {
     struct remote *remote;
     uint64_t secret;
-    int socket, to, from, signals; /* the socket for marks; pipes to and from ssh */
+    int socket, to, from, signals; /* socket: for marks; to, from: pipes to and from ssh */
     pid_t child;
     uint16_t port;
     char *answer;
     size_t length;
-    int files[THREADS_MAX]; /* of marks, by thread */
+    int files[THREADS_MAX]; /* for marks, by thread */
     int64_t began;
-    uint64_t bytes; /* of marks, that were written */
+    uint64_t bytes; /* bytes of marks written */
     struct sockaddr_storage peer;
-    socklen_t peer_length; /* 0: none yet */
+    socklen_t peer_length; /* 0: no peer yet */
 };
 
-/* ---- there ---- */
+/* ---- on the other machine ---- */
 
 static bool read_all(char *text, size_t length)
 {
@@ -53,7 +53,7 @@ static bool read_all(char *text, size_t length)
     return true;
 }
 
-/* Its length and the secret in a line of their own: standard input stays open behind it. */
+/* The first line has the length and the secret. Standard input stays open after the text. */
 char *remote_receive(size_t *length, uint64_t *secret)
 {
     char line[HEAD_BYTES] = "", *rest;
@@ -86,14 +86,14 @@ bool remote_address(const char *port, struct sockaddr_storage *host, socklen_t *
     return true;
 }
 
-/* ---- here ---- */
+/* ---- on this machine ---- */
 
 static bool open_socket(struct link *link)
 {
     const struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
     const struct sockaddr_in any4 = {.sin_family = AF_INET};
     const int both = 0, buffer = RECEIVE_BUFFER;
-    struct sockaddr_in6 bound = {0}; /* a port of IPv4 is at the same place */
+    struct sockaddr_in6 bound = {0}; /* an IPv4 port is at the same offset */
     socklen_t length = sizeof bound;
     link->socket = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool good = link->socket >= 0 && setsockopt(link->socket, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both) == 0 &&
@@ -118,7 +118,7 @@ static void become_ssh(const struct link *link, int in, int out)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    /* A terminal's Ctrl-C is for us: ssh has to bring the rest first. */
+    /* A process group of its own: Ctrl-C of the terminal goes to us, because ssh must still bring the rest. */
     setpgid(0, 0);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
@@ -142,7 +142,8 @@ static bool start_ssh(struct link *link)
     return link->child > 0;
 }
 
-/* Standard input of ssh is read by the other side alone; a command line is read by every user of either machine. */
+/* Sends the secret on ssh's standard input, which only the other side reads. A command line can be
+ * read by every user of either machine. */
 static bool send_experiment(const struct link *link)
 {
     char *text = json_dumps(link->remote->experiment->json, JSON_COMPACT), line[HEAD_BYTES];
@@ -185,14 +186,16 @@ static bool is_good(const struct link *link, const struct datagram *datagram, ss
            memcmp(datagram->head.magic, DATAGRAM_MAGIC, sizeof datagram->head.magic) == 0 && datagram->marks[0].thread < link->remote->experiment->thread_count;
 }
 
-/* So much as no experiment makes: the other machine does not fill the disk of this one in a moment. What is more is lost, and found by the gap. */
+/* Limits the bytes per second, so that the other machine cannot fill this machine's disk. More
+ * marks than any experiment makes are dropped, and found as gaps. */
 static bool has_room(const struct link *link, size_t size)
 {
     const uint64_t seconds = (uint64_t)(monotonic_now() - link->began) / UINT64_C(1000000000) + 1;
     return link->bytes + size <= seconds * BYTES_MOST;
 }
 
-/* The first is heard alone. From then on the kernel takes nothing of others; what is in the queue is looked at here. */
+/* Accepts only the first sender. connect(2) makes the kernel drop later datagrams of others;
+ * datagrams already in the queue are checked here. */
 static bool is_peer(struct link *link, const struct sockaddr_storage *peer, socklen_t length)
 {
     if (link->peer_length != 0)
@@ -202,7 +205,7 @@ static bool is_peer(struct link *link, const struct sockaddr_storage *peer, sock
     return connect(link->socket, (const struct sockaddr *)peer, length) == 0;
 }
 
-/* Who does not know the secret, or says what cannot be, is not listened to. False: the disk is full. */
+/* Ignores datagrams without the secret or with impossible values. False: marks cannot be written. */
 static bool take_datagrams(struct link *link)
 {
     struct datagram datagram;
@@ -249,7 +252,7 @@ static void take_signals(struct link *link)
     }
 }
 
-/* Until ssh has closed its output; and a little longer for marks that are still on their way. */
+/* Takes marks until ssh closes its output, and a moment longer for marks on their way. */
 static bool listen_to(struct link *link)
 {
     struct pollfd fds[] = {{.fd = link->socket, .events = POLLIN}, {.fd = link->from, .events = POLLIN}, {.fd = link->signals, .events = POLLIN}};
@@ -279,7 +282,7 @@ static bool block_signals(struct link *link)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     link->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    (void)signal(SIGPIPE, SIG_IGN); /* ssh may end before it has read */
+    (void)signal(SIGPIPE, SIG_IGN); /* ssh may end before it reads */
     return link->signals >= 0 && sigprocmask(SIG_BLOCK, &signals, NULL) == 0;
 }
 
@@ -292,17 +295,18 @@ static int talk(struct link *link, char *why)
         ended = -1;
     remote->run = link->length == 0 ? NULL : json_loadb(link->answer, link->length, 0, NULL);
     if (!stored) {
-        snprintf(why, REMOTE_WHY, "marks cannot be written: %s; what there is until then is analysed", strerror(errno));
+        snprintf(why, REMOTE_WHY, "marks cannot be written: %s; the marks until then are analysed", strerror(errno));
         return EX_IOERR;
     }
     if (remote->signal != 0)
         return 128 + remote->signal;
-    const bool gone = remote->run == NULL && remote->heard; /* nobody who is there ends so */
+    /* marks came but no report: the other side did not end by itself */
+    const bool gone = remote->run == NULL && remote->heard;
     if (!gone && WIFEXITED(ended) && WEXITSTATUS(ended) != 0 && WEXITSTATUS(ended) != 255)
-        return WEXITSTATUS(ended); /* it has said why */
+        return WEXITSTATUS(ended); /* the other side has printed the cause */
     if (remote->run == NULL || !sent) {
-        snprintf(why, REMOTE_WHY, "%.100s: the connection ended before the experiment did%s", remote->host,
-                 remote->heard ? "; what has come until then is analysed" : "");
+        snprintf(why, REMOTE_WHY, "%.100s: the connection ended before the experiment%s", remote->host,
+                 remote->heard ? "; the marks until then are analysed" : "");
         return EX_UNAVAILABLE;
     }
     return EX_OK;

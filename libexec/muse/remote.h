@@ -1,5 +1,6 @@
-/* An experiment on another machine, by ssh: the experiment goes there on standard input, marks come back as datagrams as they are made, and
- * what the load program has to say of its run on standard output. The end of standard input ends it early. */
+/* Runs an experiment on another machine, by ssh. The experiment goes there on standard input. Marks
+ * come back as datagrams while they are made. The report of the run comes back on standard output.
+ * Closing standard input ends the run early. */
 #ifndef RTF_MUSE_REMOTE_H
 #define RTF_MUSE_REMOTE_H
 
@@ -16,20 +17,21 @@ enum { REMOTE_WHY = 256 };
 struct remote {
     const char *host, *command;
     const struct experiment *experiment;
-    int marks; /* the directory for them */
+    int marks; /* the directory for marks */
     bool compat;
-    int signal;  /* that interrupted us; 0: none */
-    bool heard;  /* marks have come */
-    json_t *run; /* what came back; NULL: nothing */
+    int signal;  /* the signal that interrupted us; 0: none */
+    bool heard;  /* marks have arrived */
+    json_t *run; /* the returned report; NULL: none */
 };
 
-/* Here: an exit status. */
+/* On this machine. Returns an exit status, with a sentence in *why for a failure. */
 int remote_run(struct remote *remote, char why[static REMOTE_WHY]);
 
-/* There: the experiment's text, to be freed, and the secret of its marks; NULL: they did not come. */
+/* On the other machine: reads the experiment's text, which the caller frees, and the secret for its
+ * marks. NULL: they did not arrive. */
 char *remote_receive(size_t *length, uint64_t *secret);
 
-/* The port that the other side has passed, where ssh says that it is. */
+/* On the other machine: the address of the ssh client, with this port. */
 bool remote_address(const char *port, struct sockaddr_storage *host, socklen_t *length);
 
 #endif

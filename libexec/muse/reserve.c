@@ -37,7 +37,7 @@ static char *make_text(const json_t *spec, const char *token)
     return text;
 }
 
-/* What is granted, or the broker's sentence. */
+/* Stores the grant, or the broker's sentence about the refusal. */
 static int take_verdict(const json_t *verdict, char *grant, size_t size, char *why)
 {
     const json_t *granted = json_object_get(verdict, "grant");
@@ -88,7 +88,7 @@ int reserve_for_self(const char *spool, const char *thread, const json_t *spec, 
         outcome = client_enter(&client, true);
     int status = outcome == CLIENT_OK ? ask(&client, until, name, spec, grant, size, why) : status_of(outcome);
     if (status != EX_OK && why[0] == '\0')
-        snprintf(why, RESERVE_WHY, "the reservation: %.500s", client.why[0] == '\0' ? "the system failed us" : client.why);
+        snprintf(why, RESERVE_WHY, "the reservation: %.500s", client.why[0] == '\0' ? "a system call failed" : client.why);
     client_close(&client);
     return status;
 }

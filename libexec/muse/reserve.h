@@ -1,4 +1,5 @@
-/* A reservation for the calling thread, through the spool, that ends with it. */
+/* Makes a reservation for the calling thread through the spool. The reservation ends with the
+ * thread. */
 #ifndef RTF_MUSE_RESERVE_H
 #define RTF_MUSE_RESERVE_H
 
@@ -7,7 +8,8 @@
 
 enum { RESERVE_WHY = 700 };
 
-/* An exit status of sysexits(3); if it is 0, `grant` has what was granted, as JSON. One thread at a time. */
+/* Returns an exit status of sysexits(3). 0: `grant` holds the grant as JSON. Another status: *why.
+ * Only one thread at a time may call this. */
 int reserve_for_self(const char *spool, const char *thread, const json_t *spec, char *grant, size_t size, char why[static RESERVE_WHY]);
 
 #endif

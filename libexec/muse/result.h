@@ -1,4 +1,5 @@
-/* What was measured, for programs and for people: result.json and tables of the functions in a directory (muse(5)). */
+/* Writes the result for programs and for people: result.json, and tables of the functions, in a
+ * directory (muse(5)). */
 #ifndef RTF_MUSE_RESULT_H
 #define RTF_MUSE_RESULT_H
 
@@ -10,13 +11,13 @@
 
 enum { RESULT_WHY = 256, SENTENCE = 256 };
 
-/* `run`: what the load program has written of its run, or NULL. The caller frees it. */
+/* run: the report of the load program, or NULL. The caller frees the result. */
 json_t *result_make(const struct experiment *experiment, const struct measurement *measurement, const json_t *run);
 
-/* Into the directory, each file in one instant. */
+/* Writes the files into the directory, each in one atomic step. False: *why. */
 bool result_write(int directory, const struct experiment *experiment, const struct measurement *measurement, const json_t *result, char why[static RESULT_WHY]);
 
-/* A table, and a sentence for each thread. */
+/* Prints a table, and sentences about each thread. */
 void result_print(const json_t *result);
 
 #endif

@@ -1,5 +1,6 @@
-/* A thread's marks on their way: written by the thread without a system call, drained by another process. If that comes too late, marks are
- * dropped, never waited for: the gap in the jobs' numbers tells. */
+/* The ring buffer of one thread's marks. The thread writes without a system call, and another
+ * process drains the ring. If the ring is full, marks are dropped, and the thread never waits; the
+ * gap in the jobs' numbers shows this. */
 #ifndef RTF_MUSE_RING_H
 #define RTF_MUSE_RING_H
 
@@ -10,12 +11,12 @@
 
 #include "mark.h"
 
-enum { RING_MARKS = 1 << 16 }; /* six seconds of 10,000 jobs a second */
+enum { RING_MARKS = 1 << 16 }; /* six seconds at 10,000 jobs per second */
 
 struct ring {
-    alignas(64) _Atomic uint64_t head; /* the thread's */
+    alignas(64) _Atomic uint64_t head; /* written by the thread */
     uint64_t seen_tail;
-    alignas(64) _Atomic uint64_t tail; /* the drain's */
+    alignas(64) _Atomic uint64_t tail; /* written by the drain */
     alignas(64) struct mark at[RING_MARKS];
 };
 
@@ -32,18 +33,20 @@ static inline bool ring_put(struct ring *ring, struct mark mark)
     return true;
 }
 
-/* By the thread, before its first mark. A page's first touch would be a job's time: a fault where memory is not locked, and in a virtual machine
- * also where it is, for the hypervisor has a table of its own, which locking does not fill. */
+/* Touches all pages; the thread calls this before its first mark. Otherwise the first touch of a
+ * page would count as a job's time: as a page fault where memory is not locked, and in a virtual
+ * machine even with locked memory, because locking does not fill the hypervisor's page table. */
 static inline void ring_touch(struct ring *ring)
 {
     enum { SMALLEST_PAGE = 4096 };
     volatile struct mark *at = ring->at;
     for (uint64_t i = 0; i < RING_MARKS; i += SMALLEST_PAGE / sizeof *at)
         at[i].job = 0;
-    at[RING_MARKS - 1].job = 0; /* they need not begin at a page */
+    at[RING_MARKS - 1].job = 0; /* the ring need not begin at a page boundary */
 }
 
-/* The marks that lie there in one piece; 0: none. They are gone after ring_took. */
+/* The number of marks that lie there in one piece, and their place; 0: none. ring_took removes
+ * them. */
 static inline uint64_t ring_look(const struct ring *ring, const struct mark **marks)
 {
     const uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed), head = atomic_load_explicit(&ring->head, memory_order_acquire);

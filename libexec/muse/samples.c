@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EVERY INT64_C(1000000) /* ns: a look costs some us */
+#define EVERY INT64_C(1000000) /* ns; a sample costs some us */
 
 static int open_of(pid_t tid, const char *file)
 {
@@ -40,7 +40,7 @@ static bool read_text(int file, char *text, size_t size)
     return length > 0;
 }
 
-/* "123 (name) S 1 ...": a name may have brackets. The CPU is the 39th word. */
+/* Parses "123 (name) S 1 ...". A name may contain brackets. The CPU is the 39th word. */
 static bool read_state(int file, char *state, uint16_t *cpu)
 {
     enum { STATE = 3, CPU = 39 };
@@ -69,7 +69,7 @@ static void look(struct sampled *sampled, struct followed *followed, int64_t sta
     char text[128], state;
     int64_t had;
     if (!read_text(sampled->time, text, sizeof text) || sscanf(text, "%" SCNd64, &had) != 1 || !read_state(sampled->state, &state, &followed->cpu))
-        return; /* it has ended */
+        return; /* the thread has ended */
     const int64_t time = now(), apart = time - sampled->looked, more = had - sampled->had;
     if (sampled->had >= 0 && start > 0 && time > start) {
         if (more > 0) {

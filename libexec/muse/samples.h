@@ -1,5 +1,7 @@
-/* Marks of threads that make none, for who may not read the scheduler's events: from how much CPU time they have had so far, which /proc tells
- * everybody. It is looked at again and again, and changes when the thread leaves its CPU and when the kernel's timer ticks. */
+/* Makes marks for threads that make none themselves (commands), for users who may not read the
+ * scheduler's events. The source is the thread's CPU time in /proc, which everybody can read. The
+ * kernel updates the CPU time when the thread leaves its CPU and at each tick. The watching process
+ * reads it periodically. */
 #ifndef RTF_MUSE_SAMPLES_H
 #define RTF_MUSE_SAMPLES_H
 
@@ -9,23 +11,24 @@
 
 #include "events.h"
 
-/* What is known of one thread, beside what is known of any. */
+/* The state of one thread, besides struct followed. */
 struct sampled {
-    int time, state; /* its schedstat and stat */
-    int64_t had;     /* ns of a CPU by the last look; -1: none yet */
-    int64_t looked;  /* when that was, ns */
-    int64_t placed;  /* ns: all of it lies before this */
-    int64_t apart;   /* ns: the most between two looks */
+    int time, state; /* descriptors of its schedstat and stat */
+    int64_t had;     /* CPU time at the last sample, ns; -1: not sampled yet */
+    int64_t looked;  /* time of the last sample, ns */
+    int64_t placed;  /* ns; all counted CPU time lies before this time */
+    int64_t apart;   /* the longest time between two samples, ns */
 };
 
 struct samples {
-    struct sampled *threads; /* NULL: nobody is looked at */
-    int timer;               /* readable when it is time to look again */
+    struct sampled *threads; /* NULL: not in use */
+    int timer;               /* readable when the next sample is due */
 };
 
 bool samples_open(const struct followed *followed, size_t count, struct samples *samples);
 
-/* What each has had since the last look lies right before this one. */
+/* Samples each thread. The CPU time used since the last sample is placed directly before this
+ * sample. */
 void samples_take(struct samples *samples, struct followed *followed, size_t count, int64_t start, take_mark *take, void *argument);
 
 void samples_close(struct samples *samples, size_t count);

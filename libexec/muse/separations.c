@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 
-/* Four k in one pass: the first marks are loaded once for all, the last ones overlap. */
+/* Computes four k in one pass: the first marks are loaded once for all four, and the last marks
+ * overlap. */
 enum { TOGETHER = 4, LANES = 8 };
 
-/* What is inlined into functions for each kind of processor: the compiler makes vectors of it. */
+/* Bodies that are inlined into one function for each kind of processor; the compiler vectorizes
+ * them. */
 #define SHARED_BODY static inline __attribute__((always_inline)) void
 
 SHARED_BODY extremes_body(const int64_t *restrict marks, size_t windows, int64_t k, int64_t *longest, int64_t *shortest)
@@ -40,7 +42,8 @@ SHARED_BODY extremes_together_body(const int64_t *restrict marks, size_t windows
     shortest[0] = least0, shortest[1] = least1, shortest[2] = least2, shortest[3] = least3;
 }
 
-/* Numbers that are added lane by lane: the order of additions is the compiler's to choose only if it is written so. */
+/* Adds by lanes in a fixed order. The compiler may not reorder floating-point additions by itself,
+ * so the code states the order. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
 
 static inline __attribute__((always_inline)) double sum_lanes(const lanes *sums)
@@ -51,7 +54,7 @@ static inline __attribute__((always_inline)) double sum_lanes(const lanes *sums)
     return sum;
 }
 
-/* Sums of squares of the windows of TOGETHER k, as many of each as they all have. */
+/* Sums of squares for TOGETHER consecutive k, over the windows that all of them have. */
 SHARED_BODY squares_body(const double *restrict rest, size_t windows, int64_t k, double *squares)
 {
     lanes sum0 = {0}, sum1 = {0}, sum2 = {0}, sum3 = {0};
@@ -123,7 +126,7 @@ static int64_t next_jobs(int64_t k, bool dense)
     return dense || k < SEPARATIONS_DENSE ? k + 1 : k + k / SEPARATIONS_DENSE;
 }
 
-/* How many entries there are for k from 0 to `most`, which is always the last. */
+/* The number of entries for k from 0 to `most`, which is always the last entry. */
 static size_t count_entries(int64_t most, bool dense)
 {
     size_t entries = 1;
@@ -150,7 +153,7 @@ static void list_jobs(struct separations *separations, int64_t most)
         separations->jobs[i] = k < most ? k : most;
 }
 
-/* How many entries from this one on can be looked at together. */
+/* The number of entries from i on that can be computed in one pass. */
 static size_t group_at(const struct separations *s, size_t i)
 {
     return i + TOGETHER <= s->count && s->jobs[i + TOGETHER - 1] == s->jobs[i] + TOGETHER - 1 ? TOGETHER : 1;
@@ -180,7 +183,8 @@ static void fill_extremes(const int64_t *marks, size_t count, const struct kerne
     }
 }
 
-/* What is left of the marks without the line through the first and the last: near zero, so that nothing is lost in squares. */
+/* The marks minus the line through the first and the last mark: values near zero, so that squares
+ * lose no precision. */
 static double *make_rest(const int64_t *marks, size_t count, double step)
 {
     double *rest = malloc(count * sizeof *rest);
@@ -189,7 +193,8 @@ static double *make_rest(const int64_t *marks, size_t count, double step)
     return rest;
 }
 
-/* (20), with the sum of the last marks of all windows less that of the first ones; `before` has the sums of the marks before each. */
+/* (20): the sum of all windows' last marks minus the sum of their first marks, divided by the
+ * number of windows. before[j]: the sum of the marks before j. */
 static double mean_rest(const double *before, size_t count, size_t k)
 {
     return (before[count] - before[k] - before[count - k]) / (double)(count - k);
@@ -214,7 +219,7 @@ static double squares_from(const double *rest, size_t from, size_t windows, size
     return squares;
 }
 
-/* One k alone goes the same way, with three beside it that nobody asks for. */
+/* A single k is computed the same way, and the results of the three k beside it are not used. */
 static void fill_group(const double *rest, const double *before, size_t count, const struct kernels *kernels, size_t i, struct separations *s)
 {
     const size_t group = group_at(s, i), least = count - (size_t)s->jobs[i], common = least < TOGETHER ? 0 : least - (TOGETHER - 1);

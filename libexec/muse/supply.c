@@ -19,8 +19,9 @@ static const struct point *last_of(const struct points *points)
     return &points->at[points->count - 1];
 }
 
-/* How far a corner is above the line of full rate: at most 0, for no platform is faster than that (5). If the nominal job is longer than a
- * real one, or marks of several threads fall together, k jobs seem to be: they count as work at full rate. */
+/* The height of a corner above the line of full rate; at most 0, because no platform is faster (5).
+ * k jobs seem to be faster if the nominal job is longer than a real one, or if marks of several
+ * threads coincide: then they count as work at full rate. */
 static int64_t lead(struct point corner)
 {
     return corner.work - corner.time;
@@ -34,8 +35,9 @@ static struct point upper_corner(const struct separations *s, size_t i, int64_t 
     return corner;
 }
 
-/* The longest time of k jobs is at least the shortest of l and that of the other k - l at full rate: without saying, if jobs are those of one
- * thread and as long as they are said to be. With marks of several threads the lower function is held below the upper one so. */
+/* The longest time of k jobs is at least the shortest time of l jobs plus that of k - l jobs at
+ * full rate. For jobs of one thread with a correct nominal length this always holds. For marks of
+ * several threads this function enforces it, so that the lower function stays below the upper one. */
 static struct point lower_corner(const struct separations *s, size_t i, int64_t nominal, int rate, int64_t *least_lead)
 {
     const int64_t above = lead(upper_corner(s, i, nominal, rate));
@@ -46,7 +48,8 @@ static struct point lower_corner(const struct separations *s, size_t i, int64_t 
     return corner;
 }
 
-/* (15): the ramp of a later corner makes those before it superfluous that it is not below of. */
+/* (15): the ramp of a later corner makes earlier corners superfluous unless they are below the
+ * ramp. */
 static bool lower_corners(const struct separations *s, int64_t nominal, int rate, struct points *corners)
 {
     int64_t least_lead = 0;
@@ -62,7 +65,8 @@ static bool lower_corners(const struct separations *s, int64_t nominal, int rate
     return true;
 }
 
-/* (16): the ramp of an earlier corner makes those behind it superfluous that it is not above of; where the last one is, the function ends. */
+/* (16): the ramp of an earlier corner makes later corners superfluous unless they are above the
+ * ramp. The function ends at the last corner. */
 static bool upper_corners(const struct separations *s, int64_t nominal, int rate, struct points *corners)
 {
     if (!reserve(corners, s->count))
@@ -107,14 +111,14 @@ bool supply_upper_turns(const struct supply *supply, struct points *turns)
     return true;
 }
 
-/* Above 0: from a over b to c is a turn to the left. Exact: times and works are below 2^60. */
+/* Above 0: the path from a over b to c turns left. Exact, because times and works are below 2^60. */
 static int turn(struct point a, struct point b, struct point c)
 {
     __int128 cross = (__int128)(b.time - a.time) * (c.work - a.work) - (__int128)(b.work - a.work) * (c.time - a.time);
     return (cross > 0) - (cross < 0);
 }
 
-/* The hull of points whose times do not fall, from below (side 1) or from above (side -1). */
+/* The hull of points with ascending times, from below (side 1) or from above (side -1). */
 static bool make_hull(const struct points *points, int side, struct points *hull)
 {
     if (!reserve(hull, points->count))
@@ -152,7 +156,7 @@ int64_t supply_blackout(const struct supply *supply)
     return first->time - first->work;
 }
 
-/* An edge of a hull as a line: slope and where it is 0, both with times in ns * m. */
+/* An edge of a hull as a line: its slope, and the time at which it is 0; times are in ns * m. */
 struct line {
     long double slope, zero;
 };
@@ -168,7 +172,7 @@ static bool is_level(const struct points *hull, size_t edge)
     return hull->at[edge + 1].work <= hull->at[edge].work;
 }
 
-/* No longer than what was measured: a line is not compared where there is nothing to compare it with. */
+/* At most the measured time: beyond that a line has no data to be compared with. */
 static long double scaled_horizon(const struct points *hull, double horizon, int rate)
 {
     long double scaled = (long double)horizon * rate, measured = (long double)last_of(hull)->time;
@@ -180,8 +184,9 @@ static struct linear unscaled(struct line line, int rate)
     return (struct linear){(double)(line.slope * rate), (double)(line.zero / rate)};
 }
 
-/* The area alpha * (H - delta)^2 / 2 is convex in (alpha, alpha * delta), and the lines under a function are a polyhedron there: the largest
- * area is at one of its vertices, which are the edges of the hull. */
+/* The area alpha * (H - delta)^2 / 2 is convex in (alpha, alpha * delta), and the lines below the
+ * function form a polyhedron there. So the largest area is at a vertex of the polyhedron, that is,
+ * at an edge of the hull. */
 struct linear supply_lower_bound(const struct supply *supply, double horizon)
 {
     const struct points *hull = &supply->lower.hull;
@@ -201,7 +206,8 @@ struct linear supply_lower_bound(const struct supply *supply, double horizon)
     return unscaled(best, supply->rate);
 }
 
-/* The area below a line over [0, H] is H times its height at H / 2: the smallest is the hull's own height there. */
+/* The area below a line over [0, H] is H times the line's height at H / 2. So the smallest area is
+ * that of the hull's edge at H / 2. */
 struct linear supply_upper_bound(const struct supply *supply, double horizon)
 {
     const struct points *hull = &supply->upper.hull;
@@ -212,7 +218,8 @@ struct linear supply_upper_bound(const struct supply *supply, double horizon)
     return unscaled(line_through(&hull->at[edge], &hull->at[edge + 1]), supply->rate);
 }
 
-/* Where a line of this slope touches a hull: edges before it are flatter (side 1) or steeper (side -1). */
+/* The point at which a line of this slope touches a hull. Edges before that point are flatter (side
+ * 1) or steeper (side -1). */
 static struct point touch(const struct points *hull, long double slope, int side)
 {
     size_t low = 0, high = hull->count - 1;
@@ -233,7 +240,7 @@ struct nearest {
     struct joint joint;
 };
 
-/* The distance of the two lines of this slope. */
+/* Computes the distance of the two lines with this slope. */
 static void try_slope(const struct supply *supply, long double slope, struct nearest *nearest)
 {
     struct point below = touch(&supply->lower.hull, slope, 1), above = touch(&supply->upper.hull, slope, -1);
@@ -250,7 +257,8 @@ static void try_edges(const struct supply *supply, const struct points *hull, st
             try_slope(supply, line_through(&hull->at[i], &hull->at[i + 1]).slope, nearest);
 }
 
-/* Between two slopes of edges the distance is (a + b * alpha) / sqrt(1 + alpha^2), which has no minimum inside. */
+/* Only the slopes of edges need to be tried: between two of them the distance is (a + b * alpha) /
+ * sqrt(1 + alpha^2), which has no minimum inside. */
 struct joint supply_joint_bound(const struct supply *supply)
 {
     struct nearest nearest = {.distance = HUGE_VALL};

@@ -1,7 +1,9 @@
-/* Supply bound functions from measured separations, and the linear bounds to them (paper 004, section 3.1).
+/* Supply bound functions from measured separations, and their linear bounds (paper 004, section
+ * 3.1).
  *
- * A point's time is in ns times the largest rate m, so that a ramp of rate m climbs as much as it goes, and everything stays an integer:
- * m = 1 for a thread, min(threads, CPUs) for a set of them. */
+ * A point's time is in ns times the maximum rate m. So a ramp of rate m rises by as much as it
+ * advances, and all values are integers. m = 1 for a thread; m = min(threads, CPUs) for a set of
+ * threads. */
 #ifndef RTF_MUSE_SUPPLY_H
 #define RTF_MUSE_SUPPLY_H
 
@@ -21,11 +23,12 @@ struct points {
     size_t count;
 };
 
-/* One function. The corners are those (R(W), W) of (15) or (16) that no other one makes superfluous; between two of them the function is a
- * ramp of rate m and a level, for the lower one with the level first, for the upper one with the ramp first. */
+/* One bound function. corners: the points (R(W), W) of (15) or (16) that no other corner makes
+ * superfluous. Between two corners the function has a level and a ramp of rate m: the lower
+ * function first the level, the upper function first the ramp. */
 struct function {
     struct points corners;
-    struct points hull; /* the lower function's convex one from below, the upper function's concave one from above */
+    struct points hull; /* the convex hull below the lower function, or the concave hull above the upper function */
 };
 
 struct supply {
@@ -33,7 +36,7 @@ struct supply {
     struct function lower, upper;
 };
 
-/* alpha * (t - delta), of which (18) and (19) speak. */
+/* The line alpha * (t - delta) of (18) and (19). */
 struct linear {
     double alpha;
     double delta; /* ns */
@@ -44,23 +47,27 @@ struct joint {
     double delta_lower, delta_upper; /* ns */
 };
 
-/* From k jobs of `nominal` ns each; they must have at least one k above 0. False: out of memory. */
+/* Computes the functions from the separations, for jobs of `nominal` ns each. Requires at least one
+ * k above 0. False: out of memory. */
 bool supply_compute(const struct separations *separations, int64_t nominal, int rate, struct supply *supply);
 
-/* Where the function turns: the corners with what is between them. False: out of memory. */
+/* The points at which the function changes its slope: the corners and the points between them.
+ * False: out of memory. */
 bool supply_lower_turns(const struct supply *supply, struct points *turns);
 bool supply_upper_turns(const struct supply *supply, struct points *turns);
 
 /* sup{t: slbf(t) = 0}, ns * m. */
 int64_t supply_blackout(const struct supply *supply);
 
-/* The line under the lower function with the largest area below it over [delta, horizon], and the one over the upper function with the
- * smallest over [0, horizon]. Lower: alpha 0 and the longest blackout as delta, if that is not shorter than the horizon. A horizon that is
- * longer than what was measured counts as that. */
+/* supply_lower_bound: the line below the lower function with the largest area over [delta,
+ * horizon]. supply_upper_bound: the line above the upper function with the smallest area over [0,
+ * horizon]. If the longest blackout is not shorter than the horizon, the lower bound has alpha = 0
+ * and the blackout as delta. horizon: in ns, at most the measured time counts. */
 struct linear supply_lower_bound(const struct supply *supply, double horizon);
 struct linear supply_upper_bound(const struct supply *supply, double horizon);
 
-/* One alpha for a line under the one and a line over the other which are as near to each other as can be. */
+/* One alpha for two lines, one below the lower and one above the upper function, with the smallest
+ * distance. */
 struct joint supply_joint_bound(const struct supply *supply);
 
 void supply_free(struct supply *supply);
