@@ -1,4 +1,5 @@
-/* rtf-adopt(1): what a thread has of the kernel already becomes a reservation, which keeps it, and counts it. */
+/* rtf-adopt(1): makes a reservation of the policy, runtime, period or priority that a thread has already, without rtf. The thread keeps them, and the broker
+ * counts them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static struct attributes look_at(pid_t tid)
     return attributes;
 }
 
-/* Whether that line of plugins.conf, as status.json shows it, is for such a policy. A fixed priority may be FIFO's or RR's. */
+/* The plugin, as in status.json, grants this policy. A fixed-priority plugin grants SCHED_FIFO, and the program rr SCHED_RR; rm chooses priorities itself, and
+ * so cannot keep the thread's. */
 static bool is_for(const json_t *line, enum policy policy)
 {
     const char *kind = client_string(line, "policy"), *program = client_string(line, "program");
@@ -76,7 +78,7 @@ static bool is_for(const json_t *line, enum policy policy)
     return policy == POLICY_RR ? is_rr : strcmp(kind, "fixed-priority") == 0 && !is_rr && strcmp(program, "rm") != 0;
 }
 
-/* The first such line, if there is one. */
+/* Has the spec ask the first plugin of this policy, if there is one. */
 static void add_plugin(json_t *spec, enum policy policy)
 {
     const int directory = open(command_spool(), O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,5 @@
-/* rtf-attach(1): gives threads to reservations: one to one that is there; or several, each to one of its own, all or none. */
+/* rtf-attach(1): attaches threads of a running program. Either one thread to a reservation that exists; or one or more threads, each to a new reservation of its
+ * own, all of them or none. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,17 +19,17 @@
 
 struct options {
     struct needs needs;
-    const char *file, *pattern; /* pattern: of names of threads; NULL: any */
-    uint64_t timeout, process;  /* process: 0: none */
+    const char *file, *pattern; /* pattern of --thread: names of threads; NULL: any name */
+    uint64_t timeout, process;  /* timeout in us; process of -p, 0: none */
     bool all, json, verbose;
 };
 
 static const struct command_option table[] = {
     COMMAND_NEEDS,
     {'f', "file", "FILE", "What each thread needs, as a spec; - is standard input"},
-    {'p', "pid", "PID", "Threads of this process: its main thread"},
-    {'a', "all-threads", NULL, "All of them"},
-    {0, "thread", "GLOB", "With -a: only those with such names"},
+    {'p', "pid", "PID", "Attach the main thread of this process"},
+    {'a', "all-threads", NULL, "With -p: attach all threads of the process"},
+    {0, "thread", "GLOB", "With -a: only threads whose names match this pattern"},
     {0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"},
     {0, "json", NULL, "Print the answers, a line of JSON each"},
     {'v', "verbose", NULL, "Say what is granted"},
@@ -55,7 +56,7 @@ static void take(void *context, const char *name, const char *value)
         (void)needs_take(&options->needs, name, value);
 }
 
-/* False: standard output cannot be written. */
+/* Says why the thread is not attached, or what is granted with -v; prints the verdict with --json. False: standard output cannot be written. */
 static bool tell(const struct request *request, const struct options *options, const char *name)
 {
     if (request->status != EX_OK)
@@ -65,7 +66,7 @@ static bool tell(const struct request *request, const struct options *options, c
     return !options->json || request_print(request);
 }
 
-/* ---- a thread to a reservation that is there ---- */
+/* ---- one thread, to a reservation that exists ---- */
 
 static bool find_file(const struct request *request, const char *name, struct stat *status, char file[static CLIENT_NAME_MAX + 8])
 {
@@ -73,7 +74,7 @@ static bool find_file(const struct request *request, const char *name, struct st
     return fstatat(request->client.directory, file, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Removes NAME.tid, if it still is this one: a thread that cannot be attached is not to be left behind. */
+/* Removes NAME.tid if it is still the file with this inode: a thread that could not be attached must not be attached later. */
 static void let_go(const struct request *request, const char *name, ino_t placed)
 {
     char file[CLIENT_NAME_MAX + 8];
@@ -82,7 +83,7 @@ static void let_go(const struct request *request, const char *name, ino_t placed
         unlinkat(request->client.directory, file, 0);
 }
 
-/* As its file NAME.tid. Returns the inode. */
+/* Writes the thread's id to NAME.tid. Returns the inode. */
 static ino_t put_file(struct request *request, const char *name, pid_t thread)
 {
     char file[CLIENT_NAME_MAX + 8];
@@ -92,7 +93,8 @@ static ino_t put_file(struct request *request, const char *name, pid_t thread)
     return find_file(request, name, &status, file) ? status.st_ino : 0;
 }
 
-/* In the spec, where that names a thread already; a thread that has it is let go. Returns the inode of the file, 0: there is none. */
+/* Puts the thread into NAME.tid, or into the key `attach` of the spec if the spec has that key already. The broker detaches the thread that had the
+ * reservation. Returns the inode of NAME.tid; 0: the spec names the thread. */
 static ino_t put_thread(struct request *request, const char *name, const struct request_spec *former, pid_t thread)
 {
     const json_t *attach = json_object_get(former->json, "attach");
@@ -103,7 +105,7 @@ static ino_t put_thread(struct request *request, const char *name, const struct 
     return 0;
 }
 
-/* Who says where a thread is to run knows. */
+/* The spec states the CPUs: then the user needs no message that the affinity has changed. */
 static bool says_where(const json_t *spec)
 {
     return json_is_string(json_object_get(spec, "cpus"));
@@ -135,11 +137,11 @@ static void attach_one(struct request *request, const struct options *options, c
     request_free_spec(&former);
 }
 
-/* ---- threads, each to one of its own ---- */
+/* ---- threads, each to a reservation of its own ---- */
 
 enum { MANY = 65536 };
 
-/* What has been put, to be taken back whatever ends the command. */
+/* The specs that are in the spool. take_back removes them, however the process ends, unless all threads are attached. */
 static struct {
     struct request *request;
     struct placed {
@@ -148,8 +150,8 @@ static struct {
         ino_t inode;
         struct affinity before;
     } *all;
-    size_t count, told;
-    bool says_where; /* the spec of all */
+    size_t count, told; /* told: how many answers have been read */
+    bool says_where;    /* of the spec that all threads have */
 } group;
 
 static void take_back(void)
@@ -193,7 +195,7 @@ static void put_one(struct request *request, json_t *spec, const char *base, pid
     group.count++;
 }
 
-/* What is refused is told, and ends the command: none is attached then. */
+/* Waits for one answer. A refusal removes all specs and ends the process. */
 static void await_one(struct request *request, const struct options *options, const struct placed *place)
 {
     request->name = place->name;
@@ -202,7 +204,7 @@ static void await_one(struct request *request, const struct options *options, co
     const bool is_granted = request_wait(request);
     if (!is_granted) {
         take_back();
-        request_let_signals(request); /* one that came meanwhile ends us here */
+        request_let_signals(request); /* a signal that has come meanwhile ends this process here */
     }
     if (!tell(request, options, place->name)) {
         take_back();
@@ -214,7 +216,7 @@ static void await_one(struct request *request, const struct options *options, co
         affinity_tell(place->thread, &place->before);
 }
 
-/* Specs appear at once, so that admission of all is under way before the first answer is waited for. */
+/* Puts all specs into the spool before it waits for the first answer: the broker judges them meanwhile. */
 static void attach_threads(struct request *request, const struct options *options, json_t *spec, const char *base, const pid_t *threads, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -223,6 +225,7 @@ static void attach_threads(struct request *request, const struct options *option
         await_one(request, options, &group.all[group.told]);
 }
 
+/* The thread's name matches the pattern; NULL: any name. */
 static bool is_called(const char *directory, const char *thread, const char *pattern)
 {
     char path[320], comm[64] = "";
@@ -233,14 +236,14 @@ static bool is_called(const char *directory, const char *thread, const char *pat
         return false;
     fclose(file);
     size_t kept = 0;
-    for (size_t i = 0; i < length; i++) /* a program may have put ends of lines into the name */
+    for (size_t i = 0; i < length; i++) /* a name may have line feeds, which the pattern does not see */
         if (comm[i] != '\n')
             comm[kept++] = comm[i];
     comm[kept] = '\0';
     return pattern == NULL || fnmatch(pattern, comm, 0) == 0;
 }
 
-/* Threads of the process that have such a name and no place yet; returns how many. */
+/* Finds the threads of the process whose name matches and that have no spec here yet. Returns how many; the caller frees *threads. */
 static size_t find_threads(const struct options *options, pid_t **threads)
 {
     char directory[48];
@@ -262,19 +265,19 @@ static size_t find_threads(const struct options *options, pid_t **threads)
     return count;
 }
 
-/* Those that were started meanwhile, too. */
+/* Attaches all threads of the process, and then those that it has started meanwhile. */
 static void attach_all(struct request *request, const struct options *options, json_t *spec, const char *base)
 {
     enum { ROUNDS = 5 };
     pid_t *threads = NULL;
     size_t count = find_threads(options, &threads);
     if (count == 0)
-        command_fail(EX_NOINPUT, "process %llu has no such thread", (unsigned long long)options->process);
+        command_fail(EX_NOINPUT, "process %llu has no thread whose name matches", (unsigned long long)options->process);
     for (int round = 0; round < ROUNDS && count > 0; round++) {
         attach_threads(request, options, spec, base, threads, count);
         count = find_threads(options, &threads);
     }
-    command_say("%zu thread%s of process %llu %s attached; one that it starts from now on is ordinary", group.count, group.count == 1 ? "" : "s",
+    command_say("%zu thread%s of process %llu %s attached; a thread that the process starts from now on is ordinary", group.count, group.count == 1 ? "" : "s",
                 (unsigned long long)options->process, group.count == 1 ? "is" : "are");
     free(threads);
 }
@@ -293,12 +296,12 @@ static void attach_each(struct request *request, struct options *options, const 
         attach_all(request, options, spec, base);
     else
         attach_threads(request, options, spec, base, threads, count);
-    group.count = 0; /* all stay */
+    group.count = 0; /* take_back removes none */
     request_let_signals(request);
     json_decref(spec);
 }
 
-/* ---- what was typed ---- */
+/* ---- the command line ---- */
 
 static pid_t take_thread(const char *word)
 {
@@ -317,14 +320,14 @@ static void check(const struct options *options, size_t count)
     if (options->all && options->process == 0)
         command_misused("-a goes with -p PID");
     if (options->process != 0 && count > 0)
-        command_misused("-p, or thread ids");
+        command_misused("-p and thread ids do not go together");
     if (options->process != 0 && access(path, F_OK) != 0)
         command_fail(EX_NOINPUT, "there is no process %llu", (unsigned long long)options->process);
     if (options->process == 0 && count == 0)
         command_misused("a thread id is missing");
 }
 
-/* The threads that were typed, or the first of the process. To be freed. */
+/* Returns the threads of the command line, or the main thread of -p. The caller frees the array. */
 static pid_t *take_threads(const struct options *options, char **words, size_t *count)
 {
     size_t most = 1;
@@ -361,7 +364,7 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "attach",
-        .about = "Attach threads of a running program: one to a reservation that is there,\nor each to one of its own (NAME-TID), all of them or none.",
+        .about = "Attach threads of a running program: one to a reservation that exists,\nor each to a new one of its own (NAME-TID), all of them or none.",
         .operands = "NAME TID | NAME [NEEDS] TID... | NAME [NEEDS] -p PID [-a]",
         .options = table,
         .needs = needs_options,

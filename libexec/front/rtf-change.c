@@ -1,4 +1,4 @@
-/* rtf-change(1): rewrites keys of a spec and waits for the answer. When the change is refused, file and reservation are what they were. */
+/* rtf-change(1): changes keys of a spec, and waits for the answer. If the broker refuses the change, the former spec is put back. */
 #include <string.h>
 #include <sysexits.h>
 
@@ -8,7 +8,7 @@
 
 struct options {
     struct needs needs;
-    uint64_t timeout;
+    uint64_t timeout; /* us */
     bool keep, no_wait, json, verbose;
 };
 
@@ -41,7 +41,7 @@ static void take(void *context, const char *name, const char *value)
 static void take_pair(struct options *options, const char *word)
 {
     if (strchr(word, '=') == NULL)
-        command_misused("%s is no KEY=VALUE", command_typed(word));
+        command_misused("%s is not KEY=VALUE", command_typed(word));
     needs_add_pair(&options->needs, word);
 }
 
@@ -50,7 +50,7 @@ static void settle(struct request *request, const struct options *options, const
     const bool is_granted = request_wait(request);
     if (!is_granted && !options->keep)
         request_put_back(request, former);
-    request_let_signals(request); /* one that came meanwhile ends us here */
+    request_let_signals(request); /* a signal that has come meanwhile ends this process here */
     if (!is_granted)
         request_say(request, request->name);
     else if (options->verbose)
@@ -66,7 +66,7 @@ static void change(struct request *request, struct options *options, const char 
     request_open(request, command_spool(), options->timeout, false);
     struct request_spec former = request_read(request, name);
     json_t *spec = json_deep_copy(former.json);
-    if (request_thread_has_ended(request, name)) /* it is not asked for once more */
+    if (request_thread_has_ended(request, name)) /* the broker would refuse to attach it again */
         (void)json_object_del(spec, "attach");
     needs_lay_over(&options->needs, spec);
     if (!options->no_wait && !request_connect(request))
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     while (*operands != NULL)
         take_pair(&options, *operands++);
     if (!needs_are_stated(&options.needs))
-        command_misused("nothing is to be changed");
+        command_misused("say what to change: KEY=VALUE, or an option such as -T");
     change(&request, &options, name);
     request_close(&request);
     return request.status;

@@ -1,4 +1,4 @@
-/* rtf-declare(1): puts a spec of the user's own into the spool and waits for the answer. What is refused is taken back. */
+/* rtf-declare(1): puts a spec into the spool and waits for the answer. A refused spec is taken back. */
 #include <string.h>
 
 #include "request/command.h"

@@ -1,8 +1,9 @@
-/* rtf-every(1): a command once a period inside a reservation, or a loop that reads a line once a period.
+/* rtf-every(1): runs a command once a period inside a reservation; or, with --loop, starts a command once, which reads a line once a period.
  *
- * A reservation is a single thread's, and nothing that this thread starts has it. So each run of the command is a process that is attached ahead of
- * its time, sleeps until its activation as a real-time thread, and becomes the command then: admission is no part of what is late. A loop is
- * one process from beginning to end; its activations are lines on its standard input, for reading one is what a shell does without a process. */
+ * A reservation belongs to one thread, and processes that this thread starts do not inherit it. So each run of the command is a new process. rtf-every attaches
+ * the process before its activation, the process sleeps until then as a real-time thread, and then becomes the command: the time that the broker needs to
+ * attach it makes no activation late. A loop is one process. Its activations are lines on its standard input, because a shell reads a line without a new
+ * process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -26,25 +27,26 @@
 #include "units.h"
 
 #define ANSWER_WITHIN UINT64_C(30000000) /* us, as rtf-run */
-enum { AHEAD = 5000, HASTE = 500 };      /* us: at most and at least so much ahead of an activation its thread is attached */
-enum { LEASE = 60000000 };               /* us: if we are killed, what is reserved ends after this; a loop's ends with the loop */
+enum { AHEAD = 5000, HASTE = 500 };      /* us: a process is attached at most AHEAD and at least HASTE before its activation */
+enum { LEASE = 60000000 };               /* us: the reservation ends after this time if rtf-every is killed; a loop's ends with the loop */
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { KEY_DESIRED = 256, KEY_PRIORITY, KEY_PLUGIN, KEY_IGNORE, KEY_CPUS, KEY_COMMENT, KEY_LOOP, KEY_COUNT, KEY_UNTIL, KEY_ERREXIT, KEY_TIMEOUT, KEY_SPOOL, KEY_JSON };
 
 struct options {
-    uint64_t runtime, desired_runtime, period, deadline, priority, timeout, count; /* 0: not stated */
+    uint64_t runtime, desired_runtime, period, deadline, priority, timeout, count; /* times in us; 0: not stated */
     int64_t until;                                                                 /* CLOCK_MONOTONIC, us; 0: not stated */
     const char *plugin, *name, *comment, *spool, *cpus;
     bool ignore_admission, loop, errexit, verbose, json;
     char **command;
 };
 
-/* What has been seen; times are us. */
+/* The counts that are told at the end. */
 struct tally {
     uint64_t activations, missed, skipped, failed;
-    uint64_t longer, late; /* of a command: those that took longer than a period; those that missed their deadline because they began late */
-    int64_t worst; /* from an activation to the end of its work; in a loop: by how much an activation was late */
+    uint64_t longer; /* runs of a command that took longer than a period */
+    uint64_t late;   /* runs of a command that missed their deadline because they began late */
+    int64_t worst;   /* us: the longest time from an activation to the end of its run; in a loop: the largest lateness of an activation */
 };
 
 static struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
@@ -52,11 +54,11 @@ static struct tally tally;
 static struct client client;
 static struct {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
-    ino_t inode; /* 0: not there */
+    ino_t inode; /* of NAME.json; 0: there is no such file */
 } spec;
 static sigset_t inherited;
 static int signals = -1;
-static int ended_by; /* the signal */
+static int ended_by; /* the signal that ends rtf-every; 0: none has come */
 
 __attribute__((format(printf, 1, 2)))
 static void say(const char *format, ...)
@@ -76,7 +78,7 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
-/* ---- what is asked for ---- */
+/* ---- the spec ---- */
 
 static void add_number(json_t *object, const char *key, uint64_t number)
 {
@@ -90,7 +92,7 @@ static void add_text(json_t *object, const char *key, const char *text)
         json_object_set_new(object, key, json_string(text));
 }
 
-/* With a thread it ends with that; to be freed. */
+/* Returns the spec as text, which the caller frees. The reservation of a thread ends with the thread; without a thread (0) it has a lease. */
 static char *make_spec(pid_t thread)
 {
     json_t *object = json_object();
@@ -115,7 +117,7 @@ static char *make_spec(pid_t thread)
     return text;
 }
 
-/* With its NAME.tid, which nobody may have seen yet. */
+/* Removes the spec and NAME.tid, which the broker may not have read yet. */
 static void withdraw(void)
 {
     char file[CLIENT_NAME_MAX + sizeof ".tid"];
@@ -127,6 +129,7 @@ static void withdraw(void)
     spec.inode = 0;
 }
 
+/* Says the reason of a refusal. */
 static bool refused(const json_t *verdict)
 {
     char why[CLIENT_WHY];
@@ -137,7 +140,7 @@ static bool refused(const json_t *verdict)
     return true;
 }
 
-/* False: it has been said why. */
+/* Waits for an answer for up to `within` us. False: it has said why. */
 static bool await(const char *token, ino_t inode, uint64_t within)
 {
     struct client_wait wait = {.name = spec.name, .token = token, .inode = inode, .until = client_until(within), .interrupt = signals};
@@ -174,7 +177,7 @@ static bool reserve(pid_t thread)
     return await(spec.token, spec.inode, options.timeout);
 }
 
-/* Finds broker and directory; from here on signals that would end us wait until the spec is taken back. */
+/* Opens the spool and finds the broker. From here on SIGINT, SIGTERM and SIGHUP wait until the spec is taken back. */
 static bool begin(void)
 {
     sigset_t held;
@@ -201,7 +204,7 @@ static int pidfd_of(pid_t child)
     return (int)syscall(SYS_pidfd_open, child, 0);
 }
 
-/* Never comes back. It ends with us, and before its time if we do. */
+/* Waits for the time of the activation at the gate, sleeps until then, and becomes the command. The process ends if rtf-every ends before. */
 __attribute__((noreturn))
 static void become_command(int gate)
 {
@@ -222,7 +225,8 @@ static void become_command(int gate)
     _exit(status);
 }
 
-/* A process that is to be the command, with this as its standard input (-1: ours), when its activation is written to *gate. */
+/* Starts a process that becomes the command when the time of its activation is written to *gate. `input` becomes its standard input; -1: it inherits that of
+ * rtf-every. -1: it cannot be started. */
 static pid_t start_child(int input, int *gate)
 {
     int ends[2];
@@ -262,7 +266,7 @@ static int status_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Passes it on; one from a terminal the child has got already. */
+/* Passes signals on to the child; the child has already got a signal that the terminal has sent (SI_KERNEL). */
 static void take_signal(pid_t child)
 {
     struct signalfd_siginfo info;
@@ -275,7 +279,7 @@ static void take_signal(pid_t child)
 
 /* ---- time ---- */
 
-static int64_t renewed; /* 0: nothing is on lease */
+static int64_t renewed; /* CLOCK_MONOTONIC, us, of the last renewal of the lease; 0: the reservation has no lease */
 
 static void renew(void)
 {
@@ -285,7 +289,7 @@ static void renew(void)
     renewed = now();
 }
 
-/* False: it is that time, and none of these has been ready before. The lease is renewed meanwhile. */
+/* Sleeps until the time (CLOCK_MONOTONIC, us), or until one of the descriptors is ready, and renews the lease meanwhile. False: the time has come. */
 static bool sleep_until(int64_t time, struct pollfd *fds, nfds_t count)
 {
     for (int64_t left; (left = time - now()) > 0;) {
@@ -302,7 +306,7 @@ static bool sleep_until(int64_t time, struct pollfd *fds, nfds_t count)
 
 /* ---- a command once a period ---- */
 
-/* NAME.tid in one instant. */
+/* Writes NAME.tid, by rename(2): the broker sees no half of it. */
 static bool put_thread(pid_t thread)
 {
     char file[CLIENT_NAME_MAX + 8], aside[CLIENT_NAME_MAX + 32];
@@ -320,15 +324,15 @@ static bool put_thread(pid_t thread)
     return good;
 }
 
-/* Part of the runtime, for that is what it costs. */
+/* Returns how long before its activation a process is attached, us. The time counts against the runtime, so it is a quarter of the runtime. */
 static int64_t ahead(void)
 {
     const int64_t part = (int64_t)options.runtime / 4;
     return part < HASTE ? HASTE : part > AHEAD ? AHEAD : part;
 }
 
-/* A child that has the reservation and waits at its gate; -1: it has been said why. It is attached no sooner than it must be: what it is charged with
- * counts from then on by the clock, and has to be paid back before its successor is attached. */
+/* Returns a child that is attached and waits at its gate; -1: it has said why not. The child is attached as late as possible: from then on its bandwidth counts
+ * until its 0-lag time, and its successor can be attached only after that. */
 static pid_t ready_child(int64_t activation, int *gate)
 {
     pid_t child = start_child(-1, gate);
@@ -344,7 +348,7 @@ static pid_t ready_child(int64_t activation, int *gate)
     return -1;
 }
 
-/* Until it ends, whatever comes. */
+/* Waits until the child has ended, and passes signals on. Returns its exit status. */
 static int finish(pid_t child)
 {
     struct pollfd fds[] = {{.fd = pidfd_of(child), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -361,7 +365,8 @@ static bool may_go_on(void)
     return ended_by == 0 && (options.count == 0 || tally.activations < options.count) && (options.until == 0 || now() < options.until);
 }
 
-/* Books what one run has taken, which began at that time; returns the next activation, of which those that are over already are skipped. */
+/* Counts a run for this activation, which began at `begun` and has just ended. Returns the time of the next activation: those whose period is over are
+ * skipped. */
 static int64_t book(int64_t activation, int64_t begun, int status)
 {
     const int64_t period = (int64_t)options.period, end = now();
@@ -398,7 +403,7 @@ static int run_command(void)
         }
         open_gate(gate, activation);
         close(gate);
-        const int64_t begun = now() > activation ? now() : activation; /* it could not be attached before */
+        const int64_t begun = now() > activation ? now() : activation; /* later than the activation if the child was attached late */
         status = finish(child);
         activation = book(activation, begun, status);
         last = status != 0 ? status : last;
@@ -410,7 +415,7 @@ static int run_command(void)
 
 /* ---- a loop ---- */
 
-/* Whether it waits for its next line: read(2) of its standard input. Where this cannot be seen, it counts as waiting. */
+/* The loop waits for its next line: it is in read(2) of its standard input. True also if /proc does not show the system call. */
 static bool is_waiting(pid_t child)
 {
     char path[48], text[128];
@@ -427,7 +432,7 @@ static bool is_waiting(pid_t child)
     return rest != text && call == SYS_read && strtoul(rest, NULL, 16) == STDIN_FILENO;
 }
 
-/* One activation: a line, unless the last one is still there. */
+/* Activates the loop: writes a line, unless the loop has not read the last one. */
 static void activate(pid_t child, int output, int64_t activation)
 {
     int unread = 0;
@@ -455,10 +460,10 @@ static int periodic_timer(int64_t first)
     return fd;
 }
 
-/* Activates the loop until it ends or has had all of them: then it reads the end of its input. */
+/* Activates the loop until it ends, or until the last activation; then the caller closes the loop's input. */
 static void keep_time(pid_t child, int output)
 {
-    int64_t activation = now() + 1000; /* the loop has been started by then */
+    int64_t activation = now() + 1000; /* gives the loop time to start */
     struct pollfd fds[] = {{.fd = periodic_timer(activation), .events = POLLIN}, {.fd = pidfd_of(child), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     bool ends = fds[0].fd < 0 || fds[1].fd < 0;
     while (!ends && may_go_on()) {
@@ -504,13 +509,13 @@ static int run_loop(void)
     return good ? status : EXIT_OURS;
 }
 
-/* ---- what was typed ---- */
+/* ---- the command line ---- */
 
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "What CMD needs. A TIME is a whole number and a unit: 800us, 5ms, 1s", 1},
     {"runtime", 'T', "TIME", 0, "CPU time it uses in each period", 1},
     {"period", 'P', "TIME", 0, "Time from one activation to the next", 1},
-    {"deadline", 'D', "TIME", 0, "Time within which it must be done (default: the period)", 1},
+    {"deadline", 'D', "TIME", 0, "Time from an activation within which CMD must have ended (default: the period)", 1},
     {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
     {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
     {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
@@ -518,15 +523,15 @@ static const struct argp_option option_table[] = {
     {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6", 1},
     {NULL, 0, NULL, 0, "What to do", 2},
     {"loop", KEY_LOOP, NULL, 0, "Start CMD once; each activation is a line on its standard input", 2},
-    {"count", KEY_COUNT, "N", 0, "End after so many activations", 2},
+    {"count", KEY_COUNT, "N", 0, "End after N activations", 2},
     {"until", KEY_UNTIL, "WHEN", 0, "End then: +TIME from now, or a time of day as 17:30 or 17:30:15", 2},
     {"errexit", KEY_ERREXIT, NULL, 0, "End when CMD fails", 2},
     {"name", 'n', "NAME", 0, "Name of the spec (default: every-PID)", 2},
     {"comment", KEY_COMMENT, "TEXT", 0, "A note to put into the spec", 2},
     {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this for an answer (default: 30s)", 2},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 2},
-    {"json", KEY_JSON, NULL, 0, "Say at the end how it went, as JSON on standard error", 2},
-    {"verbose", 'v', NULL, 0, "Say at the end how it went, also if all went well", 2},
+    {"json", KEY_JSON, NULL, 0, "At the end print the counts, as JSON on standard error", 2},
+    {"verbose", 'v', NULL, 0, "At the end print the counts, also if no activation was missed or skipped", 2},
     {0}};
 
 static void take_time(struct argp_state *state, const char *option, const char *text, uint64_t *time)
@@ -549,7 +554,7 @@ static void take_number(struct argp_state *state, const char *option, const char
         argp_failure(state, EXIT_OURS, 0, "%s %s: this is 1 to %llu", option, text, (unsigned long long)max);
 }
 
-/* "+90s", or the next time that the clock on the wall shows this. */
+/* "+90s" from now, or the next time that the local time is this. To CLOCK_MONOTONIC, us. */
 static void take_until(struct argp_state *state, const char *text, int64_t *until)
 {
     struct timespec real;
@@ -606,7 +611,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_SPOOL: options.spool = argument; break;
     case KEY_JSON: options.json = true; break;
     case 'v': options.verbose = true; break;
-    case ARGP_KEY_ARG: /* the command: all that follows is its own */
+    case ARGP_KEY_ARG: /* the command; the words that follow are its arguments */
         options.command = state->argv + state->next - 1;
         state->next = state->argc;
         break;
@@ -614,7 +619,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         if (options.command == NULL)
             argp_failure(state, EXIT_OURS, 0, "a command is missing");
         if (options.period == 0)
-            argp_failure(state, EXIT_OURS, 0, "-P TIME is missing: once in which period?");
+            argp_failure(state, EXIT_OURS, 0, "-P TIME is missing: the period in which CMD runs once");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -633,19 +638,19 @@ static void tell(void)
             options.loop ? "the latest activation came late by" : "the longest took", (long long)t->worst / 1000, (long long)t->worst % 1000);
 }
 
-/* One job that takes long is the reason for several numbers. */
+/* Explains the counts: one long run is the reason for several skipped activations. */
 static void explain(void)
 {
     const struct tally *t = &tally;
     if (options.json || (t->skipped == 0 && t->late == 0))
         return;
     if (options.loop)
-        say("an activation is skipped while the line of the one before is not read yet: the loop still works on an earlier one");
+        say("an activation is skipped while the loop has not read the line of the activation before");
     else if (t->late > 0)
-        say("%llu took longer than the period, and what passes meanwhile is skipped; %llu began late, for what is used beyond the runtime is held back from those that follow",
+        say("%llu took longer than the period: activations are skipped while CMD runs; %llu began late: CPU time beyond the runtime delays the activations that follow",
             (unsigned long long)t->longer, (unsigned long long)t->late);
     else
-        say("%llu took longer than the period, and what passes meanwhile is skipped", (unsigned long long)t->longer);
+        say("%llu took longer than the period: activations are skipped while CMD runs", (unsigned long long)t->longer);
 }
 
 const char *argp_program_version = "rtf every " RTF_VERSION;
@@ -656,8 +661,8 @@ int main(int argc, char **argv)
                                      .parser = take_option,
                                      .args_doc = "CMD [ARG...]",
                                      .doc = "Run CMD once a period, inside a reservation that lasts from the first time to the last.\v"
-                                            "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if it is not "
-                                            "found, else the last one of CMD's that was not 0."};
+                                            "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if CMD is not "
+                                            "found, else the last exit status of CMD that was not 0, or 0."};
     static char name[] = "rtf every";
     argv[0] = name;
     client_hold_standard_fds();
@@ -670,7 +675,7 @@ int main(int argc, char **argv)
         explain();
     }
     client_close(&client);
-    sigprocmask(SIG_SETMASK, &inherited, NULL); /* a signal that nobody has read ends us here */
+    sigprocmask(SIG_SETMASK, &inherited, NULL); /* a signal that is still pending ends this process here */
     if (ended_by != 0)
         raise(ended_by);
     return status;

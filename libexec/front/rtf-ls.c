@@ -1,7 +1,7 @@
-/* rtf-ls(1): one's own reservations, or those of all users, as a table or as JSON.
+/* rtf-ls(1): lists the user's own reservations, or those of all users, as a table or as JSON.
  *
- * A user's own come from the files in the user's directory, those of others from the broker's journal (journal.h). Whatever stands there, no control
- * character is printed. In C because there may be thousands. */
+ * The user's own reservations are read from the files in the user's directory, those of other users from the broker's journal (journal.h). No control
+ * character of a file is printed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ struct row {
     char *user, *name;
     enum state state;
     json_t *verdict;
-    int64_t left; /* us, until its lease is over; -1: it has none */
+    int64_t left; /* us until its lease ends; -1: it has no lease */
     char comm[64];
 };
 
@@ -50,7 +50,7 @@ struct options {
     int pattern_count;
     enum column sort; /* COLUMNS: by name */
     bool json, all, no_headings, reverse;
-    int color; /* -1: as the terminal is */
+    int color; /* -1: on a terminal; 0: never; 1: always */
 };
 
 static struct options options = {.spool = RTF_SPOOL, .sort = COLUMNS, .color = -1};
@@ -69,7 +69,7 @@ static void die(int status, const char *format, ...)
     exit(status);
 }
 
-/* ---- what is there ---- */
+/* ---- the user's own, from files ---- */
 
 static json_int_t number(const json_t *object, const char *key)
 {
@@ -130,12 +130,12 @@ static int64_t now_of(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* The lease begins when the spec is written or touched. */
+/* Returns the rest of the lease, us; -1: there is none. A lease begins when the spec is written or touched. */
 static int64_t left_since(const struct row *row, const struct stat *spec)
 {
     const json_int_t expires = number(json_object_get(row->verdict, "grant"), "expires");
     const int64_t written = (int64_t)spec->st_ctim.tv_sec * 1000000 + spec->st_ctim.tv_nsec / 1000;
-    if (expires <= 0 || expires > INT64_MAX / 2) /* there is none, or no broker has written it */
+    if (expires <= 0 || expires > INT64_MAX / 2) /* there is no lease; or the owner has written the verdict, not the broker */
         return -1;
     const int64_t left = written + expires - now_of(CLOCK_REALTIME);
     return left < 0 ? 0 : left;
@@ -151,7 +151,7 @@ static void add_row(int directory, const char *user, const char *name, const str
     row->left = left_since(row, status);
 }
 
-/* Each NAME.json in it. */
+/* Adds a row for each NAME.json. Closes the directory. */
 static void read_directory(int directory, const char *user)
 {
     static const char suffix[] = ".json";
@@ -171,6 +171,7 @@ static void read_directory(int directory, const char *user)
     closedir(entries);
 }
 
+/* False with errno. */
 static bool read_user(int specs, const char *user)
 {
     int directory = openat(specs, user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -179,7 +180,7 @@ static bool read_user(int specs, const char *user)
     return directory >= 0;
 }
 
-/* ---- what the broker's journal says: root enters no user's directory ---- */
+/* ---- other users', from the broker's journal: root enters no user's directory ---- */
 
 static int64_t left_until(const json_t *lease)
 {
@@ -209,7 +210,7 @@ static void read_journal(int root)
         die(EX_NOPERM, "%s/state/current is not root's, or cannot be read", options.spool);
 }
 
-/* A word that is no user is a slip, and not a user without reservations. */
+/* Refuses a word that names no user: it is a slip of the keyboard, and not a user without reservations. */
 static void check_user(void)
 {
     uint64_t uid;
@@ -225,13 +226,13 @@ static bool is_own(const char *user)
     return strcmp(user, uid) == 0 || (account != NULL && strcmp(user, account->pw_name) == 0);
 }
 
-/* Whether others have a directory is nothing to those who may not look. */
+/* The message is the same whether the user has a directory or not: only root may know. */
 static void read_others(int specs)
 {
     if (read_user(specs, options.user))
         return;
     const bool is_others = errno == EACCES || errno == ENOENT;
-    die(is_others ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user, is_others ? "only root sees somebody else's" : strerror(errno));
+    die(is_others ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user, is_others ? "only root sees the reservations of another user" : strerror(errno));
 }
 
 static void read_rows(void)
@@ -241,7 +242,7 @@ static void read_rows(void)
     if (opened != CLIENT_OK)
         die(client_status_of_outcome(opened), "%s", client.why);
     if (options.all && geteuid() != 0)
-        die(EX_NOPERM, "%s/specs: only root sees everybody's", options.spool);
+        die(EX_NOPERM, "%s/specs: only root sees the reservations of all users", options.spool);
     if (options.all || (options.user != NULL && geteuid() == 0)) {
         read_journal(client.root);
         if (options.user != NULL)
@@ -321,13 +322,13 @@ static void show_columns(const char *list)
     char *copy = strdup(list), *rest = copy;
     for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
         if (shown_count == COLUMNS)
-            die(EX_USAGE, "-o %s: each column once", list);
+            die(EX_USAGE, "-o %s: these are more columns than there are", list);
         shown[shown_count++] = column_named("-o", list, word);
     }
     free(copy);
 }
 
-/* EXPIRES only where something does. */
+/* The column EXPIRES is shown if a reservation has a lease. */
 static void show_usual_columns(void)
 {
     static const enum column usual[] = {USER, NAME, STATE, PLUGIN, RUNTIME, PERIOD, PRIORITY, SHARE, EXPIRES, TID, COMMAND};
@@ -344,7 +345,7 @@ static const char *heading(enum column column)
     return column < COLUMNS ? headings[column] : "";
 }
 
-/* 1500 is 1500us, 5000 is 5ms. */
+/* A time in us as text: 1500 is "1500us", 5000 is "5ms". */
 static const char *time_text(const json_t *object, const char *key, char text[static CELL])
 {
     const json_int_t time = number(object, key);
@@ -379,7 +380,7 @@ static const char *share_text(const json_t *grant, char text[static CELL])
     return share <= 0 ? "-" : format_utilization((uint64_t)share, text);
 }
 
-/* Of what is near, more exactly. */
+/* The rest of a lease as text, to a tenth of a second, a second, a minute, an hour or a day. */
 static const char *left_text(int64_t left, char text[static CELL])
 {
     static const int64_t s = 1000000, min = 60 * s, h = 60 * min, d = 24 * h;
@@ -424,9 +425,9 @@ static const char *cell(const struct row *row, enum column column, char text[sta
     return "-";
 }
 
-/* ---- in order ---- */
+/* ---- order ---- */
 
-/* -1: there is none, or the column has texts. */
+/* Returns the number that a column is sorted by; -1: the cell has no number, or the column has texts. */
 static json_int_t amount(const struct row *row, enum column column)
 {
     static const char *const keys[COLUMNS] = {[PRIORITY] = "priority", [PERIOD] = "period", [DEADLINE] = "deadline", [SHARE] = "utilization"};
@@ -441,7 +442,7 @@ static json_int_t amount(const struct row *row, enum column column)
     return value > 0 ? value : -1;
 }
 
-/* What has no number comes last in either direction. */
+/* Rows without a number come last in both directions. */
 static int compare_cells(const struct row *a, const struct row *b, enum column column)
 {
     char one[CELL], two[CELL];
@@ -452,7 +453,7 @@ static int compare_cells(const struct row *a, const struct row *b, enum column c
     return options.reverse ? -by : by;
 }
 
-/* By what was asked for; then by user, and run-9 before run-10. */
+/* By the column of --sort, then by user, then by name: run-9 before run-10. */
 static int compare_rows(const void *one, const void *two)
 {
     const struct row *a = one, *b = two;
@@ -470,7 +471,7 @@ static void sort_by(const char *text)
 
 /* ---- on a terminal ---- */
 
-/* Most are; and of thousands each character counts. */
+/* Most texts are plain, and are printed as they are: client_escape would take longer for thousands of rows. */
 static bool is_plain(const char *text)
 {
     while (*text >= ' ' && *text <= '~')
@@ -478,8 +479,8 @@ static bool is_plain(const char *text)
     return *text == '\0';
 }
 
-/* What another user or a program may have written, to the stream if there is one: a terminal obeys no printable ASCII, and nothing else is printed as it is
- * but as \uXXXX, as JSON has it. Returns the columns that it takes. */
+/* Writes a text to the stream, unless the stream is NULL. A character other than printable ASCII becomes \uXXXX: other users and programs choose names, and
+ * may put escape sequences for a terminal into them. Returns the number of columns. */
 static int put(FILE *stream, const char *text)
 {
     int width = 0;
@@ -526,7 +527,7 @@ static void measure(int widths[static COLUMNS])
             widths[i] = width > widths[i] ? width : widths[i];
         }
     }
-    widths[shown_count - 1] = 0; /* nothing follows */
+    widths[shown_count - 1] = 0; /* the last column needs no blanks */
 }
 
 static void print_table(void)
@@ -548,7 +549,7 @@ static void print_table(void)
     }
 }
 
-/* What is listed may hold no more. */
+/* Without a broker, the list may be out of date. */
 static void tell_no_broker(void)
 {
     const int root = open(options.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -558,12 +559,12 @@ static void tell_no_broker(void)
         close(root);
 }
 
-/* ---- what was typed ---- */
+/* ---- the command line ---- */
 
 static const struct argp_option option_table[] = {
     {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
-    {"output", 'o', "COLUMN,...", 0, "Which columns", 0},
-    {"sort", KEY_SORT, "[-]COLUMN", 0, "By this column; with -, the largest first", 0},
+    {"output", 'o', "COLUMN,...", 0, "Print these columns", 0},
+    {"sort", KEY_SORT, "[-]COLUMN", 0, "Sort by this column; with -, the largest first", 0},
     {"noheadings", KEY_NO_HEADINGS, NULL, 0, "Leave the headings out", 0},
     {"all", KEY_ALL, NULL, 0, "Of all users (root only)", 0},
     {"user", KEY_USER, "USER", 0, "Of this user (root only)", 0},
@@ -616,7 +617,7 @@ int main(int argc, char **argv)
     if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     if (options.user != NULL && (options.user[0] == '.' || strchr(options.user, '/') != NULL))
-        die(EX_USAGE, "--user %s: this is no user", options.user);
+        die(EX_USAGE, "--user %s: this is not the name of a user", options.user);
     if (options.columns != NULL)
         show_columns(options.columns);
     read_rows();

@@ -1,4 +1,4 @@
-/* rtf-plugins(1): what status.json says of the plugins, for people. */
+/* rtf-plugins(1): prints the plugins and their free capacity, from status.json, as a table or as JSON. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +47,7 @@ static bool is_of(const json_t *pool, const char *plugin)
     return name != NULL && strcmp(name, plugin) == 0;
 }
 
+/* Writes "free of capacity" for one pool, "CPU:free" for each of several pools, "-" for none. */
 static void write_free(FILE *stream, const json_t *pools, const char *plugin)
 {
     const json_t *pool, *only = NULL;
@@ -78,7 +79,7 @@ static char *printable(const char *text, char *allocated)
     return copy;
 }
 
-/* Returns "free of capacity" for one pool, and "CPU:free" for each of several pools. The caller frees the text. */
+/* As write_free. The caller frees the text. */
 static char *free_text(const json_t *pools, const char *plugin)
 {
     char *text = NULL;

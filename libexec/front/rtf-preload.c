@@ -1,4 +1,5 @@
-/* rtf-preload(1): becomes a command, with the library in front of libc's that makes reservations of its scheduling calls. */
+/* rtf-preload(1): sets LD_PRELOAD to rtf-preload.so, and becomes the command. The library makes a reservation of each call of the command that asks the kernel
+ * for a real-time policy (libexec/preload). */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ enum { WORDS = 256 };
 
 static struct options {
     const char *spool, *profiles;
-    uint64_t runtime, period;
+    uint64_t runtime, period; /* us; 0: not stated */
     const char *plugin;
     char **command;
 } options = {.spool = NULL};
@@ -26,9 +27,9 @@ const char *argp_program_version = "rtf preload " RTF_VERSION;
 
 static const struct argp_option option_table[] = {
     {"runtime", 'T', "TIME", 0, "Budget of each SCHED_FIFO or SCHED_RR thread: CPU time in each period", 1},
-    {"period", 'P', "TIME", 0, "That period", 1},
+    {"period", 'P', "TIME", 0, "Period of the budget", 1},
     {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin (default: the first of the policy that CMD asks for)", 1},
-    {"profiles", KEY_PROFILES, "DIR", 0, "Read budgets from the files there, and not from preload.d of user and system", 1},
+    {"profiles", KEY_PROFILES, "DIR", 0, "Read budgets from the files in DIR, not from preload.d of user and system", 1},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 1},
     {0}};
 
@@ -47,7 +48,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_PLUGIN: options.plugin = argument; break;
     case KEY_PROFILES: options.profiles = argument; break;
     case KEY_SPOOL: options.spool = argument; break;
-    case ARGP_KEY_ARG: /* the command: all that follows is its own */
+    case ARGP_KEY_ARG: /* the command; the words that follow are its arguments */
         options.command = state->argv + state->next - 1;
         state->next = state->argc;
         break;
@@ -60,7 +61,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-/* The user's before the system's. */
+/* The directories of profiles, with colons between: the user's before the system's. */
 static void find_profiles(char text[static PATH_MAX])
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe): there is one thread */
@@ -74,7 +75,7 @@ static void find_profiles(char text[static PATH_MAX])
         snprintf(text, PATH_MAX, "/etc/rtf/preload.d");
 }
 
-/* Beside the directory that this program is in. The loader takes colons and spaces for the ends of names. */
+/* Finds rtf-preload.so in the directory above this program's. False: it cannot be preloaded; the loader separates names in LD_PRELOAD at colons and spaces. */
 static bool find_library(char path[static PATH_MAX])
 {
     const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -90,6 +91,7 @@ static bool find_library(char path[static PATH_MAX])
     return strpbrk(path, ": ") == NULL && access(path, R_OK) == 0;
 }
 
+/* The value of RTF_PRELOAD=: the options as the library reads them. */
 static void say_words(char words[static WORDS])
 {
     size_t used = 0;
@@ -102,7 +104,7 @@ static void say_words(char words[static WORDS])
         snprintf(words + used, WORDS - used, "plugin=%.64s", options.plugin);
 }
 
-/* What the library is told, it and who is started by the command find in the environment. */
+/* Sets the environment variables that the library reads, in the command and in the programs that the command starts. */
 static bool prepare(void)
 {
     char library[PATH_MAX], list[2 * PATH_MAX], profiles[PATH_MAX], words[WORDS], wrong[PROFILE_WRONG];
@@ -114,7 +116,7 @@ static bool prepare(void)
         return false;
     }
     if (!find_library(library)) {
-        fprintf(stderr, "rtf preload: %s cannot be preloaded: it is not there, or its path has a colon or a space\n", library);
+        fprintf(stderr, "rtf preload: %s cannot be preloaded: there is no such file, or its path has a colon or a space\n", library);
         return false;
     }
     say_words(words);
@@ -134,7 +136,7 @@ int main(int argc, char **argv)
         .parser = take_option,
         .args_doc = "CMD [ARG...]",
         .doc = "Run CMD, and make a reservation of each call by which it asks the kernel for a real-time policy.\v"
-               "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else CMD's own."};
+               "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else the exit status of CMD."};
     static char name[] = "rtf preload";
     if (argc > 0)
         argv[0] = name;

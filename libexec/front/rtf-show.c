@@ -1,6 +1,6 @@
-/* rtf-show(1): one reservation: the spec, the verdict, and what the kernel says of the thread.
+/* rtf-show(1): shows one reservation: the spec, the verdict, and the kernel's attributes of the thread.
  *
- * Both files lie in the user's own directory, where the user may have put anything. Root looks at those of somebody else as that user (as-user.h). */
+ * Both files are in the user's own directory, where the user may have put any file. Root reads another user's files as that user (as-user.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -25,13 +25,13 @@ static struct {
 
 static struct {
     const char *name;
-    json_t *spec, *verdict, *kernel; /* null where there is none */
-    bool current;                    /* the verdict is to the spec as it is */
+    json_t *spec, *verdict, *kernel; /* JSON null: there is no such file, or no thread */
+    bool current;                    /* the verdict answers the spec as it is now */
 } shown;
 
-/* ---- what is there ---- */
+/* ---- reading ---- */
 
-/* What is no JSON, as a string; bytes that are no text are question marks then. */
+/* Returns bytes that are no JSON as a string. If they are no UTF-8, each byte above 127 becomes a question mark. */
 static json_t *as_string(char *text, size_t length)
 {
     length = length < TEXT_MOST ? length : TEXT_MOST;
@@ -42,7 +42,7 @@ static json_t *as_string(char *text, size_t length)
     return string != NULL ? string : json_stringn(text, length);
 }
 
-/* The first value in the file. */
+/* Returns the first JSON value in the text; a text that is no JSON becomes a string. */
 static json_t *parse(char *text, size_t length)
 {
     json_t *value = json_loadb(text, length, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, NULL);
@@ -58,7 +58,7 @@ static size_t read_all(int fd, char *text, size_t size)
     return length;
 }
 
-/* Null: there is no such file. A lease or a FIFO makes nobody wait. */
+/* Returns JSON null if there is no such regular file. O_NONBLOCK: a lease or a FIFO must not make this process wait. */
 static json_t *read_value(int directory, const char *file, struct stat *status)
 {
     static char text[FILE_MOST];
@@ -70,6 +70,7 @@ static json_t *read_value(int directory, const char *file, struct stat *status)
     return value;
 }
 
+/* The stamp names this file, in its present state: inode and change time. */
 static bool is_stamped(const json_t *stamp, const struct stat *status)
 {
     char changed[40];
@@ -90,7 +91,7 @@ static json_t *comm_of(pid_t tid)
     return as_string(comm, length);
 }
 
-/* Null: there is no such thread any more. */
+/* Returns JSON null if there is no such thread. */
 static json_t *look_at_thread(const json_t *tid)
 {
     struct identity identity;
@@ -120,9 +121,9 @@ static void look(const struct request *request)
     shown.kernel = look_at_thread(json_object_get(json_object_get(shown.verdict, "thread"), "tid"));
 }
 
-/* ---- for people ---- */
+/* ---- as lines ---- */
 
-/* A text that is written piece by piece; fclose(3) completes it. To be freed. */
+/* Opens a text for writing. fclose(3) completes the text, which the caller frees. */
 static FILE *open_text(char **text)
 {
     static size_t length;
@@ -132,7 +133,7 @@ static FILE *open_text(char **text)
     return stream;
 }
 
-/* What a user wrote may have any character. */
+/* Prints a line, and frees the text. A character other than printable ASCII becomes \uXXXX: the user may have written escape sequences. */
 static void print_line(const char *left, char *text)
 {
     char piece[CLIENT_PIECE];
@@ -178,7 +179,7 @@ static char *asked(void)
     json_t *value;
     FILE *stream = open_text(&text);
     if (!json_is_object(shown.spec))
-        fputs("what is no JSON object", stream);
+        fputs("(the file is not one JSON object)", stream);
     json_object_foreach(shown.spec, key, value) {
         if (strcmp(key, "token") == 0)
             continue;
@@ -289,7 +290,7 @@ static void print_lines(void)
     print_refusal();
 }
 
-/* ---- for programs: no byte that a terminal obeys, here either ---- */
+/* ---- as JSON, in printable ASCII ---- */
 
 static void print_json(void)
 {
@@ -300,7 +301,7 @@ static void print_json(void)
     json_decref(all);
 }
 
-/* ---- what was typed ---- */
+/* ---- the command line ---- */
 
 static void take(void *context, const char *name, const char *value)
 {

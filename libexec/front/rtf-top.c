@@ -1,4 +1,4 @@
-/* rtf-top(1): reservations as they live: what is granted, what is used. */
+/* rtf-top(1): shows reservations and the CPU time that their threads use, once a second. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -70,7 +70,7 @@ static bool is_served(void)
 
 /* ---- to detach a thread ---- */
 
-/* Of somebody else's, as that user: rtf-as-user. */
+/* Becomes rtf detach; as the owner of the reservation, by rtf-as-user, if the owner is another user. `said` becomes its output. */
 static void run_detach(const struct row *row, int said)
 {
     char uid[16], user[sizeof "USER=" + NAME_MAX];
@@ -121,11 +121,11 @@ static void ask_to_detach(void)
         return;
     }
     if (view.row->owner->uid == (uid_t)-1) {
-        snprintf(view.message, sizeof view.message, "Its owner is no user any more.");
+        snprintf(view.message, sizeof view.message, "Its owner has no account any more.");
         return;
     }
     if (view.row->owner->uid != geteuid() && geteuid() != 0) {
-        snprintf(view.message, sizeof view.message, "It is not yours.");
+        snprintf(view.message, sizeof view.message, "It is another user's reservation.");
         return;
     }
     snprintf(view.message, sizeof view.message, "Detach thread %d? (y/n) %.32s/%.64s", (int)view.row->tid, view.row->owner->name, view.row->name);
@@ -166,7 +166,7 @@ static bool take_sorting(int key)
     return true;
 }
 
-/* False: to quit. */
+/* False: the key ends the program. */
 static bool take_key(int key)
 {
     if (mode == MODE_CONFIRM) {
@@ -225,7 +225,7 @@ static void end(int number)
     ended = 1;
 }
 
-/* What has changed is looked at once a second, with what was used in it: who changes things all the time does not keep us busy. */
+/* Files that have changed are read once a second, and not at each change: a user who changes files all the time must not keep this process busy. */
 static void tick(void)
 {
     if (rows_take_events())
@@ -251,10 +251,10 @@ static void run(void)
     }
 }
 
-/* ---- what was typed ---- */
+/* ---- the command line ---- */
 
 static const struct argp_option option_table[] = {
-    {"all", KEY_OPTION_ALL, NULL, 0, "Of all users (root only, who has it by default)", 0},
+    {"all", KEY_OPTION_ALL, NULL, 0, "Of all users (root only; root's default)", 0},
     {"own", KEY_OPTION_OWN, NULL, 0, "Only your own", 0},
     {"spool", KEY_OPTION_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
     {0}};
@@ -287,7 +287,7 @@ static void check_terminal(void)
 {
     const char *terminal = getenv("TERM");
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || terminal == NULL || strcmp(terminal, "dumb") == 0)
-        die(EX_USAGE, "this needs a terminal; 'rtf ls' prints a list, and 'rtf ls --json' one for programs");
+        die(EX_USAGE, "this needs a terminal; 'rtf ls' prints a list, 'rtf ls --json' prints JSON");
 }
 
 int main(int argc, char **argv)
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
     if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     if (options.all && geteuid() != 0)
-        die(EX_NOPERM, "only root sees everybody's");
+        die(EX_NOPERM, "only root sees the reservations of all users");
     const enum client_outcome opened = client_open(&client, options.spool);
     if (opened != CLIENT_OK)
         die(client_status_of_outcome(opened), client.why);

@@ -1,4 +1,4 @@
-/* rtf-what-if(1): a dry run under a name of its own, which goes when it is answered. Root asks for a user as that user (as-user.h). */
+/* rtf-what-if(1): puts a dry run into the spool, waits for the answer, and takes the dry run back. Root asks for another user as that user (as-user.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,18 +15,18 @@
 
 struct options {
     struct needs needs;
-    const char *file, *user, *timeout_text; /* user: NULL or "" is the caller */
-    uint64_t timeout;
+    const char *file, *user, *timeout_text; /* user of --for; NULL or "": the caller */
+    uint64_t timeout;                       /* us */
     bool json, verbose;
 };
 
 static const struct command_option table[] = {
     COMMAND_NEEDS,
     {'f', "file", "FILE", "Start from the spec in this file; - is standard input"},
-    {0, "for", "USER", "As that user would be told (root only)"},
+    {0, "for", "USER", "What this user would be granted (root only)"},
     {0, "timeout", "TIME", "Wait no longer than this (default: 30s)"},
     {0, "json", NULL, "Print the answer, one line of JSON"},
-    {'v', "verbose", NULL, "Print also what each rule of acl.conf(5) says"},
+    {'v', "verbose", NULL, "Print also each rule of acl.conf(5) that applies"},
     {0}};
 
 static void take(void *context, const char *name, const char *value)
@@ -57,9 +57,9 @@ static json_t *make_spec(struct options *options)
     return spec;
 }
 
-/* ---- for somebody else ---- */
+/* ---- for another user ---- */
 
-/* To be read from its beginning. */
+/* Makes the spec the standard input of this process, which rtf-as-user passes on. */
 static void make_input(const json_t *spec)
 {
     const int fd = memfd_create("spec", MFD_CLOEXEC);
@@ -138,7 +138,7 @@ static void ask(struct request *request, const struct options *options, json_t *
             command_fail(EX_CANTCREAT, "%s exists already", name);
         (void)request_wait(request);
         request_withdraw(request);
-        request_let_signals(request); /* one that came meanwhile ends us here */
+        request_let_signals(request); /* a signal that has come meanwhile ends this process here */
     }
     print(request, options);
 }

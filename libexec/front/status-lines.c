@@ -1,5 +1,5 @@
-/* status-lines: prints what status.json and the files of the configuration tell, for commands in sh, because jq takes 30 ms to start. Each fact is a line, in
- * this order, with tabs between its words:
+/* status-lines: prints the facts in status.json and in the files of the configuration, for commands in sh. (jq takes 30 ms to start.) Each fact is a line,
+ * in this order, with tabs between its words:
  *
  *     is             serving, starting or absent: the broker of this spool
  *     running        true or false, as status.json says. After a kill -9 of the broker it says true
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 {
     static const struct argp_option table[] = {
         {"spool", KEY_SPOOL, "DIR", 0, "The spool", 0}, {"config", KEY_CONFIG, "DIR", 0, "Where plugins.conf and acl.conf are", 0}, {0}};
-    static const struct argp argp = {.options = table, .parser = take_option, .doc = "Print what status.json and the files of the configuration tell."};
+    static const struct argp argp = {.options = table, .parser = take_option, .doc = "Print the facts in status.json and in the files of the configuration."};
     static const char *const words[] = {[NOT_SERVED] = "absent", [STARTING] = "starting", [SERVED] = "serving"};
     if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;

@@ -24,7 +24,7 @@ int cpus_look(const struct cpu **all)
     while (file != NULL && count < CPUS_SHOWN && fgets(line, sizeof line, file) != NULL) {
         unsigned long long ticks[8] = {0};
         int number;
-        if (line[3] < '0' || line[3] > '9') /* the sum of all, or other lines */
+        if (line[3] < '0' || line[3] > '9') /* the sum of all CPUs, or a line of another kind */
             continue;
         if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &number, &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &ticks[5],
                    &ticks[6], &ticks[7]) < 5)

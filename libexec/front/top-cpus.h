@@ -1,15 +1,15 @@
-/* How busy each CPU was, from /proc/stat. */
+/* The load of each CPU, from /proc/stat. */
 #ifndef RTF_TOP_CPUS_H
 #define RTF_TOP_CPUS_H
 
 enum { CPUS_SHOWN = 1024 };
 struct cpu {
     int number;
-    unsigned long long busy, all; /* in ticks since the machine was booted */
-    int thousandths;              /* busy, from the look before to this one */
+    unsigned long long busy, all; /* ticks since boot */
+    int thousandths;              /* the part of the time between the last two calls of cpus_look that the CPU was busy */
 };
 
-/* Looks again. Returns how many there are. */
+/* Reads /proc/stat. *all is an array that the next call overwrites. Returns its length. */
 int cpus_look(const struct cpu **all);
 
 #endif

@@ -76,7 +76,7 @@ static void read_command(struct row *row)
     (void)client_printable(name, row->command, sizeof row->command);
 }
 
-/* The file stays open, for that saves the kernel two thirds of the way; and of another thread that comes to have the id it tells nothing. */
+/* The file schedstat stays open: a read then takes a third of the time, and fails if another thread gets the same id. */
 static void open_thread(struct row *row, pid_t tid)
 {
     char path[40];
@@ -93,7 +93,7 @@ static void open_thread(struct row *row, pid_t tid)
 
 static bool exceeds(const struct row *row, uint64_t ran, uint64_t elapsed)
 {
-    /* A budget may be had at the end of one period and at the beginning of the next, on either end of what was looked at. */
+    /* Two runtimes more than the share are no excess: a thread may get its runtime at the end of one period and at the beginning of the next. */
     return row->share > 0 && row->grant.runtime > 0 && !row->is_held && ran > elapsed / 1000 * row->share / (one_cpu / 1000) + 2000 * row->grant.runtime;
 }
 
@@ -141,7 +141,7 @@ static bool holds(const char *plugin)
     return false;
 }
 
-/* Where a name had no room it holds nobody: each that is shown is as long as this at most. */
+/* A name that is longer than WORD_BYTES is cut here and in each row, so that the two still match. */
 void rows_take_plugins(const json_t *plugins)
 {
     size_t i;
@@ -237,7 +237,7 @@ static void read_news(void)
     }
 }
 
-/* NAME.json or NAME.verdict. */
+/* Has the row of NAME.json or NAME.verdict read again. */
 static void take_name(struct member *member, const char *file)
 {
     char name[CLIENT_NAME_MAX + 1];
@@ -262,7 +262,7 @@ static void scan_member(struct member *member)
         closedir(entries);
 }
 
-/* ---- what the broker's journal says: root enters no user's directory ---- */
+/* ---- from the broker's journal: root enters no user's directory ---- */
 
 static struct member *member_named(const char *name)
 {
@@ -274,7 +274,7 @@ static struct member *member_named(const char *name)
 
 static struct member *member_of_journal(const char *name)
 {
-    static int next = -1; /* in the place of a watch */
+    static int next = -1; /* a key below 0 in the place of a watch: root watches no user's directory */
     const struct passwd *account;
     uint64_t uid = 0;
     struct member *member = member_named(name);
@@ -315,13 +315,13 @@ static bool read_journal(void)
     return journal_read(root, &listener);
 }
 
-/* ---- who has a directory ---- */
+/* ---- directories of users ---- */
 
 static void drop_member(struct member *member)
 {
-    read_news(); /* none of its rows may be waiting there */
+    read_news(); /* empties the list, so that it has no row of this member */
     struct row *row = member->rows, *next;
-    HASH_CLEAR(hh, member->rows); /* the table; its elements stay linked in their order */
+    HASH_CLEAR(hh, member->rows); /* frees the table; the rows stay linked by hh.next */
     for (; row != NULL; row = next) {
         next = row->hh.next;
         free_row(row);
@@ -333,7 +333,7 @@ static void drop_member(struct member *member)
     free(member);
 }
 
-/* Another directory of that name is another one. */
+/* fd is the directory that the member has open. The user may have moved that one away. */
 static bool is_same(const struct member *member, int fd)
 {
     struct stat one, other;
@@ -358,7 +358,7 @@ static bool add_member(const char *name)
     int watch = inotify_add_watch(events, path, directory_events);
     HASH_FIND_INT(members, &watch, member);
     member = watch < 0 || member != NULL ? NULL : calloc(1, sizeof *member);
-    if (member == NULL) { /* one that was renamed meanwhile is told of once more */
+    if (member == NULL) { /* a directory that is watched under another name has been renamed: inotify tells the new name, too */
         close(fd);
         return false;
     }
@@ -367,8 +367,9 @@ static bool add_member(const char *name)
     return true;
 }
 
-/* ---- what is told ---- */
+/* ---- inotify(7) ---- */
 
+/* True: status.json may have changed. */
 static bool take_event(const struct inotify_event *event)
 {
     struct member *member;
@@ -410,7 +411,7 @@ void rows_refresh(int64_t now)
                 look_at_thread(row, now);
 }
 
-/* ---- in order ---- */
+/* ---- order ---- */
 
 static enum row_order order_by;
 static bool in_reverse;
@@ -469,9 +470,9 @@ struct row *const *rows_sorted(enum row_order order, bool reverse, bool attached
     return list;
 }
 
-/* ---- to begin ---- */
+/* ---- the beginning ---- */
 
-/* A file is open for each thread. */
+/* Raises the limit of open files: one is open for each thread. */
 static void lift_limit(void)
 {
     struct rlimit files;

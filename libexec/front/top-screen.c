@@ -63,7 +63,7 @@ static int pair_of(uint64_t thousandths)
     return thousandths < 700 ? PAIR_GOOD : thousandths < 950 ? PAIR_BUSY : PAIR_FULL;
 }
 
-/* "LABEL [|||||      TEXT]" in so many columns. */
+/* Draws "LABEL [|||||      TEXT]", `width` columns wide. */
 static void bar(int y, int x, int width, const char *label, uint64_t thousandths, const char *text)
 {
     const int label_width = width / 2 < 20 ? width / 2 : 20, inside = width - label_width - 3, length = (int)strlen(text);
@@ -80,17 +80,17 @@ static void bar(int y, int x, int width, const char *label, uint64_t thousandths
     addch(']');
 }
 
-/* How many bars fit beside one another, each at least 38 columns wide. */
+/* Returns how many bars fit beside one another, each at least 38 columns wide. */
 static int bars_in_row(void)
 {
     return COLS < 76 ? 1 : COLS / 38;
 }
 
 struct place {
-    int y, at, rows_left;
+    int y, at, rows_left; /* at: how many bars are in line y */
 };
 
-/* Where the next one goes; false: there is no more room. */
+/* The place of the next bar. False: there is no more room. */
 static bool next_place(struct place *place, int *x, int *width)
 {
     const int beside = bars_in_row();
@@ -127,7 +127,7 @@ static void draw_cpus(struct place *place)
     end_of_row(place);
 }
 
-/* "1.25" in billionths. */
+/* "1.25" as billionths: 1250000000. */
 static uint64_t billionths(const char *text)
 {
     char *rest;
@@ -140,7 +140,7 @@ static uint64_t billionths(const char *text)
     return value;
 }
 
-/* A spool may be somebody else's. */
+/* A text of status.json, safe for the terminal: the spool may be another user's. */
 static const char *word(const json_t *object, const char *key, char text[static 64])
 {
     const char *said = client_string(object, key);
@@ -171,7 +171,7 @@ static void draw_pools(const json_t *status, struct place *place)
 enum column { NAME, USER, STATE, PLUGIN, PRIORITY, BUDGET, SHARE, USED, RATIO, WAIT, OVER, TID, COMMAND, COLUMNS };
 static const struct {
     const char *heading;
-    int width, from; /* shown where the screen has so many columns: a name has eight at least */
+    int width, from; /* the column is shown on a screen with at least `from` columns, which leaves eight columns for NAME */
     bool right;
 } columns[COLUMNS] = {
     [NAME] = {"NAME", 16, 0, false},   [USER] = {"USER", 8, 73, false},     [STATE] = {"STATE", 8, 59, false}, [PLUGIN] = {"PLUGIN", 6, 87, false},
@@ -179,7 +179,7 @@ static const struct {
     [RATIO] = {"%GRNT", 5, 50, true},  [WAIT] = {"WAIT", 6, 113, true},     [OVER] = {"OVER", 4, 64, true},    [TID] = {"TID", 7, 44, true},
     [COMMAND] = {"COMMAND", 15, 106, false}};
 
-/* One's own have all one user, whose column is room for others. */
+/* The user's own reservations need no column USER, which leaves room for other columns. */
 static bool is_shown(enum column column)
 {
     const bool own = !rows_are_everybodys(), gains = own && (column == PLUGIN || column == PRIORITY);
@@ -187,7 +187,7 @@ static bool is_shown(enum column column)
     return !(own && column == USER) && COLS + room >= columns[column].from;
 }
 
-/* What is left over is the name's, up to the longest there can be; then the user's. */
+/* Columns of the screen that are left over widen NAME, up to the longest name, and then USER. */
 static void measure(int widths[static COLUMNS])
 {
     int left = COLS + 1;
@@ -225,7 +225,7 @@ static void budget_text(const struct row *row, char text[static 64])
         snprintf(text, 64, "%s/%s", time_text(row->grant.runtime, runtime), time_text(row->grant.period, period));
 }
 
-/* One that is held to its runtime and has used it up uses what is idle, as an ordinary thread. */
+/* A held thread that uses more than its share is an ordinary thread then, and uses idle time: ">100". */
 static void ratio_text(const struct row *row, char text[static 64])
 {
     if (row->is_held && row->uses > row->share)
@@ -257,7 +257,7 @@ static const char *cell(const struct row *row, enum column column, char text[sta
     return text;
 }
 
-/* What is too long ends with ~. */
+/* A text that is too long is cut, and ends with ~. */
 static void put(const char *text, int width, bool right)
 {
     const int length = (int)strlen(text);
@@ -290,7 +290,7 @@ static int pair_of_row(const struct row *row)
     return row->over > 0 ? PAIR_FULL : pairs[row->state];
 }
 
-/* The selected row stays so, wherever it moves to; and on the screen. */
+/* Keeps the selected row selected when the order changes, and on the screen. */
 static void follow_selection(struct view *view, struct row *const *rows, size_t count)
 {
     for (size_t i = 0; view->row != NULL && i < count; i++)

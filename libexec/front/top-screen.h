@@ -9,20 +9,21 @@
 
 #include "top-rows.h"
 
-/* What the user has chosen, and what is to be told him in the last line. */
+/* The choices of the user, and the message in the last line. */
 struct view {
     enum row_order order;
-    bool reverse, attached;
-    size_t first, selected;  /* of the rows as they are sorted */
-    const struct row *row;   /* the selected one; NULL */
-    size_t page;             /* how many rows fit */
+    bool reverse;
+    bool attached;          /* show only rows with a thread */
+    size_t first, selected; /* indices of the sorted rows: the first row on the screen, the selected row */
+    const struct row *row;  /* the selected row; NULL: none */
+    size_t page;            /* how many rows fit on the screen */
     char message[160];
 };
 
 void screen_begin(void);
 void screen_end(void);
 
-/* status may be NULL. */
+/* status: of status.json; NULL: it could not be read. served: a broker serves the spool. */
 void screen_draw(struct view *view, const char *spool, const json_t *status, bool served);
 
 const char *order_name(enum row_order order);

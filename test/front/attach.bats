@@ -100,7 +100,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     threads 4
     rtf attach app -T 1ms -P 20ms -a -p "$MANY" --thread 'worker-[12]' >"$WORK/out" 2>"$WORK/err"
     [ ! -s "$WORK/out" ]
-    [ "$(<"$WORK/err")" = "rtf attach: 2 threads of process $MANY are attached; one that it starts from now on is ordinary" ]
+    [ "$(<"$WORK/err")" = "rtf attach: 2 threads of process $MANY are attached; a thread that the process starts from now on is ordinary" ]
     [ "$(policies)" = '2 deadline 3 other' ]
     rtf attach app -f - -a -p "$MANY" --thread 'worker-[03]' -v <<<'{"runtime": "1ms", "period": "20ms"}' 2>"$WORK/err"
     [ "$(grep -c '^rtf attach: app-[0-9]*: EDF grants 1ms of each 20ms on CPUs ' "$WORK/err")" -eq 2 ]
@@ -161,7 +161,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     fails 66 "rtf detach: there is no spec dog in $OWN" rtf detach dog
     fails 66 'rtf attach: there is no process 4194304' rtf attach app -T 1ms -P 20ms -p 4194304
     hog $ALICE
-    fails 66 "rtf attach: process $HOG has no such thread" rtf attach app -T 1ms -P 20ms -a -p "$HOG" --thread 'nobody*'
+    fails 66 "rtf attach: process $HOG has no thread whose name matches" rtf attach app -T 1ms -P 20ms -a -p "$HOG" --thread 'nobody*'
 }
 
 # bats test_tags=turn:1
@@ -183,7 +183,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     fails 64 'rtf attach: x is no thread id *' rtf attach cam x
     fails 64 'rtf attach: -a goes with -p PID *' rtf attach cam -a 5
     fails 64 'rtf attach: --thread goes with -a *' rtf attach cam --thread x -p $$
-    fails 64 'rtf attach: -p, or thread ids *' rtf attach cam -T 1ms -p $$ 5
+    fails 64 'rtf attach: -p and thread ids do not go together *' rtf attach cam -T 1ms -p $$ 5
     fails 64 'rtf attach: say what each thread needs: *' rtf attach cam -a -p $$
     fails 64 'rtf attach: say what each thread needs: *' rtf attach cam 5 6
     fails 64 'rtf detach: the names of reservations are missing *' rtf detach

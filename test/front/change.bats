@@ -99,8 +99,8 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     silent rtf declare cam -T 2ms -P 20ms
     before=$(stat -c '%i %z' "$OWN/cam.json")
     fails 64 'rtf change: the name of the reservation is missing *' rtf change
-    fails 64 'rtf change: nothing is to be changed *' rtf change cam
-    fails 64 'rtf change: 3ms is no KEY=VALUE *' rtf change cam 3ms
+    fails 64 'rtf change: say what to change: KEY=VALUE*' rtf change cam
+    fails 64 'rtf change: 3ms is not KEY=VALUE *' rtf change cam 3ms
     fails 64 'rtf change: runtime 3000: a time needs a unit (us, ms, s, min, h or d)' rtf change cam runtime=3000
     fails 64 'rtf change: runtime 1.5ms: a time is a whole number and a unit *' rtf change cam runtime=1.5ms
     [ "$(stat -c '%i %z' "$OWN/cam.json")" = "$before" ]

@@ -234,7 +234,7 @@ ann 2 1h 0min 15min 0s
 END
     prints 0 rtf_root history --totals --json --since 2020-01-01T00:30:00Z --until 2020-01-01T02:00:01Z
     says '.reservations == 2 and .held == 1800.5 and .cpu_time == 450.25'
-    fails 64 'rtf history: --totals is of a time, *' rtf_root history --totals --at now
+    fails 64 'rtf history: --totals needs a span of time, *' rtf_root history --totals --at now
 }
 
 # bats test_tags=turn:2
@@ -327,7 +327,7 @@ END
             fails 64 "rtf $command: --since $time: a time is such as *" rtf_root $command --since "$time"
         done
     done
-    fails 64 'rtf log: --follow never comes to an end*' rtf_root log -f --until 5min
+    fails 64 'rtf log: --follow goes on without an end*' rtf_root log -f --until 5min
     fails 64 'rtf log: --lines two: this takes a whole number' rtf_root log -n two
     rm "$EVENTS"
     fails 66 'rtf log: there is no *' rtf_root log

@@ -219,10 +219,10 @@ TEXT
     gone() { [ -z "$("$RTF_BIN/rtf" --spool "$SPOOL" ls --all big)" ]; }
     eventually gone
     fails 67 'rtf ls: there is no user nobody-here' "$RTF_BIN/rtf" --spool "$SPOOL" ls --user nobody-here
-    fails 77 "rtf ls: $SPOOL/specs: only root sees everybody's" rtf ls --all
-    fails 77 "rtf ls: $SPOOL/specs/$BOB: only root sees somebody else's" rtf ls --user $BOB
-    fails 77 "rtf ls: $SPOOL/specs/nobody-here: only root sees somebody else's" rtf ls --user nobody-here
-    fails 64 'rtf ls: --user ../specs: this is no user' rtf ls --user ../specs
+    fails 77 "rtf ls: $SPOOL/specs: only root sees the reservations of all users" rtf ls --all
+    fails 77 "rtf ls: $SPOOL/specs/$BOB: only root sees the reservations of another user" rtf ls --user $BOB
+    fails 77 "rtf ls: $SPOOL/specs/nobody-here: only root sees the reservations of another user" rtf ls --user nobody-here
+    fails 64 'rtf ls: --user ../specs: this is not the name of a user' rtf ls --user ../specs
     prints 0 rtf ls --noheadings -o name
     out cam
 }

@@ -47,7 +47,7 @@ TEXT
     prints 0 rtf show cam
     grep -q '^            he says \\u202eno$' "$WORK/out"
     prints 0 rtf show new
-    grep -q '^asked       what is no JSON object' "$WORK/out"
+    grep -q '^asked       (the file is not one JSON object)' "$WORK/out"
     grep -q '^answer      none yet' "$WORK/out"
     as $ALICE sh -c "printf '\\377x' >\"\$1\"" sh "$OWN/new.json"
     prints 0 rtf show new --json

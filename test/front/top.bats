@@ -248,7 +248,7 @@ END
     fails 69 'rtf top: *' rtf top
     broker_start
     fails 64 "rtf top: this needs a terminal; 'rtf ls' prints a list*" rtf top
-    fails 77 "rtf top: only root sees everybody's" rtf top --all
+    fails 77 "rtf top: only root sees the reservations of all users" rtf top --all
     [ "$(rtf top operand 2>&1 | head -n 1)" = 'rtf top: it takes no operand' ]
     explains top
     screen 80x24 env TERM=dumb "$RTF_BIN/rtf" --spool "$SPOOL" top

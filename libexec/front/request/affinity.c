@@ -5,7 +5,7 @@
 #include "command.h"
 #include "units.h"
 
-/* The mark of a grant. */
+/* The broker makes a thread real-time with reset-on-fork. */
 static bool is_granted(pid_t thread)
 {
     const int policy = sched_getscheduler(thread);

@@ -1,5 +1,5 @@
-/* What a thread was pinned to before it is attached, and the line that says if its reservation lets it run elsewhere: rtf-run(1) asks for the CPUs that
- * taskset(1) has left it, but of another thread nobody knows why it is pinned. */
+/* The affinity of a thread before it is attached, and the message that its grant lets it run on other CPUs. rtf-run(1) keeps the affinity of its own thread,
+ * because the user has set it by taskset(1). A thread of another program may have set its affinity itself: the user decides about that with --cpus. */
 #ifndef RTF_AFFINITY_H
 #define RTF_AFFINITY_H
 
@@ -9,12 +9,13 @@
 
 struct affinity {
     cpu_set_t cpus;
-    bool is_pinned; /* to fewer CPUs than others have, and not by a grant */
+    bool is_pinned; /* `cpus` are fewer than those of process 1, and not set by a grant */
 };
 
+/* Returns the thread's affinity; not pinned, if there is no such thread. */
 struct affinity affinity_of(pid_t thread);
 
-/* After the thread was attached. */
+/* Goes after the thread is attached: says if a pinned thread may now run on CPUs on which it could not run before. */
 void affinity_tell(pid_t thread, const struct affinity *before);
 
 #endif

@@ -17,15 +17,15 @@ enum { OPTIONS_MAX = 64, LETTERS = 2 * OPTIONS_MAX, COLUMN = 31 };
 static const struct command_option of_all[] = {
     {0, "spool", "DIR", "The spool (default: " RTF_SPOOL ")"}, {'?', "help", NULL, "Print this text"}, {'V', "version", NULL, "Print the version"}, {0}};
 
-/* One process is one command. */
+/* The command line of this process. */
 static struct {
     const struct command *command;
     const char *spool;
-    const struct command_option *options[OPTIONS_MAX]; /* of the command, its needs, and those of all */
+    const struct command_option *options[OPTIONS_MAX]; /* of the command, with its needs, and of all commands */
     int count;
 } line = {.spool = RTF_SPOOL};
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void say(const char *format, va_list values, const char *more)
 {
@@ -192,9 +192,9 @@ static void take(void *context, const struct command_option *option, const char 
 
 /* ---- getopt_long(3) ---- */
 
-enum { FIRST = 256 }; /* a long option's value: above all letters */
+enum { FIRST = 256 }; /* the value of the first long option: above all letters */
 
-/* "-?" is a letter that getopt_long has for errors: it is left out here. */
+/* getopt_long returns '?' for errors: the letter of "-?" is left out of `letters`, and refuse() finds it in optopt. */
 static void prepare(char letters[static LETTERS], struct option longs[static OPTIONS_MAX + 1])
 {
     char *at = letters;
@@ -222,7 +222,7 @@ static const struct command_option *option_of(int key)
     return NULL;
 }
 
-/* What getopt_long has stopped at: the letter, or of "--keep=yes" --keep. */
+/* Returns the option at which getopt_long has stopped: its letter, or --keep of "--keep=yes". */
 static const char *word_at(char **argv)
 {
     static char letter[] = "-?";
@@ -254,7 +254,7 @@ char **command_parse(const struct command *command, int argc, char **argv, void 
     int key;
     line.command = command;
     client_hold_standard_fds();
-    (void)unsetenv("POSIXLY_CORRECT"); /* with it no option may stand behind an operand */
+    (void)unsetenv("POSIXLY_CORRECT"); /* if it is set, getopt_long takes no option behind an operand */
     add_options(command->options);
     add_options(of_all);
     prepare(letters, longs);

@@ -1,5 +1,5 @@
-/* The command line of a command of rtf(1) that is written in C: its options are one table, of which --help is made, and of --help the shells' completions.
- * Wrong usage ends the command with 64 and one sentence. */
+/* The command line of a command of rtf(1) that is written in C. Its options are a table. --help is made from the table, and the shells' completions read
+ * --help. Wrong usage ends the process with EX_USAGE (64) and one sentence. */
 #ifndef RTF_COMMAND_H
 #define RTF_COMMAND_H
 
@@ -19,48 +19,51 @@ struct command_option {
 struct command {
     const char *name; /* "declare" */
     const char *about, *operands;
-    const struct command_option *options; /* up to one without a name */
-    const struct command_option *needs;   /* needs_options, where the table has COMMAND_NEEDS */
-    /* An option that was given: the name as in the table, whatever was typed; value is NULL where it takes none. */
+    const struct command_option *options; /* ends with an option without a name */
+    const struct command_option *needs;   /* needs_options, if the table has COMMAND_NEEDS */
+    /* Called for each option of the command line, with its name as in the table. value NULL: the option takes none. */
     void (*take)(void *context, const char *name, const char *value);
 };
 
-/* Reads the command line, first of all. Options stand anywhere before "--"; the operands stay in argv from the returned place on, to a NULL. */
+/* Reads the command line. Goes before all other functions of this header. Options may stand behind operands, but not behind "--". Returns the operands, a part
+ * of argv that ends with NULL. */
 char **command_parse(const struct command *command, int argc, char **argv, void *context);
 
-/* For a command without operands: a word that is left ends the command with 64. */
+/* For a command without operands: an operand ends the process with EX_USAGE. */
 void command_end_of_line(char *const operands[]);
 
-/* --spool */
+/* The directory of --spool, or the default. */
 const char *command_spool(void);
 
-/* "rtf declare: SENTENCE", to standard error. What was typed, or is somebody else's, goes through command_typed or client_printable before. */
+/* Prints "rtf declare: SENTENCE" to standard error. Words of the command line must have gone through command_typed, and texts of other users or programs
+ * through client_printable: they may have escape sequences for a terminal. */
 __attribute__((format(printf, 1, 2)))
 void command_say(const char *format, ...);
 
 __attribute__((format(printf, 2, 3), noreturn))
 void command_fail(int status, const char *format, ...);
 
-/* The same with 64, and where more is told. */
+/* As command_fail, with EX_USAGE, and names --help. */
 __attribute__((format(printf, 1, 2), noreturn))
 void command_misused(const char *format, ...);
 
-/* A word of the command line for a message: what is no printable ASCII is a question mark. The copy lives until the end. */
+/* Returns a copy of a word of the command line for a message: each byte other than printable ASCII is a question mark. The copy is never freed. */
 const char *command_typed(const char *word);
 
-/* Values of options, which end the command if they are wrong. option: as it is to be named. A name may have .json behind it, as a shell completes it:
- * returns it without. */
+/* The values of options and operands. A wrong one ends the process with EX_USAGE and a message that names `option`. Times are us: command_time takes a time of
+ * a spec, command_wait a time to wait. command_name takes NAME or NAME.json, as a shell completes it, cuts .json off in place, and returns the name. */
 uint64_t command_time(const char *option, const char *value);
 uint64_t command_wait(const char *option, const char *value);
 uint64_t command_number(const char *option, const char *value);
 const char *command_name(char *word);
 
-/* Standard output is complete: else the command has failed, which the caller is to put right before command_unwritten ends it with 74. */
+/* Flushes standard output. False: it cannot be written. Then the caller takes back what the command has done, and calls command_unwritten, which ends the
+ * process with EX_IOERR (74), or by SIGPIPE. */
 bool command_is_written(void);
 __attribute__((noreturn))
 void command_unwritten(void);
 
-/* From here on SIGPIPE waits for command_unwritten: nobody reads standard output any more, and what has failed by that is put right before. */
+/* Holds back SIGPIPE until command_unwritten: when the reader of standard output has ended, the command must first take back what it has done. */
 void command_hold_pipe(void);
 
 #endif

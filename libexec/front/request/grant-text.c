@@ -21,7 +21,7 @@ char *time_text(const json_t *time, char text[static TIME_TEXT])
     return text;
 }
 
-/* In a text that grows to at most GRANT_TEXT bytes. */
+/* Appends to a text of at most GRANT_TEXT bytes, and cuts what does not fit. */
 __attribute__((format(printf, 2, 3)))
 static void add(char *text, const char *format, ...)
 {

@@ -1,4 +1,4 @@
-/* What is granted, in a sentence. */
+/* A grant as a sentence. */
 #ifndef RTF_GRANT_TEXT_H
 #define RTF_GRANT_TEXT_H
 
@@ -6,10 +6,10 @@
 
 enum { GRANT_TEXT = 2048 };
 
-/* "EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU": of a verdict's `grant`, or `would_grant`; for a terminal. Returns text. */
+/* "EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU": from `grant` or `would_grant` of a verdict, in printable ASCII. Returns text. */
 char *grant_text(const json_t *grant, char text[static GRANT_TEXT]);
 
-/* 1500 is "1500us", 5000 is "5ms", and what is no number is "-". Returns text. */
+/* A time in us as text: 1500 is "1500us", 5000 is "5ms", a value that is no integer is "-". Returns text. */
 enum { TIME_TEXT = 32 };
 char *time_text(const json_t *time, char text[static TIME_TEXT]);
 

@@ -18,14 +18,14 @@ enum { KEY_MAX = 64 };
 const struct command_option needs_options[] = {
     {'T', "runtime", "TIME", "CPU time that is used in each period"},
     {'P', "period", "TIME", "Time from one activation to the next"},
-    {'D', "deadline", "TIME", "Time within which the runtime must be had (default: the period)"},
+    {'D', "deadline", "TIME", "Time from an activation within which it gets the runtime (default: the period)"},
     {0, "desired-runtime", "TIME", "Take up to this much runtime if there is room"},
     {0, "priority", "N", "Priority, 1 to 99; higher runs first"},
     {0, "plugin", "NAME", "Ask only this plugin"},
     {0, "ignore-admission", NULL, "Ask to be admitted even if the test fails"},
     {0, "cpus", "LIST", "Only on CPUs of this list: 0-3,6"},
-    {0, "net", "[INTERFACE:]SIZE[/TIME]", "What is sent: so much in each period, or a rate such as 10Mbit; or eth0:background"},
-    {0, "disk", "[DISK:]SIZE[/TIME][,block=SIZE]", "What is read and written: so much in each period, or a second; or sda:background"},
+    {0, "net", "[INTERFACE:]SIZE[/TIME]", "What is sent: an amount in each period, or a rate such as 10Mbit; or eth0:background"},
+    {0, "disk", "[DISK:]SIZE[/TIME][,block=SIZE]", "What is read and written: an amount in each period, or in each second; or sda:background"},
     {0, "expires", "TIME", "End unless it is renewed in time, by touch or a change"},
     {0, "comment", "TEXT", "A note to put into the spec"},
     {0, "set", "KEY=VALUE", "Any key of rtf-spec(5)"},
@@ -44,7 +44,7 @@ static bool is_time(const char *key)
     return is_one_of(key, times);
 }
 
-/* Whose values are words whatever they look like. */
+/* The value of this key is a string, even if it looks like a number. */
 static bool is_word(const char *key)
 {
     static const char *const words[] = {"plugin", "comment", "token", "lifetime", "move", "cpus", "on_refusal", NULL};
@@ -59,7 +59,7 @@ static json_t *text_of(const char *key, const char *value)
     return text;
 }
 
-/* All other values are JSON if they can be. */
+/* Returns the value as JSON: a string for a key that takes words, else the JSON value that the text is, else a string. */
 static json_t *typed(const char *key, const char *value)
 {
     if (strcmp(value, "null") == 0)
@@ -68,7 +68,7 @@ static json_t *typed(const char *key, const char *value)
     return json != NULL ? json : text_of(key, value);
 }
 
-/* value: stolen; NULL takes the key out. */
+/* Takes the value over. NULL: the key is taken out of the spec. */
 static void append(struct needs *needs, const char *key, json_t *value)
 {
     json_t *pair = json_pack("[s]", key);
@@ -85,7 +85,7 @@ static void check_key(const char *pair, size_t length)
         command_fail(EX_USAGE, "%s: this must be KEY=VALUE, with a key of rtf-spec(5)", command_typed(pair));
 }
 
-/* name: of the option or key, as it is to be named. */
+/* name: the option or key, for messages. */
 static void add(struct needs *needs, const char *name, const char *key, const char *value)
 {
     if (strchr(value, '\n') != NULL)
@@ -114,7 +114,7 @@ void needs_add_pair(struct needs *needs, const char *pair)
         add(needs, key, key, pair + length + 1);
 }
 
-/* --desired-runtime is desired_runtime. An empty word takes the key out. */
+/* The option --desired-runtime sets the key desired_runtime. An empty value takes the key out of the spec, except of a time or a priority. */
 static void add_option(struct needs *needs, const char *option, const char *value)
 {
     char key[KEY_MAX], name[KEY_MAX];
@@ -189,9 +189,9 @@ void needs_lay_over(struct needs *needs, json_t *spec)
     }
 }
 
-/* ---- a spec that a person has written ---- */
+/* ---- the spec of -f FILE ---- */
 
-/* A FIFO makes nobody wait, but for standard input. */
+/* O_NONBLOCK: a FIFO must not make this process wait. Standard input may be one. */
 static int open_spec(const char *file)
 {
     struct stat status;
@@ -199,7 +199,7 @@ static int open_spec(const char *file)
     if (fd < 0 || fstat(fd, &status) != 0)
         command_fail(EX_NOINPUT, "%s cannot be read: %s", command_typed(file), strerror(errno));
     if (!S_ISREG(status.st_mode))
-        command_fail(EX_NOINPUT, "%s cannot be read: this is no file", command_typed(file));
+        command_fail(EX_NOINPUT, "%s cannot be read: it is not a regular file", command_typed(file));
     return fd;
 }
 

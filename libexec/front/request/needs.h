@@ -1,4 +1,4 @@
-/* What a thread needs: the options of rtf-run(1), and any key of rtf-spec(5), laid over a spec. */
+/* The options that say what a thread needs: -T, -P, --net and so on, and --set KEY=VALUE for any key of rtf-spec(5). They are laid over a spec. */
 #ifndef RTF_NEEDS_H
 #define RTF_NEEDS_H
 
@@ -9,27 +9,28 @@
 
 extern const struct command_option needs_options[];
 
-/* Zeros are none. */
+/* All zeros: none is stated. */
 struct needs {
-    json_t *pairs;    /* in the order of their statement: [KEY, VALUE]; [KEY]: the key goes */
-    const char *disk; /* what --disk says */
+    json_t *pairs;    /* in the order of the command line: [KEY, VALUE]; [KEY]: the key is taken out of the spec */
+    const char *disk; /* the value of --disk; NULL: not stated */
 };
 
-/* False: the option is none of these. A wrong value ends the command. */
+/* Takes an option of needs_options. False: it is another option. A wrong value ends the process with EX_USAGE. */
 bool needs_take(struct needs *needs, const char *option, const char *value);
 
-/* KEY=VALUE, as it was typed; an empty value takes the key out. */
+/* Takes a word KEY=VALUE of the command line. An empty value takes the key out of the spec. */
 void needs_add_pair(struct needs *needs, const char *pair);
 
-/* One key alone, whose value has been checked. */
+/* Adds a key with a value that the caller has checked. */
 void needs_add(struct needs *needs, const char *key, const char *value);
 
 bool needs_are_stated(const struct needs *needs);
 
-/* After all options. A path of --disk is looked up with the rights of the user who typed it. */
+/* Sets the keys in the spec. Goes after all options. --disk may name a path, which is looked up with the rights of this process. */
 void needs_lay_over(struct needs *needs, json_t *spec);
 
-/* A spec that a person has written: a file's, NULL for an empty one, "-" for standard input. What is not one JSON object ends the command. The caller's. */
+/* Reads the spec of -f FILE; NULL: an empty spec; "-": standard input. A file that is not one JSON object ends the process with EX_DATAERR. The caller owns
+ * the object. */
 json_t *needs_read_spec(const char *file);
 
 #endif

@@ -70,9 +70,9 @@ bool request_connect(struct request *request)
     return request->is_connected || fail(request, outcome);
 }
 
-/* ---- a spec that is there ---- */
+/* ---- a spec in the spool ---- */
 
-/* To its end; NULL: it cannot be read, or no person has written it. To be freed. */
+/* Reads a file of this size. The caller frees the text. NULL: the file is larger than a spec may be, or there is no memory. */
 static char *read_all(int fd, size_t size)
 {
     enum { MOST = 1 << 20 };
@@ -86,7 +86,7 @@ static char *read_all(int fd, size_t size)
     return text;
 }
 
-/* False: there is none of that name. */
+/* False: there is no such spec. */
 static bool read_spec(struct request *request, const char *name, struct request_spec *spec)
 {
     struct stat status;
@@ -117,7 +117,7 @@ void request_free_spec(struct request_spec *spec)
     *spec = (struct request_spec){0};
 }
 
-/* The caller's; NULL: there is none, or it cannot be one. */
+/* The caller owns the object. NULL: there is no verdict, or the file is not one JSON object. */
 static json_t *read_verdict(const struct request *request, const char *name)
 {
     char file[CLIENT_NAME_MAX + sizeof ".verdict"];
@@ -141,9 +141,9 @@ bool request_thread_has_ended(const struct request *request, const char *name)
     return has_ended;
 }
 
-/* ---- a spec of ours ---- */
+/* ---- a spec that is written ---- */
 
-/* To be freed. */
+/* Returns the spec as text, with a new token. The caller frees the text. */
 static char *text_of(struct request *request, json_t *spec)
 {
     if (!client_make_token(request->token))
@@ -235,7 +235,7 @@ bool request_wait_for_files(struct request *request, const char *name)
     return wait_for(request, &wait);
 }
 
-/* What has ended without an answer, or has ended already, needs no broker. */
+/* First looks whether the files are gone: this needs no broker. */
 bool request_wait_for_end(struct request *request, const char *name)
 {
     const struct client_wait wait = {.goal = CLIENT_END, .name = name, .until = client_until(request->timeout), .interrupt = -1};
@@ -253,7 +253,7 @@ void request_say(const struct request *request, const char *name)
     command_say("%s: %s", name, request->sentence);
 }
 
-/* A dry run grants nothing: then what would be granted. */
+/* The answer to a dry run has `would_grant` in the place of `grant`. */
 void request_say_grant(const struct request *request)
 {
     char text[GRANT_TEXT];

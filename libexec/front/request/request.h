@@ -1,5 +1,5 @@
-/* A request of a command's to the broker: a spec of the user's own goes into the spool, and the answer is waited for. Whatever fails outside of a single
- * reservation ends the command with its sentence. What fails with a reservation is in `sentence`, for command_say, with the exit status for it. */
+/* A request to the broker: a command puts a spec into the user's own directory, or changes one, and waits for the answer. An error that concerns one
+ * reservation leaves a sentence and an exit status in struct request. Any other error ends the process with a sentence. */
 #ifndef RTF_REQUEST_H
 #define RTF_REQUEST_H
 
@@ -15,22 +15,22 @@
 
 struct request {
     struct client client;
-    uint64_t timeout; /* us, of each wait */
+    uint64_t timeout; /* us: the limit of each wait */
     bool is_entered;  /* false: the user has no directory */
     bool is_connected;
-    int lock; /* of the spec that was read, or changed (spec-lock.h); -1: none */
-    struct held_signals signals; /* .fd = -1: none is held */
-    /* The spec that the last put or change has made. */
+    int lock; /* of the spec that was read or changed last (spec-lock.h); -1: none */
+    struct held_signals signals; /* .fd = -1: no signal is held back */
+    /* The spec that request_put or request_change has written last. */
     const char *name;
     char token[CLIENT_TOKEN];
     ino_t inode; /* 0: none */
     /* The answer to it. */
-    struct client_verdict verdict; /* .text NULL: there is none */
-    int status;                    /* of the command: 0 where all is granted */
-    char sentence[CLIENT_WHY];     /* why status is not 0; for a terminal */
+    struct client_verdict verdict; /* .text NULL: no answer has come */
+    int status;                    /* the exit status; 0: the spec is granted */
+    char sentence[CLIENT_WHY];     /* the reason of a status that is not 0, in printable ASCII */
 };
 
-/* A spec that is there, as it was read. */
+/* A spec as request_read has read it. */
 struct request_spec {
     json_t *json;
     char *text;
@@ -38,56 +38,57 @@ struct request_spec {
     struct timespec modified;
 };
 
-/* Opens the spool and enters the user's directory, which is made with `create`. Needs no broker. */
+/* Opens the spool and enters the user's directory. With `create` a missing directory is made. No broker needs to run. */
 void request_open(struct request *request, const char *spool, uint64_t timeout, bool create);
 void request_close(struct request *request);
 
-/* Signals that would end the command are held back until request_let_signals: what is in the spool is taken back first. */
+/* Holds back the signals that would end the process, until request_let_signals. In between the command can take its spec out of the spool. */
 void request_hold_signals(struct request *request);
 void request_let_signals(struct request *request);
 
-/* Takes hold of the broker. False: `sentence` and `status` say why. What is connected stays so. */
+/* Finds out that a broker serves the spool. A request stays connected. False: `sentence` and `status` say why. */
 bool request_connect(struct request *request);
 
-/* The spec NAME of the user's own, once no other command of rtf changes it, which waits for this one. There is none: the command ends with 66. It cannot be understood: with 65. To be freed with request_free_spec. */
+/* Reads the user's spec NAME, and locks it against other commands of rtf; waits while one of them has it locked. No such spec ends the process with EX_NOINPUT,
+ * a spec that is not one JSON object with EX_DATAERR. request_free_spec frees the spec. */
 struct request_spec request_read(struct request *request, const char *name);
 void request_free_spec(struct request_spec *spec);
 
-/* Gives the spec a new token and puts it under that name, where there is none. False: a spec of that name exists. The name is borrowed. */
+/* Gives the spec a new token and puts it into the spool under this name, which must live as long as the request. False: a spec of that name exists. */
 bool request_put(struct request *request, const char *name, json_t *spec);
 
-/* The same in the place of the one that was read. */
+/* The same, in the place of the spec `former` that request_read has read. */
 void request_change(struct request *request, const char *name, const struct request_spec *former, json_t *spec);
 
-/* Waits for the answer to what was put or changed. True: all is granted. */
+/* Waits for the answer to the spec that was put or changed. True: the spec is granted. */
 bool request_wait(struct request *request);
 
-/* Waits for the answer to NAME's files as they are. */
+/* Waits for the answer to NAME.json and NAME.tid as they are now. True: the spec is granted. */
 bool request_wait_for_files(struct request *request, const char *name);
 
-/* Waits until NAME and its files are gone. */
+/* Waits until the reservation NAME has ended and its files are gone. False: `sentence` and `status` say why. */
 bool request_wait_for_end(struct request *request, const char *name);
 
-/* The thread that NAME's last answer tells of; 0: none. */
+/* Returns the thread in NAME's last verdict; 0: none. */
 pid_t request_thread(const struct request *request, const char *name);
 
-/* The last answer tells that no thread is attached. */
+/* NAME's last verdict says that no thread is attached. False also without a verdict. */
 bool request_thread_has_ended(const struct request *request, const char *name);
 
-/* Takes back what request_put has put. */
+/* Removes the spec that request_put has put. */
 void request_withdraw(struct request *request);
 
-/* Puts the former spec in the place of what request_change has put, unless another one is there. Where the change was answered, this one's answer is waited
- * for, too, so that what follows finds things settled: `verdict` and its like stay what they are. */
+/* Undoes request_change: puts the former spec back, unless another process has put a spec there meanwhile. If the change was answered, waits for the answer to
+ * the former spec, too, so that the reservation is as before when this returns. `verdict`, `status` and `sentence` stay. */
 void request_put_back(struct request *request, const struct request_spec *former);
 
-/* "rtf declare: cam: SENTENCE" */
+/* Says "rtf declare: cam: SENTENCE". */
 void request_say(const struct request *request, const char *name);
 
-/* "rtf declare: cam: EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU" */
+/* Says "rtf declare: cam: EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU". */
 void request_say_grant(const struct request *request);
 
-/* Prints the answer, a line of JSON. False: standard output cannot be written. */
+/* Prints the verdict as a line of JSON. False: standard output cannot be written; see command_is_written. */
 bool request_print(const struct request *request);
 
 #endif

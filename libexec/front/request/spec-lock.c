@@ -20,10 +20,10 @@ static int open_spec(const struct client *client, const char *name)
 
 static void is_late(int signal)
 {
-    (void)signal; /* it ends flock(2) */
+    (void)signal; /* flock(2) ends with EINTR */
 }
 
-/* SIGALRM comes again and again: the first may come just before flock(2). */
+/* Has SIGALRM end a flock(2) after this time, us; 0: no longer. SIGALRM comes again every 0.1 s: the first may come just before flock(2). */
 static void set_alarm(uint64_t time)
 {
     const struct sigaction action = {.sa_handler = time != 0 ? is_late : SIG_DFL};
