@@ -47,7 +47,7 @@ SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1): in shell; in C, with the programs that read logs and status.json for commands in shell; and what commands in shell share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
 FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c))) log-lines status-lines
-FRONT_DATA = admin.sh front.jq acl.jq commands
+FRONT_DATA = admin.sh front.jq acl.jq commands $(patsubst libexec/front/%,%,$(wildcard libexec/front/doctor/*.sh))
 FRONT_SED  = front.sh complete
 PLUGINS  = edf rm fp rr net disk
 # rtf muse: a front in sh and programs of its own in a room beside it.
@@ -272,7 +272,8 @@ install: all
 	install -d $(DESTDIR)$(LIBEXECDIR)/front
 	$(call placed,,$(call from,$(BINDIR),$(LIBEXECDIR)),$(call from,$(BINDIR),$(MANDIR))) bin/rtf | install /dev/stdin $(DESTDIR)$(BINDIR)/rtf
 	install $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C)) $(DESTDIR)$(LIBEXECDIR)/front
-	install -m 644 $(addprefix $(B)/libexec/front/,$(FRONT_DATA)) $(DESTDIR)$(LIBEXECDIR)/front
+	install -d $(DESTDIR)$(LIBEXECDIR)/front/doctor
+	for part in $(FRONT_DATA); do install -m 644 $(B)/libexec/front/$$part $(DESTDIR)$(LIBEXECDIR)/front/$$part; done
 	for part in front.sh:644 complete:755; do $(call placed,$(call from,$(LIBEXECDIR)/front,$(BINDIR))) libexec/front/$${part%:*} | \
 	    install -m $${part#*:} /dev/stdin $(DESTDIR)$(LIBEXECDIR)/front/$${part%:*}; done
 	install -D -m 644 contrib/completions/rtf.bash $(DESTDIR)$(BASHDIR)/rtf

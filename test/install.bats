@@ -38,6 +38,15 @@ prepare() {
 644 usr/libexec/rtf/front/admin.sh
 644 usr/libexec/rtf/front/commands
 755 usr/libexec/rtf/front/complete
+755 usr/libexec/rtf/front/doctor
+644 usr/libexec/rtf/front/doctor/broker.sh
+644 usr/libexec/rtf/front/doctor/config.sh
+644 usr/libexec/rtf/front/doctor/kernel.sh
+644 usr/libexec/rtf/front/doctor/process.sh
+644 usr/libexec/rtf/front/doctor/program.sh
+644 usr/libexec/rtf/front/doctor/threads.sh
+644 usr/libexec/rtf/front/doctor/tools.sh
+644 usr/libexec/rtf/front/doctor/user.sh
 644 usr/libexec/rtf/front/front.jq
 644 usr/libexec/rtf/front/front.sh
 755 usr/libexec/rtf/front/log-lines

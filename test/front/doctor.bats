@@ -81,7 +81,7 @@ is_running() { [ -n "$(helpers "$1")" ]; }
 
 # bats test_tags=turn:0
 @test "a broker that is not there, or starts" {
-    finds no-spool "there is no spool at $SPOOL. Start the broker as root, which makes it, with 'rtf-brokerd --spool $SPOOL', or name another with --spool."
+    finds no-spool "there is no spool at $SPOOL. Start the broker as root with 'rtf-brokerd --spool $SPOOL': it makes the spool; or name another spool with --spool."
     cat >"$WORK/slow" <<END
 #!/bin/sh
 until [ -e $WORK/go ]; do sleep 0.05; done
@@ -154,7 +154,7 @@ mount --bind "$WORK/group" /etc/group
 mount --bind "$WORK/passwd" /etc/passwd
 exec setpriv --reuid $CAROL --regid $CAROL --clear-groups "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
 END
-    finds login "you are in the group rtftest, but this login is older than that. Log in again, or 'newgrp rtftest'." \
+    finds login "you have become a member of the group rtftest after you have logged in. Log in again, or 'newgrp rtftest'." \
         unshare --mount --propagation private sh -eu "$WORK/script"
 }
 
@@ -252,9 +252,9 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     made_up "$root" proc/timer_list '  .resolution: 4000000 nsecs'
     finds clock 'timers have a resolution of 4000000ns: *highres=off*' doctor --root "$root"
     made_up "$root" sys/power/suspend_stats/success 3
-    finds suspend 'the machine was suspended 3 times since it was booted*' doctor --root "$root"
+    finds suspend 'the machine was suspended 3 times since boot*' doctor --root "$root"
     made_up "$root" sys/kernel/debug/sched/debug $'dl_rq[0]:\n  .dl_bw->bw                     : 996147\n  .dl_bw->total_bw               : 996147'
-    finds leaked 'the kernel counts 0.* of a CPU for SCHED_DEADLINE threads that are no more*' doctor --root "$root"
+    finds leaked 'the kernel counts 0.* of a CPU for SCHED_DEADLINE threads that have ended*' doctor --root "$root"
 }
 
 # bats test_tags=turn:2
@@ -272,7 +272,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     made_up "$root" proc/sys/kernel/sched_rt_runtime_us 0
     finds rt-runtime 'the kernel gives real-time threads no time at all (*is 0). ?sysctl kernel.sched_rt_runtime_us=950000?.' doctor --root "$root"
     made_up "$root" proc/sys/kernel/sched_rt_runtime_us -1
-    finds rt-runtime 'sched_rt_runtime_us is -1, *and no line of plugins.conf asks for that. *--put-back*' doctor --root "$root"
+    finds rt-runtime 'sched_rt_runtime_us is -1: *and no line of plugins.conf asks for that. *--put-back*' doctor --root "$root"
     made_up "$root" run/rtf/throttle "$(printf 'boot=1\nformer=950000\nby=/srv/rtf')"
     finds rt-runtime 'sched_rt_runtime_us is -1, *; the broker of /srv/rtf does. ?rtf-brokerd --put-back --spool /srv/rtf?, if *' doctor --root "$root"
     echo 'OTHER edf - 0 partition=unthrottled' >>"$CONFIG/plugins.conf"
@@ -301,7 +301,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     made_up "$root" proc/self/cpuset /jail
     finds affinity 'this shell may run on CPU 0,2 only, not on 1,3, and is in the cpuset /jail. Move it *' doctor --root "$root"
     made_up "$root" proc/self/uid_map '0 100000 65536'
-    finds namespace 'this shell is in a user namespace, and its uids are others outside. *' doctor --root "$root"
+    finds namespace 'this shell is in a user namespace: its uids are other uids on the host. *' doctor --root "$root"
     mkdir "$root/proc/self/ns"
     ln -s 'pid:[4026532567]' "$root/proc/self/ns/pid"
     mkdir -p "$root/proc/$BROKER/ns"
@@ -312,7 +312,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 # bats test_tags=turn:2
 @test "a process in another pid namespace than the broker's" {
     broker_start
-    finds namespace '*pid namespace*thread ids mean other threads*' unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
+    finds namespace '*pid namespace*a thread has another id there*' unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
         setpriv --reuid $ALICE --regid $ALICE --groups $GROUP "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
     finds_not namespace as_alice
     unshare --pid --fork --kill-child sleep "$SLEEPS" 3>&- &
@@ -325,7 +325,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 # bats test_tags=turn:1
 @test "a process in a user namespace, whose uids are others outside" {
     broker_start
-    finds namespace 'this shell is in a user namespace, and its uids are others outside. *' as $ALICE unshare --user --map-current-user \
+    finds namespace 'this shell is in a user namespace: its uids are other uids on the host. *' as $ALICE unshare --user --map-current-user \
         "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
     # Whose files and threads the others are cannot be seen there, so nothing is said of them.
     lacks '65534' "$WORK/said"
@@ -375,7 +375,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     finds_not replaced
     cp "$WORK/programs/rtf-logger" "$WORK/programs/rtf-logger.new"
     mv "$WORK/programs/rtf-logger.new" "$WORK/programs/rtf-logger"
-    finds replaced "an upgrade has replaced programs that still run as they were: rtf-logger. Run 'rtf restart' *"
+    finds replaced "an upgrade has replaced the files of programs that still run: rtf-logger. Run 'rtf restart' *"
     finds_not replaced as_alice
 }
 
@@ -397,7 +397,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 @test "a broker that was killed: status.json says running, and nobody serves; a spool that nobody may enter" {
     broker_start
     broker_stop KILL
-    finds no-broker "no broker serves $SPOOL: the last one was killed, or the machine went down, and status.json still says that it runs. *"
+    finds no-broker "no broker serves $SPOOL: the last broker was killed, or the machine went down, and status.json still says that it runs. *"
     chmod -R go-rwx "$SPOOL"
     finds spool "$SPOOL has the mode 700, not 755*" as_alice
     for command in "ls" "declare cam -T 2ms -P 20ms" "run -T 2ms -P 20ms true"; do
@@ -428,7 +428,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     as $ALICE sh -c 'cd "$1" && touch "my cam.json" Cam.JSON "$(printf "a\nb\033[2Jc.json")" .hidden 4 5' sh "$SPECS/$ALICE"
-    finds ignored "in $SPECS/$ALICE the broker ignores \"4\", \"5\", \"Cam.JSON\" and 2 more. *rename it." as_alice
+    finds ignored "in $SPECS/$ALICE the broker ignores \"4\", \"5\", \"Cam.JSON\" and 2 more. Rename the file: *" as_alice
     as $ALICE rm "$SPECS/$ALICE/4" "$SPECS/$ALICE/5" "$SPECS/$ALICE/Cam.JSON"
     finds ignored "in $SPECS/$ALICE the broker ignores *\"my cam.json\". *" as_alice
     no grep -q "$(printf '\033')" "$WORK/said"
@@ -448,7 +448,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 @test "a spool that is drained" {
     broker_start
     "$RTF_BIN/rtf" --spool "$SPOOL" drain --no-wait
-    finds draining "the administrator lets nothing new begin here ($SPOOL/draining is there). Wait; *" as_alice
+    finds draining "the administrator lets no new reservation begin: there is a file $SPOOL/draining. Wait; *" as_alice
 }
 
 # bats test_tags=turn:1
@@ -470,9 +470,9 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     finds kernel-thread 'process 2 (kthreadd) is a thread of the kernel. *' doctor -p 2
     finds not-yours "process 1 (*) belongs to uid 0. *" as_alice -p 1
     sleeper $ALICE
-    as_alice -p "$SLEEPER" | grep -qx "Nothing stands in the way of process $SLEEPER."
+    as_alice -p "$SLEEPER" | grep -qx "Nothing prevents a reservation for process $SLEEPER."
     chrt -f -p 3 "$SLEEPER"
-    finds own-policy "thread $SLEEPER (sleep) is real-time, and no reservation of yours gave it that. *" as_alice -p "$SLEEPER"
+    finds own-policy "thread $SLEEPER (sleep) is real-time, and no reservation of yours has made it so. *" as_alice -p "$SLEEPER"
     cp "$(readlink -f /usr/bin/python3)" "$WORK/player" # by its own name it is known to be able to
     become $ALICE env PYTHONHOME=/usr "$WORK/player" -c 'import time; time.sleep(300)' 3>&- &
     player=$!

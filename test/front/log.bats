@@ -361,7 +361,7 @@ END
     grep -q '^rtf log: there is no .*events.ndjson: these lines are from the rotated files' "$WORK/err"
     [ "$(rtf_root history --noheadings 2>/dev/null | wc -l)" -eq 2 ]
     rtf_root doctor --json >"$WORK/out" 2>/dev/null || true
-    says '.. | objects | select(.code? == "log") | .says | test("has vanished")'
+    says '.. | objects | select(.code? == "log") | .says | test("does not exist")'
     kill -HUP "$BROKER"
     eventually test -e "$EVENTS"
     rtf_root doctor --json >"$WORK/out" 2>/dev/null || true
