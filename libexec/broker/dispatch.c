@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "ask-plugins.h"
 #include "directories.h"
-#include "apply-grant.h"
 #include "event.h"
 #include "grants.h"
 #include "reconcile.h"
@@ -51,7 +49,7 @@ void dispatch_take_turn(void)
     if (spare_capacity_is_due())
         spare_capacity_share_out();
     for (int taken = 0; taken < TURN_RESERVATIONS && (request = turn_next()) != NULL; taken++)
-        pipeline_advance(request, ASK);
+        pipeline_turn_has_come(request);
     for (int taken = 0; taken < TURN_RESERVATIONS && (reservation = queue_next()) != NULL; taken++)
         reconcile_examine(reservation);
 }
@@ -81,8 +79,6 @@ static bool lease_is_over(struct reservation *reservation)
 
 void dispatch_plugin_event(int plugin, const struct plugin_event *event)
 {
-    struct request *request;
-    enum step step;
     switch (event->kind) {
     case PLUGIN_UP:
         reassign_feed(plugin);
@@ -93,33 +89,23 @@ void dispatch_plugin_event(int plugin, const struct plugin_event *event)
         reassign_take(plugin, event);
         break;
     case PLUGIN_ANSWER:
-        request = take_waiting_for_plugin(event->id, &step);
-        if (request != NULL) /* for release and load nobody waits */
-            pipeline_advance(request, plugin_answered(request, step, event));
+        pipeline_plugin_answered(event);
         break;
     }
 }
 
 void dispatch_allocator_event(const struct helper_event *event)
 {
-    enum step step;
-    struct request *request = take_waiting_for_helper(event->id, &step);
-    if (request != NULL)
-        pipeline_advance(request, helper_answered(request, step, event));
-    else {
-        if (event->answer == HELPER_NO)
-            event_broker("error", "%.400s", event->reason);
-        shares_answered(event->id, event->answer != HELPER_NO);
-    }
+    if (pipeline_helper_answered(event))
+        return;
+    if (event->answer == HELPER_NO)
+        event_broker("error", "%.400s", event->reason);
+    shares_answered(event->id, event->answer != HELPER_NO);
 }
 
 void dispatch_helper_event(const struct helper_event *event)
 {
-    enum step step;
-    struct request *request = take_waiting_for_helper(event->id, &step);
-    if (request != NULL)
-        pipeline_advance(request, helper_answered(request, step, event));
-    else
+    if (!pipeline_helper_answered(event))
         thread_events_adjusted(event);
 }
 

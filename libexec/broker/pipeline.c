@@ -3,25 +3,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "account.h"
 #include "accounting.h"
-#include "ask-plugins.h"
 #include "attachments.h"
+#include "claims.h"
+#include "debts.h"
 #include "directories.h"
 #include "apply-grant.h"
 #include "event.h"
 #include "grants.h"
+#include "ask-plugins.h"
 #include "expiry.h"
+#include "owner.h"
 #include "readers.h"
 #include "refusals.h"
+#include "reload.h"
 #include "reservations.h"
 #include "revoking.h"
 #include "shares.h"
 #include "spare-capacity.h"
 #include "state.h"
 #include "status.h"
+#include "trial.h"
 #include "verdict.h"
 #include "wait-queue.h"
-#include "zero-lag-wait.h"
 
 static bool nothing_is_left(const struct reservation *reservation)
 {
@@ -127,7 +132,7 @@ static enum ended ended_by(const struct request *request)
     return outcome->result == ATTACH_FAIL && request->reservation->attachment == NULL && grant != NULL && grant->spec.lifetime_thread ? ENDED_THREAD : ENDED_NOT;
 }
 
-static void answer(struct request *request)
+static enum step_result answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     const bool in_vain = was_in_vain(request) || (request->spare.for_more && !spare_capacity_is_news(request));
@@ -153,6 +158,7 @@ static void answer(struct request *request)
         reservation_forget(reservation);
     else
         examine_grant(reservation);
+    return IN_PROGRESS;
 }
 
 /* A directory that was moved away and back comes as a new one, and may have asked for the thread while the old
@@ -169,7 +175,7 @@ static void tell_successor(const struct reservation *reservation)
     reservation_queue(successor);
 }
 
-static void released(struct request *request)
+static enum step_result released(struct request *request)
 {
     static const char *const reasons[] = {[ENDED_REVOKE] = "by an administrator's order", [ENDED_LEASE] = "it was not renewed in time",
                                           [ENDED_THREAD] = "its thread has ended", [ENDED_USER] = "its owner has removed the spec"};
@@ -205,44 +211,192 @@ static void released(struct request *request)
     if (!more)
         pipeline_end_snapshot(reservation);
     examine_grant(reservation);
+    return IN_PROGRESS;
 }
 
 /* Until what others have used is paid back, which can take some seconds. Whoever does not wait so long is to know why. */
-static void tell_waiting(struct request *request)
+static enum step_result tell_waiting(struct request *request)
 {
     const int64_t long_enough = 100000000; /* ns */
     const struct outcome kept = request->outcome;
-    if (request->wait.has_said_so || is_asked_again(request->reservation) || request->step != STEP_ZERO_LAG || request->wait.then != ASK || request->wait.timer.at < monotonic_now() + long_enough)
-        return;
+    if (request->wait.has_said_so || is_asked_again(request->reservation) || request->wait.timer.at < monotonic_now() + long_enough)
+        return IN_PROGRESS;
     request->wait.has_said_so = true;
     request_take_token(request);
     refusal_say(request, RESOURCE_CPU);
     request->outcome.result = RESULT_WAITING;
     verdict_tell(request->reservation, &request->outcome, -1, false, false);
     request->outcome = kept;
+    return IN_PROGRESS;
 }
 
-void pipeline_advance(struct request *request, enum next next)
+static enum step_result look_again(struct request *request)
 {
-    while (next == ASK || next == ENFORCE || next == DETACH_ON)
-        next = next == ASK ? ask_next(request) : next == ENFORCE ? enforce(request) : detach_on(request);
-    if (next == WAIT)
-        tell_waiting(request);
-    if (next == ANSWER)
-        answer(request);
-    else if (next == RELEASED)
-        released(request);
-    else if (next == LOOK_AGAIN) {
-        struct reservation *reservation = request->reservation;
-        request_drop(request);
-        pipeline_end_snapshot(reservation);
-        reservation_queue(reservation);
+    struct reservation *reservation = request->reservation;
+    request_drop(request);
+    pipeline_end_snapshot(reservation);
+    reservation_queue(reservation);
+    return IN_PROGRESS;
+}
+
+static enum step_result wait(struct request *request)
+{
+    (void)request;
+    return IN_PROGRESS;
+}
+
+/* ---- what follows what ----
+ *
+ * Who may have what: claim after claim, then CPU time; plugin after plugin, until one takes it.
+ *
+ *                        TURN                          ┌───────── crossed ─────────┐
+ *                        │  ▲                          ▼                           │
+ *     BEGUN ► ACCOUNT ► CHOOSE ─┬─► CLAIM ─ held ──► CHOOSE                        │
+ *                        │  ▲   ├─► ACCEPT ─┬─────► JUDGE ─┬─ agreed ► SCHEDULE ─► ENFORCE
+ *                        │  │   │    ▲  ▲   │         ▲    │                       ▲
+ *                        │  │   │    │  └ less is ────┼────┤                       │
+ *                        │  │   │    │    enough      │    │                       │
+ *                        │  │   └─► PROBE ◄──┼────────┴────┤ other runtime         │
+ *                        │  │                └─ granted at once ──────────────────┘
+ *                        │  └── NEXT_PLUGIN ◄── CLAIM, ACCEPT, PROBE, JUDGE say no
+ *                        ▼
+ *                     REFUSED ─┬─ something came free ──────────► ROUND ─► CHOOSE
+ *                              ├─ something will ───► ROOM ──────► ROUND
+ *                              └─ nothing will ─────► ANSWER
+ *
+ * Then the kernel follows the grant. Each may end in ANSWER, or in DETACH and then ANSWER.
+ *
+ *     ENFORCE ─┬─────────────────────────► RECORD ─► APPLY ─► BIND ─► ANSWER
+ *       ▲  ▲   ├─► SHARE ──► ENFORCE          └── no CPU time ─┘
+ *       │  │   ├─► DEBT ───► ENFORCE       APPLY ──► DEBT
+ *       │  │   └─► DETACH, another thread is attached ──► ENFORCE
+ *       │  │         │  ▲
+ *       │  │         LEAVE                 DETACH ─► RELEASE where the spec is gone
+ *
+ * The table has every edge. No step has another edge, and no request leaves the table. */
+static const struct {
+    enum step_result (*begin)(struct request *request);
+    enum step_result (*plugin)(struct request *request, const struct plugin_event *event);
+    enum step_result (*helper)(struct request *request, const struct helper_event *event);
+    bool as_if; /* while the request is tried, the books are as if others had what they need (trial.h) */
+} steps[STEPS] = {
+    [STEP_ACCOUNT] = {.begin = owner_look_up},
+    [STEP_CHOOSE] = {.begin = inquiry_choose, .as_if = true},
+    [STEP_TURN] = {.begin = wait},
+    [STEP_CLAIM] = {.begin = claims_ask, .plugin = claims_answered, .as_if = true},
+    [STEP_ACCEPT] = {.begin = inquiry_ask, .plugin = inquiry_answered, .as_if = true},
+    [STEP_PROBE] = {.begin = inquiry_probe, .plugin = inquiry_probe_answered, .as_if = true},
+    [STEP_JUDGE] = {.begin = inquiry_hear, .plugin = inquiry_heard, .as_if = true},
+    [STEP_NEXT_PLUGIN] = {.begin = inquiry_next_plugin},
+    [STEP_SCHEDULE] = {.begin = inquiry_schedule, .plugin = inquiry_scheduled, .as_if = true},
+    [STEP_REFUSED] = {.begin = inquiry_refuse, .as_if = true},
+    [STEP_ROOM] = {.begin = tell_waiting},
+    [STEP_ROUND] = {.begin = inquiry_round},
+    [STEP_ENFORCE] = {.begin = enforcing_look},
+    [STEP_SHARE] = {.begin = enforcing_share, .helper = enforcing_shared},
+    [STEP_DEBT] = {.begin = wait},
+    [STEP_RECORD] = {.begin = enforcing_record},
+    [STEP_APPLY] = {.begin = enforcing_apply, .helper = enforcing_applied},
+    [STEP_BIND] = {.begin = enforcing_bind, .helper = enforcing_bound},
+    [STEP_DETACH] = {.begin = enforcing_detach, .helper = enforcing_detached},
+    [STEP_LEAVE] = {.begin = wait},
+    [STEP_ANSWER] = {.begin = answer},
+    [STEP_RELEASE] = {.begin = released},
+    [STEP_LOOK_AGAIN] = {.begin = look_again},
+};
+
+/* STEP_BEGUN: there is no such edge. */
+static const enum step follows[STEPS][STEP_RESULTS] = {
+    [STEP_BEGUN] = {[SPEC_IS_NEW] = STEP_ACCOUNT, [MORE_IS_WANTED] = STEP_CHOOSE, [THREAD_IS_NAMED] = STEP_ENFORCE, [THREAD_IS_KNOWN] = STEP_APPLY,
+                    [LET_GO] = STEP_DETACH, [SPEC_IS_GONE] = STEP_RELEASE, [DECIDED] = STEP_ANSWER},
+    [STEP_ACCOUNT] = {[DONE] = STEP_CHOOSE, [DECIDED] = STEP_ANSWER},
+    [STEP_CHOOSE] = {[CLAIM_IS_NEXT] = STEP_CLAIM, [HELD] = STEP_CHOOSE, [CPU_IS_NEXT] = STEP_ACCEPT, [OTHER_RUNTIME] = STEP_PROBE, [PART_IS_LEFT] = STEP_JUDGE,
+                     [NOT_ITS_TURN] = STEP_TURN, [AGREED] = STEP_SCHEDULE, [GRANTED] = STEP_ENFORCE, [NO_PLUGIN_LEFT] = STEP_REFUSED, [DECIDED] = STEP_ANSWER},
+    [STEP_TURN] = {[DONE] = STEP_CHOOSE},
+    [STEP_CLAIM] = {[HELD] = STEP_CHOOSE, [SAYS_NO] = STEP_NEXT_PLUGIN},
+    [STEP_ACCEPT] = {[SAYS_NO] = STEP_NEXT_PLUGIN, [OFFERED_A_PART] = STEP_NEXT_PLUGIN, [CROSSED] = STEP_CHOOSE, [OTHER_RUNTIME] = STEP_PROBE, [OFFERED] = STEP_JUDGE,
+                     [GRANTED] = STEP_ENFORCE},
+    [STEP_PROBE] = {[SAYS_NO] = STEP_NEXT_PLUGIN, [OTHER_RUNTIME] = STEP_PROBE, [OFFERED] = STEP_JUDGE},
+    [STEP_JUDGE] = {[SAYS_NO] = STEP_NEXT_PLUGIN, [CROSSED] = STEP_CHOOSE, [LESS_IS_ENOUGH] = STEP_ACCEPT, [OTHER_RUNTIME] = STEP_PROBE, [AGREED] = STEP_SCHEDULE},
+    [STEP_NEXT_PLUGIN] = {[DONE] = STEP_CHOOSE},
+    [STEP_SCHEDULE] = {[GRANTED] = STEP_ENFORCE, [TRIAL_IS_OVER] = STEP_CHOOSE, [DECIDED] = STEP_ANSWER},
+    [STEP_REFUSED] = {[CLAIM_AGAIN] = STEP_CHOOSE, [TRIAL_IS_OVER] = STEP_CHOOSE, [CAME_FREE] = STEP_ROUND, [MUST_WAIT] = STEP_ROOM, [DECIDED] = STEP_ANSWER},
+    [STEP_ROOM] = {[DONE] = STEP_ROUND},
+    [STEP_ROUND] = {[DONE] = STEP_CHOOSE},
+    [STEP_ENFORCE] = {[SHARE_IS_DUE] = STEP_SHARE, [MUST_WAIT] = STEP_DEBT, [THREAD_IS_KNOWN] = STEP_RECORD, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
+    [STEP_SHARE] = {[DONE] = STEP_ENFORCE, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
+    [STEP_DEBT] = {[DONE] = STEP_ENFORCE},
+    [STEP_RECORD] = {[DONE] = STEP_APPLY, [NO_CPU_TIME] = STEP_BIND, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
+    [STEP_APPLY] = {[DONE] = STEP_BIND, [AWAKE] = STEP_APPLY, [MUST_WAIT] = STEP_DEBT, [LET_GO] = STEP_DETACH, [HAS_ENDED] = STEP_LOOK_AGAIN, [DECIDED] = STEP_ANSWER},
+    [STEP_BIND] = {[SHARE_IS_DUE] = STEP_BIND, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
+    [STEP_DETACH] = {[MUST_WAIT] = STEP_LEAVE, [DONE] = STEP_ENFORCE, [SPEC_IS_GONE] = STEP_RELEASE, [DECIDED] = STEP_ANSWER},
+    [STEP_LEAVE] = {[DONE] = STEP_DETACH},
+};
+
+enum step pipeline_follows(enum step step, enum step_result result)
+{
+    return follows[step][result];
+}
+
+/* Until something has to be waited for, or the request is no more. */
+static void go_on(struct request *request, enum step_result result)
+{
+    while (result != IN_PROGRESS) {
+        const enum step step = follows[request->step][result];
+        if (step == STEP_BEGUN)
+            abort(); /* rather no broker than one that goes on with a request in a state that nobody has drawn */
+        request->step = step;
+        if (steps[step].as_if)
+            trial_enter(request);
+        result = steps[step].begin(request);
+        if (steps[step].as_if)
+            trial_leave();
     }
+}
+
+void pipeline_begin(struct request *request, enum step_result asked)
+{
+    go_on(request, asked);
+}
+
+void pipeline_account_known(struct account *account)
+{
+    struct request *request;
+    owner_is_known(account);
+    while ((request = owner_next_waiting(account)) != NULL)
+        go_on(request, owner_check(request));
+}
+
+void pipeline_turn_has_come(struct request *request)
+{
+    go_on(request, DONE);
+}
+
+void pipeline_plugin_answered(const struct plugin_event *event)
+{
+    struct request *request = take_waiting_for_plugin(event->id);
+    if (request == NULL)
+        return; /* nobody waits for release and load */
+    trial_enter(request);
+    const enum step_result result = steps[request->step].plugin(request, event);
+    trial_leave();
+    go_on(request, result);
+}
+
+bool pipeline_helper_answered(const struct helper_event *event)
+{
+    struct request *request = take_waiting_for_helper(event->id);
+    if (request == NULL)
+        return false;
+    if (event->answer == HELPER_OK && event->after > 0)
+        debt_in_kernel(monotonic_now() + event->after);
+    go_on(request, steps[request->step].helper(request, event));
+    return true;
 }
 
 void pipeline_has_waited(struct request *request)
 {
     if (request->spare.trial == TRIAL_FAILED)
         request->spare.trial = TRIAL_NONE;
-    pipeline_advance(request, request->wait.then == ASK ? ask_again(request) : request->wait.then);
+    go_on(request, DONE);
 }

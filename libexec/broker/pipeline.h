@@ -1,4 +1,4 @@
-/* The order of the stages of one request: each is called with the result of the one before, and knows nothing of the others.
+/* The steps of one request, and what follows what: each stage says what has come of its step, and knows nothing of the others.
  *
  *   access -> admission -> accounting -> state -> activation -> verdict and event
  *
@@ -6,14 +6,23 @@
 #ifndef RTF_PIPELINE_H
 #define RTF_PIPELINE_H
 
+#include "attach.h"
 #include "request.h"
 #include "reservation.h"
 
-/* Does what the last stage wants next, until something has to be waited for or the answer is given; then the request is no more. */
-void pipeline_advance(struct request *request, enum next next);
+/* A request begins with what its reservation's files ask for: SPEC_IS_NEW, MORE_IS_WANTED, THREAD_IS_NAMED, THREAD_IS_KNOWN (and was attached already), LET_GO,
+ * SPEC_IS_GONE, or DECIDED. It goes on until something has to be waited for, or the answer is given; then the request is no more. */
+void pipeline_begin(struct request *request, enum step_result asked);
 
-/* A request whose time had not come goes on. */
+/* What was waited for has come: an account, the request's turn, a time, the answer of a plugin or of a helper. False: no request waits for that answer. */
+void pipeline_account_known(struct account *account);
+void pipeline_turn_has_come(struct request *request);
 void pipeline_has_waited(struct request *request);
+void pipeline_plugin_answered(const struct plugin_event *event);
+bool pipeline_helper_answered(const struct helper_event *event);
+
+/* The step after this one; STEP_BEGUN: none. */
+enum step pipeline_follows(enum step step, enum step_result result);
 
 /* Nothing more is told of what its reader has seen of it, nor asked for. */
 void pipeline_end_snapshot(struct reservation *reservation);

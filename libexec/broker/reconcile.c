@@ -3,18 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "acl.h"
-#include "ask-plugins.h"
 #include "expiry.h"
 #include "attachments.h"
-#include "apply-grant.h"
+#include "drift.h"
 #include "event.h"
 #include "grants.h"
 #include "memory.h"
+#include "owner.h"
 #include "pipeline.h"
 #include "readers.h"
 #include "refusals.h"
-#include "reload.h"
 #include "reservations.h"
 #include "revoking.h"
 #include "shares.h"
@@ -30,83 +28,15 @@ struct recovery {
     char reason[160];
 };
 
-static bool draining;
-
-/* What an earlier broker had granted is asked anew after a change of plugins.conf, and is nothing new. */
-static bool is_drained_away(const struct request *request)
-{
-    return draining && request->outcome.kind != RECOVER;
-}
-
-void reconcile_drain(bool begin)
-{
-    if (begin != draining)
-        event_broker(begin ? "warning" : "ok", begin ? "draining: new specs and changes are refused" : "draining is over: new specs and changes are served again");
-    draining = begin;
-    if (!begin)
-        wait_queue_kick();
-}
-
-static void say_no_member(struct request *request)
-{
-    say(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", request->reservation->user->uid, spool.group);
-    blame(request, "access", WHY_NOT_A_MEMBER, true);
-}
-
-static void begin_asking(struct request *request)
-{
-    struct refusal *refusal = &request->outcome.refusal;
-    char reason[REASON_BYTES];
-    request->outcome.judged = &request->spec;
-    request->inquiry.claim = request->spec.claims;
-    if (request->spec.importance == 0 || acl_importance_passes(rules, request->reservation->user->account, request->spec.importance, refusal, reason)) {
-        pipeline_advance(request, ASK);
-        return;
-    }
-    say(request, ACL_FAIL, "%s", reason);
-    request_event(request, "acl", "refused", -1, reason);
-    pipeline_advance(request, ANSWER);
-}
-
-static void judge_identity(struct request *request)
-{
-    struct account *account = request->reservation->user->account;
-    if (is_drained_away(request)) {
-        say(request, ACL_FAIL, "the administrator lets nothing new begin here: %s/draining", spool.path);
-        blame(request, "broker", WHY_DRAINING, false);
-        pipeline_advance(request, ANSWER);
-    } else if (account->state == ACCOUNT_FAILED) {
-        say(request, ACL_FAIL, "the account database did not answer for uid %u", account->uid);
-        blame(request, "access", WHY_NO_ACCOUNT, false);
-        pipeline_advance(request, ANSWER);
-    } else if (!owner_may_have_something(account)) {
-        say_no_member(request);
-        pipeline_advance(request, ANSWER);
-    } else {
-        begin_asking(request);
-    }
-}
-
-static void identify(struct request *request)
-{
-    struct account *account = request->reservation->user->account;
-    if (account_ready(account)) {
-        judge_identity(request);
-        return;
-    }
-    request->step = STEP_ACCOUNT;
-    TAILQ_INSERT_TAIL(&account->waiting, request, of_account);
-}
-
 /* The file stays, and is looked at once more: he may be back. */
 static void revoke(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
     struct request *request = request_begin(reservation, UPDATE);
-    say_no_member(request);
+    owner_is_no_member(request);
     reservation->state = RESERVATION_OPEN;
     reservation->news |= NEWS_OF_FILES;
-    pipeline_advance(request, reservation->attachment != NULL ? detach(request) : ANSWER);
+    pipeline_begin(request, reservation->attachment != NULL ? LET_GO : DECIDED);
 }
 
 /* By root's order. Nothing here waits for its owner, or for the owner's files: what is granted is taken back first. */
@@ -119,24 +49,13 @@ static void withdraw(struct reservation *reservation)
     wait_queue_leave(reservation);
     expiry_until(reservation, 0);
     reservation_end(reservation, ENDED_REVOKE);
-    pipeline_advance(request, reservation->attachment != NULL ? detach(request) : ANSWER);
+    pipeline_begin(request, reservation->attachment != NULL ? LET_GO : DECIDED);
 }
 
 /* It may have ended by itself meanwhile. */
 static bool has_nothing(const struct reservation *reservation)
 {
     return reservation->grant == NULL && reservation->attachment == NULL && reservation->judged.inode == 0;
-}
-
-void reconcile_account_known(struct account *account)
-{
-    struct request *request;
-    owner_is_known(account);
-    while ((request = TAILQ_FIRST(&account->waiting)) != NULL) {
-        TAILQ_REMOVE(&account->waiting, request, of_account);
-        request->step = STEP_NOTHING;
-        judge_identity(request);
-    }
 }
 
 /* Whoever rewrites a spec means its parameters: the thread stays, unless the spec says otherwise, or NAME.tid names one. */
@@ -195,11 +114,11 @@ static void judge_json(struct reservation *reservation)
         if (request->spec.waits && waits_behind(reservation) != NULL) {
             say(request, SCHEDULE_FAIL, "%s came before, and waits for room", waits_behind(reservation)->name);
             blame(request, "broker", WHY_BEHIND, false);
-            pipeline_advance(request, ANSWER);
+            pipeline_begin(request, DECIDED);
             return;
         }
         if (request->spec.attach == 0 || snapshot->tid.state == FILE_ABSENT) {
-            identify(request);
+            pipeline_begin(request, SPEC_IS_NEW);
             return;
         }
         say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
@@ -208,7 +127,7 @@ static void judge_json(struct reservation *reservation)
         blame(request, "spec", WHY_BAD_SPEC, true);
         request_event(request, "spec", "refused", -1, request->outcome.reason);
     }
-    pipeline_advance(request, ANSWER);
+    pipeline_begin(request, DECIDED);
 }
 
 static void judge_tid(struct reservation *reservation)
@@ -224,7 +143,10 @@ static void judge_tid(struct reservation *reservation)
             say(request, RESULT_OK, "thread %d is let go", (int)reservation->attachment->tid);
         if (reservation->attachment != NULL && !reservation->attachment->by_file)
             say(request, RESULT_OK, "%s.tid is gone; thread %d stays attached by the key \"attach\"", reservation->name, (int)reservation->attachment->tid);
-        pipeline_advance(request, reservation->attachment != NULL && reservation->attachment->by_file ? detach(request) : ANSWER);
+        const bool is_attached = reservation->attachment != NULL && reservation->attachment->by_file;
+        if (is_attached)
+            (void)has_drifted(reservation);
+        pipeline_begin(request, is_attached ? LET_GO : DECIDED);
         return;
     }
     if (request->tid.state == FILE_BAD)
@@ -242,22 +164,21 @@ static void judge_tid(struct reservation *reservation)
             leave_to_file(reservation, snapshot->thread);
         request->spec.attach = snapshot->thread;
         say(request, RESULT_OK, "thread %d is attached", (int)snapshot->thread);
-        pipeline_advance(request, ENFORCE);
+        pipeline_begin(request, THREAD_IS_NAMED);
         return;
     }
     const bool bad = request->outcome.result == BAD_SPEC, has_grant = request->json.state != FILE_ABSENT && reservation->grant != NULL;
     blame(request, bad ? "spec" : "broker", bad ? WHY_BAD_SPEC : has_grant ? WHY_NO_CPU_CLAIM : WHY_NO_GRANT, true);
     request_event(request, bad ? "spec" : "attach", "refused", -1, request->outcome.reason);
-    pipeline_advance(request, ANSWER);
+    pipeline_begin(request, DECIDED);
 }
 
 static void begin_release(struct reservation *reservation)
 {
     struct request *request = request_begin(reservation, RELEASE);
     if (reservation->attachment != NULL)
-        pipeline_advance(request, detach(request));
-    else
-        pipeline_advance(request, RELEASED);
+        (void)has_drifted(reservation);
+    pipeline_begin(request, reservation->attachment != NULL ? LET_GO : SPEC_IS_GONE);
 }
 
 static void apply_again(struct reservation *reservation)
@@ -274,7 +195,7 @@ static void apply_again(struct reservation *reservation)
     reservation->recovery = NULL;
     reservation->attachment->state = attachment_is_pending(reservation->attachment) ? ATTACHMENT_ASLEEP : ATTACHMENT_IN_FORCE;
     (void)reservation_record(reservation);
-    (void)wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+    pipeline_begin(request, THREAD_IS_KNOWN);
 }
 
 /* There is room for more of what it desires than it has. */
@@ -284,7 +205,7 @@ static void ask_for_more(struct reservation *reservation)
     reservation->raises = false;
     request->json = reservation->snapshot->json;
     spare_capacity_ask_for_more(request);
-    pipeline_advance(request, ASK);
+    pipeline_begin(request, MORE_IS_WANTED);
 }
 
 void reconcile_recover(struct reservation *reservation, enum kind kind, const char *reason)

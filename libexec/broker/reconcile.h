@@ -3,19 +3,12 @@
 #ifndef RTF_RECONCILE_H
 #define RTF_RECONCILE_H
 
-#include "names.h"
 #include "reservation.h"
 
 /* Looks at the reservation's files and begins the next thing that they ask for. Frees a reservation of which nothing is left. */
 void reconcile_examine(struct reservation *reservation);
 
-/* Whose files have waited for their account goes on. */
-void reconcile_account_known(struct account *account);
-
 /* The kernel does not show, or may not, what the grant says: the call is made again, when the owner's file has been seen, and he is told why. */
 void reconcile_recover(struct reservation *reservation, enum kind kind, const char *reason);
-
-/* From now on nothing new begins, or it may again. */
-void reconcile_drain(bool begin);
 
 #endif

@@ -19,10 +19,10 @@
 #include "fatal.h"
 #include "guard.h"
 #include "placement.h"
-#include "reconcile.h"
 #include "allocators.h"
 #include "names.h"
 #include "dispatch.h"
+#include "owner.h"
 #include "plugins.h"
 #include "process.h"
 #include "readers.h"
@@ -64,7 +64,7 @@ static void reload(void)
     struct acl *fresh = load_rules(reason);
     event_reopen();
     spool_modes_mend();
-    reconcile_drain(spool_is_draining());
+    owner_drain(spool_is_draining());
     if (fresh == NULL) {
         event_broker("error", "%s; the rules in force stay", reason);
         fprintf(stderr, "rtf-brokerd: %s; the rules in force stay\n", reason);

@@ -84,9 +84,6 @@ bool group_of(pid_t tid, char **group)
 /* Why a thread is not to be had. */
 #define no(request, why, ...) (say(request, ATTACH_FAIL, __VA_ARGS__), (void)((request)->outcome.refusal.code = (why)))
 
-static enum next bind(struct request *request);
-static enum next detached(struct request *request, const struct helper_event *event);
-
 /* The thread the owner means, or why it is not to be had. */
 static struct attachment *look_at_target(struct request *request, pid_t tid, bool by_file)
 {
@@ -134,25 +131,25 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     return NULL;
 }
 
-static enum next no_thread(struct request *request, const char *by, bool never)
+static enum step_result no_thread(struct request *request, const char *by, bool never)
 {
     request_event(request, "attach", "refused", -1, request->outcome.reason);
     blame(request, by, request->outcome.refusal.code, never);
     request->recorded = false;
-    return ANSWER;
+    return DECIDED;
 }
 
 /* The change cannot be had, and what was given up for it has been taken by somebody else meanwhile. */
-static enum next lost_both(struct request *request)
+static enum step_result lost_both(struct request *request)
 {
     size_t length = strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
              "; and what it had before has been granted to others meanwhile");
     (void)no_thread(request, "kernel", false);
-    return request->reservation->attachment == NULL ? ANSWER : detach(request);
+    return request->reservation->attachment == NULL ? DECIDED : LET_GO;
 }
 
-static enum next apply(struct request *request)
+enum step_result enforcing_record(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     request->activation.fresh |= request->activation.target != NULL;
@@ -160,7 +157,7 @@ static enum next apply(struct request *request)
     /* Former attributes reach state/ before the call that changes them. */
     shares_note_former(reservation->attachment);
     if (request_record(request))
-        return !grant_schedules(reservation->grant) ? bind(request) : wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+        return grant_schedules(reservation->grant) ? DONE : NO_CPU_TIME;
     no(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
     if (request->activation.fresh)
         attachment_end(reservation);
@@ -169,51 +166,43 @@ static enum next apply(struct request *request)
     return no_thread(request, "broker", false);
 }
 
-/* Whatever it is scheduled by, what it sends, reads and writes is part of the reservation. */
-static enum next bind(struct request *request)
+enum step_result enforcing_apply(struct request *request)
 {
-    struct attachment *attachment = request->reservation->attachment;
-    return shares_bind_is_due(attachment) ? wait_for_helper(request, STEP_BIND, shares_bind(attachment)) : ANSWER;
+    const struct reservation *reservation = request->reservation;
+    return wait_for_helper(request, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
 }
 
-static enum next adopt_target(struct request *request)
+/* Whatever it is scheduled by, what it sends, reads and writes is part of the reservation. */
+enum step_result enforcing_bind(struct request *request)
+{
+    struct attachment *attachment = request->reservation->attachment;
+    return shares_bind_is_due(attachment) ? wait_for_helper(request, shares_bind(attachment)) : DECIDED;
+}
+
+static enum step_result adopt_target(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     reservation->attachment = request->activation.target;
     reservation->attachment->since = monotonic_now();
     reservation->news &= ~NEWS_OF_THREAD;
     if (attachment_watch(reservation->attachment))
-        return apply(request);
+        return THREAD_IS_KNOWN;
     no(request, WHY_UNCLEAR_THREAD, "thread %d cannot be watched: %s", (int)reservation->attachment->tid, strerror(errno));
     request->activation.target = NULL;
     attachment_end(reservation);
     return no_thread(request, "broker", false);
 }
 
-enum next detach_on(struct request *request)
-{
-    static const struct helper_event nothing_to_restore = {.answer = HELPER_OK, .watch = -1};
-    struct attachment *attachment = request->reservation->attachment;
-    return attachment->scheduled ? wait_for_helper(request, STEP_DETACH, attach_restore(attachment)) : detached(request, &nothing_to_restore);
-}
-
-enum next detach(struct request *request)
-{
-    if (request->outcome.kind == DETACH || request->outcome.kind == RELEASE)
-        (void)has_drifted(request->reservation);
-    return detach_on(request);
-}
-
 /* Nothing to schedule: it is enough that the grant is written down. */
-static enum next grant_only(struct request *request)
+static enum step_result grant_only(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     if (request_record(request) || request->activation.old != NULL)
-        return ANSWER;
+        return DECIDED;
     say(request, SCHEDULE_FAIL, "the broker cannot write its state: %s", strerror(errno));
     blame(request, "broker", WHY_BROKER_STATE, false);
     grant_unbook(reservation, true);
-    return ANSWER;
+    return DECIDED;
 }
 
 static bool is_attached(const struct attachment *now, pid_t tid)
@@ -221,7 +210,7 @@ static bool is_attached(const struct attachment *now, pid_t tid)
     return now != NULL && now->tid == tid && !attachment_is_over(now);
 }
 
-enum next enforce(struct request *request)
+enum step_result enforcing_look(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     struct attachment *now = reservation->attachment;
@@ -229,7 +218,7 @@ enum next enforce(struct request *request)
     pid_t by_key = reservation->grant->spec.attach;
     pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
     if (shares_are_due(reservation))
-        return wait_for_helper(request, STEP_SHARE, shares_keep(reservation));
+        return SHARE_IS_DUE;
     if (wanted == 0 && now == NULL)
         return grant_only(request);
     if (wanted != 0 && !grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant)) {
@@ -237,13 +226,13 @@ enum next enforce(struct request *request)
         return no_thread(request, "broker", true);
     }
     bool same = is_attached(now, wanted);
-    if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && zero_lag_wait_waits(request, ENFORCE)) {
+    if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && zero_lag_wait_waits(request)) {
         if (same)
             (void)attach_restore(now); /* what it was granted before is in no books any more */
-        return WAIT;
+        return MUST_WAIT;
     }
     if (same)
-        return apply(request);
+        return THREAD_IS_KNOWN;
     if (wanted != 0) {
         request->activation.target = look_at_target(request, wanted, by_file);
         if (request->activation.target == NULL) {
@@ -252,17 +241,17 @@ enum next enforce(struct request *request)
         }
     }
     if (now != NULL)
-        return detach(request); /* even if the other is not to be had: the file no longer names this one */
-    return request->activation.target != NULL ? adopt_target(request) : ANSWER;
+        return LET_GO; /* even if the other is not to be had: the file no longer names this one */
+    return request->activation.target != NULL ? adopt_target(request) : DECIDED;
 }
 
 /* It is ordinary, but the kernel still counts its bandwidth where it is. */
-static bool owes(struct request *request, const struct helper_event *event, enum next then)
+static bool owes(struct request *request, const struct helper_event *event)
 {
     int64_t until = event->after == 0 ? 0 : monotonic_now() + event->after;
     if (until > request->reservation->zero_lag)
         request->reservation->zero_lag = until;
-    return until > 0 && zero_lag_wait_waits(request, then);
+    return until > 0 && zero_lag_wait_waits(request);
 }
 
 /* Its owner may have meant something else. */
@@ -273,13 +262,13 @@ static void say_let_go(struct request *request)
         snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; thread %d is let go", (int)request->reservation->attachment->tid);
 }
 
-static enum next detached(struct request *request, const struct helper_event *event)
+enum step_result enforcing_detached(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     if (event->answer == HELPER_GONE)
         (void)execve_exec(reservation);
-    if (event->answer == HELPER_PENDING && owes(request, event, DETACH_ON))
-        return WAIT;
+    if (event->answer == HELPER_PENDING && owes(request, event))
+        return MUST_WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
     else if (!request->activation.fresh) /* that it could not be attached has been said */
@@ -291,13 +280,20 @@ static enum next detached(struct request *request, const struct helper_event *ev
     attachment_end(reservation);
     request->recorded = false;
     if (request->outcome.kind == RELEASE)
-        return RELEASED;
+        return SPEC_IS_GONE;
     if (request->activation.target == NULL)
-        return ANSWER;
+        return DECIDED;
     attachment_bury(request->activation.target);
     request->activation.target = NULL;
     (void)reservation_record(reservation); /* that it is not attached, until the 0-lag time of the reservation */
-    return ENFORCE;
+    return DONE;
+}
+
+enum step_result enforcing_detach(struct request *request)
+{
+    static const struct helper_event nothing_to_restore = {.answer = HELPER_OK, .watch = -1};
+    struct attachment *attachment = request->reservation->attachment;
+    return attachment->scheduled ? wait_for_helper(request, attach_restore(attachment)) : enforcing_detached(request, &nothing_to_restore);
 }
 
 /* It may have woken before it was watched. */
@@ -320,7 +316,7 @@ static int64_t pause_of(const struct reservation *reservation)
 }
 
 /* The thread sleeps, and the kernel makes it real-time only when it runs. */
-static enum next pending(struct request *request, const struct helper_event *event)
+static enum step_result pending(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     int watch = event->watch;
@@ -332,24 +328,24 @@ static enum next pending(struct request *request, const struct helper_event *eve
                                           : "thread %d sleeps, and nothing would tell when it wakes: the kernel gives no perf events",
             (int)reservation->attachment->tid);
         (void)no_thread(request, "kernel", false);
-        return detach(request);
+        return LET_GO;
     }
     if (runs_by_now(reservation) && reservation->attachment->naps > AT_ONCE && reservation->grant->plan.policy == POLICY_DEADLINE) {
         reservation->zero_lag = monotonic_now() + pause_of(reservation);
         reservation->attachment->naps += NAPS_IN_PAUSE - 1;
         reservation->attachment->served = false;
-        if (zero_lag_wait_waits(request, ENFORCE))
-            return WAIT;
+        if (zero_lag_wait_waits(request))
+            return MUST_WAIT;
     }
     if (runs_by_now(reservation))
-        return wait_for_helper(request, STEP_APPLY, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+        return AWAKE;
     reservation->attachment->state = ATTACHMENT_ASLEEP;
     (void)reservation_record(reservation); /* for who reads the journal */
     size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "%sthread %d sleeps, and is real-time as soon as it wakes",
              length == 0 ? "" : "; ", (int)reservation->attachment->tid);
     request_event(request, "attach", "ok", reservation->grant->plugin, "it sleeps: attached when it wakes");
-    return ANSWER;
+    return DECIDED;
 }
 
 /* What is missing may be what the guard has for itself. Once: what the kernel then refuses still is not there. */
@@ -364,10 +360,10 @@ static bool waits_for_the_guard(struct request *request)
     guard_yield();
     reservation->zero_lag = monotonic_now() + GUARD_YIELDS_IN;
     reservation->attachment->served = false;
-    return zero_lag_wait_waits(request, ENFORCE);
+    return zero_lag_wait_waits(request);
 }
 
-static enum next gone(struct request *request)
+static enum step_result gone(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     no(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid, execve_exec(reservation) ? "called execve, and is not real-time as what it became" : "ended");
@@ -382,13 +378,13 @@ static enum next gone(struct request *request)
     return no_thread(request, "broker", true);
 }
 
-static enum next applied(struct request *request, const struct helper_event *event)
+enum step_result enforcing_applied(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     const bool slept = attachment_is_pending(reservation->attachment);
     reservation->attachment->state = ATTACHMENT_IN_FORCE;
     if (event->answer == HELPER_PENDING)
-        return owes(request, event, ENFORCE) ? WAIT : pending(request, event);
+        return owes(request, event) ? MUST_WAIT : pending(request, event);
     if (event->answer == HELPER_OK) {
         reservation->attachment->naps = 0;
         reservation->attachment->only_awake = false;
@@ -398,16 +394,16 @@ static enum next applied(struct request *request, const struct helper_event *eve
         if (slept)
             (void)reservation_record(reservation);
         request_event(request, "attach", "ok", reservation->grant->plugin, "attached: it runs as granted");
-        return bind(request);
+        return DONE;
     }
     if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {
         reservation->news |= NEWS_OF_THREAD;
-        return LOOK_AGAIN;
+        return HAS_ENDED;
     }
     if (event->answer == HELPER_GONE)
         return gone(request);
     if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
-        return WAIT;
+        return MUST_WAIT;
     no(request, WHY_KERNEL, "%.400s", event->reason);
     /* The helper has put back what it found: under a change, that is what the old grant gave. Else the thread is not one that this
      * reservation may have, or have any longer, and it is detached: even one that was not attached before, for the helper may have died
@@ -415,7 +411,7 @@ static enum next applied(struct request *request, const struct helper_event *eve
     bool never = event->answer != HELPER_BUSY;
     if (request->activation.fresh || request->activation.old == NULL) {
         (void)no_thread(request, "kernel", never);
-        return detach(request);
+        return LET_GO;
     }
     if (!uncommit(request))
         return lost_both(request);
@@ -426,24 +422,29 @@ static enum next applied(struct request *request, const struct helper_event *eve
     return no_thread(request, "kernel", never);
 }
 
+enum step_result enforcing_share(struct request *request)
+{
+    return wait_for_helper(request, shares_keep(request->reservation));
+}
+
 /* Its share of an interface or disk is there, or nothing of what was granted with it is. */
-static enum next shared(struct request *request, const struct helper_event *event)
+enum step_result enforcing_shared(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     if (event->answer == HELPER_OK)
-        return ENFORCE;
+        return DONE;
     shares_failed(reservation);
     say(request, SCHEDULE_FAIL, "%.400s", event->reason);
     request_event(request, "attach", "refused", -1, request->outcome.reason);
     blame(request, "kernel", WHY_KERNEL, false);
     if (request->activation.old != NULL)
-        return uncommit(request) ? ANSWER : lost_both(request);
+        return uncommit(request) ? DECIDED : lost_both(request);
     grant_unbook(reservation, true);
     request->recorded = false;
-    return ANSWER;
+    return DECIDED;
 }
 
-static enum next bound(struct request *request, const struct helper_event *event)
+enum step_result enforcing_bound(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     if (event->answer == HELPER_GONE)
@@ -451,27 +452,11 @@ static enum next bound(struct request *request, const struct helper_event *event
     if (event->answer == HELPER_OK) {
         attachment_watch_soon(reservation->attachment);
         if (shares_bind_is_due(reservation->attachment))
-            return bind(request);
+            return SHARE_IS_DUE;
         request_event(request, "attach", "ok", shares_plugin(reservation->grant), shares_in_words(reservation->grant));
-        return ANSWER;
+        return DECIDED;
     }
     no(request, WHY_KERNEL, "%.400s", event->reason);
     (void)no_thread(request, "kernel", false);
-    return detach(request);
-}
-
-enum next helper_answered(struct request *request, enum step step, const struct helper_event *event)
-{
-    if (event->answer == HELPER_OK && event->after > 0)
-        debt_in_kernel(monotonic_now() + event->after);
-    switch ((int)step) {
-    case STEP_SHARE:
-        return shared(request, event);
-    case STEP_DETACH:
-        return detached(request, event);
-    case STEP_BIND:
-        return bound(request, event);
-    default:
-        return applied(request, event);
-    }
+    return LET_GO;
 }

@@ -39,8 +39,6 @@ static void note_objection(struct request *request, int plugin)
     refusal_keep_no(request, request->hearing.objector, request->hearing.objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR, request->hearing.reason, 0, request->hearing.never);
 }
 
-static enum next consult(struct request *request, struct grant *offer);
-
 static struct grant *make_grant(const struct request *request, int plugin, const struct attributes *plan)
 {
     struct grant *grant = allocate(sizeof *grant);
@@ -58,7 +56,7 @@ static bool is_all_background(const struct grant *grant)
 }
 
 /* The grant is in force from here, unless the kernel refuses it to the attached thread. */
-static enum next commit(struct request *request, struct grant *grant)
+static enum step_result commit(struct request *request, struct grant *grant)
 {
     if (request->reservation->grant == NULL)
         turn_end(request); /* from here on it can only go, not come back */
@@ -67,7 +65,7 @@ static enum next commit(struct request *request, struct grant *grant)
     request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
     say(request, RESULT_OK, request->spare.for_more ? "%s has room for more of what it desires" : is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it",
         grant_plugin_name(grant));
-    return ENFORCE;
+    return GRANTED;
 }
 
 bool uncommit(struct request *request)
@@ -93,10 +91,10 @@ static uint64_t ask(struct request *request, const struct spec *spec, bool may_c
     return id;
 }
 
-static enum next ask_for_offer(struct request *request)
+enum step_result inquiry_ask(struct request *request)
 {
     request->inquiry.probed = 0;
-    return wait_for_plugin(request, STEP_ACCEPT, ask(request, &request->spec, request->inquiry.commit));
+    return wait_for_plugin(request, ask(request, &request->spec, request->inquiry.commit));
 }
 
 static struct spec probed_spec(const struct request *request)
@@ -109,13 +107,25 @@ static struct spec probed_spec(const struct request *request)
 
 /* The rules or a neighbour refuse the runtime, but would let another one pass: how much of it would the plugin
  * take? Plugins that are right need few questions; one that is not must not keep all others waiting. */
-static enum next probe(struct request *request, uint64_t runtime)
+enum step_result inquiry_probe(struct request *request)
 {
-    if (is_tried(request) || runtime < request->inquiry.least || request->inquiry.tries++ == TRIES_MAX)
-        return ASK;
+    if (is_tried(request) || request->inquiry.probed < request->inquiry.least || request->inquiry.tries++ == TRIES_MAX)
+        return SAYS_NO;
+    struct spec other = probed_spec(request);
+    return wait_for_plugin(request, ask(request, &other, false));
+}
+
+static enum step_result probe(struct request *request, uint64_t runtime)
+{
     request->inquiry.probed = runtime;
-    struct spec smaller = probed_spec(request);
-    return wait_for_plugin(request, STEP_PROBE, ask(request, &smaller, false));
+    return OTHER_RUNTIME;
+}
+
+/* The neighbours have to agree. */
+static enum step_result let_neighbours_judge(struct request *request, struct grant *offer)
+{
+    request->hearing.offer = offer;
+    return OFFERED;
 }
 
 static bool planned_priority_passes(const struct request *request, const struct attributes *plan, struct refusal *refusal, char *reason)
@@ -124,7 +134,7 @@ static bool planned_priority_passes(const struct request *request, const struct 
            acl_priority_passes(rules, request->reservation->user->account, request->inquiry.plugin, plan->priority, refusal, reason);
 }
 
-static enum next probe_answered(struct request *request, const struct plugin_event *event)
+enum step_result inquiry_probe_answered(struct request *request, const struct plugin_event *event)
 {
     struct refusal ignored = {0};
     char reason[REASON_BYTES];
@@ -134,8 +144,8 @@ static enum next probe_answered(struct request *request, const struct plugin_eve
         return probe(request, event->nearest); /* smaller each time: it ends */
     if (!offered || request->inquiry.probed <= request->refusals.nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
         !cpu_plan_is_its_own(request->inquiry.plugin, &smaller, request->inquiry.ceiling, &event->plan, reason))
-        return ASK;
-    return consult(request, make_grant(request, request->inquiry.plugin, &event->plan));
+        return SAYS_NO;
+    return let_neighbours_judge(request, make_grant(request, request->inquiry.plugin, &event->plan));
 }
 
 /* Whatever priority this plugin might plan would pass the rules: then accepting and scheduling is one step. */
@@ -148,14 +158,21 @@ static bool any_priority_passes(const struct request *request, const struct plug
                               acl_priority_passes(rules, account, request->inquiry.plugin, line->highest, &ignored, reason));
 }
 
-enum next ask_again(struct request *request)
+enum step_result inquiry_next_plugin(struct request *request)
 {
-    request->inquiry.plugin = request->refusals.no.plugin = -1;
+    request->inquiry.plugin++;
+    return DONE;
+}
+
+enum step_result inquiry_round(struct request *request)
+{
+    request->inquiry.plugin = 0;
+    request->refusals.no.plugin = -1;
     request->refusals.denial.is_there = request->refusals.no.never = request->inquiry.retried = false;
     request->refusals.nearest = 0;
     request->outcome.reply_count = 0;
     request->inquiry.removals = ledger_removals();
-    return ASK;
+    return DONE;
 }
 
 /* A no may be older than what has been given back meanwhile, and who asks after that must find it. But one who comes and
@@ -167,19 +184,24 @@ static bool something_came_free(struct request *request)
     return request->inquiry.removals != ledger_removals() && request->inquiry.rounds++ < ROUNDS;
 }
 
-static enum next refuse(struct request *request)
+static enum step_result refuse(struct request *request)
 {
     if (is_tried(request))
         return trial_fails(request);
     if (!refusal_is_final(request) && something_came_free(request))
-        return ask_again(request);
+        return CAME_FREE;
     const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_capacity_take_back(request);
     if (taken != TAKEN_NOTHING)
-        return taken == TAKEN ? ask_again(request) : WAIT;
+        return taken == TAKEN ? CAME_FREE : MUST_WAIT;
     if (!refusal_is_final(request) && !request->spare.for_more && zero_lag_wait_may_help(request))
-        return WAIT;
+        return MUST_WAIT;
     refusal_say(request, RESOURCE_CPU);
-    return ANSWER;
+    return DECIDED;
+}
+
+enum step_result inquiry_refuse(struct request *request)
+{
+    return request->inquiry.claim != NULL ? claims_refuse(request) : refuse(request);
 }
 
 /* Of a new reservation the plugin has no plan that it would have to go back to. */
@@ -202,19 +224,17 @@ static uint64_t runtime_to_probe(const struct request *request)
     return spec->runtime < request->inquiry.least && request->inquiry.least < most ? request->inquiry.least : most;
 }
 
-static enum next ask_for_cpu(struct request *request)
+static enum step_result choose_for_cpu(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    while (++request->inquiry.plugin < plugins_count()) {
+    for (; request->inquiry.plugin < plugins_count(); request->inquiry.plugin++) {
         const struct plugin_line *line = plugin_line(request->inquiry.plugin);
         struct refusal refusal;
         char reason[REASON_BYTES];
         if (line->resource != RESOURCE_CPU || (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0))
             continue;
-        if (!may_ask(request)) {
-            request->inquiry.plugin--;
-            return WAIT;
-        }
+        if (!may_ask(request))
+            return NOT_ITS_TURN;
         request->inquiry.tries = 0;
         if (!guard_can_enforce(request->inquiry.plugin, &request->spec, reason)) {
             refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, true);
@@ -229,14 +249,15 @@ static enum next ask_for_cpu(struct request *request)
                 acl_release(&request->inquiry.hold); /* nobody is refused for what is only asked */
             /* A plan that others have to judge must not be in the plugin's books before they have. */
             request->inquiry.commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->inquiry.plugin);
-            return ask_for_offer(request);
+            return CPU_IS_NEXT;
         }
         refusal_keep_denial(request, &refusal, reason);
         if (request->inquiry.ceiling > 0 && (request->inquiry.ceiling < request->spec.runtime || request->spec.runtime < request->inquiry.least))
             return probe(request, runtime_to_probe(request));
     }
     request->inquiry.probed = 0;
-    return request->inquiry.partial == NULL ? refuse(request) : consult(request, request->inquiry.partial);
+    request->hearing.offer = request->inquiry.partial;
+    return request->inquiry.partial == NULL ? NO_PLUGIN_LEFT : PART_IS_LEFT;
 }
 
 static void drop_partial(struct request *request)
@@ -249,60 +270,61 @@ static void drop_partial(struct request *request)
 }
 
 /* The plugin's offer cannot be taken: it is as if it had not been asked. */
-static enum next turn_down(struct request *request, struct grant *grant, bool committed)
+static enum step_result turn_down(struct request *request, struct grant *grant, bool committed)
 {
     if (committed)
         grant_forget_plan(request->reservation, request->inquiry.plugin);
     acl_release(&request->inquiry.hold);
     grant_free(grant);
-    return ASK;
+    return SAYS_NO;
 }
 
 /* Another plugin's task on a shared CPU may have crossed with the answer: by now this one has heard of it and
  * is asked again. A second time it is a lie. */
-static enum next overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
+static enum step_result overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
 {
-    enum next next = turn_down(request, grant, committed);
+    const enum step_result no = turn_down(request, grant, committed);
     request_event(request, "ledger", "refused", request->inquiry.plugin, reason);
     if (!request->inquiry.retried) {
         request->inquiry.retried = true;
-        request->inquiry.plugin--;
-    } else if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
+        return CROSSED;
+    }
+    if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
         refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
     } else {
         plugin_fail(request->inquiry.plugin, reason);
         refusal_note_no(request, request->inquiry.plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
     }
-    return next;
+    return no;
 }
 
 /* Every test is passed: of a dry run the neighbours forget what they have judged, and no book has heard of it. */
-static enum next would_schedule(struct request *request)
+static enum step_result would_schedule(struct request *request)
 {
     struct grant *grant = request->inquiry.partial;
     if (grant->plugin != NO_PLUGIN)
         neighbours_forget(request, grant);
     if (is_tried(request) && trial_passes(request)) {
         drop_partial(request);
-        return ASK;
+        return TRIAL_IS_OVER;
     }
     grant->holdings = request->inquiry.holdings;
     request->inquiry.holdings = NULL;
     request->outcome.would_grant = grant;
     say(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing", grant_plugin_name(grant), is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
-    return ANSWER;
+    return DECIDED;
 }
 
-static enum next schedule(struct request *request)
+enum step_result inquiry_schedule(struct request *request)
 {
     const struct grant *grant = request->inquiry.partial;
     if (request->spec.dry_run)
         return would_schedule(request);
-    return wait_for_plugin(request, STEP_SCHEDULE, plugin_schedule(grant->plugin, request->reservation->task, grant));
+    return wait_for_plugin(request, plugin_schedule(grant->plugin, request->reservation->task, grant));
 }
 
 /* The plugin's plan has passed every check. */
-static enum next take_offer(struct request *request, struct grant *grant, enum answer answer, bool committed)
+static enum step_result take_offer(struct request *request, struct grant *grant, enum answer answer, bool committed)
 {
     grant->charge = request->inquiry.hold;
     request->inquiry.hold = (struct charge){0};
@@ -311,19 +333,19 @@ static enum next take_offer(struct request *request, struct grant *grant, enum a
     if (answer == ANSWER_PARTIAL && request->inquiry.partial != NULL) { /* the first that said partial wins */
         acl_release(&grant->charge);
         grant_free(grant);
-        return ASK;
+        return OFFERED_A_PART;
     }
     /* Charged so far is only what goes beyond the partial offer, which is given up now. */
     if (request->inquiry.partial != NULL)
         acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
     request->inquiry.partial = grant;
-    return answer == ANSWER_PARTIAL ? ASK : schedule(request);
+    return answer == ANSWER_PARTIAL ? OFFERED_A_PART : AGREED;
 }
 
 /* ---- what the neighbours said ---- */
 
-static enum next probe_judged(struct request *request, struct grant *offer)
+static enum step_result probe_judged(struct request *request, struct grant *offer)
 {
     neighbours_forget(request, offer);
     grant_free(offer);
@@ -331,10 +353,10 @@ static enum next probe_judged(struct request *request, struct grant *offer)
         request->refusals.nearest = request->inquiry.probed;
     else if (request->hearing.bearable > request->refusals.nearest && request->hearing.bearable < request->inquiry.probed)
         return probe(request, request->hearing.bearable);
-    return ASK;
+    return SAYS_NO;
 }
 
-static enum next objected(struct request *request, struct grant *offer)
+static enum step_result objected(struct request *request, struct grant *offer)
 {
     int plugin = offer->plugin;
     uint64_t bearable = request->hearing.bearable < offer->plan.runtime ? request->hearing.bearable : 0;
@@ -344,7 +366,7 @@ static enum next objected(struct request *request, struct grant *offer)
     if (!partial && bearable != 0 && bearable >= request->spec.runtime && request->inquiry.tries++ < TRIES_MAX) {
         grant_free(offer);
         request->inquiry.ceiling = bearable;
-        return ask_for_offer(request);
+        return LESS_IS_ENOUGH;
     }
     note_objection(request, plugin);
     if (partial) { /* those behind it are asked again: their offers were not kept */
@@ -353,12 +375,12 @@ static enum next objected(struct request *request, struct grant *offer)
         request->inquiry.ceiling = UINT64_MAX;
     } else
         (void)turn_down(request, offer, false);
-    return bearable == 0 ? ASK : probe(request, bearable);
+    return bearable == 0 ? SAYS_NO : probe(request, bearable);
 }
 
 /* The sum of all lines on a CPU, which a plugin that runs above the others need not know. But it may have: another
  * plugin's task may have crossed with its answer, and then it has to be asked again. */
-static enum next too_much(struct request *request, struct grant *offer, const char *reason)
+static enum step_result too_much(struct request *request, struct grant *offer, const char *reason)
 {
     bool fresh = offer != request->inquiry.partial && request->inquiry.probed == 0;
     request->hearing.objector = offer->plugin;
@@ -368,12 +390,12 @@ static enum next too_much(struct request *request, struct grant *offer, const ch
     if (!fresh || request->inquiry.retried)
         return request->inquiry.probed != 0 ? probe_judged(request, offer) : objected(request, offer);
     request->inquiry.retried = true;
-    request->inquiry.plugin--;
     neighbours_forget(request, offer);
-    return turn_down(request, offer, false);
+    (void)turn_down(request, offer, false);
+    return CROSSED;
 }
 
-static enum next decide(struct request *request)
+static enum step_result decide(struct request *request)
 {
     struct grant *offer = request->hearing.offer;
     char reason[REASON_BYTES];
@@ -383,16 +405,21 @@ static enum next decide(struct request *request)
         return probe_judged(request, offer);
     if (request->hearing.objector >= 0)
         return objected(request, offer);
-    return offer == request->inquiry.partial ? schedule(request) : take_offer(request, offer, ANSWER_OK, false);
+    return offer == request->inquiry.partial ? AGREED : take_offer(request, offer, ANSWER_OK, false);
 }
 
 /* Only offers that are in no books: those that may be judged are not committed at once. */
-static enum next consult(struct request *request, struct grant *offer)
+enum step_result inquiry_hear(struct request *request)
 {
-    return neighbours_ask(request, offer) ? WAIT : decide(request);
+    return neighbours_ask(request) ? IN_PROGRESS : decide(request);
 }
 
-static enum next accept_answered(struct request *request, const struct plugin_event *event)
+enum step_result inquiry_heard(struct request *request, const struct plugin_event *event)
+{
+    return neighbour_answered(request, event) ? IN_PROGRESS : decide(request);
+}
+
+enum step_result inquiry_answered(struct request *request, const struct plugin_event *event)
 {
     int plugin = request->inquiry.plugin;
     char reason[REASON_BYTES];
@@ -400,8 +427,8 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
         uint64_t nearest = event->nearest < request->inquiry.ceiling ? event->nearest : request->inquiry.ceiling;
         nearest = nearest < request->inquiry.least ? 0 : nearest;
         refusal_note_no(request, plugin, event->answer, event->reason, request->inquiry.commit ? nearest : 0, event->never);
-        enum next next = turn_down(request, NULL, false);
-        return request->inquiry.commit || nearest == 0 ? next : probe(request, nearest); /* would its priority pass? */
+        const enum step_result no = turn_down(request, NULL, false);
+        return request->inquiry.commit || nearest == 0 ? no : probe(request, nearest); /* would its priority pass? */
     }
     if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan, reason)) {
         request_event(request, "ledger", "refused", plugin, reason);
@@ -428,11 +455,11 @@ static enum next accept_answered(struct request *request, const struct plugin_ev
     }
     refusal_add_reply(request, plugin, event->answer, event->reason);
     if (event->answer == ANSWER_OK && !committed)
-        return consult(request, grant);
+        return let_neighbours_judge(request, grant);
     return take_offer(request, grant, event->answer, committed);
 }
 
-static enum next schedule_answered(struct request *request, const struct plugin_event *event)
+enum step_result inquiry_scheduled(struct request *request, const struct plugin_event *event)
 {
     struct grant *grant = request->inquiry.partial;
     const char *name = plugin_line(grant->plugin)->name;
@@ -449,56 +476,29 @@ static enum next schedule_answered(struct request *request, const struct plugin_
     say(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
     blame(request, name, scheduled ? WHY_FULL : WHY_RESTARTING, false);
     drop_partial(request);
-    return ANSWER;
+    return DECIDED;
 }
 
 /* All that it claims is held, or is let in, and none of it is CPU time. */
-static enum next grant_without_cpu(struct request *request)
+static enum step_result grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;
     const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->inquiry.holdings, .background = request->inquiry.background};
     if (attachment != NULL && (attachment->scheduled || !shares_take_thread(&left))) {
         say(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
         blame(request, "broker", WHY_STILL_ATTACHED, true);
-        return ANSWER;
+        return DECIDED;
     }
     struct grant *grant = make_grant(request, NO_PLUGIN, &(struct attributes){0});
     if (!request->spec.dry_run)
         return commit(request, grant);
     request->inquiry.partial = grant;
-    return would_schedule(request);
+    return AGREED;
 }
 
-static enum next ask_for_what_is_next(struct request *request)
+enum step_result inquiry_choose(struct request *request)
 {
     if (request->inquiry.claim != NULL)
-        return claims_ask(request);
-    return spec_claims_cpu(&request->spec) ? ask_for_cpu(request) : grant_without_cpu(request);
-}
-
-enum next ask_next(struct request *request)
-{
-    trial_enter(request);
-    const enum next next = ask_for_what_is_next(request);
-    trial_leave();
-    return next;
-}
-
-static enum next take_answer(struct request *request, enum step step, const struct plugin_event *event)
-{
-    if (step == STEP_CLAIM)
-        return claim_answered(request, event);
-    if (step == STEP_PROBE)
-        return probe_answered(request, event);
-    if (step == STEP_JUDGE)
-        return neighbour_answered(request, event) ? WAIT : decide(request);
-    return step == STEP_SCHEDULE ? schedule_answered(request, event) : accept_answered(request, event);
-}
-
-enum next plugin_answered(struct request *request, enum step step, const struct plugin_event *event)
-{
-    trial_enter(request);
-    const enum next next = take_answer(request, step, event);
-    trial_leave();
-    return next;
+        return claims_choose(request);
+    return spec_claims_cpu(&request->spec) ? choose_for_cpu(request) : grant_without_cpu(request);
 }

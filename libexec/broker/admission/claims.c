@@ -35,26 +35,26 @@ static bool is_off(struct request *request)
     return why[0] != '\0';
 }
 
-static enum next refuse(struct request *request)
+enum step_result claims_refuse(struct request *request)
 {
     if (is_tried(request))
         return trial_fails(request);
     const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_capacity_take_back(request);
     if (taken == TAKEN_LATER)
-        return WAIT;
+        return MUST_WAIT;
     if (taken == TAKEN_NOTHING) {
         refusal_say(request, request->inquiry.claim->resource);
-        return ANSWER;
+        return DECIDED;
     }
     refusal_clear(request);
-    return ASK;
+    return CLAIM_AGAIN;
 }
 
 /* Without a guarantee no plugin is asked and nothing is held: a line has to be there, and the rules have to let its user in. */
-static enum next ask_for_background(struct request *request)
+static enum step_result let_in(struct request *request)
 {
     char reason[REASON_BYTES];
-    while (++request->inquiry.plugin < plugins_count()) {
+    for (; request->inquiry.plugin < plugins_count(); request->inquiry.plugin++) {
         struct refusal refusal = {0};
         if (!may_be_asked(request->inquiry.claim, request->inquiry.plugin) || is_off(request))
             continue;
@@ -62,50 +62,50 @@ static enum next ask_for_background(struct request *request)
             request->inquiry.background |= UINT64_C(1) << request->inquiry.plugin;
             request->inquiry.claim = request->inquiry.claim->next;
             refusal_clear(request);
-            return ASK;
+            return HELD;
         }
         refusal_keep_denial(request, &refusal, reason);
     }
     refusal_say(request, request->inquiry.claim->resource);
-    return ANSWER;
+    return DECIDED;
 }
 
-static enum next ask(struct request *request)
+enum step_result claims_ask(struct request *request)
 {
     trial_tell(request->inquiry.plugin);
     const uint64_t id = plugin_accept(request->inquiry.plugin, request->reservation->task, &request->spec, request->inquiry.ceiling, false);
     trial_tell_back(request->inquiry.plugin);
-    return wait_for_plugin(request, STEP_CLAIM, id);
+    return wait_for_plugin(request, id);
 }
 
-enum next claims_ask(struct request *request)
+enum step_result claims_choose(struct request *request)
 {
     const struct claim *claim = request->inquiry.claim;
     char reason[REASON_BYTES];
     if (claim->background)
-        return ask_for_background(request);
+        return let_in(request);
     if (!turn_take(request))
-        return WAIT;
-    while (++request->inquiry.plugin < plugins_count()) {
+        return NOT_ITS_TURN;
+    for (; request->inquiry.plugin < plugins_count(); request->inquiry.plugin++) {
         struct refusal refusal = {0};
         if (!may_be_asked(claim, request->inquiry.plugin) || is_off(request))
             continue;
         if (acl_check_claim(rules, request->reservation->user->account, request->inquiry.plugin, claim, charged_already(request, request->inquiry.plugin), &request->inquiry.hold,
                             &request->inquiry.ceiling, &refusal, reason))
-            return ask(request);
+            return CLAIM_IS_NEXT;
         refusal_keep_denial(request, &refusal, reason);
         const uint64_t allowed = claim_within(claim, request->inquiry.ceiling);
         request->refusals.nearest = allowed > request->refusals.nearest ? allowed : request->refusals.nearest;
     }
-    return refuse(request);
+    return NO_PLUGIN_LEFT;
 }
 
-static enum next turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)
+static enum step_result turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)
 {
     const uint64_t allowed = claim_within(request->inquiry.claim, request->inquiry.ceiling);
     acl_release(&request->inquiry.hold);
     refusal_note_no(request, request->inquiry.plugin, answer, reason, nearest < allowed ? nearest : allowed, never);
-    return ASK;
+    return SAYS_NO;
 }
 
 /* In the order of the claims. */
@@ -130,7 +130,7 @@ static void hold(struct request *request, struct holding *holding)
     refusal_clear(request);
 }
 
-enum next claim_answered(struct request *request, const struct plugin_event *event)
+enum step_result claims_answered(struct request *request, const struct plugin_event *event)
 {
     char reason[REASON_BYTES];
     uint64_t left;
@@ -146,5 +146,5 @@ enum next claim_answered(struct request *request, const struct plugin_event *eve
     }
     refusal_add_reply(request, request->inquiry.plugin, event->answer, event->reason);
     hold(request, holding);
-    return ASK;
+    return HELD;
 }

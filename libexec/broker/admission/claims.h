@@ -7,8 +7,15 @@
 #include "plugins.h"
 #include "request.h"
 
-/* Goes on with request->inquiry.claim; NULL there, and ASK, when all are held. */
-enum next claims_ask(struct request *request);
-enum next claim_answered(struct request *request, const struct plugin_event *event);
+/* Looks for the plugin that is to be asked for request->inquiry.claim, from inquiry.plugin on. HELD: it is let in without a guarantee, and nobody has to be
+ * asked. */
+enum step_result claims_choose(struct request *request);
+
+/* Asks it, and takes its answer. */
+enum step_result claims_ask(struct request *request);
+enum step_result claims_answered(struct request *request, const struct plugin_event *event);
+
+/* No plugin is left that would take the claim. */
+enum step_result claims_refuse(struct request *request);
 
 #endif

@@ -17,7 +17,7 @@ static void judge(struct request *request)
     if (is_tried(request))
         load_as_before(request->reservation, request->hearing.judge);
     trial_tell_back(request->hearing.judge);
-    (void)wait_for_plugin(request, STEP_JUDGE, id);
+    (void)wait_for_plugin(request, id);
 }
 
 /* All are asked, also after a no: the least of what they could bear is what all could. */
@@ -32,9 +32,8 @@ static bool ask_next(struct request *request)
     return false;
 }
 
-bool neighbours_ask(struct request *request, struct grant *offer)
+bool neighbours_ask(struct request *request)
 {
-    request->hearing.offer = offer;
     request->hearing.judge = request->hearing.objector = -1;
     request->hearing.never = false;
     request->hearing.bearable = UINT64_MAX;

@@ -7,7 +7,7 @@
 
 /* Asks the first, or the next after this answer. False: all have been asked about request->hearing.offer, and
  * request->hearing.objector tells whether one of them said no. */
-bool neighbours_ask(struct request *request, struct grant *offer);
+bool neighbours_ask(struct request *request);
 bool neighbour_answered(struct request *request, const struct plugin_event *event);
 
 /* What they have noted will not be: they hear again what is. */

@@ -146,7 +146,8 @@ void refusal_say(struct request *request, enum resource resource)
 
 void refusal_clear(struct request *request)
 {
-    request->inquiry.plugin = request->refusals.no.plugin = -1;
+    request->inquiry.plugin = 0;
+    request->refusals.no.plugin = -1;
     request->refusals.denial.is_there = request->refusals.no.never = false;
     request->refusals.nearest = 0;
 }

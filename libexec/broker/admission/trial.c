@@ -79,11 +79,11 @@ static bool is_anybody_left_out(const struct request *request)
     return reservation != NULL;
 }
 
-enum next trial_fails(struct request *request)
+enum step_result trial_fails(struct request *request)
 {
     request->spare.trial = TRIAL_FAILED;
     end(request);
-    return is_anybody_left_out(request) && zero_lag_wait_for_a_moment(request) ? WAIT : ASK;
+    return is_anybody_left_out(request) && zero_lag_wait_for_a_moment(request) ? MUST_WAIT : TRIAL_IS_OVER;
 }
 
 /* ---- as if ---- */

@@ -13,8 +13,8 @@ bool is_tried(const struct request *request);
 /* True: it is asked again, to be granted. False: its owner asked for a dry run as well, and it is answered. */
 bool trial_passes(struct request *request);
 
-/* WAIT: somebody who is being changed was left out, and it is tried again in a moment. */
-enum next trial_fails(struct request *request);
+/* MUST_WAIT: somebody who is being changed was left out, and it is tried again in a moment. */
+enum step_result trial_fails(struct request *request);
 
 /* Between the two the books are as if. Nothing is done for a request that is not tried. */
 void trial_enter(const struct request *request);

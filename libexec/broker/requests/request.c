@@ -21,20 +21,18 @@
 
 static struct request *asked_plugins, *asked_helper;
 
-enum next wait_for_plugin(struct request *request, enum step step, uint64_t id)
+enum step_result wait_for_plugin(struct request *request, uint64_t id)
 {
-    request->step = step;
     request->answer_id = id;
     HASH_ADD(hh, asked_plugins, answer_id, sizeof request->answer_id, request);
-    return WAIT;
+    return IN_PROGRESS;
 }
 
-enum next wait_for_helper(struct request *request, enum step step, uint64_t id)
+enum step_result wait_for_helper(struct request *request, uint64_t id)
 {
-    request->step = step;
     request->answer_id = id;
     HASH_ADD(hh, asked_helper, answer_id, sizeof request->answer_id, request);
-    return WAIT;
+    return IN_PROGRESS;
 }
 
 /* ---- turns ---- */
@@ -86,32 +84,31 @@ struct request *turn_next(void)
 
 /* ---- answers that are waited for ---- */
 
-static struct request *take(struct request **table, uint64_t id, enum step *step)
+static struct request *take(struct request **table, uint64_t id)
 {
     struct request *request;
     HASH_FIND(hh, *table, &id, sizeof id, request);
     if (request != NULL) {
         HASH_DEL(*table, request);
-        *step = request->step;
-        request->step = STEP_NOTHING;
+        request->answer_id = 0;
     }
     return request;
 }
 
-struct request *take_waiting_for_plugin(uint64_t id, enum step *step)
+struct request *take_waiting_for_plugin(uint64_t id)
 {
-    return take(&asked_plugins, id, step);
+    return take(&asked_plugins, id);
 }
 
-struct request *take_waiting_for_helper(uint64_t id, enum step *step)
+struct request *take_waiting_for_helper(uint64_t id)
 {
-    return take(&asked_helper, id, step);
+    return take(&asked_helper, id);
 }
 
 bool is_being_detached(const struct reservation *reservation)
 {
     const struct request *request = reservation->request;
-    return request != NULL && (request->step == STEP_DETACH || (request->step == STEP_ZERO_LAG && request->wait.then == DETACH_ON));
+    return request != NULL && ((request->step == STEP_DETACH && request->answer_id != 0) || request->step == STEP_LEAVE);
 }
 
 struct request *request_begin(struct reservation *reservation, enum kind kind)
@@ -122,7 +119,7 @@ struct request *request_begin(struct reservation *reservation, enum kind kind)
     queue_begin(request->queue);
     request->outcome.kind = kind;
     request->started = monotonic_now();
-    request->inquiry.plugin = request->refusals.no.plugin = -1;
+    request->refusals.no.plugin = -1;
     request->inquiry.removals = ledger_removals();
     reservation->request = request;
     reservation->news &= ~NEWS_OF_FILES;

@@ -7,28 +7,68 @@
 #include "plugins.h"
 #include "reservation.h"
 
-/* What a request waits for, in the order in which it may have to; NOTHING: it is at work, or waits for its turn.
- *
- *                                   ┌──────── asked again ─────────┐
- *                                   ▼                              │
- *     ACCOUNT ──► CLAIM, each ──► ACCEPT ──► PROBE ──► JUDGE ──► SCHEDULE ──► SHAPE ──► DETACH ──► APPLY ──► BIND ──► its answer
- *                                   │ of each plugin, until one takes it        │          │
- *                                   └─────────────────► ZERO_LAG ◄──────────────┴──────────┘
- *
- * ACCOUNT: who is it? CLAIM, ACCEPT: can the plugin serve it? PROBE: or another runtime? JUDGE: can the neighbours bear it? SCHEDULE: the
- * plugin takes it into its books. DETACH, APPLY: the attach helper. SHARE, BIND: the helpers of networks and disks, where a share of one is granted. ZERO_LAG: until use is paid back; then it goes on with `then`. */
-enum step { STEP_NOTHING, STEP_ACCOUNT, STEP_CLAIM, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_SCHEDULE, STEP_SHARE, STEP_DETACH, STEP_APPLY, STEP_BIND, STEP_ZERO_LAG };
+/* Where a request is: pipeline.c draws what follows what, and is the only one that changes this. */
+enum step {
+    STEP_BEGUN,       /* reconcile.c has looked at the reservation's files */
+    STEP_ACCOUNT,     /* is the owner known, and may they reserve anything? */
+    STEP_CHOOSE,      /* which plugin may be asked: for the next claim, or for CPU time? */
+    STEP_TURN,        /* waits until no other request is judged by neighbours */
+    STEP_CLAIM,       /* the plugin is asked for the claim */
+    STEP_ACCEPT,      /* the plugin is asked for CPU time */
+    STEP_PROBE,       /* the plugin is asked for another runtime */
+    STEP_JUDGE,       /* the neighbours are asked about the plugin's offer */
+    STEP_NEXT_PLUGIN, /* the plugin has had its say */
+    STEP_SCHEDULE,    /* the plugin takes its offer into its books */
+    STEP_REFUSED,     /* no plugin is left: is there anything else to try? */
+    STEP_ROOM,        /* waits until others have given something back */
+    STEP_ROUND,       /* something has come free: all plugins are asked again */
+    STEP_ENFORCE,     /* the grant is in the books: which thread is attached, and which should be? */
+    STEP_SHARE,       /* the helper of a network or disk makes a share of it */
+    STEP_DEBT,        /* waits until the thread may be attached: use is paid back, or the thread has runtime again */
+    STEP_RECORD,      /* the journal first */
+    STEP_APPLY,       /* the attach helper makes the thread real-time */
+    STEP_BIND,        /* the helper of a network or disk binds the thread to the share */
+    STEP_DETACH,      /* the attach helper makes the thread what it was before */
+    STEP_LEAVE,       /* waits until the thread can leave its domain */
+    STEP_ANSWER, STEP_RELEASE, STEP_LOOK_AGAIN, /* the ends: the verdict; nothing is left; the broker alone wanted it, and looks once more */
+    STEPS
+};
 
-/* What a stage wants to happen next; dispatch.c does it. LOOK_AGAIN: nobody asked for this, and it is not to be had any more.
- * DETACH_ON: the thread is ordinary, and can leave its domain now. */
-enum next { WAIT, ASK, ENFORCE, ANSWER, RELEASED, LOOK_AGAIN, DETACH_ON };
+/* What has come of a step. */
+enum step_result {
+    IN_PROGRESS, /* nothing yet: it waits for an answer, an account, its turn or a time */
+    DONE,        /* what the step is for */
+    DECIDED,     /* request->outcome is the answer */
+
+    SPEC_IS_NEW, MORE_IS_WANTED, THREAD_IS_NAMED, THREAD_IS_KNOWN, SPEC_IS_GONE, /* BEGUN: the files ask for this */
+    LET_GO,          /* the attached thread is to be detached */
+
+    CLAIM_IS_NEXT, CPU_IS_NEXT, PART_IS_LEFT, NO_PLUGIN_LEFT, NOT_ITS_TURN, /* CHOOSE: the plugin is asked for that; only a part was offered; ... */
+    HELD,            /* the claim is */
+    CLAIM_AGAIN,     /* others have given something up for the claim: its plugins are asked again */
+    SAYS_NO,         /* the plugin, a rule or a neighbour */
+    OFFERED,         /* and the neighbours have to agree */
+    OFFERED_A_PART,  /* other plugins may offer all */
+    OTHER_RUNTIME,   /* inquiry.probed may pass */
+    LESS_IS_ENOUGH,  /* within inquiry.ceiling the neighbours would agree */
+    CROSSED,         /* the answer crossed with another plugin's task: the same plugin is asked again, once */
+    AGREED,          /* the neighbours do */
+    GRANTED,         /* in all books */
+    TRIAL_IS_OVER,   /* trial.h */
+    CAME_FREE,       /* something of what others held */
+    MUST_WAIT,       /* request->wait has the time */
+
+    SHARE_IS_DUE, NO_CPU_TIME, AWAKE, /* ENFORCE; RECORD: nothing to schedule; APPLY: the thread has woken meanwhile */
+    HAS_ENDED,       /* the thread, and nobody but the broker has asked */
+    STEP_RESULTS
+};
 
 /* What is tried for the request: claim after claim, and plugin after plugin. Only admission/ changes this. */
 struct inquiry {
     const struct claim *claim;  /* the next claim on another resource than CPU time; NULL: all are held */
     struct holding *holdings;   /* what is held by now */
     uint64_t background;        /* a bit for each line that lets the reservation in without a guarantee */
-    int plugin;                 /* the plugin that is asked; -1 before the first */
+    int plugin;                 /* the plugin that is asked, or is the next to be */
     bool retried;               /* this plugin has been asked a second time, because its answer had crossed with another plugin's task */
     bool commit;                /* this plugin takes what it accepts into its books at once */
     uint64_t least, ceiling;    /* the rules' bounds on the runtime, for this plugin */
@@ -90,7 +130,6 @@ struct activation {
 /* The request waits for a time: requests/zero-lag-wait.c. */
 struct wait {
     struct timer timer;
-    enum next then;
     bool has_said_so;           /* to the owner */
     bool patient;               /* it has waited for what others give back */
     int moments;                /* how often it has waited for others' requests */
@@ -102,7 +141,7 @@ struct request {
     struct queue *queue;        /* the queue of its user */
     struct outcome outcome;     /* what is answered */
     enum step step;
-    uint64_t answer_id;         /* from CLAIM to BIND */
+    uint64_t answer_id;         /* of a plugin or helper; 0: none is awaited */
     int64_t started;
     struct file json, tid;      /* as they were seen */
     struct spec spec;           /* what is asked for */
@@ -136,7 +175,7 @@ bool turn_take(struct request *request);
 bool turn_pass(struct request *request);
 void turn_end(const struct request *request);
 
-/* The request whose turn has come, to go on with ASK; NULL when there is none. */
+/* The request whose turn has come; NULL when there is none. */
 struct request *turn_next(void);
 bool turn_is_due(void);
 
@@ -156,12 +195,12 @@ bool request_record(struct request *request);
 /* NAME.json was written, or touched. */
 bool request_is_about_its_file(const struct request *request);
 
-/* Both return WAIT. */
-enum next wait_for_plugin(struct request *request, enum step step, uint64_t id);
-enum next wait_for_helper(struct request *request, enum step step, uint64_t id);
+/* Both return IN_PROGRESS. */
+enum step_result wait_for_plugin(struct request *request, uint64_t id);
+enum step_result wait_for_helper(struct request *request, uint64_t id);
 
-/* The request that waits for this answer, and what it has waited for; NULL when nobody does. */
-struct request *take_waiting_for_plugin(uint64_t id, enum step *step);
-struct request *take_waiting_for_helper(uint64_t id, enum step *step);
+/* The request that waits for this answer; NULL when none does. */
+struct request *take_waiting_for_plugin(uint64_t id);
+struct request *take_waiting_for_helper(uint64_t id);
 
 #endif

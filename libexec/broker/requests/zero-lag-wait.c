@@ -13,26 +13,23 @@ void zero_lag_wait_prepare(void (*whom)(struct request *request))
 static void over(struct timer *timer)
 {
     struct request *request = container_of(timer, struct request, wait.timer);
-    request->step = STEP_NOTHING;
     go_on(request);
 }
 
 /* Nobody else has to wait for his turn meanwhile. If the kernel then refuses a change that had one, the grant before comes back if
  * the sums hold, as for plugins that take no turns. */
-static void wait_until(struct request *request, int64_t until, enum next then)
+static void wait_until(struct request *request, int64_t until)
 {
     turn_end(request);
-    request->wait.then = then;
-    request->step = STEP_ZERO_LAG;
     request->wait.timer.due = over;
     timer_set(&request->wait.timer, until);
 }
 
-bool zero_lag_wait_waits(struct request *request, enum next then)
+bool zero_lag_wait_waits(struct request *request)
 {
     if (request->reservation->zero_lag <= monotonic_now())
         return false;
-    wait_until(request, request->reservation->zero_lag, then);
+    wait_until(request, request->reservation->zero_lag);
     return true;
 }
 
@@ -52,7 +49,7 @@ bool zero_lag_wait_may_help(struct request *request)
     if (request->wait.patient || needed == 0 || debt_sum(by_quota) < needed)
         return false;
     request->wait.patient = true;
-    wait_until(request, debt_last(by_quota) + 1, ASK); /* when it has been given back */
+    wait_until(request, debt_last(by_quota) + 1); /* when it has been given back */
     return true;
 }
 
@@ -62,13 +59,13 @@ bool zero_lag_wait_for_a_moment(struct request *request)
     const int64_t moment = 10000000; /* ns */
     if (request->wait.moments++ >= MOMENTS)
         return false;
-    wait_until(request, monotonic_now() + moment, ASK);
+    wait_until(request, monotonic_now() + moment);
     return true;
 }
 
 bool zero_lag_wait_cancel(struct request *request)
 {
-    if (request->step != STEP_ZERO_LAG || request->wait.then == DETACH_ON || (request->wait.then != ASK && request->outcome.kind != ATTACH))
+    if (request->step != STEP_ROOM && (request->step != STEP_DEBT || request->outcome.kind != ATTACH))
         return false;
     timer_end(&request->wait.timer);
     request_drop(request);

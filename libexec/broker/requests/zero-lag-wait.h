@@ -4,11 +4,11 @@
 
 #include "request.h"
 
-/* Who goes on with those that have waited, at request->wait.then. */
+/* Whom to tell of requests that have waited. */
 void zero_lag_wait_prepare(void (*whom)(struct request *request));
 
 /* True: the request waits until the 0-lag time of the reservation. */
-bool zero_lag_wait_waits(struct request *request, enum next then);
+bool zero_lag_wait_waits(struct request *request);
 
 /* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it
  * waits for that, once. */

@@ -12,11 +12,12 @@
 #include "fatal.h"
 #include "guard.h"
 #include "placement.h"
-#include "reconcile.h"
 #include "allocators.h"
 #include "logging.h"
 #include "names.h"
 #include "dispatch.h"
+#include "owner.h"
+#include "pipeline.h"
 #include "place.h"
 #include "plugins.h"
 #include "privileges.h"
@@ -46,7 +47,7 @@ static const struct reader_events reader_events = {
 static void account_known(struct account *account)
 {
     directories_of(account);
-    reconcile_account_known(account);
+    pipeline_account_known(account);
 }
 
 static void log_program(const char *plugin, const char *decision, const char *sentence)
@@ -155,7 +156,7 @@ void start(const struct options *options, int lock)
 {
     char reason[REASON_BYTES];
     event_echo(options->foreground);
-    reconcile_drain(spool_is_draining());
+    owner_drain(spool_is_draining());
     allow_descriptors();
     outrank_grants();
     placement_choose();
