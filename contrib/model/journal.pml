@@ -118,7 +118,7 @@ inline tell(what, r)
     od
 }
 
-/* libexec/broker/activation/apply-grant.c enforcing_detach; libexec/broker/threads/attach.c attach_restore */
+/* libexec/broker/activation/apply-grant.c apply_grant_detach; libexec/broker/threads/attach.c attach_restore */
 inline put_back(r)
 {
     tell(RESTORE, r);
@@ -131,7 +131,7 @@ inline unbook(r)
     atomic { granted[r] = false; used-- }
 }
 
-/* libexec/broker/activation/apply-grant.c look_at_target, enforcing_record, enforcing_apply, enforcing_applied and no_thread */
+/* libexec/broker/activation/apply-grant.c look_at_target, apply_grant_record, apply_grant_apply, apply_grant_applied and no_thread */
 inline create(r)
 {
     if

@@ -145,12 +145,12 @@ void dispatch_files(struct user *user, const char *name, struct snapshot *snapsh
     reservation_queue(reservation);
 }
 
-void dispatch_news(struct user *user, const char *name)
+void dispatch_changed(struct user *user, const char *name)
 {
     struct reservation *reservation = reservation_find(user, name, false);
     if (reservation == NULL || reservation->snapshot == NULL)
         return;
-    reservation->expected = EXPECT_NEWS;
+    reservation->expected = EXPECT_CHANGES;
     if (reservation->request != NULL)
         reconcile_examine(reservation);
 }

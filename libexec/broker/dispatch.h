@@ -21,7 +21,7 @@ void dispatch_helper_event(const struct helper_event *event);
 
 /* What readers tell of files (readers.h). */
 void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json);
-void dispatch_news(struct user *user, const char *name);
+void dispatch_changed(struct user *user, const char *name);
 void order_unwritten(struct user *user, const char *name, const char *request, const char *reason);
 void order_odd(struct user *user, const char *name);
 void order_overflow(struct user *user);

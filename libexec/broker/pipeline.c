@@ -61,8 +61,8 @@ void pipeline_end_snapshot(struct reservation *reservation)
 /* After an answer: what is news is told by the reader without being asked. */
 static void examine_grant(struct reservation *reservation)
 {
-    if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN || (reservation->news & NEWS_OF_THREAD) != 0 || pipeline_is_to_be_applied_again(reservation) ||
-        ((reservation->news & NEWS_OF_FILES) != 0 && reservation->expected == EXPECT_NOTHING))
+    if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN || (reservation->pending_changes & THREAD_CHANGED) != 0 || pipeline_is_to_be_applied_again(reservation) ||
+        ((reservation->pending_changes & FILES_CHANGED) != 0 && reservation->expected == EXPECT_NOTHING))
         reservation_queue(reservation);
     else
         pipeline_forget_if_empty(reservation);
@@ -135,8 +135,8 @@ static enum ended ended_by(const struct request *request)
 static enum step_result answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    const bool in_vain = was_in_vain(request) || (request->spare.for_more && !spare_capacity_is_news(request));
-    const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->news & NEWS_OF_FILES) == 0 && reservation->grant == NULL &&
+    const bool in_vain = was_in_vain(request) || (request->spare.for_more && !spare_capacity_has_changed(request));
+    const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->pending_changes & FILES_CHANGED) == 0 && reservation->grant == NULL &&
                             reservation->attachment == NULL;
     request->outcome.ended = ended_by(request);
     const bool withdrawn = request->outcome.ended == ENDED_REVOKE && request->outcome.refusal.code == WHY_REVOKED;
@@ -230,7 +230,7 @@ static enum step_result tell_waiting(struct request *request)
     return IN_PROGRESS;
 }
 
-static enum step_result look_again(struct request *request)
+static enum step_result pipeline_look_again(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     request_drop(request);
@@ -239,7 +239,7 @@ static enum step_result look_again(struct request *request)
     return IN_PROGRESS;
 }
 
-static enum step_result wait(struct request *request)
+static enum step_result pipeline_wait(struct request *request)
 {
     (void)request;
     return IN_PROGRESS;
@@ -281,28 +281,28 @@ static const struct {
     bool as_if; /* while the request is tried, the books are as if others had what they need (trial.h) */
 } steps[STEPS] = {
     [STEP_ACCOUNT] = {.begin = owner_look_up},
-    [STEP_CHOOSE] = {.begin = inquiry_choose, .as_if = true},
-    [STEP_TURN] = {.begin = wait},
+    [STEP_CHOOSE] = {.begin = ask_plugins_choose, .as_if = true},
+    [STEP_TURN] = {.begin = pipeline_wait},
     [STEP_CLAIM] = {.begin = claims_ask, .plugin = claims_answered, .as_if = true},
-    [STEP_ACCEPT] = {.begin = inquiry_ask, .plugin = inquiry_answered, .as_if = true},
-    [STEP_PROBE] = {.begin = inquiry_probe, .plugin = inquiry_probe_answered, .as_if = true},
-    [STEP_JUDGE] = {.begin = inquiry_hear, .plugin = inquiry_heard, .as_if = true},
-    [STEP_NEXT_PLUGIN] = {.begin = inquiry_next_plugin},
-    [STEP_SCHEDULE] = {.begin = inquiry_schedule, .plugin = inquiry_scheduled, .as_if = true},
-    [STEP_REFUSED] = {.begin = inquiry_refuse, .as_if = true},
+    [STEP_ACCEPT] = {.begin = ask_plugins_accept, .plugin = ask_plugins_accept_answered, .as_if = true},
+    [STEP_PROBE] = {.begin = ask_plugins_probe, .plugin = ask_plugins_probe_answered, .as_if = true},
+    [STEP_JUDGE] = {.begin = ask_plugins_judge, .plugin = ask_plugins_judged, .as_if = true},
+    [STEP_NEXT_PLUGIN] = {.begin = ask_plugins_next},
+    [STEP_SCHEDULE] = {.begin = ask_plugins_schedule, .plugin = ask_plugins_scheduled, .as_if = true},
+    [STEP_REFUSED] = {.begin = ask_plugins_refuse, .as_if = true},
     [STEP_ROOM] = {.begin = tell_waiting},
-    [STEP_ROUND] = {.begin = inquiry_round},
-    [STEP_ENFORCE] = {.begin = enforcing_look},
-    [STEP_SHARE] = {.begin = enforcing_share, .helper = enforcing_shared},
-    [STEP_DEBT] = {.begin = wait},
-    [STEP_RECORD] = {.begin = enforcing_record},
-    [STEP_APPLY] = {.begin = enforcing_apply, .helper = enforcing_applied},
-    [STEP_BIND] = {.begin = enforcing_bind, .helper = enforcing_bound},
-    [STEP_DETACH] = {.begin = enforcing_detach, .helper = enforcing_detached},
-    [STEP_LEAVE] = {.begin = wait},
+    [STEP_ROUND] = {.begin = ask_plugins_round},
+    [STEP_ENFORCE] = {.begin = apply_grant_compare},
+    [STEP_SHARE] = {.begin = apply_grant_share, .helper = apply_grant_shared},
+    [STEP_DEBT] = {.begin = pipeline_wait},
+    [STEP_RECORD] = {.begin = apply_grant_record},
+    [STEP_APPLY] = {.begin = apply_grant_apply, .helper = apply_grant_applied},
+    [STEP_BIND] = {.begin = apply_grant_bind, .helper = apply_grant_bound},
+    [STEP_DETACH] = {.begin = apply_grant_detach, .helper = apply_grant_detached},
+    [STEP_LEAVE] = {.begin = pipeline_wait},
     [STEP_ANSWER] = {.begin = answer},
     [STEP_RELEASE] = {.begin = released},
-    [STEP_LOOK_AGAIN] = {.begin = look_again},
+    [STEP_LOOK_AGAIN] = {.begin = pipeline_look_again},
 };
 
 /* STEP_BEGUN: there is no such edge. */
@@ -339,7 +339,7 @@ enum step pipeline_follows(enum step step, enum step_result result)
 }
 
 /* Until something has to be waited for, or the request is no more. */
-static void go_on(struct request *request, enum step_result result)
+static void pipeline_go_on(struct request *request, enum step_result result)
 {
     while (result != IN_PROGRESS) {
         const enum step step = follows[request->step][result];
@@ -356,7 +356,7 @@ static void go_on(struct request *request, enum step_result result)
 
 void pipeline_begin(struct request *request, enum step_result asked)
 {
-    go_on(request, asked);
+    pipeline_go_on(request, asked);
 }
 
 void pipeline_account_known(struct account *account)
@@ -364,12 +364,12 @@ void pipeline_account_known(struct account *account)
     struct request *request;
     owner_is_known(account);
     while ((request = owner_next_waiting(account)) != NULL)
-        go_on(request, owner_check(request));
+        pipeline_go_on(request, owner_check(request));
 }
 
 void pipeline_turn_has_come(struct request *request)
 {
-    go_on(request, DONE);
+    pipeline_go_on(request, DONE);
 }
 
 void pipeline_plugin_answered(const struct plugin_event *event)
@@ -380,7 +380,7 @@ void pipeline_plugin_answered(const struct plugin_event *event)
     trial_enter(request);
     const enum step_result result = steps[request->step].plugin(request, event);
     trial_leave();
-    go_on(request, result);
+    pipeline_go_on(request, result);
 }
 
 bool pipeline_helper_answered(const struct helper_event *event)
@@ -390,7 +390,7 @@ bool pipeline_helper_answered(const struct helper_event *event)
         return false;
     if (event->answer == HELPER_OK && event->after > 0)
         debt_in_kernel(monotonic_now() + event->after);
-    go_on(request, steps[request->step].helper(request, event));
+    pipeline_go_on(request, steps[request->step].helper(request, event));
     return true;
 }
 
@@ -398,5 +398,5 @@ void pipeline_has_waited(struct request *request)
 {
     if (request->spare.trial == TRIAL_FAILED)
         request->spare.trial = TRIAL_NONE;
-    go_on(request, DONE);
+    pipeline_go_on(request, DONE);
 }

@@ -54,7 +54,7 @@ void reassign_take(int plugin, const struct plugin_event *event)
             verdict_again(reservation, UPDATE, moved_by_plugin);
         return;
     }
-    if (is_being_detached(reservation))
+    if (request_is_detaching(reservation))
         return;
     adjusting_expect(reservation, attach_adjust(reservation->attachment, reservation->grant), news ? moved_by_plugin : NULL);
 }

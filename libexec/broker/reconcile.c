@@ -29,23 +29,23 @@ struct recovery {
 };
 
 /* The file stays, and is looked at once more: he may be back. */
-static void revoke(struct reservation *reservation)
+static void reconcile_revoked(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
     struct request *request = request_begin(reservation, UPDATE);
     owner_is_no_member(request);
     reservation->state = RESERVATION_OPEN;
-    reservation->news |= NEWS_OF_FILES;
+    reservation->pending_changes |= FILES_CHANGED;
     pipeline_begin(request, reservation->attachment != NULL ? LET_GO : DECIDED);
 }
 
 /* By root's order. Nothing here waits for its owner, or for the owner's files: what is granted is taken back first. */
-static void withdraw(struct reservation *reservation)
+static void reconcile_withdrawn(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
     struct request *request = request_begin(reservation, UPDATE);
-    say(request, ACL_FAIL, "an administrator has revoked it");
-    blame(request, "access", WHY_REVOKED, false);
+    request_answer(request, ACL_FAIL, "an administrator has revoked it");
+    request_refuse(request, "access", WHY_REVOKED, false);
     wait_queue_leave(reservation);
     expiry_until(reservation, 0);
     reservation_end(reservation, ENDED_REVOKE);
@@ -104,16 +104,16 @@ static void judge_json(struct reservation *reservation)
     request->outcome.dry_run = request->json.state != FILE_BAD && request->spec.dry_run;
     reservation_count(reservation);
     if (reservation->state == RESERVATION_OVER_LIMIT) {
-        say(request, ACL_FAIL, "you have %d specs already, the most that a user may have here", max_specs);
-        blame(request, "broker", WHY_TOO_MANY_SPECS, false);
+        request_answer(request, ACL_FAIL, "you have %d specs already, the most that a user may have here", max_specs);
+        request_refuse(request, "broker", WHY_TOO_MANY_SPECS, false);
     } else if (request->json.state == FILE_BAD)
-        say(request, BAD_SPEC, "%s", request->json.reason);
+        request_answer(request, BAD_SPEC, "%s", request->json.reason);
     else {
         request->has_spec = true;
         keep_thread(reservation, &request->spec);
         if (request->spec.waits && waits_behind(reservation) != NULL) {
-            say(request, SCHEDULE_FAIL, "%s came before, and waits for room", waits_behind(reservation)->name);
-            blame(request, "broker", WHY_BEHIND, false);
+            request_answer(request, SCHEDULE_FAIL, "%s came before, and waits for room", waits_behind(reservation)->name);
+            request_refuse(request, "broker", WHY_BEHIND, false);
             pipeline_begin(request, DECIDED);
             return;
         }
@@ -121,10 +121,10 @@ static void judge_json(struct reservation *reservation)
             pipeline_begin(request, SPEC_IS_NEW);
             return;
         }
-        say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
+        request_answer(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
     }
     if (reservation->state != RESERVATION_OVER_LIMIT) {
-        blame(request, "spec", WHY_BAD_SPEC, true);
+        request_refuse(request, "spec", WHY_BAD_SPEC, true);
         request_event(request, "spec", "refused", -1, request->outcome.reason);
     }
     pipeline_begin(request, DECIDED);
@@ -138,11 +138,11 @@ static void judge_tid(struct reservation *reservation)
     request->json = snapshot->json;
     request->tid = snapshot->tid;
     if (request->outcome.kind == DETACH) {
-        say(request, RESULT_OK, "detached");
+        request_answer(request, RESULT_OK, "detached");
         if (reservation->attachment != NULL && reservation->attachment->by_file)
-            say(request, RESULT_OK, "thread %d is let go", (int)reservation->attachment->tid);
+            request_answer(request, RESULT_OK, "thread %d is let go", (int)reservation->attachment->tid);
         if (reservation->attachment != NULL && !reservation->attachment->by_file)
-            say(request, RESULT_OK, "%s.tid is gone; thread %d stays attached by the key \"attach\"", reservation->name, (int)reservation->attachment->tid);
+            request_answer(request, RESULT_OK, "%s.tid is gone; thread %d stays attached by the key \"attach\"", reservation->name, (int)reservation->attachment->tid);
         const bool is_attached = reservation->attachment != NULL && reservation->attachment->by_file;
         if (is_attached)
             (void)has_drifted(reservation);
@@ -150,25 +150,25 @@ static void judge_tid(struct reservation *reservation)
         return;
     }
     if (request->tid.state == FILE_BAD)
-        say(request, BAD_SPEC, "%s", request->tid.reason);
+        request_answer(request, BAD_SPEC, "%s", request->tid.reason);
     else if (request->json.state == FILE_ABSENT)
-        say(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", reservation->name, reservation->name);
+        request_answer(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", reservation->name, reservation->name);
     else if (reservation->grant == NULL)
-        say(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", reservation->name);
+        request_answer(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", reservation->name);
     else if (!grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant))
-        say(request, ATTACH_FAIL, "%s.json claims no CPU time that a thread could be attached to", reservation->name);
+        request_answer(request, ATTACH_FAIL, "%s.json claims no CPU time that a thread could be attached to", reservation->name);
     else if (reservation->grant->spec.attach != 0 && !reservation->grant->spec.attach_kept)
-        say(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
+        request_answer(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
     else {
         if (reservation->grant->spec.attach_kept)
             leave_to_file(reservation, snapshot->thread);
         request->spec.attach = snapshot->thread;
-        say(request, RESULT_OK, "thread %d is attached", (int)snapshot->thread);
+        request_answer(request, RESULT_OK, "thread %d is attached", (int)snapshot->thread);
         pipeline_begin(request, THREAD_IS_NAMED);
         return;
     }
     const bool bad = request->outcome.result == BAD_SPEC, has_grant = request->json.state != FILE_ABSENT && reservation->grant != NULL;
-    blame(request, bad ? "spec" : "broker", bad ? WHY_BAD_SPEC : has_grant ? WHY_NO_CPU_CLAIM : WHY_NO_GRANT, true);
+    request_refuse(request, bad ? "spec" : "broker", bad ? WHY_BAD_SPEC : has_grant ? WHY_NO_CPU_CLAIM : WHY_NO_GRANT, true);
     request_event(request, bad ? "spec" : "attach", "refused", -1, request->outcome.reason);
     pipeline_begin(request, DECIDED);
 }
@@ -188,9 +188,9 @@ static void apply_again(struct reservation *reservation)
     pid_t tid = reservation->attachment->tid;
     request->json = reservation->snapshot->json;
     if (reservation->recovery != NULL)
-        say(request, RESULT_OK, "%s", recovery.reason);
+        request_answer(request, RESULT_OK, "%s", recovery.reason);
     else
-        say(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
+        request_answer(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
     free(reservation->recovery);
     reservation->recovery = NULL;
     reservation->attachment->state = attachment_is_pending(reservation->attachment) ? ATTACHMENT_ASLEEP : ATTACHMENT_IN_FORCE;
@@ -217,9 +217,9 @@ void reconcile_recover(struct reservation *reservation, enum kind kind, const ch
     reservation_queue(reservation);
 }
 
-static void ask(struct reservation *reservation, bool whole)
+static void reconcile_ask_reader(struct reservation *reservation, bool whole)
 {
-    if (reservation->expected == EXPECT_ANSWER || (reservation->expected == EXPECT_NEWS && !whole))
+    if (reservation->expected == EXPECT_ANSWER || (reservation->expected == EXPECT_CHANGES && !whole))
         return;
     reservation->expected = EXPECT_ANSWER;
     reader_look(reservation->user, reservation->name, whole);
@@ -231,7 +231,7 @@ static bool has_snapshot(struct reservation *reservation)
     if (reservation->snapshot == NULL && reservation->user->state == DIRECTORY_GONE)
         reservation->snapshot = allocate(sizeof *reservation->snapshot);
     if (reservation->snapshot == NULL)
-        ask(reservation, pipeline_is_to_be_applied_again(reservation) || is_asked_again(reservation));
+        reconcile_ask_reader(reservation, pipeline_is_to_be_applied_again(reservation) || is_asked_again(reservation));
     return reservation->snapshot != NULL;
 }
 
@@ -239,7 +239,7 @@ static bool has_snapshot(struct reservation *reservation)
 static void ask_for_whole(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
-    ask(reservation, true);
+    reconcile_ask_reader(reservation, true);
 }
 
 /* Whose NAME.json is; or may be, if it is looked at once more. What is no file of his has nothing to be opened. */
@@ -250,7 +250,7 @@ static bool shows_owner(const struct reservation *reservation)
 }
 
 /* What is in its files that has had no answer. True: that is under way. */
-static bool judge(struct reservation *reservation)
+static bool reconcile_files(struct reservation *reservation)
 {
     struct snapshot *snapshot = reservation->snapshot;
     if (snapshot->tid.state != FILE_ABSENT && stamp_equal(&snapshot->tid.stamp, &reservation->leaving_tid))
@@ -283,21 +283,21 @@ void reconcile_examine(struct reservation *reservation)
     if (reservation->request != NULL) {
         const struct stamp asked = reservation->request->json.stamp;
         if (!zero_lag_wait_cancel(reservation->request)) {
-            reservation->news |= NEWS_OF_FILES;
+            reservation->pending_changes |= FILES_CHANGED;
             return;
         }
         if (reservation->state == RESERVATION_WITHDRAWN && asked.inode != 0)
             reservation->judged = asked; /* the order is its answer */
         pipeline_end_snapshot(reservation);
     }
-    if ((reservation->news & NEWS_OF_THREAD) != 0)
+    if ((reservation->pending_changes & THREAD_CHANGED) != 0)
         thread_events_look(reservation);
     if (reservation->state == RESERVATION_REVOKED && reservation->grant != NULL) {
-        revoke(reservation);
+        reconcile_revoked(reservation);
         return;
     }
     if (reservation->state == RESERVATION_WITHDRAWN && !has_nothing(reservation)) {
-        withdraw(reservation);
+        reconcile_withdrawn(reservation);
         return;
     }
     if (reservation->state == RESERVATION_WITHDRAWN) {
@@ -306,9 +306,9 @@ void reconcile_examine(struct reservation *reservation)
     }
     if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
         return; /* how many he has is just being looked at, and this one's turn comes after that */
-    if (!has_snapshot(reservation) || judge(reservation))
+    if (!has_snapshot(reservation) || reconcile_files(reservation))
         return;
-    reservation->news &= ~NEWS_OF_FILES;
+    reservation->pending_changes &= ~FILES_CHANGED;
     reservation->raises = false;
     free(reservation->recovery); /* there is nothing to be made again */
     reservation->recovery = NULL;

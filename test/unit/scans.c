@@ -122,7 +122,7 @@ static void what_is_as_it_was_judged_is_left_alone(void **state)
     judged(&user, "written", 2, 20);
     judged(&user, "replaced", 3, 30);
     judged(&user, "fresh", 4, 40)->judged.fresh = true; /* another one can have the same time: its text tells */
-    judged(&user, "busy", 5, 50)->news = NEWS_OF_FILES;
+    judged(&user, "busy", 5, 50)->pending_changes = FILES_CHANGED;
     scan_begin(&user, 0);
     found(&user, "new", 9, 5);
     found(&user, "same", 1, 10);

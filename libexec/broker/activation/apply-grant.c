@@ -82,7 +82,7 @@ bool group_of(pid_t tid, char **group)
 }
 
 /* Why a thread is not to be had. */
-#define no(request, why, ...) (say(request, ATTACH_FAIL, __VA_ARGS__), (void)((request)->outcome.refusal.code = (why)))
+#define refuse_thread(request, why, ...) (request_answer(request, ATTACH_FAIL, __VA_ARGS__), (void)((request)->outcome.refusal.code = (why)))
 
 /* The thread the owner means, or why it is not to be had. */
 static struct attachment *look_at_target(struct request *request, pid_t tid, bool by_file)
@@ -96,30 +96,30 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
     const char *name = by_file ? ".tid" : ".json";
     int pidfd = thread_find(tid, !is_just_written(file), &identity);
     if (pidfd < 0) {
-        no(request, WHY_NO_THREAD, "there is no thread %d", (int)tid);
+        refuse_thread(request, WHY_NO_THREAD, "there is no thread %d", (int)tid);
         if (is_older(file, &(struct identity){.start = 0}))
             names_the_past(request, by_file);
     } else if (identity.kernel)
-        no(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread", (int)tid);
+        refuse_thread(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread", (int)tid);
     else if (!thread_is_of(&identity, uid))
-        no(request, WHY_NOT_YOURS, "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u", (int)tid, identity.real_uid,
+        refuse_thread(request, WHY_NOT_YOURS, "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u", (int)tid, identity.real_uid,
             identity.effective_uid, identity.saved_uid, identity.files_uid, uid);
     else if (is_older(file, &identity)) {
-        no(request, WHY_STALE, "%s%s is older than thread %d: it means another one that had this id", reservation->name, name, (int)tid);
+        refuse_thread(request, WHY_STALE, "%s%s is older than thread %d: it means another one that had this id", reservation->name, name, (int)tid);
         names_the_past(request, by_file);
     } else if (elsewhere(reservation, tid)) {
-        no(request, WHY_ATTACHED_ELSEWHERE, "thread %d is attached to another reservation already", (int)tid);
+        refuse_thread(request, WHY_ATTACHED_ELSEWHERE, "thread %d is attached to another reservation already", (int)tid);
         request->activation.why_not = TARGET_TAKEN;
     } else if (leader_is_alike(&identity)) {
-        no(request, WHY_UNCLEAR_THREAD, "the first thread of its process, %d, is real-time with reset-on-fork by other means: after an execve thread %d "
+        refuse_thread(request, WHY_UNCLEAR_THREAD, "the first thread of its process, %d, is real-time with reset-on-fork by other means: after an execve thread %d "
             "could not be told from it", (int)identity.process, (int)tid);
         request->activation.why_not = TARGET_TAKEN;
     } else if (!thread_attributes(tid, &former))
-        no(request, WHY_UNCLEAR_THREAD, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
+        refuse_thread(request, WHY_UNCLEAR_THREAD, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
     else if (!group_of(tid, &group)) {
         if (errno == EAGAIN)
             request->activation.why_not = TARGET_TAKEN;
-        no(request, WHY_UNCLEAR_THREAD, "it cannot be told which cpuset group thread %d would have to be put back to: %s", (int)tid, strerror(errno));
+        refuse_thread(request, WHY_UNCLEAR_THREAD, "it cannot be told which cpuset group thread %d would have to be put back to: %s", (int)tid, strerror(errno));
     } else {
         execve_former(&identity, &former);
         struct attachment *target = attachment_new(reservation, &identity, pidfd, by_file, &former);
@@ -134,7 +134,7 @@ static struct attachment *look_at_target(struct request *request, pid_t tid, boo
 static enum step_result no_thread(struct request *request, const char *by, bool never)
 {
     request_event(request, "attach", "refused", -1, request->outcome.reason);
-    blame(request, by, request->outcome.refusal.code, never);
+    request_refuse(request, by, request->outcome.refusal.code, never);
     request->recorded = false;
     return DECIDED;
 }
@@ -149,7 +149,7 @@ static enum step_result lost_both(struct request *request)
     return request->reservation->attachment == NULL ? DECIDED : LET_GO;
 }
 
-enum step_result enforcing_record(struct request *request)
+enum step_result apply_grant_record(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     request->activation.fresh |= request->activation.target != NULL;
@@ -158,22 +158,22 @@ enum step_result enforcing_record(struct request *request)
     shares_note_former(reservation->attachment);
     if (request_record(request))
         return grant_schedules(reservation->grant) ? DONE : NO_CPU_TIME;
-    no(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
+    refuse_thread(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
     if (request->activation.fresh)
         attachment_end(reservation);
-    else if (request->activation.old != NULL && !uncommit(request))
+    else if (request->activation.old != NULL && !request_roll_back(request))
         return lost_both(request);
     return no_thread(request, "broker", false);
 }
 
-enum step_result enforcing_apply(struct request *request)
+enum step_result apply_grant_apply(struct request *request)
 {
     const struct reservation *reservation = request->reservation;
     return wait_for_helper(request, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
 }
 
 /* Whatever it is scheduled by, what it sends, reads and writes is part of the reservation. */
-enum step_result enforcing_bind(struct request *request)
+enum step_result apply_grant_bind(struct request *request)
 {
     struct attachment *attachment = request->reservation->attachment;
     return shares_bind_is_due(attachment) ? wait_for_helper(request, shares_bind(attachment)) : DECIDED;
@@ -184,10 +184,10 @@ static enum step_result adopt_target(struct request *request)
     struct reservation *reservation = request->reservation;
     reservation->attachment = request->activation.target;
     reservation->attachment->since = monotonic_now();
-    reservation->news &= ~NEWS_OF_THREAD;
+    reservation->pending_changes &= ~THREAD_CHANGED;
     if (attachment_watch(reservation->attachment))
         return THREAD_IS_KNOWN;
-    no(request, WHY_UNCLEAR_THREAD, "thread %d cannot be watched: %s", (int)reservation->attachment->tid, strerror(errno));
+    refuse_thread(request, WHY_UNCLEAR_THREAD, "thread %d cannot be watched: %s", (int)reservation->attachment->tid, strerror(errno));
     request->activation.target = NULL;
     attachment_end(reservation);
     return no_thread(request, "broker", false);
@@ -199,8 +199,8 @@ static enum step_result grant_only(struct request *request)
     struct reservation *reservation = request->reservation;
     if (request_record(request) || request->activation.old != NULL)
         return DECIDED;
-    say(request, SCHEDULE_FAIL, "the broker cannot write its state: %s", strerror(errno));
-    blame(request, "broker", WHY_BROKER_STATE, false);
+    request_answer(request, SCHEDULE_FAIL, "the broker cannot write its state: %s", strerror(errno));
+    request_refuse(request, "broker", WHY_BROKER_STATE, false);
     grant_unbook(reservation, true);
     return DECIDED;
 }
@@ -210,7 +210,7 @@ static bool is_attached(const struct attachment *now, pid_t tid)
     return now != NULL && now->tid == tid && !attachment_is_over(now);
 }
 
-enum step_result enforcing_look(struct request *request)
+enum step_result apply_grant_compare(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     struct attachment *now = reservation->attachment;
@@ -222,7 +222,7 @@ enum step_result enforcing_look(struct request *request)
     if (wanted == 0 && now == NULL)
         return grant_only(request);
     if (wanted != 0 && !grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant)) {
-        no(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio) or is background");
+        refuse_thread(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio) or is background");
         return no_thread(request, "broker", true);
     }
     bool same = is_attached(now, wanted);
@@ -236,7 +236,7 @@ enum step_result enforcing_look(struct request *request)
     if (wanted != 0) {
         request->activation.target = look_at_target(request, wanted, by_file);
         if (request->activation.target == NULL) {
-            blame(request, "broker", request->outcome.refusal.code, request->activation.why_not != TARGET_TAKEN);
+            request_refuse(request, "broker", request->outcome.refusal.code, request->activation.why_not != TARGET_TAKEN);
             request_event(request, "attach", "refused", -1, request->outcome.reason);
         }
     }
@@ -262,7 +262,7 @@ static void say_let_go(struct request *request)
         snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; thread %d is let go", (int)request->reservation->attachment->tid);
 }
 
-enum step_result enforcing_detached(struct request *request, const struct helper_event *event)
+enum step_result apply_grant_detached(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     if (event->answer == HELPER_GONE)
@@ -289,11 +289,11 @@ enum step_result enforcing_detached(struct request *request, const struct helper
     return DONE;
 }
 
-enum step_result enforcing_detach(struct request *request)
+enum step_result apply_grant_detach(struct request *request)
 {
     static const struct helper_event nothing_to_restore = {.answer = HELPER_OK, .watch = -1};
     struct attachment *attachment = request->reservation->attachment;
-    return attachment->scheduled ? wait_for_helper(request, attach_restore(attachment)) : enforcing_detached(request, &nothing_to_restore);
+    return attachment->scheduled ? wait_for_helper(request, attach_restore(attachment)) : apply_grant_detached(request, &nothing_to_restore);
 }
 
 /* It may have woken before it was watched. */
@@ -324,7 +324,7 @@ static enum step_result pending(struct request *request, const struct helper_eve
         watch = dup(reservation->attachment->watch);
     bool watched = attachment_keep_watch(reservation->attachment, watch, true);
     if (!watched || reservation->attachment->naps++ >= NAPS) {
-        no(request, WHY_KERNEL, watched ? "thread %d never runs long enough: make it real-time while it computes, or a new one"
+        refuse_thread(request, WHY_KERNEL, watched ? "thread %d never runs long enough: make it real-time while it computes, or a new one"
                                           : "thread %d sleeps, and nothing would tell when it wakes: the kernel gives no perf events",
             (int)reservation->attachment->tid);
         (void)no_thread(request, "kernel", false);
@@ -366,7 +366,7 @@ static bool waits_for_the_guard(struct request *request)
 static enum step_result gone(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    no(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid, execve_exec(reservation) ? "called execve, and is not real-time as what it became" : "ended");
+    refuse_thread(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid, execve_exec(reservation) ? "called execve, and is not real-time as what it became" : "ended");
     reservation->attachment->served = true; /* it may have ended after the call */
     debt_begin(reservation, reservation->grant);
     debt_of_thread(reservation);
@@ -378,7 +378,7 @@ static enum step_result gone(struct request *request)
     return no_thread(request, "broker", true);
 }
 
-enum step_result enforcing_applied(struct request *request, const struct helper_event *event)
+enum step_result apply_grant_applied(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     const bool slept = attachment_is_pending(reservation->attachment);
@@ -397,14 +397,14 @@ enum step_result enforcing_applied(struct request *request, const struct helper_
         return DONE;
     }
     if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {
-        reservation->news |= NEWS_OF_THREAD;
+        reservation->pending_changes |= THREAD_CHANGED;
         return HAS_ENDED;
     }
     if (event->answer == HELPER_GONE)
         return gone(request);
     if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
         return MUST_WAIT;
-    no(request, WHY_KERNEL, "%.400s", event->reason);
+    refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);
     /* The helper has put back what it found: under a change, that is what the old grant gave. Else the thread is not one that this
      * reservation may have, or have any longer, and it is detached: even one that was not attached before, for the helper may have died
      * over it and left it half done. Whoever asks for the thread next must not find that. */
@@ -413,7 +413,7 @@ enum step_result enforcing_applied(struct request *request, const struct helper_
         (void)no_thread(request, "kernel", never);
         return LET_GO;
     }
-    if (!uncommit(request))
+    if (!request_roll_back(request))
         return lost_both(request);
     if (has_drifted(reservation)) /* putting back has failed, too */
         adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
@@ -422,29 +422,29 @@ enum step_result enforcing_applied(struct request *request, const struct helper_
     return no_thread(request, "kernel", never);
 }
 
-enum step_result enforcing_share(struct request *request)
+enum step_result apply_grant_share(struct request *request)
 {
     return wait_for_helper(request, shares_keep(request->reservation));
 }
 
 /* Its share of an interface or disk is there, or nothing of what was granted with it is. */
-enum step_result enforcing_shared(struct request *request, const struct helper_event *event)
+enum step_result apply_grant_shared(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     if (event->answer == HELPER_OK)
         return DONE;
     shares_failed(reservation);
-    say(request, SCHEDULE_FAIL, "%.400s", event->reason);
+    request_answer(request, SCHEDULE_FAIL, "%.400s", event->reason);
     request_event(request, "attach", "refused", -1, request->outcome.reason);
-    blame(request, "kernel", WHY_KERNEL, false);
+    request_refuse(request, "kernel", WHY_KERNEL, false);
     if (request->activation.old != NULL)
-        return uncommit(request) ? DECIDED : lost_both(request);
+        return request_roll_back(request) ? DECIDED : lost_both(request);
     grant_unbook(reservation, true);
     request->recorded = false;
     return DECIDED;
 }
 
-enum step_result enforcing_bound(struct request *request, const struct helper_event *event)
+enum step_result apply_grant_bound(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
     if (event->answer == HELPER_GONE)
@@ -456,7 +456,7 @@ enum step_result enforcing_bound(struct request *request, const struct helper_ev
         request_event(request, "attach", "ok", shares_plugin(reservation->grant), shares_in_words(reservation->grant));
         return DECIDED;
     }
-    no(request, WHY_KERNEL, "%.400s", event->reason);
+    refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);
     (void)no_thread(request, "kernel", false);
     return LET_GO;
 }

@@ -105,7 +105,7 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
     struct reservation *reservation = leader->reservation;
     if (!leader->scheduled)
         return;
-    if (reservation->grant == NULL || is_being_detached(reservation))
+    if (reservation->grant == NULL || request_is_detaching(reservation))
         execve_put_back(reservation->user, reservation->name, leader);
     else if (!cpu_is_shown(reservation->grant, now))
         adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);

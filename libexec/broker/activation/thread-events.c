@@ -87,7 +87,7 @@ void thread_events_guarded(const struct guard_event *event)
         tell_lent(attachment->reservation, event->times);
     } else if (event->news == GUARD_LOST)
         adjusting_guard_again(attachment->reservation);
-    else if (attachment->state == ATTACHMENT_IN_FORCE && !is_being_detached(attachment->reservation)) {
+    else if (attachment->state == ATTACHMENT_IN_FORCE && !request_is_detaching(attachment->reservation)) {
         attachment->only_awake = true;
         attachment->state = ATTACHMENT_ASTRAY;
         reservation_queue(attachment->reservation);
@@ -128,14 +128,14 @@ void thread_events_adjusted(const struct helper_event *event)
         attachment = NULL; /* it was about one that has been let go meanwhile */
     if (attachment == NULL && !adjusting->watch)
         let_go_meanwhile(adjusting, reservation);
-    if (attachment != NULL && !adjusting->watch && reservation->grant != NULL && !attachment_is_pending(attachment) && !is_being_detached(reservation) && event->answer == HELPER_OK)
+    if (attachment != NULL && !adjusting->watch && reservation->grant != NULL && !attachment_is_pending(attachment) && !request_is_detaching(reservation) && event->answer == HELPER_OK)
         guard_begin(attachment, reservation->grant, event->watch, true);
     else if (event->watch >= 0 && attachment != NULL && !attachment_is_pending(attachment))
         (void)attachment_keep_watch(attachment, event->watch, false);
     else if (event->watch >= 0)
         close(event->watch);
     if (adjusting->watch && attachment != NULL && is_watched_too_late(reservation)) {
-        reservation->news |= NEWS_OF_THREAD;
+        reservation->pending_changes |= THREAD_CHANGED;
         reservation_queue(reservation);
     }
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
@@ -216,7 +216,7 @@ void thread_events_look(struct reservation *reservation)
     char reason[160];
     struct attachment *attachment = reservation->attachment;
     bool ends = reservation->grant != NULL && reservation->grant->spec.lifetime_thread;
-    reservation->news &= ~NEWS_OF_THREAD;
+    reservation->pending_changes &= ~THREAD_CHANGED;
     const enum fate fate = attachment == NULL ? GOES_ON : fate_of(attachment);
     if (fate == GOES_ON)
         return;
@@ -248,7 +248,7 @@ static void ended(struct source *source, uint32_t events)
         loop_remove(attachment->pidfd);
     if (reservation == NULL)
         return;
-    reservation->news |= NEWS_OF_THREAD;
+    reservation->pending_changes |= THREAD_CHANGED;
     if (reservation->request == NULL)
         tell->examine(reservation);
 }
@@ -263,12 +263,12 @@ static void watched(struct source *source, uint32_t events)
     attachment_watch_told(attachment);
     if ((events & EPOLLHUP) != 0) {
         attachment_drop_watch(attachment);
-        reservation->news |= NEWS_OF_THREAD;
+        reservation->pending_changes |= THREAD_CHANGED;
     } else if (attachment_is_pending(attachment))
         attachment->state = ATTACHMENT_AWAKE;
     else if (attachment->tid != attachment->process)
-        reservation->news |= NEWS_OF_THREAD; /* it has called execve, and its id is the leader's */
-    if (((reservation->news & NEWS_OF_THREAD) != 0 || attachment_is_to_be_applied(attachment)) && reservation->request == NULL)
+        reservation->pending_changes |= THREAD_CHANGED; /* it has called execve, and its id is the leader's */
+    if (((reservation->pending_changes & THREAD_CHANGED) != 0 || attachment_is_to_be_applied(attachment)) && reservation->request == NULL)
         tell->examine(reservation);
 }
 
@@ -282,6 +282,6 @@ static void to_watch(struct timer *timer)
 static void doubt(struct timer *timer)
 {
     struct reservation *reservation = container_of(timer, struct attachment, doubt)->reservation;
-    reservation->news |= NEWS_OF_THREAD;
+    reservation->pending_changes |= THREAD_CHANGED;
     reservation_queue(reservation);
 }

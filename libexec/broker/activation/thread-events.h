@@ -23,7 +23,7 @@ struct thread_events {
 };
 void thread_events_prepare(const struct thread_events *events);
 
-/* NEWS_OF_THREAD: has it gone, or does it go on? */
+/* THREAD_CHANGED: has it gone, or does it go on? */
 void thread_events_look(struct reservation *reservation);
 
 #endif

@@ -63,12 +63,12 @@ static enum step_result commit(struct request *request, struct grant *grant)
     grant->holdings = request->inquiry.holdings;
     request->inquiry.holdings = NULL;
     request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
-    say(request, RESULT_OK, request->spare.for_more ? "%s has room for more of what it desires" : is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it",
+    request_answer(request, RESULT_OK, request->spare.for_more ? "%s has room for more of what it desires" : is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it",
         grant_plugin_name(grant));
     return GRANTED;
 }
 
-bool uncommit(struct request *request)
+bool request_roll_back(struct request *request)
 {
     struct grant *old = request->activation.old;
     request->activation.old = NULL;
@@ -77,7 +77,7 @@ bool uncommit(struct request *request)
 
 /* What another plugin holds for this reservation is load to its neighbours, and must not count against the change: it is
  * set aside for this one question, and for no other that waits in the same pipe. */
-static uint64_t ask(struct request *request, const struct spec *spec, bool may_commit)
+static uint64_t ask_plugins_send(struct request *request, const struct spec *spec, bool may_commit)
 {
     const struct reservation *reservation = request->reservation;
     bool aside = reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, request->inquiry.plugin);
@@ -91,10 +91,10 @@ static uint64_t ask(struct request *request, const struct spec *spec, bool may_c
     return id;
 }
 
-enum step_result inquiry_ask(struct request *request)
+enum step_result ask_plugins_accept(struct request *request)
 {
     request->inquiry.probed = 0;
-    return wait_for_plugin(request, ask(request, &request->spec, request->inquiry.commit));
+    return wait_for_plugin(request, ask_plugins_send(request, &request->spec, request->inquiry.commit));
 }
 
 static struct spec probed_spec(const struct request *request)
@@ -107,12 +107,12 @@ static struct spec probed_spec(const struct request *request)
 
 /* The rules or a neighbour refuse the runtime, but would let another one pass: how much of it would the plugin
  * take? Plugins that are right need few questions; one that is not must not keep all others waiting. */
-enum step_result inquiry_probe(struct request *request)
+enum step_result ask_plugins_probe(struct request *request)
 {
     if (is_tried(request) || request->inquiry.probed < request->inquiry.least || request->inquiry.tries++ == TRIES_MAX)
         return SAYS_NO;
     struct spec other = probed_spec(request);
-    return wait_for_plugin(request, ask(request, &other, false));
+    return wait_for_plugin(request, ask_plugins_send(request, &other, false));
 }
 
 static enum step_result probe(struct request *request, uint64_t runtime)
@@ -134,7 +134,7 @@ static bool planned_priority_passes(const struct request *request, const struct 
            acl_priority_passes(rules, request->reservation->user->account, request->inquiry.plugin, plan->priority, refusal, reason);
 }
 
-enum step_result inquiry_probe_answered(struct request *request, const struct plugin_event *event)
+enum step_result ask_plugins_probe_answered(struct request *request, const struct plugin_event *event)
 {
     struct refusal ignored = {0};
     char reason[REASON_BYTES];
@@ -158,13 +158,13 @@ static bool any_priority_passes(const struct request *request, const struct plug
                               acl_priority_passes(rules, account, request->inquiry.plugin, line->highest, &ignored, reason));
 }
 
-enum step_result inquiry_next_plugin(struct request *request)
+enum step_result ask_plugins_next(struct request *request)
 {
     request->inquiry.plugin++;
     return DONE;
 }
 
-enum step_result inquiry_round(struct request *request)
+enum step_result ask_plugins_round(struct request *request)
 {
     request->inquiry.plugin = 0;
     request->refusals.no.plugin = -1;
@@ -199,7 +199,7 @@ static enum step_result refuse(struct request *request)
     return DECIDED;
 }
 
-enum step_result inquiry_refuse(struct request *request)
+enum step_result ask_plugins_refuse(struct request *request)
 {
     return request->inquiry.claim != NULL ? claims_refuse(request) : refuse(request);
 }
@@ -270,7 +270,7 @@ static void drop_partial(struct request *request)
 }
 
 /* The plugin's offer cannot be taken: it is as if it had not been asked. */
-static enum step_result turn_down(struct request *request, struct grant *grant, bool committed)
+static enum step_result ask_plugins_turn_down(struct request *request, struct grant *grant, bool committed)
 {
     if (committed)
         grant_forget_plan(request->reservation, request->inquiry.plugin);
@@ -281,9 +281,9 @@ static enum step_result turn_down(struct request *request, struct grant *grant, 
 
 /* Another plugin's task on a shared CPU may have crossed with the answer: by now this one has heard of it and
  * is asked again. A second time it is a lie. */
-static enum step_result overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
+static enum step_result ask_plugins_overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
 {
-    const enum step_result no = turn_down(request, grant, committed);
+    const enum step_result no = ask_plugins_turn_down(request, grant, committed);
     request_event(request, "ledger", "refused", request->inquiry.plugin, reason);
     if (!request->inquiry.retried) {
         request->inquiry.retried = true;
@@ -311,11 +311,11 @@ static enum step_result would_schedule(struct request *request)
     grant->holdings = request->inquiry.holdings;
     request->inquiry.holdings = NULL;
     request->outcome.would_grant = grant;
-    say(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing", grant_plugin_name(grant), is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
+    request_answer(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing", grant_plugin_name(grant), is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
     return DECIDED;
 }
 
-enum step_result inquiry_schedule(struct request *request)
+enum step_result ask_plugins_schedule(struct request *request)
 {
     const struct grant *grant = request->inquiry.partial;
     if (request->spec.dry_run)
@@ -374,7 +374,7 @@ static enum step_result objected(struct request *request, struct grant *offer)
         request->inquiry.plugin = plugin;
         request->inquiry.ceiling = UINT64_MAX;
     } else
-        (void)turn_down(request, offer, false);
+        (void)ask_plugins_turn_down(request, offer, false);
     return bearable == 0 ? SAYS_NO : probe(request, bearable);
 }
 
@@ -391,7 +391,7 @@ static enum step_result too_much(struct request *request, struct grant *offer, c
         return request->inquiry.probed != 0 ? probe_judged(request, offer) : objected(request, offer);
     request->inquiry.retried = true;
     neighbours_forget(request, offer);
-    (void)turn_down(request, offer, false);
+    (void)ask_plugins_turn_down(request, offer, false);
     return CROSSED;
 }
 
@@ -409,17 +409,17 @@ static enum step_result decide(struct request *request)
 }
 
 /* Only offers that are in no books: those that may be judged are not committed at once. */
-enum step_result inquiry_hear(struct request *request)
+enum step_result ask_plugins_judge(struct request *request)
 {
     return neighbours_ask(request) ? IN_PROGRESS : decide(request);
 }
 
-enum step_result inquiry_heard(struct request *request, const struct plugin_event *event)
+enum step_result ask_plugins_judged(struct request *request, const struct plugin_event *event)
 {
     return neighbour_answered(request, event) ? IN_PROGRESS : decide(request);
 }
 
-enum step_result inquiry_answered(struct request *request, const struct plugin_event *event)
+enum step_result ask_plugins_accept_answered(struct request *request, const struct plugin_event *event)
 {
     int plugin = request->inquiry.plugin;
     char reason[REASON_BYTES];
@@ -427,23 +427,23 @@ enum step_result inquiry_answered(struct request *request, const struct plugin_e
         uint64_t nearest = event->nearest < request->inquiry.ceiling ? event->nearest : request->inquiry.ceiling;
         nearest = nearest < request->inquiry.least ? 0 : nearest;
         refusal_note_no(request, plugin, event->answer, event->reason, request->inquiry.commit ? nearest : 0, event->never);
-        const enum step_result no = turn_down(request, NULL, false);
+        const enum step_result no = ask_plugins_turn_down(request, NULL, false);
         return request->inquiry.commit || nearest == 0 ? no : probe(request, nearest); /* would its priority pass? */
     }
     if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan, reason)) {
         request_event(request, "ledger", "refused", plugin, reason);
         plugin_fail(plugin, reason);
         refusal_note_no(request, plugin, ANSWER_RESTARTING, "the plugin gave an answer that it may not give", 0, false);
-        return turn_down(request, NULL, false);
+        return ask_plugins_turn_down(request, NULL, false);
     }
     struct grant *grant = make_grant(request, plugin, &event->plan);
     bool committed = request->inquiry.commit && event->answer == ANSWER_OK && !request->spec.dry_run;
     if (!cpu_plan_keeps_within(&request->spec, &event->plan, reason)) {
         refusal_note_no(request, plugin, ANSWER_NO, reason, 0, true);
-        return turn_down(request, grant, committed);
+        return ask_plugins_turn_down(request, grant, committed);
     }
     if (!ledger_fits_line(grant, request->reservation->grant, reason))
-        return overfull(request, grant, committed, reason);
+        return ask_plugins_overfull(request, grant, committed, reason);
     if (committed && !ledger_fits(grant, request->reservation->grant, reason)) {
         grant_forget_plan(request->reservation, plugin);
         committed = false;
@@ -451,7 +451,7 @@ enum step_result inquiry_answered(struct request *request, const struct plugin_e
     struct refusal refusal = {0};
     if (!planned_priority_passes(request, &grant->plan, &refusal, reason)) {
         refusal_keep_denial(request, &refusal, reason);
-        return turn_down(request, grant, committed);
+        return ask_plugins_turn_down(request, grant, committed);
     }
     refusal_add_reply(request, plugin, event->answer, event->reason);
     if (event->answer == ANSWER_OK && !committed)
@@ -459,7 +459,7 @@ enum step_result inquiry_answered(struct request *request, const struct plugin_e
     return take_offer(request, grant, event->answer, committed);
 }
 
-enum step_result inquiry_scheduled(struct request *request, const struct plugin_event *event)
+enum step_result ask_plugins_scheduled(struct request *request, const struct plugin_event *event)
 {
     struct grant *grant = request->inquiry.partial;
     const char *name = plugin_line(grant->plugin)->name;
@@ -473,8 +473,8 @@ enum step_result inquiry_scheduled(struct request *request, const struct plugin_
     if (scheduled)
         grant_forget_plan(request->reservation, grant->plugin);
     neighbours_forget(request, grant);
-    say(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
-    blame(request, name, scheduled ? WHY_FULL : WHY_RESTARTING, false);
+    request_answer(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
+    request_refuse(request, name, scheduled ? WHY_FULL : WHY_RESTARTING, false);
     drop_partial(request);
     return DECIDED;
 }
@@ -485,8 +485,8 @@ static enum step_result grant_without_cpu(struct request *request)
     const struct attachment *attachment = request->reservation->attachment;
     const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->inquiry.holdings, .background = request->inquiry.background};
     if (attachment != NULL && (attachment->scheduled || !shares_take_thread(&left))) {
-        say(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
-        blame(request, "broker", WHY_STILL_ATTACHED, true);
+        request_answer(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
+        request_refuse(request, "broker", WHY_STILL_ATTACHED, true);
         return DECIDED;
     }
     struct grant *grant = make_grant(request, NO_PLUGIN, &(struct attributes){0});
@@ -496,7 +496,7 @@ static enum step_result grant_without_cpu(struct request *request)
     return AGREED;
 }
 
-enum step_result inquiry_choose(struct request *request)
+enum step_result ask_plugins_choose(struct request *request)
 {
     if (request->inquiry.claim != NULL)
         return claims_choose(request);

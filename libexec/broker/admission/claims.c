@@ -100,7 +100,7 @@ enum step_result claims_choose(struct request *request)
     return NO_PLUGIN_LEFT;
 }
 
-static enum step_result turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)
+static enum step_result claims_turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)
 {
     const uint64_t allowed = claim_within(request->inquiry.claim, request->inquiry.ceiling);
     acl_release(&request->inquiry.hold);
@@ -109,7 +109,7 @@ static enum step_result turn_down(struct request *request, enum answer answer, c
 }
 
 /* In the order of the claims. */
-static void append(struct holding **holdings, struct holding *holding)
+static void claims_append(struct holding **holdings, struct holding *holding)
 {
     while (*holdings != NULL)
         holdings = &(*holdings)->next;
@@ -125,7 +125,7 @@ static void hold(struct request *request, struct holding *holding)
     }
     holding->charge = request->inquiry.hold;
     request->inquiry.hold = (struct charge){0};
-    append(&request->inquiry.holdings, holding);
+    claims_append(&request->inquiry.holdings, holding);
     request->inquiry.claim = request->inquiry.claim->next;
     refusal_clear(request);
 }
@@ -135,14 +135,14 @@ enum step_result claims_answered(struct request *request, const struct plugin_ev
     char reason[REASON_BYTES];
     uint64_t left;
     if (event->answer != ANSWER_OK)
-        return turn_down(request, event->answer, event->reason, event->nearest, event->never);
+        return claims_turn_down(request, event->answer, event->reason, event->nearest, event->never);
     struct holding *holding = allocate(sizeof *holding);
     holding->claim = *request->inquiry.claim;
     holding->claim.next = NULL;
     holding->plugin = request->inquiry.plugin;
     if (!ledger_hold(holding, request->reservation->grant, &left, reason)) {
         free(holding);
-        return turn_down(request, ANSWER_NO, reason, plugin_within(request->inquiry.plugin, request->inquiry.claim, left), plugin_weight(request->inquiry.plugin, request->inquiry.claim) > plugin_line(request->inquiry.plugin)->capacity);
+        return claims_turn_down(request, ANSWER_NO, reason, plugin_within(request->inquiry.plugin, request->inquiry.claim, left), plugin_weight(request->inquiry.plugin, request->inquiry.claim) > plugin_line(request->inquiry.plugin)->capacity);
     }
     refusal_add_reply(request, request->inquiry.plugin, event->answer, event->reason);
     hold(request, holding);

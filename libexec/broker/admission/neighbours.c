@@ -10,7 +10,7 @@ static void load_as_before(const struct reservation *reservation, int plugin)
 }
 
 /* What is only tried must not be noted beside what the others have. */
-static void judge(struct request *request)
+static void neighbours_judge(struct request *request)
 {
     trial_tell(request->hearing.judge);
     const uint64_t id = plugin_judge(request->hearing.judge, request->reservation->task, request->hearing.offer);
@@ -21,12 +21,12 @@ static void judge(struct request *request)
 }
 
 /* All are asked, also after a no: the least of what they could bear is what all could. */
-static bool ask_next(struct request *request)
+static bool neighbours_ask_next(struct request *request)
 {
     const struct grant *offer = request->hearing.offer;
     while (++request->hearing.judge < plugins_count())
         if (plugin_must_judge(request->hearing.judge, offer->plugin, &offer->plan)) {
-            judge(request);
+            neighbours_judge(request);
             return true;
         }
     return false;
@@ -37,7 +37,7 @@ bool neighbours_ask(struct request *request)
     request->hearing.judge = request->hearing.objector = -1;
     request->hearing.never = false;
     request->hearing.bearable = UINT64_MAX;
-    return ask_next(request);
+    return neighbours_ask_next(request);
 }
 
 static void object(struct request *request, const struct plugin_event *event)
@@ -58,7 +58,7 @@ bool neighbour_answered(struct request *request, const struct plugin_event *even
 {
     if (event->answer != ANSWER_OK)
         object(request, event);
-    return ask_next(request);
+    return neighbours_ask_next(request);
 }
 
 void neighbours_forget(const struct request *request, const struct grant *offer)

@@ -27,8 +27,8 @@ void owner_drain(bool begin)
 
 void owner_is_no_member(struct request *request)
 {
-    say(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", request->reservation->user->uid, spool.group);
-    blame(request, "access", WHY_NOT_A_MEMBER, true);
+    request_answer(request, ACL_FAIL, "uid %u is not a member of the spool's group %u, and acl.conf does not name it", request->reservation->user->uid, spool.group);
+    request_refuse(request, "access", WHY_NOT_A_MEMBER, true);
 }
 
 static enum step_result check_importance(struct request *request)
@@ -39,7 +39,7 @@ static enum step_result check_importance(struct request *request)
     request->inquiry.claim = request->spec.claims;
     if (request->spec.importance == 0 || acl_importance_passes(rules, request->reservation->user->account, request->spec.importance, refusal, reason))
         return DONE;
-    say(request, ACL_FAIL, "%s", reason);
+    request_answer(request, ACL_FAIL, "%s", reason);
     request_event(request, "acl", "refused", -1, reason);
     return DECIDED;
 }
@@ -48,11 +48,11 @@ enum step_result owner_check(struct request *request)
 {
     const struct account *account = request->reservation->user->account;
     if (is_drained_away(request)) {
-        say(request, ACL_FAIL, "the administrator lets nothing new begin here: %s/draining", spool.path);
-        blame(request, "broker", WHY_DRAINING, false);
+        request_answer(request, ACL_FAIL, "the administrator lets nothing new begin here: %s/draining", spool.path);
+        request_refuse(request, "broker", WHY_DRAINING, false);
     } else if (account->state == ACCOUNT_FAILED) {
-        say(request, ACL_FAIL, "the account database did not answer for uid %u", account->uid);
-        blame(request, "access", WHY_NO_ACCOUNT, false);
+        request_answer(request, ACL_FAIL, "the account database did not answer for uid %u", account->uid);
+        request_refuse(request, "access", WHY_NO_ACCOUNT, false);
     } else if (!owner_may_have_something(account))
         owner_is_no_member(request);
     else

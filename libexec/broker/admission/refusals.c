@@ -101,7 +101,7 @@ static void say_unknown_plugin(struct request *request, const char *wanted, enum
         if (strcasecmp(line->name, wanted) == 0)
             snprintf(meant, sizeof meant, "; did you mean %s?", line->name);
     }
-    say(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s, but %s%s", wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
+    request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s, but %s%s", wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
 }
 
 /* What has ended and is not paid back counts as used: it is gone soon, without anybody's doing. */
@@ -121,20 +121,20 @@ void refusal_say(struct request *request, enum resource resource)
     struct refusal *refusal = &request->outcome.refusal;
     const char *wanted = resource == RESOURCE_CPU ? request->spec.plugin : request->inquiry.claim->plugin[0] == '\0' ? NULL : request->inquiry.claim->plugin;
     if (is_by_plugin(request)) {
-        blame(request, plugin_line(request->refusals.no.plugin)->name, request->refusals.no.code, refusal_is_final(request));
-        say(request, SCHEDULE_FAIL, "%s", request->refusals.no.reason);
+        request_refuse(request, plugin_line(request->refusals.no.plugin)->name, request->refusals.no.code, refusal_is_final(request));
+        request_answer(request, SCHEDULE_FAIL, "%s", request->refusals.no.reason);
         if (resource == RESOURCE_CPU && !request->refusals.no.never)
             say_owed(request, NULL, request->refusals.no.plugin);
     } else if (request->refusals.denial.is_there) {
         *refusal = request->refusals.denial.refusal;
         refusal->never = request->refusals.denial.never;
-        say(request, ACL_FAIL, "%s", request->refusals.denial.reason);
+        request_answer(request, ACL_FAIL, "%s", request->refusals.denial.reason);
         if (resource == RESOURCE_CPU && request->refusals.denial.refusal.counter != NULL)
             say_owed(request, request->refusals.denial.refusal.counter, NO_PLUGIN);
     } else {
-        blame(request, "broker", WHY_NO_PLUGIN, true);
+        request_refuse(request, "broker", WHY_NO_PLUGIN, true);
         if (wanted == NULL)
-            say(request, SCHEDULE_FAIL, "plugins.conf has no plugin for %s", resource_name(resource));
+            request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin for %s", resource_name(resource));
         else
             say_unknown_plugin(request, wanted, resource);
         return;

@@ -99,18 +99,18 @@ static bool is_settled(const struct reservation *reservation)
 
 /* ---- sharing out ---- */
 
-static uint64_t shared_at; /* occasion() then; nothing has changed since */
+static uint64_t shared_at; /* spare_capacity_occasion() then; nothing has changed since */
 static struct timer pause;
 enum { NEVER = 0 };
 
-static uint64_t occasion(void)
+static uint64_t spare_capacity_occasion(void)
 {
     return 1 + ledger_additions() + ledger_removals();
 }
 
 bool spare_capacity_is_due(void)
 {
-    return desired_amounts_first() != NULL && pause.at == 0 && shared_at != occasion();
+    return desired_amounts_first() != NULL && pause.at == 0 && shared_at != spare_capacity_occasion();
 }
 
 void spare_capacity_look_again(void)
@@ -119,7 +119,7 @@ void spare_capacity_look_again(void)
 }
 
 /* Returns when it is to be looked at again; 0: that is not to be known. */
-static int64_t settle(struct reservation *reservation, int64_t now)
+static int64_t spare_capacity_settle(struct reservation *reservation, int64_t now)
 {
     if (!aims_lower(reservation->grant) && !aims_higher(reservation->grant))
         return 0;
@@ -159,10 +159,10 @@ void spare_capacity_share_out(void)
         for (struct reservation *reservation = desired_amounts_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires)) {
             if (aims_lower(reservation->grant) != (lower == 1))
                 continue;
-            const int64_t then = settle(reservation, now);
+            const int64_t then = spare_capacity_settle(reservation, now);
             again = then != 0 && (again == 0 || then < again) ? then : again;
         }
-    shared_at = again != 0 ? NEVER : occasion();
+    shared_at = again != 0 ? NEVER : spare_capacity_occasion();
     timer_set(&pause, again > now + between_rounds ? again : now + between_rounds);
 }
 
@@ -197,7 +197,7 @@ void spare_capacity_ask_for_more(struct request *request)
     request->inquiry.claim = request->spec.claims;
 }
 
-bool spare_capacity_is_news(const struct request *request)
+bool spare_capacity_has_changed(const struct request *request)
 {
     const struct grant *now = request->reservation->grant, *before = request->activation.old;
     if (now == NULL || before == NULL)
@@ -240,7 +240,7 @@ static void weigh_pool(struct need *need, const struct pool *pool, uint64_t weig
     }
 }
 
-static bool of_claim(const struct pool *pool, const struct grant *grant, void *context)
+static bool need_of_claim(const struct pool *pool, const struct grant *grant, void *context)
 {
     struct need *need = context;
     (void)grant;
@@ -248,7 +248,7 @@ static bool of_claim(const struct pool *pool, const struct grant *grant, void *c
     return true;
 }
 
-static bool of_cpu(const struct pool *pool, const struct grant *grant, void *context)
+static bool need_of_cpu(const struct pool *pool, const struct grant *grant, void *context)
 {
     struct need *need = context;
     const struct spec *spec = &need->request->spec;
@@ -272,7 +272,7 @@ static void find_pool(struct need *need)
 {
     for (int i = 0; i < plugins_count(); i++)
         if (may_serve(need->request, i))
-            (void)resource_kind_of(i)->of_line(i, need->request->inquiry.claim == NULL ? of_cpu : of_claim, need);
+            (void)resource_kind_of(i)->of_line(i, need->request->inquiry.claim == NULL ? need_of_cpu : need_of_claim, need);
     need->is_known = need->pool != NULL;
 }
 
@@ -313,7 +313,7 @@ static bool may_help(const struct need *need, const struct desire *desire)
 }
 
 /* So much of it as is lacking; all that may help, where that is not known. */
-static uint64_t part_of(const struct need *need, const struct desire *desire)
+static uint64_t need_part_of(const struct need *need, const struct desire *desire)
 {
     const uint64_t surplus = desire->now - desire->least;
     if (desire->reservation == need->request->reservation || (need->pool == NULL ? !may_help(need, desire) : desire->pool != need->pool))
@@ -330,12 +330,12 @@ static void take_part(const struct desire *desire, uint64_t part)
 }
 
 /* Within a pool they are sorted by importance, the least important last. */
-static enum taken take(struct need *need)
+static enum taken spare_capacity_take(struct need *need)
 {
     enum taken taken = TAKEN_NOTHING;
     for (size_t i = need->count; i-- > 0;) {
         const struct desire *desire = &need->desires[i];
-        const uint64_t part = part_of(need, desire);
+        const uint64_t part = need_part_of(need, desire);
         if (part == 0)
             continue;
         if (!is_settled(desire->reservation)) {
@@ -360,7 +360,7 @@ static bool may_be_helped(const struct need *need)
 {
     bool may = false;
     for (size_t i = 0; i < need->count && !may; i++)
-        may = part_of(need, &need->desires[i]) != 0;
+        may = need_part_of(need, &need->desires[i]) != 0;
     return may;
 }
 
@@ -384,7 +384,7 @@ static enum taken try_or_take(struct need *need, struct request *request)
         return trial_begin(request) ? TAKEN : TAKEN_NOTHING;
     if (request->spare.trial != TRIAL_PASSED || request->spare.takes++ == TAKES)
         return TAKEN_NOTHING;
-    return take(need);
+    return spare_capacity_take(need);
 }
 
 enum taken spare_capacity_take_back(struct request *request)

@@ -21,7 +21,7 @@ void spare_capacity_share_out(void);
 void spare_capacity_ask_for_more(struct request *request);
 
 /* The request that asked for more has been answered: has the reservation got anything else than it had? */
-bool spare_capacity_is_news(const struct request *request);
+bool spare_capacity_has_changed(const struct request *request);
 
 /* What is needed is refused. TAKEN: others have given up for it what they do not need, and it is to be asked again. LATER: the same, but some of them
  * are being changed right now, and the request waits. */

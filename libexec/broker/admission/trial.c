@@ -48,7 +48,7 @@ static void forget_holdings(struct request *request)
     holdings_free(rest);
 }
 
-static void end(struct request *request)
+static void trial_end(struct request *request)
 {
     request->spec.dry_run = request->outcome.dry_run;
     forget_holdings(request);
@@ -61,7 +61,7 @@ bool trial_passes(struct request *request)
     request->spare.trial = TRIAL_PASSED;
     if (request->outcome.dry_run)
         return false;
-    end(request);
+    trial_end(request);
     return true;
 }
 
@@ -82,7 +82,7 @@ static bool is_anybody_left_out(const struct request *request)
 enum step_result trial_fails(struct request *request)
 {
     request->spare.trial = TRIAL_FAILED;
-    end(request);
+    trial_end(request);
     return is_anybody_left_out(request) && zero_lag_wait_for_a_moment(request) ? MUST_WAIT : TRIAL_IS_OVER;
 }
 

@@ -35,7 +35,7 @@ void adjusting_watch(struct reservation *reservation)
 
 void adjusting_guard_again(struct reservation *reservation)
 {
-    if (reservation->attachment == NULL || reservation->grant == NULL || is_being_detached(reservation) || attachment_is_pending(reservation->attachment))
+    if (reservation->attachment == NULL || reservation->grant == NULL || request_is_detaching(reservation) || attachment_is_pending(reservation->attachment))
         return;
     if (grant_is_enforced(reservation->grant))
         adjusting_expect(reservation, attach_budget(reservation->attachment, reservation->grant), NULL);

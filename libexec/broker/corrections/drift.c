@@ -24,7 +24,7 @@ bool has_drifted(const struct reservation *reservation)
     struct attributes now;
     char cpus[CPU_LIST_TEXT], reason[REASON_BYTES];
     const struct attachment *attachment = reservation->attachment;
-    if (!attachment->scheduled || attachment_is_pending(attachment) || (reservation->news & NEWS_OF_THREAD) != 0 || is_being_detached(reservation) || reservation->grant == NULL || !thread_attributes(attachment->tid, &now) ||
+    if (!attachment->scheduled || attachment_is_pending(attachment) || (reservation->pending_changes & THREAD_CHANGED) != 0 || request_is_detaching(reservation) || reservation->grant == NULL || !thread_attributes(attachment->tid, &now) ||
         cpu_is_shown(reservation->grant, &now) || attachment_enforcement(attachment, &now) == SUSPENDED)
         return false;
     snprintf(reason, sizeof reason, "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted", (int)attachment->tid,

@@ -28,7 +28,7 @@ static struct finds gathered;
 
 static bool is_quiet(const struct reservation *reservation)
 {
-    return reservation->request == NULL && reservation->state != RESERVATION_RECOVERED && reservation->news == 0 && reservation->recovery == NULL;
+    return reservation->request == NULL && reservation->state != RESERVATION_RECOVERED && reservation->pending_changes == 0 && reservation->recovery == NULL;
 }
 
 static void remember(struct finds *finds, const struct reservation *reservation, int64_t time)

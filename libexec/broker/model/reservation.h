@@ -113,11 +113,11 @@ enum why {
  * next broker takes up what had only stopped with the broker. The journal has these numbers. */
 enum ended { ENDED_NOT, ENDED_REVOKE, ENDED_LEASE, ENDED_THREAD, ENDED_USER, ENDED_BROKER };
 
-/* What its reader will tell: nothing that is known of; news of its files, without being asked; the answer to a question. */
-enum expected_of_reader { EXPECT_NOTHING, EXPECT_NEWS, EXPECT_ANSWER };
+/* What its reader will tell: nothing that is known of; that its files have changed, without being asked; the answer to a question. */
+enum expected_of_reader { EXPECT_NOTHING, EXPECT_CHANGES, EXPECT_ANSWER };
 
-/* What has happened since it was last looked at: to its files while a request was under way; to its thread. */
-enum { NEWS_OF_FILES = 1, NEWS_OF_THREAD = 2 };
+/* What has changed since the reservation was last looked at: its files, while a request was under way; its thread. */
+enum { FILES_CHANGED = 1, THREAD_CHANGED = 2 };
 
 /* The thread has to be made again what was granted, as soon as its owner's file has been seen. */
 struct recovery;
@@ -149,7 +149,7 @@ struct reservation {
     enum expected_of_reader expected;
     uint16_t class;                      /* of its shares; 0: none */
     bool desires, raises;                /* desired-amounts.c: it would rather have more; and there is room for that, as the grant's aims say */
-    unsigned char news;                  /* NEWS_OF_... */
+    unsigned char pending_changes;       /* ..._CHANGED */
     unsigned char found;                 /* scans.c: OF_... */
     UT_hash_handle hh;                   /* by name within the user */
     RB_ENTRY(reservation) of_task;       /* by task */

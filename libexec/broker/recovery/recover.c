@@ -222,7 +222,7 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
     reservation->attachment->served = !recorded->laid_down;
     reservation->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
     if (!there || !attachment_watch(reservation->attachment))
-        reservation->news |= NEWS_OF_THREAD;
+        reservation->pending_changes |= THREAD_CHANGED;
     else if (reservation->attachment->scheduled && thread_attributes(recorded->tid, &now)) {
         placement_expect(&reservation->attachment->presence, &reservation->grant->plan);
         if (reservation->attachment->group == NULL)
@@ -355,7 +355,7 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
         if (reservation->attachment->scheduled)
             adjusting_guard_again(reservation);
     }
-    if ((reservation->news & NEWS_OF_THREAD) != 0 || reservation->state == RESERVATION_RECOVERED)
+    if ((reservation->pending_changes & THREAD_CHANGED) != 0 || reservation->state == RESERVATION_RECOVERED)
         queue_add(reservation, queue_of_old()); /* before what is new: what it gives up can be theirs */
 }
 

@@ -84,7 +84,7 @@ struct request *turn_next(void)
 
 /* ---- answers that are waited for ---- */
 
-static struct request *take(struct request **table, uint64_t id)
+static struct request *request_take(struct request **table, uint64_t id)
 {
     struct request *request;
     HASH_FIND(hh, *table, &id, sizeof id, request);
@@ -97,15 +97,15 @@ static struct request *take(struct request **table, uint64_t id)
 
 struct request *take_waiting_for_plugin(uint64_t id)
 {
-    return take(&asked_plugins, id);
+    return request_take(&asked_plugins, id);
 }
 
 struct request *take_waiting_for_helper(uint64_t id)
 {
-    return take(&asked_helper, id);
+    return request_take(&asked_helper, id);
 }
 
-bool is_being_detached(const struct reservation *reservation)
+bool request_is_detaching(const struct reservation *reservation)
 {
     const struct request *request = reservation->request;
     return request != NULL && ((request->step == STEP_DETACH && request->answer_id != 0) || request->step == STEP_LEAVE);
@@ -122,11 +122,11 @@ struct request *request_begin(struct reservation *reservation, enum kind kind)
     request->refusals.no.plugin = -1;
     request->inquiry.removals = ledger_removals();
     reservation->request = request;
-    reservation->news &= ~NEWS_OF_FILES;
+    reservation->pending_changes &= ~FILES_CHANGED;
     return request;
 }
 
-void say(struct request *request, enum result result, const char *format, ...)
+void request_answer(struct request *request, enum result result, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -135,7 +135,7 @@ void say(struct request *request, enum result result, const char *format, ...)
     request->outcome.result = result;
 }
 
-void blame(struct request *request, const char *by, enum why code, bool never)
+void request_refuse(struct request *request, const char *by, enum why code, bool never)
 {
     struct refusal *refusal = &request->outcome.refusal;
     if (refusal->by[0] == '\0')
@@ -220,7 +220,7 @@ bool request_record(struct request *request)
 }
 
 /* What has been held of its claims, and was not granted. */
-static void let_go(struct request *request)
+static void request_let_go(struct request *request)
 {
     for (struct holding *holding = request->inquiry.holdings; holding != NULL; holding = holding->next)
         ledger_let_go(holding);
@@ -234,7 +234,7 @@ void request_drop(struct request *request)
     queue_end(request->queue);
     turn_end(request);
     debt_settle(request->activation.debt);
-    let_go(request);
+    request_let_go(request);
     acl_release(&request->inquiry.hold);
     if (request->inquiry.partial != NULL)
         acl_release(&request->inquiry.partial->charge);

@@ -158,7 +158,7 @@ struct request {
 };
 
 /* The helper has been told to put its thread back: nothing may be applied to that any more. */
-bool is_being_detached(const struct reservation *reservation);
+bool request_is_detaching(const struct reservation *reservation);
 
 struct request *request_begin(struct reservation *reservation, enum kind kind);
 
@@ -180,8 +180,8 @@ struct request *turn_next(void);
 bool turn_is_due(void);
 
 /* What the owner will be told. */
-void say(struct request *request, enum result result, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void blame(struct request *request, const char *by, enum why code, bool never);
+void request_answer(struct request *request, enum result result, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void request_refuse(struct request *request, const char *by, enum why code, bool never);
 
 /* A line in the log on how it came to the verdict. plugin: -1 for none. */
 void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason);

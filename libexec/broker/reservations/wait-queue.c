@@ -42,7 +42,7 @@ static bool is_awaited(void)
 }
 
 /* What has happened that may have made room. */
-static uint64_t occasion(void)
+static uint64_t wait_queue_occasion(void)
 {
     return 1 + ledger_removals() + kicks;
 }
@@ -63,13 +63,13 @@ static void insert(struct account *account, struct waiter *waiter)
         TAILQ_INSERT_AFTER(&account->waiters, before, waiter, of_account);
 }
 
-static void begin(struct reservation *reservation, int64_t since)
+static void wait_queue_begin(struct reservation *reservation, int64_t since)
 {
     struct account *account = reservation->user->account;
     struct waiter *waiter = allocate(sizeof *waiter);
     if (account->waiters.tqh_last == NULL)
         TAILQ_INIT(&account->waiters);
-    *waiter = (struct waiter){.reservation = reservation, .since = since, .asked_at = TAILQ_EMPTY(&account->waiters) ? occasion() : NEVER};
+    *waiter = (struct waiter){.reservation = reservation, .since = since, .asked_at = TAILQ_EMPTY(&account->waiters) ? wait_queue_occasion() : NEVER};
     if (TAILQ_EMPTY(&account->waiters))
         TAILQ_INSERT_TAIL(&ring, account, of_waiters);
     insert(account, waiter);
@@ -79,9 +79,9 @@ static void begin(struct reservation *reservation, int64_t since)
 void wait_queue_add(struct reservation *reservation, int64_t since, enum why why)
 {
     if (reservation->waiter == NULL)
-        begin(reservation, since);
+        wait_queue_begin(reservation, since);
     else
-        reservation->waiter->asked_at = occasion();
+        reservation->waiter->asked_at = wait_queue_occasion();
     reservation->waiter->is_asked_again = false;
     reservation->waiter->why = why;
 }
@@ -132,7 +132,7 @@ const struct reservation *waits_behind(const struct reservation *reservation)
 
 bool wait_queue_are_due(void)
 {
-    return !TAILQ_EMPTY(&ring) && passed != occasion() && pause.at == 0 && !is_awaited();
+    return !TAILQ_EMPTY(&ring) && passed != wait_queue_occasion() && pause.at == 0 && !is_awaited();
 }
 
 static void round_is_over(uint64_t now)
@@ -146,7 +146,7 @@ static void round_is_over(uint64_t now)
 struct reservation *wait_queue_next(void)
 {
     struct account *account;
-    const uint64_t now = occasion();
+    const uint64_t now = wait_queue_occasion();
     if (!wait_queue_are_due())
         return NULL;
     TAILQ_FOREACH(account, &ring, of_waiters) {

@@ -39,7 +39,7 @@
 #include "watchdog.h"
 
 static const struct reader_events reader_events = {
-    .files = dispatch_files, .news = dispatch_news, .odd = order_odd, .overflow = order_overflow, .unwritten = order_unwritten, .lost = order_reader_lost,
+    .files = dispatch_files, .news = dispatch_changed, .odd = order_odd, .overflow = order_overflow, .unwritten = order_unwritten, .lost = order_reader_lost,
     .dispose = directories_dispose,
     .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
 };

@@ -57,7 +57,7 @@ static bool is_free(unsigned i)
     return (used[i / 8] & 1 << i % 8) == 0;
 }
 
-static uint16_t take(unsigned i)
+static uint16_t shares_take(unsigned i)
 {
     used[i / 8] |= (uint8_t)(1 << i % 8);
     return (uint16_t)(CLASS_LEAST + i);
@@ -71,7 +71,7 @@ static uint16_t take_class(void)
         const unsigned i = next;
         next = (next + 1) % CLASSES;
         if (is_free(i))
-            return take(i);
+            return shares_take(i);
     }
     return 0;
 }
@@ -86,7 +86,7 @@ void shares_take_up(struct reservation *reservation, uint16_t class)
 {
     if (first_in(reservation->grant) == KEPT || class < CLASS_LEAST || class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
         return;
-    reservation->class = take(class - CLASS_LEAST);
+    reservation->class = shares_take(class - CLASS_LEAST);
     reservation->shares = allocate(KEPT * sizeof *reservation->shares);
     for (enum kept kept = 0; kept < KEPT; kept++) {
         const struct holding *holding = held(reservation->grant, kept);
