@@ -6,6 +6,7 @@
 #include "directories.h"
 #include "grants.h"
 #include "names.h"
+#include "owner.h"
 #include "request.h"
 #include "reservations.h"
 #include "spool.h"
@@ -45,11 +46,6 @@ void reload_rules(struct acl *acl)
 }
 
 /* ---- owners ---- */
-
-bool owner_may_have_something(const struct account *account)
-{
-    return account->uid == 0 || account_has_gid(account, spool.group) || acl_names_uid(rules, account->uid);
-}
 
 /* A database that does not answer costs nobody what they have. What root has revoked is taken back by that order, which is told of it. */
 static void judge_owner(struct account *account)

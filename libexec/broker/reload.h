@@ -12,6 +12,4 @@ void reload_rules(struct acl *acl);
 void reload_doubt_owners(void);
 void owner_is_known(struct account *account);
 
-bool owner_may_have_something(const struct account *account);
-
 #endif

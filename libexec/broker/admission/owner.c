@@ -4,11 +4,15 @@
 #include "acl.h"
 #include "event.h"
 #include "names.h"
-#include "reload.h"
 #include "spool.h"
 #include "wait-queue.h"
 
 static bool draining;
+
+bool owner_may_have_something(const struct account *account)
+{
+    return account->uid == 0 || account_has_gid(account, spool.group) || acl_names_uid(rules, account->uid);
+}
 
 /* What an earlier broker had granted is asked anew after a change of plugins.conf, and is nothing new. */
 static bool is_drained_away(const struct request *request)

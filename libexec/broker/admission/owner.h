@@ -6,6 +6,9 @@
 
 struct account;
 
+/* root, a member of the spool's group, or a user whom acl.conf names. */
+bool owner_may_have_something(const struct account *account);
+
 /* DONE: plugins may be asked. owner_look_up: the account is looked up first, where it is not known. */
 enum step_result owner_look_up(struct request *request);
 enum step_result owner_check(struct request *request);
