@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
+#include <mntent.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -182,14 +183,14 @@ static int load_filter(void)
 /* A descriptor of the root of the unified cgroup hierarchy; -1: not mounted. */
 static int open_cgroups(void)
 {
-    char line[4096], mount[4096];
+    const struct mntent *entry;
     int root = -1;
-    FILE *mounts = fopen("/proc/self/mounts", "re");
-    while (mounts != NULL && root < 0 && fgets(line, sizeof line, mounts) != NULL)
-        if (sscanf(line, "%*s %4095s cgroup2 ", mount) == 1 && strstr(line, " cgroup2 ") != NULL)
-            root = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
+    while (mounts != NULL && root < 0 && (entry = getmntent(mounts)) != NULL)
+        if (strcmp(entry->mnt_type, "cgroup2") == 0)
+            root = open(entry->mnt_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (mounts != NULL)
-        (void)fclose(mounts);
+        (void)endmntent(mounts);
     return root;
 }
 
