@@ -119,6 +119,7 @@ $(B)/%.a:
 # Libraries: a program is linked with those of this list that it uses, and with these.
 LDLIBS = -Wl,--as-needed -ljansson -lcap-ng -lseccomp
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
+$(B)/libexec/front/rtf-ls:  LDLIBS += -lsmartcols
 $(B)/libexec/rtf-net:       LDLIBS += -lnl-route-3 -lnl-3
 $(B)/libexec/rtf-rtkit:     LDLIBS += -lsystemd
 $(MUSE:%=$(B)/libexec/muse/%): LDLIBS += -lm

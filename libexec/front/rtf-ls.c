@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <jansson.h>
+#include <libsmartcols/libsmartcols.h>
 #include <locale.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@
 enum { PATTERNS = 64, CELL = 32 };
 enum { KEY_JSON = 256, KEY_ALL, KEY_USER, KEY_NO_HEADINGS, KEY_SPOOL, KEY_COLOR, KEY_SORT };
 
-static const char *const colours[STATES] = {[ASKED] = "33", [WAITING] = "33", [REFUSED] = "31", [DRY_RUN] = "36", [GRANTED] = "", [PENDING] = "33", [ATTACHED] = "32",
+static const char *const colours[STATES] = {[ASKED] = "\033[33m", [WAITING] = "\033[33m", [REFUSED] = "\033[31m", [DRY_RUN] = "\033[36m", [GRANTED] = NULL, [PENDING] = "\033[33m", [ATTACHED] = "\033[32m",
                                       [DRIFTED] = "31;1"};
 
 struct row {
@@ -471,44 +472,6 @@ static void sort_by(const char *text)
 
 /* ---- on a terminal ---- */
 
-/* Most texts are plain, and are printed as they are: client_escape would take longer for thousands of rows. */
-static bool is_plain(const char *text)
-{
-    while (*text >= ' ' && *text <= '~')
-        text++;
-    return *text == '\0';
-}
-
-/* Writes a text to the stream, unless the stream is NULL. A character other than printable ASCII becomes \uXXXX: other users and programs choose names, and
- * may put escape sequences for a terminal into them. Returns the number of columns. */
-static int put(FILE *stream, const char *text)
-{
-    int width = 0;
-    if (is_plain(text)) {
-        if (stream != NULL)
-            fputs(text, stream);
-        return (int)strlen(text);
-    }
-    while (*text != '\0') {
-        char piece[CLIENT_PIECE];
-        width += client_escape(&text, piece);
-        if (stream != NULL)
-            fputs(piece, stream);
-    }
-    return width;
-}
-
-static void put_cell(const char *text, int width, const char *colour)
-{
-    if (colour[0] != '\0')
-        printf("\033[%sm", colour);
-    int taken = put(stdout, text);
-    if (colour[0] != '\0')
-        fputs("\033[0m", stdout);
-    if (width > 0)
-        printf("%*s", width - taken + 2, "");
-}
-
 static bool paints(void)
 {
     const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -517,36 +480,55 @@ static bool paints(void)
     return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') && terminal != NULL && strcmp(terminal, "dumb") != 0;
 }
 
-static void measure(int widths[static COLUMNS])
+/* Another user or a program may have written the text: a control character becomes \uXXXX, as JSON
+ * writes it, before a terminal sees it. */
+static void set_text(struct libscols_line *line, int column, const char *text)
 {
-    char text[CELL];
-    for (int i = 0; i < shown_count; i++) {
-        widths[i] = options.no_headings ? 1 : (int)strlen(heading(shown[i]));
-        for (size_t row = 0; row < row_count; row++) {
-            int width = put(NULL, cell(&rows[row], shown[i], text));
-            widths[i] = width > widths[i] ? width : widths[i];
-        }
+    char *safe;
+    size_t size;
+    FILE *stream = open_memstream(&safe, &size);
+    while (stream != NULL && *text != '\0') {
+        char piece[CLIENT_PIECE];
+        (void)client_escape(&text, piece);
+        fputs(piece, stream);
     }
-    widths[shown_count - 1] = 0; /* the last column needs no blanks */
+    if (stream == NULL || fclose(stream) != 0 || scols_line_refer_data(line, (size_t)column, safe) != 0)
+        die(EX_OSERR, "no memory");
+}
+
+static struct libscols_table *begin_table(bool painted)
+{
+    struct libscols_table *table = scols_new_table();
+    if (table == NULL || scols_table_enable_noheadings(table, options.no_headings) != 0 || scols_table_enable_noencoding(table, 1) != 0 ||
+        scols_table_enable_colors(table, painted) != 0 || scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) != 0 ||
+        scols_table_set_column_separator(table, "  ") != 0)
+        die(EX_OSERR, "no memory");
+    for (int i = 0; i < shown_count; i++) {
+        struct libscols_column *column = scols_table_new_column(table, options.no_headings ? "" : heading(shown[i]), 0, 0);
+        if (column == NULL || (painted && scols_cell_set_color(scols_column_get_header(column), "\033[1m") != 0))
+            die(EX_OSERR, "no memory");
+    }
+    return table;
 }
 
 static void print_table(void)
 {
     const bool painted = paints();
-    int widths[COLUMNS] = {0};
     char text[CELL];
     if (row_count == 0)
         return;
-    measure(widths);
-    for (int i = 0; i < shown_count && !options.no_headings; i++)
-        put_cell(heading(shown[i]), widths[i], painted ? "1" : "");
-    if (!options.no_headings)
-        putchar('\n');
+    struct libscols_table *table = begin_table(painted);
     for (size_t row = 0; row < row_count; row++) {
-        for (int i = 0; i < shown_count; i++)
-            put_cell(cell(&rows[row], shown[i], text), widths[i], painted && shown[i] == STATE ? colours[rows[row].state] : "");
-        putchar('\n');
+        struct libscols_line *line = scols_table_new_line(table, NULL);
+        for (int i = 0; line != NULL && i < shown_count; i++) {
+            set_text(line, i, cell(&rows[row], shown[i], text));
+            if (painted && shown[i] == STATE && colours[rows[row].state] != NULL)
+                scols_cell_set_color(scols_line_get_cell(line, (size_t)i), colours[rows[row].state]);
+        }
     }
+    if (scols_print_table(table) != 0)
+        die(EX_OSERR, "no memory");
+    scols_unref_table(table);
 }
 
 /* Without a broker, the list may be out of date. */
