@@ -1,6 +1,5 @@
-# The terminal and the output are the caller's. Colours: Okabe and Ito. Modes that lie on top of each other can be told:
+# The caller sets the terminal, the output and `data`, the file with the numbers (make acceptance). Colours: Okabe and Ito. Modes that lie on top of each other can be told:
 # what is drawn first is wider, and points stand on every sixth value only, for each mode beginning elsewhere.
-data = "test/oracle/acceptance.data"
 
 array name[10] = ["demand", "density", "rta", "hyperbolic", "liu-layland", "necessary", \
                   "gfb-2", "gfb-4", "bandwidth-2", "bandwidth-4"]

@@ -8,11 +8,7 @@ $(ORACLE): LDLIBS = -ljansson -lm
 oracle: programs $(B)/test/oracle
 	$(B)/test/oracle --sets 100000 $(B)/libexec/plugins
 
-# How much each mode admits. The data are kept with the sources; the picture needs gnuplot.
+# How much each mode admits: build/acceptance.svg, and its data beside it. Needs gnuplot. Each run gives the same data.
 acceptance: programs $(B)/test/acceptance
-	$(B)/test/acceptance $(B)/libexec/plugins > test/oracle/acceptance.data.new
-	mv test/oracle/acceptance.data.new test/oracle/acceptance.data
-
-man/acceptance.svg: test/oracle/acceptance.gnuplot test/oracle/acceptance.data
-	gnuplot -e 'set terminal svg size 1150,520 dynamic background "white" font "sans,13"' $< > $@.new && mv $@.new $@
-
+	$(B)/test/acceptance $(B)/libexec/plugins > $(B)/acceptance.data
+	gnuplot -e 'set terminal svg size 1150,520 dynamic background "white" font "sans,13"; data = "$(B)/acceptance.data"' test/oracle/acceptance.gnuplot > $(B)/acceptance.svg
