@@ -688,7 +688,7 @@ for i in range(10000):
     broker_start
     names=$(helpers "$RTF_LIBEXEC/rtf-names")
     kill -KILL "$names"
-    eventually grep -q 'account lookup ended' "$EVENTS"
+    eventually grep -q 'account lookup is started again: it ended' "$EVENTS"
     put $CAROL cam '{"priority": 12, "plugin": "FP"}'
     eventually helpers "$RTF_LIBEXEC/rtf-names"
     mkdir "$SPECS/0"

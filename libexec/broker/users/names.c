@@ -5,22 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "coprocess.h"
 #include "event.h"
+#include "supervise.h"
 #include "units.h"
 
-static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
-
-static struct account *accounts, nameless = {.queue.reservations = TAILQ_HEAD_INITIALIZER(nameless.queue.reservations)};
-static void ready(struct source *source, uint32_t events);
-static void is_late(struct timer *timer);
-static void start_again(struct timer *timer);
-
-static struct coprocess lookup = {.source.ready = ready, .in = -1, .out = -1};
-static struct timer oldest = {.due = is_late};    /* the oldest question's time to be answered */
-static struct timer restart = {.due = start_again};
-static int child;
-static void (*tell)(struct account *account);
+static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000);
 
 /* Questions are answered in order. */
 struct question {
@@ -30,48 +19,41 @@ struct question {
     char name[80]; /* of a question about a name in acl.conf */
 };
 STAILQ_HEAD(questions, question);
-static struct questions questions = STAILQ_HEAD_INITIALIZER(questions), last = STAILQ_HEAD_INITIALIZER(last); /* last: not sent yet */
-static int asked, urgent; /* asked: how many `questions` has; urgent: how many of them were never in `last` */
 enum { LAST_AT_ONCE = 8 };
-static int64_t started; /* not more often than once a second */
 
-static void send(const struct question *question)
+static struct {
+    struct program lookup;
+    struct account *accounts, nameless;
+    struct questions asked, last; /* last: not sent yet */
+    int count, urgent;            /* of `asked`; and how many of them were never in `last` */
+    void (*tell)(struct account *account);
+} names = {.nameless.queue.reservations = TAILQ_HEAD_INITIALIZER(names.nameless.queue.reservations),
+           .asked = STAILQ_HEAD_INITIALIZER(names.asked), .last = STAILQ_HEAD_INITIALIZER(names.last)};
+
+static void names_send(const struct question *question)
 {
-    if (!lookup.running)
+    struct coprocess *process = &names.lookup.process;
+    if (!supervise_runs(&names.lookup))
         return; /* when it is back */
-    paragraph_add(&lookup.output, "op", question->account != NULL ? "user" : "known");
-    paragraph_add(&lookup.output, "id", "0");
+    paragraph_add(&process->output, "op", question->account != NULL ? "user" : "known");
+    paragraph_add(&process->output, "id", "0");
     if (question->account != NULL)
-        paragraph_add_number(&lookup.output, "uid", question->account->uid);
+        paragraph_add_number(&process->output, "uid", question->account->uid);
     else
-        paragraph_add(&lookup.output, "name", question->name);
-    paragraph_close(&lookup.output);
-    (void)coprocess_flush(&lookup);
+        paragraph_add(&process->output, "name", question->name);
+    paragraph_close(&process->output);
+    (void)coprocess_flush(process);
 }
 
-void names_prepare(char *path, struct identity_to_run_as as, void (*known)(struct account *account))
+/* The time of the first question to be answered. */
+static void names_expect(void)
 {
-    tell = known;
-    char *const argv[] = {path, NULL};
-    child = launcher_add(CHILD_LOOKUP, argv, as);
-}
-
-bool names_start(void)
-{
-    struct question *question;
-    started = monotonic_now();
-    if (!coprocess_start(&lookup, child, COPROCESS_PIPES, -1, -1)) {
-        timer_set(&restart, started + restart_pause);
-        return false;
-    }
-    STAILQ_FOREACH(question, &questions, next)
-        send(question); /* asked while it was away */
-    return true;
+    supervise_expect(&names.lookup, STAILQ_EMPTY(&names.asked) ? INT64_MAX : answer_within);
 }
 
 unsigned accounts_known(void)
 {
-    return HASH_COUNT(accounts);
+    return HASH_COUNT(names.accounts);
 }
 
 void account_hold(struct account *account)
@@ -90,9 +72,9 @@ static void forget_groups(struct account *account);
 static void forget_unused(void)
 {
     struct account *account, *next;
-    HASH_ITER(hh, accounts, account, next)
+    HASH_ITER(hh, names.accounts, account, next)
         if (account->held == 0 && account->state != ACCOUNT_ASKED) {
-            HASH_DEL(accounts, account);
+            HASH_DEL(names.accounts, account);
             forget_groups(account);
             free(account);
         }
@@ -103,16 +85,16 @@ static void make_room(void)
 {
     enum { ROOM = 256 };
     static unsigned most = ROOM;
-    if (HASH_COUNT(accounts) < most)
+    if (HASH_COUNT(names.accounts) < most)
         return;
     forget_unused();
-    most = 2 * HASH_COUNT(accounts) + ROOM;
+    most = 2 * HASH_COUNT(names.accounts) + ROOM;
 }
 
 struct account *account_find(uid_t uid)
 {
     struct account *account;
-    HASH_FIND(hh, accounts, &uid, sizeof uid, account);
+    HASH_FIND(hh, names.accounts, &uid, sizeof uid, account);
     if (account != NULL)
         return account;
     make_room();
@@ -122,13 +104,13 @@ struct account *account_find(uid_t uid)
     account->uid = uid;
     TAILQ_INIT(&account->waiting);
     queue_init(&account->queue, uid == 0);
-    HASH_ADD(hh, accounts, uid, sizeof account->uid, account);
+    HASH_ADD(hh, names.accounts, uid, sizeof account->uid, account);
     return account;
 }
 
 struct account *account_bucket(struct account *account)
 {
-    return account->name != NULL || account->uid == 0 ? account : &nameless;
+    return account->name != NULL || account->uid == 0 ? account : &names.nameless;
 }
 
 /* Changes whenever one of the two files does; a directory server is covered by fresh_for. */
@@ -152,22 +134,23 @@ static struct question *new_question(struct account *account)
     return question;
 }
 
-static void ask(struct question *question)
+static void names_ask(struct question *question)
 {
-    if (STAILQ_EMPTY(&questions))
-        timer_set(&oldest, monotonic_now() + answer_within);
-    STAILQ_INSERT_TAIL(&questions, question, next);
-    asked++;
-    urgent += !question->is_last;
-    send(question);
+    const bool is_first = STAILQ_EMPTY(&names.asked);
+    STAILQ_INSERT_TAIL(&names.asked, question, next);
+    names.count++;
+    names.urgent += !question->is_last;
+    if (is_first)
+        names_expect();
+    names_send(question);
 }
 
-static void ask_last(void)
+static void names_ask_last(void)
 {
     struct question *question;
-    while (asked < LAST_AT_ONCE && (question = STAILQ_FIRST(&last)) != NULL) {
-        STAILQ_REMOVE_HEAD(&last, next);
-        ask(question);
+    while (names.count < LAST_AT_ONCE && (question = STAILQ_FIRST(&names.last)) != NULL) {
+        STAILQ_REMOVE_HEAD(&names.last, next);
+        names_ask(question);
     }
 }
 
@@ -190,7 +173,7 @@ bool account_ready(struct account *account)
 {
     const bool is_asked = account->state == ACCOUNT_ASKED, ready = is_ready(account);
     if (!ready && !is_asked)
-        ask(new_question(account));
+        names_ask(new_question(account));
     return ready;
 }
 
@@ -200,9 +183,9 @@ bool account_ready_last(struct account *account)
     if (!ready && !is_asked) {
         struct question *question = new_question(account);
         question->is_last = true;
-        STAILQ_INSERT_TAIL(&last, question, next);
+        STAILQ_INSERT_TAIL(&names.last, question, next);
     }
-    ask_last();
+    names_ask_last();
     return ready;
 }
 
@@ -210,7 +193,7 @@ void names_warn_unknown(const char *name)
 {
     struct question *question = new_question(NULL);
     snprintf(question->name, sizeof question->name, "%s", name);
-    ask(question);
+    names_ask(question);
 }
 
 static void forget_groups(struct account *account)
@@ -234,9 +217,9 @@ static void *grow(void *list, int count, size_t size)
     return longer;
 }
 
-static void add_groups(struct account *account, const char *names)
+static void add_groups(struct account *account, const char *groups)
 {
-    char *copy = strdup(names), *item;
+    char *copy = strdup(groups), *item;
     int count = 0;
     while (account->groups != NULL && account->groups[count] != NULL)
         count++;
@@ -278,26 +261,22 @@ static bool learn(struct account *account, const struct paragraph *answer)
     return !account->learning;
 }
 
-static struct account *take_question(const struct paragraph *answer)
+/* The question has been answered; NULL: it will not be. */
+static void names_end_question(struct question *question, const struct paragraph *answer)
 {
-    struct question *question = STAILQ_FIRST(&questions);
     struct account *account = question->account;
-    timer_set(&oldest, monotonic_now() + answer_within);
-    if (account != NULL && answer != NULL && !learn(account, answer))
-        return NULL; /* more of it is to come */
-    STAILQ_REMOVE_HEAD(&questions, next);
-    asked--;
-    urgent -= !question->is_last;
-    ask_last();
-    if (STAILQ_EMPTY(&questions))
-        timer_end(&oldest);
+    names.count--;
+    names.urgent -= !question->is_last;
+    names_ask_last();
+    names_expect();
     if (account != NULL && answer == NULL) {
         account->state = ACCOUNT_FAILED;
         account->learning = false;
     } else if (account == NULL && answer != NULL && strcmp(paragraph_get(answer, "answer"), "ok") != 0)
         event_broker("warning", "acl.conf names %s, which the account database does not know", question->name);
     free(question);
-    return account;
+    if (account != NULL)
+        names.tell(account);
 }
 
 /* One user's name and groups must never be taken for another's. */
@@ -308,66 +287,67 @@ static bool is_answer_to(const struct question *question, const struct paragraph
            (question->account == NULL || (paragraph_get_number(answer, "uid", UINT32_MAX, &uid) == 1 && uid == question->account->uid));
 }
 
-/* Of one that is gone, or babbles, all that it owes. */
-static struct account *receive(bool *alive)
+/* ---- the program ---- */
+
+static void names_on_start(struct program *lookup, bool again)
 {
-    struct paragraph answer;
-    const char *why;
-    while (!STAILQ_EMPTY(&questions)) {
-        int taken = *alive ? paragraph_take(&lookup.input, &answer, &why) : -1;
-        if (taken == 0)
-            return NULL;
-        if (taken == 1 && !is_answer_to(STAILQ_FIRST(&questions), &answer))
-            taken = -1;
-        if (taken < 0)
-            *alive = false;
-        struct account *account = take_question(taken == 1 ? &answer : NULL);
-        if (account != NULL)
-            return account;
+    struct question *question;
+    (void)lookup;
+    (void)again;
+    STAILQ_FOREACH(question, &names.asked, next)
+        names_send(question); /* asked while it was away */
+    names_expect();
+}
+
+static bool names_on_message(struct program *lookup, const struct paragraph *answer, int *fd)
+{
+    struct question *question = STAILQ_FIRST(&names.asked);
+    (void)lookup;
+    (void)fd;
+    if (question == NULL || !is_answer_to(question, answer))
+        return false;
+    names_expect();
+    if (question->account != NULL && !learn(question->account, answer))
+        return true; /* more of it is to come */
+    STAILQ_REMOVE_HEAD(&names.asked, next);
+    names_end_question(question, answer);
+    return true;
+}
+
+/* All that it owed fails. What is asked from here on is sent when it is back. */
+static void names_on_gone(struct program *lookup, const char *why)
+{
+    struct questions owed = STAILQ_HEAD_INITIALIZER(owed);
+    struct question *question;
+    (void)lookup;
+    (void)why;
+    STAILQ_CONCAT(&owed, &names.asked);
+    while ((question = STAILQ_FIRST(&owed)) != NULL) {
+        STAILQ_REMOVE_HEAD(&owed, next);
+        names_end_question(question, NULL);
     }
-    return NULL;
 }
 
-static void take_answers(bool alive)
+static const struct program_description lookup_is = {
+    .name = "the account lookup", .kind = CHILD_LOOKUP, .talk = COPROCESS_PIPES, SUPERVISE_EACH_SECOND,
+    .on_start = names_on_start, .on_message = names_on_message, .on_gone = names_on_gone,
+};
+
+void names_prepare(char *path, struct identity_to_run_as as, void (*known)(struct account *account))
 {
-    struct account *account;
-    const bool was_alive = alive;
-    while ((account = receive(&alive)) != NULL)
-        tell(account);
-    if (was_alive && alive)
-        return;
-    event_broker("error", "the account lookup ended or hung and is started again");
-    coprocess_kill(&lookup);
-    timer_set(&restart, started + restart_pause); /* what is asked meanwhile fails when its time is over */
+    names.tell = known;
+    char *const argv[] = {path, NULL};
+    supervise_prepare(&names.lookup, &lookup_is, argv, as);
 }
 
-static void ready(struct source *source, uint32_t events)
+bool names_start(void)
 {
-    (void)source;
-    (void)events;
-    if (!lookup.running)
-        return;
-    (void)coprocess_flush(&lookup);
-    take_answers(coprocess_read(&lookup));
-}
-
-static void is_late(struct timer *timer)
-{
-    (void)timer;
-    take_answers(coprocess_read(&lookup));
-    if (oldest.at == 0 && !STAILQ_EMPTY(&questions)) /* nothing came */
-        take_answers(false);
-}
-
-static void start_again(struct timer *timer)
-{
-    (void)timer;
-    (void)names_start();
+    return supervise_start(&names.lookup, -1, -1);
 }
 
 bool names_are_settled(bool all)
 {
-    return (all ? oldest.at == 0 : urgent == 0) && restart.at == 0;
+    return (all ? STAILQ_EMPTY(&names.asked) : names.urgent == 0) && names.lookup.state != PROGRAM_BACKING_OFF;
 }
 
 bool account_has_gid(const struct account *account, gid_t gid)
