@@ -173,7 +173,7 @@ keeps_to_its_runtime() {
     eventually is_in_force "$HOG"
     eventually is_suspended "$HOG"
     has_a_fifth "$HOG"
-    grep -q 'the guard ended and is started again' "$EVENTS"
+    grep -q 'the guard is started again: it ended' "$EVENTS"
 }
 is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
 
