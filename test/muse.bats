@@ -124,7 +124,7 @@ END_OF_LISTING
     [ "$(of .threads.a.lost)" -eq $((90 + 19 - 2)) ]
     near "$(of .threads.a.supply.lower.alpha)" 1
     near "$(of .threads.a.supply.lower.delta)" 0
-    grep -q '^a: 107 of 900 marks were lost, and interpolated$' said
+    grep -q '^a: 107 of 900 marks were lost and interpolated$' said
 }
 
 # bats test_tags=turn:2
@@ -135,9 +135,9 @@ END_OF_LISTING
     near "$(of .threads.a.supply.lower.alpha)" 1
     near "$(of .threads.b.supply.lower.alpha)" 0
     near "$(of .threads.c.supply.lower.alpha)" 0
-    grep -q '^b: was not heard of for the last 5.99s$' said
-    grep -q '^c: did not begin for the first 3s$' said
-    grep -q '^b: nothing is sure within the horizon: it was silent for 5.989s$' said
+    grep -q '^b: began no job in the last 5.99s$' said
+    grep -q '^c: began no job in the first 3s$' said
+    grep -q '^b: no supply is guaranteed within the horizon: the thread was silent for 5.989s$' said
 }
 
 # bats test_tags=turn:0
@@ -172,7 +172,7 @@ END_OF_LISTING
     printf '%s\n' 1,0,0,0 1,10,0,4000000000 >marks.csv
     fails 65 'rtf-muse: marks: job 4000000000 comes after job 0: too many are lost' "$MUSE" import e.json marks.csv -o out
     printf '%s\n' 1,0,0,0 1,0,0,1 1,0,0,2 >marks.csv
-    "$MUSE" import e.json marks.csv -o out | grep -q '^a: a job took no time: make jobs longer, or the clock finer$'
+    "$MUSE" import e.json marks.csv -o out | grep -q '^a: a job took no measurable time: make jobs longer, or use a finer clock$'
     fails 66 'rtf-muse: none.csv: No such file or directory' "$MUSE" import e.json none.csv -o out
     fails 66 'rtf-muse: none/experiment.json: cannot be read: No such file or directory' "$MUSE" analyse none
     fails 64 "rtf-muse: there is no command 'runn': *" "$MUSE" runn
@@ -198,7 +198,7 @@ END_OF_LISTING
     wrong 'key "global.default_policy" (line 1) must be one of SCHED_OTHER, *' '{"global": {"default_policy": "EDF"}}'
     wrong 'key "global.analysis.runmap" (line 1) is unknown; known here: supply' '{"global": {"analysis": {"runmap": true}}}'
     wrong 'key "resources" (line 1) must be a whole number from 0 to 4096' '{"resources": -1}'
-    wrong 'key "sweep" (line 1) makes this many experiments: rtf muse sweep runs them' '{"sweep": {}}'
+    wrong 'key "sweep" (line 1) describes several experiments: run them with rtf muse sweep' '{"sweep": {}}'
     in_thread '" (line 2) lacks the key "phases" (or "command")' ''
     in_thread '.prio" (line 2) is unknown; *' '"prio": 5'
     in_thread '.priority" (line 2) must be a whole number from 1 to 99' '"priority": 100'
@@ -214,7 +214,7 @@ END_OF_LISTING
     in_thread '.phases.z0" (line 2) lacks the key "duration"' '"phases": {"z0": {}}'
     in_thread '.phases.u0" (line 2) lacks the key "library"' '"phases": {"u0": {}}'
     in_thread '" (line 2) locks resource 0 in phase l0, but there are 0: set "resources"' '"phases": {"l0": {"loops": 1, "res": 0}}'
-    in_thread '" (line 2) has the shared phase s0, but "shared" has no room for a number of 8 bytes' '"phases": {"s0": {"loops": 1}}'
+    in_thread '" (line 2) has the shared phase s0, but "shared" is less than the 8 bytes of a number' '"phases": {"s0": {"loops": 1}}'
     in_thread '" (line 2) has SCHED_DEADLINE and lacks the key "budget"' "$thread"', "policy": "SCHED_DEADLINE"'
     in_thread '" (line 2) must have budget <= deadline <= period: 9000000, 5000000 and 5000000 ns' "$thread"', "policy": "SCHED_DEADLINE", "budget": "9ms", "period": "5ms"'
     in_thread '" (line 2) has a reservation, which decides on the policy: *' "$thread"', "reservation": {}, "priority": 3'
@@ -272,7 +272,7 @@ is_interrupted() {
     status=0
     wait "$pid" || status=$?
     [ "$status" -eq 70 ]
-    [ "$(cat err)" = 'rtf-muse: the load was killed: by signal 9; what there is until then is analysed' ]
+    [ "$(cat err)" = 'rtf-muse: the load was killed: by signal 9; the marks until then are analysed' ]
     [ "$(of .threads.a.jobs)" -gt 10 ]
 }
 
@@ -289,7 +289,7 @@ tidy() {
     status=0
     timeout 60 "$MUSE" run e.json -o small/out >said 2>err 3>&- || status=$?
     [ "$status" -eq 74 ]
-    grep -q '^rtf-muse: marks cannot be written: No space left on device; what there is until then is analysed$' err
+    grep -q '^rtf-muse: marks cannot be written: No space left on device; the marks until then are analysed$' err
     grep -q '^a: got 0\.[0-9]* of a CPU' said
 }
 
@@ -323,7 +323,7 @@ END_OF_EXPERIMENT
     mkdir -m 777 user
     cd user
     experiment 1 a='"policy": "SCHED_FIFO"' >e.json
-    fails 77 'rtf-muse: thread a: SCHED_FIFO: this user may not have it: ask for a "reservation" instead, which goes through the spool' as $ALICE "$MUSE" run e.json -o out
+    fails 77 'rtf-muse: thread a: SCHED_FIFO: the user may not set this policy: use a "reservation", which goes through the spool' as $ALICE "$MUSE" run e.json -o out
     experiment 2 a='"nominal": "cpu-time", "reservation": {"runtime": "20ms", "period": "100ms"}' >e.json
     fails 69 'rtf-muse: thread a: the reservation: *' as $ALICE "$MUSE" run --spool "$SPOOL" e.json -o out
     configure_plugins 'EDF edf - all partition=global threshold=0.3'
@@ -401,11 +401,11 @@ END_OF_SSH
     [ "$(of .threads.a.lost)" -eq 0 ]
     [ "$("$MUSE" marks out | grep -c ^2,)" -eq "$(jq .threads.b.jobs out/run.json)" ]
     experiment 1 a='"policy": "SCHED_DEADLINE", "budget": "1ns", "period": "1ns"' >e.json
-    fails 78 'rtf-muse: thread a: SCHED_DEADLINE: the kernel takes budgets from 1024 ns *' "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out
-    fails 64 'rtf-muse: --send: is for rtf muse run --remote, at the other end of ssh' "$MUSE" run --send 1 -
+    fails 78 'rtf-muse: thread a: SCHED_DEADLINE: the kernel'\''s limits are a budget of at least 1024 ns *' "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out
+    fails 64 'rtf-muse: --send: is only used by rtf muse run --remote, through ssh' "$MUSE" run --send 1 -
     rm bin/ssh
     printf '#!/bin/sh\nexit 255\n' >bin/ssh && chmod 755 bin/ssh
-    fails 69 'rtf-muse: far: the connection ended before the experiment did' "$MUSE" run --remote far e.json -o out
+    fails 69 'rtf-muse: far: the connection ended before the experiment' "$MUSE" run --remote far e.json -o out
 }
 
 # bats test_tags=turn:1
@@ -429,7 +429,7 @@ END_OF_RELAY
     eventually test -e relay
     experiment 3 a >e.json
     "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >said
-    grep -q '^a: [0-9]* of [0-9]* marks were lost, and interpolated$' said
+    grep -q '^a: [0-9]* of [0-9]* marks were lost and interpolated$' said
     [ "$(of '.threads.a | .lost * 20 > .jobs and .lost * 5 < .jobs')" = true ]
     [ "$(of '.threads.a | .lost + .marks == .jobs')" = true ]
 }
@@ -471,7 +471,7 @@ END_OF_RELAY
     status=0
     "$MUSE" run --remote far --remote-command "$MUSE" e.json -o out >said 2>err || status=$?
     [ "$status" -eq 69 ]
-    grep -q '^rtf-muse: far: the connection ended before the experiment did; what has come until then is analysed$' err
+    grep -q '^rtf-muse: far: the connection ended before the experiment; the marks until then are analysed$' err
     grep -q '^a: got ' said
     [ "$(of .threads.a.jobs)" -gt 100 ]
 }
@@ -496,14 +496,14 @@ END_OF_RELAY
     [ "$(of '.threads.c.jobs | . > 4000 and . < 7500')" = true ]
     near "$(of .threads.c.nominal)" 0.0001
     grep -q '^c: granted 20ms/100ms; got 0\.[12]' said
-    grep -q '^s: was asleep by itself for [23]' said
+    grep -q '^s: slept for [23]' said
     run find /sys/kernel/tracing/instances -name 'rtf-muse-*'
     [ -z "$output" ]
     [ "$(jq ".threads.c.looked_every == 0 and .threads.c.exited == false" out/run.json)" = true ]
     jq '.threads |= {n: {command: ["/nonexistent"], analysis: {supply: true}}}' e.json >n.json
     "$MUSE" run --duration 300ms n.json -o out >said 2>err
     [ "$(cat err)" = 'rtf-muse: thread n: /nonexistent: No such file or directory' ]
-    grep -q '^n: its program ended before the experiment did$' said
+    grep -q '^n: its program ended before the experiment$' said
 }
 
 # bats test_tags=turn:1
@@ -512,18 +512,18 @@ END_OF_RELAY
     server 1 5000 20000 0 1000 2500 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
     grep -q '^a: granted 10ms/20ms; got 0.2500 of a CPU, never silent for more than 15ms$' said
-    grep -q '^a: that is 50.0 % less than granted$' said
-    run grep 'that is longer than' said
+    grep -q '^a: got 50.0 % less than granted$' said
+    run grep 'the longest silence exceeds' said
     [ "$status" -eq 1 ]
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 4.5}}}' >out/run.json
-    "$MUSE" analyse out | grep -q '^a: that is 50.0 % less than granted$'
+    "$MUSE" analyse out | grep -q '^a: got 50.0 % less than granted$'
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 5}}}' >out/run.json
     "$MUSE" analyse out >said
-    grep -q '^a: the kernel gave it the time that was granted; in some of that it got less work done than in the best$' said
-    run grep -e 'less than granted' -e 'that is longer than' said
+    grep -q '^a: the kernel gave the granted time; in part of that time the thread did less work than at its best$' said
+    run grep -e 'less than granted' -e 'the longest silence exceeds' said
     [ "$status" -eq 1 ]
     experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "5ms", "period": "9ms"' >out/experiment.json
-    "$MUSE" analyse out | grep -q '^a: that is longer than 2 (P - Q) = 8ms and a tick of 4ms$'
+    "$MUSE" analyse out | grep -q '^a: the longest silence exceeds 2 (P - Q) = 8ms and a tick of 4ms$'
     experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "5ms", "period": "20ms"' >out/experiment.json
     [ "$("$MUSE" analyse out | grep -c '^a: ')" -eq 1 ]
 }
@@ -535,20 +535,20 @@ END_OF_RELAY
     grep -q '^a: granted 1ms/2ms; got .*, never silent for more than 10ms$' said
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 4}}}' >out/run.json
     "$MUSE" analyse out >said
-    no grep 'that is longer than' said
+    no grep 'the longest silence exceeds' said
     # With twice the period each job waits for thirty milliseconds.
     server 1 1000 4000 0 10000 200 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 2}}}' >out/run.json
     "$MUSE" analyse out >said
-    grep -qx 'a: that is longer than 11 (P - Q) = 11ms and a tick of 4ms' said
+    grep -qx 'a: the longest silence exceeds 11 (P - Q) = 11ms and a tick of 4ms' said
     # The looks at a command were far apart.
     for apart in 0.02 0.01; do
         command jq -n --argjson apart $apart '{tick: 0.004, threads: {a: {cpu_time: 2, looked_every: $apart}}}' >out/run.json
         "$MUSE" analyse out >"said.$apart"
     done
-    no grep 'that is longer than' said.0.02
-    grep -qx 'a: that is longer than 11 (P - Q) = 11ms and a tick of 4ms, and the 10ms between two looks' said.0.01
+    no grep 'the longest silence exceeds' said.0.02
+    grep -qx 'a: the longest silence exceeds 11 (P - Q) = 11ms and a tick of 4ms, and the 10ms between two samples' said.0.01
 }
 
 @test "muse run: jobs that watch the clock are of one length, however often the thread is interrupted, and marks touch no new page" {
@@ -630,8 +630,8 @@ is_kept() { # HOW-MANY
         h1: {phases: {c0: {loops: 20000}}}, h2: {phases: {c0: {loops: 20000}}}}}' >e.json
     as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
     grep -q '^c: granted 20ms/100ms; got 0\.\(19\|20\)[0-9]* of a CPU, never silent for more than [0-9.]*ms$' said
-    grep -q "^c: its CPU time was looked at, every [0-9.]*ms at worst, and times are as good as that; root sees the scheduler's events$" said
-    grep -q '^s: was asleep by itself for [34]' said
+    grep -q "^c: its CPU time was sampled, at worst every [0-9.]*ms, which limits the accuracy; root can use the scheduler's events$" said
+    grep -q '^s: slept for [34]' said
     [ "$(of '.threads.c | .supply.lower.alpha >= 0.19 and .supply.upper.alpha <= 0.21')" = true ]
     run grep '^c: that is' said
     [ "$status" -eq 1 ]
@@ -647,9 +647,9 @@ is_kept() { # HOW-MANY
     jq '.threads.a.calibrated_job *= 2 | .threads.a.cpu_time *= 3 | .threads.b.cpu_time *= 3' out/run.json >run.json
     mv run.json out/run.json
     "$MUSE" analyse out >said
-    grep -Eq '^a: alone and beforehand a job took [0-9.]*us, here the shortest took [0-9.]*us$' said
-    grep -Eq '^a: jobs are not of one length: the shortest took [0-9.]*us, the mean of their CPU time is [0-9.]*us; alpha is lower for it$' said
-    run grep -E '^b: jobs are not of one length' said
+    grep -Eq '^a: a job alone before the run took [0-9.]*us, the shortest in the run took [0-9.]*us$' said
+    grep -Eq '^a: jobs differ in length: the shortest took [0-9.]*us, their mean CPU time is [0-9.]*us; this lowers alpha$' said
+    run grep -E '^b: jobs differ in length' said
     [ "$status" -eq 1 ]
 }
 
@@ -723,13 +723,13 @@ is_kept() { # HOW-MANY
     [ "$(cat called)" = '1 7' ]
     [ "$(of .threads.a.jobs)" -gt 10 ]
     experiment 1 a='"cpus": [1023]' >e.json
-    fails 78 'rtf-muse: thread a: its CPUs: none of them is there for us' "$MUSE" run e.json -o out
+    fails 78 'rtf-muse: thread a: its CPUs: none of them can be used here' "$MUSE" run e.json -o out
     experiment 1 a='"cpus": [0], "policy": "SCHED_DEADLINE", "budget": "1ms", "period": "20ms"' >e.json
-    fails 77 'rtf-muse: thread a: SCHED_DEADLINE: the kernel wants such a thread to have all CPUs *' "$MUSE" run e.json -o out
+    fails 77 'rtf-muse: thread a: SCHED_DEADLINE: the kernel requires all CPUs of the scheduling domain *' "$MUSE" run e.json -o out
     experiment 1 a='"policy": "SCHED_DEADLINE", "budget": "99ms", "period": "100ms"' b='"policy": "SCHED_DEADLINE", "budget": "99ms", "period": "100ms"' \
         c='"policy": "SCHED_DEADLINE", "budget": "99ms", "period": "100ms"' >e.json
-    [ "$(nproc)" -gt 2 ] || fails 75 'rtf-muse: thread [abc]: SCHED_DEADLINE: the kernel has not so much left for SCHED_DEADLINE' "$MUSE" run e.json -o out
+    [ "$(nproc)" -gt 2 ] || fails 75 'rtf-muse: thread [abc]: SCHED_DEADLINE: the kernel has not enough bandwidth left for SCHED_DEADLINE' "$MUSE" run e.json -o out
     fails 73 'rtf-muse: /dev/null/out: Not a directory' "$MUSE" run e.json -o /dev/null/out
     fails 64 'rtf-muse: --duration 5: a time is a whole number with a unit, such as 500ms or 2s' "$MUSE" run --duration 5 e.json
-    fails 64 'rtf-muse: --remote -x: this is no name of a host' "$MUSE" run --remote=-x e.json
+    fails 64 'rtf-muse: --remote -x: not a valid host name' "$MUSE" run --remote=-x e.json
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { LISTED_JOBS = 10, LISTED_PER_TENFOLD = 10 };
-#define PROMISED 0.99 /* of what was granted: less is said */
+#define PROMISED 0.99 /* less than this part of the grant is reported */
 
 static json_t *seconds(double nanoseconds)
 {
@@ -65,7 +65,7 @@ static void set_supply(json_t *json, const struct measured *measured)
     json_object_set_new(json, "longest_blackout", measured->supply.rate > 0 ? seconds((double)measured->blackout) : json_null());
 }
 
-/* Each CPU of the affinity, and any other one where a job began all the same. */
+/* Each CPU of the affinity, and every other CPU on which a job began. */
 static json_t *runmap_json(const struct member *member, const struct measured *measured)
 {
     json_t *json = json_object();
@@ -81,7 +81,8 @@ static json_t *runmap_json(const struct member *member, const struct measured *m
     return json;
 }
 
-/* All k are in the table beside; here those up to ten, and ten to each tenfold. */
+/* The file beside result.json has all k; result.json has the k up to ten, and then ten k per power
+ * of ten. */
 static size_t next_listed(size_t k)
 {
     size_t step = 1;
@@ -106,7 +107,7 @@ static const json_t *run_of(const json_t *run, const char *name)
     return json_object_get(json_object_get(run, "threads"), name);
 }
 
-/* What it was promised: by the broker, or by SCHED_DEADLINE. */
+/* The thread's grant: from the broker, or the parameters of SCHED_DEADLINE. */
 static json_t *granted_json(const struct member *member, const json_t *run)
 {
     const json_t *grant = json_object_get(run_of(run, member->name), "grant");
@@ -146,11 +147,13 @@ static void got_sentence(const json_t *thread, const struct measured *measured, 
     if (measured->lower.alpha > 0)
         snprintf(text, SENTENCE, "%.64s: %sgot %.4f of a CPU, never silent for more than %s", name, promised, measured->lower.alpha, blackout);
     else
-        snprintf(text, SENTENCE, "%.64s: %snothing is sure within the horizon: it was silent for %s", name, promised, blackout);
+        snprintf(text, SENTENCE, "%.64s: %sno supply is guaranteed within the horizon: the thread was silent for %s", name, promised, blackout);
 }
 
-/* Whether the kernel itself has counted so much for it. A window that begins or ends within a period may count one runtime too many or too
- * few: of a command, whose bounds are not more exact than it was looked at, less is said only if it is so in any case. */
+/* True if the kernel itself counted the granted CPU time for the thread. A window that begins or
+ * ends within a period may contain one runtime too many or too few. The bounds of a command are
+ * only as exact as its samples, so a command counts as short of time only if it is short in any
+ * case. */
 static bool had_its_time(const struct member *member, const json_t *run, const struct window *window, double share, double period)
 {
     const double had = json_number_value(json_object_get(run, "cpu_time")), time = (double)(window->end - window->start) / 1e9;
@@ -163,23 +166,26 @@ static void less_sentence(const json_t *granted, const struct measured *measured
     const double share = json_number_value(json_object_get(granted, "share")), period = json_number_value(json_object_get(granted, "period"));
     text[0] = '\0';
     const bool had = had_its_time(member, run, window, share, period);
-    if (measured->lower.alpha >= share * PROMISED || (had && member->command != NULL)) /* how exactly a command was seen is said beside */
+    /* the accuracy for a command has a sentence of its own */
+    if (measured->lower.alpha >= share * PROMISED || (had && member->command != NULL))
         return;
     if (had)
-        snprintf(text, SENTENCE, "%.64s: the kernel gave it the time that was granted; in some of that it got less work done than in the best", member->name);
+        snprintf(text, SENTENCE, "%.64s: the kernel gave the granted time; in part of that time the thread did less work than at its best", member->name);
     else
-        snprintf(text, SENTENCE, "%.64s: that is %.1f %% less than granted", member->name, (1 - measured->lower.alpha / share) * 100);
+        snprintf(text, SENTENCE, "%.64s: got %.1f %% less than granted", member->name, (1 - measured->lower.alpha / share) * 100);
 }
 
-/* A reservation may be served at the beginning of one period and at the end of the next. A job that needs several runtimes waits once more for
- * each, and its marks tell only how long it waited in all. */
+/* The number of waits within one job. A reservation may be served at the beginning of one period
+ * and at the end of the next one. A job that needs several runtimes waits once more for each of
+ * them, and the marks only show the sum. */
 static int waits_of_job(double runtime, int64_t nominal)
 {
     const double jobs_runtimes = ceil((double)nominal / 1e9 / runtime - 1e-9);
     return jobs_runtimes > 1 && jobs_runtimes < 1e6 ? 1 + (int)jobs_runtimes : 2;
 }
 
-/* The kernel enforces the runtime when its timer ticks. `apart`: between two looks at a command, which makes no marks; 0: it makes marks. */
+/* The kernel enforces the runtime at its tick. apart: the time between two samples of a command, in
+ * s; 0: the thread makes marks. */
 static void silence_sentence(const json_t *granted, const struct measured *measured, const char *name, double tick, double apart, char text[static SENTENCE])
 {
     char allowed[32], ticking[32], looking[32];
@@ -189,9 +195,9 @@ static void silence_sentence(const json_t *granted, const struct measured *measu
     text[0] = '\0';
     if (tick <= 0 || (double)measured->blackout / 1e9 <= longest + tick + apart)
         return;
-    int length = snprintf(text, SENTENCE, "%.64s: that is longer than %d (P - Q) = %s and a tick of %s", name, waits, span_text(longest, allowed), span_text(tick, ticking));
+    int length = snprintf(text, SENTENCE, "%.64s: the longest silence exceeds %d (P - Q) = %s and a tick of %s", name, waits, span_text(longest, allowed), span_text(tick, ticking));
     if (apart > 0)
-        snprintf(text + length, SENTENCE - (size_t)length, ", and the %s between two looks", span_text(apart, looking));
+        snprintf(text + length, SENTENCE - (size_t)length, ", and the %s between two samples", span_text(apart, looking));
 }
 
 static void starved_sentence(const struct measured *measured, const char *name, char text[static SENTENCE])
@@ -199,9 +205,9 @@ static void starved_sentence(const struct measured *measured, const char *name, 
     char silence[32];
     const struct sequence *sequence = &measured->sequence;
     if (sequence->silent > 0)
-        snprintf(text, SENTENCE, "%.64s: was not heard of for the last %s", name, span_text((double)sequence->silent / 1e9, silence));
+        snprintf(text, SENTENCE, "%.64s: began no job in the last %s", name, span_text((double)sequence->silent / 1e9, silence));
     else
-        snprintf(text, SENTENCE, "%.64s: did not begin for the first %s", name, span_text((double)sequence->late / 1e9, silence));
+        snprintf(text, SENTENCE, "%.64s: began no job in the first %s", name, span_text((double)sequence->late / 1e9, silence));
 }
 
 static void outcome_sentence(enum outcome outcome, const char *name, char text[static SENTENCE])
@@ -210,7 +216,7 @@ static void outcome_sentence(enum outcome outcome, const char *name, char text[s
     case OUTCOME_NEVER_RAN: snprintf(text, SENTENCE, "%.64s: never ran: it began no job", name); break;
     case OUTCOME_ONE_MARK: snprintf(text, SENTENCE, "%.64s: began one job and ended none: there is nothing to measure", name); break;
     case OUTCOME_TOO_COARSE:
-        snprintf(text, SENTENCE, "%.64s: a job took no time: make jobs longer, or the clock finer", name);
+        snprintf(text, SENTENCE, "%.64s: a job took no measurable time: make jobs longer, or use a finer clock", name);
         break;
     case OUTCOME_MEASURED:
     case OUTCOME_STARVED: text[0] = '\0'; break;
@@ -230,20 +236,20 @@ static void say_command(json_t *sentences, const char *name, const json_t *run)
     const double asleep = json_number_value(json_object_get(run, "asleep"));
     const json_int_t lost = json_integer_value(json_object_get(run, "events_lost"));
     if (json_is_true(json_object_get(run, "exited"))) {
-        snprintf(text, sizeof text, "%.64s: its program ended before the experiment did", name);
+        snprintf(text, sizeof text, "%.64s: its program ended before the experiment", name);
         say(sentences, text);
     }
     if (asleep > 0.01) {
-        snprintf(text, sizeof text, "%.64s: was asleep by itself for %.3gs: this is what it used, not what it could have had", name, asleep);
+        snprintf(text, sizeof text, "%.64s: slept for %.3gs by its own decision: the result is what it used, not what it could have had", name, asleep);
         say(sentences, text);
     }
     if (apart > 0) {
-        snprintf(text, sizeof text, "%.64s: its CPU time was looked at, every %s at worst, and times are as good as that; root sees the scheduler's events", name,
+        snprintf(text, sizeof text, "%.64s: its CPU time was sampled, at worst every %s, which limits the accuracy; root can use the scheduler's events", name,
                  span_text(apart, every));
         say(sentences, text);
     }
     if (lost > 0) {
-        snprintf(text, sizeof text, "%.64s: %lld of the scheduler's events were lost: it got more than this", name, (long long)lost);
+        snprintf(text, sizeof text, "%.64s: %lld of the scheduler's events were lost: the thread got more than this", name, (long long)lost);
         say(sentences, text);
     }
 }
@@ -256,7 +262,7 @@ static bool sleeps(const struct member *member)
     return false;
 }
 
-/* Loops are calibrated, not trusted: a twentieth more or less is said. */
+/* Reports a difference of more than a twentieth between calibrated and measured jobs. */
 static bool differ(double one, double other)
 {
     return one > 0 && other > 0 && (one > other * 1.05 || other > one * 1.05);
@@ -271,17 +277,17 @@ static void say_calibration(json_t *sentences, const struct member *member, cons
     if (member->command != NULL || sleeps(member))
         return;
     if (differ(shortest, calibrated)) {
-        snprintf(text, sizeof text, "%.64s: alone and beforehand a job took %s, here the shortest took %s", member->name, span_text(calibrated, alone), span_text(shortest, here));
+        snprintf(text, sizeof text, "%.64s: a job alone before the run took %s, the shortest in the run took %s", member->name, span_text(calibrated, alone), span_text(shortest, here));
         say(sentences, text);
     }
     if (member->nominal == 0 && differ(shortest, mean)) {
-        snprintf(text, sizeof text, "%.64s: jobs are not of one length: the shortest took %s, the mean of their CPU time is %s; alpha is lower for it", member->name,
+        snprintf(text, sizeof text, "%.64s: jobs differ in length: the shortest took %s, their mean CPU time is %s; this lowers alpha", member->name,
                  span_text(shortest, here), span_text(mean, alone));
         say(sentences, text);
     }
 }
 
-/* What it got, and whether that is what it was promised. */
+/* The sentences about the measured supply, and about its difference from the grant. */
 static void say_supply(json_t *sentences, const json_t *thread, const struct member *member, const struct measured *measured, const struct window *window, const json_t *run)
 {
     char text[SENTENCE];
@@ -312,17 +318,17 @@ static void say_thread(json_t *sentences, const json_t *thread, const struct mem
         say_supply(sentences, thread, member, measured, window, run);
     say_calibration(sentences, member, measured, run_of(run, member->name));
     if (measured->sequence.lost > 0) {
-        snprintf(text, sizeof text, "%.64s: %zu of %zu marks were lost, and interpolated", member->name, measured->sequence.lost, measured->sequence.count);
+        snprintf(text, sizeof text, "%.64s: %zu of %zu marks were lost and interpolated", member->name, measured->sequence.lost, measured->sequence.count);
         say(sentences, text);
     }
     if (measured->supply.rate > 0 && !measured->separations.dense) {
-        snprintf(text, sizeof text, "%.64s: so many jobs that not every number of them was looked at: bounds are on the safe side by less than 1/%d", member->name,
+        snprintf(text, sizeof text, "%.64s: too many jobs to compute every k: the bounds are on the safe side by less than 1/%d", member->name,
                  SEPARATIONS_DENSE);
         say(sentences, text);
     }
 }
 
-/* ---- all ---- */
+/* ---- the whole result ---- */
 
 static json_t *thread_json(const struct member *member, const struct measured *measured, const json_t *run)
 {
@@ -407,7 +413,7 @@ static bool end_file(int directory, FILE *file, const char *aside, const char *n
     return good;
 }
 
-/* Seconds with twelve decimals and no more zeros than needed; printf takes ten times as long. */
+/* Prints seconds with up to twelve decimals. printf(3) takes ten times as long. */
 static char *put_seconds(char *end, int64_t picoseconds)
 {
     enum { DECIMALS = 12 };
@@ -509,7 +515,7 @@ static bool write_json(int directory, const json_t *result, char *why)
     return end_file(directory, file, aside, "result.json") || failed("result.json", why);
 }
 
-/* result.json last: where it is, all is. */
+/* Writes result.json last: if it exists, all files do. */
 bool result_write(int directory, const struct experiment *experiment, const struct measurement *measurement, const json_t *result, char why[static RESULT_WHY])
 {
     for (size_t i = 0; i < experiment->thread_count; i++) {
@@ -521,7 +527,7 @@ bool result_write(int directory, const struct experiment *experiment, const stru
     return (!measurement->has_global || write_supply(directory, "global", &measurement->global, why)) && write_json(directory, result, why);
 }
 
-/* ---- people ---- */
+/* ---- for people ---- */
 
 static void print_bounds(const char *name, const json_t *json)
 {

@@ -1,5 +1,6 @@
-/* Runs an experiment, here, and records when each job began; then analyses it. Most of this is who watches the load: a process beside it, which
- * has what was measured even if the load is killed. */
+/* Runs an experiment on this machine, records the beginning of each job, and starts the analysis.
+ * Most of this file is the watching process, which runs beside the load and keeps the measurement
+ * if the load is killed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,7 @@
 #include "version.h"
 
 enum { KEY_HORIZON = 256, KEY_COMPAT, KEY_SPOOL, KEY_DURATION, KEY_JSON, KEY_REMOTE, KEY_REMOTE_COMMAND, KEY_SEND };
-/* Threads that other load keeps from their CPU see the end late. */
+/* Generous, because threads that other load keeps from their CPU notice the end late. */
 enum { DRAIN_EVERY_MS = 250, PATIENCE_S = 10, PATIENCE_WHEN_STOPPED_S = 3 };
 
 enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REFUSED, ENDED_STUCK };
@@ -40,8 +41,8 @@ enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REF
 struct options {
     bool compat, quiet, json;
     const char *experiment, *output, *spool, *horizon, *remote, *remote_command;
-    const char *send; /* PORT:SECRET of who asked for this by ssh; NULL: nobody */
-    uint64_t duration; /* us; 0: as the experiment says */
+    const char *send; /* PORT, after a start by ssh for another machine; NULL: a local run */
+    uint64_t duration; /* us; 0: as stated in the experiment */
 };
 
 struct watch {
@@ -49,14 +50,14 @@ struct watch {
     struct drain drain;
     pid_t child;
     int signals, timer;
-    int signal; /* that interrupted us */
-    int status; /* of the child, as wait(2) has it */
-    int error;  /* errno of the disk */
-    int input; /* whose end ends us; -1: none */
-    struct events events; /* about commands */
+    int signal; /* the signal that interrupted us; 0: none */
+    int status; /* of the child, as from wait(2) */
+    int error;  /* errno of the failed write; 0: none */
+    int input; /* a descriptor whose end-of-file ends the run; -1: none */
+    struct events events; /* of commands */
     struct followed *followed;
     size_t followed_count;
-    struct samples samples; /* if there are no events to be had */
+    struct samples samples; /* used if the scheduler's events cannot be read */
     int64_t deadline; /* s of CLOCK_MONOTONIC; 0: not known yet */
 };
 
@@ -65,11 +66,11 @@ const char *argp_program_version = "rtf-muse " RTF_VERSION;
 static const struct argp_option option_table[] = {
     {"output", 'o', "DIR", 0, "Where marks and results go (default: EXPERIMENT.muse)", 0},
     {"duration", KEY_DURATION, "TIME", 0, "Instead of the experiment's: 500ms, 30s", 0},
-    {"horizon", KEY_HORIZON, "TIME", 0, "The interval over which lines are fitted (default: a tenth of the duration)", 0},
+    {"horizon", KEY_HORIZON, "TIME", 0, "The interval over which the linear bounds are fitted (default: a tenth of the duration)", 0},
     {"compat", KEY_COMPAT, NULL, 0, "Read the experiment as the paper's own tool does", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool for reservations (default: " RTF_SPOOL ")", 0},
-    {"remote", KEY_REMOTE, "HOST", 0, "Run it there, by ssh; marks come back as datagrams", 0},
-    {"remote-command", KEY_REMOTE_COMMAND, "COMMAND", 0, "How it is called there (default: rtf muse)", 0},
+    {"remote", KEY_REMOTE, "HOST", 0, "Run the experiment on HOST, by ssh; marks come back as datagrams", 0},
+    {"remote-command", KEY_REMOTE_COMMAND, "COMMAND", 0, "The command to run on HOST (default: rtf muse)", 0},
     {"send", KEY_SEND, "PORT", OPTION_HIDDEN, NULL, 0},
     {"json", KEY_JSON, NULL, 0, "Print result.json instead of a table", 0},
     {"quiet", 'q', NULL, 0, "Print nothing", 0},
@@ -87,7 +88,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_JSON: options->json = true; break;
     case KEY_REMOTE:
         if (argument[0] == '-' || argument[0] == '\0')
-            argp_failure(state, EX_USAGE, 0, "--remote %s: this is no name of a host", argument);
+            argp_failure(state, EX_USAGE, 0, "--remote %s: not a valid host name", argument);
         options->remote = argument;
         break;
     case KEY_REMOTE_COMMAND:
@@ -107,7 +108,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         break;
     case ARGP_KEY_ARG:
         if (options->experiment != NULL)
-            argp_error(state, "one EXPERIMENT.json is enough");
+            argp_error(state, "only one EXPERIMENT.json is allowed");
         options->experiment = argument;
         break;
     case ARGP_KEY_END:
@@ -127,7 +128,7 @@ static int fail(int status, const char *what, const char *why)
 
 /* ---- the directory ---- */
 
-/* What an earlier run has left would be taken for ours. */
+/* Removes the files of an earlier run, so that they are not taken for new ones. */
 static bool remove_old(int directory)
 {
     static const char *const files[] = {"result.json", "run.json", "report.html", "marks.csv"};
@@ -196,7 +197,8 @@ static bool start_watch(struct watch *watch)
     return watch->timer >= 0 && watch->signals >= 0 && sigprocmask(SIG_BLOCK, &blocked, NULL) == 0 && timerfd_settime(watch->timer, 0, &every, NULL) == 0;
 }
 
-/* It does not outlive us, and a terminal's Ctrl-C is ours to handle. */
+/* The load is killed when this process ends. Ctrl-C of the terminal is handled here: the signals
+ * are blocked. */
 static bool start_load(const struct experiment *experiment, const char *spool, struct watch *watch)
 {
     const pid_t parent = getpid();
@@ -232,7 +234,7 @@ static void take_signals(struct watch *watch)
         }
 }
 
-/* ---- commands: they make no marks, the scheduler's events do ---- */
+/* ---- commands: marks come from the scheduler's events ---- */
 
 static bool mark_command(void *argument, struct mark mark)
 {
@@ -244,7 +246,7 @@ static bool mark_command(void *argument, struct mark mark)
 
 static bool follow(const struct experiment *experiment, struct watch *watch)
 {
-    char why[EVENTS_WHY]; /* no events are to be had: then it is done without */
+    char why[EVENTS_WHY]; /* not used: without events, samples are taken */
     pid_t *tids = calloc(experiment->thread_count, sizeof *tids);
     watch->followed = calloc(experiment->thread_count, sizeof *watch->followed);
     for (size_t i = 0; i < experiment->thread_count && tids != NULL && watch->followed != NULL; i++)
@@ -308,18 +310,19 @@ static enum ending ending_of(const struct watch *watch, bool stuck)
     return WIFSIGNALED(watch->status) || WEXITSTATUS(watch->status) != 0 ? ENDED_KILLED : ENDED_WELL;
 }
 
-/* All are set up, and those that are commands wait until somebody looks at them. */
+/* All threads are set up. Commands wait until somebody follows them. */
 static void follow_all(const struct experiment *experiment, struct watch *watch)
 {
     if (!follow(experiment, watch)) {
-        snprintf(watch->load->why, sizeof watch->load->why, "the commands cannot be looked at: %s", strerror(errno));
+        snprintf(watch->load->why, sizeof watch->load->why, "the commands cannot be followed: %s", strerror(errno));
         atomic_store(&watch->load->failed, EX_OSERR);
         stop(watch);
     }
     sem_post(&watch->load->watched);
 }
 
-/* Threads that other load keeps from their CPU end late, and those in a lock whose holder does not run, or in a job that is too long, never. */
+/* True if the load exceeds its time by far. Threads without a CPU end late; a thread that waits for
+ * a lock whose holder does not run, or a thread in a very long job, may never end. */
 static bool is_stuck(const struct experiment *experiment, struct watch *watch)
 {
     if (watch->deadline == 0 && atomic_load(&watch->load->start) != 0)
@@ -327,7 +330,7 @@ static bool is_stuck(const struct experiment *experiment, struct watch *watch)
     return watch->deadline != 0 && seconds_now() > watch->deadline;
 }
 
-/* Until something is to be done besides looking at commands. */
+/* Waits for work other than samples of commands, and takes samples meanwhile. */
 static void wait_for_work(struct watch *watch, struct pollfd *fds)
 {
     enum { INPUT = 2, SAMPLES, COUNT };
@@ -371,7 +374,7 @@ static enum ending watch_load(const struct experiment *experiment, struct watch 
     return ending_of(watch, stuck);
 }
 
-/* ---- what is kept of the run ---- */
+/* ---- run.json ---- */
 
 static const char *ending_name(enum ending ending)
 {
@@ -411,7 +414,7 @@ static json_t *run_json(const struct experiment *experiment, const struct load *
     uname(&system);
     getrusage(RUSAGE_SELF, &own);
     const double watching = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) + (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-    struct timespec tick = {0}; /* what this clock goes by */
+    struct timespec tick = {0}; /* the resolution of this clock is the tick */
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:f, s:b, s:f, s:f, s:s, s:o}", "version", 1, "ended_at", moment, "host", system.nodename, "kernel", system.release,
                      "machine", system.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "tick", (double)tick.tv_nsec / 1e9, "compat", experiment->compat, "duration",
@@ -442,17 +445,17 @@ static int say_ending(const struct watch *watch, enum ending ending)
     case ENDED_INTERRUPTED: return 128 + watch->signal;
     case ENDED_REFUSED: return fail(atomic_load(&watch->load->failed), "", watch->load->why);
     case ENDED_FULL:
-        snprintf(why, sizeof why, "%s; what there is until then is analysed", strerror(watch->error));
+        snprintf(why, sizeof why, "%s; the marks until then are analysed", strerror(watch->error));
         return fail(EX_IOERR, "marks cannot be written", why);
-    case ENDED_STUCK: return fail(EX_SOFTWARE, "", "the load did not end by itself, and was killed; what there is is analysed");
+    case ENDED_STUCK: return fail(EX_SOFTWARE, "", "the load did not end by itself and was killed; the marks until then are analysed");
     case ENDED_KILLED:
-        snprintf(why, sizeof why, "by signal %d; what there is until then is analysed", WIFSIGNALED(watch->status) ? WTERMSIG(watch->status) : 0);
+        snprintf(why, sizeof why, "by signal %d; the marks until then are analysed", WIFSIGNALED(watch->status) ? WTERMSIG(watch->status) : 0);
         return fail(EX_SOFTWARE, "the load was killed", why);
     }
     return EX_SOFTWARE;
 }
 
-/* ---- the way ---- */
+/* ---- commands ---- */
 
 static int run_and_watch(const struct options *options, const struct experiment *experiment, int directory)
 {
@@ -473,7 +476,8 @@ static int run_and_watch(const struct options *options, const struct experiment 
     return ending == ENDED_REFUSED ? -status : status;
 }
 
-/* The analysis is a program of its own, beside this one. Its status counts if all went well until then. */
+/* Runs the program `analyse`, which is beside this one. Its status counts only if the run
+ * succeeded. */
 static int analyse(const struct options *options, const char *output, int status)
 {
     char program[4096];
@@ -506,7 +510,7 @@ static int analyse(const struct options *options, const char *output, int status
     return status != EX_OK ? status : WIFEXITED(ended) ? WEXITSTATUS(ended) : EX_SOFTWARE;
 }
 
-/* Started by ssh, for somebody else: no directory, no analysis. */
+/* A run started by ssh for another machine: no directory and no analysis. */
 static int run_for_another(const struct options *options)
 {
     struct experiment experiment;
@@ -518,7 +522,7 @@ static int run_for_another(const struct options *options)
     uint64_t secret;
     char *text = remote_receive(&size, &secret);
     if (text == NULL || !remote_address(options->send, &host, &length))
-        return fail(EX_USAGE, "--send", "is for rtf muse run --remote, at the other end of ssh");
+        return fail(EX_USAGE, "--send", "is only used by rtf muse run --remote, through ssh");
     bool good = experiment_parse(text, size, READ_TO_RUN, options->compat, &experiment, why);
     free(text);
     if (!good)
@@ -600,9 +604,9 @@ int main(int argc, char **argv)
         .options = option_table,
         .parser = take_option,
         .args_doc = "EXPERIMENT.json",
-        .doc = "Run an experiment, record when each job began, and analyse that.\v"
+        .doc = "Run an experiment, record when each job begins, and analyse the record.\v"
                "Exit status: 0 all went well, 64 wrong usage, 65 the experiment is wrong, 66 it cannot be read, 69 no broker, 70 the load was killed, "
-               "73 the directory cannot be made, 74 marks cannot be written, 75 a reservation is refused for now, 77 it is not allowed, 78 a thread cannot be set up so, 130 interrupted."};
+               "73 the directory cannot be made, 74 marks cannot be written, 75 a reservation is refused for now, 77 it is not allowed, 78 a thread cannot be set up as stated, 130 interrupted."};
     static char name[] = "rtf-muse";
     struct options options = {.spool = RTF_SPOOL, .remote_command = "rtf muse"};
     client_hold_standard_fds();
