@@ -1,6 +1,9 @@
 # What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
-UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(MUSE_UNITS)
+UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(REQUEST_UNITS) $(MUSE_UNITS)
+# Whole requests, with fakes.c around them: the machine is in fakes.c, and what is wrapped is the kernel, the journal and the accounts.
+REQUEST_UNITS = pipeline
+WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch reservation_record state_gone account_ready allocator_finish
 MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
@@ -9,6 +12,9 @@ $(MUSE_UNITS:%=$(B)/unit/%): $(B)/libexec/muse.a
 $(MUSE_UNITS:%=$(B)/unit/%): LDLIBS = -lm
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group -lcmocka -ljansson $(LDLIBS)
+$(REQUEST_UNITS:%=$(B)/unit/%): $(call objects,test/unit/fakes.c $(call of_broker,reconcile.c reload.c owner.c ask-plugins.c claims.c neighbours.c refusals.c spare-capacity.c \
+    apply-grant.c adjustments.c drift.c))
+$(REQUEST_UNITS:%=$(B)/unit/%): LDFLAGS += $(WRAPPED:%=-Wl,--wrap=%)
 $(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
 $(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
 $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)

@@ -1,0 +1,84 @@
+/* What stands around a request, in the place of programs and of the kernel: one thread, the helpers, a reader, the journal, and the owner, who writes specs and
+ * reads verdicts. The plugins are those of told.h. A test says what each of them answers. */
+#ifndef RTF_UNIT_FAKES_H
+#define RTF_UNIT_FAKES_H
+
+#include "account.h"
+#include "helper.h"
+#include "plugins.h"
+#include "request.h"
+
+/* EDF has CPUs 0 and 1 for itself, and LOW has priorities there. LATE and NEXT share CPUs 2 and 3, and judge each other's tasks. */
+enum { EDF, LOW, LATE, NEXT, NET, IO, UNITS };
+#define SECOND UINT64_C(1000000) /* us */
+
+extern struct account owner_account;
+extern struct user owner;
+
+/* The kernel's only thread. */
+struct fake_thread {
+    bool is_there, is_readable, has_group, can_be_watched, is_over, is_real_time_by_others;
+    struct identity identity;
+    struct attributes now;
+};
+extern struct fake_thread thread;
+
+extern bool journal_works, account_is_known;
+
+/* What the owner is told. */
+struct fake_verdict {
+    int count;
+    enum kind kind;
+    enum result result;
+    struct refusal refusal;
+    char reason[REASON_BYTES];
+    bool would_grant;
+    enum ended ended;
+};
+extern struct fake_verdict verdict;
+
+/* What a helper was told last: "apply", "restore", or KEPT for an allocator. */
+extern const char *helper_op;
+
+int fakes_set_up(void **state);
+int fakes_tear_down(void **state);
+
+/* Between two tests: as at first, and nobody has anything. */
+int fakes_begin(void **state);
+int fakes_end(void **state);
+
+/* acl.conf. */
+void rules_are(const char *text);
+
+/* 0.1 of a CPU: 100 ms in each second; of this plugin, NULL: of any. */
+struct spec tenth(const char *plugin);
+
+/* The owner writes NAME.json, or one that is no spec; a thread's id into NAME.tid; or removes it. Then the broker looks. */
+struct reservation *writes(const char *name, struct spec spec);
+struct reservation *writes_nonsense(const char *name, const char *why);
+struct reservation *writes_tid(const char *name);
+void removes_tid(struct reservation *reservation);
+void removes(struct reservation *reservation);
+
+/* The broker looks at what was written before, without being told anything new. */
+void is_looked_at(struct reservation *reservation);
+
+/* What was asked last answers. */
+void plugin_offers(const struct reservation *reservation, enum answer answer, uint64_t runtime);
+void plugin_answers(const struct reservation *reservation, enum answer answer, uint64_t nearest, bool never);
+void helper_answers(const struct reservation *reservation, enum helper_answer answer, int64_t after);
+
+/* Granted by EDF, with 0.1 of a CPU; the second with the thread attached. */
+struct reservation *has_grant(const char *name);
+struct reservation *has_thread(const char *name);
+
+/* Where its request is; STEPS: it has none. */
+enum step step_of(const struct reservation *reservation);
+
+/* Fails unless each edge of the machine that begins at one of these steps was passed since the program began. */
+void all_edges_are_passed(const enum step *from, int count);
+
+/* Each step's words. */
+const char *step_name(enum step step);
+
+#endif
