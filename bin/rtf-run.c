@@ -17,7 +17,7 @@
 #include "client.h"
 #include "disk-option.h"
 #include "held-signals.h"
-#include "names.h"
+#include "thread-names.h"
 #include "net-option.h"
 #include "options.h"
 #include "ready.h"
@@ -453,7 +453,7 @@ static pid_t thread_of_sign(const struct options *options, const struct start_si
 {
     switch (options->when) {
     case AT_READY: return ready_take(&sign->ready) ? child->pid : 0;
-    case AT_THREAD: return names_find(child->pid, options->thread);
+    case AT_THREAD: return thread_names_find(child->pid, options->thread);
     case AT_TIME: return child->pid;
     case AT_START: break;
     }
@@ -559,7 +559,7 @@ static bool prepare(const struct options *options, struct start_sign *sign, stru
     if ((options->when == AT_READY && !ready_open(&sign->ready)) || !child_prepare(child) ||
         !child_make(child, options->command, mask, options->when == AT_READY ? sign->ready.path : NULL))
         return false;
-    sign->fd = options->when == AT_READY ? sign->ready.fd : options->when == AT_TIME ? timer_after(options->attach_after) : names_open(child->pid);
+    sign->fd = options->when == AT_READY ? sign->ready.fd : options->when == AT_TIME ? timer_after(options->attach_after) : thread_names_open(child->pid);
     return sign->fd >= 0;
 }
 

@@ -36,7 +36,7 @@ bool alive[2];      /* the thread */
 mtype attributes[2];
 mtype original[2];  /* the thread had these before rtf */
 
-/* libexec/broker/reservations/state.c state_read */
+/* libexec/broker/reservations/journal.c journal_read */
 #define IN_FORCE (file[latest].whole -> latest : 1 - latest)
 #define RECORD(r) file[IN_FORCE].record[r]
 #define FORMER(r) file[IN_FORCE].former[r]
@@ -66,7 +66,7 @@ byte crashes;
 bool tidied; /* once */
 
 /* A record is written in one call, or it is not whole and does not count. */
-/* libexec/broker/reservations/state.c state_reservation */
+/* libexec/broker/reservations/journal.c journal_reservation */
 inline write(r, kind, before)
 {
 #if FAULT == 8
@@ -75,7 +75,7 @@ inline write(r, kind, before)
     atomic { file[writing].record[r] = kind; file[writing].former[r] = before; agrees(); }
 }
 
-/* libexec/broker/recovery/recover.c journal_afresh; state_begin and state_commit of libexec/broker/reservations/state.c */
+/* libexec/broker/recovery/recover.c journal_afresh; journal_begin and journal_commit of libexec/broker/reservations/journal.c */
 inline write_anew()
 {
     atomic {
@@ -153,7 +153,7 @@ inline create(r)
        :: said == DONE -> skip
        :: else ->
           put_back(r);
-          write(r, NOTHING, 0); /* libexec/broker/reservations/state.c state_gone */
+          write(r, NOTHING, 0); /* libexec/broker/reservations/journal.c journal_gone */
 #if FAULT == 5
           granted[r] = false
 #else

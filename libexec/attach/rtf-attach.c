@@ -103,7 +103,7 @@ static enum apply_result serve_known(const struct paragraph *request, int pidfd,
     return enforce(&target, &wanted, &placement, reason);
 }
 
-static enum apply_result serve_throttle(const struct paragraph *request, bool (*change)(const char *by, char *reason), char *reason)
+static enum apply_result serve_rt_limit(const struct paragraph *request, bool (*change)(const char *by, char *reason), char *reason)
 {
     const char *by = paragraph_get(request, "by");
     if (by == NULL)
@@ -163,9 +163,9 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
     if (op != NULL && strcmp(op, "sweep") == 0)
         return serve_sweep(request, reason);
     if (op != NULL && strcmp(op, "lift") == 0)
-        return serve_throttle(request, rt_limit_lift, reason);
+        return serve_rt_limit(request, rt_limit_lift, reason);
     if (op != NULL && strcmp(op, "limit") == 0)
-        return serve_throttle(request, rt_limit_restore, reason);
+        return serve_rt_limit(request, rt_limit_restore, reason);
     if (op != NULL && strcmp(op, "probe") == 0)
         return serve_probe(request, reason);
     if (op != NULL && strcmp(op, "domains") == 0)

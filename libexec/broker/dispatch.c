@@ -27,7 +27,7 @@ enum { TURN_RESERVATIONS = 32 };
 
 static bool lease_is_over(struct reservation *reservation);
 
-bool order_prepare(void)
+bool dispatch_prepare(void)
 {
     static const struct thread_events thread_events = {.examine = reconcile_examine, .recover = reconcile_recover};
     zero_lag_wait_prepare(pipeline_has_waited);
@@ -155,23 +155,23 @@ void dispatch_changed(struct user *user, const char *name)
         reconcile_examine(reservation);
 }
 
-void order_unwritten(struct user *user, const char *name, const char *request, const char *reason)
+void dispatch_unwritten(struct user *user, const char *name, const char *request, const char *reason)
 {
     const struct event event = {.stage = "verdict", .user = user, .name = name, .request = request, .decision = "error", .reason = reason, .microseconds = -1};
     event_write(&event);
 }
 
-void order_odd(struct user *user, const char *name)
+void dispatch_odd(struct user *user, const char *name)
 {
     report_found(user, name, "ignored", "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
 }
 
-void order_overflow(struct user *user)
+void dispatch_overflow(struct user *user)
 {
     report_found(user, user->name, "warning", "events were lost: everything in this directory is looked at again");
 }
 
-void order_reader_lost(struct user *user, const char *why)
+void dispatch_reader_lost(struct user *user, const char *why)
 {
     report_found(user, user->name, "error", why);
     scan_forget(user);

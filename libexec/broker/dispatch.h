@@ -22,14 +22,14 @@ void dispatch_helper_event(const struct helper_event *event);
 /* What readers tell of files (readers.h). */
 void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json);
 void dispatch_changed(struct user *user, const char *name);
-void order_unwritten(struct user *user, const char *name, const char *request, const char *reason);
-void order_odd(struct user *user, const char *name);
-void order_overflow(struct user *user);
+void dispatch_unwritten(struct user *user, const char *name, const char *request, const char *reason);
+void dispatch_odd(struct user *user, const char *name);
+void dispatch_overflow(struct user *user);
 
 /* Its reader has died, and what that was told or asked may be forgotten. */
-void order_reader_lost(struct user *user, const char *why);
+void dispatch_reader_lost(struct user *user, const char *why);
 
 /* Before anything is asked for. */
-bool order_prepare(void);
+bool dispatch_prepare(void);
 
 #endif

@@ -22,7 +22,7 @@
 #include "revoking.h"
 #include "shares.h"
 #include "spare-capacity.h"
-#include "state.h"
+#include "journal.h"
 #include "status.h"
 #include "trial.h"
 #include "verdict.h"
@@ -193,7 +193,7 @@ static enum step_result released(struct request *request)
         reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* whoever removes it, that will be told */
         readers_flush(); /* once this is written down as released, nobody would know whose that file was */
     }
-    (void)state_gone(reservation); /* last: a crash before it releases once more */
+    (void)journal_gone(reservation); /* last: a crash before it releases once more */
     if (reservation->leaving_tid.inode == 0) /* else it is kept in mind until then, and must not be one too many */
         reservation_uncount(reservation);
     event_write(&event);

@@ -56,5 +56,5 @@ void reassign_take(int plugin, const struct plugin_event *event)
     }
     if (request_is_detaching(reservation))
         return;
-    adjusting_expect(reservation, attach_adjust(reservation->attachment, reservation->grant), news ? moved_by_plugin : NULL);
+    adjustments_expect(reservation, attach_adjust(reservation->attachment, reservation->grant), news ? moved_by_plugin : NULL);
 }

@@ -18,7 +18,7 @@
 #include "shares.h"
 #include "spare-capacity.h"
 #include "spool.h"
-#include "state.h"
+#include "journal.h"
 #include "thread-events.h"
 #include "wait-queue.h"
 #include "zero-lag-wait.h"

@@ -209,7 +209,7 @@ void stop(void)
         leave_in_force();
     else {
         lay_down();
-        farewell();
+        tell_detached();
     }
     stop_children();
 }

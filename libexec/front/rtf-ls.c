@@ -1,6 +1,6 @@
 /* rtf-ls(1): lists the user's own reservations, or those of all users, as a table or as JSON.
  *
- * The user's own reservations are read from the files in the user's directory, those of other users from the broker's journal (journal.h). No control
+ * The user's own reservations are read from the files in the user's directory, those of other users from the broker's journal (read-journal.h). No control
  * character of a file is printed. */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "journal.h"
+#include "read-journal.h"
 #include "options.h"
 #include "serving.h"
 #include "states.h"

@@ -14,7 +14,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "journal.h"
+#include "read-journal.h"
 #include "units.h"
 
 enum { EVENTS_BYTES = 1 << 16 };

@@ -1,5 +1,5 @@
 /* The rows of rtf-top(1): reservations, and the CPU time that their threads use, from the kernel. The user's own reservations are read from their verdicts;
- * inotify(7) tells which files have changed, and only these are read again. The reservations of all users are read from the broker's journal (journal.h). */
+ * inotify(7) tells which files have changed, and only these are read again. The reservations of all users are read from the broker's journal (read-journal.h). */
 #ifndef RTF_TOP_ROWS_H
 #define RTF_TOP_ROWS_H
 

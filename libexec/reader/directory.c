@@ -13,7 +13,7 @@
 #include "entries.h"
 #include "files.h"
 #include "ignored.h"
-#include "talk.h"
+#include "messages.h"
 #include "watches.h"
 
 static int directory_watch = -1;
@@ -51,8 +51,8 @@ static void tell_odd(const char *file)
     if (odd_count++ >= ODD_NAMES)
         return;
     snprintf(shown, sizeof shown, "%.76s", file);
-    paragraph_add(talk_begin("odd"), "name", paragraph_clean(shown));
-    talk_end();
+    paragraph_add(messages_begin("odd"), "name", paragraph_clean(shown));
+    messages_end();
     ignored_add(shown);
 }
 
@@ -62,8 +62,8 @@ static void take_event(const struct inotify_event *event)
 {
     char name[256];
     if ((event->mask & IN_Q_OVERFLOW) != 0) {
-        (void)talk_begin("overflow");
-        talk_end();
+        (void)messages_begin("overflow");
+        messages_end();
         directory_scan(0);
         return;
     }
@@ -101,14 +101,14 @@ static void tell_seen(const char *name, const char *file, bool verdict)
     struct stamp stamp;
     if (!verdict && !file_stamp(name, file, &stamp))
         return; /* it has gone, which is an event */
-    struct paragraph_output *output = talk_begin("seen");
+    struct paragraph_output *output = messages_begin("seen");
     paragraph_add(output, "name", name);
     if (verdict) {
         const int64_t decided = verdict_decided(name);
         paragraph_add_number(output, "verdict", decided < 0 ? 0 : (uint64_t)decided);
     } else
         stamp_add(output, strcmp(file, ".json") == 0 ? "json" : "tid", &stamp);
-    talk_end();
+    messages_end();
 }
 
 static void tell_name(const char *file)
@@ -149,8 +149,8 @@ static void end_scan(bool whole)
         (void)closedir(listing);
     listing = NULL;
     if (whole) {
-        (void)talk_begin("scanned");
-        talk_end();
+        (void)messages_begin("scanned");
+        messages_end();
     } else
         scan_at = monotonic_now() + retry_pause;
 }
@@ -160,8 +160,8 @@ void directory_scan_some(void)
     if (listing == NULL) {
         scan_is_due = false;
         ignored_begin();
-        paragraph_add_number(talk_begin("scanning"), "since", (uint64_t)scan_since);
-        talk_end();
+        paragraph_add_number(messages_begin("scanning"), "since", (uint64_t)scan_since);
+        messages_end();
         listing = opendir(".");
         if (listing == NULL) {
             end_scan(false);

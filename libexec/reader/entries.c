@@ -11,7 +11,7 @@
 #include "files.h"
 #include "kept.h"
 #include "spec-parse.h"
-#include "talk.h"
+#include "messages.h"
 #include "watches.h"
 
 enum state { IDLE, NEWS, BUSY, TOLD };
@@ -162,8 +162,8 @@ static void tell_news(struct entry *entry)
     if (entry->again)
         return;
     entry->again = true;
-    paragraph_add(talk_begin("news"), "name", entry->name);
-    talk_end();
+    paragraph_add(messages_begin("news"), "name", entry->name);
+    messages_end();
 }
 
 /* Who closes the file is told of first, and gives up the right to write into it then (__fput): the look that follows may come between the two, and
@@ -225,13 +225,13 @@ static void tell(struct entry *entry, const struct snapshot *snapshot)
 {
     const bool is_his = snapshot->json.state != FILE_BAD || entry->json.text != NULL;
     const bool names_thread = snapshot->spec.attach != 0 || snapshot->tid.state == FILE_READ || entry->whole;
-    struct paragraph_output *output = talk_begin("files");
+    struct paragraph_output *output = messages_begin("files");
     paragraph_add(output, "name", entry->name);
     snapshot_add(output, snapshot);
     if (names_thread && entry->json.fd >= 0 && is_his)
-        talk_end_with(entry->json.fd);
+        messages_end_with(entry->json.fd);
     else
-        talk_end();
+        messages_end();
     entry->told = snapshot->json.state == FILE_READ || snapshot->json.state == FILE_SAME ? snapshot->json.stamp : (struct stamp){0};
 }
 
@@ -385,11 +385,11 @@ static void owe(struct entry *entry, const struct verdict *verdict, int error)
     memcpy(owed->text, verdict->text, verdict->length);
     entry->owed = owed;
     TAILQ_INSERT_TAIL(&owed_verdicts, owed, next);
-    struct paragraph_output *output = talk_begin("unwritten");
+    struct paragraph_output *output = messages_begin("unwritten");
     paragraph_add(output, "name", entry->name);
     paragraph_add(output, "request", verdict->request);
     paragraph_add(output, "reason", strerror(error));
-    talk_end();
+    messages_end();
 }
 
 void entry_verdict(const char *name, const struct verdict *verdict)

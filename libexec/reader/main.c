@@ -50,7 +50,7 @@
 #include "transient.h"
 #include "send-fds.h"
 #include "rights.h"
-#include "talk.h"
+#include "messages.h"
 #include "units.h"
 
 enum { DIRECTORY_FD = 3, INOTIFY_FD = 4, VERDICT_BYTES = 65536, ARGUMENTS = 4 };
@@ -118,9 +118,9 @@ static void take_scan(const struct paragraph *said)
 
 static void end(void)
 {
-    (void)talk_begin("ended");
-    talk_end();
-    talk_flush();
+    (void)messages_begin("ended");
+    messages_end();
+    messages_flush();
     exit(EX_OK);
 }
 
@@ -202,8 +202,8 @@ static void say_idle(int64_t now)
     if (idle_told || idle_since == INT64_MAX || !is_idle() || now - idle_since < idle_after)
         return;
     idle_told = true;
-    (void)talk_begin("idle");
-    talk_end();
+    (void)messages_begin("idle");
+    messages_end();
 }
 
 static void serve(int inotify)
@@ -228,7 +228,7 @@ static void serve(int inotify)
             directory_scan_some(); /* what has news meanwhile has its place in what is found */
         if (!directory_scans())
             entries_take_turn();
-        talk_flush();
+        messages_flush();
     }
 }
 
@@ -256,8 +256,8 @@ int main(int argc, char **argv)
     files_begin((uid_t)owner);
     directory_begin(inotify);
     if (fresh && inotify >= 0) {
-        (void)talk_begin("inotify");
-        talk_end_with(inotify);
+        (void)messages_begin("inotify");
+        messages_end_with(inotify);
     }
     serve(inotify);
     return EX_OK;

@@ -26,7 +26,7 @@ static void ask_something(unsigned which)
         else if (which % 4 == 2)
             (void)attach_probe(&cpus);
         else
-            (void)attach_throttle(true, "/");
+            (void)attach_rt_limit(true, "/");
 }
 
 static void take_attributes(const uint8_t *bytes, size_t length)

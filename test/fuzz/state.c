@@ -1,5 +1,5 @@
 /* state/journal: the broker's own, after a crash, a full disk, or a restore from somewhere else. */
-#include "../../libexec/broker/reservations/state.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/reservations/journal.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include <sys/stat.h>
 
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     static char reason[REASON_BYTES];
     struct recorded_state state;
     write_journal(bytes, length);
-    if (!state_read(&state, reason))
+    if (!journal_read(&state, reason))
         must_be_text(reason, sizeof reason);
     for (int i = 0; i < state.count; i++) {
         const struct recorded_reservation *reservation = &state.reservations[i];
@@ -54,6 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         must_be_text(reservation->plugin, sizeof reservation->plugin);
         must(!reservation->attached || reservation->tid > 0);
     }
-    state_free(&state);
+    journal_free(&state);
     return 0;
 }

@@ -21,7 +21,7 @@ static void weights(void **state)
 {
     struct desire two[] = {desire(0, 10000, 5000, 20000, 0, 1), desire(0, 10000, 5000, 20000, 0, 3)};
     (void)state;
-    desires_share_out(two, 2);
+    desired_amounts_share_out(two, 2);
     for (int i = 0; i < 2; i++)
         assert_int_equal(two[i].aim, two[i].weight == 1 ? 7500 : 12500);
 }
@@ -30,7 +30,7 @@ static void what_one_does_not_want_goes_to_the_others(void **state)
 {
     struct desire three[] = {desire(0, 90, 10, 20, 0, 1), desire(0, 90, 0, 1000, 0, 1), desire(0, 90, 0, 1000, 0, 1)};
     (void)state;
-    desires_share_out(three, 3);
+    desired_amounts_share_out(three, 3);
     for (int i = 0; i < 3; i++)
         assert_int_equal(three[i].aim, three[i].most == 20 ? 20 : 40);
 }
@@ -39,7 +39,7 @@ static void importance_comes_first(void **state)
 {
     struct desire two[] = {desire(0, 50, 1, 1000, 1, 100), desire(0, 50, 1, 31, 2, 1)};
     (void)state;
-    desires_share_out(two, 2);
+    desired_amounts_share_out(two, 2);
     for (int i = 0; i < 2; i++)
         assert_int_equal(two[i].aim, two[i].importance == 2 ? 31 : 21);
 }
@@ -49,7 +49,7 @@ static void what_some_have_already_is_shared_out_anew(void **state)
     struct desire two[] = {desire(0, 0, 10, 100, 0, 1), desire(0, 0, 10, 100, 0, 1)};
     (void)state;
     two[0].now = 90;
-    desires_share_out(two, 2);
+    desired_amounts_share_out(two, 2);
     assert_int_equal(two[0].aim, 50);
     assert_int_equal(two[1].aim, 50);
 }
@@ -58,7 +58,7 @@ static void pools_are_apart(void **state)
 {
     struct desire two[] = {desire(1, 7, 0, 100, 0, 1), desire(2, 9, 0, 100, 0, 1)};
     (void)state;
-    desires_share_out(two, 2);
+    desired_amounts_share_out(two, 2);
     for (int i = 0; i < 2; i++)
         assert_int_equal(two[i].aim, two[i].pool == &pools[1] ? 7 : 9);
 }
@@ -125,7 +125,7 @@ static void at_random(void **state)
             desires[i] = desire(pool, rooms[pool], least, most, random_below(3), random_within(1, 100));
             desires[i].now = random_within(least, most);
         }
-        desires_share_out(desires, count);
+        desired_amounts_share_out(desires, count);
         for (size_t i = 0; i < 3; i++)
             check_pool(desires, count, &pools[i]);
         for (size_t i = 0; i < count; i++)

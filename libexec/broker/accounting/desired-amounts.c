@@ -112,7 +112,7 @@ struct holding *desire_holding(const struct desire *desire)
     return holding;
 }
 
-size_t desires_list(struct desire **desires)
+size_t desired_amounts_list(struct desire **desires)
 {
     struct reservation *reservation;
     size_t count = 0;
@@ -179,7 +179,7 @@ static void share_pool(struct desire *desires, size_t count)
     }
 }
 
-void desires_share_out(struct desire *desires, size_t count)
+void desired_amounts_share_out(struct desire *desires, size_t count)
 {
     qsort(desires, count, sizeof *desires, compare);
     for (size_t first = 0, next; first < count; first = next) {

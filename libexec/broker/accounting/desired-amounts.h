@@ -35,9 +35,9 @@ bool desired_amounts_more_of(const struct holding *holding);
 struct holding *desire_holding(const struct desire *desire);
 
 /* All of them, in no order. The caller frees *desires. */
-size_t desires_list(struct desire **desires);
+size_t desired_amounts_list(struct desire **desires);
 
 /* What each of them is to have, from what they have beyond their least and what is left of their pools: sets aim, and sorts them. */
-void desires_share_out(struct desire *desires, size_t count);
+void desired_amounts_share_out(struct desire *desires, size_t count);
 
 #endif

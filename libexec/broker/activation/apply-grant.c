@@ -416,9 +416,9 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     if (!request_roll_back(request))
         return lost_both(request);
     if (has_drifted(reservation)) /* putting back has failed, too */
-        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
+        adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
     else
-        adjusting_guard_again(reservation); /* in what it had before */
+        adjustments_guard_again(reservation); /* in what it had before */
     return no_thread(request, "kernel", never);
 }
 

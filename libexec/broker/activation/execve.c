@@ -108,7 +108,7 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
     if (reservation->grant == NULL || request_is_detaching(reservation))
         execve_put_back(reservation->user, reservation->name, leader);
     else if (!cpu_is_shown(reservation->grant, now))
-        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
+        adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
 }
 
 /* Whether `old`, whose id is over, goes on under the leader's: as far as can be told, and then *now. */

@@ -39,7 +39,7 @@ void thread_events_check(void)
 {
     for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->attachment != NULL && reservation->request == NULL && has_drifted(reservation))
-            adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
+            adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
 }
 
 void thread_events_guard(void)
@@ -47,7 +47,7 @@ void thread_events_guard(void)
     for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->attachment != NULL) {
             reservation->attachment->guarded = false;
-            adjusting_guard_again(reservation);
+            adjustments_guard_again(reservation);
         }
 }
 
@@ -86,7 +86,7 @@ void thread_events_guarded(const struct guard_event *event)
         attachment->has_lent = true;
         tell_lent(attachment->reservation, event->times);
     } else if (event->news == GUARD_LOST)
-        adjusting_guard_again(attachment->reservation);
+        adjustments_guard_again(attachment->reservation);
     else if (attachment->state == ATTACHMENT_IN_FORCE && !request_is_detaching(attachment->reservation)) {
         attachment->only_awake = true;
         attachment->state = ATTACHMENT_ASTRAY;
@@ -107,7 +107,7 @@ static bool is_watched_too_late(const struct reservation *reservation)
 }
 
 /* That it had gone on under another id may have been looked for before the helper's call had its effect. */
-static void let_go_meanwhile(const struct adjusting *adjusting, const struct reservation *reservation)
+static void let_go_meanwhile(const struct adjustment *adjusting, const struct reservation *reservation)
 {
     const struct attachment ended = {.tid = adjusting->tid, .process = adjusting->process, .started_by = adjusting->started_by,
                                      .former = adjusting->former, .pidfd = -1, .watch = -1};
@@ -117,7 +117,7 @@ static void let_go_meanwhile(const struct adjusting *adjusting, const struct res
 
 void thread_events_adjusted(const struct helper_event *event)
 {
-    struct adjusting *adjusting = adjusting_take(event->id);
+    struct adjustment *adjusting = adjustments_take(event->id);
     if (adjusting == NULL) {
         (void)execve_answered(event);
         return; /* a watch comes only to those who asked for it */
@@ -276,7 +276,7 @@ static void to_watch(struct timer *timer)
 {
     const struct attachment *attachment = container_of(timer, struct attachment, to_watch);
     if (!attachment_is_pending(attachment))
-        adjusting_watch(attachment->reservation);
+        adjustments_watch(attachment->reservation);
 }
 
 static void doubt(struct timer *timer)

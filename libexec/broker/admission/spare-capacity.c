@@ -36,7 +36,7 @@ static void follow(struct reservation *reservation, bool has_less_time)
 {
     shares_follow(reservation);
     if (has_less_time && reservation->attachment != NULL && reservation->attachment->scheduled && !attachment_is_pending(reservation->attachment))
-        adjusting_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), taken_back);
+        adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), taken_back);
     else
         verdict_again(reservation, UPDATE, taken_back);
 }
@@ -142,8 +142,8 @@ static void set_aims(void)
     struct desire *desires;
     for (struct reservation *reservation = desired_amounts_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires))
         aim_at_what_is(reservation);
-    const size_t count = desires_list(&desires);
-    desires_share_out(desires, count);
+    const size_t count = desired_amounts_list(&desires);
+    desired_amounts_share_out(desires, count);
     for (size_t i = 0; i < count; i++)
         aim(&desires[i]);
     free(desires);
@@ -392,8 +392,8 @@ enum taken spare_capacity_take_back(struct request *request)
     struct desire *desires;
     if (request->spare.for_more || desired_amounts_first() == NULL || is_to_come_free(request))
         return TAKEN_NOTHING;
-    struct need need = {.request = request, .count = desires_list(&desires)};
-    desires_share_out(desires, need.count);
+    struct need need = {.request = request, .count = desired_amounts_list(&desires)};
+    desired_amounts_share_out(desires, need.count);
     need.desires = desires;
     find_what_lacks(&need);
     const enum taken taken = try_or_take(&need, request);

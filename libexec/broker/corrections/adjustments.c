@@ -7,11 +7,11 @@
 #include "memory.h"
 #include "request.h"
 
-static struct adjusting *adjustments;
+static struct adjustment *adjustments;
 
-static struct adjusting *expect(const struct reservation *reservation, uint64_t id)
+static struct adjustment *expect(const struct reservation *reservation, uint64_t id)
 {
-    struct adjusting *adjusting = allocate(sizeof *adjusting);
+    struct adjustment *adjusting = allocate(sizeof *adjusting);
     adjusting->id = id;
     adjusting->task = reservation->task;
     adjusting->tid = reservation->attachment->tid;
@@ -22,38 +22,38 @@ static struct adjusting *expect(const struct reservation *reservation, uint64_t 
     return adjusting;
 }
 
-void adjusting_expect(const struct reservation *reservation, uint64_t id, const char *told)
+void adjustments_expect(const struct reservation *reservation, uint64_t id, const char *told)
 {
     expect(reservation, id)->told = told;
 }
 
-void adjusting_watch(struct reservation *reservation)
+void adjustments_watch(struct reservation *reservation)
 {
     timer_end(&reservation->attachment->to_watch);
     expect(reservation, attach_watch(reservation->attachment))->watch = true;
 }
 
-void adjusting_guard_again(struct reservation *reservation)
+void adjustments_guard_again(struct reservation *reservation)
 {
     if (reservation->attachment == NULL || reservation->grant == NULL || request_is_detaching(reservation) || attachment_is_pending(reservation->attachment))
         return;
     if (grant_is_enforced(reservation->grant))
-        adjusting_expect(reservation, attach_budget(reservation->attachment, reservation->grant), NULL);
+        adjustments_expect(reservation, attach_budget(reservation->attachment, reservation->grant), NULL);
     else
         guard_begin(reservation->attachment, reservation->grant, -1, true);
 }
 
 bool is_adjusted(const struct attachment *attachment)
 {
-    const struct adjusting *adjusting = adjustments;
+    const struct adjustment *adjusting = adjustments;
     while (adjusting != NULL && (adjusting->watch || adjusting->tid != attachment->tid))
         adjusting = adjusting->hh.next;
     return adjusting != NULL;
 }
 
-struct adjusting *adjusting_take(uint64_t id)
+struct adjustment *adjustments_take(uint64_t id)
 {
-    struct adjusting *adjusting;
+    struct adjustment *adjusting;
     HASH_FIND(hh, adjustments, &id, sizeof id, adjusting);
     if (adjusting != NULL)
         HASH_DEL(adjustments, adjusting);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "account.h"
-#include "logging.h"
+#include "log-writer.h"
 #include "units.h"
 
 enum { SCHEMA = 1, RARE_LINES = 10, LOG_BYTES = 1 << 20 };
@@ -100,8 +100,8 @@ const char *json_as_line(const json_t *json, size_t *length)
 
 static void finish(void)
 {
-    if (!logging_finish(waiting, waiting_length) && waiting_length > 0)
-        logging_append(spool_of_log, waiting, waiting_length);
+    if (!log_writer_finish(waiting, waiting_length) && waiting_length > 0)
+        log_writer_append(spool_of_log, waiting, waiting_length);
     waiting_length = 0;
 }
 
@@ -221,7 +221,7 @@ void event_flush(void)
     put_reopening();
     if (waiting_length == 0)
         return;
-    size_t sent = logging_send(waiting, waiting_length);
+    size_t sent = log_writer_send(waiting, waiting_length);
     waiting_length -= sent;
     memmove(waiting, waiting + sent, waiting_length);
 }

@@ -1,6 +1,6 @@
 /* log/events.ndjson: one JSON object a line, everything that happened (rtf-events(5)). A log that cannot be
  * written never stops anything: lines are counted as lost and the count is logged when it works again. They go to the writer of
- * the log (logging.h), and of a user's only so much in a time. */
+ * the log (log-writer.h), and of a user's only so much in a time. */
 #ifndef RTF_EVENT_H
 #define RTF_EVENT_H
 

@@ -30,7 +30,7 @@
 #include "readers.h"
 #include "scans.h"
 #include "spool.h"
-#include "state.h"
+#include "journal.h"
 #include "tasks.h"
 #include "thread-events.h"
 #include "fair-queue.h"
@@ -41,19 +41,19 @@
 
 static bool journal_afresh(char reason[static REASON_BYTES])
 {
-    if (!state_begin(reason)) {
-        state_abandon();
+    if (!journal_begin(reason)) {
+        journal_abandon();
         return false;
     }
     bool good = true;
     for (const struct reservation *reservation = reservation_first(); good && reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->state != RESERVATION_OVER_LIMIT)
-            good = state_reservation(reservation);
+            good = journal_reservation(reservation);
     if (!good)
         snprintf(reason, REASON_BYTES, "state/current/journal: %s", strerror(errno));
-    if (good && state_commit(reason))
+    if (good && journal_commit(reason))
         return true;
-    state_abandon();
+    journal_abandon();
     return false;
 }
 
@@ -64,7 +64,7 @@ static void try_again(struct timer *timer)
     char reason[REASON_BYTES];
     if (journal_afresh(reason))
         event_broker("ok", "state/current/journal says again what is in force");
-    else if (state_is_behind())
+    else if (journal_is_behind())
         timer_set(timer, monotonic_now() + journal_pause);
 }
 
@@ -72,10 +72,10 @@ void journal_tidy(void)
 {
     static struct timer retry = {.due = try_again};
     char reason[REASON_BYTES];
-    if (retry.at != 0 || (!state_is_behind() && !state_is_bloated()) || journal_afresh(reason))
+    if (retry.at != 0 || (!journal_is_behind() && !journal_is_bloated()) || journal_afresh(reason))
         return;
     event_broker("error", "%s", reason); /* once, not at each retry */
-    if (state_is_behind())
+    if (journal_is_behind())
         timer_set(&retry, monotonic_now() + journal_pause);
 }
 
@@ -83,12 +83,12 @@ void journal_tidy(void)
 
 /* EBUSY while the kernel still counts SCHED_DEADLINE threads that have just been demoted or have ended: it does until
  * the end of their period, at most 4.2 s. Now and then it says so even to -1, to a broker that follows at once. */
-static bool set_throttle(bool lifted, int64_t patience, char *reason)
+static bool set_rt_limit(bool lifted, int64_t patience, char *reason)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
     struct helper_event last = {.reason = "sched_rt_runtime_us: the attach helper does not answer"};
     for (int64_t until = monotonic_now() + patience;; (void)nanosleep(&pause, NULL)) {
-        (void)attach_throttle(lifted, spool.path);
+        (void)attach_rt_limit(lifted, spool.path);
         if (attach_drain(5, &last) && last.answer == HELPER_OK)
             return true;
         if (monotonic_now() >= until)
@@ -150,20 +150,20 @@ static bool wants_unthrottled(void)
     return false;
 }
 
-static bool settle_throttle(char *reason)
+static bool settle_rt_limit(char *reason)
 {
     const bool lifted = wants_unthrottled();
-    if (set_throttle(lifted, lifted ? kernel_counts : 0, reason))
+    if (set_rt_limit(lifted, lifted ? kernel_counts : 0, reason))
         return true;
     if (!lifted)
         event_broker("error", "%s", reason); /* EBUSY while tasks above it run: not worth waiting, nor refusing to serve */
     return !lifted;
 }
 
-static void restore_throttle(void)
+static void restore_rt_limit(void)
 {
     char reason[REASON_BYTES];
-    if (!set_throttle(false, kernel_counts, reason))
+    if (!set_rt_limit(false, kernel_counts, reason))
         event_broker("error", "%s", reason);
 }
 
@@ -351,9 +351,9 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
     if (apply)
         reconcile_recover(reservation, RECOVER, "the thread is attached again");
     else if (reservation->attachment != NULL) {
-        adjusting_watch(reservation);
+        adjustments_watch(reservation);
         if (reservation->attachment->scheduled)
-            adjusting_guard_again(reservation);
+            adjustments_guard_again(reservation);
     }
     if ((reservation->pending_changes & THREAD_CHANGED) != 0 || reservation->state == RESERVATION_RECOVERED)
         queue_add(reservation, queue_of_old()); /* before what is new: what it gives up can be theirs */
@@ -367,14 +367,14 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     for (int i = 0; i < state->count; i++)
         apply[i] = take_up(&state->reservations[i], state->same_boot);
     follow_orphans(state);
-    bool good = settle_throttle(reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
+    bool good = settle_rt_limit(reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
     if (good)
         allocators_settle();
     else {
         char ignored[REASON_BYTES];
-        restore_throttle();
+        restore_rt_limit();
         (void)drop_domains(ignored);
     }
     free(apply);
@@ -431,7 +431,7 @@ void lay_down(void)
         answered = restore_all(); /* those that had to stay in their domains until now */
     if (!answered)
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
-    restore_throttle();
+    restore_rt_limit();
     allocators_end();
     char reason[REASON_BYTES];
     if (!drop_domains(reason))
@@ -446,12 +446,12 @@ void leave_in_force(void)
 {
     struct helper_event last;
     (void)attach_drain(5, &last);
-    (void)state_left();
+    (void)journal_left();
 }
 
 bool put_back_limit(char reason[static REASON_BYTES])
 {
-    return set_throttle(false, kernel_counts, reason);
+    return set_rt_limit(false, kernel_counts, reason);
 }
 
 void recover_know_raised(const struct recorded_state *state)
@@ -464,14 +464,14 @@ void recover_know_raised(const struct recorded_state *state)
 bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES])
 {
     struct recorded_state state;
-    if (!state_read(&state, reason))
+    if (!journal_read(&state, reason))
         return false;
     bool good = true;
     recover_know_raised(&state);
     if (!state.left_in_force) {
-        good = set_throttle(false, kernel_counts, reason);
+        good = set_rt_limit(false, kernel_counts, reason);
         good = drop_domains(reason) && allocators_put_back(path, reason) && good;
     }
-    state_free(&state);
+    journal_free(&state);
     return good;
 }

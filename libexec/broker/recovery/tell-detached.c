@@ -53,7 +53,7 @@ static void wait_for_readers(struct user **told, size_t count)
     free(sockets);
 }
 
-void farewell(void)
+void tell_detached(void)
 {
     struct user **told = allocate((HASH_COUNT(users_first()) + 1) * sizeof *told);
     wait_for_readers(told, tell_all(told));

@@ -3,6 +3,6 @@
 #define RTF_TELL_DETACHED_H
 
 /* After lay_down. Waits for all readers together, a second at most: an owner can suspend a reader, and that does not delay the end of the broker further. */
-void farewell(void);
+void tell_detached(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "names.h"
 #include "readers.h"
 #include "spec.h"
-#include "state.h"
+#include "journal.h"
 #include "tasks.h"
 #include "wait-queue.h"
 
@@ -129,7 +129,7 @@ void reservation_forget(struct reservation *reservation)
 bool reservation_record(struct reservation *reservation)
 {
     reservation->decided = realtime_now();
-    return state_reservation(reservation);
+    return journal_reservation(reservation);
 }
 
 void reservation_queue(struct reservation *reservation)

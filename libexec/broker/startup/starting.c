@@ -13,7 +13,7 @@
 #include "guard.h"
 #include "placement.h"
 #include "allocators.h"
-#include "logging.h"
+#include "log-writer.h"
 #include "names.h"
 #include "dispatch.h"
 #include "owner.h"
@@ -31,7 +31,7 @@
 #include "shares.h"
 #include "spool.h"
 #include "spool-modes.h"
-#include "state.h"
+#include "journal.h"
 #include "status.h"
 #include "supervise.h"
 #include "thread-events.h"
@@ -39,7 +39,7 @@
 #include "watchdog.h"
 
 static const struct reader_events reader_events = {
-    .files = dispatch_files, .news = dispatch_changed, .odd = order_odd, .overflow = order_overflow, .unwritten = order_unwritten, .lost = order_reader_lost,
+    .files = dispatch_files, .news = dispatch_changed, .odd = dispatch_odd, .overflow = dispatch_overflow, .unwritten = dispatch_unwritten, .lost = dispatch_reader_lost,
     .dispose = directories_dispose,
     .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
 };
@@ -60,10 +60,10 @@ static void know_raised(void)
 {
     char reason[REASON_BYTES];
     struct recorded_state state;
-    if (!allocators_raised_any() || !state_read(&state, reason))
+    if (!allocators_raised_any() || !journal_read(&state, reason))
         return;
     recover_know_raised(&state);
-    state_free(&state);
+    journal_free(&state);
 }
 
 /* Before the launcher is forked, which has to know what to remove. */
@@ -78,7 +78,7 @@ static void prepare_children(const struct options *options)
     static const struct guard_listener of_guard = {.news = thread_events_guarded, .is_new = thread_events_guard};
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
     supervise_log_to(log_program);
-    if (!order_prepare())
+    if (!dispatch_prepare())
         die_errno(EX_OSERR, "timerfd");
     attach_prepare(program_path("rtf-attach"), dispatch_helper_event);
     know_raised();
@@ -89,12 +89,12 @@ static void prepare_children(const struct options *options)
     plugins_prepare(plugin_user, dispatch_plugin_event);
     directories_prepare(program_path("rtf-adopter"));
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
-    logging_prepare(program_path("rtf-logger"));
+    log_writer_prepare(program_path("rtf-logger"));
     status_prepare(program_path("rtf-publisher"), spool.group, options->config);
     enter_register(options->config);
     if (!fork_launcher(!options->foreground))
         die_errno(EX_OSERR, "fork");
-    if (!logging_start(spool.log))
+    if (!log_writer_start(spool.log))
         die_errno(EX_OSERR, program_path("rtf-logger"));
 }
 
@@ -120,7 +120,7 @@ static void ask_for_owners(const struct recorded_state *state)
 static bool take_up_where_it_was(char *reason)
 {
     struct recorded_state state;
-    if (!state_read(&state, reason))
+    if (!journal_read(&state, reason))
         return false;
     directories_hold(true);
     ask_for_owners(&state);
@@ -131,7 +131,7 @@ static bool take_up_where_it_was(char *reason)
     turn_until(owners_are_known, INT64_C(12000000000));
     turn_until(strangers_are_known, INT64_C(1000000000));
     const bool good = recover(&state, reason);
-    state_free(&state);
+    journal_free(&state);
     if (!good)
         return false;
     scans_gather();
@@ -182,7 +182,7 @@ void start(const struct options *options, int lock)
     }
     if (!revoking_start())
         die_errno(EX_OSERR, "epoll");
-    state_settle();
+    journal_settle();
     privileges_to_serve();
     acl_names(rules, names_warn_unknown);
     if (place_doubt() != NULL)

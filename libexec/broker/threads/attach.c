@@ -159,7 +159,7 @@ uint64_t attach_domains(const cpu_set_t *cpus, const char *by)
     return finish(message, -1);
 }
 
-uint64_t attach_throttle(bool lifted, const char *by)
+uint64_t attach_rt_limit(bool lifted, const char *by)
 {
     struct message *message = begin(lifted ? "lift" : "limit");
     paragraph_add(helper_text(message), "by", by);

@@ -31,7 +31,7 @@ uint64_t attach_budget(const struct attachment *attachment, const struct grant *
 uint64_t attach_sweep(const struct attachment *attachment);
 
 /* Whether `by`, a spool, needs sched_rt_runtime_us lifted (rt-limit.h). */
-uint64_t attach_throttle(bool lifted, const char *by);
+uint64_t attach_rt_limit(bool lifted, const char *by);
 
 /* Whether SCHED_DEADLINE threads can be on these CPUs, not pinned. */
 uint64_t attach_probe(const cpu_set_t *cpus);

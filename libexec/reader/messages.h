@@ -7,14 +7,14 @@
 
 enum { DATAGRAM_BYTES = 8192 };
 
-/* Begins a paragraph event=EVENT; talk_end closes it. */
-struct paragraph_output *talk_begin(const char *event);
-void talk_end(void);
+/* Begins a paragraph event=EVENT; messages_end closes it. */
+struct paragraph_output *messages_begin(const char *event);
+void messages_end(void);
 
 /* The same, with a descriptor that stays the caller's; goes out at once. */
-void talk_end_with(int fd);
+void messages_end_with(int fd);
 
 /* Sends what has been said. Without a broker the reader ends. */
-void talk_flush(void);
+void messages_flush(void);
 
 #endif

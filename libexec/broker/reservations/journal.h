@@ -16,8 +16,8 @@
  * no right to rename or remove files; when it starts and ends, the one in force gets the name journal.
  *
  * Nothing here is synced: kill -9 loses nothing that was written, and a reboot voids it all but the reservations. */
-#ifndef RTF_STATE_H
-#define RTF_STATE_H
+#ifndef RTF_JOURNAL_H
+#define RTF_JOURNAL_H
 
 #include "reservation.h"
 
@@ -54,29 +54,29 @@ struct recorded_state {
 };
 
 /* Reads the journal of spool.former, or of spool.state. False: *reason. */
-bool state_read(struct recorded_state *state, char reason[static REASON_BYTES]);
-void state_free(struct recorded_state *state);
+bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES]);
+void journal_free(struct recorded_state *state);
 
-/* Starts a journal afresh, which is in force when state_commit has succeeded. */
-bool state_begin(char reason[static REASON_BYTES]);
-bool state_commit(char reason[static REASON_BYTES]);
+/* Starts a journal afresh, which is in force when journal_commit has succeeded. */
+bool journal_begin(char reason[static REASON_BYTES]);
+bool journal_commit(char reason[static REASON_BYTES]);
 
 /* While files may be renamed still: the one in force becomes `journal`. */
-void state_settle(void);
+void journal_settle(void);
 
 /* Instead of committing: the journal before goes on. */
-void state_abandon(void);
+void journal_abandon(void);
 
 /* Each appends one record. False with errno: nothing was appended. */
-bool state_reservation(const struct reservation *reservation);
-bool state_gone(const struct reservation *reservation);
-bool state_left(void);
+bool journal_reservation(const struct reservation *reservation);
+bool journal_gone(const struct reservation *reservation);
+bool journal_left(void);
 
 /* A record could not be appended, and the next one about that reservation may be long in coming: the caller should
  * begin, write all and commit, until that succeeds. */
-bool state_is_behind(void);
+bool journal_is_behind(void);
 
 /* The journal has grown to many times what it says: the caller should begin, write all and commit. */
-bool state_is_bloated(void);
+bool journal_is_bloated(void);
 
 #endif

@@ -2,8 +2,8 @@
  * make a process wait there without end. The journal is in state/current, where only root can write. broker/state/state.h describes its records.
  *
  * The journal has no reason of a refusal. */
-#ifndef RTF_JOURNAL_H
-#define RTF_JOURNAL_H
+#ifndef RTF_READ_JOURNAL_H
+#define RTF_READ_JOURNAL_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "journal.h"
+#include "read-journal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "talk.h"
+#include "messages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void send_said(size_t length, int fd)
     paragraph_drop(&said, length);
 }
 
-struct paragraph_output *talk_begin(const char *event)
+struct paragraph_output *messages_begin(const char *event)
 {
     begun = said.length;
     paragraph_add(&said, "event", event);
@@ -28,14 +28,14 @@ struct paragraph_output *talk_begin(const char *event)
 }
 
 /* A datagram holds whole paragraphs. */
-void talk_end(void)
+void messages_end(void)
 {
     paragraph_close(&said);
     if (begun > 0 && said.length > DATAGRAM_BYTES)
         send_said(begun, -1);
 }
 
-void talk_end_with(int fd)
+void messages_end_with(int fd)
 {
     paragraph_close(&said);
     if (begun > 0)
@@ -43,7 +43,7 @@ void talk_end_with(int fd)
     send_said(said.length, fd);
 }
 
-void talk_flush(void)
+void messages_flush(void)
 {
     if (said.length > 0)
         send_said(said.length, -1);

@@ -1,4 +1,4 @@
-#include "names.h"
+#include "thread-names.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -88,11 +88,11 @@ static bool open_timer(void)
     return timer >= 0 && timerfd_settime(timer, 0, &often, NULL) == 0 && watch(timer);
 }
 
-int names_open(pid_t process)
+int thread_names_open(pid_t process)
 {
     news = epoll_create1(EPOLL_CLOEXEC);
     if (news >= 0 && !open_rings(process) && !open_timer())
-        names_close();
+        thread_names_close();
     return news;
 }
 
@@ -121,7 +121,7 @@ static void forget_news(void)
         (void)!read(timer, &expired, sizeof expired);
 }
 
-pid_t names_find(pid_t process, const char *pattern)
+pid_t thread_names_find(pid_t process, const char *pattern)
 {
     char path[64];
     const struct dirent *entry;
@@ -137,7 +137,7 @@ pid_t names_find(pid_t process, const char *pattern)
     return found;
 }
 
-void names_close(void)
+void thread_names_close(void)
 {
     close_rings();
     if (timer >= 0)

@@ -1,4 +1,4 @@
-#include "logging.h"
+#include "log-writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,26 +15,26 @@
 /* Some thousand lines: for as long as a disk is busy with somebody else's. */
 enum { PIPE_BYTES = 1 << 20, FINISH_WITHIN = 2000 /* ms */ };
 
-static void logging_has_room(struct source *source, uint32_t events);
+static void log_writer_has_room(struct source *source, uint32_t events);
 
 static struct {
     struct program writer;
     int to_writer, from_broker; /* the pipe; -1 */
     struct source room;
     bool waits_for_room;
-} logging = {.to_writer = -1, .from_broker = -1, .room.ready = logging_has_room};
+} logging = {.to_writer = -1, .from_broker = -1, .room.ready = log_writer_has_room};
 
 static const struct program_description writer_is = {
     .name = "the writer of the log", .meanwhile = "some lines may be missing", .kind = CHILD_LOG, .talk = COPROCESS_FED, SUPERVISE_EACH_SECOND,
 };
 
-void logging_prepare(const char *program)
+void log_writer_prepare(const char *program)
 {
     char *const argv[] = {(char *)program, NULL};
     supervise_prepare(&logging.writer, &writer_is, argv, (struct identity_to_run_as){0, 0});
 }
 
-bool logging_start(int directory)
+bool log_writer_start(int directory)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -45,7 +45,7 @@ bool logging_start(int directory)
     return fcntl(logging.to_writer, F_SETFL, O_NONBLOCK) == 0 && supervise_start(&logging.writer, logging.from_broker, directory);
 }
 
-static void logging_wait_for_room(bool wanted)
+static void log_writer_wait_for_room(bool wanted)
 {
     if (wanted == logging.waits_for_room)
         return;
@@ -54,7 +54,7 @@ static void logging_wait_for_room(bool wanted)
     logging.waits_for_room = wanted && loop_add(logging.to_writer, EPOLLOUT, &logging.room);
 }
 
-size_t logging_send(const char *text, size_t length)
+size_t log_writer_send(const char *text, size_t length)
 {
     size_t sent = 0;
     for (int tries = 0; logging.to_writer >= 0 && sent < length && tries < TRANSIENT_TRIES; tries++) {
@@ -64,24 +64,24 @@ size_t logging_send(const char *text, size_t length)
         sent += put < 0 ? 0 : (size_t)put;
     }
     if (logging.to_writer >= 0)
-        logging_wait_for_room(sent < length);
+        log_writer_wait_for_room(sent < length);
     return sent;
 }
 
 /* There is no more to do: whoever writes to it does so at the end of each turn. */
-static void logging_has_room(struct source *source, uint32_t events)
+static void log_writer_has_room(struct source *source, uint32_t events)
 {
     (void)source;
     (void)events;
 }
 
-bool logging_finish(const char *text, size_t length)
+bool log_writer_finish(const char *text, size_t length)
 {
     const int64_t until = monotonic_now() + INT64_C(1000000) * FINISH_WITHIN;
     size_t sent = 0;
     if (logging.to_writer < 0)
         return false;
-    while ((sent += logging_send(text + sent, length - sent)) < length && monotonic_now() < until) {
+    while ((sent += log_writer_send(text + sent, length - sent)) < length && monotonic_now() < until) {
         struct pollfd room = {.fd = logging.to_writer, .events = POLLOUT};
         (void)poll(&room, 1, poll_milliseconds(until - monotonic_now()));
     }
@@ -94,7 +94,7 @@ bool logging_finish(const char *text, size_t length)
     return true;
 }
 
-void logging_append(const char *spool, const char *text, size_t length)
+void log_writer_append(const char *spool, const char *text, size_t length)
 {
     char path[4096];
     struct stat status;

@@ -6,13 +6,13 @@
 #include <sys/types.h>
 
 /* Begins to watch a process, which has one thread so far. Returns a descriptor, which is readable when a thread may have a new name; -1 with errno.
- * names_close closes the descriptor. */
-int names_open(pid_t process);
+ * thread_names_close closes the descriptor. */
+int thread_names_open(pid_t process);
 
 /* Returns the id of the first thread whose name matches the pattern (glob(7)); 0: no name matches. The descriptor is readable again when a thread may have
  * got a new name since this call. */
-pid_t names_find(pid_t process, const char *pattern);
+pid_t thread_names_find(pid_t process, const char *pattern);
 
-void names_close(void);
+void thread_names_close(void);
 
 #endif

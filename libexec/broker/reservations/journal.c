@@ -1,4 +1,4 @@
-#include "state.h"
+#include "journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,7 +112,7 @@ static void name_reservation(const char *record, const struct reservation *reser
     paragraph_add_number(&output, "task", reservation->task);
 }
 
-bool state_reservation(const struct reservation *reservation)
+bool journal_reservation(const struct reservation *reservation)
 {
     name_reservation("reservation", reservation);
     paragraph_add_number(&output, "time", (uint64_t)reservation->decided);
@@ -142,13 +142,13 @@ bool state_reservation(const struct reservation *reservation)
     return append();
 }
 
-bool state_gone(const struct reservation *reservation)
+bool journal_gone(const struct reservation *reservation)
 {
     name_reservation("gone", reservation);
     return append();
 }
 
-bool state_left(void)
+bool journal_left(void)
 {
     paragraph_add(&output, "record", "left");
     return append();
@@ -175,7 +175,7 @@ static void forget_older(void)
     in_force = 1;
 }
 
-bool state_begin(char reason[static REASON_BYTES])
+bool journal_begin(char reason[static REASON_BYTES])
 {
     char boot[64];
     if (journal < 0 && spool.former >= 0)
@@ -201,7 +201,7 @@ bool state_begin(char reason[static REASON_BYTES])
     return append();
 }
 
-bool state_commit(char reason[static REASON_BYTES])
+bool journal_commit(char reason[static REASON_BYTES])
 {
     paragraph_add(&output, "record", "whole");
     paragraph_close(&output);
@@ -223,7 +223,7 @@ bool state_commit(char reason[static REASON_BYTES])
     return true;
 }
 
-void state_abandon(void)
+void journal_abandon(void)
 {
     afresh = false;
     output.length = 0;
@@ -238,18 +238,18 @@ void state_abandon(void)
     retry_length = length * 2; /* not at every turn */
 }
 
-void state_settle(void)
+void journal_settle(void)
 {
     if (in_force != 0 && renameat(spool.state, names[1], spool.state, names[0]) == 0)
         in_force = 0;
 }
 
-bool state_is_behind(void)
+bool journal_is_behind(void)
 {
     return behind;
 }
 
-bool state_is_bloated(void)
+bool journal_is_bloated(void)
 {
     return length > BLOAT_BYTES && length > begun_length * BLOAT_TIMES && length > retry_length;
 }
@@ -496,7 +496,7 @@ static bool counts(const struct one_file *file)
     return file->exists && file->whole;
 }
 
-bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
+bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES])
 {
     struct one_file files[2] = {0};
     const int directory = spool.former >= 0 ? spool.former : spool.state;
@@ -506,11 +506,11 @@ bool state_read(struct recorded_state *state, char reason[static REASON_BYTES])
     *state = counts(&files[in_force]) ? files[in_force].state : (struct recorded_state){.same_boot = true};
     for (int i = 0; i < 2; i++)
         if (i != in_force || !counts(&files[i]))
-            state_free(&files[i].state);
+            journal_free(&files[i].state);
     return good;
 }
 
-void state_free(struct recorded_state *state)
+void journal_free(struct recorded_state *state)
 {
     for (int i = 0; i < state->count; i++)
         free_parts(&state->reservations[i]);
