@@ -44,3 +44,15 @@ teardown() { :; }
     done < <(grep '^| ' contrib/kernels.md | tail -n +2)
     [ "$rows" = 25 ]
 }
+
+@test "each function on contrib/where.md is in the file that stands beside it" {
+    cd "$RTF_SOURCE"
+    rows=0
+    while IFS='|' read -r _ _ file function _; do
+        [[ $file == *'`'* ]] || continue
+        file=${file//[ \`]/} function=${function//[ \`]/}
+        grep -qE "^[a-z].*\b$function\(" "$file" || { echo "$file has no $function"; return 1; }
+        rows=$((rows + 1))
+    done <contrib/where.md
+    [ "$rows" = 40 ]
+}
