@@ -25,7 +25,7 @@ teardown() { :; }
     for file in *.bats; do [[ $'\n'$named$'\n' == *$'\n'$file$'\n'* ]] || { echo "README.md lacks $file" >&2; return 1; }; done
     cd "$RTF_SOURCE"
     diff <(sed -nE 's/^\| ([a-z-]+) +\| .*/\1/p' test/unit/README.md | grep -vx program | sort) \
-        <(sed -nE 's/^(MUSE_)?UNITS = //p' test/unit/rules.mk | tr ' ' '\n' | grep -v '[$]' | sort)
+        <(sed -nE 's/^([A-Z]+_)?UNITS = //p' test/unit/rules.mk | tr ' ' '\n' | grep -v '[$]' | sort)
 }
 
 @test "each function and each test on contrib/kernels.md is in the file that stands before it" {
