@@ -113,7 +113,7 @@ int64_t fake_thread_started(const struct identity *identity) __asm__("__wrap_thr
 bool real_attachment_watch(struct attachment *attachment) __asm__("__real_attachment_watch");
 bool fake_attachment_watch(struct attachment *attachment) __asm__("__wrap_attachment_watch");
 bool fake_reservation_record(struct reservation *reservation) __asm__("__wrap_reservation_record");
-bool fake_state_gone(const struct reservation *reservation) __asm__("__wrap_state_gone");
+bool fake_journal_gone(const struct reservation *reservation) __asm__("__wrap_journal_gone");
 bool fake_account_ready(struct account *account) __asm__("__wrap_account_ready");
 uint64_t fake_allocator_finish(enum kept kept, struct message *message) __asm__("__wrap_allocator_finish");
 
@@ -287,7 +287,7 @@ bool fake_reservation_record(struct reservation *reservation)
     return journal_works;
 }
 
-bool fake_state_gone(const struct reservation *reservation)
+bool fake_journal_gone(const struct reservation *reservation)
 {
     (void)reservation;
     return journal_works;
