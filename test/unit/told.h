@@ -22,6 +22,10 @@ struct told_plugin {
 extern struct told_plugin told[TOLD_MAX]; /* the first so many since told_count was set to 0 */
 extern int told_count;
 
+/* How often one was killed for what it said; unless it may lie, the test fails. */
+extern int told_lies;
+extern bool may_lie;
+
 /* The lines of a plugins.conf, and what each of them says in its greeting. Once in a program. */
 void plugins_are(const char *lines);
 void plugin_says(const char *name, const char *tests, bool judges, bool tested);
