@@ -69,7 +69,7 @@ looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
     bob_is_answered
     told() { [ "$(as $ALICE sort "$SPECS/$ALICE/.ignored")" = "Cam.JSON: $1
 my cam.json: $1" ]; }
-    a_name='ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it'
+    a_name='ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid'
     eventually told "$a_name"
     [ "$(stat -c '%u %a' "$SPECS/$ALICE/.ignored")" = "$ALICE 600" ]
     # What is there when the broker starts is told again, and no more.

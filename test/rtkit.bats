@@ -110,9 +110,9 @@ property() {
     client $CAROL 5
     [[ $SAID == "org.freedesktop.DBus.Error.AccessDenied: rtf: "* ]]
     client $BOB 21
-    [ "$SAID" = 'org.freedesktop.DBus.Error.InvalidArgs: rtf: a priority is 1 to 20 here' ]
+    [ "$SAID" = 'org.freedesktop.DBus.Error.InvalidArgs: rtf: the priority must be from 1 to 20' ]
     client $BOB 0
-    [[ $SAID == *'a priority is 1 to 20 here' ]]
+    [[ $SAID == *'the priority must be from 1 to 20' ]]
     kill -TERM "$BROKER"
     wait "$BROKER" || true
     client $BOB 5
@@ -132,8 +132,8 @@ property() {
     jq -e '.request == "change" and .result == "OK"' "$SPECS/$ALICE/rtkit-$SLEEPER.verdict"
     [[ $(asks_for $ALICE "$bobs" "$bobs" 3 || true) == *"thread $bobs is not yours"* ]]
     is_policy "$bobs" other
-    [[ $(asks_for $ALICE "$SLEEPER" 1 3 || true) == *'that process has no such thread'* ]]
-    [[ $(asks_for $ALICE 18446744073709551615 18446744073709551615 3 || true) == *'that process has no such thread'* ]]
+    [[ $(asks_for $ALICE "$SLEEPER" 1 3 || true) == *'the process has no such thread'* ]]
+    [[ $(asks_for $ALICE 18446744073709551615 18446744073709551615 3 || true) == *'the process has no such thread'* ]]
 }
 
 # bats test_tags=turn:2
@@ -159,7 +159,7 @@ property() {
         --dest=org.freedesktop.RealtimeKit1 /org/freedesktop/RealtimeKit1 org.freedesktop.RealtimeKit1.MakeThreadRealtimeWithPID \
         "uint64:$SLEEPER" "uint64:$SLEEPER" uint32:3 2>&1 || true)
     [[ $said != unshare:* ]] || skip 'unprivileged users may not make user namespaces here'
-    [[ $said == *'that process has no such thread'* ]]
+    [[ $said == *'the process has no such thread'* ]]
     is_policy "$SLEEPER" other
 }
 
@@ -218,9 +218,9 @@ reuses() {
     caller=$(pgrep -u $ALICE -f 'rtkit-client orphan$')
     echo >&"$INPUT"
     eventually orphaned
-    [[ $(says "$SLEEPER") == *'that process has no such thread' ]]
+    [[ $(says "$SLEEPER") == *'the process has no such thread' ]]
     reuses "$caller"
-    [[ $(says "$SLEEPER") == *'that process has no such thread' ]]
+    [[ $(says "$SLEEPER") == *'the process has no such thread' ]]
     is_policy "$SLEEPER" other
 }
 
@@ -314,7 +314,7 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     [ ! -s "$WORK/stuck.said" ]
     pkill -KILL -P "$RTKIT" -U $ALICE
     eventually test -s "$WORK/stuck.said"
-    grep -q 'the process that asks for this user has ended' "$WORK/stuck.said"
+    grep -q 'the worker for this user has ended' "$WORK/stuck.said"
     client $ALICE 7
     [ "$SAID" = ok ]
 }

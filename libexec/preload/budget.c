@@ -31,23 +31,24 @@ static void name_of_thread(pid_t thread, char name[static THREAD_NAME + 1])
     name[strcspn(name, "\n")] = '\0';
 }
 
-/* One write, as others print there, too. */
+/* Writes one line in one write, because the program may print there, too. */
 static void say(pid_t thread, const struct wanted *wanted, const char *reason)
 {
     char name[THREAD_NAME + 1], line[SENTENCE];
     name_of_thread(thread, name);
     const int length = snprintf(line, sizeof line, "rtf-preload: %s (%d) does not get %s: %.800s\n", name, (int)thread, policy_name(wanted->policy), reason);
     if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
-        return; /* it has no standard error: then nobody wants to know */
+        return; /* there is no standard error: the line is dropped */
 }
 
 static const char *setting(const char *name)
 {
-    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): what rtf-preload has set, nobody changes */
+    /* NOLINT(concurrency-mt-unsafe): rtf-preload sets these variables before the program starts */
+    const char *value = getenv(name);
     return value == NULL ? "" : value;
 }
 
-/* Words of the command line count more than lines of files. */
+/* Words of the command line override lines of files. */
 static void find_profile(pid_t thread, struct profile *profile)
 {
     char name[THREAD_NAME + 1], wrong[PROFILE_WRONG], words[SENTENCE], *rest = NULL;
@@ -66,7 +67,8 @@ static bool gives(const struct rtf_status *status, size_t plugin, int policy)
     return strcmp(rtf_plugin_program(status, plugin), policy == SCHED_FIFO ? "fp" : "rr") == 0;
 }
 
-/* With a budget, a plugin of another policy could serve, too, and the program would not get what it asked for. */
+/* Chooses a plugin of the policy. Without a plugin in the spec, another plugin could grant the
+ * budget, and the thread would get another policy than the program asked for. */
 static bool choose_plugin(struct rtf_connection *connection, int policy, struct profile *profile)
 {
     if (profile->plugin[0] != '\0')
@@ -79,7 +81,8 @@ static bool choose_plugin(struct rtf_connection *connection, int policy, struct 
     return profile->plugin[0] != '\0';
 }
 
-/* Fewer CPUs than the system has: the program, or its user, meant that. Under SCHED_DEADLINE the kernel would refuse it. */
+/* Keeps a restricted affinity: if the thread may use fewer CPUs than init, the program or the user
+ * restricted it. (Not under SCHED_DEADLINE, where the kernel refuses a restricted affinity.) */
 static void add_cpus(pid_t thread, struct rtf_params *params)
 {
     cpu_set_t own, usual;
@@ -98,7 +101,8 @@ static void make_params(const struct wanted *wanted, const struct profile *profi
     (void)rtf_params_set_scheduler(params, profile->plugin);
 }
 
-/* Refused only until others give something back: EBUSY, because a program that gets EPERM would never ask again. */
+/* True if the refusal may end when others release something. The answer is then EBUSY, because a
+ * program that gets EPERM never asks again. */
 static bool becomes_free(const char *code)
 {
     static const char *const codes[] = {"full", "neighbour", "rule-used-up", "too-many-specs", "attached-elsewhere", "still-attached", "restarting", "draining"};
@@ -108,7 +112,7 @@ static bool becomes_free(const char *code)
     return false;
 }
 
-/* As sched_setattr(2) and sched_setscheduler(2) have them. */
+/* The errno of sched_setattr(2) and sched_setscheduler(2) for this result. */
 static int error_of(enum rtf_result result, int policy, const char *code)
 {
     if (result != RTF_OK && becomes_free(code))
@@ -128,7 +132,8 @@ static int error_of(enum rtf_result result, int policy, const char *code)
     return EPERM;
 }
 
-/* What is there by that name may be of a thread that had the same id. */
+/* A spec with this name may belong to an earlier thread with the same id; then it is released
+ * first. */
 static enum rtf_result ask(struct rtf_connection *connection, struct rtf_spec *spec, struct rtf_params *params, pid_t thread, const struct wanted *wanted)
 {
     char name[RESERVATION];
@@ -154,7 +159,7 @@ int budget_reserve(pid_t thread, const struct wanted *wanted)
     if (rtf_connect(&connection, NULL) != RTF_OK)
         say(thread, wanted, rtf_reason(&connection));
     else if (!choose_plugin(&connection, wanted->policy, &profile))
-        say(thread, wanted, "no plugin gives that (rtf plugins)");
+        say(thread, wanted, "no plugin has this policy (see rtf plugins)");
     else {
         make_params(wanted, &profile, &params);
         const enum rtf_result result = ask(&connection, &spec, &params, thread, wanted);

@@ -1,22 +1,24 @@
-/* A reservation in the place of a scheduling call: preload-TID in the user's directory, which ends with the thread. Nothing is remembered in the process:
- * what a thread has is found by that name, also after fork(2) and execve(2). */
+/* Makes a reservation in place of a scheduling call. The spec preload-TID in the user's directory
+ * ends with the thread. The process keeps no state: a thread's reservation is found by its name,
+ * also after fork(2) and execve(2). */
 #ifndef RTF_BUDGET_H
 #define RTF_BUDGET_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What the program asked the kernel for. */
+/* The parameters of the program's call. */
 struct wanted {
     int policy;                         /* SCHED_FIFO, SCHED_RR or SCHED_DEADLINE */
-    int priority;                       /* of the first two */
-    uint64_t runtime, deadline, period; /* us, of the third */
+    int priority;                       /* of SCHED_FIFO and SCHED_RR, 1 to 99 */
+    uint64_t runtime, deadline, period; /* of SCHED_DEADLINE, us */
 };
 
-/* 0, or the error that the kernel has for it; why is one line on standard error. */
+/* Returns 0, or the errno with which the kernel would refuse. The cause goes to standard error, in
+ * one line. */
 int budget_reserve(pid_t thread, const struct wanted *wanted);
 
-/* The thread is to be ordinary again: its reservation, if it has one, ends. */
+/* Ends the thread's reservation, if it has one: the thread becomes ordinary. */
 void budget_release(pid_t thread);
 
 #endif

@@ -1,5 +1,6 @@
-/* The scheduling calls of a program that knows nothing of rtf, in front of libc's (LD_PRELOAD): what would make a thread real-time asks for a reservation,
- * and returns what the kernel's answer would be. Everything else is libc's own. */
+/* Replaces libc's scheduling calls in a program that does not know rtf (LD_PRELOAD). A call that
+ * would make a thread real-time asks for a reservation instead, and returns what the kernel would
+ * return. All other calls go to libc. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/sched.h>
@@ -16,10 +17,10 @@
 #include "budget.h"
 #include "schedattr.h"
 
-/* Newer libcs declare it, with a structure of theirs. */
+/* Newer libcs declare sched_setattr with a struct of their own. */
 int set_attr(pid_t thread, const void *attributes, unsigned flags) __asm__("sched_setattr");
 
-/* A function under another type than dlsym's. */
+/* Converts dlsym's pointer to a function pointer of the right type. */
 #define LIBC(name) ((__typeof__(&(name)))libc_function(#name))
 typedef void function(void);
 static function *libc_function(const char *name)
@@ -40,7 +41,7 @@ static pid_t id_of(pid_t thread)
     return thread == 0 ? gettid() : thread;
 }
 
-/* As a system call answers; errno of the calls in between does not show. */
+/* Returns like a system call. errno changes only on failure. */
 static int answer(int error)
 {
     if (error == 0)
@@ -49,7 +50,8 @@ static int answer(int error)
     return -1;
 }
 
-/* None of these calls is a cancellation point, and what asks the broker has many: a thread that is cancelled meanwhile goes on until it returns. */
+/* Disables cancellation. None of the replaced calls is a cancellation point, but asking the broker
+ * has many. A thread that is cancelled meanwhile ends after the call. */
 static int put_off_cancellation(void)
 {
     int before = PTHREAD_CANCEL_ENABLE;
@@ -80,7 +82,7 @@ static int reserve_fixed(pid_t thread, int policy, int priority)
 static void end_if_reserved(pid_t thread)
 {
     const int before = errno, state = put_off_cancellation(), policy = sched_getscheduler(thread);
-    if (policy > 0 && (policy & SCHED_RESET_ON_FORK) != 0) /* every grant has it */
+    if (policy > 0 && (policy & SCHED_RESET_ON_FORK) != 0) /* every grant sets this flag */
         budget_release(thread);
     allow_cancellation(state);
     errno = before;
@@ -103,7 +105,7 @@ int sched_setparam(pid_t pid, const struct sched_param *param)
     return LIBC(sched_setparam)(pid, param);
 }
 
-/* The kernel's id of a thread is in the name of the clock of its CPU time. */
+/* Gets a thread's kernel id from the id of its CPU-time clock, which contains it. */
 static pid_t id_of_pthread(pthread_t thread)
 {
     clockid_t clock;
@@ -132,7 +134,8 @@ int pthread_setschedprio(pthread_t target_thread, int prio)
     return LIBC(pthread_setschedprio)(target_thread, prio);
 }
 
-/* A runtime is rounded up, and the times within which it is to be had are rounded down: never less than was asked. */
+/* Rounds the runtime up, and deadline and period down: the thread never gets less than it asked
+ * for. */
 static int set_attributes(pid_t thread, const struct kernel_sched_attr *attributes)
 {
     if (attributes->policy != SCHED_DEADLINE)
@@ -156,7 +159,7 @@ int set_attr(pid_t thread, const void *attributes, unsigned flags)
     return (int)syscall(SYS_sched_setattr, thread, attributes, flags);
 }
 
-/* Programs make the calls for which an older libc had no function by their number. */
+/* Programs use syscall(2) for calls that older libcs lack. */
 long syscall(long sysno, ...)
 {
     long words[6];
@@ -167,28 +170,30 @@ long syscall(long sysno, ...)
     va_end(list);
     const pid_t thread = (pid_t)words[0];
     if (sysno == SYS_sched_setattr && thread >= 0) {
-        const struct kernel_sched_attr *attributes = (const struct kernel_sched_attr *)words[1]; /* NOLINT(performance-no-int-to-ptr): it is one */
+        const struct kernel_sched_attr *attributes = (const struct kernel_sched_attr *)words[1]; /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
         if (is_reserved_by(attributes))
             return answer(set_attributes(id_of(thread), attributes));
         end_if_reserved(id_of(thread));
     }
     if (sysno == SYS_sched_setscheduler)
-        return sched_setscheduler(thread, (int)words[1], (const struct sched_param *)words[2]); /* NOLINT(performance-no-int-to-ptr): it is one */
+        return sched_setscheduler(thread, (int)words[1], (const struct sched_param *)words[2]); /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
     if (sysno == SYS_sched_setparam)
-        return sched_setparam(thread, (const struct sched_param *)words[1]); /* NOLINT(performance-no-int-to-ptr): it is one */
+        return sched_setparam(thread, (const struct sched_param *)words[1]); /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
     return LIBC(syscall)(sysno, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
-/* ---- a thread that is to be real-time from its start on ---- */
+/* ---- a thread that is real-time from its start ---- */
 
-/* The creator asks, and the new thread waits: it may have been created by the constructor of a library, which holds the loader's lock, and to ask for
- * the user's name may load another library. */
+/* The creating thread asks the broker while the new thread waits. The new thread must not ask: its
+ * creator may be a library's constructor that holds the loader's lock, and looking up the user's
+ * name may load another library. */
 struct start {
     void *(*routine)(void *);
     void *argument;
     pid_t thread;
     int error;
-    sem_t is_there, decided, is_read; /* after the last this belongs to the creator, whose stack it is on */
+    /* after is_read the new thread does not touch this struct, which is on the creator's stack */
+    sem_t is_there, decided, is_read;
 };
 
 static void wait_for(sem_t *sem)
@@ -214,7 +219,7 @@ static void *begin(void *argument)
 
 static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes, struct start *start, int policy, int priority)
 {
-    pthread_attr_t ordinary = *attributes; /* a copy that shares what it points to, and is not destroyed */
+    pthread_attr_t ordinary = *attributes; /* a shallow copy, not to be destroyed */
     int detached = PTHREAD_CREATE_JOINABLE;
     pthread_attr_setinheritsched(&ordinary, PTHREAD_INHERIT_SCHED);
     pthread_attr_getdetachstate(attributes, &detached);

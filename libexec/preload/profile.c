@@ -14,7 +14,7 @@
 
 enum { LINE = 512 };
 
-/* Whose line it has to be, and what has been found. */
+/* The names to match, and the result. */
 struct search {
     const char *program, *thread;
     struct profile *profile;
@@ -34,7 +34,7 @@ bool profile_take(struct profile *profile, const char *word)
     return true;
 }
 
-/* NULL, or what is wrong with the line. */
+/* NULL, or the fault of the line. */
 static const char *take_line(struct search *search, char *line)
 {
     char *rest = NULL;
@@ -48,7 +48,7 @@ static const char *take_line(struct search *search, char *line)
         return "a pattern for the thread is missing";
     for (const char *word = strtok_r(NULL, " \t", &rest); word != NULL; word = strtok_r(NULL, " \t", &rest))
         if (!profile_take(&said, word))
-            return "a word is none of runtime=TIME, period=TIME, plugin=NAME";
+            return "a word is not one of runtime=TIME, period=TIME, plugin=NAME";
     if (!search->found && fnmatch(program, search->program, 0) == 0 && fnmatch(thread, search->thread, 0) == 0) {
         *search->profile = said;
         search->found = true;
@@ -56,7 +56,7 @@ static const char *take_line(struct search *search, char *line)
     return NULL;
 }
 
-/* NULL: there is none, or it is no regular file. A FIFO or a device would keep whoever reads it waiting. */
+/* NULL: no such file, or not a regular file. Reading a FIFO or a device could block. */
 static FILE *open_regular(const char *path)
 {
     struct stat status;

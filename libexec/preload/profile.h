@@ -1,8 +1,9 @@
-/* What a thread of a program that knows nothing of rtf is to have: lines of files in preload.d, rtf-preload(1).
+/* Profiles for threads of a program that does not know rtf: lines of the files in preload.d, see
+ * rtf-preload(1).
  *
- *     PROGRAM THREAD [runtime=TIME] [period=TIME] [plugin=NAME]
- *
- * PROGRAM and THREAD are patterns as of a shell. The first line that fits counts: directories in the order given, files in that of their names. */
+ * Each line is PROGRAM THREAD [runtime=TIME] [period=TIME] [plugin=NAME]. PROGRAM and THREAD are
+ * shell patterns. The first matching line counts: directories in the given order, files in the
+ * order of their names. */
 #ifndef RTF_PROFILE_H
 #define RTF_PROFILE_H
 
@@ -12,15 +13,16 @@
 enum { PROFILE_PLUGIN = 33, PROFILE_WRONG = 400 };
 
 struct profile {
-    uint64_t runtime, period; /* us; 0: not said */
-    char plugin[PROFILE_PLUGIN]; /* "": not said */
+    uint64_t runtime, period; /* us; 0: not stated */
+    char plugin[PROFILE_PLUGIN]; /* "": not stated */
 };
 
-/* Adds one word, "runtime=1ms", to a profile. False: it is none. */
+/* Adds one word, such as "runtime=1ms", to a profile. False: not a valid word. */
 bool profile_take(struct profile *profile, const char *word);
 
-/* What the directories, joined by colons, say about this thread: what is not said is not changed. False: a line is wrong, and `wrong` has file, number
- * and reason; the lines before it count. Directories that are not there say nothing. */
+/* Looks for a line about this thread in the directories (separated by colons). A value that the
+ * line does not state keeps its old value. False: a line is malformed; `wrong` has file, line
+ * number and fault, and earlier lines still count. Missing directories are skipped. */
 bool profile_find(const char *directories, const char *program, const char *thread, struct profile *profile, char wrong[static PROFILE_WRONG]);
 
 #endif

@@ -39,7 +39,7 @@ void directory_begin(int given)
     watch_directory();
 }
 
-/* For the log, which is told of a few. */
+/* Reports a file with an invalid name to the log, but only a few in a given time. */
 static void tell_odd(const char *file)
 {
     char shown[80];
@@ -68,14 +68,16 @@ static void take_event(const struct inotify_event *event)
         return;
     }
     if (event->wd != directory_watch) {
-        /* A file that an earlier reader watched: which one it was is not known any more. */
+        /* A watch of an earlier reader: its file is not known any more. */
         if ((event->mask & IN_IGNORED) == 0 && !entry_hint_watch(event->wd))
             directory_scan(0);
         return;
     }
     if (event->len == 0 || is_silent(event->name))
         return;
-    /* What is there after a file went has not told of itself yet: open(2) makes a file before its IN_CREATE. */
+    /* A file may be made without an event so far: open(2) makes the file before IN_CREATE. The same
+     * holds for a file that replaces a removed one. */
+
     const enum hint hint = (event->mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM)) != 0 ? HINT_MADE : HINT_CHANGED;
     if (name_without(event->name, ".json", name) || name_without(event->name, ".tid", name))
         entry_hint(name, hint);
@@ -94,13 +96,13 @@ void directory_take_events(void)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- scans ---- */
 
 static void tell_seen(const char *name, const char *file, bool verdict)
 {
     struct stamp stamp;
     if (!verdict && !file_stamp(name, file, &stamp))
-        return; /* it has gone, which is an event */
+        return; /* removed meanwhile, which causes an event */
     struct paragraph_output *output = messages_begin("seen");
     paragraph_add(output, "name", name);
     if (verdict) {

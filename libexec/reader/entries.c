@@ -18,16 +18,16 @@ enum state { IDLE, NEWS, BUSY, TOLD };
 
 struct entry {
     enum state state;
-    bool again;          /* TOLD: there is news meanwhile, and the broker knows */
-    bool written;        /* more has been heard of it than that a file was made */
-    bool whole;          /* its content is to be told, known or not */
-    bool asked;          /* the broker waits for it to be told */
-    struct stamp told;   /* the NAME.json whose content the broker has been told last */
+    bool again;          /* TOLD: there is news since, and the broker knows this */
+    bool written;        /* an event other than the creation of a file arrived */
+    bool whole;          /* tell the content even if it was told before */
+    bool asked;          /* the broker waits for this name */
+    struct stamp told;   /* the NAME.json whose content was last told to the broker */
     struct content json, tid;
-    int watch;           /* BUSY: of NAME.json itself, whose other name or writer is elsewhere; -1 */
+    int watch;           /* BUSY: a watch on NAME.json itself, whose other name or writer is elsewhere; -1: none */
     int64_t look_at, pause; /* BUSY */
-    int64_t one_name_by; /* until then it may have two; 0: it has one */
-    struct owed *owed;   /* its verdict could not be written; NULL */
+    int64_t one_name_by; /* until this time two names are accepted; 0: the file has one name */
+    struct owed *owed;   /* a verdict that could not be written; NULL: none */
     TAILQ_ENTRY(entry) of_state;
     UT_hash_handle hh, hh_watch;
     char name[];
@@ -41,9 +41,10 @@ struct owed {
     char text[];
 };
 
-/* How much the broker is told before it answers; it takes no more of one user at a time either. */
+/* TOLD_MAX: unanswered names per user; the broker accepts no more at a time either. */
 enum { TOLD_MAX = 256, IDLE_MAX = 256 };
-/* ln and rm do what mv does, and so do programs that link a file into place and then take its first name away. */
+/* For this time a file may have two names (ns): ln and rm together act like mv, and some programs
+ * link a file into place and then remove its first name. */
 static const int64_t two_names_for = INT64_C(1000000000);
 static const int64_t first_pause = 1000000, last_look = 512000000, longest_pause = INT64_C(16000000000), second = 1000000000; /* ns */
 
@@ -69,7 +70,7 @@ static struct entry *find_or_make(const char *name)
         return entry;
     entry = calloc(1, sizeof *entry + size);
     if (entry == NULL)
-        abort(); /* the broker starts another one, which looks through the whole directory */
+        abort(); /* the broker starts another reader, which scans the whole directory */
     memcpy(entry->name, name, size);
     entry->json.fd = entry->tid.fd = entry->watch = -1;
     HASH_ADD_KEYPTR(hh, entries, entry->name, size - 1, entry);
@@ -138,7 +139,8 @@ static void watch(struct entry *entry)
         HASH_ADD(hh_watch, watched, watch, sizeof entry->watch, entry);
 }
 
-/* What is known of it spares a reading when only its thread changes; but only so much is kept. */
+/* Keeps what is known of up to IDLE_MAX names: it saves reading NAME.json when only NAME.tid
+ * changes. */
 static void go_idle(struct entry *entry)
 {
     content_close(&entry->json);
@@ -166,8 +168,9 @@ static void tell_news(struct entry *entry)
     messages_end();
 }
 
-/* Who closes the file is told of first, and gives up the right to write into it then (__fput): the look that follows may come between the two, and
- * nothing tells of the second. So there are more looks after each event, however long it has been busy. */
+/* Notes an event. The kernel sends the event for the closing of a file first, and gives up the
+ * write access after that (__fput), without another event. A look in between finds a writer. So
+ * each event starts a new series of looks, however long the name has been busy. */
 static void hint(struct entry *entry, enum hint hint)
 {
     entry->written |= hint == HINT_CHANGED;
@@ -191,7 +194,7 @@ bool entry_hint_watch(int watch)
         next = entry->hh_watch.next;
         if (entry->watch != watch)
             continue;
-        unwatch(entry); /* looking at it may watch it again */
+        unwatch(entry); /* another look may set the watch again */
         hint(entry, HINT_CHANGED);
         any = true;
     }
@@ -200,8 +203,8 @@ bool entry_hint_watch(int watch)
 
 /* ---- looking ---- */
 
-/* Between making a file and getting the right to write into it, open(2) lets events and a lease pass: what is
- * empty and has only just been made will be written and closed. */
+/* True for an empty file that was only just created: it will be written and closed. open(2) sends
+ * events, and allows a lease, after the creation of the file but before it has write access. */
 static bool is_unwritten(const struct entry *entry, const struct file *file, const struct content *content)
 {
     return !entry->written && file->state == FILE_READ && content->length == 0 && !content->has_two_names;
@@ -220,7 +223,8 @@ static void parse(const struct entry *entry, struct snapshot *snapshot)
     }
 }
 
-/* The open NAME.json goes along where a thread may be attached: its owner is what the attach helper goes by, whatever it says now. */
+/* Tells the broker the files. Where a thread may be attached, the open NAME.json goes along: the
+ * attach helper checks the owner of this descriptor, whatever the name refers to by then. */
 static void tell(struct entry *entry, const struct snapshot *snapshot)
 {
     const bool is_his = snapshot->json.state != FILE_BAD || entry->json.text != NULL;
@@ -241,7 +245,7 @@ static void wait_for_writer(struct entry *entry, enum looked looked)
     content_close(&entry->json);
     content_close(&entry->tid);
     if (looked == LOOKED_BUSY)
-        watch(entry); /* its writer may have it open under another name */
+        watch(entry); /* the writer may have opened the file by another name */
     entry->pause = entry->pause == 0 ? first_pause : entry->pause * 2;
     if (entry->pause > last_look && (for_ever || entry->watch < 0))
         entry->pause = last_look;
@@ -249,8 +253,9 @@ static void wait_for_writer(struct entry *entry, enum looked looked)
     enter(entry, BUSY);
 }
 
-/* What it says could be changed by its other name, in a directory that nobody watches. True: it may yet lose that, which is an event of the
- * file itself; one look after that is watched sees what came before. */
+/* A second name in an unwatched directory could change the file unnoticed. True: the file may still
+ * lose the second name, which causes an event of the file itself; one more look after the watch is
+ * set finds an earlier change. */
 static bool awaits_one_name(struct entry *entry, const struct snapshot *snapshot)
 {
     if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD) {
@@ -319,7 +324,7 @@ void entries_join_scan(void (*tell_seen)(const char *name))
     for (entry = TAILQ_FIRST(&news); entry != NULL; entry = next) {
         next = TAILQ_NEXT(entry, of_state);
         if (entry->asked || !file_stamp(entry->name, ".json", &stamp))
-            continue; /* it may have been told of before it went */
+            continue; /* the removal may have been told before */
         tell_seen(entry->name);
         go_idle(entry);
     }
@@ -340,7 +345,7 @@ void entry_look(const char *name, bool whole)
     entry->whole |= whole;
     entry->asked = true;
     if (entry->state == TOLD)
-        entry->again = true; /* it has been told since it asked */
+        entry->again = true; /* the news is newer than the request */
     else
         entry->written = true;
     if (entry->state == IDLE || entry->state == BUSY)
@@ -397,7 +402,7 @@ void entry_verdict(const char *name, const struct verdict *verdict)
     struct entry *entry = find_or_make(name);
     const bool was_owed = entry->owed != NULL;
     const int error = verdict_put(name, verdict->text, verdict->length, verdict->decided);
-    forget_owed(entry); /* what could not be written is not true any more */
+    forget_owed(entry); /* an unwritten verdict is obsolete now */
     if (error != 0)
         owe(entry, verdict, error);
     else if (was_owed)

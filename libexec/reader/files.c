@@ -16,12 +16,12 @@
 #include "units.h"
 
 static uid_t owner;
-static uint64_t own_mount; /* that the directory is on */
+static uint64_t own_mount; /* of the directory */
 static bool times_are_fine;
 static const int64_t second = 1000000000; /* ns */
 
-/* From Linux 6.13 on the change time moves on whenever somebody has looked since the last change; before, and on some file
- * systems, it does so only with the clock's tick. */
+/* From Linux 6.13 on the change time advances whenever it was read since the last change. Before,
+ * and on some file systems, it advances only with the clock's tick. */
 static bool are_times_fine(void)
 {
     struct stat one, other;
@@ -75,7 +75,8 @@ int open_plain(const char *file, uint64_t flags)
     return fd;
 }
 
-/* A file system that is mounted on the name is not asked (AT_STATX_DONT_SYNC): its owner may never have it answer. */
+/* AT_STATX_DONT_SYNC: a file system that a user mounted on the name is not asked, because it may
+ * never answer. */
 static bool look_at(const char *file, int flags, struct statx *status)
 {
     const unsigned fields = STATX_TYPE | STATX_INO | STATX_CTIME | STATX_MTIME | STATX_MNT_ID;
@@ -87,7 +88,8 @@ static bool look_at(const char *file, int flags, struct statx *status)
     return seen;
 }
 
-/* False with EXDEV: something is mounted on the name. Only with ENOENT is it certain that there is nothing. */
+/* False with EXDEV: something is mounted on the name. Only ENOENT means that the file does not
+ * exist. */
 static bool look(const char *file, struct statx *status)
 {
     if (!look_at(file, 0, status))
@@ -119,7 +121,7 @@ void files_begin(uid_t uid)
     times_are_fine = are_times_fine();
 }
 
-/* Of a file over which something is mounted. */
+/* The stamp of a file on which something is mounted. */
 static const struct stamp mounted = {.inode = UINT64_MAX};
 
 bool file_stamp(const char *name, const char *ending, struct stamp *stamp)
@@ -140,7 +142,7 @@ static enum looked bad(struct file *file, const char *joined, const char *what)
     return LOOKED_DONE;
 }
 
-/* Why openat2 did not open what is there. */
+/* Finds out why openat2 failed. */
 static enum looked explain_open(const char *joined, int error, struct file *file)
 {
     char text[160];
@@ -202,20 +204,22 @@ static void read_text(const char *joined, size_t size, struct file *file, struct
     HASH_VALUE(content->text, content->length, file->stamp.digest);
 }
 
-/* Ticks are 10 ms at most. */
+/* True if the file changed less than two ticks ago (a tick is at most 10 ms), where timestamps are
+ * coarse. */
 static bool is_fresh(const struct stamp *stamp)
 {
     return !times_are_fine && realtime_now() - stamp->changed < 20000000;
 }
 
-/* Refused while somebody has the file open for writing; holds later writers off until it is read. */
+/* Reads the file under a read lease. BUSY if a process has the file open for writing; new writers
+ * wait until the lease ends. */
 static enum looked read_leased(const char *joined, struct file *file, struct content *content)
 {
     struct stat status;
     enum looked looked = LOOKED_DONE;
     if (fcntl(content->fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN)
         return LOOKED_BUSY;
-    /* What was written between fstat and the lease is of this reading too. */
+    /* Again, because a write between fstat and the lease belongs to this reading. */
     if (fstat(content->fd, &status) != 0)
         looked = LOOKED_UNSEEN;
     else {
@@ -292,9 +296,9 @@ void file_remove(const char *name, const char *ending, const struct stamp *judge
         return;
     struct stamp there = stamp_of_look(&status);
     if (!stamp_equal(&there, judged))
-        return; /* another file, or the same one with something new in it */
-    /* Between looking and removing the owner may have put a new one there: it is taken away under a private
-     * name first, and given back if it is not the one that was meant. */
+        return; /* another file, or a changed one */
+    /* A race: the owner may replace the file after this look. So the file is first renamed to a
+     * private name, and renamed back if it is not the judged file. */
     snprintf(aside, sizeof aside, ".%.230s.ended", joined);
     if (renameat2(AT_FDCWD, joined, AT_FDCWD, aside, RENAME_NOREPLACE) != 0) {
         (void)unlink(aside);
@@ -313,11 +317,12 @@ static int open_new(const char *file)
     int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0 || errno != EEXIST)
         return fd;
-    (void)unlink(file); /* of a reader that was killed; or the owner's joke */
+    (void)unlink(file); /* left by a killed reader, or made by the owner */
     return open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* Its modification time is `decided`, so that a restart of the broker can tell whether the last decision was told. */
+/* The modification time is the time of the decision, so that a restarted broker knows whether its
+ * last decision was told. */
 int verdict_put(const char *name, const char *text, size_t length, int64_t decided)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = decided / second, .tv_nsec = decided == 0 ? UTIME_NOW : decided % second}};

@@ -1,8 +1,9 @@
-/* The files in one user's directory, handled with his rights.
+/* The files in one user's directory, handled with that user's rights.
  *
- * They are his, and may be anything. Each is opened beneath the directory without following links or mounts
- * and without waiting, and judged by what was opened: a regular file of the directory's owner, at most 64
- * KiB, that no writer has open. A read lease tells the last and holds writers off while it is read. */
+ * Attack surface: the files may be anything. Each file is opened beneath the directory, without
+ * following links or mounts and without blocking, and then the open file is checked: a regular file
+ * that belongs to the directory's owner, of at most 64 KiB, that no writer has open. A read lease
+ * finds writers, and holds new ones off while the file is read. */
 #ifndef RTF_READER_FILES_H
 #define RTF_READER_FILES_H
 
@@ -11,47 +12,54 @@
 
 #include "snapshot.h"
 
-/* The directory is the working directory. Whose it is. Before the first file: learns how finely its file system tells times. */
+/* Call this before all others. uid: the owner of the working directory. Finds out how fine the
+ * timestamps of the file system are. */
 void files_begin(uid_t uid);
 
-/* NAME.ending, as a reservation may be called: its name. */
+/* name_without: the reservation's name in NAME.ending; false: not a valid name. file_name: the
+ * reverse. */
 bool name_without(const char *file, const char *ending, char name[static 256]);
 const char *file_name(char joined[static NAME_MAX + 1], const char *name, const char *ending);
 
-/* Beneath the directory, without following links or mounts; -1. */
+/* Opens a file beneath the directory without following links or mounts. A descriptor, or -1 with
+ * errno. */
 int open_plain(const char *file, uint64_t flags);
 
-/* Names that only answers and unfinished writing have. */
+/* True for names of verdicts and unfinished files, which are ignored. */
 bool is_silent(const char *file);
 
-/* DONE: *file says what is there. BUSY: a writer has it open, and its closing will be an event. UNSEEN: for a reason that has nothing to do with
- * it (no memory, no descriptors, a bad disk): to be looked at again. */
+/* DONE: *file has the state. BUSY: a writer has the file open; its close will cause an event.
+ * UNSEEN: the look failed for another reason (no memory, no descriptors, a disk error): look again
+ * later. */
 enum looked { LOOKED_DONE, LOOKED_BUSY, LOOKED_UNSEEN };
 
 struct content {
-    int fd;       /* open; -1 */
-    char *text;   /* READ: its bytes, for the caller to free; NULL when it is SAME */
+    int fd;       /* open; -1: not open */
+    char *text;   /* state READ: the bytes, for content_close; NULL in state SAME */
     size_t length;
-    bool has_two_names; /* hard links */
+    bool has_two_names; /* the file has another hard link */
 };
 
-/* known: a stamp whose content has been told (state SAME); NULL: none. Writes file->reason as "NAME.ending is ...". */
+/* known: the stamp of a content that was told before (gives state SAME); NULL: none. Writes
+ * file->reason as "NAME.ending is ...". */
 enum looked file_look(const char *name, const char *ending, const struct stamp *known, struct file *file, struct content *content);
 void content_close(struct content *content);
 
-/* Without opening it for reading. False: there is none. */
+/* Reads the stamp without opening the file. False: no such file. */
 bool file_stamp(const char *name, const char *ending, struct stamp *stamp);
 
-/* The decision that NAME.verdict tells: its modification time, ns; -1 when there is none. */
+/* The time of the decision in NAME.verdict, which is the file's modification time, in ns; -1: no
+ * such file. */
 int64_t verdict_decided(const char *name);
 
-/* Puts the text at NAME.verdict in one instant. 0, or errno. */
+/* Writes NAME.verdict in one atomic step. 0, or errno. */
 int verdict_put(const char *name, const char *text, size_t length, int64_t decided);
 
-/* Removes NAME.ending if it still is as it was judged (NULL: whatever it is), without a race against a new one. */
+/* Removes NAME.ending if it is unchanged since it was judged (NULL: in any case). A new file that
+ * appears meanwhile is not lost. */
 void file_remove(const char *name, const char *ending, const struct stamp *judged);
 
-/* Opens and closes NAME.json: whoever watches it looks at his verdict again. */
+/* Opens and closes NAME.json: a client that watches the file looks at its verdict again. */
 void file_touch(const char *name);
 
 #endif

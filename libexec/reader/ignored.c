@@ -20,11 +20,11 @@ static bool has_line(int fd, const char *line)
     char text[BYTES + 1];
     ssize_t length = pread(fd, text, BYTES, 0);
     if (length < 0 || length == BYTES)
-        return true; /* it has enough */
+        return true; /* the file is full */
     text[length] = '\0';
     const char *found = strstr(text, line);
     while (found != NULL && found != text && found[-1] != '\n')
-        found = strstr(found + 1, line); /* that was the end of a longer name's line */
+        found = strstr(found + 1, line); /* a match inside of a longer name's line */
     return found != NULL;
 }
 
@@ -35,7 +35,7 @@ void ignored_add(const char *name)
     int fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
-    snprintf(line, sizeof line, "%s: ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it\n", name);
+    snprintf(line, sizeof line, "%s: ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid\n", name);
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && !has_line(fd, line))
         (void)!write(fd, line, strlen(line));
     close(fd);

@@ -1,11 +1,12 @@
-/* .ignored in the user's directory: the names there that count for nothing, and what a name is, for who wonders why nobody answers. */
+/* The file .ignored in the user's directory: names that are not valid, and the rule for names, for
+ * users who get no answer. */
 #ifndef RTF_IGNORED_H
 #define RTF_IGNORED_H
 
-/* All are looked at again. */
+/* Starts anew, at the beginning of a scan. */
 void ignored_begin(void);
 
-/* Printable. Once each, as long as the file is short. */
+/* Adds a name, which must be printable, once each and only while the file is short. */
 void ignored_add(const char *name);
 
 #endif

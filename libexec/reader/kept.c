@@ -13,7 +13,7 @@
 #include "units.h"
 
 static const char file[] = ".events", older[] = ".events.1";
-enum { MOST = 1 << 18, AROUND = 160 }; /* bytes: of one file, of which there are two; beside a text */
+enum { MOST = 1 << 18, AROUND = 160 }; /* bytes: the limit of one file, of which there are two; the space around a text */
 
 static int open_file(void)
 {

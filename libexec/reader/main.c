@@ -1,34 +1,41 @@
-/* rtf-reader: looks after one user's directory in the spool, with that user's rights over files and no others.
+/* rtf-reader: handles one user's directory in the spool, with that user's rights over files and no
+ * others.
  *
- * The broker serves everybody, so it must never wait for a file or a directory that somebody can keep locked: for each user of whom there is
- * something to do it has one of these started. Whatever his files are, they keep nobody else waiting, and what is wrong in their
- * parsing gives him nothing that he has not got.
+ * The broker serves all users, so it must never wait for a file or directory that a user can keep
+ * locked. It has one reader started for each user with work to do. Whatever a user's files are, they
+ * delay no other user, and a user who takes a reader over gets no rights that the user did not have.
  *
- * Standard input is a SOCK_SEQPACKET socket to the broker, each datagram some paragraphs (lib/paragraph.h); descriptor 3 is the directory, 4 the inotify
- * instance of the reader before, if there was one. The broker says
+ * Standard input is a SOCK_SEQPACKET socket to the broker; each datagram has some paragraphs
+ * (lib/paragraph.h). Descriptor 3 is the directory. Descriptor 4 is the inotify instance of the
+ * reader before, if there was one. The broker sends
  *
  *   op=scan     since                   tell all names
- *   op=look     name [whole=1]          tell what is there of it now; with its content even if that was told
- *   op=text     text                    the beginning of a verdict that is too long for a paragraph
- *   op=verdict  name decided request text  put it at NAME.verdict; with answers=1 it is the answer to what was told, with more=1 to NAME.json
- *                                       alone, and NAME.tid will have another
- *   op=done     name                    to what was told there is no answer
- *   op=remove   name file [stamp]       remove NAME.file if it is still as it was, or whatever it is; with released=WHY what it held has ended
- *   op=last                             end: the broker stops
- *   op=end                              end, if it is really idle: events that come now are the next reader's
+ *   op=look     name [whole=1]          tell the present files of the name; whole: with the content,
+ *                                       even if that was told before
+ *   op=text     text                    the beginning of a verdict too long for one paragraph
+ *   op=verdict  name decided request text   write NAME.verdict; answers=1: the verdict answers what
+ *                                       was told; more=1: it answers NAME.json alone, and NAME.tid
+ *                                       will get another verdict
+ *   op=done     name                    what was told gets no verdict
+ *   op=remove   name file [stamp]       remove NAME.file if it has this stamp (or in any case);
+ *                                       released=WHY: its reservation has ended
+ *   op=last                             exit: the broker stops
+ *   op=end                              exit if idle: later events are for the next reader
  *
- * and hears
+ * and receives
  *
- *   event=inotify                       comes with a new inotify instance, to be kept beyond this reader's end
- *   event=scanning since, scanned       before and after all that op=scan tells; what was decided before `since` has been written
- *   event=seen   name json|tid stamp or verdict    of one file; verdict is the time of the decision
- *   event=files  name + snapshot.h      what there is; perhaps with the open NAME.json. It is kept open until a verdict or op=done
- *   event=news   name                   of what was told and has had no answer
+ *   event=inotify                       with a new inotify instance, to be kept for later readers
+ *   event=scanning since, scanned       the beginning and end of a scan; verdicts decided before
+ *                                       `since` have been written
+ *   event=seen   name json|tid stamp or verdict   a file of the scan; verdict: the decision's time
+ *   event=files  name + snapshot.h      the files of the name, perhaps with the open NAME.json; they
+ *                                       stay open until a verdict or op=done
+ *   event=news   name                   the files changed after they were told, before the answer
  *   event=overflow                      events were lost: a scan follows
- *   event=odd    name                   a file that is none of ours
- *   event=unwritten name request reason a verdict could not be written, and is tried again
- *   event=idle                          there is nothing to do
- *   event=ended                         the last: it ends, and has left no event unheeded */
+ *   event=odd    name                   a file with an invalid name
+ *   event=unwritten name request reason a verdict could not be written, and will be tried again
+ *   event=idle                          the reader has no work
+ *   event=ended                         the last event: the reader exits, with no event unread */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -58,7 +65,7 @@ static const int64_t idle_after = INT64_C(2000000000); /* ns */
 static int64_t idle_since = INT64_MAX;
 static bool idle_told;
 
-/* ---- what the broker says ---- */
+/* ---- requests of the broker ---- */
 
 static bool is_idle(void)
 {
@@ -151,7 +158,7 @@ static void obey(const struct paragraph *said)
         exit(EX_PROTOCOL);
 }
 
-/* Waits for no more than there is. */
+/* Takes one datagram. poll has announced it, so this does not block. */
 static void take_messages(void)
 {
     static struct paragraph_input input;
@@ -163,9 +170,9 @@ static void take_messages(void)
     if (fd >= 0)
         close(fd);
     if (got < 0 && is_transient(errno))
-        return; /* what has come is there at the next poll */
+        return; /* the datagram is still there at the next poll */
     if (got <= 0)
-        exit(EX_OK); /* the broker is gone; what is unread the next reader finds */
+        exit(EX_OK); /* the broker is gone; the next reader reads the rest */
     if (!paragraph_feed(&input, bytes, (size_t)got))
         abort();
     while ((taken = paragraph_take(&input, &said, &why)) == 1)
@@ -181,7 +188,7 @@ static int64_t earliest(int64_t one, int64_t other)
     return one < other ? one : other;
 }
 
-/* In ms, up. */
+/* The time until the next deadline in ms, rounded up; -1: none. */
 static int timeout(void)
 {
     if (directory_scans())
@@ -225,14 +232,14 @@ static void serve(int inotify)
             say_idle(now);
         }
         if (directory_scans())
-            directory_scan_some(); /* what has news meanwhile has its place in what is found */
+            directory_scan_some(); /* names with news take their place among the scanned ones */
         if (!directory_scans())
             entries_take_turn();
         messages_flush();
     }
 }
 
-/* rtf-reader UID OF-ITS-OWN-UID OF-ITS-OWN-GID */
+/* Arguments: UID OWN-UID OWN-GID: the directory's owner, and the reader's own uid and gid. */
 int main(int argc, char **argv)
 {
     uint64_t owner, uid, gid;
@@ -242,7 +249,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: rtf-reader UID OWN-UID OWN-GID, with a socket as descriptor 0 and a directory as 3; started by rtf-brokerd(8)\n");
         return EX_USAGE;
     }
-    signal(SIGIO, SIG_IGN); /* a writer that runs into a read lease signals its holder */
+    signal(SIGIO, SIG_IGN); /* the kernel signals the holder of a read lease when a writer comes */
     signal(SIGPIPE, SIG_IGN);
     umask(0077);
     (void)memory_lock_without_power(MCL_ONFAULT);
@@ -250,7 +257,7 @@ int main(int argc, char **argv)
     if (fresh)
         inotify = rights_inotify((uid_t)owner);
     if (!rights_become((uid_t)owner, (uid_t)uid, (gid_t)gid, DIRECTORY_FD)) {
-        fprintf(stderr, "rtf-reader: cannot give up what it does not need: %s\n", strerror(errno));
+        fprintf(stderr, "rtf-reader: privileges cannot be dropped: %s\n", strerror(errno));
         return EX_OSERR;
     }
     files_begin((uid_t)owner);

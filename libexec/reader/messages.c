@@ -10,7 +10,7 @@
 #include "send-fds.h"
 
 static struct paragraph_output said;
-static size_t begun; /* where the last paragraph starts */
+static size_t begun; /* offset of the last paragraph */
 
 static void send_said(size_t length, int fd)
 {
@@ -27,7 +27,7 @@ struct paragraph_output *messages_begin(const char *event)
     return &said;
 }
 
-/* A datagram holds whole paragraphs. */
+/* A datagram holds only complete paragraphs. */
 void messages_end(void)
 {
     paragraph_close(&said);

@@ -1,5 +1,5 @@
-/* What the reader tells the broker: paragraphs in datagrams over a SOCK_SEQPACKET socket, its standard input. It waits for the
- * broker to take them: who is told more than he can take is not this user's concern. */
+/* Sends events to the broker: paragraphs in datagrams over a SOCK_SEQPACKET socket, which is
+ * standard input. Sending may block until the broker reads; this delays only the reader's own user. */
 #ifndef RTF_READER_TALK_H
 #define RTF_READER_TALK_H
 
@@ -7,14 +7,14 @@
 
 enum { DATAGRAM_BYTES = 8192 };
 
-/* Begins a paragraph event=EVENT; messages_end closes it. */
+/* Begins a paragraph with event=EVENT. The caller adds lines; messages_end closes the paragraph. */
 struct paragraph_output *messages_begin(const char *event);
 void messages_end(void);
 
-/* The same, with a descriptor that stays the caller's; goes out at once. */
+/* As messages_end, with a descriptor, which the caller still owns; sends at once. */
 void messages_end_with(int fd);
 
-/* Sends what has been said. Without a broker the reader ends. */
+/* Sends everything that is buffered. If the broker is gone, the reader exits. */
 void messages_flush(void);
 
 #endif

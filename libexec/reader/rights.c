@@ -29,11 +29,12 @@ static bool keep(uint32_t power)
     return syscall(SYS_capset, &header, powers) == 0;
 }
 
-/* The uid for files comes after the others, which would take it along; and before the last power goes. */
+/* setfsuid comes after the other ids, because setresuid sets the fsuid, too; and before the last
+ * capability is dropped. */
 static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
 {
     for (int power = 0; power <= CAP_LAST_CAP; power++)
-        (void)prctl(PR_CAPBSET_DROP, power); /* the last ones the kernel may not know */
+        (void)prctl(PR_CAPBSET_DROP, power); /* the kernel may not know the highest numbers */
     if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return false;
     if (!keep(CAP_TO_MASK(CAP_SETUID)))
@@ -42,11 +43,12 @@ static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
     if (!keep(0))
         return false;
     errno = EPERM;
-    return (uid_t)setfsuid((uid_t)-1) == owner && setresuid(0, 0, 0) != 0; /* proves that the way back is closed */
+    return (uid_t)setfsuid((uid_t)-1) == owner && setresuid(0, 0, 0) != 0; /* checks that root cannot be regained */
 }
 
-/* Whoever kills the launcher leaves readers with what the broker has told them last, and the next broker starts others: a verdict that an old one takes
- * away is missed by nobody. A change of ids forgets this. */
+/* Kills this reader when the launcher ends. Otherwise old readers would go on with the broker's
+ * last requests while the next broker starts new readers, and could remove a new verdict. The
+ * kernel clears this setting when ids change, so call this after change_ids. */
 static bool end_with(pid_t launcher)
 {
     errno = ESRCH;
@@ -63,6 +65,6 @@ bool rights_become(uid_t owner, uid_t uid, gid_t gid, int directory)
     const pid_t launcher = getppid();
     if (fchdir(directory) != 0 || !confine_for_good())
         return false;
-    (void)confine_files(only); /* the broker has said whether there is such a thing */
+    (void)confine_files(only); /* the broker reports a missing Landlock */
     return change_ids(owner, uid, gid) && end_with(launcher) && confine_calls(calls);
 }

@@ -1,13 +1,15 @@
-/* Which thread a caller means: a program in a pid namespace of its own, as in a container, says the number that the thread has there. This may read the
- * status of each thread of the caller: a caller's own worker does it, not the process that serves all. */
+/* Finds the thread that a caller means. A program in its own pid namespace (a container) sends the
+ * thread's number in that namespace. The lookup may read the status of each thread of the caller.
+ * So the caller's own worker does it, and not the process that serves all users. */
 #ifndef RTF_RTKIT_CALLERS_H
 #define RTF_RTKIT_CALLERS_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The number that this thread has here; 0: there is none. `caller` is a process here; `process` and `thread` are as the caller sees them. A process of 0 is
- * the caller; another one has to be of the caller's own pid namespace. */
+/* Returns the thread's id in our namespace; 0: no such thread. caller: a process id in our
+ * namespace. process and thread: ids in the caller's namespace; process = 0: the caller. Another
+ * process must be in the caller's namespace. */
 pid_t caller_thread(pid_t caller, uint64_t process, uint64_t thread);
 
 #endif

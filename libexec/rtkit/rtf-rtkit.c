@@ -1,10 +1,13 @@
-/* rtf-rtkit(8): org.freedesktop.RealtimeKit1 on the system bus, for desktops that never heard of rtf. What is asked there becomes a spec of the caller's
- * user, put into the spool with that user's rights, under acl.conf's quotas as any other.
+/* rtf-rtkit(8): serves org.freedesktop.RealtimeKit1 on the system bus, for desktops that do not
+ * know rtf. A request becomes a spec of the caller's user. The spec is written with that user's
+ * rights, and acl.conf limits it like any other spec.
  *
- *     method call ──► whose is it? ──► that user's worker ──► spool ──► verdict ──► reply, or an error that says why
+ *     method call ──► who calls? ──► that user's worker ──► spool ──► verdict ──► reply or error
  *
- * This process parses what everybody may send, and is the only one that can become a user: it reads no file of theirs, is not root any more when it
- * serves, and cannot become that again (threats: a thread number is only a number; whose thread it is the broker's helper looks at itself). */
+ * Attack surface: this process parses messages from every user, and is the only one that can become
+ * any user. So it reads no file of a user, gives up root before it serves, and cannot become root
+ * again. A thread number in a message proves nothing: the broker's attach helper checks whose
+ * thread it is. */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -50,10 +53,10 @@ static struct options options = {.terms = {.spool = "/var/spool/rtf", .runtime =
 struct caller {
     uid_t uid;
     pid_t process;
-    uint64_t started_by; /* thread.h: the process may end, and its id be another's, while a child keeps the connection */
+    uint64_t started_by; /* see thread.h: the process may end and its id be reused, while a child keeps the connection */
 };
 
-/* Unique names of the bus are never given twice: what is known of one stays true. */
+/* The bus never reuses a unique name, so an entry stays valid. */
 struct known {
     char *name;
     struct caller caller;
@@ -61,7 +64,7 @@ struct known {
 };
 static struct known *known;
 
-/* A call that waits for its worker. */
+/* A call that waits for its worker's answer. */
 struct call {
     uint64_t id;
     sd_bus_message *message;
@@ -72,7 +75,7 @@ struct worker {
     uid_t uid;
     int socket;
     struct call *calls;
-    uint64_t used; /* CLOCK_MONOTONIC, us */
+    uint64_t used; /* last use, us of CLOCK_MONOTONIC */
     sd_event_source *answers, *idle;
     UT_hash_handle hh;
 };
@@ -80,7 +83,7 @@ static struct worker *workers;
 static sd_event *event;
 static uint64_t last_id;
 
-/* ---- who asks ---- */
+/* ---- the caller ---- */
 
 static void forget_all(void)
 {
@@ -92,13 +95,14 @@ static void forget_all(void)
     }
 }
 
-/* The bus tells the id of a process, but not when the process started or connected. */
+/* The present clock tick if the process lives. The bus tells the id of a process, but not when it
+ * started or connected. */
 static uint64_t alive_now(pid_t process)
 {
     const uint64_t now = thread_now();
     const int pidfd = thread_open(process);
     if (pidfd < 0)
-        return 0; /* it has ended: thread_is is false for any process */
+        return 0; /* the process has ended; with 0, thread_is is false for any process */
     close(pidfd);
     return now;
 }
@@ -167,7 +171,7 @@ static void end_worker(struct worker *worker)
 {
     struct call *call, *next;
     HASH_ITER(hh, worker->calls, call, next)
-        end_call(worker, call, JOB_FAILED, "the process that asks for this user has ended");
+        end_call(worker, call, JOB_FAILED, "the worker for this user has ended");
     HASH_DEL(workers, worker);
     sd_event_source_disable_unref(worker->answers);
     sd_event_source_disable_unref(worker->idle);
@@ -180,7 +184,7 @@ static void use(struct worker *worker)
     (void)sd_event_now(event, CLOCK_MONOTONIC, &worker->used);
 }
 
-/* One timer for all calls of ten seconds: it is set anew only when it has come. */
+/* One timer serves all calls of a ten-second interval: it is set again only after it fires. */
 static int is_idle(sd_event_source *source, uint64_t time, void *argument)
 {
     struct worker *worker = argument;
@@ -242,7 +246,7 @@ static int give_job(struct worker *worker, sd_bus_message *message, struct job j
     struct call *call = calloc(1, sizeof *call);
     if (call == NULL || send(worker->socket, &job, sizeof job, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof job) {
         free(call);
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_FAILED, "rtf: the process that asks for this user takes nothing");
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_FAILED, "rtf: the worker for this user accepts no request");
     }
     call->id = job.id;
     call->message = sd_bus_message_ref(message);
@@ -252,7 +256,8 @@ static int give_job(struct worker *worker, sd_bus_message *message, struct job j
 
 /* ---- methods ---- */
 
-/* What a call costs is charged to its uid first. Nothing is looked up here: the worker does that, and keeps only calls of the same user waiting. */
+/* Requires the caller's uid before anything else, because all limits are per uid. The thread is
+ * looked up by the worker, so a slow lookup delays only calls of the same user. */
 static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t thread, uint32_t priority)
 {
     struct caller found;
@@ -261,14 +266,14 @@ static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t th
     if (error < 0)
         return error;
     if (priority == 0 || priority > options.highest)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: a priority is 1 to %u here", options.highest);
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: the priority must be from 1 to %u", options.highest);
     if (caller->uid == 0)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: root needs nobody for that: chrt(1), or rtf-run(1)");
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: root does not need this service: use chrt(1) or rtf-run(1)");
     struct worker *worker = find_worker(caller);
     if (worker == NULL)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: no process can be started to ask for uid %u", (unsigned)caller->uid);
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: no worker can be started for uid %u", (unsigned)caller->uid);
     if (HASH_COUNT(worker->calls) >= JOBS_MOST)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: %d calls of this user wait for an answer already", JOBS_MOST);
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: %d calls of this user already wait for an answer", JOBS_MOST);
     return give_job(worker, message, (struct job){.caller = caller->process, .started_by = caller->started_by, .process = process, .thread = thread, .priority = priority});
 }
 
@@ -292,7 +297,7 @@ static int make_thread_real_time_with_pid(sd_bus_message *message, void *unused,
     if (result < 0)
         return result;
     if (process == 0)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: that process has no such thread");
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: the process has no such thread");
     return make_real_time(message, process, thread, priority);
 }
 
@@ -300,10 +305,11 @@ static int make_high_priority(sd_bus_message *message, void *unused, sd_bus_erro
 {
     (void)unused;
     (void)error;
-    return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: nobody is given a nice level here: ask for real time");
+    return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: nice levels are not supported: ask for real time");
 }
 
-/* Who reads the properties is about to ask: until he does, it is known who he is, and his worker waits for him. */
+/* A client that reads the properties is about to make a call. So its uid is looked up and its
+ * worker is started now. */
 static int make_ready(sd_event_source *source, void *message)
 {
     struct caller caller;
@@ -314,7 +320,7 @@ static int make_ready(sd_event_source *source, void *message)
     return 0;
 }
 
-/* After the answer, which is not to wait for that. */
+/* Runs after the answer, so that the answer is not delayed. */
 static void expect_call(sd_bus *bus)
 {
     sd_bus_message *message = sd_bus_get_current_message(bus);
@@ -376,7 +382,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'P': wrong = client_take_time(argument, &options.terms.period); break;
     case 'm':
         if (!parse_number(argument, 99, &number) || number == 0)
-            wrong = "it is 1 to 99";
+            wrong = "must be from 1 to 99";
         else
             options.highest = (uint32_t)number;
         break;
@@ -390,11 +396,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option argp_options[] = {
     {"spool", 's', "DIR", 0, "The spool (default /var/spool/rtf)", 0},
-    {"runtime", 'T', "TIME", 0, "What each thread is given (default 10ms)", 0},
-    {"period", 'P', "TIME", 0, "of each so much time (default 100ms)", 0},
-    {"plugin", 'p', "NAME", 0, "by this plugin (default: whichever takes it, as plugins.conf has them)", 0},
-    {"max-priority", 'm', "N", 0, "The highest priority that can be asked for (default 20)", 0},
-    {"user", 'u', "USER", 0, "As whom to run (default rtf-reader, else nobody)", 0},
+    {"runtime", 'T', "TIME", 0, "The runtime of each thread (default 10ms)", 0},
+    {"period", 'P', "TIME", 0, "The period of each thread (default 100ms)", 0},
+    {"plugin", 'p', "NAME", 0, "The plugin to ask (default: all, in the order of plugins.conf)", 0},
+    {"max-priority", 'm', "N", 0, "The highest allowed priority (default 20)", 0},
+    {"user", 'u', "USER", 0, "The account to run as (default rtf-reader, else nobody)", 0},
     {0}};
 
 static struct passwd *account_to_be(void)
@@ -421,7 +427,7 @@ static struct passwd *account_to_be(void)
     return account;
 }
 
-/* Nobody here becomes root again, whatever he has been made to do. */
+/* Forbids the system calls by which a taken-over process could become root again. */
 static bool forbid_root(void)
 {
     static const int calls[] = {SCMP_SYS(setuid), SCMP_SYS(setreuid), SCMP_SYS(setfsuid), SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace)};
@@ -436,7 +442,7 @@ static bool forbid_root(void)
     return good;
 }
 
-/* Who is no longer root has them still, but does not use them. */
+/* Makes the capabilities effective again: after the change of uid they are only permitted. */
 static bool take_up(const int powers[])
 {
     if (capng_get_caps_process() != 0)
@@ -447,7 +453,7 @@ static bool take_up(const int powers[])
     return capng_apply(CAPNG_SELECT_CAPS) == 0;
 }
 
-/* What is left: to become a user, and the groups that he has. */
+/* Keeps only the rights to become a user and to set that user's groups. */
 static bool confine(void)
 {
     const struct passwd *account = account_to_be();
@@ -464,7 +470,8 @@ static bool confine(void)
     return forbid_root() && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-/* As sd_bus_open_system(3), but messages bring no descriptors: close(2) of a file on a FUSE file system takes as long as its owner likes. */
+/* As sd_bus_open_system(3), but without descriptors in messages: close(2) of a file on a FUSE file
+ * system takes as long as the file system's owner likes. */
 static int open_bus(sd_bus **bus)
 {
     const char *address = secure_getenv("DBUS_SYSTEM_BUS_ADDRESS");
@@ -484,7 +491,9 @@ static sd_bus *take_bus(void)
     int error = open_bus(&bus);
     if (error < 0)
         die(EX_UNAVAILABLE, "the system bus", -error);
-    (void)sd_bus_set_exit_on_disconnect(bus, true); /* a bus that is started anew does not know us: nor shall a supervisor believe that we serve */
+    /* a restarted bus does not know us; end, so that a supervisor does not believe that we still
+     * serve */
+    (void)sd_bus_set_exit_on_disconnect(bus, true);
     error = sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_NAME, methods, NULL);
     if (error < 0)
         die(EX_SOFTWARE, BUS_PATH, -error);
@@ -497,15 +506,15 @@ int main(int argc, char **argv)
     client_hold_standard_fds();
     parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR);
     if (geteuid() != 0)
-        die(EX_NOPERM, "it asks as its callers do, and root alone may become them", EPERM);
+        die(EX_NOPERM, "only root can start it, because it acts as its callers", EPERM);
     signal(SIGCHLD, SIG_IGN);
     sd_bus *bus = take_bus();
     if (!confine())
-        die(EX_OSERR, "it cannot give up what it does not need", errno);
+        die(EX_OSERR, "privileges cannot be dropped", errno);
     int error = sd_event_default(&event);
     if (error >= 0)
         error = sd_bus_attach_event(bus, event, SD_EVENT_PRIORITY_NORMAL);
-    /* Only now: whoever asks finds it as it stays. */
+    /* Last: the service is complete when clients find it. */
     if (error >= 0)
         error = sd_bus_request_name(bus, BUS_NAME, 0);
     if (error < 0)

@@ -19,12 +19,13 @@
 #include "client.h"
 #include "thread.h"
 
-/* D-Bus clients give up after 25 s; who asks for a thread of his sound card does not wait so long. */
+/* Shorter than the 25 s after which D-Bus clients give up: a program that sets up its sound thread
+ * does not wait so long. */
 static const uint64_t answer_within = 5000000; /* us */
 
 static struct client client;
 static bool is_open;
-static struct client_watch watch = {.events = -1, .directory = -1, .spec = -1}; /* for all calls */
+static struct client_watch watch = {.events = -1, .directory = -1, .spec = -1}; /* used by all calls */
 
 static enum client_outcome open_spool(const struct terms *terms, bool create)
 {
@@ -58,7 +59,7 @@ static char *write_spec(const struct terms *terms, const struct job *job, pid_t 
     return text;
 }
 
-/* A thread that has been given something already, and asks for another priority. */
+/* Writes the spec. A thread that already has a spec asks for another priority: the spec is changed. */
 static enum client_outcome put(const char *name, const char *text, ino_t *inode)
 {
     enum client_outcome outcome = client_put(&client, name, text, inode);
@@ -76,7 +77,8 @@ static enum job_result result_of(const json_t *verdict)
     return strcmp(result, "OK") == 0 ? JOB_DONE : strcmp(result, "ACL_FAIL") == 0 ? JOB_REFUSED : strcmp(result, "SCHEDULE_FAIL") == 0 ? JOB_FULL : JOB_FAILED;
 }
 
-/* A refused spec has nothing more to say here; the log has it. A change that is refused leaves what was there. */
+/* Takes the result and the reason. A refused new spec is removed, because the log has the refusal.
+ * After a refused change the old grant stays. */
 static void take_answer(const char *name, ino_t inode, const struct client_verdict *verdict, struct job_answer *answer)
 {
     const char *reason = client_string(verdict->json, "reason");
@@ -89,7 +91,7 @@ static void take_answer(const char *name, ino_t inode, const struct client_verdi
 static void say_no_thread(struct job_answer *answer)
 {
     answer->result = JOB_NO_THREAD;
-    snprintf(answer->why, sizeof answer->why, "that process has no such thread");
+    snprintf(answer->why, sizeof answer->why, "the process has no such thread");
 }
 
 static enum client_outcome ask(const struct terms *terms, const struct job *job, pid_t tid, int pidfd, struct job_answer *answer)
@@ -126,14 +128,15 @@ static enum job_result result_without_verdict(enum client_outcome outcome)
     return outcome == CLIENT_NO_BROKER ? JOB_NO_BROKER : outcome == CLIENT_DENIED ? JOB_REFUSED : JOB_FAILED;
 }
 
-/* The broker refuses a spec that is older than its thread. But the thread may end, and its id be another's, before the spec is written: then the spec is
- * withdrawn. */
+/* The broker refuses a spec that is older than its thread. But before the spec is written, the
+ * thread may end and its id be reused. ask() finds that by the pidfd, and withdraws the spec. */
 static enum client_outcome ask_for(const struct terms *terms, const struct job *job, struct job_answer *answer)
 {
     const pid_t tid = caller_thread(job->caller, job->process, job->thread);
     const int pidfd = tid == 0 ? -1 : thread_open(tid);
     enum client_outcome outcome = CLIENT_OK;
-    if (pidfd < 0 || !thread_is(job->caller, job->started_by)) /* in this order: the thread was looked up in a caller that is still the same */
+    /* in this order: the caller was still the same when the thread was looked up */
+    if (pidfd < 0 || !thread_is(job->caller, job->started_by))
         say_no_thread(answer);
     else
         outcome = ask(terms, job, tid, pidfd, answer);
@@ -142,7 +145,8 @@ static enum client_outcome ask_for(const struct terms *terms, const struct job *
     return outcome;
 }
 
-/* A spool that was opened for an earlier job can be another broker's by now, or another one: once more, with a fresh one. */
+/* An open spool may have another broker by now, or may have been replaced. So a failure is tried
+ * again with a newly opened spool. */
 static void serve(const struct terms *terms, const struct job *job, struct job_answer *answer)
 {
     const bool was_open = is_open;
@@ -158,7 +162,8 @@ static void serve(const struct terms *terms, const struct job *job, struct job_a
     close_spool();
 }
 
-/* For good: what this process does it does as the caller. A uid without an account is in no group: that of the same number may be another's. */
+/* Becomes the user for good. A uid without an account gets no groups: a group of the same number
+ * may belong to others. */
 static bool become(uid_t uid)
 {
     const gid_t nogroup = 65534;
@@ -168,7 +173,7 @@ static bool become(uid_t uid)
         return false;
     if (uid == 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return false;
-    /* Powers go by themselves only with root's uid. */
+    /* Capabilities go by themselves only when the uid changes from 0. */
     capng_clear(CAPNG_SELECT_CAPS);
     if (capng_apply(CAPNG_SELECT_CAPS) != 0 || setresuid(uid + 1, uid + 1, uid + 1) == 0)
         return false;
@@ -181,7 +186,7 @@ static void work(const struct terms *terms, int socket)
     struct job job;
     ssize_t got;
     watch.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (open_spool(terms, false) != CLIENT_OK) /* nothing is asked yet */
+    if (open_spool(terms, false) != CLIENT_OK) /* no request yet */
         close_spool();
     while ((got = recv(socket, &job, sizeof job, 0)) == sizeof job || (got < 0 && errno == EINTR)) {
         struct job_answer answer = {.id = job.id};
@@ -202,7 +207,7 @@ int worker_start(const struct terms *terms, uid_t uid)
     pid_t child = fork();
     if (child == 0) {
         signal(SIGCHLD, SIG_DFL);
-        /* Neither the bus nor other users' workers. */
+        /* Closes the bus and other users' workers. */
         if (dup2(ends[1], 3) != 3 || close_range(4, ~0U, 0) != 0 || !become(uid))
             _exit(EX_OSERR);
         work(terms, 3);

@@ -1,5 +1,6 @@
-/* A process with the rights of one caller of rtf-rtkit(8), and no others: it puts his spec into the spool, waits for the broker's answer, and says it.
- * One for each user, as long as he asks. */
+/* A process with the rights of one calling user of rtf-rtkit(8) and no others. It writes the user's
+ * spec into the spool, waits for the broker's answer, and returns the answer. Each active user has
+ * one worker. */
 #ifndef RTF_RTKIT_WORKER_H
 #define RTF_RTKIT_WORKER_H
 
@@ -9,18 +10,18 @@
 
 enum { WORKER_WHY = 600 };
 
-/* What each thread gets, but for its priority. */
+/* The parameters of every spec, except for the priority. */
 struct terms {
-    const char *spool, *plugin; /* plugin NULL: whichever takes it */
+    const char *spool, *plugin; /* plugin = NULL: any plugin */
     uint64_t runtime, period;   /* us */
 };
 
-/* Datagrams over a SOCK_SEQPACKET pair, to and from. */
+/* Messages to and from a worker, as datagrams over a SOCK_SEQPACKET pair. */
 struct job {
     uint64_t id;
-    pid_t caller;             /* a process, as the bus knows it here */
-    uint64_t started_by;      /* lib/thread.h */
-    uint64_t process, thread; /* as the caller sees them; process 0: the caller itself */
+    pid_t caller;             /* a process id in our namespace, from the bus */
+    uint64_t started_by;      /* see lib/thread.h */
+    uint64_t process, thread; /* ids in the caller's namespace; process = 0: the caller */
     unsigned priority;
 };
 
@@ -32,7 +33,7 @@ struct job_answer {
     char why[WORKER_WHY];
 };
 
-/* Starts one: our end of the socket; -1 with errno. */
+/* Starts a worker. Returns our end of the socket; -1 with errno. */
 int worker_start(const struct terms *terms, uid_t uid);
 
 #endif

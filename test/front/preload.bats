@@ -218,7 +218,7 @@ END
     echo 'chrt * runtime=fast' >"$WORK/profiles/a.conf"
     chmod -R a+rX "$WORK/profiles"
     run -125 preloaded --profiles "$WORK/profiles" -- true
-    [ "$output" = "rtf preload: $WORK/profiles/a.conf:1: a word is none of runtime=TIME, period=TIME, plugin=NAME" ]
+    [ "$output" = "rtf preload: $WORK/profiles/a.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME" ]
 }
 
 # with_profile WORDS [VARIABLE=VALUE]: what becomes of chrt on a sleeper, with this line in /etc/rtf/preload.d; its verdict is printed.
@@ -243,7 +243,7 @@ with_profile() {
     echo 'chrt sleep runtime=4ms period=40ms' >"$WORK/elsewhere/rtf/preload.d/a.conf"
     [ "$(with_profile 'chrt sleep runtime=2ms period=20ms' "XDG_CONFIG_HOME=$WORK/elsewhere")" = '[4000,40000]' ]
     run -125 with_profile 'chrt sleep runtime=2ms priority=9'
-    [ "$output" = 'rtf preload: /etc/rtf/preload.d/50-site.conf:1: a word is none of runtime=TIME, period=TIME, plugin=NAME' ]
+    [ "$output" = 'rtf preload: /etc/rtf/preload.d/50-site.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME' ]
 }
 
 @test "profiles: a FIFO and a device are none, and nobody waits for them" {
@@ -251,7 +251,7 @@ with_profile() {
     mknod -m 644 "$WORK/profiles/b.conf" c 1 5 # /dev/zero
     echo 'chrt * runtime=fast' >"$WORK/profiles/c.conf"
     run -125 timeout 20 "$RTF_BIN/rtf" --spool "$SPOOL" preload --profiles "$WORK/profiles" -- true
-    [ "$output" = "rtf preload: $WORK/profiles/c.conf:1: a word is none of runtime=TIME, period=TIME, plugin=NAME" ]
+    [ "$output" = "rtf preload: $WORK/profiles/c.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME" ]
 }
 
 @test "pthread_create is no cancellation point" {
